@@ -1,0 +1,1 @@
+"""Gradient boosting that belongs in scikit-learn."""

@@ -374,7 +374,11 @@ class _Custom:
     """A function of the user's: see ``make``."""
 
     def __init__(self, function: Callable[..., Any], y: Floats, weight: Floats | None):
-        n_arguments = len(inspect.signature(function).parameters)
+        # Keywords that functools.partial has bound are no arguments any more.
+        n_arguments = sum(
+            parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
+            for parameter in inspect.signature(function).parameters.values()
+        )
         if not 2 <= n_arguments <= 4:
             raise TypeError(
                 "Self-defined objective function should have 2, 3 or 4 arguments, got "

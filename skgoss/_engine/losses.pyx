@@ -1,5 +1,5 @@
-"""Gradients and hessians of the losses, and exact sums for their start scores."""
 # cython: language_level=3
+"""Gradients and hessians of the losses, and exact sums for their start scores."""
 
 from cython.parallel cimport prange
 from libc.math cimport isfinite

@@ -38,13 +38,7 @@ enum { SIMD_PLAIN, SIMD_AVX2, SIMD_AVX512 };
 #include <string.h>
 
 #define SIMD_FOR_AVX2 __attribute__((target("avx2")))
-#ifdef __clang__
-#define SIMD_FOR_AVX512                                                             \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"), min_vector_width(512)))
-#else
-#define SIMD_FOR_AVX512                                                             \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
-#endif
+#define SIMD_FOR_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 
 static int simd_level = SIMD_PLAIN;
 

@@ -283,7 +283,7 @@ def canonical_name(objective: str) -> str:
     ValueError
         If there is none.
     """
-    if objective not in ALIASES:
+    if not isinstance(objective, str) or objective not in ALIASES:
         raise ValueError(
             f"objective={objective!r} is not known; use a callable or one of "
             f"{', '.join(OBJECTIVES)}."

@@ -104,6 +104,8 @@ def test_aliases(name, aliases):
 def test_unknown_objective():
     with pytest.raises(ValueError, match=r"objective='mse2' is not known.*poisson"):
         make("mse2")
+    with pytest.raises(ValueError, match="is not known"):
+        objectives.canonical_name(["l2"])
 
 
 # --- The same models as LightGBM ------------------------------------------------------

@@ -528,13 +528,11 @@ cdef void fill_leaf(Workspace* ws, const Round* round, int index) noexcept nogil
     cdef uint64_t id_mask = ws.code.id_mask
     cdef int64_t gradient = 0
     cdef int64_t hessian = 0
-    cdef double weight = 1.0
-    cdef double value
+    cdef double weight, value
     cdef Py_ssize_t i, row
     for i in range(leaf.begin, leaf.end):
         row = words[i] & id_mask
-        if round.weight != NULL:
-            weight = round.weight[row]
+        weight = round.weight[row] if round.weight != NULL else 1.0
         gradient += nearest(round.gradient[row] * weight * ws.gradient_scale)
         if round.hessian != NULL:
             weight = round.hessian[row] * weight

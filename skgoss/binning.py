@@ -33,8 +33,8 @@ class BinMapper:
     Attributes
     ----------
     upper_bounds : ndarray of float64
-        Upper bounds of the bins of numbers: a value belongs to the first bin whose bound
-        is not below it. The last one is infinite, all others are finite.
+        Upper bounds of the bins of numbers: a value belongs to the first bin whose
+        bound is not below it. The last one is infinite, all others are finite.
     n_bins : int
         The number of bins, that of missing values included.
     missing_type : int

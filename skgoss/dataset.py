@@ -15,7 +15,7 @@ from skgoss.frames import Columns
 # A row is read as whole 64-bit words.
 ROW_ALIGNMENT = 8
 
-# So many buckets part most bounds from each other, and their table fits the first cache.
+# So many part most bounds from each other, and their table fits the first cache.
 BUCKETS_PER_BOUND = 8
 MAX_BUCKETS = 2048
 

@@ -57,7 +57,7 @@ def columns(estimator: Any, X: Any, *, reset: bool) -> Columns:
     """Validate ``X`` by scikit-learn's rules and find its columns.
 
     Sets (``reset=True``) or checks `n_features_in_` and `feature_names_in_`. Nothing
-    that is a number already is copied; NaN, infinities and nulls are kept, nulls as NaN.
+    that is a number already is copied; NaN and infinities are kept, nulls become NaN.
 
     Parameters
     ----------

@@ -13,8 +13,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from skgoss._engine.columns import KINDS, to_float64
+from skgoss._engine import columns as kernels
 from skgoss.frames import Columns, columns
+
+KINDS = kernels.KINDS
 
 
 class Estimator(BaseEstimator):
@@ -23,7 +25,7 @@ class Estimator(BaseEstimator):
 
 def read(data: Columns) -> np.ndarray:
     values = np.empty((data.n_features, data.n_rows))
-    to_float64(data.address, data.stride, data.kind, values)
+    kernels.to_float64(data.address, data.stride, data.kind, values)
     return values.T
 
 

@@ -563,11 +563,11 @@ cdef inline void search_block(
     Values are read, and bins written, up to the next multiple of LANES.
     """
     cdef Grid local = grid[0]
-    cdef int64_t group
+    cdef int64_t _group
     cdef int lane
     cdef uint64_t half
     cdef uint64_t[LANES] at
-    for group in range((n + LANES - 1) // LANES):
+    for _group in range((n + LANES - 1) // LANES):
         for lane in range(LANES):
             at[lane] = first[bucket_of(value[lane], &local)]
         half = (<uint64_t> 1 << local.n_steps) >> 1

@@ -208,3 +208,8 @@ def test_sorting_any_number_of_values(n_rows):
     middle[negative - 1] = -ZERO
     expected = np.insert(middle, negative, ZERO)
     np.testing.assert_array_equal(bounds[:-1], expected)
+
+
+def test_weights_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="weight has 3 values, but there are 9 rows"):
+        mapper(np.arange(9.0), weight=np.ones(3))

@@ -17,7 +17,7 @@ from skgoss._engine.runtime cimport omp_get_thread_num
 
 cdef enum:
     # Rows read at a time: their values and bins stay in the first cache.
-    BLOCK = 512
+    BLOCK = 256
     # Values searched together, to hide the latency of one search behind the others.
     LANES = 8
     SMALL_RADIX_BITS = 8
@@ -542,11 +542,13 @@ def plan_search(
             bound = &bounds[bounds_start[j]]
             grid = <Grid*> &grid_out[j, 0]
             grid[0] = plan_grid(bound, n_bounds[j], first_out.shape[1])
-            i = 0
-            for bucket in range(first_out.shape[1]):
-                while i < n_bounds[j] and bucket_of(bound[i], grid) < bucket:
-                    i += 1
-                first_out[j, bucket] = <uint16_t> i
+            bucket = 0
+            for i in range(n_bounds[j]):
+                while bucket <= bucket_of(bound[i], grid):
+                    first_out[j, bucket] = <uint16_t> i
+                    bucket += 1
+            for bucket in range(bucket, first_out.shape[1]):
+                first_out[j, bucket] = <uint16_t> n_bounds[j]
 
 
 cdef inline void search_block(

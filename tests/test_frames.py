@@ -295,17 +295,22 @@ def test_one_row_costs_little_more_than_its_validation():
     estimator = Estimator()
     columns(estimator, X, reset=True)
 
-    def seconds(work) -> float:
-        return min(timeit.repeat(work, number=50, repeat=20)) / 50
+    def ours() -> None:
+        columns(estimator, X, reset=False)
 
-    ours = seconds(lambda: columns(estimator, X, reset=False))
-    theirs = seconds(
-        lambda: validate_data(
+    def theirs() -> None:
+        validate_data(
             estimator, X, reset=False, dtype="numeric", ensure_all_finite=False
         )
-    )
-    # About 5 microseconds; the limit leaves room for a busy machine.
-    assert ours - theirs < 50e-6
+
+    # In turns, and the best of many, as the machine may be busy with other things.
+    pairs = [
+        (timeit.timeit(ours, number=20), timeit.timeit(theirs, number=20))
+        for _ in range(30)
+    ]
+    best_ours, best_theirs = (min(seconds) for seconds in zip(*pairs, strict=True))
+    # About 5 microseconds on top of 50.
+    assert best_ours < 1.5 * best_theirs
 
 
 def test_nothing_is_warned_about():

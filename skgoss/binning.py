@@ -33,8 +33,8 @@ class BinMapper:
     Attributes
     ----------
     upper_bounds : ndarray of float64
-        Upper bounds of the bins of numbers: a value belongs to the first bin whose bound
-        is not below it. The last one is infinite, all others are finite.
+        Upper bounds of the bins of numbers: a value belongs to the first bin whose
+        bound is not below it. The last one is infinite, all others are finite.
     n_bins : int
         The number of bins, that of missing values included.
     missing_type : int
@@ -93,7 +93,17 @@ def find_bin_mappers(
     Returns
     -------
     list of BinMapper, one a column
+
+    Raises
+    ------
+    ValueError
+        If `weight` has another length than the data.
     """
+    if weight is not None and len(weight) != columns.n_rows:
+        raise ValueError(
+            f"weight has {len(weight)} values, but there are {columns.n_rows} rows; "
+            "pass one for each row of the data, also for those left out."
+        )
     sample = _sample(columns.n_rows if rows is None else len(rows), settings)
     if rows is not None:
         sample = rows if sample is None else rows[sample]

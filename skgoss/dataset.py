@@ -15,6 +15,10 @@ from skgoss.frames import Columns
 # A row is read as whole 64-bit words.
 ROW_ALIGNMENT = 8
 
+# So many part most bounds from each other, and their table fits the first cache.
+BUCKETS_PER_BOUND = 8
+MAX_BUCKETS = 2048
+
 Binned = NDArray[np.uint8] | NDArray[np.uint16]
 
 
@@ -158,7 +162,7 @@ def _bin(
     by_rows = np.empty((n_rows, row_stride), dtype=dtype)
     by_columns = np.empty((len(mappers), n_rows), dtype=dtype)
     if mappers:
-        bounds, bounds_start, n_steps = _search_table(mappers)
+        bounds, bounds_start, grid, first = _plan_search(mappers)
         kernels.bin_columns(
             columns.address[feature],
             columns.stride[feature],
@@ -166,7 +170,8 @@ def _bin(
             rows,
             bounds,
             bounds_start,
-            n_steps,
+            grid,
+            first,
             np.array([mapper.nan_bin for mapper in mappers], dtype=np.int32),
             team(n_rows * len(mappers), n_threads),
             by_rows,
@@ -179,16 +184,22 @@ def _storage(n_bins: list[int]) -> np.dtype[Any]:
     return np.dtype(np.uint8 if max(n_bins, default=1) <= 256 else np.uint16)
 
 
-def _search_table(
+def _plan_search(
     mappers: list[BinMapper],
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int32]]:
-    """Bounds of all columns, each filled up to the length of a binary search."""
-    n_inner = [len(mapper.upper_bounds) - 1 for mapper in mappers]
-    n_steps = np.array([n.bit_length() for n in n_inner], dtype=np.int32)
-    length = (1 << n_steps.astype(np.int64)) - 1
-    end = np.cumsum(length)
-    start = end - length
-    bounds = np.full(max(1, int(end[-1])), np.inf)
-    for mapper, first, n in zip(mappers, start.tolist(), n_inner, strict=True):
-        bounds[first : first + n] = mapper.upper_bounds[:-1]
-    return bounds, start, n_steps
+) -> tuple[
+    NDArray[np.float64], NDArray[np.int64], NDArray[np.float64], NDArray[np.uint16]
+]:
+    """Bounds of all columns, and the grids that find the place to search among them."""
+    n_bounds = np.array([len(m.upper_bounds) - 1 for m in mappers], dtype=np.int64)
+    # A search that starts at the last bound must still meet infinity.
+    end = np.cumsum(2 * n_bounds + 1)
+    start = end - (2 * n_bounds + 1)
+    bounds = np.full(int(end[-1]), np.inf)
+    for mapper, first_bound in zip(mappers, start.tolist(), strict=True):
+        n_inner = len(mapper.upper_bounds) - 1
+        bounds[first_bound : first_bound + n_inner] = mapper.upper_bounds[:-1]
+    grid = np.empty((len(mappers), kernels.GRID_WORDS))
+    n_buckets = min(MAX_BUCKETS, BUCKETS_PER_BOUND * int(n_bounds.max()))
+    first = np.empty((len(mappers), n_buckets), dtype=np.uint16)
+    kernels.plan_search(bounds, start, n_bounds, grid, first)
+    return bounds, start, grid, first

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +57,7 @@ def columns(estimator: Any, X: Any, *, reset: bool) -> Columns:
     """Validate ``X`` by scikit-learn's rules and find its columns.
 
     Sets (``reset=True``) or checks `n_features_in_` and `feature_names_in_`. Nothing
-    that is a number already is copied; NaN, infinities and nulls are kept, nulls as NaN.
+    that is a number already is copied; NaN and infinities are kept, nulls become NaN.
 
     Parameters
     ----------
@@ -111,13 +110,14 @@ def _matrix_columns(matrix: NDArray[Any]) -> Columns:
 
 
 def _frame_columns(estimator: Any, X: Any, reset: bool) -> Columns:
-    # Arrow tables say their shape, but only scikit-learn knows what to say of it.
+    # An array of the same shape makes scikit-learn say what is wrong with it.
     if 0 in X.shape:
         check_array(np.empty(X.shape), estimator=estimator, input_name="X")
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if X.shape[0] * X.shape[1] <= SMALL_FRAME and _is_uniform_pandas(X):
         return _matrix_columns(_as_kind(X.to_numpy(), "X"))
-    owner = [_numbers(series, name) for name, series in _series(X)]
+    frame = nw.from_native(X, eager_only=True)
+    owner = [_numbers(series) for series in frame.iter_columns()]
     return Columns(
         n_rows=X.shape[0],
         n_features=len(owner),
@@ -143,33 +143,23 @@ def _is_uniform_pandas(X: Any) -> bool:
     )
 
 
-def _series(X: Any) -> Iterator[tuple[Any, nw.Series[Any]]]:
-    if nw.dependencies.is_pandas_dataframe(X):
-        # By position: pandas allows a name twice.
-        for position, name in enumerate(X.columns):
-            yield name, nw.from_native(X.iloc[:, position], series_only=True)
-    else:
-        for series in nw.from_native(X, eager_only=True).iter_columns():
-            yield series.name, series
-
-
-def _numbers(series: nw.Series[Any], name: Any) -> NDArray[Any]:
+def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
     """The values of a column, in place where possible; nulls become NaN."""
     dtype = series.dtype
     if dtype in _READABLE:
         if not dtype.is_float() and series.null_count():
             series = series.cast(nw.Float64)
-        return _as_kind(series.to_numpy(), name)
+        return _as_kind(series.to_numpy(), series.name)
     if dtype.is_numeric():
         return series.cast(nw.Float64).to_numpy()
     if series.null_count() == len(series):
         return np.full(len(series), np.nan)
     if dtype in (nw.Object, nw.Unknown):
-        return _object_numbers(series, name)
-    raise _not_numbers(name, dtype)
+        return _object_numbers(series)
+    raise _not_numbers(series.name, dtype)
 
 
-def _object_numbers(series: nw.Series[Any], name: Any) -> NDArray[np.float64]:
+def _object_numbers(series: nw.Series[Any]) -> NDArray[np.float64]:
     """Numbers kept as Python objects or in a way only their library knows."""
     values = series.to_numpy()
     if values.dtype == object:
@@ -179,7 +169,7 @@ def _object_numbers(series: nw.Series[Any], name: Any) -> NDArray[np.float64]:
             values, dtype=np.float64, ensure_2d=False, ensure_all_finite=False
         )
     except ValueError as error:
-        raise ValueError(f"Column {name!r}: {error}") from error
+        raise ValueError(f"Column {series.name!r}: {error}") from error
 
 
 def _not_numbers(name: Any, dtype: Any) -> ValueError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -68,8 +67,8 @@ def distributions() -> dict[str, np.ndarray]:
     }
 
 
-def lightgbm_bounds(values: np.ndarray, **changes) -> tuple[list[float], int, str]:
-    """Every threshold LightGBM can use, the number of bins, and its feature info."""
+def lightgbm_tree(values: np.ndarray, **changes) -> tuple[list[float], int, dict]:
+    """LightGBM's thresholds in a tree that parts all bins, its bins, its range."""
     lightgbm = pytest.importorskip("lightgbm")
     options = vars(settings(**changes))
     options["bin_construct_sample_cnt"] = options.pop("subsample_for_bin")
@@ -85,20 +84,20 @@ def lightgbm_bounds(values: np.ndarray, **changes) -> tuple[list[float], int, st
         "boost_from_average": False,
         "objective": "regression",
     }
-    # Labels that differ between any two neighbouring bins, so that all are parted.
+    # No two bins have the same mean target, so that each can be parted from the next.
     target = np.argsort(np.argsort(values, kind="stable"), kind="stable") ** 1.1
     target = np.where(np.isnan(values), -1e4, target)
     data = lightgbm.Dataset(values[:, None], target, params=parameters).construct()
     model = lightgbm.train(parameters, data, num_boost_round=1).dump_model()
-    found: set[float] = set()
+    thresholds: set[float] = set()
     pending = [model["tree_info"][0]["tree_structure"]]
     while pending:
         node = pending.pop()
         if "threshold" in node:
-            found.add(float(node["threshold"]))
+            thresholds.add(node["threshold"])
             pending += [node["left_child"], node["right_child"]]
-    info = json.dumps(model["feature_infos"].get("Column_0"))
-    return sorted(found), data.feature_num_bin(0), info
+    value_range = model["feature_infos"].get("Column_0", {})
+    return sorted(thresholds), data.feature_num_bin(0), value_range
 
 
 @pytest.mark.parametrize(
@@ -119,7 +118,98 @@ def lightgbm_bounds(values: np.ndarray, **changes) -> tuple[list[float], int, st
 def test_boundaries_are_lightgbms(name, changes):
     values = distributions()[name]
     ours = mapper(values, **changes)
-    theirs, n_bins, _ = lightgbm_bounds(values, **changes)
+    thresholds, n_bins, value_range = lightgbm_tree(values, **changes)
     assert ours.n_bins == n_bins
-    assert set(theirs) - {GREATEST, -GREATEST, 1e300, -1e300} <= set(ours.upper_bounds), (
-        theirs, ours.upper_bounds)
+    # LightGBM writes 1e300 for anything beyond.
+    thresholds = [t for t in thresholds if abs(t) < 1e300]
+    assert set(thresholds) <= set(ours.upper_bounds)
+    if value_range:
+        low, high = np.clip([ours.minimum, ours.maximum], -1e300, 1e300)
+        np.testing.assert_allclose(low, value_range["min_value"], rtol=1e-15)
+        np.testing.assert_allclose(high, value_range["max_value"], rtol=1e-15)
+    if name != "huge":
+        # Zero, where it is missing, goes with either side.
+        finite = np.unique(values[np.isfinite(values) & (values != 0)])
+        parted = np.diff(np.searchsorted(ours.upper_bounds, finite)) > 0
+        theirs = np.diff(np.searchsorted(thresholds, finite)) > 0
+        np.testing.assert_array_equal(parted, theirs)
+
+
+def test_all_types_of_missing():
+    values = np.r_[np.arange(-50.0, 50.0), np.nan]
+    nan = mapper(values, min_data_in_bin=1)
+    assert (nan.missing_type, nan.missing_bin, nan.nan_bin) == (2, 100, 100)
+    assert nan.n_bins == 101
+    zero = mapper(values, min_data_in_bin=1, zero_as_missing=True)
+    assert (zero.missing_type, zero.missing_bin, zero.nan_bin) == (1, 50, 50)
+    none = mapper(values, min_data_in_bin=1, use_missing=False)
+    assert (none.missing_type, none.missing_bin, none.nan_bin) == (0, -1, 50)
+    unseen = mapper(values[:-1], min_data_in_bin=1)
+    assert (unseen.missing_type, unseen.missing_bin, unseen.nan_bin) == (0, -1, 50)
+
+
+def test_zero_has_a_bin_of_its_own():
+    bounds = mapper(np.r_[np.zeros(10), np.full(10, -1e-30), np.full(10, 1e-30)])
+    assert bounds.upper_bounds.tolist() == [-ZERO, ZERO, np.inf]
+    assert mapper(np.arange(1.0, 9.0)).upper_bounds[0] == ZERO
+
+
+@pytest.mark.parametrize(
+    ("values", "trivial"),
+    [
+        (np.zeros(9), True),
+        (np.full(9, 5.0), True),
+        (np.full(9, -5.0), True),
+        (np.full(9, np.nan), True),
+        (np.full(9, np.inf), True),
+        (np.r_[np.zeros(9), 5.0], False),
+        (np.r_[np.full(9, 5.0), np.nan], False),
+        (np.r_[np.full(9, -5.0), np.full(9, 5.0)], False),
+        (np.r_[1.0, 2.0], True),
+        (np.arange(9.0), False),
+    ],
+)
+def test_a_column_in_one_bin_is_trivial(values, trivial):
+    assert mapper(values).is_trivial == trivial
+
+
+def test_weight_moves_the_boundaries():
+    values = np.arange(1.0, 10_001.0)
+    weight = np.where(values < 5000, 9.0, 1.0)
+    bounds = mapper(values, weight=weight, max_bin=11).upper_bounds
+    masses = np.bincount(np.searchsorted(bounds, values), weight)[1:]
+    assert masses.max() / masses.min() < 1.02
+    assert (bounds < 5000).sum() >= 9
+
+
+def test_equal_weights_are_no_weights():
+    values = distributions()["normal"]
+    weighted = mapper(values, weight=np.full(len(values), 0.1))
+    np.testing.assert_array_equal(weighted.upper_bounds, mapper(values).upper_bounds)
+
+
+def test_rows_and_their_weights_go_together():
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal(4000)
+    weight = rng.exponential(size=4000)
+    rows = np.flatnonzero(rng.random(4000) < 0.5)
+    some = mapper(values, weight=weight, rows=rows, max_bin=20)
+    alone = mapper(values[rows], weight=weight[rows], max_bin=20)
+    np.testing.assert_array_equal(some.upper_bounds, alone.upper_bounds)
+
+
+@pytest.mark.parametrize("n_rows", [50, 4095, 4096, 20_000])
+def test_sorting_any_number_of_values(n_rows):
+    values = np.random.default_rng(n_rows).standard_cauchy(n_rows)
+    bounds = mapper(values, max_bin=60_000, min_data_in_bin=1).upper_bounds
+    ordered = np.sort(values)
+    middle = np.nextafter((ordered[1:] + ordered[:-1]) / 2, np.inf)
+    negative = np.searchsorted(ordered, 0.0)
+    middle[negative - 1] = -ZERO
+    expected = np.insert(middle, negative, ZERO)
+    np.testing.assert_array_equal(bounds[:-1], expected)
+
+
+def test_weights_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="weight has 3 values, but there are 9 rows"):
+        mapper(np.arange(9.0), weight=np.ones(3))

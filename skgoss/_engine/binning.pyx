@@ -40,6 +40,9 @@ NAN_IS_MISSING = MISSING_NAN
 cdef double ZERO = 1.0000000180025095e-35
 ZERO_BOUND = ZERO
 
+#: Words of a grid's description.
+GRID_WORDS = 4
+
 #: Words of scratch space ``find_bounds`` needs for each sampled row and thread.
 WORDS_PER_ROW = 7
 
@@ -73,6 +76,15 @@ cdef struct Side:
     int64_t n_values
     int64_t n_rows
     double total
+
+
+cdef struct Grid:
+    # Equal buckets: that of x is (x - origin) * scale, at least 0 and at most last.
+    double origin
+    double scale
+    double last
+    # Steps of the search within a bucket; as wide as the others to fill whole words.
+    int64_t n_steps
 
 
 cdef struct Tally:
@@ -459,36 +471,116 @@ cdef Scratch split_scratch(uint64_t* words, int64_t n) noexcept nogil:
     return scratch
 
 
+cdef inline int64_t bucket_of(double value, const Grid* grid) noexcept nogil:
+    """The bucket of a value, which never falls as the value rises; NaN has one too."""
+    cdef double at = (value - grid.origin) * grid.scale
+    at = at if at < grid.last else grid.last
+    return <int64_t> (at if at > 0.0 else 0.0)
+
+
+cdef int32_t steps_in_bucket(const double* bound, int64_t n, const Grid* grid) noexcept nogil:
+    """Steps of a binary search among the bounds of the fullest bucket."""
+    cdef int64_t most = 0
+    cdef int64_t first = 0
+    cdef int64_t i
+    cdef int32_t n_steps = 0
+    for i in range(n):
+        if bucket_of(bound[i], grid) != bucket_of(bound[first], grid):
+            first = i
+        most = max(most, i + 1 - first)
+    while most >> n_steps:
+        n_steps += 1
+    return n_steps
+
+
+cdef Grid plan_grid(const double* bound, int64_t n, int64_t n_buckets) noexcept nogil:
+    """Equal buckets over all bounds, or over the middle ones if that parts more."""
+    cdef Grid best = Grid(0.0, 0.0, 0.0, 0)
+    cdef Grid grid = Grid(0.0, 0.0, <double> (n_buckets - 1), 0)
+    cdef int64_t outside = 0
+    best.n_steps = steps_in_bucket(bound, n, &best)
+    # The outermost buckets hold the bounds outside: 1, 3, 7, ... with the first inside.
+    while 2 * outside < n - 1 and best.n_steps > 1:
+        grid.origin = bound[outside]
+        grid.scale = grid.last / (bound[n - 1 - outside] - grid.origin)
+        if 0.0 < grid.scale < INFINITY:
+            grid.n_steps = steps_in_bucket(bound, n, &grid)
+            if grid.n_steps < best.n_steps:
+                best = grid
+        outside = 2 * outside + 2
+        if outside >> best.n_steps:
+            break
+    return best
+
+
+def plan_search(
+    const double[::1] bounds,
+    const int64_t[::1] bounds_start,
+    const int64_t[::1] n_bounds,
+    double[:, ::1] grid_out,
+    uint16_t[:, ::1] first_out,
+) -> None:
+    """Prepare the search for bins: a grid says where among the bounds it starts.
+
+    Parameters
+    ----------
+    bounds : array
+        The bounds of all columns.
+    bounds_start, n_bounds : arrays of shape (n_columns,)
+        Where the bounds of a column begin, and how many there are.
+    grid_out : array of shape (n_columns, GRID_WORDS)
+        Origin, scale and last bucket of the grid, and the steps within a bucket.
+    first_out : array of shape (n_columns, n_buckets)
+        The number of bounds in lower buckets.
+    """
+    cdef Py_ssize_t j
+    cdef int64_t i, bucket
+    cdef const double* bound
+    cdef Grid* grid
+    with nogil:
+        for j in range(bounds_start.shape[0]):
+            bound = &bounds[bounds_start[j]]
+            grid = <Grid*> &grid_out[j, 0]
+            grid[0] = plan_grid(bound, n_bounds[j], first_out.shape[1])
+            bucket = 0
+            for i in range(n_bounds[j]):
+                while bucket <= bucket_of(bound[i], grid):
+                    first_out[j, bucket] = <uint16_t> i
+                    bucket += 1
+            for bucket in range(bucket, first_out.shape[1]):
+                first_out[j, bucket] = <uint16_t> n_bounds[j]
+
+
 cdef inline void search_block(
     const double* value,
     int64_t n,
     const double* bound,
-    int32_t n_steps,
+    const Grid* grid,
+    const uint16_t* first,
     int32_t nan_bin,
     binned* bins_out,
 ) noexcept nogil:
     """Bins of ``n`` values: for each the number of bounds below it.
 
-    ``bound`` has 2 ** n_steps - 1 entries, infinite at the end. Values are read, and
-    bins written, up to the next multiple of LANES.
+    Values are read, and bins written, up to the next multiple of LANES.
     """
-    cdef int64_t group, first
+    cdef Grid local = grid[0]
+    cdef int64_t _group
     cdef int lane
-    cdef uint32_t half
-    cdef uint32_t[LANES] at
-    for group in range((n + LANES - 1) // LANES):
-        first = group * LANES
+    cdef uint64_t half
+    cdef uint64_t[LANES] at
+    for _group in range((n + LANES - 1) // LANES):
         for lane in range(LANES):
-            at[lane] = 0
-        half = (<uint32_t> 1 << n_steps) >> 1
+            at[lane] = first[bucket_of(value[lane], &local)]
+        half = (<uint64_t> 1 << local.n_steps) >> 1
         while half > 0:
             for lane in range(LANES):
-                at[lane] += half * (bound[at[lane] + half - 1] < value[first + lane])
+                at[lane] += half * (bound[at[lane] + half - 1] < value[lane])
             half >>= 1
         for lane in range(LANES):
-            bins_out[first + lane] = <binned> (
-                nan_bin if isnan(value[first + lane]) else at[lane]
-            )
+            bins_out[lane] = <binned> (nan_bin if isnan(value[lane]) else at[lane])
+        value += LANES
+        bins_out += LANES
 
 
 cdef void bin_block(
@@ -500,9 +592,11 @@ cdef void bin_block(
     int64_t n,
     const double* bounds,
     const int64_t* bounds_start,
-    const int32_t* n_steps,
+    const Grid* grid,
+    const uint16_t* first,
     const int32_t* nan_bin,
     int64_t n_columns,
+    int64_t n_buckets,
     int64_t row_stride,
     int64_t n_rows,
     binned* rows_out,
@@ -516,7 +610,8 @@ cdef void bin_block(
     for j in range(n_columns):
         load_block(address[j], stride[j], kind[j], rows, start, n, values)
         search_block(
-            values, n, bounds + bounds_start[j], n_steps[j], nan_bin[j], &bins[0]
+            values, n, bounds + bounds_start[j], grid + j, first + j * n_buckets, nan_bin[j],
+            &bins[0]
         )
         memcpy(columns_out + j * n_rows + start, &bins[0], n * sizeof(binned))
         for i in range(n):
@@ -533,7 +628,8 @@ def bin_columns(
     const int64_t[::1] rows,
     const double[::1] bounds,
     const int64_t[::1] bounds_start,
-    const int32_t[::1] n_steps,
+    const double[:, ::1] grid,
+    const uint16_t[:, ::1] first,
     const int32_t[::1] nan_bin,
     int n_threads,
     binned[:, ::1] rows_out,
@@ -548,10 +644,12 @@ def bin_columns(
     rows : array of shape (n_rows,) or None
         The rows to read; None reads all.
     bounds : array
-        For each column 2 ** n_steps - 1 upper bounds, filled up with infinity; the
-        bound of the last bin is left out.
-    bounds_start, n_steps : arrays of shape (n_columns,)
-        Where the bounds of a column begin, and the logarithm of their number.
+        For each of the columns, all upper bounds but that of the last bin, and after
+        them more infinities than there are bounds.
+    bounds_start : array of shape (n_columns,)
+        Where the bounds of a column begin.
+    grid, first : arrays of shapes (n_columns, GRID_WORDS) and (n_columns, n_buckets)
+        From ``plan_search``.
     nan_bin : array of shape (n_columns,)
         The bin of NaN.
     n_threads : int
@@ -574,6 +672,7 @@ def bin_columns(
         bin_block(
             &address[0], &stride[0], &kind[0], row, block * BLOCK,
             min(<int64_t> BLOCK, n_rows - block * BLOCK),
-            &bounds[0], &bounds_start[0], &n_steps[0], &nan_bin[0], columns_out.shape[0],
-            rows_out.shape[1], n_rows, &rows_out[0, 0], &columns_out[0, 0],
+            &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first[0, 0], &nan_bin[0],
+            columns_out.shape[0], first.shape[1], rows_out.shape[1], n_rows,
+            &rows_out[0, 0], &columns_out[0, 0],
         )

@@ -1,0 +1,254 @@
+"""The binned data set: right bins, the same for any container and threads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from skgoss.dataset import Dataset
+from skgoss.frames import columns
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> Dataset:
+    data = columns(BaseEstimator(), X, reset=True)
+    settings = {
+        "max_bin": 255,
+        "min_data_in_bin": 3,
+        "subsample_for_bin": 200_000,
+        "use_missing": True,
+        "zero_as_missing": False,
+        "data_random_seed": 1,
+    }
+    return Dataset.build(
+        data,
+        SimpleNamespace(**(settings | changes)),
+        weight=weight,
+        rows=rows,
+        n_threads=n_threads,
+    )
+
+
+def same(one: Dataset, other: Dataset) -> bool:
+    return (
+        np.array_equal(one.rows, other.rows)
+        and np.array_equal(one.columns, other.columns)
+        and np.array_equal(one.feature, other.feature)
+        and np.array_equal(one.n_bins, other.n_bins)
+        and np.array_equal(one.missing_bin, other.missing_bin)
+        and np.array_equal(one.missing_type, other.missing_type)
+        and all(map(np.array_equal, one.upper_bounds, other.upper_bounds))
+    )
+
+
+def mixed(n_rows: int = 5000) -> np.ndarray:
+    """Columns of many distributions, exact in float32."""
+    rng = np.random.default_rng(1)
+    normal = rng.standard_normal(n_rows)
+    sparse_normal = np.where(rng.random(n_rows) < 0.8, 0.0, normal)
+    with_nan = np.where(rng.random(n_rows) < 0.1, np.nan, normal)
+    table = [
+        normal,
+        rng.exponential(size=n_rows),
+        rng.standard_cauchy(n_rows) ** 3,
+        rng.integers(-300, 900, n_rows),
+        rng.choice([-1.5, 0.0, 2.0, 7.0], n_rows),
+        sparse_normal,
+        with_nan,
+        np.where(rng.random(n_rows) < 0.2, np.nan, sparse_normal),
+        np.where(rng.random(n_rows) < 0.1, np.inf, with_nan),
+        np.where(rng.random(n_rows) < 0.1, -np.inf, normal),
+        1e6 + normal,
+        np.full(n_rows, 3.0),
+    ]
+    return np.column_stack(table).astype(np.float32).astype(np.float64)
+
+
+def naive_bins(X: np.ndarray, data: Dataset) -> np.ndarray:
+    """First bin whose bound is not below the value, one column at a time."""
+    bins = np.empty((len(X), len(data.feature)), dtype=np.int64)
+    for j, feature in enumerate(data.feature):
+        values = X[:, feature]
+        values = np.where(np.isnan(values), 0.0, values)
+        bins[:, j] = np.searchsorted(data.upper_bounds[j], values)
+        if data.missing_type[j] == 2:
+            bins[np.isnan(X[:, feature]), j] = data.missing_bin[j]
+    return bins
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"max_bin": 2},
+        {"max_bin": 16},
+        {"max_bin": 256},
+        {"max_bin": 257, "min_data_in_bin": 1},
+        {"max_bin": 65535, "min_data_in_bin": 1},
+        {"use_missing": False},
+        {"zero_as_missing": True},
+    ],
+    ids=str,
+)
+def test_values_are_in_their_bins(changes):
+    X = mixed()
+    data = build(X, **changes)
+    expected = naive_bins(X, data)
+    n_used = len(data.feature)
+    assert (data.n_rows, data.n_features) == X.shape
+    np.testing.assert_array_equal(data.columns, expected.T)
+    np.testing.assert_array_equal(data.rows[:, :n_used], expected)
+    assert not data.rows[:, n_used:].any()
+    assert data.rows.strides[0] % 8 == 0
+    assert data.rows.shape[1] - n_used < 8
+    wide = data.n_bins.max() > 256
+    assert data.rows.dtype == data.columns.dtype == ("uint16" if wide else "uint8")
+    for j, bounds in enumerate(data.upper_bounds):
+        assert bounds[-1] == np.inf
+        assert np.isfinite(bounds[:-1]).all()
+        assert (np.diff(bounds) > 0).all()
+        assert len(bounds) == data.n_bins[j] - (data.missing_type[j] == 2)
+
+
+def test_missing_values_have_their_bin():
+    X = np.array([[np.nan, 0.0, 1.0, -1.0] * 10]).T
+    data = build(X)
+    assert (data.missing_type[0], data.missing_bin[0], data.n_bins[0]) == (2, 3, 4)
+    assert data.columns[0, :4].tolist() == [3, 1, 2, 0]
+    data = build(X, zero_as_missing=True)
+    assert (data.missing_type[0], data.missing_bin[0], data.n_bins[0]) == (1, 1, 3)
+    assert data.columns[0, :4].tolist() == [1, 1, 2, 0]
+    data = build(X, use_missing=False)
+    assert (data.missing_type[0], data.missing_bin[0], data.n_bins[0]) == (0, -1, 3)
+    assert data.columns[0, :4].tolist() == [1, 1, 2, 0]
+
+
+def test_values_never_seen_have_a_bin_too():
+    X = np.arange(1.0, 101.0)[:, None]
+    data = build(X)
+    new = np.array([[np.nan], [np.inf], [-np.inf], [0.0], [1e300], [50.2]])
+    rows, by_columns = data.bin_matrix(columns(BaseEstimator(), new, reset=True))
+    expected = [0, data.n_bins[0] - 1, 0, 0, data.n_bins[0] - 1]
+    assert by_columns[0, :5].tolist() == expected
+    np.testing.assert_array_equal(rows[:, 0], by_columns[0])
+    with pytest.raises(ValueError, match="columns has 2 features, but the training"):
+        data.bin_matrix(columns(BaseEstimator(), np.ones((1, 2)), reset=True))
+
+
+def test_infinity_is_parted_from_the_greatest_number():
+    X = np.r_[np.full(9, np.inf), np.full(9, 1e308), np.full(9, -np.inf)][:, None]
+    data = build(X)
+    bins = data.columns[0]
+    assert len({bins[0], bins[9], bins[18]}) == 3
+    assert np.finfo(float).max in data.upper_bounds[0]
+
+
+def test_columns_of_one_bin_are_left_out():
+    X = np.column_stack([np.zeros(50), np.arange(50.0), np.full(50, 7.0), np.ones(50)])
+    X[:, 3] = np.nan
+    data = build(X)
+    assert data.feature.tolist() == [1]
+    assert data.n_features == 4
+    data = build(X[:, [0, 2]])
+    assert data.feature.tolist() == []
+    assert data.rows.shape == (50, 0)
+    assert data.columns.shape == (0, 50)
+
+
+def test_any_number_of_threads_gives_the_same():
+    X = mixed(20_000)
+    one = build(X)
+    for n_threads in (2, 3, 7):
+        assert same(one, build(X, n_threads=n_threads))
+    weight = np.random.default_rng(3).exponential(size=len(X))
+    assert same(build(X, weight=weight), build(X, weight=weight, n_threads=2))
+
+
+def test_the_container_does_not_matter():
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    pyarrow = pytest.importorskip("pyarrow")
+    X = mixed()
+    names = [f"x{j}" for j in range(X.shape[1])]
+    one = build(X)
+    table = dict(zip(names, X.T, strict=True))
+    for other in (
+        np.asfortranarray(X),
+        X.astype(np.float32),
+        np.asfortranarray(X, dtype=np.float32),
+        np.repeat(X, 2, axis=1)[:, ::2],
+        pandas.DataFrame(X, columns=names),
+        pandas.DataFrame(X, columns=names).convert_dtypes(),
+        polars.DataFrame(table),
+        polars.DataFrame(table, nan_to_null=True),
+        pyarrow.table(table),
+    ):
+        assert same(one, build(other))
+
+
+def test_integers_are_what_they_are_as_floats():
+    X = np.random.default_rng(0).integers(-100, 100, (3000, 3))
+    one = build(X.astype(float))
+    for dtype in ("int8", "int16", "int32", "int64", "float32"):
+        assert same(one, build(X.astype(dtype)))
+
+
+def test_rows_left_out_do_not_exist():
+    X = mixed()
+    rows = np.flatnonzero(np.random.default_rng(2).random(len(X)) < 0.4)
+    assert same(build(X[rows]), build(X, rows=rows))
+    weight = np.random.default_rng(3).exponential(size=len(X))
+    assert same(build(X[rows], weight=weight[rows]), build(X, weight=weight, rows=rows))
+
+
+@pytest.mark.parametrize("max_bin", [7, 255])
+def test_weight_two_is_two_copies(max_bin):
+    X = np.round(mixed(2000), 2)
+    weight = np.random.default_rng(4).integers(1, 4, len(X))
+    some = np.repeat(np.arange(len(X)), weight)
+    limits = {"max_bin": max_bin, "min_data_in_bin": 1}
+    copies = build(X[some], **limits)
+    weighted = build(X, weight=weight.astype(float), **limits)
+    assert all(map(np.array_equal, copies.upper_bounds, weighted.upper_bounds))
+    np.testing.assert_array_equal(copies.rows, weighted.rows[some])
+
+
+def test_equal_weights_are_none():
+    X = mixed()
+    assert same(build(X), build(X, weight=np.full(len(X), 0.37)))
+
+
+def test_a_sample_of_the_rows_finds_the_bins():
+    X = np.random.default_rng(0).standard_normal((30_000, 4))
+    one = build(X, subsample_for_bin=1000)
+    assert same(one, build(X, subsample_for_bin=1000))
+    assert not same(one, build(X, subsample_for_bin=1000, data_random_seed=2))
+    np.testing.assert_array_equal(one.columns, naive_bins(X, one).T)
+    share = np.bincount(one.columns[0], minlength=255) / len(X)
+    assert share.max() < 0.02
+    rows = np.arange(0, 30_000, 2)
+    half = build(X, subsample_for_bin=1000, rows=rows)
+    assert same(half, build(X[rows], subsample_for_bin=1000))
+
+
+def test_the_input_may_be_read_only_and_of_any_size():
+    for n_rows in (1, 2, 7, 511, 512, 513, 1025):
+        X = np.random.default_rng(n_rows).standard_normal((n_rows, 9))
+        X.flags.writeable = False
+        data = build(X, min_data_in_bin=1)
+        np.testing.assert_array_equal(data.columns, naive_bins(X, data).T)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the real data are not here")
+def test_real_data_have_lightgbms_bins():
+    lightgbm = pytest.importorskip("lightgbm")
+    X = np.loadtxt(DATA / "binary.train.gz")[:, 1:]
+    data = build(X)
+    options = {"verbose": -1, "feature_pre_filter": False, "num_threads": 1}
+    theirs = lightgbm.Dataset(X, params=options).construct()
+    assert data.n_bins.tolist() == [theirs.feature_num_bin(j) for j in data.feature]

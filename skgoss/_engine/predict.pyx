@@ -1,0 +1,790 @@
+# cython: language_level=3
+"""Rows through trees: scores and leaves of an ensemble, and of one tree on binned data.
+
+Two engines give the same leaf. Few rows walk the nodes, eight walks at a time so that
+their latencies overlap. A tile of rows is scored by masks: each value becomes its rank
+among the ensemble's own thresholds (value <= threshold k exactly when rank <= k), and each
+node removes the leaves of its left subtree from the rows that go right; the leftmost leaf
+that remains is the row's. This is QuickScorer (Lucchese et al., SIGIR 2015) with the
+byte-wise masks of RapidScorer (Ye et al., KDD 2018). Trees of more than 256 leaves are
+always walked.
+"""
+
+from cython.parallel cimport prange
+from libc.math cimport INFINITY, NAN, fabs, isnan
+from libc.stdint cimport (
+    INT32_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+)
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from skgoss._engine.runtime cimport omp_get_thread_num
+
+import numpy as np
+
+cdef extern from "predict.h" nogil:
+    void apply_masks_u8 "skgoss_apply_masks_u8"(
+        const MaskOp*, Py_ssize_t, const uint8_t*, uint8_t*) noexcept
+    void apply_masks_u16 "skgoss_apply_masks_u16"(
+        const MaskOp*, Py_ssize_t, const uint16_t*, uint8_t*) noexcept
+    void leftmost_leaf "skgoss_leftmost_leaf"(
+        const uint8_t*, int, uint8_t*) noexcept
+
+cdef enum:
+    LANES = 8
+    ROW_TILE = 4096
+    FEW_ROWS = 16
+    MAX_MASKED_LEAVES = 256
+    MISSING_NONE = 0
+    MISSING_ZERO = 1
+
+# Row-trees below which a second thread costs more than it brings.
+cdef int64_t SMALL_WORK = 50_000
+# float32's 1e-35, as in LightGBM.
+cdef double ZERO = 1.0000000180025095e-35
+
+ctypedef fused rank_t:
+    uint8_t
+    uint16_t
+
+
+# ---------------------------------------------------------------------------- values
+
+
+cdef inline void load_block(
+    uint64_t address, int64_t stride, uint8_t kind, Py_ssize_t start_row, Py_ssize_t n,
+    double* out,
+) noexcept nogil:
+    cdef const char* first = <const char*> address + start_row * stride
+    cdef Py_ssize_t i
+    if kind == 0:
+        for i in range(n):
+            out[i] = (<const float*> (first + i * stride))[0]
+    else:
+        for i in range(n):
+            out[i] = (<const double*> (first + i * stride))[0]
+
+
+cdef inline bint is_missing(double value, uint8_t missing) noexcept nogil:
+    return isnan(value) or (missing == MISSING_ZERO and fabs(value) <= ZERO)
+
+
+cdef void load_slot(
+    const Slot* slot, const Frame* frame, Py_ssize_t start, Py_ssize_t n, double* out
+) noexcept nogil:
+    """Load one slot's values; where missing has no meaning, NaN becomes zero."""
+    cdef int64_t j = slot.feature
+    cdef Py_ssize_t i
+    load_block(frame.address[j], frame.stride[j], frame.kind[j], start, n, out)
+    if slot.missing == MISSING_NONE:
+        for i in range(n):
+            out[i] = 0.0 if isnan(out[i]) else out[i]
+
+
+cdef void spread_values(
+    const double* values, uint8_t missing, Py_ssize_t n, Py_ssize_t row_length,
+    double* column_out,
+) noexcept nogil:
+    """Put a slot's values in row-major rows, once for each default direction.
+
+    Missing values become -inf, which goes left at every threshold, and NaN, which goes
+    right.
+    """
+    cdef Py_ssize_t i
+    cdef double* out = column_out
+    cdef bint hole
+    for i in range(n):
+        hole = is_missing(values[i], missing)
+        out[0] = -INFINITY if hole else values[i]
+        out[1] = NAN if hole else values[i]
+        out += row_length
+
+
+cdef void rank_values(
+    const Slot* slot, const double* values, rank_t* column_out
+) noexcept nogil:
+    """Rank a tile's values among the slot's thresholds, for both default directions.
+
+    A missing value has rank 0, which goes left everywhere, or the highest rank, which
+    goes right.
+    """
+    cdef const double* thresholds = slot.thresholds
+    cdef Py_ssize_t i, remaining, half
+    cdef Py_ssize_t below[LANES]
+    cdef int lane
+    cdef bint hole
+    for i from 0 <= i < TILE by LANES:
+        for lane in range(LANES):
+            below[lane] = 0
+        remaining = slot.n_thresholds
+        while remaining > 1:
+            half = remaining >> 1
+            for lane in range(LANES):
+                below[lane] += half * (thresholds[below[lane] + half - 1] < values[i + lane])
+            remaining -= half
+        for lane in range(LANES):
+            below[lane] += thresholds[below[lane]] < values[i + lane]
+            column_out[i + lane] = <rank_t> below[lane]
+    if slot.missing == MISSING_NONE:
+        return
+    for i in range(TILE):
+        hole = is_missing(values[i], slot.missing)
+        column_out[TILE + i] = <rank_t> slot.n_thresholds if hole else column_out[i]
+        column_out[i] = 0 if hole else column_out[i]
+
+
+# ----------------------------------------------------------------------------- engines
+
+
+cdef inline void walk(
+    const Node* nodes, const double** rows, int32_t* at_inout
+) noexcept nogil:
+    """Take LANES walks from their nodes to their leaves."""
+    cdef int lane
+    cdef int32_t moved = 1
+    cdef const Node* node
+    while moved:
+        moved = 0
+        for lane in range(LANES):
+            node = nodes + at_inout[lane]
+            at_inout[lane] = node.child + (not rows[lane][node.column] <= node.threshold)
+        for lane in range(LANES):
+            node = nodes + at_inout[lane]
+            moved |= node.child ^ at_inout[lane]
+            at_inout[lane] = node.child + (not rows[lane][node.column] <= node.threshold)
+
+
+cdef inline void deliver(
+    const Tables* model, const Sink* sink, int64_t tree, Py_ssize_t row, int32_t leaf
+) noexcept nogil:
+    if sink.scores != NULL:
+        sink.scores[row * model.n_scores + tree % model.n_scores] += model.leaf_value[
+            model.trees[tree].first_leaf + leaf]
+    else:
+        sink.leaves[row * (sink.stop_tree - sink.first_tree) + tree - sink.first_tree] = leaf
+
+
+cdef void walk_one_row(
+    const Tables* model, const double* values, Py_ssize_t row, const Sink* sink
+) noexcept nogil:
+    """Send one row through all trees, LANES trees at a time."""
+    cdef const double* rows[LANES]
+    cdef int32_t at[LANES]
+    cdef int64_t tree
+    cdef int lane
+    for lane in range(LANES):
+        rows[lane] = values
+    tree = sink.first_tree
+    while tree < sink.stop_tree:
+        for lane in range(LANES):
+            at[lane] = <int32_t> model.trees[min(tree + lane, sink.stop_tree - 1)].root
+        walk(model.nodes, rows, at)
+        for lane in range(<int> min(<int64_t> LANES, sink.stop_tree - tree)):
+            deliver(model, sink, tree + lane, row, <int32_t> model.nodes[at[lane]].threshold)
+        tree += LANES
+
+
+cdef void walk_one_tree(
+    const Tables* model, int64_t tree, const double* values, Py_ssize_t start, Py_ssize_t n,
+    const Sink* sink,
+) noexcept nogil:
+    """Send a tile of rows through one tree, LANES rows at a time."""
+    cdef const double* rows[LANES]
+    cdef int32_t at[LANES]
+    cdef Py_ssize_t width = n_columns(model)
+    cdef Py_ssize_t i
+    cdef int lane
+    for i from 0 <= i < n by LANES:
+        for lane in range(LANES):
+            rows[lane] = values + min(i + lane, n - 1) * width
+            at[lane] = <int32_t> model.trees[tree].root
+        walk(model.nodes, rows, at)
+        for lane in range(<int> min(<Py_ssize_t> LANES, n - i)):
+            deliver(
+                model, sink, tree, start + i + lane,
+                <int32_t> model.nodes[at[lane]].threshold)
+
+
+cdef void mask_one_tree(
+    const Tables* model, int64_t tree, const rank_t* ranks, Py_ssize_t start, Py_ssize_t n,
+    uint8_t* planes, const Sink* sink,
+) noexcept nogil:
+    """Send a tile of rows through one tree of at most 256 leaves by masks."""
+    cdef const TreeTables* tables = &model.trees[tree]
+    cdef uint8_t* leaf = planes + tables.n_planes * TILE
+    cdef const int32_t* order = model.leaf_order + tables.first_leaf
+    cdef Py_ssize_t i
+    memset(planes, 0xFF, tables.n_planes * TILE)
+    if rank_t is uint8_t:
+        apply_masks_u8(model.ops + tables.first_op, tables.n_ops, ranks, planes)
+    else:
+        apply_masks_u16(model.ops + tables.first_op, tables.n_ops, ranks, planes)
+    leftmost_leaf(planes, tables.n_planes, leaf)
+    for i in range(n):
+        deliver(model, sink, tree, start + i, order[leaf[i]])
+
+
+# ------------------------------------------------------------------------------- tiles
+
+
+# A thread's memory, one piece; `rows` or `ranks` have no room where no engine reads them.
+cdef struct Scratch:
+    double* values
+    double* rows
+    uint8_t* planes
+    void* ranks
+
+
+cdef inline Py_ssize_t n_columns(const Tables* model) noexcept nogil:
+    return 1 + 2 * model.n_slots
+
+
+cdef size_t carve(
+    const Tables* model, Py_ssize_t tile, bint walked, bint masked, char* memory,
+    Scratch* scratch_out,
+) noexcept nogil:
+    """Divide a thread's memory among its arrays; give the bytes that takes."""
+    cdef size_t used = 0
+    cdef size_t cells = tile * n_columns(model)
+    scratch_out.values = <double*> memory
+    used += tile * sizeof(double)
+    scratch_out.rows = <double*> (memory + used)
+    used += cells * sizeof(double) * walked
+    scratch_out.planes = <uint8_t*> (memory + used)
+    used += (MAX_MASKED_LEAVES // 8 + 1) * tile * masked
+    scratch_out.ranks = memory + used
+    used += cells * (2 if model.wide_ranks else 1) * masked
+    return (used + 63) // 64 * 64
+
+
+cdef void fill_rows(
+    const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n,
+    const Scratch* scratch,
+) noexcept nogil:
+    cdef Py_ssize_t width = n_columns(model)
+    cdef Py_ssize_t i, s
+    for i in range(n):
+        scratch.rows[i * width] = -INFINITY
+    for s in range(model.n_slots):
+        load_slot(&model.slots[s], frame, start, n, scratch.values)
+        spread_values(
+            scratch.values, model.slots[s].missing, n, width, scratch.rows + 1 + 2 * s)
+
+
+cdef void fill_ranks(
+    const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n,
+    double* values, rank_t* ranks_out,
+) noexcept nogil:
+    cdef Py_ssize_t s
+    memset(values, 0, TILE * sizeof(double))
+    for s in range(model.n_slots):
+        load_slot(&model.slots[s], frame, start, n, values)
+        rank_values(&model.slots[s], values, ranks_out + (1 + 2 * s) * TILE)
+
+
+cdef void score_tile(
+    const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n,
+    const Scratch* scratch, rank_t* ranks, const Sink* sink,
+) noexcept nogil:
+    cdef int64_t tree
+    if model.any_walked:
+        fill_rows(model, frame, start, n, scratch)
+    if model.any_masked:
+        fill_ranks(model, frame, start, n, scratch.values, ranks)
+    for tree in range(sink.first_tree, sink.stop_tree):
+        if model.trees[tree].n_planes > 0:
+            mask_one_tree(model, tree, ranks, start, n, scratch.planes, sink)
+        else:
+            walk_one_tree(model, tree, scratch.rows, start, n, sink)
+
+
+cdef bint score_few_rows(
+    const Tables* model, const Frame* frame, Py_ssize_t n, const Sink* sink
+) noexcept nogil:
+    """Score some rows without tiles; false when memory ran out."""
+    cdef Scratch scratch
+    cdef char* memory = <char*> malloc(carve(model, n, True, False, NULL, &scratch))
+    cdef Py_ssize_t row
+    if memory == NULL:
+        return False
+    carve(model, n, True, False, memory, &scratch)
+    fill_rows(model, frame, 0, n, &scratch)
+    for row in range(n):
+        walk_one_row(model, scratch.rows + row * n_columns(model), row, sink)
+    free(memory)
+    return True
+
+
+cdef bint score_many_rows(
+    const Tables* model, const Frame* frame, Py_ssize_t n, int n_threads, const Sink* sink
+) noexcept nogil:
+    """Score all rows, tile by tile; false when memory ran out."""
+    cdef Scratch scratch
+    cdef Py_ssize_t n_tiles = (n + TILE - 1) // TILE
+    cdef Py_ssize_t tile
+    cdef size_t share = carve(
+        model, TILE, model.any_walked, model.any_masked, NULL, &scratch)
+    cdef char* memory = <char*> malloc(share * n_threads)
+    if memory == NULL:
+        return False
+    for tile in prange(
+        n_tiles, schedule="dynamic", num_threads=n_threads, use_threads_if=n_threads > 1
+    ):
+        run_tile(
+            model, frame, tile * TILE, min(<Py_ssize_t> TILE, n - tile * TILE),
+            memory + share * omp_get_thread_num(), sink)
+    free(memory)
+    return True
+
+
+cdef void run_tile(
+    const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n, char* memory,
+    const Sink* sink,
+) noexcept nogil:
+    cdef Scratch scratch
+    carve(model, TILE, model.any_walked, model.any_masked, memory, &scratch)
+    if model.wide_ranks:
+        score_tile(model, frame, start, n, &scratch, <uint16_t*> scratch.ranks, sink)
+    else:
+        score_tile(model, frame, start, n, &scratch, <uint8_t*> scratch.ranks, sink)
+
+
+# ------------------------------------------------------------------------------ tables
+
+
+cdef int plant(
+    const int32_t* left, const int32_t* right, const double* threshold,
+    const int32_t* column, int32_t n_leaves, int64_t root, int32_t* place_out,
+    Node* nodes_out,
+) except -1:
+    """Lay out a tree's nodes: the children of node i stand at root + 2i + 1 and + 2i + 2.
+
+    A node must come before its children and have one parent, so that no walk can leave
+    the tree or go round in a circle.
+    """
+    cdef int32_t i, child, side, place
+    for i in range(n_leaves - 1):
+        place_out[i] = -1
+    if n_leaves == 1:
+        nodes_out[root] = Node(0.0, 0, <int32_t> root)
+    else:
+        place_out[0] = <int32_t> root
+    for i in range(n_leaves - 1):
+        if place_out[i] < 0:
+            raise ValueError(f"node {i} of a tree has no parent")
+        nodes_out[place_out[i]] = Node(threshold[i], column[i], <int32_t> root + 2 * i + 1)
+        for side in range(2):
+            child = right[i] if side else left[i]
+            place = <int32_t> root + 2 * i + 1 + side
+            if child < 0:
+                if ~child >= n_leaves:
+                    raise ValueError(f"node {i} of a tree has a child that is no leaf")
+                nodes_out[place] = Node(<double> ~child, 0, place)
+            elif i < child < n_leaves - 1 and place_out[child] < 0:
+                place_out[child] = place
+            else:
+                raise ValueError(f"node {i} of a tree has a child that is no later node")
+    return 0
+
+
+cdef int32_t span(
+    const int32_t* left, const int32_t* right, int32_t n_leaves,
+    int32_t* first_out, int32_t* size_out, int32_t* order_out,
+) noexcept nogil:
+    """Find which leaves, counted from left to right, lie under each node's left child.
+
+    Returns how many planes of eight leaves these spans touch, all nodes together.
+    """
+    cdef int32_t i, child, start, size
+    cdef int32_t touched = 0
+    for i in range(n_leaves - 2, -1, -1):
+        # All leaves below node i, until the second loop comes to it.
+        size_out[i] = (size_out[left[i]] if left[i] >= 0 else 1) + (
+            size_out[right[i]] if right[i] >= 0 else 1)
+    if n_leaves == 1:
+        order_out[0] = 0
+    else:
+        first_out[0] = 0
+    for i in range(n_leaves - 1):
+        start = first_out[i]
+        size = size_out[left[i]] if left[i] >= 0 else 1
+        child = left[i]
+        if child >= 0:
+            first_out[child] = start
+        else:
+            order_out[start] = ~child
+        child = right[i]
+        if child >= 0:
+            first_out[child] = start + size
+        else:
+            order_out[start + size] = ~child
+        size_out[i] = size
+        touched += (start + size - 1) // 8 - start // 8 + 1
+    return touched
+
+
+cdef int64_t write_masks(
+    const int32_t* first, const int32_t* size, const int32_t* column, const int32_t* rank,
+    int32_t n_nodes, MaskOp* ops_out,
+) noexcept nogil:
+    """Write the operations of one tree; give their number."""
+    cdef int64_t n_ops = 0
+    cdef int32_t i, plane, begin, end
+    for i in range(n_nodes):
+        for plane in range(first[i] // 8, (first[i] + size[i] - 1) // 8 + 1):
+            begin = max(first[i] - 8 * plane, 0)
+            end = min(first[i] + size[i] - 8 * plane, 8)
+            ops_out[n_ops] = MaskOp(
+                column[i], <uint16_t> rank[i], <uint8_t> plane,
+                <uint8_t> (0xFF ^ ((1 << end) - (1 << begin))))
+            n_ops += 1
+    return n_ops
+
+
+cdef class Predictor:
+    """The tables by which rows are scored; nothing in them changes once they are made.
+
+    Parameters
+    ----------
+    left, right : (n_nodes,) int32
+        Children of the inner nodes, numbered within their tree; a leaf is ``~leaf``.
+    threshold : (n_nodes,) float64
+        A value goes left when it is at most the threshold.
+    column : (n_nodes,) int32
+        ``2 * slot + 1``, plus 1 where missing values go right.
+    rank : (n_nodes,) int32
+        The threshold's place among those of its slot.
+    leaf_start : (n_trees + 1,) int64
+        First leaf of each tree.
+    leaf_value : (n_leaves,) float64
+    slot_feature : (n_slots,) int32
+        Input column of each slot: one column under one meaning of "missing".
+    slot_missing : (n_slots,) uint8
+        0: NaN counts as zero; 1: zeros and NaN are missing; 2: NaN is missing.
+    slot_start : (n_slots + 1,) int64
+        First threshold of each slot.
+    slot_threshold : (n_thresholds,) float64
+        The thresholds of each slot, ascending and distinct.
+    n_scores : int
+        Trees per round.
+
+    Raises
+    ------
+    ValueError
+        If the children and leaves do not make trees.
+    """
+
+    cdef Tables tables
+    cdef Node* nodes
+    cdef TreeTables* trees
+    cdef Slot* slots
+    cdef MaskOp* ops
+    cdef int32_t* leaf_order
+    cdef const double[::1] leaf_value
+    cdef const double[::1] slot_threshold
+
+    def __cinit__(
+        self,
+        const int32_t[::1] left,
+        const int32_t[::1] right,
+        const double[::1] threshold,
+        const int32_t[::1] column,
+        const int32_t[::1] rank,
+        const int64_t[::1] leaf_start,
+        const double[::1] leaf_value,
+        const int32_t[::1] slot_feature,
+        const uint8_t[::1] slot_missing,
+        const int64_t[::1] slot_start,
+        const double[::1] slot_threshold,
+        int n_scores,
+    ):
+        cdef int64_t n_trees = leaf_start.shape[0] - 1
+        cdef int64_t n_leaves = leaf_value.shape[0]
+        self.leaf_value = leaf_value
+        self.slot_threshold = slot_threshold
+        self.nodes = <Node*> malloc((2 * n_leaves - n_trees + 1) * sizeof(Node))
+        self.trees = <TreeTables*> malloc((n_trees + 1) * sizeof(TreeTables))
+        self.slots = <Slot*> malloc((slot_feature.shape[0] + 1) * sizeof(Slot))
+        self.leaf_order = <int32_t*> malloc((n_leaves + 1) * sizeof(int32_t))
+        if (
+            self.nodes == NULL or self.trees == NULL or self.slots == NULL
+            or self.leaf_order == NULL
+        ):
+            raise MemoryError
+        self.tables.n_scores = n_scores
+        self.tables.n_slots = slot_feature.shape[0]
+        self.fill_slots(slot_feature, slot_missing, slot_start)
+        self.fill_trees(left, right, threshold, column, rank, leaf_start)
+        self.tables.nodes = self.nodes
+        self.tables.trees = self.trees
+        self.tables.slots = self.slots
+        self.tables.ops = self.ops
+        self.tables.leaf_order = self.leaf_order
+        self.tables.leaf_value = &leaf_value[0] if n_leaves else NULL
+
+    def __dealloc__(self):
+        free(self.nodes)
+        free(self.trees)
+        free(self.slots)
+        free(self.ops)
+        free(self.leaf_order)
+
+    cdef void fill_slots(
+        self,
+        const int32_t[::1] feature,
+        const uint8_t[::1] missing,
+        const int64_t[::1] start,
+    ) noexcept:
+        cdef Py_ssize_t s
+        for s in range(feature.shape[0]):
+            self.slots[s].feature = feature[s]
+            self.slots[s].missing = missing[s]
+            self.slots[s].thresholds = &self.slot_threshold[start[s]]
+            self.slots[s].n_thresholds = start[s + 1] - start[s]
+            self.tables.wide_ranks |= self.slots[s].n_thresholds > 0xFF
+            self.tables.huge_ranks |= self.slots[s].n_thresholds > 0xFFFF
+
+    cdef int fill_trees(
+        self,
+        const int32_t[::1] left,
+        const int32_t[::1] right,
+        const double[::1] threshold,
+        const int32_t[::1] column,
+        const int32_t[::1] rank,
+        const int64_t[::1] leaf_start,
+    ) except -1:
+        """Fill the tables tree by tree; the masks last, when their number is known."""
+        cdef Py_ssize_t n_trees = leaf_start.shape[0] - 1
+        cdef int32_t[::1] first = np.empty(left.shape[0] + 1, dtype=np.int32)
+        cdef int32_t[::1] size = np.empty(left.shape[0] + 1, dtype=np.int32)
+        cdef int64_t node, n_ops = 0
+        cdef int32_t n_leaves
+        cdef Py_ssize_t t
+        cdef TreeTables* tree
+        for t in range(n_trees):
+            tree = &self.trees[t]
+            node = leaf_start[t] - t
+            n_leaves = <int32_t> (leaf_start[t + 1] - leaf_start[t])
+            tree.root = 2 * leaf_start[t] - t
+            tree.first_leaf = leaf_start[t]
+            tree.first_op = n_ops
+            tree.n_ops = 0
+            tree.n_planes = 0
+            plant(
+                &left[0] + node, &right[0] + node, &threshold[0] + node, &column[0] + node,
+                n_leaves, tree.root, &first[node], self.nodes)
+            if n_leaves > MAX_MASKED_LEAVES or self.tables.huge_ranks:
+                self.tables.any_walked = True
+                continue
+            self.tables.any_masked = True
+            tree.n_planes = (n_leaves + 7) // 8
+            tree.n_ops = span(
+                &left[0] + node, &right[0] + node, n_leaves, &first[node], &size[node],
+                self.leaf_order + leaf_start[t])
+            n_ops += tree.n_ops
+        self.ops = <MaskOp*> malloc((n_ops + 1) * sizeof(MaskOp))
+        if self.ops == NULL:
+            raise MemoryError
+        for t in range(n_trees):
+            tree = &self.trees[t]
+            if tree.n_planes > 0:
+                node = leaf_start[t] - t
+                write_masks(
+                    &first[node], &size[node], &column[0] + node, &rank[0] + node,
+                    <int32_t> (leaf_start[t + 1] - leaf_start[t]) - 1,
+                    self.ops + tree.first_op)
+        return 0
+
+    def scores(
+        self,
+        const uint64_t[::1] address,
+        const int64_t[::1] stride,
+        const uint8_t[::1] kind,
+        int64_t first_tree,
+        int64_t stop_tree,
+        int n_threads,
+        double[:, ::1] scores_out,
+    ):
+        """Add the leaf values of trees ``first_tree`` to ``stop_tree`` to the scores."""
+        if scores_out.size == 0 or first_tree >= stop_tree:
+            return
+        self.run(
+            Frame(&address[0], &stride[0], &kind[0]), scores_out.shape[0], n_threads,
+            Sink(&scores_out[0, 0], NULL, first_tree, stop_tree))
+
+    def leaves(
+        self,
+        const uint64_t[::1] address,
+        const int64_t[::1] stride,
+        const uint8_t[::1] kind,
+        int64_t first_tree,
+        int64_t stop_tree,
+        int n_threads,
+        int32_t[:, ::1] leaves_out,
+    ):
+        """Write the number of the leaf that each row reaches in each tree."""
+        if leaves_out.size == 0:
+            return
+        self.run(
+            Frame(&address[0], &stride[0], &kind[0]), leaves_out.shape[0], n_threads,
+            Sink(NULL, &leaves_out[0, 0], first_tree, stop_tree))
+
+    cdef int run(self, Frame frame, Py_ssize_t n, int n_threads, Sink sink) except -1:
+        cdef bint done
+        if n * (sink.stop_tree - sink.first_tree) < SMALL_WORK:
+            n_threads = 1
+        with nogil:
+            if n <= FEW_ROWS:
+                done = score_few_rows(&self.tables, &frame, n, &sink)
+            else:
+                done = score_many_rows(&self.tables, &frame, n, n_threads, &sink)
+        if not done:
+            raise MemoryError
+        return 0
+
+
+# ------------------------------------------------------------------- trees in training
+
+
+# The right child is taken when the bin is above the threshold, or the other way round for
+# the one bin `flipped`: where missing values go to the side their bin does not belong to.
+cdef struct BinnedNode:
+    int32_t feature
+    int32_t threshold
+    int32_t flipped
+    int32_t child
+
+
+cdef inline void walk_bins(
+    const BinnedNode* nodes, const rank_t** rows, int32_t* at_inout
+) noexcept nogil:
+    cdef int lane
+    cdef int32_t moved = 1
+    cdef int32_t value, after
+    cdef const BinnedNode* node
+    while moved:
+        moved = 0
+        for lane in range(LANES):
+            node = nodes + at_inout[lane]
+            value = rows[lane][node.feature]
+            after = node.child + ((value > node.threshold) ^ (value == node.flipped))
+            moved |= after ^ at_inout[lane]
+            at_inout[lane] = after
+
+
+cdef void add_rows(
+    const BinnedNode* nodes, const double* value_at, const rank_t* bins, Py_ssize_t stride,
+    const uint32_t* row_ids, Py_ssize_t start, Py_ssize_t stop, double* score_inout,
+) noexcept nogil:
+    """Add leaf values to rows start..stop, or to the rows that `row_ids` names there."""
+    cdef const rank_t* rows[LANES]
+    cdef int32_t at[LANES]
+    cdef Py_ssize_t row[LANES]
+    cdef Py_ssize_t i, k
+    cdef int lane
+    for i from start <= i < stop by LANES:
+        for lane in range(LANES):
+            k = min(i + lane, stop - 1)
+            row[lane] = row_ids[k] if row_ids != NULL else k
+            rows[lane] = bins + row[lane] * stride
+            at[lane] = 0
+        walk_bins(nodes, rows, at)
+        for lane in range(<int> min(<Py_ssize_t> LANES, stop - i)):
+            score_inout[row[lane]] += value_at[at[lane]]
+
+
+cdef void plant_binned(
+    const int32_t* left, const int32_t* right, const int32_t* feature,
+    const int32_t* threshold_bin, const uint8_t* default_left, const int32_t* missing_bin,
+    const double* leaf_value, Py_ssize_t n_nodes, int32_t* place, BinnedNode* nodes_out,
+    double* value_at_out,
+) noexcept nogil:
+    """Lay out one tree as `plant` does, with bins for thresholds."""
+    cdef int32_t i, side, child, at
+    cdef bint flip
+    place[0] = 0
+    if n_nodes == 0:
+        nodes_out[0] = BinnedNode(0, INT32_MAX, -1, 0)
+        value_at_out[0] = leaf_value[0]
+    for i in range(n_nodes):
+        flip = missing_bin[i] >= 0 and (missing_bin[i] > threshold_bin[i]) == default_left[i]
+        nodes_out[place[i]] = BinnedNode(
+            feature[i], threshold_bin[i], missing_bin[i] if flip else -1, 2 * i + 1)
+        for side in range(2):
+            child = right[i] if side else left[i]
+            at = 2 * i + 1 + side
+            if child >= 0:
+                place[child] = at
+            else:
+                nodes_out[at] = BinnedNode(0, INT32_MAX, -1, at)
+                value_at_out[at] = leaf_value[~child]
+
+
+def add_tree_binned(
+    const rank_t[:, ::1] rows,
+    const int32_t[::1] feature,
+    const int32_t[::1] threshold_bin,
+    const uint8_t[::1] default_left,
+    const int32_t[::1] missing_bin,
+    const int32_t[::1] left_child,
+    const int32_t[::1] right_child,
+    const double[::1] leaf_value,
+    const uint32_t[::1] row_ids,
+    int n_threads,
+    double[::1] score_inout,
+):
+    """Add one tree's leaf values to the scores of training rows.
+
+    Parameters
+    ----------
+    rows : (n_rows, row_stride) uint8 or uint16
+        The binned training set, row-major.
+    feature : (n_nodes,) int32
+        Column of ``rows`` that each node looks at.
+    threshold_bin : (n_nodes,) int32
+        A bin goes left when it is at most this.
+    default_left : (n_nodes,) uint8
+        Whether the missing bin goes left.
+    missing_bin : (n_nodes,) int32
+        The bin of missing values in the node's column, -1 where there is none.
+    left_child, right_child : (n_nodes,) int32
+        As in `skgoss.ensemble.Tree`.
+    leaf_value : (n_nodes + 1,) float64
+    row_ids : (n,) uint32 or None
+        The rows to score, each at most once; None for all.
+    n_threads : int
+    score_inout : (n_rows,) float64
+    """
+    cdef Py_ssize_t n_nodes = feature.shape[0]
+    cdef Py_ssize_t n = rows.shape[0] if row_ids is None else row_ids.shape[0]
+    cdef Py_ssize_t n_tiles = (n + ROW_TILE - 1) // ROW_TILE
+    cdef const uint32_t* ids = NULL
+    cdef BinnedNode* nodes
+    cdef double* value_at
+    cdef int32_t* place
+    cdef char* memory
+    cdef Py_ssize_t tile
+    if n == 0:
+        return
+    if row_ids is not None:
+        ids = &row_ids[0]
+    memory = <char*> malloc((2 * n_nodes + 1) * (sizeof(BinnedNode) + 12))
+    if memory == NULL:
+        raise MemoryError
+    nodes = <BinnedNode*> memory
+    value_at = <double*> (nodes + 2 * n_nodes + 1)
+    place = <int32_t*> (value_at + 2 * n_nodes + 1)
+    if n_tiles == 1:
+        n_threads = 1
+    with nogil:
+        plant_binned(
+            &left_child[0], &right_child[0], &feature[0], &threshold_bin[0],
+            &default_left[0], &missing_bin[0], &leaf_value[0], n_nodes, place, nodes,
+            value_at)
+        for tile in prange(
+            n_tiles, schedule="dynamic", num_threads=n_threads, use_threads_if=n_threads > 1
+        ):
+            add_rows(
+                nodes, value_at, &rows[0, 0], rows.shape[1], ids, tile * ROW_TILE,
+                min(n, (tile + 1) * ROW_TILE), &score_inout[0])
+    free(memory)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from skgoss._engine import predict
+from skgoss._engine.columns import KINDS
 from skgoss.ensemble import Ensemble, Tree
 
-KINDS = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
 NONE, ZERO, NAN = 0, 1, 2
 TINY = float(np.float32(1e-35))
 
@@ -24,7 +24,7 @@ def columns(X):
         n_features=n_features,
         address=(base + np.arange(n_features) * X.strides[1]).astype(np.uint64),
         stride=np.full(n_features, X.strides[0], dtype=np.int64),
-        kind=np.full(n_features, KINDS[X.dtype], dtype=np.uint8),
+        kind=np.full(n_features, KINDS[X.dtype.name], dtype=np.uint8),
         owner=X,
     )
 

@@ -18,17 +18,16 @@ from libc.stdint cimport (
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from skgoss._engine.columns cimport load_block
 from skgoss._engine.runtime cimport omp_get_thread_num
 
 import numpy as np
 
 cdef extern from "predict.h" nogil:
-    void apply_masks_u8 "skgoss_apply_masks_u8"(
-        const MaskOp*, Py_ssize_t, const uint8_t*, uint8_t*) noexcept
-    void apply_masks_u16 "skgoss_apply_masks_u16"(
-        const MaskOp*, Py_ssize_t, const uint16_t*, uint8_t*) noexcept
-    void leftmost_leaf "skgoss_leftmost_leaf"(
-        const uint8_t*, int, uint8_t*) noexcept
+    void masked_leaves_u8 "skgoss_masked_leaves_u8"(
+        const MaskOp*, int64_t, int, const uint8_t*, uint8_t*, uint8_t*) noexcept
+    void masked_leaves_u16 "skgoss_masked_leaves_u16"(
+        const MaskOp*, int64_t, int, const uint16_t*, uint8_t*, uint8_t*) noexcept
 
 cdef enum:
     LANES = 8
@@ -51,20 +50,6 @@ ctypedef fused rank_t:
 # ---------------------------------------------------------------------------- values
 
 
-cdef inline void load_block(
-    uint64_t address, int64_t stride, uint8_t kind, Py_ssize_t start_row, Py_ssize_t n,
-    double* out,
-) noexcept nogil:
-    cdef const char* first = <const char*> address + start_row * stride
-    cdef Py_ssize_t i
-    if kind == 0:
-        for i in range(n):
-            out[i] = (<const float*> (first + i * stride))[0]
-    else:
-        for i in range(n):
-            out[i] = (<const double*> (first + i * stride))[0]
-
-
 cdef inline bint is_missing(double value, uint8_t missing) noexcept nogil:
     return isnan(value) or (missing == MISSING_ZERO and fabs(value) <= ZERO)
 
@@ -75,7 +60,7 @@ cdef void load_slot(
     """Load one slot's values; where missing has no meaning, NaN becomes zero."""
     cdef int64_t j = slot.feature
     cdef Py_ssize_t i
-    load_block(frame.address[j], frame.stride[j], frame.kind[j], start, n, out)
+    load_block(frame.address[j], frame.stride[j], frame.kind[j], NULL, start, n, out)
     if slot.missing == MISSING_NONE:
         for i in range(n):
             out[i] = 0.0 if isnan(out[i]) else out[i]
@@ -214,12 +199,12 @@ cdef void mask_one_tree(
     cdef uint8_t* leaf = planes + tables.n_planes * TILE
     cdef const int32_t* order = model.leaf_order + tables.first_leaf
     cdef Py_ssize_t i
-    memset(planes, 0xFF, tables.n_planes * TILE)
     if rank_t is uint8_t:
-        apply_masks_u8(model.ops + tables.first_op, tables.n_ops, ranks, planes)
+        masked_leaves_u8(
+            model.ops + tables.first_op, tables.n_ops, tables.n_planes, ranks, planes, leaf)
     else:
-        apply_masks_u16(model.ops + tables.first_op, tables.n_ops, ranks, planes)
-    leftmost_leaf(planes, tables.n_planes, leaf)
+        masked_leaves_u16(
+            model.ops + tables.first_op, tables.n_ops, tables.n_planes, ranks, planes, leaf)
     for i in range(n):
         deliver(model, sink, tree, start + i, order[leaf[i]])
 

@@ -1,0 +1,579 @@
+# cython: language_level=3
+"""Boundaries of bins, and the bins of values.
+
+The boundaries follow LightGBM's rules (Ke et al., "LightGBM: A Highly Efficient Gradient
+Boosting Decision Tree", NeurIPS 2017, and its documentation): equal mass in the bins, heavy
+values alone in theirs, zero always in its own.
+"""
+
+from cython.parallel cimport prange
+from libc.float cimport DBL_MAX
+from libc.math cimport INFINITY, fabs, isnan, nextafter
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from skgoss._engine.columns cimport load_block
+from skgoss._engine.runtime cimport omp_get_thread_num
+
+cdef enum:
+    # Rows read at a time: their values and bins stay in the first cache.
+    BLOCK = 256
+    # Values searched together, to hide the latency of one search behind the others.
+    LANES = 8
+    SMALL_RADIX_BITS = 8
+    RADIX_BITS = 11
+    # One histogram of digits a pass: 8 x 256 or 6 x 2048.
+    RADIX_COUNTERS = 6 * 2048
+    # Below this many values the short histograms are cheaper than the fewer passes.
+    SMALL_SORT = 4096
+
+cdef enum:
+    MISSING_NONE = 0
+    MISSING_ZERO = 1
+    MISSING_NAN = 2
+
+NO_MISSING = MISSING_NONE
+ZERO_IS_MISSING = MISSING_ZERO
+NAN_IS_MISSING = MISSING_NAN
+
+# The float32 nearest to 1e-35: values no farther from zero than this are zero.
+cdef double ZERO = 1.0000000180025095e-35
+ZERO_BOUND = ZERO
+
+#: Words of scratch space ``find_bounds`` needs for each sampled row and thread.
+WORDS_PER_ROW = 7
+
+ctypedef fused binned:
+    uint8_t
+    uint16_t
+
+
+cdef struct Rule:
+    int32_t max_bin
+    int64_t min_data_in_bin
+    bint use_missing
+    bint zero_as_missing
+
+
+cdef struct Scratch:
+    uint64_t* key
+    uint64_t* key_swap
+    double* mass
+    double* mass_swap
+    double* value
+    int64_t* count
+    double* value_mass
+
+
+cdef struct Side:
+    # The distinct values of one sign, ascending, and what they hold.
+    const double* value
+    const int64_t* count
+    const double* mass
+    int64_t n_values
+    int64_t n_rows
+    double total
+
+
+cdef struct Tally:
+    # What a sampled column consists of.
+    int64_t n_other
+    int64_t n_zero
+    int64_t n_nan
+
+
+cdef inline uint64_t ordered_key(double value) noexcept nogil:
+    """An integer that sorts as the value does; neighbours differ by one."""
+    cdef uint64_t bits
+    memcpy(&bits, &value, sizeof(bits))
+    return ~bits if bits >> 63 else bits | (<uint64_t> 1 << 63)
+
+
+cdef inline double value_of_key(uint64_t key) noexcept nogil:
+    cdef uint64_t bits = key & ~(<uint64_t> 1 << 63) if key >> 63 else ~key
+    cdef double value
+    memcpy(&value, &bits, sizeof(value))
+    return value
+
+
+cdef bint count_digits(
+    const uint64_t* key, int64_t n, int bits, int n_passes, uint32_t* counters_out
+) noexcept nogil:
+    """Count every digit of every pass in one sweep; false if the keys are sorted."""
+    cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
+    cdef uint64_t previous = 0
+    cdef uint64_t disorder = 0
+    cdef int64_t i
+    cdef int digit
+    memset(counters_out, 0, (n_passes << bits) * sizeof(uint32_t))
+    for i in range(n):
+        disorder |= key[i] < previous
+        previous = key[i]
+        for digit in range(n_passes):
+            counters_out[(digit << bits) + ((previous >> (digit * bits)) & mask)] += 1
+    return disorder != 0
+
+
+cdef bint start_of_digits(uint32_t* counter, int64_t n, int bits) noexcept nogil:
+    """Turn counts into starts; false if all keys share the digit."""
+    cdef uint32_t start = 0
+    cdef uint32_t count
+    cdef int64_t digit
+    for digit in range(<int64_t> 1 << bits):
+        count = counter[digit]
+        if count == n:
+            return False
+        counter[digit] = start
+        start += count
+    return True
+
+
+cdef void sort_keys(Scratch* scratch, int64_t n, bint weighted) noexcept nogil:
+    """Stable radix sort of the keys, which takes their masses along."""
+    cdef uint32_t[RADIX_COUNTERS] counters
+    cdef int bits = SMALL_RADIX_BITS if n < SMALL_SORT else RADIX_BITS
+    cdef int n_passes = (64 + bits - 1) // bits
+    cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
+    cdef uint32_t* counter
+    cdef uint32_t place
+    cdef int digit
+    cdef int64_t i
+    if not count_digits(scratch.key, n, bits, n_passes, counters):
+        return
+    for digit in range(n_passes):
+        counter = &counters[digit << bits]
+        if not start_of_digits(counter, n, bits):
+            continue
+        for i in range(n):
+            place = (scratch.key[i] >> (digit * bits)) & mask
+            scratch.key_swap[counter[place]] = scratch.key[i]
+            if weighted:
+                scratch.mass_swap[counter[place]] = scratch.mass[i]
+            counter[place] += 1
+        scratch.key, scratch.key_swap = scratch.key_swap, scratch.key
+        scratch.mass, scratch.mass_swap = scratch.mass_swap, scratch.mass
+
+
+cdef Tally read_column(
+    uint64_t address,
+    int64_t stride,
+    uint8_t kind,
+    const int64_t* rows,
+    const double* weight,
+    int64_t n,
+    Scratch* scratch_out,
+) noexcept nogil:
+    """Count zeros and NaN, and keep the keys of all other values."""
+    cdef double[BLOCK] values
+    cdef Tally tally
+    cdef int64_t block, start, i, n_block
+    tally.n_other = tally.n_zero = tally.n_nan = 0
+    for block in range((n + BLOCK - 1) // BLOCK):
+        start = block * BLOCK
+        n_block = min(<int64_t> BLOCK, n - start)
+        load_block(address, stride, kind, rows, start, n_block, values)
+        for i in range(n_block):
+            if isnan(values[i]):
+                tally.n_nan += 1
+            elif fabs(values[i]) <= ZERO:
+                tally.n_zero += 1
+            else:
+                scratch_out.key[tally.n_other] = ordered_key(values[i])
+                if weight != NULL:
+                    scratch_out.mass[tally.n_other] = weight[start + i]
+                tally.n_other += 1
+    return tally
+
+
+cdef Side distinct_values(
+    const Scratch* scratch, int64_t first, int64_t last, bint weighted, int64_t n_before
+) noexcept nogil:
+    """Merge equal and neighbouring values of sorted keys first, ..., last - 1.
+
+    The greatest of the neighbours stands for all. ``n_before`` distinct values are in
+    the scratch space already.
+    """
+    cdef Side side
+    cdef int64_t at = n_before - 1
+    cdef int64_t i
+    cdef double mass
+    side.total = 0.0
+    for i in range(first, last):
+        mass = scratch.mass[i] if weighted else 1.0
+        if i == first or scratch.key[i] > scratch.key[i - 1] + 1:
+            at += 1
+            scratch.count[at] = 0
+            scratch.value_mass[at] = 0.0
+        scratch.value[at] = value_of_key(scratch.key[i])
+        scratch.count[at] += 1
+        scratch.value_mass[at] += mass
+        side.total += mass
+    side.value = scratch.value + n_before
+    side.count = scratch.count + n_before
+    side.mass = scratch.value_mass + n_before
+    side.n_values = at + 1 - n_before
+    side.n_rows = last - first
+    return side
+
+
+cdef inline double boundary(double below, double above) noexcept nogil:
+    """The smallest float64 above the middle; finite, so that infinity stays apart."""
+    cdef double middle = (below + above) / 2.0
+    if middle == INFINITY:
+        middle = below / 2.0 + above / 2.0
+    return min(nextafter(middle, INFINITY), DBL_MAX)
+
+
+cdef inline int32_t add_boundary(
+    double below, double above, double* bounds_out, int32_t n_bounds
+) noexcept nogil:
+    """Append a boundary unless it touches the last one; return the new number."""
+    cdef double bound = boundary(below, above)
+    if n_bounds > 0 and bound <= nextafter(bounds_out[n_bounds - 1], INFINITY):
+        return n_bounds
+    bounds_out[n_bounds] = bound
+    return n_bounds + 1
+
+
+cdef int32_t bound_each_value(
+    const Side* side, int64_t min_count, double* bounds_out
+) noexcept nogil:
+    """A bin a distinct value, or more values where one holds too few rows."""
+    cdef int32_t n_bounds = 0
+    cdef int32_t n_new
+    cdef int64_t held = 0
+    cdef int64_t i
+    for i in range(side.n_values - 1):
+        held += side.count[i]
+        if held >= min_count:
+            n_new = add_boundary(side.value[i], side.value[i + 1], bounds_out, n_bounds)
+            if n_new > n_bounds:
+                held = 0
+            n_bounds = n_new
+    return n_bounds
+
+
+cdef int32_t bound_equal_mass(
+    const Side* side, int32_t max_bin, double* bounds_out
+) noexcept nogil:
+    """Bins of about equal mass; a value heavier than the mean has its own."""
+    cdef double heavy = side.total / max_bin
+    cdef double rest_mass = side.total
+    cdef int64_t rest_bins = max_bin
+    cdef double held = 0.0
+    cdef double mean
+    cdef int32_t n_closed = 0
+    cdef int32_t n_bounds = 0
+    cdef int64_t i
+    for i in range(side.n_values):
+        if side.mass[i] >= heavy:
+            rest_mass -= side.mass[i]
+            rest_bins -= 1
+    mean = rest_mass / rest_bins
+    for i in range(side.n_values - 1):
+        if n_closed >= max_bin - 1:
+            break
+        if side.mass[i] < heavy:
+            rest_mass -= side.mass[i]
+        held += side.mass[i]
+        if (
+            side.mass[i] >= heavy
+            or held >= mean
+            or (side.mass[i + 1] >= heavy and held >= mean * 0.5)
+        ):
+            n_bounds = add_boundary(side.value[i], side.value[i + 1], bounds_out, n_bounds)
+            n_closed += 1
+            held = 0.0
+            if side.mass[i] < heavy:
+                rest_bins -= 1
+                mean = rest_mass / rest_bins
+    return n_bounds
+
+
+cdef int32_t bound_side(
+    const Side* side, int32_t max_bin, int64_t min_count, double* bounds_out
+) noexcept nogil:
+    """Boundaries between the values of one sign, and infinity after the last."""
+    cdef int32_t n_bounds
+    if side.n_values <= max_bin:
+        n_bounds = bound_each_value(side, min_count, bounds_out)
+    else:
+        if min_count > 0:
+            max_bin = max(<int32_t> 1, <int32_t> min(<int64_t> max_bin, side.n_rows // min_count))
+        n_bounds = bound_equal_mass(side, max_bin, bounds_out)
+    bounds_out[n_bounds] = INFINITY
+    return n_bounds + 1
+
+
+cdef int32_t bound_around_zero(
+    const Side* left,
+    const Side* right,
+    int64_t n_zero,
+    int32_t max_bin,
+    int64_t min_count,
+    double* bounds_out,
+    int32_t* n_occupied_out,
+) noexcept nogil:
+    """Boundaries of a column: the negative values, zero alone, the positive values."""
+    cdef int32_t n_left = 0
+    cdef int32_t n_right = 0
+    cdef int32_t budget
+    cdef bint shared
+    if left.n_values > 0 and max_bin > 1:
+        budget = <int32_t> (left.total / (left.total + right.total) * (max_bin - 1))
+        n_left = bound_side(left, max(<int32_t> 1, budget), min_count, bounds_out)
+        bounds_out[n_left - 1] = -ZERO
+    budget = max_bin - 1 - n_left
+    if right.n_values > 0 and budget > 0:
+        bounds_out[n_left] = ZERO
+        n_right = bound_side(right, budget, min_count, bounds_out + n_left + 1)
+    else:
+        bounds_out[n_left] = INFINITY
+    shared = n_zero > 0 or (right.n_rows > 0 and n_right == 0) or (left.n_rows > 0 and n_left == 0)
+    n_occupied_out[0] = n_left + n_right + shared
+    return n_left + 1 + n_right
+
+
+cdef void find_column_bounds(
+    uint64_t address,
+    int64_t stride,
+    uint8_t kind,
+    const int64_t* rows,
+    const double* weight,
+    int64_t n,
+    Rule rule,
+    Scratch scratch,
+    double* bounds_out,
+    int32_t* n_bounds_out,
+    uint8_t* missing_type_out,
+    int32_t* n_occupied_out,
+    double* range_out,
+) noexcept nogil:
+    cdef bint weighted = weight != NULL
+    cdef Tally tally = read_column(address, stride, kind, rows, weight, n, &scratch)
+    cdef Side left, right
+    cdef int64_t n_negative = 0
+    cdef int32_t max_bin = rule.max_bin
+    sort_keys(&scratch, tally.n_other, weighted)
+    while n_negative < tally.n_other and not scratch.key[n_negative] >> 63:
+        n_negative += 1
+    left = distinct_values(&scratch, 0, n_negative, weighted, 0)
+    right = distinct_values(&scratch, n_negative, tally.n_other, weighted, left.n_values)
+    missing_type_out[0] = MISSING_NONE
+    if rule.use_missing and not rule.zero_as_missing and tally.n_nan > 0:
+        missing_type_out[0] = MISSING_NAN
+        max_bin -= 1
+    else:
+        # Without a bin of its own NaN is treated as zero.
+        tally.n_zero += tally.n_nan
+        tally.n_nan = 0
+    n_bounds_out[0] = bound_around_zero(
+        &left, &right, tally.n_zero, max_bin, rule.min_data_in_bin, bounds_out, n_occupied_out
+    )
+    n_occupied_out[0] += tally.n_nan > 0
+    if rule.use_missing and rule.zero_as_missing and n_bounds_out[0] > 2:
+        missing_type_out[0] = MISSING_ZERO
+    range_out[0] = range_out[1] = 0.0
+    if left.n_values > 0:
+        range_out[0] = left.value[0]
+        range_out[1] = 0.0 if tally.n_zero > 0 else left.value[left.n_values - 1]
+    if right.n_values > 0:
+        range_out[1] = right.value[right.n_values - 1]
+        if left.n_values == 0 and tally.n_zero == 0:
+            range_out[0] = right.value[0]
+
+
+def find_bounds(
+    const uint64_t[::1] address,
+    const int64_t[::1] stride,
+    const uint8_t[::1] kind,
+    const int64_t[::1] rows,
+    const double[::1] weight,
+    int64_t n_rows,
+    int32_t max_bin,
+    int64_t min_data_in_bin,
+    bint use_missing,
+    bint zero_as_missing,
+    int n_threads,
+    uint64_t[:, ::1] scratch_out,
+    double[:, ::1] bounds_out,
+    int32_t[::1] n_bounds_out,
+    uint8_t[::1] missing_type_out,
+    int32_t[::1] n_occupied_out,
+    double[:, ::1] range_out,
+) -> None:
+    """Find the boundaries of every column.
+
+    Parameters
+    ----------
+    address, stride, kind : arrays of shape (n_features,)
+        The columns.
+    rows : array of shape (n_rows,) or None
+        The rows to read; None reads the first ``n_rows``.
+    weight : array of shape (n_rows,) or None
+        The mass of each row read.
+    n_rows : int
+    max_bin, min_data_in_bin, use_missing, zero_as_missing
+        LightGBM's parameters.
+    n_threads : int
+    scratch_out : array of shape (n_threads, WORDS_PER_ROW * n_rows)
+    bounds_out : array of shape (n_features, min(max_bin, n_rows + 2))
+        Upper bounds of the bins of numbers, the last one infinite.
+    n_bounds_out : array of shape (n_features,)
+        How many there are.
+    missing_type_out : array of shape (n_features,)
+    n_occupied_out : array of shape (n_features,)
+        How many bins hold rows.
+    range_out : array of shape (n_features, 2)
+        Smallest and greatest number.
+    """
+    cdef const int64_t* row = NULL if rows is None else &rows[0]
+    cdef const double* mass = NULL if weight is None else &weight[0]
+    cdef Rule rule = Rule(max_bin, min_data_in_bin, use_missing, zero_as_missing)
+    cdef Py_ssize_t n_features = address.shape[0]
+    cdef Py_ssize_t j
+    for j in prange(
+        n_features,
+        nogil=True,
+        schedule="dynamic",
+        num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        find_column_bounds(
+            address[j], stride[j], kind[j], row, mass, n_rows, rule,
+            split_scratch(&scratch_out[omp_get_thread_num(), 0], n_rows),
+            &bounds_out[j, 0], &n_bounds_out[j], &missing_type_out[j], &n_occupied_out[j],
+            &range_out[j, 0],
+        )
+
+
+cdef Scratch split_scratch(uint64_t* words, int64_t n) noexcept nogil:
+    cdef Scratch scratch
+    scratch.key = words
+    scratch.key_swap = words + n
+    scratch.mass = <double*> (words + 2 * n)
+    scratch.mass_swap = <double*> (words + 3 * n)
+    scratch.value = <double*> (words + 4 * n)
+    scratch.count = <int64_t*> (words + 5 * n)
+    scratch.value_mass = <double*> (words + 6 * n)
+    return scratch
+
+
+cdef inline void search_block(
+    const double* value,
+    int64_t n,
+    const double* bound,
+    int32_t n_steps,
+    int32_t nan_bin,
+    binned* bins_out,
+) noexcept nogil:
+    """Bins of ``n`` values: for each the number of bounds below it.
+
+    ``bound`` has 2 ** n_steps - 1 entries, infinite at the end. Values are read, and
+    bins written, up to the next multiple of LANES.
+    """
+    cdef int64_t group, first
+    cdef int lane
+    cdef uint32_t half
+    cdef uint32_t[LANES] at
+    for group in range((n + LANES - 1) // LANES):
+        first = group * LANES
+        for lane in range(LANES):
+            at[lane] = 0
+        half = (<uint32_t> 1 << n_steps) >> 1
+        while half > 0:
+            for lane in range(LANES):
+                at[lane] += half * (bound[at[lane] + half - 1] < value[first + lane])
+            half >>= 1
+        for lane in range(LANES):
+            bins_out[first + lane] = <binned> (
+                nan_bin if isnan(value[first + lane]) else at[lane]
+            )
+
+
+cdef void bin_block(
+    const uint64_t* address,
+    const int64_t* stride,
+    const uint8_t* kind,
+    const int64_t* rows,
+    int64_t start,
+    int64_t n,
+    const double* bounds,
+    const int64_t* bounds_start,
+    const int32_t* n_steps,
+    const int32_t* nan_bin,
+    int64_t n_columns,
+    int64_t row_stride,
+    int64_t n_rows,
+    binned* rows_out,
+    binned* columns_out,
+) noexcept nogil:
+    cdef double[BLOCK] values
+    cdef binned[BLOCK] bins
+    cdef binned* row_out = rows_out + start * row_stride
+    cdef int64_t i, j
+    memset(values, 0, sizeof(values))
+    for j in range(n_columns):
+        load_block(address[j], stride[j], kind[j], rows, start, n, values)
+        search_block(
+            values, n, bounds + bounds_start[j], n_steps[j], nan_bin[j], &bins[0]
+        )
+        memcpy(columns_out + j * n_rows + start, &bins[0], n * sizeof(binned))
+        for i in range(n):
+            row_out[i * row_stride + j] = bins[i]
+    for j in range(n_columns, row_stride):
+        for i in range(n):
+            row_out[i * row_stride + j] = 0
+
+
+def bin_columns(
+    const uint64_t[::1] address,
+    const int64_t[::1] stride,
+    const uint8_t[::1] kind,
+    const int64_t[::1] rows,
+    const double[::1] bounds,
+    const int64_t[::1] bounds_start,
+    const int32_t[::1] n_steps,
+    const int32_t[::1] nan_bin,
+    int n_threads,
+    binned[:, ::1] rows_out,
+    binned[:, ::1] columns_out,
+) -> None:
+    """Put every value of every column into its bin.
+
+    Parameters
+    ----------
+    address, stride, kind : arrays of shape (n_columns,)
+        The columns.
+    rows : array of shape (n_rows,) or None
+        The rows to read; None reads all.
+    bounds : array
+        For each column 2 ** n_steps - 1 upper bounds, filled up with infinity; the
+        bound of the last bin is left out.
+    bounds_start, n_steps : arrays of shape (n_columns,)
+        Where the bounds of a column begin, and the logarithm of their number.
+    nan_bin : array of shape (n_columns,)
+        The bin of NaN.
+    n_threads : int
+    rows_out : array of shape (n_rows, row_stride)
+        The bins, row-major, each row filled up with zeros.
+    columns_out : array of shape (n_columns, n_rows)
+        The bins, column-major.
+    """
+    cdef const int64_t* row = NULL if rows is None else &rows[0]
+    cdef int64_t n_rows = rows_out.shape[0]
+    cdef int64_t n_blocks = (n_rows + BLOCK - 1) // BLOCK
+    cdef int64_t block
+    for block in prange(
+        n_blocks,
+        nogil=True,
+        schedule="static",
+        num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        bin_block(
+            &address[0], &stride[0], &kind[0], row, block * BLOCK,
+            min(<int64_t> BLOCK, n_rows - block * BLOCK),
+            &bounds[0], &bounds_start[0], &n_steps[0], &nan_bin[0], columns_out.shape[0],
+            rows_out.shape[1], n_rows, &rows_out[0, 0], &columns_out[0, 0],
+        )

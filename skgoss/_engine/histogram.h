@@ -1,0 +1,164 @@
+/* The vectorised loops of the histogram room: statistics and fixed-point encoding of a
+   round's gradients, and the spilling of packed accumulators. */
+#ifndef SKGOSS_HISTOGRAM_H
+#define SKGOSS_HISTOGRAM_H
+
+#include <string.h>
+
+#include "layout.h"
+#include "simd.h"
+
+#define STAT_LANES 8
+
+/* max|g w|, sum|g w|, max h w, sum h w, min h w of some rows; order of sums: by lane. */
+typedef struct {
+    double gradient_max;
+    double gradient_sum;
+    double hessian_max;
+    double hessian_sum;
+    double hessian_min;
+} GradientStats;
+
+static SIMD_INLINE void gradient_stats_body(const float *gradient, const float *hessian,
+                                   const double *weight, ptrdiff_t n, GradientStats *out)
+{
+    double g_max[STAT_LANES] = {0}, g_sum[STAT_LANES] = {0};
+    double h_max[STAT_LANES] = {0}, h_sum[STAT_LANES] = {0}, h_min[STAT_LANES] = {0};
+    for (ptrdiff_t start = 0; start < n; start += STAT_LANES) {
+        double g[STAT_LANES] = {0}, h[STAT_LANES] = {0};
+        int m = n - start < STAT_LANES ? (int)(n - start) : STAT_LANES;
+        for (int k = 0; k < m; k++) {
+            double w = weight ? weight[start + k] : 1.0;
+            g[k] = (double)gradient[start + k] * w;
+            h[k] = hessian ? (double)hessian[start + k] * w : w;
+        }
+        for (int k = 0; k < STAT_LANES; k++) {
+            double magnitude = g[k] < 0 ? -g[k] : g[k];
+            g_max[k] = magnitude > g_max[k] ? magnitude : g_max[k];
+            g_sum[k] += magnitude;
+            h_max[k] = h[k] > h_max[k] ? h[k] : h_max[k];
+            h_min[k] = h[k] < h_min[k] ? h[k] : h_min[k];
+            h_sum[k] += h[k];
+        }
+    }
+    memset(out, 0, sizeof *out);
+    for (int k = 0; k < STAT_LANES; k++) {
+        out->gradient_max = g_max[k] > out->gradient_max ? g_max[k] : out->gradient_max;
+        out->gradient_sum += g_sum[k];
+        out->hessian_max = h_max[k] > out->hessian_max ? h_max[k] : out->hessian_max;
+        out->hessian_min = h_min[k] < out->hessian_min ? h_min[k] : out->hessian_min;
+        out->hessian_sum += h_sum[k];
+    }
+}
+
+/* Adding 1.5 * 2^52 leaves a double's nearest integer in the low bits of its mantissa:
+   rounds to even, for |x| < 2^51, on every instruction set. */
+static SIMD_INLINE int64_t nearest(double x)
+{
+    const double shift = 6755399441055744.0;
+    double shifted = x + shift;
+    int64_t bits, zero;
+    memcpy(&bits, &shifted, sizeof bits);
+    memcpy(&zero, &shift, sizeof zero);
+    return bits - zero;
+}
+
+static SIMD_INLINE void encode_rows(const float *gradient, const float *hessian,
+                           const double *weight, const uint32_t *ids, ptrdiff_t first,
+                           ptrdiff_t n, double gradient_scale, double hessian_scale,
+                           int gradient_shift, int hessian_shift, uint64_t *words_out)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        ptrdiff_t row = ids ? (ptrdiff_t)ids[i] : first + i;
+        double w = weight ? weight[row] : 1.0;
+        uint64_t g = (uint64_t)nearest((double)gradient[row] * w * gradient_scale);
+        uint64_t h = hessian ? (uint64_t)nearest((double)hessian[row] * w * hessian_scale)
+                             : (uint64_t)nearest(w * hessian_scale);
+        words_out[i] = g << gradient_shift | h << hessian_shift | (uint64_t)row;
+    }
+}
+
+/* Words of a packed round: of the rows `ids`, or of n rows from `first` on. */
+static SIMD_INLINE void encode_packed_body(const float *gradient, const float *hessian,
+                                  const double *weight, const uint32_t *ids,
+                                  ptrdiff_t first, ptrdiff_t n, double gradient_scale,
+                                  double hessian_scale, const Encoding *code,
+                                  uint64_t *words_out)
+{
+    int g = code->gradient_down, h = code->hessian_down;
+    double hs = code->constant_hessian ? 0.0 : hessian_scale;
+    if (ids)
+        encode_rows(gradient, hessian, weight, ids, 0, n, gradient_scale, hs, g, h,
+                    words_out);
+    else if (weight)
+        encode_rows(gradient, hessian, weight, NULL, first, n, gradient_scale, hs, g, h,
+                    words_out);
+    else if (hessian)
+        encode_rows(gradient, hessian, NULL, NULL, first, n, gradient_scale, hs, g, h,
+                    words_out);
+    else
+        encode_rows(gradient, NULL, NULL, NULL, first, n, gradient_scale, hs, g, h,
+                    words_out);
+}
+
+/* Pairs of integers of a wide round, by row. */
+static SIMD_INLINE void encode_wide_body(const float *gradient, const float *hessian,
+                                const double *weight, ptrdiff_t first, ptrdiff_t n,
+                                double gradient_scale, double hessian_scale,
+                                int64_t *pairs_out)
+{
+    for (ptrdiff_t row = first; row < first + n; row++) {
+        double w = weight ? weight[row] : 1.0;
+        pairs_out[2 * row] = nearest((double)gradient[row] * w * gradient_scale);
+        pairs_out[2 * row + 1] =
+            nearest(hessian ? (double)hessian[row] * w * hessian_scale : w * hessian_scale);
+    }
+}
+
+/* Adds the packed accumulators of one feature to its separate sums and clears them. */
+static SIMD_INLINE void spill_feature_body(int64_t *packed, int n_bins, const Encoding *code,
+                                  int64_t *gradient_out, int64_t *hessian_out,
+                                  int32_t *count_out)
+{
+    int count_bits = code->count_bits, up = code->gradient_up;
+    int64_t count_mask = ((int64_t)1 << count_bits) - 1;
+    int64_t hessian_mask = (((int64_t)1 << (up - count_bits)) - 1);
+    int constant = code->constant_hessian;
+    for (int b = 0; b < n_bins; b++) {
+        int64_t x = packed[b];
+        int64_t count = x & count_mask;
+        gradient_out[b] += x >> up;
+        hessian_out[b] += constant ? count : (x >> count_bits) & hessian_mask;
+        count_out[b] += (int32_t)count;
+        packed[b] = 0;
+    }
+}
+
+SIMD_KERNEL(gradient_stats,
+            (const float *gradient, const float *hessian, const double *weight,
+             ptrdiff_t n, GradientStats *out),
+            (gradient, hessian, weight, n, out))
+SIMD_KERNEL(encode_packed,
+            (const float *gradient, const float *hessian, const double *weight,
+             const uint32_t *ids, ptrdiff_t first, ptrdiff_t n, double gradient_scale,
+             double hessian_scale, const Encoding *code, uint64_t *words_out),
+            (gradient, hessian, weight, ids, first, n, gradient_scale, hessian_scale, code,
+             words_out))
+SIMD_KERNEL(encode_wide,
+            (const float *gradient, const float *hessian, const double *weight,
+             ptrdiff_t first, ptrdiff_t n, double gradient_scale, double hessian_scale,
+             int64_t *pairs_out),
+            (gradient, hessian, weight, first, n, gradient_scale, hessian_scale, pairs_out))
+SIMD_KERNEL(spill_feature,
+            (int64_t *packed, int n_bins, const Encoding *code, int64_t *gradient_out,
+             int64_t *hessian_out, int32_t *count_out),
+            (packed, n_bins, code, gradient_out, hessian_out, count_out))
+
+static inline void prefetch(const void *address)
+{
+#if defined(__GNUC__)
+    __builtin_prefetch(address);
+#endif
+}
+
+#endif

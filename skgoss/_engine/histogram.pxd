@@ -1,0 +1,39 @@
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from skgoss._engine.layout cimport Binned, Encoding, Histogram
+
+cdef extern from "histogram.h" nogil:
+    ctypedef struct GradientStats:
+        double gradient_max
+        double gradient_sum
+        double hessian_max
+        double hessian_sum
+        double hessian_min
+
+    void prefetch(const void* address)
+    int64_t nearest(double x)
+
+
+cdef GradientStats round_stats(
+    const float* gradient, const float* hessian, const double* weight,
+    Py_ssize_t n_rows, int n_threads,
+) noexcept nogil
+
+cdef Encoding choose_encoding(
+    const GradientStats* stats, Py_ssize_t n_rows, bint constant_hessian,
+) noexcept nogil
+
+cdef double fine_scale(double largest, Py_ssize_t n_rows) noexcept nogil
+
+cdef void encode(
+    const float* gradient, const float* hessian, const double* weight,
+    const uint32_t* ids, Py_ssize_t n, Py_ssize_t n_rows, const Encoding* code,
+    int n_threads, uint64_t* words_out, int64_t* pairs_out,
+) noexcept nogil
+
+cdef void accumulate(
+    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+    const int64_t* pairs, int64_t* lanes, Histogram* out,
+) noexcept nogil
+
+cdef void clear(const Binned* data, Histogram* out) noexcept nogil

@@ -1,0 +1,312 @@
+"""Histograms of integer gradients.
+
+A round's gradients and hessians become fixed-point numbers once (`encode`); a node's
+histogram is their exact sum by feature and bin (`accumulate`), so it depends neither on the
+order of the rows nor on the number of threads. The formats are described in ``layout.h``.
+"""
+
+from cython.parallel cimport prange
+from libc.math cimport frexp, ldexp, rint
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from skgoss._engine.layout cimport Binned, Encoding, Histogram
+
+cdef extern from "histogram.h" nogil:
+    void gradient_stats(
+        const float* gradient, const float* hessian, const double* weight, Py_ssize_t n,
+        GradientStats* out)
+    void encode_packed(
+        const float* gradient, const float* hessian, const double* weight,
+        const uint32_t* ids, Py_ssize_t first, Py_ssize_t n, double gradient_scale,
+        double hessian_scale, const Encoding* code, uint64_t* words_out)
+    void encode_wide(
+        const float* gradient, const float* hessian, const double* weight,
+        Py_ssize_t first, Py_ssize_t n, double gradient_scale, double hessian_scale,
+        int64_t* pairs_out)
+    void spill_feature(
+        int64_t* packed, int n_bins, const Encoding* code, int64_t* gradient_out,
+        int64_t* hessian_out, int32_t* count_out)
+
+cdef enum:
+    STAT_BLOCK = 16384      # rows a partial sum: fixed, so that sums do not depend on threads
+    ENCODE_BLOCK = 16384
+    ROW_BLOCK = 256         # rows that stay in the first cache while groups take turns
+    GROUPS_A_TILE = 5       # groups of 8 lanes whose accumulators stay in the first cache
+    PREFETCH_AHEAD = 16
+    MAX_COUNT_BITS = 12     # of a packed round with hessians: blocks of 4095 rows
+    MAX_COUNT_BITS_CONSTANT = 20
+    MIN_MEAN_LEVELS = 16    # packed numbers whose mean is fewer quanta are too coarse
+    MAX_WIDE_BITS = 50      # `nearest` rounds up to 51
+    MAX_EXPONENT = 1000     # its power of two and the reciprocal are normal numbers
+
+
+cdef GradientStats round_stats(
+    const float* gradient, const float* hessian, const double* weight,
+    Py_ssize_t n_rows, int n_threads,
+) noexcept nogil:
+    """Largest and total magnitude of a round's weighted gradients and hessians.
+
+    ``hessian`` and ``weight`` may be NULL for ones. On lack of memory the maxima are NaN.
+    """
+    cdef Py_ssize_t n_blocks = (n_rows + STAT_BLOCK - 1) // STAT_BLOCK
+    cdef GradientStats total
+    cdef Py_ssize_t block, first
+    cdef GradientStats* part = <GradientStats*>malloc(n_blocks * sizeof(GradientStats))
+    memset(&total, 0, sizeof(GradientStats))
+    for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
+        first = block * STAT_BLOCK
+        gradient_stats(
+            gradient + first,
+            hessian + first if hessian != NULL else NULL,
+            weight + first if weight != NULL else NULL,
+            min(<Py_ssize_t>STAT_BLOCK, n_rows - first), &part[block])
+    for block in range(n_blocks):
+        total.gradient_max = max(total.gradient_max, part[block].gradient_max)
+        total.gradient_sum = total.gradient_sum + part[block].gradient_sum
+        total.hessian_max = max(total.hessian_max, part[block].hessian_max)
+        total.hessian_min = min(total.hessian_min, part[block].hessian_min)
+        total.hessian_sum = total.hessian_sum + part[block].hessian_sum
+    free(part)
+    return total
+
+
+cdef inline int bit_length(uint64_t x) noexcept nogil:
+    cdef int bits = 0
+    while x:
+        x >>= 1
+        bits += 1
+    return bits
+
+
+cdef int fixed_point_exponent(double largest, int bits) noexcept nogil:
+    """The greatest k for which round(largest * 2**k) < 2**bits."""
+    cdef int exponent
+    if largest <= 0:
+        return 0
+    frexp(largest, &exponent)
+    exponent = min(bits - exponent, MAX_EXPONENT)
+    if rint(ldexp(largest, exponent)) >= ldexp(1.0, bits):
+        return exponent - 1
+    return exponent
+
+
+cdef int wide_exponent(double largest, Py_ssize_t n_rows) noexcept nogil:
+    return fixed_point_exponent(largest, min(62 - bit_length(n_rows), MAX_WIDE_BITS))
+
+
+cdef double fine_scale(double largest, Py_ssize_t n_rows) noexcept nogil:
+    """The scale at which ``n_rows`` integers of up to ``largest`` have a 64-bit sum."""
+    return ldexp(1.0, wide_exponent(largest, n_rows))
+
+
+cdef Encoding choose_encoding(
+    const GradientStats* stats, Py_ssize_t n_rows, bint constant_hessian,
+) noexcept nogil:
+    """Number format of a round: packed, unless its magnitudes need more range."""
+    cdef Encoding code
+    cdef int lanes = 2 if constant_hessian else 3
+    cdef int count_bits = min(
+        bit_length(n_rows), MAX_COUNT_BITS_CONSTANT if constant_hessian else MAX_COUNT_BITS)
+    cdef int value_bits = 63 - lanes * count_bits
+    cdef int hessian_bits = 0 if constant_hessian else min(value_bits // 2, MAX_WIDE_BITS)
+    cdef int gradient_bits = min(value_bits - hessian_bits, MAX_WIDE_BITS)
+    cdef int g_exponent = fixed_point_exponent(stats.gradient_max, gradient_bits)
+    cdef int h_exponent = fixed_point_exponent(stats.hessian_max, hessian_bits)
+    cdef double levels = MIN_MEAN_LEVELS * <double>n_rows
+
+    code.constant_hessian = constant_hessian
+    code.count_bits = count_bits
+    code.block_rows = (<Py_ssize_t>1 << count_bits) - 1
+    code.hessian_down = lanes * count_bits
+    code.gradient_down = code.hessian_down + hessian_bits
+    code.gradient_up = code.count_bits * (lanes - 1) + hessian_bits
+    code.hessian_mask = (<uint64_t>1 << hessian_bits) - 1
+    code.id_mask = (<uint64_t>1 << code.hessian_down) - 1
+    code.packed = (
+        ldexp(stats.gradient_sum, g_exponent) >= levels
+        and (constant_hessian or ldexp(stats.hessian_sum, h_exponent) >= levels)
+        and stats.hessian_min >= 0
+    )
+    if not code.packed:
+        code.id_mask = <uint64_t>-1
+        g_exponent = wide_exponent(stats.gradient_max, n_rows)
+        h_exponent = wide_exponent(max(stats.hessian_max, -stats.hessian_min), n_rows)
+    code.gradient_unit = ldexp(1.0, -g_exponent)
+    code.hessian_unit = ldexp(1.0, -h_exponent)
+    if constant_hessian and code.packed:
+        code.hessian_unit = stats.hessian_max
+    return code
+
+
+cdef void encode(
+    const float* gradient, const float* hessian, const double* weight,
+    const uint32_t* ids, Py_ssize_t n, Py_ssize_t n_rows, const Encoding* code,
+    int n_threads, uint64_t* words_out, int64_t* pairs_out,
+) noexcept nogil:
+    """Words of the rows ``ids`` (NULL: all), and in a wide round the pairs of all rows."""
+    cdef Py_ssize_t block, first, i
+    cdef double gradient_scale = 1.0 / code.gradient_unit
+    cdef double hessian_scale = 1.0 / code.hessian_unit
+    for block in prange(
+        (n + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
+        num_threads=n_threads, use_threads_if=n_threads > 1,
+    ):
+        first = block * ENCODE_BLOCK
+        if code.packed:
+            encode_packed(
+                gradient, hessian, weight, ids + first if ids != NULL else NULL, first,
+                min(<Py_ssize_t>ENCODE_BLOCK, n - first), gradient_scale, hessian_scale,
+                code, words_out + first)
+        else:
+            for i in range(first, min(first + ENCODE_BLOCK, n)):
+                words_out[i] = ids[i] if ids != NULL else <uint64_t>i
+    if code.packed:
+        return
+    for block in prange(
+        (n_rows + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
+        num_threads=n_threads, use_threads_if=n_threads > 1,
+    ):
+        first = block * ENCODE_BLOCK
+        encode_wide(
+            gradient, hessian, weight, first, min(<Py_ssize_t>ENCODE_BLOCK, n_rows - first),
+            gradient_scale, hessian_scale, pairs_out)
+
+
+cdef void clear(const Binned* data, Histogram* out) noexcept nogil:
+    cdef size_t n_bins = data.offset[data.n_features]
+    memset(out.gradient, 0, n_bins * sizeof(int64_t))
+    memset(out.hessian, 0, n_bins * sizeof(int64_t))
+    memset(out.count, 0, n_bins * sizeof(int32_t))
+
+
+cdef inline int64_t addend(const Encoding* code, uint64_t word) noexcept nogil:
+    return (
+        (<int64_t>word >> code.gradient_down << code.gradient_up)
+        + <int64_t>((word >> code.hessian_down & code.hessian_mask) << code.count_bits)
+        + 1
+    )
+
+
+cdef inline void add_quad(int64_t* lanes, uint32_t bins, int64_t x) noexcept nogil:
+    lanes[bins & 255] += x
+    lanes[256 + (bins >> 8 & 255)] += x
+    lanes[512 + (bins >> 16 & 255)] += x
+    lanes[768 + (bins >> 24)] += x
+
+
+cdef inline void add_octet(int64_t* lanes, uint64_t bins, int64_t x) noexcept nogil:
+    add_quad(lanes, <uint32_t>bins, x)
+    add_quad(lanes + 1024, <uint32_t>(bins >> 32), x)
+
+
+cdef void add_bytes(
+    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+    int64_t* lanes,
+) noexcept nogil:
+    """Packed sums of rows of one-byte bins, eight bins read as one word."""
+    cdef bint half = 0 < data.n_features % 8 <= 4
+    cdef int n_octets = data.n_features // 8 if half else (data.n_features + 7) // 8
+    cdef Py_ssize_t first, last, i
+    cdef int tile, tile_end, group
+    cdef const uint64_t* row
+    cdef int64_t x
+    first = 0
+    while first < n:
+        last = min(first + ROW_BLOCK, n)
+        tile = 0
+        while tile < max(n_octets, 1):
+            tile_end = min(tile + GROUPS_A_TILE, n_octets)
+            for i in range(first, last):
+                if tile == 0 and i + PREFETCH_AHEAD < n:
+                    prefetch(
+                        data.rows
+                        + (words[i + PREFETCH_AHEAD] & code.id_mask) * data.row_bytes)
+                row = <const uint64_t*>(
+                    data.rows + (words[i] & code.id_mask) * data.row_bytes)
+                x = addend(code, words[i])
+                for group in range(tile, tile_end):
+                    add_octet(lanes + group * 2048, row[group], x)
+                if half and tile_end == n_octets:
+                    add_quad(lanes + n_octets * 2048, <uint32_t>row[n_octets], x)
+            tile = tile + GROUPS_A_TILE
+        first = last
+
+
+cdef void add_shorts(
+    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+    int64_t* lanes,
+) noexcept nogil:
+    """Packed sums of rows of two-byte bins."""
+    cdef Py_ssize_t i
+    cdef int feature
+    cdef const uint16_t* row
+    cdef int64_t x
+    for i in range(n):
+        row = <const uint16_t*>(data.rows + (words[i] & code.id_mask) * data.row_bytes)
+        x = addend(code, words[i])
+        for feature in range(data.n_features):
+            lanes[data.lane_offset[feature] + row[feature]] += x
+
+
+cdef inline int64_t bin_of(const Binned* data, const uint8_t* row, int feature) noexcept nogil:
+    return row[feature] if data.bin_bytes == 1 else (<const uint16_t*>row)[feature]
+
+
+cdef void add_wide(
+    const Binned* data, const uint64_t* words, Py_ssize_t n, const int64_t* pairs,
+    Histogram* out,
+) noexcept nogil:
+    """Separate sums of rows whose gradients need more than a lane."""
+    cdef Py_ssize_t i
+    cdef int feature
+    cdef const uint8_t* row
+    cdef int64_t gradient, hessian, at
+    for i in range(n):
+        if i + PREFETCH_AHEAD < n:
+            prefetch(data.rows + words[i + PREFETCH_AHEAD] * data.row_bytes)
+            prefetch(pairs + 2 * words[i + PREFETCH_AHEAD])
+        row = data.rows + words[i] * data.row_bytes
+        gradient = pairs[2 * words[i]]
+        hessian = pairs[2 * words[i] + 1]
+        for feature in range(data.n_features):
+            at = data.offset[feature] + bin_of(data, row, feature)
+            out.gradient[at] += gradient
+            out.hessian[at] += hessian
+            out.count[at] += 1
+
+
+cdef void spill(
+    const Binned* data, const Encoding* code, int64_t* lanes, Histogram* out,
+) noexcept nogil:
+    cdef int feature
+    cdef int64_t at
+    for feature in range(data.n_features):
+        at = data.offset[feature]
+        spill_feature(
+            lanes + data.lane_offset[feature], data.n_bins[feature], code,
+            out.gradient + at, out.hessian + at, out.count + at)
+
+
+cdef void accumulate(
+    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+    const int64_t* pairs, int64_t* lanes, Histogram* out,
+) noexcept nogil:
+    """Add the rows of ``words`` to a histogram, on the calling thread.
+
+    ``lanes``: packed accumulators, zero before and after.
+    """
+    cdef Py_ssize_t first = 0
+    cdef Py_ssize_t m
+    if not code.packed:
+        add_wide(data, words, n, pairs, out)
+        return
+    while first < n:
+        m = min(code.block_rows, n - first)
+        if data.bin_bytes == 1:
+            add_bytes(data, code, words + first, m, lanes)
+        else:
+            add_shorts(data, code, words + first, m, lanes)
+        spill(data, code, lanes, out)
+        first = first + m

@@ -1,0 +1,40 @@
+"""How the binned rows, a round's gradients and a node's histogram lie in memory."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+cdef extern from "layout.h" nogil:
+    ctypedef struct Binned:
+        const uint8_t* rows          # row-major bins, row_bytes apart
+        const uint8_t* columns       # column-major bins
+        Py_ssize_t row_bytes
+        Py_ssize_t n_rows
+        int n_features
+        int bin_bytes                # 1 or 2
+        int n_lanes                  # packed accumulators: (padded) features of a row
+        const int32_t* n_bins
+        const int32_t* missing_bin   # -1: the column has none
+        const int64_t* offset        # of each feature in a histogram; [n_features] is its size
+        const int64_t* lane_offset   # of each feature in the packed accumulators
+
+    ctypedef struct Encoding:
+        int packed
+        int constant_hessian
+        int gradient_down
+        int gradient_up
+        int hessian_down
+        int count_bits
+        uint64_t hessian_mask
+        uint64_t id_mask
+        Py_ssize_t block_rows
+        double gradient_unit
+        double hessian_unit
+
+    ctypedef struct Histogram:
+        int64_t* gradient
+        int64_t* hessian
+        int32_t* count
+
+    ctypedef struct Sums:
+        int64_t gradient
+        int64_t hessian
+        int64_t count

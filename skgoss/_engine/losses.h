@@ -1,0 +1,253 @@
+/* The loops over rows of every loss: scores and targets in, gradients and hessians out.
+ *
+ * A loss is one function of a row, `<loss>_row`; LOSS makes its loop, `<loss>_loss`, and simd.h its
+ * versions for the instruction sets. `a` and `b` are the loss's parameters. Results are
+ * float32, computed in double.
+ */
+#ifndef SKGOSS_LOSSES_H
+#define SKGOSS_LOSSES_H
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "simd.h"
+
+/* ---------------------------------------------------------------- elementary functions */
+
+#define EXP_LIMIT 708.0
+
+/* 2**k for a whole k held in the low bits of the mantissa of k + 1.5 * 2**52. */
+static SIMD_INLINE double power_of_two(double shifted)
+{
+    uint64_t bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    bits = (bits << 52) + ((uint64_t)1023 << 52);
+    memcpy(&shifted, &bits, sizeof bits);
+    return shifted;
+}
+
+/* exp(x) within 2 units in the last place, x clipped to +-708, without a branch.
+ *
+ * x = k ln 2 + r with |r| <= ln(2) / 2; exp(r) = 1 + r + r**2 q(r), where q interpolates
+ * at the ten Chebyshev nodes (relative error of the whole 1.6e-17).
+ */
+static SIMD_INLINE double exponential(double x)
+{
+    const double shift = 0x1.8p52;
+    x = x < -EXP_LIMIT ? -EXP_LIMIT : x;
+    x = x > EXP_LIMIT ? EXP_LIMIT : x;
+    double shifted = x * 0x1.71547652b82fep0 + shift;
+    double k = shifted - shift;
+    double r = (x - k * 0x1.62e42feep-1) - k * 0x1.a39ef35793c76p-33;
+    double q = 0x1.af38a9b0ec855p-26;
+    q = q * r + 0x1.289185613a3d6p-22;
+    q = q * r + 0x1.71de0dae63bb3p-19;
+    q = q * r + 0x1.a019b90d2ae7ap-16;
+    q = q * r + 0x1.a01a01a7c41d5p-13;
+    q = q * r + 0x1.6c16c1788bd90p-10;
+    q = q * r + 0x1.11111111109b3p-7;
+    q = q * r + 0x1.5555555553d63p-5;
+    q = q * r + 0x1.5555555555556p-3;
+    q = q * r + 0x1.0000000000001p-1;
+    return (1.0 + (r + r * r * q)) * power_of_two(shifted);
+}
+
+static SIMD_INLINE double within_float(double x)
+{
+    x = x < -FLT_MAX ? -FLT_MAX : x;
+    return x > FLT_MAX ? FLT_MAX : x;
+}
+
+/* sigmoid(x) and 1 - sigmoid(x): `large` belongs to the sign of x, `small` to the other.
+ * Neither is found by subtraction, so both are right to the last bits at any x. */
+typedef struct {
+    double large, small;
+} odds;
+
+static SIMD_INLINE odds logistic(double x)
+{
+    double e = exponential(-fabs(x));
+    odds p;
+    p.large = 1.0 / (1.0 + e);
+    p.small = e * p.large;
+    return p;
+}
+
+/* ------------------------------------------------- losses whose hessian is 1: f(score) */
+
+static SIMD_INLINE double squared_row(double f, double y, double a, double b)
+{
+    return f - y;
+}
+
+static SIMD_INLINE double absolute_row(double f, double y, double a, double b)
+{
+    return (f > y ? 1.0 : 0.0) - (f < y ? 1.0 : 0.0);
+}
+
+/* a: where the loss turns from a parabola into a line. */
+static SIMD_INLINE double huber_row(double f, double y, double a, double b)
+{
+    double x = f - y;
+    x = x < -a ? -a : x;
+    return x > a ? a : x;
+}
+
+/* a: the quantile. */
+static SIMD_INLINE double quantile_row(double f, double y, double a, double b)
+{
+    return f >= y ? 1.0 - a : -a;
+}
+
+/* ------------------------------------------------------------- losses with a hessian */
+
+typedef struct {
+    double gradient, hessian;
+} slopes;
+
+/* a: exp(poisson_max_delta_step). */
+static SIMD_INLINE slopes poisson_row(double f, double y, double a, double b)
+{
+    double mean = exponential(f);
+    slopes s = {within_float(mean - y), within_float(mean * a)};
+    return s;
+}
+
+static SIMD_INLINE slopes gamma_row(double f, double y, double a, double b)
+{
+    double ratio = y * exponential(-f);
+    slopes s = {within_float(1.0 - ratio), within_float(ratio)};
+    return s;
+}
+
+/* a: 1 - variance power, b: 2 - variance power. */
+static SIMD_INLINE slopes tweedie_row(double f, double y, double a, double b)
+{
+    double u = y * exponential(a * f);
+    double v = exponential(b * f);
+    slopes s = {within_float(v - u), within_float(b * v - a * u)};
+    return s;
+}
+
+/* a: steepness of the sigmoid, b: the class that counts as positive. */
+static SIMD_INLINE slopes binary_row(double f, double y, double a, double b)
+{
+    double signed_a = y == b ? a : -a;
+    double margin = signed_a * f;
+    odds p = logistic(margin);
+    double wrong = margin >= 0.0 ? p.small : p.large;
+    slopes s = {-signed_a * wrong, a * a * (p.large * p.small)};
+    return s;
+}
+
+static SIMD_INLINE slopes cross_entropy_row(double f, double y, double a, double b)
+{
+    odds p = logistic(f);
+    double yes = f >= 0.0 ? p.large : p.small;
+    double no = f >= 0.0 ? p.small : p.large;
+    slopes s = {(1.0 - y) * yes - y * no, p.large * p.small};
+    return s;
+}
+
+/* --------------------------------------------------------------------------- the loops */
+
+#define ROWS                                                                          \
+    (const double *restrict score, const double *restrict y, double a, double b,      \
+     int64_t n, float *restrict gradient_out, float *restrict hessian_out)
+#define ROW_ARGUMENTS (score, y, a, b, n, gradient_out, hessian_out)
+
+#define CONSTANT_HESSIAN_LOSS(name)                                                   \
+    static SIMD_INLINE void name##_loss_body ROWS                                     \
+    {                                                                                 \
+        for (int64_t i = 0; i < n; i++)                                               \
+            gradient_out[i] = (float)name##_row(score[i], y[i], a, b);                \
+    }                                                                                 \
+    SIMD_KERNEL(name##_loss, ROWS, ROW_ARGUMENTS)
+
+#define LOSS(name)                                                                    \
+    static SIMD_INLINE void name##_loss_body ROWS                                     \
+    {                                                                                 \
+        for (int64_t i = 0; i < n; i++) {                                             \
+            slopes s = name##_row(score[i], y[i], a, b);                              \
+            gradient_out[i] = (float)s.gradient;                                      \
+            hessian_out[i] = (float)s.hessian;                                        \
+        }                                                                             \
+    }                                                                                 \
+    SIMD_KERNEL(name##_loss, ROWS, ROW_ARGUMENTS)
+
+CONSTANT_HESSIAN_LOSS(squared)
+CONSTANT_HESSIAN_LOSS(absolute)
+CONSTANT_HESSIAN_LOSS(huber)
+CONSTANT_HESSIAN_LOSS(quantile)
+LOSS(poisson)
+LOSS(gamma)
+LOSS(tweedie)
+LOSS(binary)
+LOSS(cross_entropy)
+
+typedef void(*pointwise_loss) ROWS;
+
+/* In the order of losses.pyx's LOSSES. */
+static const pointwise_loss POINTWISE[] = {
+    squared_loss, absolute_loss, huber_loss, quantile_loss, poisson_loss,
+    gamma_loss, tweedie_loss, binary_loss, cross_entropy_loss,
+};
+
+/* Softmax of n rows whose scores and results are class-major, `stride` rows a class.
+ * factor: scale of the hessian; work: (n_classes + 2) * n doubles. */
+#define SOFTMAX_ROWS                                                                  \
+    (const double *restrict score, const double *restrict y, int64_t n_classes,       \
+     int64_t stride, double factor, int64_t n, double *restrict work,                 \
+     float *restrict gradient_out, float *restrict hessian_out)
+
+static SIMD_INLINE void softmax_body SOFTMAX_ROWS
+{
+    double *restrict top = work;
+    double *restrict total = work + n;
+    for (int64_t i = 0; i < n; i++) {
+        top[i] = score[i];
+        total[i] = 0.0;
+    }
+    for (int64_t k = 1; k < n_classes; k++) {
+        const double *restrict f = score + k * stride;
+        for (int64_t i = 0; i < n; i++)
+            top[i] = f[i] > top[i] ? f[i] : top[i];
+    }
+    for (int64_t k = 0; k < n_classes; k++) {
+        const double *restrict f = score + k * stride;
+        double *restrict e = work + (k + 2) * n;
+        for (int64_t i = 0; i < n; i++) {
+            e[i] = exponential(f[i] - top[i]);
+            total[i] += e[i];
+        }
+    }
+    for (int64_t i = 0; i < n; i++)
+        total[i] = 1.0 / total[i];
+    for (int64_t k = 0; k < n_classes; k++) {
+        const double *restrict e = work + (k + 2) * n;
+        float *restrict gradient = gradient_out + k * stride;
+        float *restrict hessian = hessian_out + k * stride;
+        for (int64_t i = 0; i < n; i++) {
+            double p = e[i] * total[i];
+            gradient[i] = (float)(p - (y[i] == (double)k ? 1.0 : 0.0));
+            hessian[i] = (float)(factor * p * (1.0 - p));
+        }
+    }
+}
+
+SIMD_KERNEL(softmax, SOFTMAX_ROWS,
+            (score, y, n_classes, stride, factor, n, work, gradient_out, hessian_out))
+
+#define EXP_ROWS (const double *restrict x, int64_t n, double *restrict x_out)
+
+static SIMD_INLINE void exponentials_body EXP_ROWS
+{
+    for (int64_t i = 0; i < n; i++)
+        x_out[i] = exponential(x[i]);
+}
+
+SIMD_KERNEL(exponentials, EXP_ROWS, (x, n, x_out))
+
+#endif

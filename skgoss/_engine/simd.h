@@ -1,0 +1,82 @@
+/* One loop, three instruction sets, chosen when the program starts.
+ *
+ * Write the loop as an inline function whose name ends in _body and let SIMD_KERNEL
+ * compile it for plain x86-64, AVX2 and AVX-512 and make the function that calls the
+ * best of the three:
+ *
+ *     static SIMD_INLINE void twice_body(const double *x, int64_t n, double *x_out) {...}
+ *     SIMD_KERNEL(twice, (const double *x, int64_t n, double *x_out), (x, n, x_out))
+ *
+ *     twice(x, n, x_out);
+ *
+ * The compiler does the vectorising. The three versions give the same bits as long as
+ * the body works element by element: no sum across elements, and the build says
+ * -ffp-contract=off. Call a kernel on blocks of some thousand elements, as each call
+ * goes through a table.
+ *
+ * SKGOSS_SIMD=plain|avx2|avx512 in the environment at import sets the highest level
+ * used; a level the processor lacks is lowered to the best it has. Other compilers and
+ * processors have one level, plain.
+ */
+#ifndef SKGOSS_SIMD_H
+#define SKGOSS_SIMD_H
+
+#include <stdint.h>
+
+enum { SIMD_PLAIN, SIMD_AVX2, SIMD_AVX512 };
+
+#if defined(__GNUC__) || defined(__clang__)
+#define SIMD_INLINE inline __attribute__((always_inline))
+#else
+#define SIMD_INLINE inline
+#endif
+
+/* Windows is left out: GCC does not align the stack there for 32-byte vectors. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SIMD_FOR_AVX2 __attribute__((target("avx2")))
+#define SIMD_FOR_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+
+static int simd_level = SIMD_PLAIN;
+
+__attribute__((constructor)) static void simd_choose_level(void)
+{
+    const char *wish = getenv("SKGOSS_SIMD");
+    int limit = SIMD_AVX512;
+    if (wish && !strcmp(wish, "plain"))
+        limit = SIMD_PLAIN;
+    else if (wish && !strcmp(wish, "avx2"))
+        limit = SIMD_AVX2;
+
+    __builtin_cpu_init();
+    if (limit >= SIMD_AVX2 && __builtin_cpu_supports("avx2"))
+        simd_level = SIMD_AVX2;
+    if (limit >= SIMD_AVX512 && __builtin_cpu_supports("avx512f")
+        && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")
+        && __builtin_cpu_supports("avx512vl"))
+        simd_level = SIMD_AVX512;
+}
+
+#define SIMD_KERNEL(name, parameters, arguments)                                    \
+    static void name##_plain parameters { name##_body arguments; }                  \
+    SIMD_FOR_AVX2 static void name##_avx2 parameters { name##_body arguments; }     \
+    SIMD_FOR_AVX512 static void name##_avx512 parameters { name##_body arguments; } \
+    static void name parameters                                                     \
+    {                                                                               \
+        static void (*const levels[]) parameters                                    \
+            = {name##_plain, name##_avx2, name##_avx512};                           \
+        levels[simd_level] arguments;                                               \
+    }
+
+#else
+
+enum { simd_level = SIMD_PLAIN };
+
+#define SIMD_KERNEL(name, parameters, arguments) \
+    static void name parameters { name##_body arguments; }
+
+#endif
+#endif

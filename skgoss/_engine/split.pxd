@@ -1,0 +1,36 @@
+from libc.stdint cimport int32_t, int64_t
+
+from skgoss._engine.layout cimport Sums
+
+cdef extern from "split.h" nogil:
+    const double HESSIAN_EPSILON
+
+    ctypedef struct SplitRules:
+        double gradient_unit
+        double hessian_unit
+        double l1
+        double l2
+        double max_delta_step
+        double path_smooth
+        double min_hessian
+        double min_gain
+        int64_t min_count
+
+    ctypedef struct Split:
+        double gain
+        int32_t feature
+        int32_t bin
+        int32_t missing_left
+
+    ctypedef struct NodeStats:
+        Sums sums
+        double output
+        double gain
+
+    double leaf_output(double gradient, double hessian, double count,
+                       double parent_output, const SplitRules* rules)
+    NodeStats node_stats(Sums sums, double parent_output, const SplitRules* rules)
+    void search_feature(
+        const int64_t* gradient, const int64_t* hessian, const int32_t* count, int n_bins,
+        int missing_bin, int feature, int cut, const NodeStats* node,
+        const SplitRules* rules, double* scratch, Split* best_out)

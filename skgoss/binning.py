@@ -1,0 +1,183 @@
+"""Bin mappers: where the boundaries of a column lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine import binning as kernels
+from skgoss.frames import Columns
+
+# Fewer values than this for a thread are done sooner without it.
+VALUES_PER_THREAD = 1 << 16
+
+
+class BinningSettings(Protocol):
+    """What binning needs to know of an estimator's parameters."""
+
+    max_bin: int
+    min_data_in_bin: int
+    subsample_for_bin: int
+    use_missing: bool
+    zero_as_missing: bool
+    data_random_seed: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinMapper:
+    """The bins of one numeric column.
+
+    Attributes
+    ----------
+    upper_bounds : ndarray of float64
+        Upper bounds of the bins of numbers: a value belongs to the first bin whose bound
+        is not below it. The last one is infinite, all others are finite.
+    n_bins : int
+        The number of bins, that of missing values included.
+    missing_type : int
+        0: nothing is missing and NaN counts as zero; 1: zero and NaN are missing;
+        2: NaN is missing.
+    missing_bin : int
+        The bin of missing values, -1 where nothing is missing.
+    nan_bin : int
+        The bin of NaN.
+    minimum, maximum : float
+        The range of the numbers seen; zero where there were none.
+    is_trivial : bool
+        Whether all values seen fell into one bin, so that no split can part them.
+    """
+
+    upper_bounds: NDArray[np.float64]
+    n_bins: int
+    missing_type: int
+    missing_bin: int
+    nan_bin: int
+    minimum: float
+    maximum: float
+    is_trivial: bool
+
+
+def team(n_values: int, n_threads: int) -> int:
+    """The number of threads worth starting for work on ``n_values`` values."""
+    return max(1, min(n_threads, n_values // VALUES_PER_THREAD))
+
+
+def find_bin_mappers(
+    columns: Columns,
+    settings: BinningSettings,
+    *,
+    weight: NDArray[np.float64] | None = None,
+    rows: NDArray[np.int64] | None = None,
+    n_threads: int = 1,
+) -> list[BinMapper]:
+    """Find the bins of every column, from at most ``subsample_for_bin`` rows.
+
+    The rules are LightGBM's: bins of equal mass, zero alone in its bin, a last bin for
+    NaN where there are any. With all rows read and equal weights the boundaries are
+    LightGBM's too.
+
+    Parameters
+    ----------
+    columns : Columns
+        The data.
+    settings : BinningSettings
+    weight : ndarray of shape (columns.n_rows,), default=None
+        The mass of each row. `min_data_in_bin` counts rows whatever their weight.
+    rows : ndarray of int64, default=None
+        The rows that exist; None means all.
+    n_threads : int, default=1
+
+    Returns
+    -------
+    list of BinMapper, one a column
+    """
+    sample = _sample(columns.n_rows if rows is None else len(rows), settings)
+    if rows is not None:
+        sample = rows if sample is None else rows[sample]
+    mass = _mass(weight, sample)
+    n_rows = columns.n_rows if sample is None else len(sample)
+    n_features = columns.n_features
+    n_threads = team(n_rows * n_features, n_threads)
+    scratch = np.empty((n_threads, kernels.WORDS_PER_ROW * n_rows), dtype=np.uint64)
+    bounds = np.empty((n_features, min(settings.max_bin, n_rows + 2)))
+    n_bounds = np.empty(n_features, dtype=np.int32)
+    missing_type = np.empty(n_features, dtype=np.uint8)
+    n_occupied = np.empty(n_features, dtype=np.int32)
+    value_range = np.empty((n_features, 2))
+    kernels.find_bounds(
+        columns.address,
+        columns.stride,
+        columns.kind,
+        sample,
+        mass,
+        n_rows,
+        settings.max_bin,
+        settings.min_data_in_bin,
+        settings.use_missing,
+        settings.zero_as_missing,
+        n_threads,
+        scratch,
+        bounds,
+        n_bounds,
+        missing_type,
+        n_occupied,
+        value_range,
+    )
+    return [
+        _mapper(bounds[j, :count].copy(), missing, occupied, low, high)
+        for j, (count, missing, occupied, (low, high)) in enumerate(
+            zip(
+                n_bounds.tolist(),
+                missing_type.tolist(),
+                n_occupied.tolist(),
+                value_range.tolist(),
+                strict=True,
+            )
+        )
+    ]
+
+
+def _mapper(
+    upper_bounds: NDArray[np.float64],
+    missing_type: int,
+    n_occupied: int,
+    minimum: float,
+    maximum: float,
+) -> BinMapper:
+    nan_is_missing = missing_type == kernels.NAN_IS_MISSING
+    n_numbers = len(upper_bounds)
+    nan_bin = n_numbers if nan_is_missing else int(upper_bounds.searchsorted(0.0))
+    return BinMapper(
+        upper_bounds=upper_bounds,
+        n_bins=n_numbers + nan_is_missing,
+        missing_type=missing_type,
+        missing_bin=-1 if missing_type == kernels.NO_MISSING else nan_bin,
+        nan_bin=nan_bin,
+        minimum=minimum,
+        maximum=maximum,
+        is_trivial=n_occupied < 2,
+    )
+
+
+def _sample(n_rows: int, settings: BinningSettings) -> NDArray[np.int64] | None:
+    """Positions of the rows to look at, ascending; None means all."""
+    size = settings.subsample_for_bin
+    if n_rows <= size:
+        return None
+    generator = np.random.default_rng(settings.data_random_seed)
+    chosen = generator.choice(n_rows, size, replace=False, shuffle=False)
+    chosen.sort()
+    return chosen
+
+
+def _mass(
+    weight: NDArray[np.float64] | None, sample: NDArray[np.int64] | None
+) -> NDArray[np.float64] | None:
+    """Weights of the sampled rows; None where all are equal, which is no weights."""
+    if weight is None:
+        return None
+    mass = np.ascontiguousarray(weight if sample is None else weight[sample])
+    return None if mass.min() == mass.max() else mass.astype(np.float64, copy=False)

@@ -1,0 +1,190 @@
+"""Arrays and data frames in, typed columns out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from skgoss._engine.columns import KINDS
+
+# A data frame of one dtype with no more values than this is read as one matrix: copying
+# it, should its columns lie apart, costs less than looking at each of them.
+SMALL_FRAME = 1 << 14
+
+_KIND_OF_DTYPE = {np.dtype(name): code for name, code in KINDS.items()}
+_READABLE = frozenset(
+    {
+        nw.Boolean,
+        *(nw.Int8, nw.Int16, nw.Int32, nw.Int64),
+        *(nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64),
+        *(nw.Float16, nw.Float32, nw.Float64),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Columns of numbers, read where they lie.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+    address : ndarray of shape (n_features,), uint64
+        Address of the first value of each column.
+    stride : ndarray of shape (n_features,), int64
+        Bytes between two values of a column; may be negative or zero.
+    kind : ndarray of shape (n_features,), uint8
+        What the values are: a code of `skgoss._engine.columns.KINDS`.
+    owner : object
+        Keeps the memory alive.
+    """
+
+    n_rows: int
+    n_features: int
+    address: NDArray[np.uint64]
+    stride: NDArray[np.int64]
+    kind: NDArray[np.uint8]
+    owner: Any
+
+
+def columns(estimator: Any, X: Any, *, reset: bool) -> Columns:
+    """Validate ``X`` by scikit-learn's rules and find its columns.
+
+    Sets (``reset=True``) or checks `n_features_in_` and `feature_names_in_`. Nothing
+    that is a number already is copied; NaN, infinities and nulls are kept, nulls as NaN.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+    X : array-like or data frame of shape (n_rows, n_features)
+        ndarray, list, pandas or polars DataFrame, or pyarrow Table.
+    reset : bool
+        True in fit, False in predict.
+
+    Returns
+    -------
+    Columns
+
+    Raises
+    ------
+    ValueError
+        In scikit-learn's words for bad shapes, counts and names; for columns that hold
+        no numbers, with their names.
+    TypeError
+        In scikit-learn's words for sparse matrices and objects that are no numbers.
+    """
+    if not isinstance(X, np.ndarray) and nw.dependencies.is_into_dataframe(X):
+        return _frame_columns(estimator, X, reset)
+    array = validate_data(
+        estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False
+    )
+    return _matrix_columns(_as_kind(array, "X"))
+
+
+def _as_kind(values: NDArray[Any], name: str) -> NDArray[Any]:
+    """The values themselves if a kernel can read them, else as float64."""
+    if values.dtype in _KIND_OF_DTYPE and values.flags.aligned:
+        return values
+    if values.dtype.kind not in "biuf":
+        raise _not_numbers(name, values.dtype)
+    return values.astype(np.float64)
+
+
+def _matrix_columns(matrix: NDArray[Any]) -> Columns:
+    n_rows, n_features = matrix.shape
+    row_stride, column_stride = matrix.strides
+    address = np.arange(n_features, dtype=np.int64)
+    address *= column_stride
+    address += matrix.__array_interface__["data"][0]
+    stride = np.empty(n_features, dtype=np.int64)
+    stride.fill(row_stride)
+    kind = np.empty(n_features, dtype=np.uint8)
+    kind.fill(_KIND_OF_DTYPE[matrix.dtype])
+    return Columns(n_rows, n_features, address.view(np.uint64), stride, kind, matrix)
+
+
+def _frame_columns(estimator: Any, X: Any, reset: bool) -> Columns:
+    # Arrow tables say their shape, but only scikit-learn knows what to say of it.
+    if 0 in X.shape:
+        check_array(np.empty(X.shape), estimator=estimator, input_name="X")
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if X.shape[0] * X.shape[1] <= SMALL_FRAME and _is_uniform_pandas(X):
+        return _matrix_columns(_as_kind(X.to_numpy(), "X"))
+    owner = [_numbers(series, name) for name, series in _series(X)]
+    return Columns(
+        n_rows=X.shape[0],
+        n_features=len(owner),
+        address=np.array(
+            [values.__array_interface__["data"][0] for values in owner], dtype=np.uint64
+        ),
+        stride=np.array([values.strides[0] for values in owner], dtype=np.int64),
+        kind=np.array([_KIND_OF_DTYPE[v.dtype] for v in owner], dtype=np.uint8),
+        owner=owner,
+    )
+
+
+def _is_uniform_pandas(X: Any) -> bool:
+    """Whether X is a pandas frame whose columns share one of NumPy's number dtypes."""
+    if not nw.dependencies.is_pandas_dataframe(X):
+        return False
+    dtypes = X.dtypes.to_numpy()
+    first = dtypes[0]
+    return (
+        isinstance(first, np.dtype)
+        and first.kind in "biuf"
+        and bool((dtypes == first).all())
+    )
+
+
+def _series(X: Any) -> Iterator[tuple[Any, nw.Series[Any]]]:
+    if nw.dependencies.is_pandas_dataframe(X):
+        # By position: pandas allows a name twice.
+        for position, name in enumerate(X.columns):
+            yield name, nw.from_native(X.iloc[:, position], series_only=True)
+    else:
+        for series in nw.from_native(X, eager_only=True).iter_columns():
+            yield series.name, series
+
+
+def _numbers(series: nw.Series[Any], name: Any) -> NDArray[Any]:
+    """The values of a column, in place where possible; nulls become NaN."""
+    dtype = series.dtype
+    if dtype in _READABLE:
+        if not dtype.is_float() and series.null_count():
+            series = series.cast(nw.Float64)
+        return _as_kind(series.to_numpy(), name)
+    if dtype.is_numeric():
+        return series.cast(nw.Float64).to_numpy()
+    if series.null_count() == len(series):
+        return np.full(len(series), np.nan)
+    if dtype in (nw.Object, nw.Unknown):
+        return _object_numbers(series, name)
+    raise _not_numbers(name, dtype)
+
+
+def _object_numbers(series: nw.Series[Any], name: Any) -> NDArray[np.float64]:
+    """Numbers kept as Python objects or in a way only their library knows."""
+    values = series.to_numpy()
+    if values.dtype == object:
+        values = np.where(series.is_null().to_numpy(), np.nan, values)
+    try:
+        return check_array(
+            values, dtype=np.float64, ensure_2d=False, ensure_all_finite=False
+        )
+    except ValueError as error:
+        raise ValueError(f"Column {name!r}: {error}") from error
+
+
+def _not_numbers(name: Any, dtype: Any) -> ValueError:
+    return ValueError(
+        f"Column {name!r} holds {dtype} values, and only numbers and booleans can be "
+        "used: categories are not supported yet. Encode the column first, for example "
+        "with sklearn.preprocessing.OrdinalEncoder, or leave it out."
+    )

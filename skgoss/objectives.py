@@ -1,0 +1,692 @@
+"""Objectives by composition: what a model minimises.
+
+An objective is a choice of parts: a pointwise loss (its slopes are computed by
+``_engine.losses``), the mean or quantile that starts the scores, a link from raw scores
+to predictions, the renewal of leaf values and the targets it accepts. ``OBJECTIVES`` is
+the table of the choices, ``make`` joins them with the data.
+
+Nothing here is multiplied by sample weights: the engine does so when it sums, in double
+precision, so that a weight means copies.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from skgoss._engine import losses
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Link = Callable[[Floats], Floats]
+# Scores, gradients out, hessians out, number of threads: see ``Objective.gradients``.
+Slopes = Callable[[Floats, Singles, Singles | None, int], None]
+
+# A prior is kept this far from 0 and 1, as its log-odds would be infinite there.
+TINY_PRIOR = 1e-15
+
+
+# --- Means and percentiles -----------------------------------------------------------
+
+
+def weighted_mean(values: Floats, weight: Floats | None) -> float:
+    """Mean of ``values``, (n,), with ``weight``, (n,) or None for equal weights."""
+    total = float(len(values)) if weight is None else losses.weighted_sum(weight)
+    return losses.weighted_sum(values, weight) / total
+
+
+def percentile(values: Floats, level: float, weight: Floats | None = None) -> float:
+    """LightGBM's percentile.
+
+    Parameters
+    ----------
+    values : (n,) float64
+    level : float in [0, 1]
+    weight : (n,) float64 or None
+        None interpolates linearly between order statistics (NumPy's default). Else the
+        value where the cumulated weight first exceeds ``level`` of its total is sought;
+        the result lies between its predecessor and it, interpolated if it weighs at
+        least 1, and is the predecessor if it weighs less. Rows of weight 0 are absent.
+
+    Returns
+    -------
+    float
+        0.0 if there is no row.
+    """
+    if weight is not None:
+        present = weight > 0
+        return _weighted_percentile(values[present], level, weight[present])
+    n = len(values)
+    if n == 0:
+        return 0.0
+    # Counted from the top, which fixes the rounding of the interpolation.
+    position = (n - 1) * (1.0 - level)
+    rank = int(position)
+    if rank + 1 >= n:
+        return float(values.min())
+    below, above = np.partition(values, (n - 2 - rank, n - 1 - rank))[
+        n - 2 - rank : n - rank
+    ]
+    return float(above - (above - below) * (position - rank))
+
+
+def _weighted_percentile(values: Floats, level: float, weight: Floats) -> float:
+    n = len(values)
+    if n == 0:
+        return 0.0
+    order = np.argsort(values, kind="stable")
+    cumulated = np.cumsum(weight[order])
+    threshold = cumulated[-1] * level
+    i = min(int(np.searchsorted(cumulated, threshold, side="right")), n - 1)
+    value = float(values[order[i]])
+    if i in (0, n - 1):
+        return value
+    before = float(values[order[i - 1]])
+    step = cumulated[i] - cumulated[i - 1]
+    if step < 1.0:
+        return before
+    return before + float((threshold - cumulated[i - 1]) / step) * (value - before)
+
+
+# --- Links ----------------------------------------------------------------------------
+
+
+def _identity(raw: Floats, sigmoid: float) -> Floats:
+    return raw
+
+
+def _exp(raw: Floats, sigmoid: float) -> Floats:
+    return np.exp(np.clip(raw, -708.0, 708.0))
+
+
+def _logistic(raw: Floats, sigmoid: float) -> Floats:
+    return expit(raw)
+
+
+def _steep_logistic(raw: Floats, sigmoid: float) -> Floats:
+    return expit(sigmoid * raw)
+
+
+def _softmax(raw: Floats, sigmoid: float) -> Floats:
+    return softmax(raw, axis=1)
+
+
+# --- Start scores of a class or a regression ------------------------------------------
+
+
+def _mean(y: Floats, weight: Floats | None, settings: Any) -> float:
+    return weighted_mean(y, weight)
+
+
+def _log_mean(y: Floats, weight: Floats | None, settings: Any) -> float:
+    return float(np.log(weighted_mean(y, weight)))
+
+
+def _log_odds(p: float) -> float:
+    p = min(max(p, TINY_PRIOR), 1.0 - TINY_PRIOR)
+    return float(np.log(p / (1.0 - p)))
+
+
+def _logit_mean(y: Floats, weight: Floats | None, settings: Any) -> float:
+    return _log_odds(weighted_mean(y, weight))
+
+
+def _median(y: Floats, weight: Floats | None, settings: Any) -> float:
+    return percentile(y, 0.5, weight)
+
+
+def _quantile(settings: Any) -> float:
+    if not 0 < settings.alpha < 1:
+        raise ValueError(
+            f"alpha must lie between 0 and 1 (exclusive) for objective='quantile', got "
+            f"{settings.alpha!r}."
+        )
+    return settings.alpha
+
+
+def _alpha_percentile(y: Floats, weight: Floats | None, settings: Any) -> float:
+    return percentile(y, _quantile(settings), weight)
+
+
+# --- Targets --------------------------------------------------------------------------
+
+
+def _any_target(y: Floats, weight: Floats | None, name: str) -> None:
+    pass
+
+
+def _counts(y: Floats, weight: Floats | None, name: str) -> None:
+    if y.min() < 0:
+        raise ValueError(f"objective={name!r} needs y >= 0, but y holds {y.min():g}.")
+    if weighted_mean(y, weight) <= 0:
+        raise ValueError(
+            f"objective={name!r} needs a positive value in y (in a row whose weight is "
+            "not 0), but all are 0."
+        )
+
+
+def _positive(y: Floats, weight: Floats | None, name: str) -> None:
+    if y.min() <= 0:
+        raise ValueError(f"objective={name!r} needs y > 0, but y holds {y.min():g}.")
+
+
+def _probabilities(y: Floats, weight: Floats | None, name: str) -> None:
+    if y.min() < 0 or y.max() > 1:
+        raise ValueError(
+            f"objective={name!r} needs y in [0, 1], but y reaches from {y.min():g} to "
+            f"{y.max():g}."
+        )
+
+
+# --- The table ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The parts of a built-in objective.
+
+    Attributes
+    ----------
+    aliases : tuple of str
+        The other names LightGBM gives it.
+    link : callable (raw, sigmoid) -> predictions
+    start : callable (y, weight, settings) -> float, or None
+        The constant raw score that fits best (about); None for classes.
+    parameters : callable (settings) -> (a, b)
+        What the kernel is given.
+    check : callable (y, weight, name)
+        Raises ValueError for targets out of the objective's domain.
+    constant_hessian : bool
+        Whether the hessian is 1 everywhere.
+    renewal_level : callable (settings) -> float, or None
+        A leaf's value becomes this percentile of its residuals.
+    """
+
+    aliases: tuple[str, ...] = ()
+    link: Callable[[Floats, float], Floats] = _identity
+    start: Callable[[Floats, Floats | None, Any], float] | None = _mean
+    parameters: Callable[[Any], tuple[float, float]] = lambda s: (0.0, 0.0)
+    check: Callable[[Floats, Floats | None, str], None] = _any_target
+    constant_hessian: bool = False
+    renewal_level: Callable[[Any], float] | None = None
+
+
+OBJECTIVES: dict[str, Kind] = {
+    "regression": Kind(
+        aliases=(
+            "regression_l2",
+            "l2",
+            "mean_squared_error",
+            "mse",
+            "l2_root",
+            "root_mean_squared_error",
+            "rmse",
+        ),
+        constant_hessian=True,
+    ),
+    "regression_l1": Kind(
+        aliases=("l1", "mean_absolute_error", "mae"),
+        start=_median,
+        constant_hessian=True,
+        renewal_level=lambda s: 0.5,
+    ),
+    "huber": Kind(parameters=lambda s: (s.alpha, 0.0), constant_hessian=True),
+    "quantile": Kind(
+        start=_alpha_percentile,
+        parameters=lambda s: (_quantile(s), 0.0),
+        constant_hessian=True,
+        renewal_level=_quantile,
+    ),
+    "poisson": Kind(
+        link=_exp,
+        start=_log_mean,
+        parameters=lambda s: (float(np.exp(s.poisson_max_delta_step)), 0.0),
+        check=_counts,
+    ),
+    "gamma": Kind(link=_exp, start=_log_mean, check=_positive),
+    "tweedie": Kind(
+        link=_exp,
+        start=_log_mean,
+        parameters=lambda s: (
+            1.0 - s.tweedie_variance_power,
+            2.0 - s.tweedie_variance_power,
+        ),
+        check=_counts,
+    ),
+    "cross_entropy": Kind(
+        aliases=("xentropy",), link=_logistic, start=_logit_mean, check=_probabilities
+    ),
+    "binary": Kind(link=_steep_logistic, start=None),
+    "multiclass": Kind(aliases=("softmax",), link=_softmax, start=None),
+    "multiclassova": Kind(
+        aliases=("multiclass_ova", "ova", "ovr"), link=_steep_logistic, start=None
+    ),
+}
+
+ALIASES: dict[str, str] = {
+    alias: name for name, kind in OBJECTIVES.items() for alias in (name, *kind.aliases)
+}
+
+
+def canonical_name(objective: str) -> str:
+    """The name in ``OBJECTIVES`` of an objective or an alias of one.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if not isinstance(objective, str) or objective not in ALIASES:
+        raise ValueError(
+            f"objective={objective!r} is not known; use a callable or one of "
+            f"{', '.join(OBJECTIVES)}."
+        )
+    return ALIASES[objective]
+
+
+def make_link(objective: str | Callable[..., Any], sigmoid: float = 1.0) -> Link:
+    """What turns an objective's raw scores into predictions.
+
+    Parameters
+    ----------
+    objective : str or callable
+        A callable's raw scores are its predictions.
+    sigmoid : float
+        The parameter of that name.
+
+    Returns
+    -------
+    callable
+        From raw scores, (n, K) or (n,), to an array of that shape: probabilities of the
+        K classes (of the second one for binary), means, quantiles.
+    """
+    transform = (
+        _identity if callable(objective) else OBJECTIVES[canonical_name(objective)].link
+    )
+    return partial(transform, sigmoid=sigmoid)
+
+
+# --- Slopes ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Pointwise:
+    """One loss for each score: a regression, or classes one against the rest."""
+
+    loss: str
+    y: Floats
+    parameters: tuple[tuple[float, float], ...]
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        for k, (a, b) in enumerate(self.parameters):
+            losses.pointwise(
+                losses.LOSSES[self.loss],
+                scores[k],
+                self.y,
+                a,
+                b,
+                n_threads,
+                gradient_out[k],
+                None if hessian_out is None else hessian_out[k],
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Softmax:
+    """The cross entropy of K classes that share one softmax."""
+
+    y: Floats
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        n_classes = len(scores)
+        rows = losses.softmax_rows_per_block(n_classes)
+        losses.softmax(
+            scores,
+            self.y,
+            n_classes / max(n_classes - 1, 1),
+            np.empty((n_threads, (n_classes + 2) * rows)),
+            n_threads,
+            gradient_out,
+            hessian_out,
+        )
+
+
+class _Custom:
+    """A function of the user's: see ``make``."""
+
+    def __init__(self, function: Callable[..., Any], y: Floats, weight: Floats | None):
+        # Keywords that functools.partial has bound are no arguments any more.
+        n_arguments = sum(
+            parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
+            for parameter in inspect.signature(function).parameters.values()
+        )
+        if not 2 <= n_arguments <= 4:
+            raise TypeError(
+                "Self-defined objective function should have 2, 3 or 4 arguments, got "
+                f"{n_arguments}"
+            )
+        self.function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self.weighs_rows = n_arguments > 2
+        # Copies: what the function writes on must not be the caller's.
+        self.y = y.copy()
+        others = (None if weight is None else weight.copy(), None)
+        self.others = others[: n_arguments - 2]
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        n_scores = len(scores)
+        predicted = scores[0].copy() if n_scores == 1 else scores.T.copy()
+        result = self.function(self.y, predicted, *self.others)
+        if not isinstance(result, tuple | list) or len(result) != 2:
+            raise ValueError(
+                f"The objective function {self.name!r} must return two arrays, the "
+                f"gradient and the hessian, got {type(result).__name__}."
+            )
+        for what, values, out in zip(
+            ("gradient", "hessian"), result, (gradient_out, hessian_out), strict=True
+        ):
+            self._store(what, values, out)
+
+    def _store(self, what: str, values: Any, out: Singles) -> None:
+        values = np.asarray(values)
+        if values.dtype.kind not in "biuf":
+            raise ValueError(
+                f"The objective function {self.name!r} must return numbers, but the "
+                f"{what} has dtype {values.dtype}."
+            )
+        n_scores, n = out.shape
+        if values.shape == (n * n_scores,):
+            values = values.reshape((n, n_scores), order="F")
+        if values.shape != (n, n_scores):
+            expected = (n,) if n_scores == 1 else (n, n_scores)
+            raise ValueError(
+                f"The objective function {self.name!r} must return a {what} of shape "
+                f"{expected}, got {values.shape}."
+            )
+        with np.errstate(over="ignore"):
+            out[...] = values.T
+        if not np.isfinite(out).all():
+            raise ValueError(
+                f"The objective function {self.name!r} returned NaN, infinity or a "
+                f"number beyond float32 in the {what}."
+            )
+
+
+# --- The objective --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """A loss joined with the targets and weights of a training set.
+
+    Attributes
+    ----------
+    name : str
+        The canonical name; a callable's own name.
+    n_scores : int
+        K: raw scores of a row, trees of a round.
+    average : (K,) float64
+        The constant scores that fit best (about); 0 for callables.
+    trained : (K,) bool
+        False for a class that every row or no row belongs to: its gradient is 0 and its
+        hessian 1, so its score stays at ``average``.
+    weight : (n,) or (K, n) float64, or None
+        What the engine multiplies gradients and hessians by: sample weights, class
+        weights, and the weight of positive rows (one row of weights a class where that
+        differs between the classes). None means 1.
+    constant_hessian : bool
+        Whether the hessian is 1 for every row.
+    link : callable
+        From raw scores, (n, K) or (n,), to predictions of the same shape.
+    """
+
+    name: str
+    y: Floats = field(repr=False)
+    slopes: Slopes = field(repr=False)
+    link: Link = field(repr=False)
+    average: Floats
+    trained: NDArray[np.bool_]
+    weight: Floats | None = field(repr=False)
+    boost_from_average: bool
+    constant_hessian: bool = False
+    renewal_level: float | None = None
+
+    @property
+    def n_scores(self) -> int:
+        return len(self.average)
+
+    @property
+    def renews_leaves(self) -> bool:
+        """Whether ``renewed_leaf`` replaces the value of each grown leaf."""
+        return self.renewal_level is not None
+
+    def start_scores(self) -> Floats:
+        """The (K,) scores before the first tree.
+
+        They are ``average``, or 0 without ``boost_from_average`` (but for classes that
+        are not trained, which keep this score).
+        """
+        if self.boost_from_average:
+            return self.average.copy()
+        return np.where(self.trained, 0.0, self.average)
+
+    def gradients(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int = 1,
+    ) -> None:
+        """First and second derivatives of the loss in each score, without weights.
+
+        Parameters
+        ----------
+        scores : (K, n) float64, C-contiguous
+        gradient_out : (K, n) float32, C-contiguous
+        hessian_out : (K, n) float32, C-contiguous, or None
+            Not written, and may be None, if ``constant_hessian``.
+        n_threads : int
+            The results are the same bits for any number.
+
+        Raises
+        ------
+        ValueError
+            If a user's function returns something other than finite numbers of the
+            right shape.
+        """
+        self.slopes(scores, gradient_out, hessian_out, n_threads)
+        for k in np.flatnonzero(~self.trained):
+            gradient_out[k] = 0.0
+            hessian_out[k] = 1.0
+
+    def renewed_leaf(self, score: Floats, rows: NDArray[np.integer]) -> float:
+        """The best value of a leaf: a percentile of its residuals.
+
+        Parameters
+        ----------
+        score : (n,) float64
+            The scores before the tree.
+        rows : (m,) int
+            The rows of the leaf.
+        """
+        weight = None if self.weight is None else self.weight[rows]
+        return percentile(self.y[rows] - score[rows], self.renewal_level, weight)
+
+
+def make(
+    settings: Any, y: Floats, weight: Floats | None, n_classes: int | None = None
+) -> Objective:
+    """Join an objective with the data it is to be trained on.
+
+    Parameters
+    ----------
+    settings : object
+        With the attributes ``objective`` (a name, an alias or a callable),
+        ``boost_from_average``, ``is_unbalance``, ``scale_pos_weight``, ``sigmoid``,
+        ``alpha``, ``poisson_max_delta_step`` and ``tweedie_variance_power``.
+
+        A callable takes ``(y_true, y_pred)``, ``(y_true, y_pred, weight)`` or
+        ``(y_true, y_pred, weight, group)`` and returns the gradient and the hessian,
+        shaped like ``y_pred``: (n,), or (n, K) for more than two classes (raveled in
+        Fortran's order is understood, too). If it takes no weight, the engine
+        multiplies by it.
+    y : (n,) float64
+        Finite; the codes 0..K-1 for classes.
+    weight : (n,) float64 or None
+        Finite and >= 0, class weights included. None means 1.
+    n_classes : int or None
+        Of a classifier; None for a regressor.
+
+    Raises
+    ------
+    ValueError
+        If the objective is not known, ``y`` is out of its domain, all weights are 0, or
+        parameters contradict each other.
+    TypeError
+        If a callable does not take 2, 3 or 4 arguments.
+    """
+    y = np.ascontiguousarray(y, dtype=np.float64)
+    if weight is not None:
+        weight = np.ascontiguousarray(weight, dtype=np.float64)
+        if not (weight > 0).any():
+            raise ValueError("sample_weight must be positive for at least one row.")
+    if callable(settings.objective):
+        return _custom(settings, y, weight, n_classes)
+    name = canonical_name(settings.objective)
+    kind = OBJECTIVES[name]
+    kind.check(y, weight, name)
+    if kind.start is None:
+        return _classes(name, settings, y, weight, n_classes)
+    return Objective(
+        name=name,
+        y=y,
+        slopes=_Pointwise(name, y, (kind.parameters(settings),)),
+        link=make_link(name),
+        average=np.array([kind.start(y, weight, settings)]),
+        trained=np.array([True]),
+        weight=weight,
+        boost_from_average=settings.boost_from_average,
+        constant_hessian=kind.constant_hessian,
+        renewal_level=kind.renewal_level and kind.renewal_level(settings),
+    )
+
+
+def _custom(
+    settings: Any, y: Floats, weight: Floats | None, n_classes: int | None
+) -> Objective:
+    slopes = _Custom(settings.objective, y, weight)
+    n_scores = n_classes if n_classes is not None and n_classes > 2 else 1
+    return Objective(
+        name=slopes.name,
+        y=y,
+        slopes=slopes,
+        link=make_link(settings.objective),
+        average=np.zeros(n_scores),
+        trained=np.ones(n_scores, dtype=bool),
+        weight=None if slopes.weighs_rows else weight,
+        boost_from_average=settings.boost_from_average,
+    )
+
+
+def _classes(
+    name: str, settings: Any, y: Floats, weight: Floats | None, n_classes: int | None
+) -> Objective:
+    n_classes = _checked_n_classes(name, y, n_classes)
+    codes = [1] if name == "binary" else list(range(n_classes))
+    shares = [_shares(y == code, weight) for code in codes]
+    prior = np.array([yes / (yes + no) for yes, no in shares])
+    sigmoid = settings.sigmoid
+    if name == "multiclass":
+        slopes: Slopes = _Softmax(y)
+        average = np.log(np.maximum(prior, TINY_PRIOR))
+    else:
+        slopes = _Pointwise("binary", y, tuple((sigmoid, code) for code in codes))
+        average = np.array([_log_odds(p) / sigmoid for p in prior])
+        weight = _with_label_weights(settings, y, weight, codes, shares)
+    return Objective(
+        name=name,
+        y=y,
+        slopes=slopes,
+        link=make_link(name, sigmoid),
+        average=average,
+        trained=(prior > TINY_PRIOR) & (prior < 1.0 - TINY_PRIOR),
+        weight=weight,
+        boost_from_average=settings.boost_from_average,
+    )
+
+
+def _shares(positive: NDArray[np.bool_], weight: Floats | None) -> tuple[float, float]:
+    """The weight of the positive rows and of the others."""
+    return (
+        losses.weighted_sum(positive * 1.0, weight),
+        losses.weighted_sum(~positive * 1.0, weight),
+    )
+
+
+def _checked_n_classes(name: str, y: Floats, n_classes: int | None) -> int:
+    if n_classes is None:
+        if name != "binary" or not np.isin(y, (0.0, 1.0)).all():
+            raise ValueError(
+                f"objective={name!r} is for classifiers; y holds numbers here."
+            )
+        return 2
+    if name == "binary" and n_classes > 2:
+        raise ValueError(
+            f"objective='binary' is for two classes, but y has {n_classes}; use "
+            "'multiclass' or 'multiclassova'."
+        )
+    return n_classes
+
+
+def _with_label_weights(
+    settings: Any,
+    y: Floats,
+    weight: Floats | None,
+    codes: list[int],
+    shares: list[tuple[float, float]],
+) -> Floats | None:
+    """Weights times what ``is_unbalance`` or ``scale_pos_weight`` give to each side.
+
+    ``is_unbalance`` lifts the rarer side to the weight of the other one.
+    """
+    scale = settings.scale_pos_weight
+    if settings.is_unbalance and scale != 1:
+        raise ValueError(
+            "Use is_unbalance=True or scale_pos_weight, not both: each sets the weight "
+            "of positive rows."
+        )
+    if not settings.is_unbalance and scale == 1:
+        return weight
+    per_class = []
+    for code, (yes, no) in zip(codes, shares, strict=True):
+        positive, negative = scale, 1.0
+        if settings.is_unbalance and yes > 0 and no > 0:
+            positive, negative = max(no / yes, 1.0), max(yes / no, 1.0)
+        per_class.append(np.where(y == code, positive, negative))
+    factors = np.array(per_class) if len(codes) > 1 else per_class[0]
+    return factors if weight is None else factors * weight

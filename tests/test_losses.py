@@ -1,0 +1,246 @@
+"""The kernels of the losses against NumPy twins, finite differences and each other."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from skgoss._engine import losses
+
+RNG = np.random.default_rng(7)
+N = 1003
+SCORES = RNG.normal(scale=2.0, size=N)
+TARGETS = {
+    "regression": RNG.normal(size=N),
+    "regression_l1": RNG.normal(size=N),
+    "huber": RNG.normal(size=N),
+    "quantile": RNG.normal(size=N),
+    "poisson": RNG.poisson(2.0, size=N).astype(float),
+    "gamma": RNG.gamma(2.0, size=N) + 1e-3,
+    "tweedie": RNG.poisson(1.0, size=N) * RNG.gamma(2.0, size=N),
+    "binary": RNG.integers(0, 2, size=N).astype(float),
+    "cross_entropy": RNG.random(N),
+}
+A, RHO, SIGMOID = 0.7, 1.3, 1.7
+PARAMETERS = {
+    "huber": (A, 0.0),
+    "quantile": (A, 0.0),
+    "poisson": (1.0, 0.0),
+    "tweedie": (1 - RHO, 2 - RHO),
+    "binary": (SIGMOID, 1.0),
+}
+CONSTANT_HESSIAN = ("regression", "regression_l1", "huber", "quantile")
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def huber(f, y):
+    x = np.abs(f - y)
+    return np.where(x <= A, x * x / 2, A * (x - A / 2))
+
+
+VALUES = {
+    "regression": lambda f, y: (f - y) ** 2 / 2,
+    "regression_l1": lambda f, y: np.abs(f - y),
+    "huber": huber,
+    "quantile": lambda f, y: np.maximum((1 - A) * (f - y), A * (y - f)),
+    "poisson": lambda f, y: np.exp(f) - y * f,
+    "gamma": lambda f, y: y * np.exp(-f) + f,
+    "tweedie": lambda f, y: (
+        np.exp((2 - RHO) * f) / (2 - RHO) - y * np.exp((1 - RHO) * f) / (1 - RHO)
+    ),
+    "binary": lambda f, y: np.log1p(np.exp(-np.where(y > 0, f, -f) * SIGMOID)),
+    "cross_entropy": lambda f, y: np.log1p(np.exp(f)) - y * f,
+}
+
+
+def slopes(name, scores, y, n_threads=1, parameters=None):
+    a, b = parameters or PARAMETERS.get(name, (0.0, 0.0))
+    gradient, hessian = np.full((2, len(scores)), np.nan, dtype=np.float32)
+    losses.pointwise(losses.LOSSES[name], scores, y, a, b, n_threads, gradient, hessian)
+    return gradient, hessian
+
+
+def softmax_slopes(scores, y, factor=1.0, n_threads=1):
+    gradient, hessian = np.full((2, *scores.shape), np.nan, dtype=np.float32)
+    k = len(scores)
+    work = np.empty((n_threads, (k + 2) * losses.softmax_rows_per_block(k)))
+    losses.softmax(scores, y, factor, work, n_threads, gradient, hessian)
+    return gradient, hessian
+
+
+def test_every_loss_is_tested():
+    assert set(losses.LOSSES) == set(VALUES) == set(TARGETS)
+
+
+@pytest.mark.parametrize("name", losses.LOSSES)
+def test_slopes_are_differences_of_the_loss(name):
+    y, value, step = TARGETS[name], VALUES[name], 1e-4
+    smooth = np.abs(np.abs(SCORES - y) - (A if name == "huber" else 0.0)) > step
+    gradient, hessian = slopes(name, SCORES, y)
+    below, here, above = (value(SCORES + d, y) for d in (-step, 0, step))
+    first = (above - below) / (2 * step)
+    np.testing.assert_allclose(gradient[smooth], first[smooth], rtol=1e-5, atol=1e-5)
+    if name in CONSTANT_HESSIAN:
+        assert np.isnan(hessian).all()
+        return
+    second = (above - 2 * here + below) / step**2
+    np.testing.assert_allclose(hessian, second, rtol=1e-4, atol=1e-5)
+
+
+def test_constant_hessian_may_be_none():
+    gradient = np.empty(N, dtype=np.float32)
+    losses.pointwise(0, SCORES, TARGETS["regression"], 0.0, 0.0, 1, gradient, None)
+    np.testing.assert_array_equal(
+        gradient, (SCORES - TARGETS["regression"]).astype("f4")
+    )
+
+
+def test_the_kinks():
+    y = np.zeros(3)
+    f = np.array([-1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(slopes("regression_l1", f, y)[0], [-1, 0, 1])
+    np.testing.assert_allclose(slopes("quantile", f, y)[0], [-0.7, 0.3, 0.3])
+
+
+def test_poisson_hessian_is_lifted_by_the_delta_step():
+    y = TARGETS["poisson"]
+    factor = math.exp(0.7)
+    _, hessian = slopes("poisson", SCORES, y, parameters=(factor, 0.0))
+    np.testing.assert_allclose(hessian, np.exp(SCORES) * factor, rtol=1e-7)
+
+
+@pytest.mark.parametrize("y", [0.0, 1.0])
+def test_sigmoid_losses_are_right_in_the_tails(y):
+    f = np.array([-1e3, -720.0, -60.0, -30.0, 30.0, 60.0, 720.0, 1e3])
+    y = np.full(8, y)
+    margin = np.where(y > 0, f, -f)
+    with np.errstate(over="ignore"):
+        small = np.exp(-np.abs(f)) / (1 + np.exp(-np.abs(f)))
+    wrong = np.where(margin > 0, small, 1.0 - small)
+    for name, parameters in (("binary", (1.0, 1.0)), ("cross_entropy", (0.0, 0.0))):
+        gradient, hessian = slopes(name, f, y, parameters=parameters)
+        expected = np.where(y > 0, -wrong, wrong)
+        np.testing.assert_allclose(gradient, expected.astype("f4"), rtol=2e-7)
+        np.testing.assert_allclose(hessian, small.astype("f4"), rtol=2e-7)
+
+
+@pytest.mark.parametrize("name", ["poisson", "gamma", "tweedie"])
+def test_exponential_losses_stay_finite(name):
+    f = np.array([-1e4, -700.0, -100.0, 100.0, 700.0, 1e4])
+    for y in (1e-3, 1.0, 1e30):
+        for values in slopes(name, f, np.full(6, y)):
+            assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 2500])
+def test_softmax_is_the_textbook_one(n_classes):
+    n = 150
+    scores = RNG.normal(scale=3.0, size=(n_classes, n))
+    scores[:, 0] = 0.0
+    scores[0, 1] = 1e3
+    scores[1, 2] = -1e3
+    y = RNG.integers(0, n_classes, size=n).astype(float)
+    e = np.exp(scores - scores.max(axis=0))
+    p = e / e.sum(axis=0)
+    gradient, hessian = softmax_slopes(scores, y, factor=1.5)
+    expected = p - (np.arange(n_classes)[:, None] == y)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-14)
+    np.testing.assert_allclose(hessian, 1.5 * p * (1 - p), rtol=1e-6, atol=1e-14)
+    assert (hessian >= 0).all()
+
+
+def test_exponential_is_accurate_and_monotone():
+    x = np.concatenate([np.linspace(-708, 708, 200_001), np.linspace(-1, 1, 100_001)])
+    out = np.empty_like(x)
+    losses.exponential(x, out)
+    exact = np.exp(x.astype(np.longdouble))
+    assert np.abs(out / exact - 1).max() < 4.5e-16
+    assert (np.diff(out[:200_001]) > 0).all()
+
+    x = np.array([-np.inf, -1e300, -709.0, -0.0, 0.0, 709.0, np.inf])
+    out = np.empty_like(x)
+    losses.exponential(x, out)
+    low, high = math.exp(-708), math.exp(708)
+    expected = [low, low, low, 1, 1, high, high]
+    np.testing.assert_allclose(out, expected, rtol=1e-15)
+
+
+def fingerprint(n_threads):
+    """A hash of all results on rows enough for several blocks and a ragged end."""
+    rng = np.random.default_rng(0)
+    n = 30_011
+    digest = hashlib.sha256()
+    f = rng.normal(scale=5.0, size=n)
+    f[::100] *= 100
+    for name in losses.LOSSES:
+        y = rng.integers(0, 2, size=n) + (name == "gamma") * 1.0
+        for values in slopes(name, f, y, n_threads):
+            digest.update(values)
+    for n_classes in (3, 1200):
+        rows = n // n_classes
+        scores = f[: n_classes * rows].reshape(n_classes, rows)
+        y = rng.integers(0, n_classes, size=rows).astype(float)
+        for values in softmax_slopes(scores, y, 1.5, n_threads):
+            digest.update(values)
+    out = np.empty(n)
+    losses.exponential(f, out)
+    digest.update(out)
+    return digest.hexdigest()
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    assert fingerprint(1) == fingerprint(2) == fingerprint(5)
+
+
+@pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
+def test_all_instruction_sets_give_the_same_bits(level):
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import test_losses as t;"
+        "print(t.losses.simd_level_name(), t.fingerprint(1))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, os.path.dirname(__file__)],
+        env={**os.environ, "SKGOSS_SIMD": level},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    used, print_ = result.stdout.split()
+    levels = ["plain", "avx2", "avx512"]
+    assert levels.index(used) <= levels.index(level)
+    assert print_ == fingerprint(1)
+
+
+def test_weighted_sum_is_as_good_as_exact():
+    values = RNG.normal(size=1000) * 10.0 ** RNG.integers(-8, 8, size=1000)
+    weight = RNG.random(1000)
+    assert losses.weighted_sum(values) == math.fsum(values)
+    assert losses.weighted_sum(np.empty(0)) == 0.0
+    assert losses.weighted_sum(np.array([1.5e308, 1.0]), np.ones(2)) == 1.5e308
+
+    copies = RNG.integers(0, 5, size=1000)
+    repeated = losses.weighted_sum(np.repeat(values, copies))
+    assert losses.weighted_sum(values, copies.astype(float)) == repeated
+
+    exact = math.fsum(
+        part
+        for v, w in zip(values.tolist(), weight.tolist(), strict=True)
+        for part in two_product(v, w)
+    )
+    assert losses.weighted_sum(values, weight) == exact
+
+
+def two_product(v, w):
+    """v * w as a sum of two doubles, by whole numbers."""
+    (vn, vd), (wn, wd) = v.as_integer_ratio(), w.as_integer_ratio()
+    pn, pd = (v * w).as_integer_ratio()
+    return v * w, (vn * wn * pd - pn * vd * wd) / (vd * wd * pd)

@@ -1,0 +1,499 @@
+"""Objectives against LightGBM on the same data, naive twins and their contract."""
+
+from __future__ import annotations
+
+import pickle
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from skgoss import objectives
+
+RNG = np.random.default_rng(3)
+N = 600
+X = RNG.normal(size=(N, 3))
+SIGNAL = X[:, 0] + 0.5 * np.sin(3 * X[:, 1]) + 0.3 * RNG.normal(size=N)
+WEIGHT = RNG.gamma(2.0, size=N)
+CLASSES = np.digitize(SIGNAL, [-0.8, 0.7]).astype(float)
+
+# As LightGBM keeps targets in float32.
+TARGETS = {
+    "poisson": RNG.poisson(np.exp(SIGNAL)),
+    "gamma": np.exp(SIGNAL),
+    "tweedie": RNG.poisson(np.exp(SIGNAL)) * RNG.gamma(2.0, size=N),
+    "cross_entropy": 1 / (1 + np.exp(-SIGNAL)),
+    "binary": SIGNAL > 0.5,
+    "multiclass": CLASSES,
+    "multiclassova": CLASSES,
+}
+
+
+def target(name):
+    y = TARGETS.get(name, SIGNAL)
+    return np.asarray(y, dtype=np.float32).astype(np.float64)
+
+
+def settings(objective, **changed):
+    return SimpleNamespace(
+        **{
+            "objective": objective,
+            "boost_from_average": True,
+            "is_unbalance": False,
+            "scale_pos_weight": 1.0,
+            "sigmoid": 1.0,
+            "alpha": 0.9,
+            "poisson_max_delta_step": 0.7,
+            "tweedie_variance_power": 1.5,
+            **changed,
+        }
+    )
+
+
+def n_classes_of(name):
+    return {"binary": 2, "multiclass": 3, "multiclassova": 3}.get(name)
+
+
+def make(name, y=None, weight=None, **changed):
+    y = target(name) if y is None else y
+    return objectives.make(settings(name, **changed), y, weight, n_classes_of(name))
+
+
+def gradients(objective, scores, n_threads=1):
+    gradient, hessian = np.full((2, *scores.shape), np.nan, dtype=np.float32)
+    if objective.constant_hessian:
+        objective.gradients(scores, gradient, None, n_threads)
+        hessian[:] = 1.0
+    else:
+        objective.gradients(scores, gradient, hessian, n_threads)
+    return gradient, hessian
+
+
+# --- LightGBM's words -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "aliases"),
+    [
+        (
+            "regression",
+            "regression_l2 l2 mean_squared_error mse l2_root "
+            "root_mean_squared_error rmse",
+        ),
+        ("regression_l1", "l1 mean_absolute_error mae"),
+        ("huber", ""),
+        ("quantile", ""),
+        ("poisson", ""),
+        ("gamma", ""),
+        ("tweedie", ""),
+        ("cross_entropy", "xentropy"),
+        ("binary", ""),
+        ("multiclass", "softmax"),
+        ("multiclassova", "multiclass_ova ova ovr"),
+    ],
+)
+def test_aliases(name, aliases):
+    for alias in [name, *aliases.split()]:
+        assert objectives.canonical_name(alias) == name
+        y = target(name)
+        objective = objectives.make(settings(alias), y, None, n_classes_of(name))
+        assert objective.name == name
+
+
+def test_unknown_objective():
+    with pytest.raises(ValueError, match=r"objective='mse2' is not known.*poisson"):
+        make("mse2")
+    with pytest.raises(ValueError, match="is not known"):
+        objectives.canonical_name(["l2"])
+
+
+# --- The same models as LightGBM ------------------------------------------------------
+
+CASES = [
+    *((name, {}) for name in objectives.OBJECTIVES),
+    ("huber", {"alpha": 0.3}),
+    ("quantile", {"alpha": 0.25}),
+    ("tweedie", {"tweedie_variance_power": 1.1}),
+    ("poisson", {"poisson_max_delta_step": 0.1}),
+    ("binary", {"sigmoid": 2.5}),
+    ("binary", {"is_unbalance": True}),
+    ("binary", {"scale_pos_weight": 3.0, "sigmoid": 0.5}),
+    ("multiclassova", {"sigmoid": 1.5}),
+    ("multiclassova", {"is_unbalance": True}),
+    ("multiclassova", {"scale_pos_weight": 2.0}),
+]
+ROUNDS = 3
+
+
+def boosted_like(objective, leaves):
+    """The raw scores after adding trees whose rows' leaves are (rounds, K, n)."""
+    k = objective.n_scores
+    scores = np.repeat(objective.start_scores()[:, None], N, axis=1)
+    weight = np.ones(N) if objective.weight is None else objective.weight
+    weight = np.broadcast_to(weight, (k, N))
+    for trees in leaves:
+        gradient, hessian = gradients(objective, scores)
+        before = scores.copy()
+        for c, leaf_of in enumerate(trees):
+            for leaf in np.unique(leaf_of):
+                rows = np.flatnonzero(leaf_of == leaf)
+                w = weight[c, rows]
+                if objective.renews_leaves:
+                    step = objective.renewed_leaf(before[c], rows)
+                else:
+                    step = -(gradient[c, rows] @ w) / (hessian[c, rows] @ w)
+                scores[c, rows] += step
+    return scores
+
+
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("name", "changed"), CASES)
+def test_leaf_values_are_those_of_lightgbm(name, changed, weighted, average):
+    lgb = pytest.importorskip("lightgbm")
+    y = target(name)
+    weight = WEIGHT.astype(np.float32).astype(np.float64) if weighted else None
+    if weighted and changed.get("is_unbalance"):
+        pytest.skip("LightGBM counts rows where we sum weights")
+    changed = {**changed, "boost_from_average": average}
+    objective = make(name, weight=weight, **changed)
+    model = lgb.train(
+        {
+            "objective": name,
+            "num_class": objective.n_scores,
+            "learning_rate": 1.0,
+            "num_leaves": 5,
+            "num_threads": 1,
+            "verbosity": -1,
+            **changed,
+        },
+        lgb.Dataset(X, y, weight=weight),
+        ROUNDS,
+    )
+    k = objective.n_scores
+    leaves = model.predict(X, pred_leaf=True).reshape(N, ROUNDS, k).transpose(1, 2, 0)
+    raw = model.predict(X, raw_score=True).reshape(N, k)
+    scores = boosted_like(objective, leaves).T
+    np.testing.assert_allclose(scores, raw, rtol=2e-5, atol=2e-5)
+
+    predicted = model.predict(X).reshape(N, k)
+    np.testing.assert_allclose(objective.link(raw), predicted, rtol=1e-12)
+    link = objectives.make_link(name, changed.get("sigmoid", 1.0))
+    link = pickle.loads(pickle.dumps(link))
+    np.testing.assert_array_equal(link(raw), objective.link(raw))
+
+
+# --- Percentiles ----------------------------------------------------------------------
+
+
+def naive_weighted_percentile(values, level, weight):
+    """LightGBM's rule (since 4.7), word by word."""
+    rows = sorted(range(len(values)), key=lambda i: values[i])
+    cumulated, total = [], 0.0
+    for i in rows:
+        total += weight[i]
+        cumulated.append(total)
+    sought = total * level
+    above = [i for i, c in enumerate(cumulated) if c > sought]
+    i = above[0] if above else len(rows) - 1
+    here = values[rows[i]]
+    if i in (0, len(rows) - 1):
+        return here
+    before, step = values[rows[i - 1]], cumulated[i] - cumulated[i - 1]
+    if step >= 1:
+        return before + (sought - cumulated[i - 1]) / step * (here - before)
+    return before
+
+
+@pytest.mark.parametrize("level", [0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 101])
+def test_percentile(level, n):
+    values = RNG.normal(size=n).round(1)
+    expected = np.quantile(values, level)
+    np.testing.assert_allclose(
+        objectives.percentile(values, level), expected, rtol=1e-12
+    )
+    for scale in (0.3, 3.0):
+        weight = scale * RNG.random(n)
+        result = objectives.percentile(values, level, weight)
+        np.testing.assert_allclose(
+            result, naive_weighted_percentile(values, level, weight), rtol=1e-12
+        )
+        padded = objectives.percentile(
+            np.append(values, [-9.0, 0.0, 9.0]), level, np.append(weight, [0, 0, 0])
+        )
+        assert padded == result
+
+
+def test_percentile_of_nothing():
+    assert objectives.percentile(np.empty(0), 0.5) == 0.0
+    assert objectives.percentile(np.ones(2), 0.5, np.zeros(2)) == 0.0
+
+
+# --- Weights --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        case
+        for case in CASES
+        if case[0] not in ("regression_l1", "quantile")  # LightGBM's rule interpolates
+    ],
+)
+def test_weights_mean_copies_in_the_start_score(name, changed):
+    y = target(name)
+    copies = RNG.integers(0, 4, size=N)
+    weighted = make(name, weight=copies.astype(float), **changed)
+    copied = make(name, np.repeat(y, copies), **changed)
+    np.testing.assert_array_equal(weighted.start_scores(), copied.start_scores())
+    if changed.get("is_unbalance"):
+        ratio = weighted.weight / np.maximum(copies, 1)
+        np.testing.assert_array_equal(np.repeat(ratio, copies, axis=-1), copied.weight)
+
+
+def test_label_weights():
+    y = np.array([1.0, 0, 0, 0])
+    weight = np.array([1.0, 2, 1, 3])
+    objective = make("binary", y, weight, scale_pos_weight=5.0)
+    np.testing.assert_array_equal(objective.weight, [5, 2, 1, 3])
+    np.testing.assert_allclose(objective.average, np.log(1 / 6))
+    objective = make("binary", y, is_unbalance=True)
+    np.testing.assert_array_equal(objective.weight, [3, 1, 1, 1])
+    objective = make("binary", 1 - y, is_unbalance=True)
+    np.testing.assert_array_equal(objective.weight, [3, 1, 1, 1])
+
+    y = np.array([0.0, 1, 1, 2])
+    objective = make("multiclassova", y, scale_pos_weight=2.0)
+    np.testing.assert_array_equal(
+        objective.weight, [[2, 1, 1, 1], [1, 2, 2, 1], [1, 1, 1, 2]]
+    )
+    assert make("multiclassova", y).weight is None
+    for name in ("binary", "multiclassova"):
+        with pytest.raises(ValueError, match=r"is_unbalance.*scale_pos_weight"):
+            make(name, is_unbalance=True, scale_pos_weight=2.0)
+
+
+def test_all_weights_zero():
+    with pytest.raises(ValueError, match="sample_weight"):
+        make("regression", weight=np.zeros(N))
+
+
+# --- Classes that are not there -------------------------------------------------------
+
+
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("y", [0.0, 1.0])
+def test_binary_with_one_class_is_constant(y, average):
+    objective = make("binary", np.full(9, y), boost_from_average=average)
+    start = objective.start_scores()
+    np.testing.assert_allclose(objective.link(start), y, atol=1e-14)
+    gradient, hessian = gradients(objective, np.full((1, 9), start[0]))
+    assert not gradient.any()
+    assert (hessian == 1).all()
+
+
+@pytest.mark.parametrize("name", ["multiclass", "multiclassova"])
+def test_class_without_rows_is_not_trained(name):
+    y = np.array([0.0, 0, 1, 1, 2])
+    objective = make(name, y, np.array([1.0, 1, 1, 1, 0]))
+    np.testing.assert_array_equal(objective.trained, [True, True, False])
+    start = objective.start_scores()
+    np.testing.assert_allclose(start[2], np.log(1e-15))
+    assert start[0] == start[1]
+    gradient, _ = gradients(objective, np.repeat(start[:, None], 5, axis=1))
+    np.testing.assert_allclose(np.abs(gradient[:2, :4]), 0.5)
+    assert not gradient[2].any()
+
+
+def test_start_scores_without_boost_from_average():
+    for name in objectives.OBJECTIVES:
+        objective = make(name, boost_from_average=False)
+        assert not objective.start_scores().any()
+        assert objective.average.shape == (objective.n_scores,)
+
+
+# --- Domains --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "y", "message"),
+    [
+        ("poisson", [1.0, -1.0], "objective='poisson' needs y >= 0.*-1"),
+        ("poisson", [0.0, 0.0], "objective='poisson' needs a positive value in y"),
+        ("tweedie", [1.0, -0.5], "objective='tweedie' needs y >= 0"),
+        ("tweedie", [0.0, 0.0], "objective='tweedie' needs a positive value in y"),
+        ("gamma", [1.0, 0.0], "objective='gamma' needs y > 0"),
+        ("cross_entropy", [0.5, 1.5], r"objective='cross_entropy' needs y in \[0, 1\]"),
+    ],
+)
+def test_targets_out_of_the_domain(name, y, message):
+    with pytest.raises(ValueError, match=message):
+        make(name, np.array(y))
+
+
+def test_objectives_that_do_not_fit_the_task():
+    y = np.array([0.0, 1, 2])
+    with pytest.raises(ValueError, match="objective='binary' is for two classes"):
+        objectives.make(settings("binary"), y, None, 3)
+    for name in ("binary", "multiclass", "multiclassova"):
+        with pytest.raises(ValueError, match="is for classifiers"):
+            objectives.make(settings(name), y, None, None)
+    assert objectives.make(settings("binary"), np.array([0.0, 1]), None).n_scores == 1
+    with pytest.raises(ValueError, match="alpha must lie between 0 and 1"):
+        make("quantile", alpha=1.0)
+
+
+# --- Links ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", objectives.OBJECTIVES)
+def test_links_are_silent_and_finite_at_any_score(name):
+    link = objectives.make_link(name)
+    raw = np.array([[-1e4, 0.0, 1e4], [5.0, -800.0, 800.0]])
+    assert np.isfinite(link(raw)).all()
+    if name not in ("multiclass",):
+        np.testing.assert_array_equal(link(raw[0]), link(raw)[0])
+
+
+# --- Functions of the user ------------------------------------------------------------
+
+
+def logistic(y_true, y_pred):
+    p = 1 / (1 + np.exp(-y_pred))
+    return p - y_true, p * (1 - p)
+
+
+def custom(function, n_classes=None, weight=None, y=None):
+    y = np.array([0.0, 1, 1, 0]) if y is None else y
+    return objectives.make(settings(function), y, weight, n_classes)
+
+
+def test_custom_objective_is_that_of_the_built_in_one():
+    y, scores = target("binary"), RNG.normal(size=(1, N))
+    objective = custom(logistic, 2, WEIGHT, y)
+    assert objective.name == "logistic"
+    assert objective.n_scores == 1
+    assert objective.weight is not None
+    assert not objective.constant_hessian
+    assert not objective.renews_leaves
+    np.testing.assert_array_equal(objective.start_scores(), [0.0])
+    for ours, built_in in zip(
+        gradients(objective, scores), gradients(make("binary"), scores), strict=True
+    ):
+        np.testing.assert_allclose(ours, built_in, rtol=1e-6)
+    raw = scores.T
+    assert objective.link(raw) is raw
+
+
+def test_custom_objective_may_take_weights():
+    seen = []
+
+    def three(y_true, y_pred, weight):
+        seen.append(weight)
+        return logistic(y_true, y_pred)
+
+    def four(y_true, y_pred, weight, group=None):
+        seen.append(group)
+        return three(y_true, y_pred, weight)
+
+    weight = np.array([1.0, 2, 3, 4])
+    for function in (three, four, partial(four, group=7)):
+        objective = custom(function, weight=weight)
+        assert objective.weight is None
+        gradients(objective, np.zeros((1, 4)))
+    gradients(custom(three), np.zeros((1, 4)))
+    assert seen[1] is None
+    np.testing.assert_array_equal(seen[0], weight)
+    np.testing.assert_array_equal(seen[2], weight)
+    assert seen[-1] is None
+
+
+def test_keywords_bound_by_partial_are_not_counted():
+    def steep(y_true, y_pred, steepness):
+        return logistic(y_true, steepness * y_pred)
+
+    objective = custom(partial(steep, steepness=2.0), weight=np.arange(4.0))
+    assert objective.weight is not None
+    assert objective.name == "partial"
+    gradients(objective, np.zeros((1, 4)))
+
+
+@pytest.mark.parametrize(
+    ("function", "n"),
+    [(lambda a: a, 1), (lambda a, b, c, d, e: a, 5), (lambda *args: args, 1)],
+)
+def test_custom_objective_with_a_wrong_number_of_arguments(function, n):
+    message = f"should have 2, 3 or 4 arguments, got {n}"
+    with pytest.raises(TypeError, match=message):
+        custom(function)
+
+
+@pytest.mark.parametrize("shape", ["(n, K)", "F order", "list"])
+def test_custom_objective_with_classes(shape):
+    def function(y_true, y_pred):
+        assert y_pred.shape == (4, 3)
+        e = np.exp(y_pred)
+        p = e / e.sum(axis=1, keepdims=True)
+        result = p - (y_true[:, None] == np.arange(3)), p * (1 - p) * 1.5
+        if shape == "F order":
+            return tuple(r.ravel(order="F") for r in result)
+        return [r.tolist() for r in result] if shape == "list" else result
+
+    y = np.array([0.0, 1, 2, 1])
+    scores = RNG.normal(size=(3, 4))
+    for ours, built_in in zip(
+        gradients(custom(function, 3, y=y), scores),
+        gradients(make("multiclass", y), scores),
+        strict=True,
+    ):
+        np.testing.assert_allclose(ours, built_in, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (np.zeros(4), "must return two arrays"),
+        ((np.zeros(3), np.zeros(4)), r"gradient of shape \(4,\), got \(3,\)"),
+        ((np.zeros(4), np.zeros((4, 2))), r"hessian of shape \(4,\), got \(4, 2\)"),
+        ((np.zeros(4), 1.0), r"hessian of shape \(4,\), got \(\)"),
+        ((np.array(list("abcd")), np.zeros(4)), "gradient has dtype <U1"),
+        ((np.zeros(4), None), "hessian has dtype object"),
+        ((np.full(4, np.nan), np.zeros(4)), "NaN, infinity.*gradient"),
+        ((np.zeros(4), np.full(4, np.inf)), "NaN, infinity.*hessian"),
+        ((np.full(4, 1e39), np.zeros(4)), "beyond float32 in the gradient"),
+    ],
+)
+def test_custom_objective_with_a_wrong_result(result, message):
+    def bad(y_true, y_pred):
+        return result
+
+    with pytest.raises(ValueError, match=message) as error:
+        gradients(custom(bad), np.zeros((1, 4)))
+    assert "'bad'" in str(error.value)
+
+
+def test_custom_objective_cannot_change_our_arrays():
+    def vandal(y_true, y_pred):
+        y_true[:] = 9
+        y_pred[:] = 9
+        return y_pred, y_pred
+
+    y, scores = np.array([0.0, 1, 1, 0]), np.zeros((1, 4))
+    gradients(custom(vandal, y=y), scores)
+    assert y.max() == 1
+    assert not scores.any()
+
+
+# --- Threads --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["binary", "multiclass", "multiclassova"])
+def test_any_number_of_threads_gives_the_same_bits(name):
+    objective = make(name, np.tile(target(name), 60))
+    scores = RNG.normal(size=(objective.n_scores, 60 * N))
+    for one, three in zip(
+        gradients(objective, scores, 1), gradients(objective, scores, 3), strict=True
+    ):
+        np.testing.assert_array_equal(one, three)

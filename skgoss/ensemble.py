@@ -318,12 +318,12 @@ class Ensemble:
         stop = self._stop_round(stop_round)
         return min(start_round, stop) * self.n_scores, stop * self.n_scores
 
-    def _stop_round(self, n_rounds: int | None) -> int:
-        if n_rounds is None:
+    def _stop_round(self, stop_round: int | None) -> int:
+        if stop_round is None:
             return self.n_rounds
-        if n_rounds < 0:
-            raise ValueError(f"the number of rounds must be at least 0, got {n_rounds}")
-        return min(n_rounds, self.n_rounds)
+        if stop_round < 0:
+            raise ValueError(f"stop_round must be at least 0, got {stop_round}")
+        return min(stop_round, self.n_rounds)
 
 
 def _check_sizes(trees: Sequence[Tree], n_scores: int) -> None:

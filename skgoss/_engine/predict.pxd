@@ -43,6 +43,7 @@ cdef struct Tables:
     const Slot* slots
     const MaskOp* ops
     const int32_t* leaf_order
+    const double* ordered_value
     const double* leaf_value
     int64_t n_slots
     int64_t n_trees

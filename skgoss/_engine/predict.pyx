@@ -24,6 +24,10 @@ from skgoss._engine.runtime cimport omp_get_thread_num
 import numpy as np
 
 cdef extern from "predict.h" nogil:
+    void ranks_u8 "skgoss_ranks_u8"(
+        const double*, int64_t, const double*, uint8_t*) noexcept
+    void ranks_u16 "skgoss_ranks_u16"(
+        const double*, int64_t, const double*, uint16_t*) noexcept
     void masked_leaves_u8 "skgoss_masked_leaves_u8"(
         const MaskOp*, int64_t, int, const uint8_t*, uint8_t*, uint8_t*) noexcept
     void masked_leaves_u16 "skgoss_masked_leaves_u16"(
@@ -32,7 +36,7 @@ cdef extern from "predict.h" nogil:
 cdef enum:
     LANES = 8
     ROW_TILE = 4096
-    FEW_ROWS = 16
+    FEW_ROWS = 64
     MAX_MASKED_LEAVES = 256
     MISSING_NONE = 0
     MISSING_ZERO = 1
@@ -93,23 +97,12 @@ cdef void rank_values(
     A missing value has rank 0, which goes left everywhere, or the highest rank, which
     goes right.
     """
-    cdef const double* thresholds = slot.thresholds
-    cdef Py_ssize_t i, remaining, half
-    cdef Py_ssize_t below[LANES]
-    cdef int lane
+    cdef Py_ssize_t i
     cdef bint hole
-    for i from 0 <= i < TILE by LANES:
-        for lane in range(LANES):
-            below[lane] = 0
-        remaining = slot.n_thresholds
-        while remaining > 1:
-            half = remaining >> 1
-            for lane in range(LANES):
-                below[lane] += half * (thresholds[below[lane] + half - 1] < values[i + lane])
-            remaining -= half
-        for lane in range(LANES):
-            below[lane] += thresholds[below[lane]] < values[i + lane]
-            column_out[i + lane] = <rank_t> below[lane]
+    if rank_t is uint8_t:
+        ranks_u8(slot.thresholds, slot.n_thresholds, values, column_out)
+    else:
+        ranks_u16(slot.thresholds, slot.n_thresholds, values, column_out)
     if slot.missing == MISSING_NONE:
         return
     for i in range(TILE):
@@ -147,6 +140,29 @@ cdef inline void deliver(
             model.trees[tree].first_leaf + leaf]
     else:
         sink.leaves[row * (sink.stop_tree - sink.first_tree) + tree - sink.first_tree] = leaf
+
+
+cdef void deliver_tile(
+    const Tables* model, const Sink* sink, int64_t tree, const uint8_t* leaf,
+    Py_ssize_t start, Py_ssize_t n,
+) noexcept nogil:
+    """Deliver the leaves of a tile, which are counted from left to right."""
+    cdef int64_t first = model.trees[tree].first_leaf
+    cdef int64_t width = sink.stop_tree - sink.first_tree
+    cdef int64_t n_scores = model.n_scores
+    cdef const double* value = model.ordered_value + first
+    cdef const int32_t* order = model.leaf_order + first
+    cdef double* score
+    cdef int32_t* leaf_out
+    cdef Py_ssize_t i
+    if sink.scores != NULL:
+        score = sink.scores + start * n_scores + tree % n_scores
+        for i in range(n):
+            score[i * n_scores] += value[leaf[i]]
+    else:
+        leaf_out = sink.leaves + start * width + tree - sink.first_tree
+        for i in range(n):
+            leaf_out[i * width] = order[leaf[i]]
 
 
 cdef void walk_one_row(
@@ -197,16 +213,13 @@ cdef void mask_one_tree(
     """Send a tile of rows through one tree of at most 256 leaves by masks."""
     cdef const TreeTables* tables = &model.trees[tree]
     cdef uint8_t* leaf = planes + tables.n_planes * TILE
-    cdef const int32_t* order = model.leaf_order + tables.first_leaf
-    cdef Py_ssize_t i
     if rank_t is uint8_t:
         masked_leaves_u8(
             model.ops + tables.first_op, tables.n_ops, tables.n_planes, ranks, planes, leaf)
     else:
         masked_leaves_u16(
             model.ops + tables.first_op, tables.n_ops, tables.n_planes, ranks, planes, leaf)
-    for i in range(n):
-        deliver(model, sink, tree, start + i, order[leaf[i]])
+    deliver_tile(model, sink, tree, leaf, start, n)
 
 
 # ------------------------------------------------------------------------------- tiles
@@ -465,6 +478,7 @@ cdef class Predictor:
     cdef Slot* slots
     cdef MaskOp* ops
     cdef int32_t* leaf_order
+    cdef double* ordered_value
     cdef const double[::1] leaf_value
     cdef const double[::1] slot_threshold
 
@@ -491,9 +505,10 @@ cdef class Predictor:
         self.trees = <TreeTables*> malloc((n_trees + 1) * sizeof(TreeTables))
         self.slots = <Slot*> malloc((slot_feature.shape[0] + 1) * sizeof(Slot))
         self.leaf_order = <int32_t*> malloc((n_leaves + 1) * sizeof(int32_t))
+        self.ordered_value = <double*> malloc((n_leaves + 1) * sizeof(double))
         if (
             self.nodes == NULL or self.trees == NULL or self.slots == NULL
-            or self.leaf_order == NULL
+            or self.leaf_order == NULL or self.ordered_value == NULL
         ):
             raise MemoryError
         self.tables.n_scores = n_scores
@@ -505,6 +520,7 @@ cdef class Predictor:
         self.tables.slots = self.slots
         self.tables.ops = self.ops
         self.tables.leaf_order = self.leaf_order
+        self.tables.ordered_value = self.ordered_value
         self.tables.leaf_value = &leaf_value[0] if n_leaves else NULL
 
     def __dealloc__(self):
@@ -513,6 +529,7 @@ cdef class Predictor:
         free(self.slots)
         free(self.ops)
         free(self.leaf_order)
+        free(self.ordered_value)
 
     cdef void fill_slots(
         self,
@@ -544,7 +561,7 @@ cdef class Predictor:
         cdef int32_t[::1] size = np.empty(left.shape[0] + 1, dtype=np.int32)
         cdef int64_t node, n_ops = 0
         cdef int32_t n_leaves
-        cdef Py_ssize_t t
+        cdef Py_ssize_t t, i
         cdef TreeTables* tree
         for t in range(n_trees):
             tree = &self.trees[t]
@@ -566,6 +583,8 @@ cdef class Predictor:
             tree.n_ops = span(
                 &left[0] + node, &right[0] + node, n_leaves, &first[node], &size[node],
                 self.leaf_order + leaf_start[t])
+            for i in range(leaf_start[t], leaf_start[t + 1]):
+                self.ordered_value[i] = self.leaf_value[leaf_start[t] + self.leaf_order[i]]
             n_ops += tree.n_ops
         self.ops = <MaskOp*> malloc((n_ops + 1) * sizeof(MaskOp))
         if self.ops == NULL:

@@ -6,7 +6,7 @@ their latencies overlap. A tile of rows is scored by masks: each value becomes i
 among the ensemble's own thresholds (value <= threshold k exactly when rank <= k), and each
 node removes the leaves of its left subtree from the rows that go right; the leftmost leaf
 that remains is the row's. This is QuickScorer (Lucchese et al., SIGIR 2015) with the
-byte-wise masks of RapidScorer (Ye et al., KDD 2018). Trees of more than 256 leaves are
+byte-wise masks of RapidScorer (Ye et al., KDD 2018). Trees of more than 128 leaves are
 always walked.
 """
 
@@ -34,10 +34,10 @@ cdef extern from "predict.h" nogil:
         const MaskOp*, int64_t, int, const uint16_t*, uint8_t*, uint8_t*) noexcept
 
 cdef enum:
-    LANES = 8
+    LANES = 16
     ROW_TILE = 4096
     FEW_ROWS = 64
-    MAX_MASKED_LEAVES = 256
+    MAX_MASKED_LEAVES = 128
     MISSING_NONE = 0
     MISSING_ZERO = 1
 
@@ -54,8 +54,9 @@ ctypedef fused rank_t:
 # ---------------------------------------------------------------------------- values
 
 
-cdef inline bint is_missing(double value, uint8_t missing) noexcept nogil:
-    return isnan(value) or (missing == MISSING_ZERO and fabs(value) <= ZERO)
+cdef inline bint is_missing(double value, const Slot* slot) noexcept nogil:
+    """Whether a value is missing; never where missing has no meaning, see `load_slot`."""
+    return isnan(value) or (slot.missing == MISSING_ZERO and fabs(value) <= ZERO)
 
 
 cdef void load_slot(
@@ -71,44 +72,50 @@ cdef void load_slot(
 
 
 cdef void spread_values(
-    const double* values, uint8_t missing, Py_ssize_t n, Py_ssize_t row_length,
-    double* column_out,
+    const Slot* slot, const double* values, Py_ssize_t n, Py_ssize_t row_length,
+    double* rows_out,
 ) noexcept nogil:
-    """Put a slot's values in row-major rows, once for each default direction.
+    """Put a slot's values in row-major rows.
 
-    Missing values become -inf, which goes left at every threshold, and NaN, which goes
+    Missing values become -inf, which goes left at every threshold, or NaN, which goes
     right.
     """
     cdef Py_ssize_t i
-    cdef double* out = column_out
-    cdef bint hole
-    for i in range(n):
-        hole = is_missing(values[i], missing)
-        out[0] = -INFINITY if hole else values[i]
-        out[1] = NAN if hole else values[i]
-        out += row_length
+    cdef double* out
+    if slot.left_column > 0:
+        out = rows_out + slot.left_column
+        for i in range(n):
+            out[i * row_length] = -INFINITY if is_missing(values[i], slot) else values[i]
+    if slot.right_column > 0:
+        out = rows_out + slot.right_column
+        for i in range(n):
+            out[i * row_length] = NAN if is_missing(values[i], slot) else values[i]
 
 
 cdef void rank_values(
-    const Slot* slot, const double* values, rank_t* column_out
+    const Slot* slot, const double* values, rank_t* ranks_out
 ) noexcept nogil:
-    """Rank a tile's values among the slot's thresholds, for both default directions.
+    """Put the ranks of a tile's values among the slot's thresholds in columns.
 
     A missing value has rank 0, which goes left everywhere, or the highest rank, which
     goes right.
     """
+    cdef rank_t* left = ranks_out + <int64_t> slot.left_column * TILE
+    cdef rank_t* right = ranks_out + <int64_t> slot.right_column * TILE
+    cdef rank_t* found = left if slot.left_column > 0 else right
     cdef Py_ssize_t i
-    cdef bint hole
     if rank_t is uint8_t:
-        ranks_u8(slot.thresholds, slot.n_thresholds, values, column_out)
+        ranks_u8(slot.thresholds, slot.n_thresholds, values, found)
     else:
-        ranks_u16(slot.thresholds, slot.n_thresholds, values, column_out)
+        ranks_u16(slot.thresholds, slot.n_thresholds, values, found)
     if slot.missing == MISSING_NONE:
         return
-    for i in range(TILE):
-        hole = is_missing(values[i], slot.missing)
-        column_out[TILE + i] = <rank_t> slot.n_thresholds if hole else column_out[i]
-        column_out[i] = 0 if hole else column_out[i]
+    if slot.right_column > 0:
+        for i in range(TILE):
+            right[i] = <rank_t> slot.n_thresholds if is_missing(values[i], slot) else found[i]
+    if slot.left_column > 0:
+        for i in range(TILE):
+            left[i] = 0 if is_missing(values[i], slot) else found[i]
 
 
 # ----------------------------------------------------------------------------- engines
@@ -192,7 +199,7 @@ cdef void walk_one_tree(
     """Send a tile of rows through one tree, LANES rows at a time."""
     cdef const double* rows[LANES]
     cdef int32_t at[LANES]
-    cdef Py_ssize_t width = n_columns(model)
+    cdef Py_ssize_t width = model.n_columns
     cdef Py_ssize_t i
     cdef int lane
     for i from 0 <= i < n by LANES:
@@ -210,7 +217,7 @@ cdef void mask_one_tree(
     const Tables* model, int64_t tree, const rank_t* ranks, Py_ssize_t start, Py_ssize_t n,
     uint8_t* planes, const Sink* sink,
 ) noexcept nogil:
-    """Send a tile of rows through one tree of at most 256 leaves by masks."""
+    """Send a tile of rows through one tree by masks."""
     cdef const TreeTables* tables = &model.trees[tree]
     cdef uint8_t* leaf = planes + tables.n_planes * TILE
     if rank_t is uint8_t:
@@ -233,17 +240,13 @@ cdef struct Scratch:
     void* ranks
 
 
-cdef inline Py_ssize_t n_columns(const Tables* model) noexcept nogil:
-    return 1 + 2 * model.n_slots
-
-
 cdef size_t carve(
     const Tables* model, Py_ssize_t tile, bint walked, bint masked, char* memory,
     Scratch* scratch_out,
 ) noexcept nogil:
     """Divide a thread's memory among its arrays; give the bytes that takes."""
     cdef size_t used = 0
-    cdef size_t cells = tile * n_columns(model)
+    cdef size_t cells = tile * model.n_columns
     scratch_out.values = <double*> memory
     used += tile * sizeof(double)
     scratch_out.rows = <double*> (memory + used)
@@ -259,14 +262,13 @@ cdef void fill_rows(
     const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n,
     const Scratch* scratch,
 ) noexcept nogil:
-    cdef Py_ssize_t width = n_columns(model)
+    cdef Py_ssize_t width = model.n_columns
     cdef Py_ssize_t i, s
     for i in range(n):
         scratch.rows[i * width] = -INFINITY
     for s in range(model.n_slots):
         load_slot(&model.slots[s], frame, start, n, scratch.values)
-        spread_values(
-            scratch.values, model.slots[s].missing, n, width, scratch.rows + 1 + 2 * s)
+        spread_values(&model.slots[s], scratch.values, n, width, scratch.rows)
 
 
 cdef void fill_ranks(
@@ -277,7 +279,7 @@ cdef void fill_ranks(
     memset(values, 0, TILE * sizeof(double))
     for s in range(model.n_slots):
         load_slot(&model.slots[s], frame, start, n, values)
-        rank_values(&model.slots[s], values, ranks_out + (1 + 2 * s) * TILE)
+        rank_values(&model.slots[s], values, ranks_out)
 
 
 cdef void score_tile(
@@ -308,7 +310,7 @@ cdef bint score_few_rows(
     carve(model, n, True, False, memory, &scratch)
     fill_rows(model, frame, 0, n, &scratch)
     for row in range(n):
-        walk_one_row(model, scratch.rows + row * n_columns(model), row, sink)
+        walk_one_row(model, scratch.rows + row * model.n_columns, row, sink)
     free(memory)
     return True
 
@@ -449,7 +451,7 @@ cdef class Predictor:
     threshold : (n_nodes,) float64
         A value goes left when it is at most the threshold.
     column : (n_nodes,) int32
-        ``2 * slot + 1``, plus 1 where missing values go right.
+        One of the two columns of the node's slot.
     rank : (n_nodes,) int32
         The threshold's place among those of its slot.
     leaf_start : (n_trees + 1,) int64
@@ -459,6 +461,9 @@ cdef class Predictor:
         Input column of each slot: one column under one meaning of "missing".
     slot_missing : (n_slots,) uint8
         0: NaN counts as zero; 1: zeros and NaN are missing; 2: NaN is missing.
+    slot_column : (n_slots, 2) int32
+        The column with missing values on the left, and that with them on the right, both
+        from 1 on; 0 where there is none.
     slot_start : (n_slots + 1,) int64
         First threshold of each slot.
     slot_threshold : (n_thresholds,) float64
@@ -493,6 +498,7 @@ cdef class Predictor:
         const double[::1] leaf_value,
         const int32_t[::1] slot_feature,
         const uint8_t[::1] slot_missing,
+        const int32_t[:, ::1] slot_column,
         const int64_t[::1] slot_start,
         const double[::1] slot_threshold,
         int n_scores,
@@ -513,7 +519,7 @@ cdef class Predictor:
             raise MemoryError
         self.tables.n_scores = n_scores
         self.tables.n_slots = slot_feature.shape[0]
-        self.fill_slots(slot_feature, slot_missing, slot_start)
+        self.fill_slots(slot_feature, slot_missing, slot_column, slot_start)
         self.fill_trees(left, right, threshold, column, rank, leaf_start)
         self.tables.nodes = self.nodes
         self.tables.trees = self.trees
@@ -535,11 +541,17 @@ cdef class Predictor:
         self,
         const int32_t[::1] feature,
         const uint8_t[::1] missing,
+        const int32_t[:, ::1] column,
         const int64_t[::1] start,
     ) noexcept:
         cdef Py_ssize_t s
+        self.tables.n_columns = 1
         for s in range(feature.shape[0]):
             self.slots[s].feature = feature[s]
+            self.slots[s].left_column = column[s, 0]
+            self.slots[s].right_column = column[s, 1]
+            self.tables.n_columns = max(
+                self.tables.n_columns, column[s, 0] + 1, column[s, 1] + 1)
             self.slots[s].missing = missing[s]
             self.slots[s].thresholds = &self.slot_threshold[start[s]]
             self.slots[s].n_thresholds = start[s + 1] - start[s]

@@ -32,6 +32,7 @@ cdef extern from "predict.h" nogil:
         const MaskOp*, int64_t, int, const uint8_t*, uint8_t*, uint8_t*) noexcept
     void masked_leaves_u16 "skgoss_masked_leaves_u16"(
         const MaskOp*, int64_t, int, const uint16_t*, uint8_t*, uint8_t*) noexcept
+    void prefetch "SKGOSS_PREFETCH"(const void*) noexcept
 
 cdef enum:
     LANES = 16
@@ -121,22 +122,27 @@ cdef void rank_values(
 # ----------------------------------------------------------------------------- engines
 
 
+cdef inline int32_t next_node(
+    const Node* nodes, int32_t at, const double* row
+) noexcept nogil:
+    cdef const Node* node = nodes + at
+    # Not `>`: NaN goes right.
+    return node.child + (not row[node.column] <= node.threshold)
+
+
 cdef inline void walk(
     const Node* nodes, const double** rows, int32_t* at_inout
 ) noexcept nogil:
-    """Take LANES walks from their nodes to their leaves."""
+    """Take LANES walks from their nodes to their leaves; every second step, see who is there."""
     cdef int lane
     cdef int32_t moved = 1
-    cdef const Node* node
     while moved:
         moved = 0
         for lane in range(LANES):
-            node = nodes + at_inout[lane]
-            at_inout[lane] = node.child + (not rows[lane][node.column] <= node.threshold)
+            at_inout[lane] = next_node(nodes, at_inout[lane], rows[lane])
         for lane in range(LANES):
-            node = nodes + at_inout[lane]
-            moved |= node.child ^ at_inout[lane]
-            at_inout[lane] = node.child + (not rows[lane][node.column] <= node.threshold)
+            moved |= nodes[at_inout[lane]].child ^ at_inout[lane]
+            at_inout[lane] = next_node(nodes, at_inout[lane], rows[lane])
 
 
 cdef inline void deliver(
@@ -505,6 +511,8 @@ cdef class Predictor:
     ):
         cdef int64_t n_trees = leaf_start.shape[0] - 1
         cdef int64_t n_leaves = leaf_value.shape[0]
+        if 2 * n_leaves - n_trees > INT32_MAX:
+            raise ValueError(f"trees must have at most 2**30 leaves in all, got {n_leaves}")
         self.leaf_value = leaf_value
         self.slot_threshold = slot_threshold
         self.nodes = <Node*> malloc((2 * n_leaves - n_trees + 1) * sizeof(Node))
@@ -649,6 +657,7 @@ cdef class Predictor:
         cdef bint done
         if n * (sink.stop_tree - sink.first_tree) < SMALL_WORK:
             n_threads = 1
+        n_threads = <int> max(1, min(<Py_ssize_t> n_threads, (n + TILE - 1) // TILE))
         with nogil:
             if n <= FEW_ROWS:
                 done = score_few_rows(&self.tables, &frame, n, &sink)
@@ -671,21 +680,26 @@ cdef struct BinnedNode:
     int32_t child
 
 
+cdef inline int32_t next_place(
+    const BinnedNode* nodes, int32_t at, const rank_t* row
+) noexcept nogil:
+    cdef const BinnedNode* node = nodes + at
+    cdef int32_t value = row[node.feature]
+    return node.child + ((value > node.threshold) ^ (value == node.flipped))
+
+
 cdef inline void walk_bins(
     const BinnedNode* nodes, const rank_t** rows, int32_t* at_inout
 ) noexcept nogil:
     cdef int lane
     cdef int32_t moved = 1
-    cdef int32_t value, after
-    cdef const BinnedNode* node
     while moved:
         moved = 0
         for lane in range(LANES):
-            node = nodes + at_inout[lane]
-            value = rows[lane][node.feature]
-            after = node.child + ((value > node.threshold) ^ (value == node.flipped))
-            moved |= after ^ at_inout[lane]
-            at_inout[lane] = after
+            at_inout[lane] = next_place(nodes, at_inout[lane], rows[lane])
+        for lane in range(LANES):
+            moved |= nodes[at_inout[lane]].child ^ at_inout[lane]
+            at_inout[lane] = next_place(nodes, at_inout[lane], rows[lane])
 
 
 cdef void add_rows(
@@ -696,7 +710,7 @@ cdef void add_rows(
     cdef const rank_t* rows[LANES]
     cdef int32_t at[LANES]
     cdef Py_ssize_t row[LANES]
-    cdef Py_ssize_t i, k
+    cdef Py_ssize_t i, k, ahead
     cdef int lane
     for i from start <= i < stop by LANES:
         for lane in range(LANES):
@@ -704,6 +718,10 @@ cdef void add_rows(
             row[lane] = row_ids[k] if row_ids != NULL else k
             rows[lane] = bins + row[lane] * stride
             at[lane] = 0
+            ahead = min(k + 4 * LANES, stop - 1)
+            ahead = row_ids[ahead] if row_ids != NULL else ahead
+            prefetch(bins + ahead * stride + nodes[0].feature)
+            prefetch(score_inout + ahead)
         walk_bins(nodes, rows, at)
         for lane in range(<int> min(<Py_ssize_t> LANES, stop - i)):
             score_inout[row[lane]] += value_at[at[lane]]
@@ -790,8 +808,7 @@ def add_tree_binned(
     nodes = <BinnedNode*> memory
     value_at = <double*> (nodes + 2 * n_nodes + 1)
     place = <int32_t*> (value_at + 2 * n_nodes + 1)
-    if n_tiles == 1:
-        n_threads = 1
+    n_threads = <int> max(1, min(<Py_ssize_t> n_threads, n_tiles))
     with nogil:
         plant_binned(
             &left_child[0], &right_child[0], &feature[0], &threshold_bin[0],

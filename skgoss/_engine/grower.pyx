@@ -7,7 +7,7 @@ else the threads share the work inside a tree; the trees are the same either way
 """
 
 from cython.parallel cimport prange, threadid
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
@@ -30,6 +30,10 @@ cdef enum:
     MIN_UPDATES_A_TEAM = 100000
     MIN_VISITS_A_TEAM = 12000
     MIN_ROWS_A_TEAM = 20000
+
+    # What growing may end with, besides 0.
+    NO_MEMORY = -1
+    NOT_FINITE = -2
 
 cdef struct Leaf:
     Py_ssize_t begin          # its rows: words[buffer][begin:end]
@@ -109,6 +113,7 @@ cdef struct Round:
     const uint32_t* ids       # NULL: all rows
     Py_ssize_t n
     double* score             # NULL: do not add the tree
+    int status                # 0, NO_MEMORY or NOT_FINITE
 
 
 # ------------------------------------------------------------------ histogram slots
@@ -370,7 +375,7 @@ cdef Sums feature_sums(
 
 
 cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Encode the round, sample the tree's features, search the root; -1 without memory."""
+    """Encode the round, sample the tree's features, search the root."""
     cdef Binned* data = &shared.data
     cdef GradientStats stats = round_stats(
         round.gradient, round.hessian, round.weight, data.n_rows, ws.n_threads)
@@ -379,6 +384,8 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     cdef Sums sums, part_sums
     cdef int n_parts, part
 
+    if not (isfinite(stats.gradient_sum) and isfinite(stats.hessian_sum)):
+        return NOT_FINITE
     ws.code = choose_encoding(&stats, data.n_rows, constant)
     ws.rules = shared.rules
     ws.rules.gradient_unit = ws.code.gradient_unit
@@ -386,7 +393,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     if not ws.code.packed and ws.pairs == NULL:
         ws.pairs = <int64_t*>malloc(2 * data.n_rows * sizeof(int64_t))
         if ws.pairs == NULL:
-            return -1
+            return NO_MEMORY
     ws.gradient_scale = fine_scale(stats.gradient_max, data.n_rows)
     ws.hessian_scale = fine_scale(
         max(stats.hessian_max, -stats.hessian_min), data.n_rows)
@@ -404,7 +411,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
         key(shared.settings.feature_seed, TREE_FEATURES, ws.tree_index), ws.features)
     root.slot = take_slot(data, ws)
     if root.slot < 0:
-        return -1
+        return NO_MEMORY
     n_parts = build(shared, ws, root)
     sums = feature_sums(data, &ws.slots[root.slot], 0, NULL)
     for part in range(1, n_parts):
@@ -425,8 +432,10 @@ cdef void decide_bins(const Binned* data, const Split* split, uint8_t* goes_left
         goes_left_out[data.missing_bin[split.feature]] = split.missing_left
 
 
-cdef void add_node(Workspace* ws, const Leaf* leaf, int index) noexcept nogil:
-    """Put a new inner node, number ``index``, in the place of a leaf."""
+cdef void add_node(Workspace* ws, int leaf_index) noexcept nogil:
+    """Put the next inner node in the place of a leaf."""
+    cdef const Leaf* leaf = &ws.leaves[leaf_index]
+    cdef int index = ws.n_leaves - 1
     cdef Node* node = &ws.nodes[index]
     if leaf.node >= 0:
         if leaf.is_left:
@@ -438,7 +447,7 @@ cdef void add_node(Workspace* ws, const Leaf* leaf, int index) noexcept nogil:
     node.missing_left = leaf.best.missing_left
     node.gain = leaf.best.gain
     node.stats = leaf.stats
-    node.left = ~<int>(leaf - ws.leaves)
+    node.left = ~leaf_index
     node.right = ~ws.n_leaves
 
 
@@ -460,7 +469,7 @@ cdef void make_child(
 
 
 cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
-    """Split the leaf by its best split and search its children; -1 without memory."""
+    """Split the leaf by its best split and search its children."""
     cdef Binned* data = &shared.data
     cdef Leaf parent = ws.leaves[index]
     cdef Leaf* left = &ws.leaves[index]
@@ -480,7 +489,7 @@ cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
         parent.best.feature, ws.goes_left, left_sums.count,
         ws.n_threads if n > MIN_ROWS_A_TEAM else 1, ws.mask,
         ws.words[1 - parent.buffer] + parent.begin)
-    add_node(ws, &parent, ws.n_leaves - 1)
+    add_node(ws, index)
     make_child(ws, &parent, ws.n_leaves - 1, True, parent.begin, left_sums, left)
     make_child(
         ws, &parent, ws.n_leaves - 1, False, parent.begin + left_sums.count, right_sums,
@@ -506,7 +515,7 @@ cdef int search_children(
         return 0
     small.slot = take_slot(&shared.data, ws)
     if small.slot < 0:
-        return -1
+        return NO_MEMORY
     finish(
         shared, ws, build(shared, ws, small), small, large, search_small, search_large)
     return 0
@@ -557,7 +566,7 @@ cdef void fill_leaves(Workspace* ws, const Round* round) noexcept nogil:
 
 
 cdef int grow_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Grow one tree; -1 without memory."""
+    """Grow one tree; 0, NO_MEMORY or NOT_FINITE."""
     cdef int status = start_tree(shared, ws, round)
     while status == 0 and ws.n_heap > 0 and ws.n_leaves < shared.settings.max_leaves:
         status = split_leaf(shared, ws, heap_pop(ws))
@@ -762,8 +771,10 @@ cdef class TreeGrower:
             wave = self.n_workspaces if n_scores - first >= self.n_threads else 1
             status = self._grow_wave(
                 gradient, hessian, weight, rows, scores, round_index, first, wave)
-            if status < 0:
+            if status == NO_MEMORY:
                 raise MemoryError("could not allocate histograms")
+            if status == NOT_FINITE:
+                raise FloatingPointError("gradients or hessians are NaN or infinite")
             trees.extend(self._tree(&self.workspaces[i]) for i in range(wave))
             first += wave
         return trees
@@ -795,10 +806,12 @@ cdef class TreeGrower:
             rounds[i].score = &scores[k, 0] if scores is not None else NULL
         with nogil:
             if wave == 1:
-                status = grow_tree(shared, &workspaces[0], &rounds[0])
+                rounds[0].status = grow_tree(shared, &workspaces[0], &rounds[0])
             else:
                 for i in prange(wave, num_threads=wave, schedule="static", chunksize=1):
-                    status += grow_tree(shared, &workspaces[i], &rounds[i])
+                    rounds[i].status = grow_tree(shared, &workspaces[i], &rounds[i])
+        for i in range(wave):
+            status = min(status, rounds[i].status)
         free(rounds)
         return status
 

@@ -318,12 +318,12 @@ class Ensemble:
         stop = self._stop_round(stop_round)
         return min(start_round, stop) * self.n_scores, stop * self.n_scores
 
-    def _stop_round(self, n_rounds: int | None) -> int:
-        if n_rounds is None:
+    def _stop_round(self, stop_round: int | None) -> int:
+        if stop_round is None:
             return self.n_rounds
-        if n_rounds < 0:
-            raise ValueError(f"the number of rounds must be at least 0, got {n_rounds}")
-        return min(n_rounds, self.n_rounds)
+        if stop_round < 0:
+            raise ValueError(f"stop_round must be at least 0, got {stop_round}")
+        return min(stop_round, self.n_rounds)
 
 
 def _check_sizes(trees: Sequence[Tree], n_scores: int) -> None:
@@ -366,6 +366,9 @@ def _make_predictor(
     missing = decision >> _MISSING_SHIFT
     slot_key, slot = np.unique(feature * np.int64(4) + missing, return_inverse=True)
     goes_right = (missing > 0) & (decision & _DEFAULT_LEFT == 0)
+    sides, column = np.unique(2 * slot + goes_right, return_inverse=True)
+    slot_column = np.zeros((len(slot_key), 2), dtype=np.int32)
+    slot_column.flat[sides] = 1 + np.arange(len(sides))
     order = np.lexsort((threshold, slot))
     slot_sorted, threshold_sorted = slot[order], threshold[order]
     is_new = np.ones(len(order), dtype=bool)
@@ -379,12 +382,13 @@ def _make_predictor(
         arrays["left_child"],
         arrays["right_child"],
         threshold,
-        (1 + 2 * slot + goes_right).astype(np.int32),
+        (1 + column).astype(np.int32),
         rank,
         leaf_start,
         arrays["leaf_value"],
         (slot_key // 4).astype(np.int32),
         (slot_key % 4).astype(np.uint8),
+        slot_column,
         slot_start.astype(np.int64),
         threshold_sorted[is_new],
         n_scores,

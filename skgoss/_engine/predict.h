@@ -5,6 +5,12 @@
 
 #include "simd.h"
 
+#if defined(__GNUC__) || defined(__clang__)
+#define SKGOSS_PREFETCH(address) __builtin_prefetch(address)
+#else
+#define SKGOSS_PREFETCH(address) ((void)0)
+#endif
+
 /* Rows are scored in tiles of this many, in groups of 64: one cache line of bytes. */
 #define SKGOSS_TILE 256
 #define SKGOSS_GROUP 64
@@ -17,6 +23,31 @@ typedef struct {
     uint8_t plane;
     uint8_t mask;
 } skgoss_mask_op;
+
+/* How many of the n > 0 ascending thresholds lie below each value: a binary search whose
+ * steps the whole tile takes together. */
+#define RANK_ROWS(RANK)                                                               \
+    (const double *restrict threshold, int64_t n, const double *restrict value,       \
+     RANK *restrict rank_out)
+
+#define RANK_KERNEL(NAME, RANK)                                                       \
+    static SIMD_INLINE void NAME##_body RANK_ROWS(RANK)                               \
+    {                                                                                 \
+        int64_t below[SKGOSS_TILE];                                                   \
+        for (int r = 0; r < SKGOSS_TILE; r++)                                         \
+            below[r] = 0;                                                             \
+        for (int64_t remaining = n; remaining > 1; remaining -= remaining >> 1) {     \
+            const int64_t half = remaining >> 1;                                      \
+            for (int r = 0; r < SKGOSS_TILE; r++)                                     \
+                below[r] += threshold[below[r] + half - 1] < value[r] ? half : 0;     \
+        }                                                                             \
+        for (int r = 0; r < SKGOSS_TILE; r++)                                         \
+            rank_out[r] = (RANK)(below[r] + (threshold[below[r]] < value[r]));        \
+    }                                                                                 \
+    SIMD_KERNEL(NAME, RANK_ROWS(RANK), (threshold, n, value, rank_out))
+
+RANK_KERNEL(skgoss_ranks_u8, uint8_t)
+RANK_KERNEL(skgoss_ranks_u16, uint16_t)
 
 /* The leftmost leaf that remains of each row; a tile of bytes for each plane. */
 static SIMD_INLINE void leftmost_leaf(const uint8_t *planes, int n_planes, uint8_t *leaf_out)

@@ -20,11 +20,15 @@ cdef struct Node:
     int32_t child
 
 
-# One input column under one meaning of "missing", with all the thresholds put to it.
+# One input column under one meaning of "missing", with all the thresholds put to it. Its
+# values stand in up to two columns, with missing ones on the left or on the right of all
+# thresholds; 0 where no node asks for that column.
 cdef struct Slot:
     int64_t feature
     const double* thresholds
     int64_t n_thresholds
+    int32_t left_column
+    int32_t right_column
     uint8_t missing
 
 
@@ -43,8 +47,10 @@ cdef struct Tables:
     const Slot* slots
     const MaskOp* ops
     const int32_t* leaf_order
+    const double* ordered_value
     const double* leaf_value
     int64_t n_slots
+    int64_t n_columns
     int64_t n_trees
     int n_scores
     bint any_walked

@@ -6,7 +6,7 @@ their latencies overlap. A tile of rows is scored by masks: each value becomes i
 among the ensemble's own thresholds (value <= threshold k exactly when rank <= k), and each
 node removes the leaves of its left subtree from the rows that go right; the leftmost leaf
 that remains is the row's. This is QuickScorer (Lucchese et al., SIGIR 2015) with the
-byte-wise masks of RapidScorer (Ye et al., KDD 2018). Trees of more than 256 leaves are
+byte-wise masks of RapidScorer (Ye et al., KDD 2018). Trees of more than 128 leaves are
 always walked.
 """
 
@@ -24,16 +24,21 @@ from skgoss._engine.runtime cimport omp_get_thread_num
 import numpy as np
 
 cdef extern from "predict.h" nogil:
+    void ranks_u8 "skgoss_ranks_u8"(
+        const double*, int64_t, const double*, uint8_t*) noexcept
+    void ranks_u16 "skgoss_ranks_u16"(
+        const double*, int64_t, const double*, uint16_t*) noexcept
     void masked_leaves_u8 "skgoss_masked_leaves_u8"(
         const MaskOp*, int64_t, int, const uint8_t*, uint8_t*, uint8_t*) noexcept
     void masked_leaves_u16 "skgoss_masked_leaves_u16"(
         const MaskOp*, int64_t, int, const uint16_t*, uint8_t*, uint8_t*) noexcept
+    void prefetch "SKGOSS_PREFETCH"(const void*) noexcept
 
 cdef enum:
-    LANES = 8
+    LANES = 16
     ROW_TILE = 4096
-    FEW_ROWS = 16
-    MAX_MASKED_LEAVES = 256
+    FEW_ROWS = 64
+    MAX_MASKED_LEAVES = 128
     MISSING_NONE = 0
     MISSING_ZERO = 1
 
@@ -50,8 +55,9 @@ ctypedef fused rank_t:
 # ---------------------------------------------------------------------------- values
 
 
-cdef inline bint is_missing(double value, uint8_t missing) noexcept nogil:
-    return isnan(value) or (missing == MISSING_ZERO and fabs(value) <= ZERO)
+cdef inline bint is_missing(double value, const Slot* slot) noexcept nogil:
+    """Whether a value is missing; never where missing has no meaning, see `load_slot`."""
+    return isnan(value) or (slot.missing == MISSING_ZERO and fabs(value) <= ZERO)
 
 
 cdef void load_slot(
@@ -67,76 +73,76 @@ cdef void load_slot(
 
 
 cdef void spread_values(
-    const double* values, uint8_t missing, Py_ssize_t n, Py_ssize_t row_length,
-    double* column_out,
+    const Slot* slot, const double* values, Py_ssize_t n, Py_ssize_t row_length,
+    double* rows_out,
 ) noexcept nogil:
-    """Put a slot's values in row-major rows, once for each default direction.
+    """Put a slot's values in row-major rows.
 
-    Missing values become -inf, which goes left at every threshold, and NaN, which goes
+    Missing values become -inf, which goes left at every threshold, or NaN, which goes
     right.
     """
     cdef Py_ssize_t i
-    cdef double* out = column_out
-    cdef bint hole
-    for i in range(n):
-        hole = is_missing(values[i], missing)
-        out[0] = -INFINITY if hole else values[i]
-        out[1] = NAN if hole else values[i]
-        out += row_length
+    cdef double* out
+    if slot.left_column > 0:
+        out = rows_out + slot.left_column
+        for i in range(n):
+            out[i * row_length] = -INFINITY if is_missing(values[i], slot) else values[i]
+    if slot.right_column > 0:
+        out = rows_out + slot.right_column
+        for i in range(n):
+            out[i * row_length] = NAN if is_missing(values[i], slot) else values[i]
 
 
 cdef void rank_values(
-    const Slot* slot, const double* values, rank_t* column_out
+    const Slot* slot, const double* values, rank_t* ranks_out
 ) noexcept nogil:
-    """Rank a tile's values among the slot's thresholds, for both default directions.
+    """Put the ranks of a tile's values among the slot's thresholds in columns.
 
     A missing value has rank 0, which goes left everywhere, or the highest rank, which
     goes right.
     """
-    cdef const double* thresholds = slot.thresholds
-    cdef Py_ssize_t i, remaining, half
-    cdef Py_ssize_t below[LANES]
-    cdef int lane
-    cdef bint hole
-    for i from 0 <= i < TILE by LANES:
-        for lane in range(LANES):
-            below[lane] = 0
-        remaining = slot.n_thresholds
-        while remaining > 1:
-            half = remaining >> 1
-            for lane in range(LANES):
-                below[lane] += half * (thresholds[below[lane] + half - 1] < values[i + lane])
-            remaining -= half
-        for lane in range(LANES):
-            below[lane] += thresholds[below[lane]] < values[i + lane]
-            column_out[i + lane] = <rank_t> below[lane]
+    cdef rank_t* left = ranks_out + <int64_t> slot.left_column * TILE
+    cdef rank_t* right = ranks_out + <int64_t> slot.right_column * TILE
+    cdef rank_t* found = left if slot.left_column > 0 else right
+    cdef Py_ssize_t i
+    if rank_t is uint8_t:
+        ranks_u8(slot.thresholds, slot.n_thresholds, values, found)
+    else:
+        ranks_u16(slot.thresholds, slot.n_thresholds, values, found)
     if slot.missing == MISSING_NONE:
         return
-    for i in range(TILE):
-        hole = is_missing(values[i], slot.missing)
-        column_out[TILE + i] = <rank_t> slot.n_thresholds if hole else column_out[i]
-        column_out[i] = 0 if hole else column_out[i]
+    if slot.right_column > 0:
+        for i in range(TILE):
+            right[i] = <rank_t> slot.n_thresholds if is_missing(values[i], slot) else found[i]
+    if slot.left_column > 0:
+        for i in range(TILE):
+            left[i] = 0 if is_missing(values[i], slot) else found[i]
 
 
 # ----------------------------------------------------------------------------- engines
 
 
+cdef inline int32_t next_node(
+    const Node* nodes, int32_t at, const double* row
+) noexcept nogil:
+    cdef const Node* node = nodes + at
+    # Not `>`: NaN goes right.
+    return node.child + (not row[node.column] <= node.threshold)
+
+
 cdef inline void walk(
     const Node* nodes, const double** rows, int32_t* at_inout
 ) noexcept nogil:
-    """Take LANES walks from their nodes to their leaves."""
+    """Take LANES walks from their nodes to their leaves; every second step, see who is there."""
     cdef int lane
     cdef int32_t moved = 1
-    cdef const Node* node
     while moved:
         moved = 0
         for lane in range(LANES):
-            node = nodes + at_inout[lane]
-            at_inout[lane] = node.child + (not rows[lane][node.column] <= node.threshold)
+            at_inout[lane] = next_node(nodes, at_inout[lane], rows[lane])
         for lane in range(LANES):
-            node = nodes + at_inout[lane]
-            moved |= node.child ^ at_inout[lane]
-            at_inout[lane] = node.child + (not rows[lane][node.column] <= node.threshold)
+            moved |= nodes[at_inout[lane]].child ^ at_inout[lane]
+            at_inout[lane] = next_node(nodes, at_inout[lane], rows[lane])
 
 
 cdef inline void deliver(
@@ -147,6 +153,29 @@ cdef inline void deliver(
             model.trees[tree].first_leaf + leaf]
     else:
         sink.leaves[row * (sink.stop_tree - sink.first_tree) + tree - sink.first_tree] = leaf
+
+
+cdef void deliver_tile(
+    const Tables* model, const Sink* sink, int64_t tree, const uint8_t* leaf,
+    Py_ssize_t start, Py_ssize_t n,
+) noexcept nogil:
+    """Deliver the leaves of a tile, which are counted from left to right."""
+    cdef int64_t first = model.trees[tree].first_leaf
+    cdef int64_t width = sink.stop_tree - sink.first_tree
+    cdef int64_t n_scores = model.n_scores
+    cdef const double* value = model.ordered_value + first
+    cdef const int32_t* order = model.leaf_order + first
+    cdef double* score
+    cdef int32_t* leaf_out
+    cdef Py_ssize_t i
+    if sink.scores != NULL:
+        score = sink.scores + start * n_scores + tree % n_scores
+        for i in range(n):
+            score[i * n_scores] += value[leaf[i]]
+    else:
+        leaf_out = sink.leaves + start * width + tree - sink.first_tree
+        for i in range(n):
+            leaf_out[i * width] = order[leaf[i]]
 
 
 cdef void walk_one_row(
@@ -176,7 +205,7 @@ cdef void walk_one_tree(
     """Send a tile of rows through one tree, LANES rows at a time."""
     cdef const double* rows[LANES]
     cdef int32_t at[LANES]
-    cdef Py_ssize_t width = n_columns(model)
+    cdef Py_ssize_t width = model.n_columns
     cdef Py_ssize_t i
     cdef int lane
     for i from 0 <= i < n by LANES:
@@ -194,19 +223,16 @@ cdef void mask_one_tree(
     const Tables* model, int64_t tree, const rank_t* ranks, Py_ssize_t start, Py_ssize_t n,
     uint8_t* planes, const Sink* sink,
 ) noexcept nogil:
-    """Send a tile of rows through one tree of at most 256 leaves by masks."""
+    """Send a tile of rows through one tree by masks."""
     cdef const TreeTables* tables = &model.trees[tree]
     cdef uint8_t* leaf = planes + tables.n_planes * TILE
-    cdef const int32_t* order = model.leaf_order + tables.first_leaf
-    cdef Py_ssize_t i
     if rank_t is uint8_t:
         masked_leaves_u8(
             model.ops + tables.first_op, tables.n_ops, tables.n_planes, ranks, planes, leaf)
     else:
         masked_leaves_u16(
             model.ops + tables.first_op, tables.n_ops, tables.n_planes, ranks, planes, leaf)
-    for i in range(n):
-        deliver(model, sink, tree, start + i, order[leaf[i]])
+    deliver_tile(model, sink, tree, leaf, start, n)
 
 
 # ------------------------------------------------------------------------------- tiles
@@ -220,17 +246,13 @@ cdef struct Scratch:
     void* ranks
 
 
-cdef inline Py_ssize_t n_columns(const Tables* model) noexcept nogil:
-    return 1 + 2 * model.n_slots
-
-
 cdef size_t carve(
     const Tables* model, Py_ssize_t tile, bint walked, bint masked, char* memory,
     Scratch* scratch_out,
 ) noexcept nogil:
     """Divide a thread's memory among its arrays; give the bytes that takes."""
     cdef size_t used = 0
-    cdef size_t cells = tile * n_columns(model)
+    cdef size_t cells = tile * model.n_columns
     scratch_out.values = <double*> memory
     used += tile * sizeof(double)
     scratch_out.rows = <double*> (memory + used)
@@ -246,14 +268,13 @@ cdef void fill_rows(
     const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n,
     const Scratch* scratch,
 ) noexcept nogil:
-    cdef Py_ssize_t width = n_columns(model)
+    cdef Py_ssize_t width = model.n_columns
     cdef Py_ssize_t i, s
     for i in range(n):
         scratch.rows[i * width] = -INFINITY
     for s in range(model.n_slots):
         load_slot(&model.slots[s], frame, start, n, scratch.values)
-        spread_values(
-            scratch.values, model.slots[s].missing, n, width, scratch.rows + 1 + 2 * s)
+        spread_values(&model.slots[s], scratch.values, n, width, scratch.rows)
 
 
 cdef void fill_ranks(
@@ -264,7 +285,7 @@ cdef void fill_ranks(
     memset(values, 0, TILE * sizeof(double))
     for s in range(model.n_slots):
         load_slot(&model.slots[s], frame, start, n, values)
-        rank_values(&model.slots[s], values, ranks_out + (1 + 2 * s) * TILE)
+        rank_values(&model.slots[s], values, ranks_out)
 
 
 cdef void score_tile(
@@ -295,7 +316,7 @@ cdef bint score_few_rows(
     carve(model, n, True, False, memory, &scratch)
     fill_rows(model, frame, 0, n, &scratch)
     for row in range(n):
-        walk_one_row(model, scratch.rows + row * n_columns(model), row, sink)
+        walk_one_row(model, scratch.rows + row * model.n_columns, row, sink)
     free(memory)
     return True
 
@@ -436,7 +457,7 @@ cdef class Predictor:
     threshold : (n_nodes,) float64
         A value goes left when it is at most the threshold.
     column : (n_nodes,) int32
-        ``2 * slot + 1``, plus 1 where missing values go right.
+        One of the two columns of the node's slot.
     rank : (n_nodes,) int32
         The threshold's place among those of its slot.
     leaf_start : (n_trees + 1,) int64
@@ -446,6 +467,9 @@ cdef class Predictor:
         Input column of each slot: one column under one meaning of "missing".
     slot_missing : (n_slots,) uint8
         0: NaN counts as zero; 1: zeros and NaN are missing; 2: NaN is missing.
+    slot_column : (n_slots, 2) int32
+        The column with missing values on the left, and that with them on the right, both
+        from 1 on; 0 where there is none.
     slot_start : (n_slots + 1,) int64
         First threshold of each slot.
     slot_threshold : (n_thresholds,) float64
@@ -465,6 +489,7 @@ cdef class Predictor:
     cdef Slot* slots
     cdef MaskOp* ops
     cdef int32_t* leaf_order
+    cdef double* ordered_value
     cdef const double[::1] leaf_value
     cdef const double[::1] slot_threshold
 
@@ -479,32 +504,37 @@ cdef class Predictor:
         const double[::1] leaf_value,
         const int32_t[::1] slot_feature,
         const uint8_t[::1] slot_missing,
+        const int32_t[:, ::1] slot_column,
         const int64_t[::1] slot_start,
         const double[::1] slot_threshold,
         int n_scores,
     ):
         cdef int64_t n_trees = leaf_start.shape[0] - 1
         cdef int64_t n_leaves = leaf_value.shape[0]
+        if 2 * n_leaves - n_trees > INT32_MAX:
+            raise ValueError(f"trees must have at most 2**30 leaves in all, got {n_leaves}")
         self.leaf_value = leaf_value
         self.slot_threshold = slot_threshold
         self.nodes = <Node*> malloc((2 * n_leaves - n_trees + 1) * sizeof(Node))
         self.trees = <TreeTables*> malloc((n_trees + 1) * sizeof(TreeTables))
         self.slots = <Slot*> malloc((slot_feature.shape[0] + 1) * sizeof(Slot))
         self.leaf_order = <int32_t*> malloc((n_leaves + 1) * sizeof(int32_t))
+        self.ordered_value = <double*> malloc((n_leaves + 1) * sizeof(double))
         if (
             self.nodes == NULL or self.trees == NULL or self.slots == NULL
-            or self.leaf_order == NULL
+            or self.leaf_order == NULL or self.ordered_value == NULL
         ):
             raise MemoryError
         self.tables.n_scores = n_scores
         self.tables.n_slots = slot_feature.shape[0]
-        self.fill_slots(slot_feature, slot_missing, slot_start)
+        self.fill_slots(slot_feature, slot_missing, slot_column, slot_start)
         self.fill_trees(left, right, threshold, column, rank, leaf_start)
         self.tables.nodes = self.nodes
         self.tables.trees = self.trees
         self.tables.slots = self.slots
         self.tables.ops = self.ops
         self.tables.leaf_order = self.leaf_order
+        self.tables.ordered_value = self.ordered_value
         self.tables.leaf_value = &leaf_value[0] if n_leaves else NULL
 
     def __dealloc__(self):
@@ -513,16 +543,23 @@ cdef class Predictor:
         free(self.slots)
         free(self.ops)
         free(self.leaf_order)
+        free(self.ordered_value)
 
     cdef void fill_slots(
         self,
         const int32_t[::1] feature,
         const uint8_t[::1] missing,
+        const int32_t[:, ::1] column,
         const int64_t[::1] start,
     ) noexcept:
         cdef Py_ssize_t s
+        self.tables.n_columns = 1
         for s in range(feature.shape[0]):
             self.slots[s].feature = feature[s]
+            self.slots[s].left_column = column[s, 0]
+            self.slots[s].right_column = column[s, 1]
+            self.tables.n_columns = max(
+                self.tables.n_columns, column[s, 0] + 1, column[s, 1] + 1)
             self.slots[s].missing = missing[s]
             self.slots[s].thresholds = &self.slot_threshold[start[s]]
             self.slots[s].n_thresholds = start[s + 1] - start[s]
@@ -544,7 +581,7 @@ cdef class Predictor:
         cdef int32_t[::1] size = np.empty(left.shape[0] + 1, dtype=np.int32)
         cdef int64_t node, n_ops = 0
         cdef int32_t n_leaves
-        cdef Py_ssize_t t
+        cdef Py_ssize_t t, i
         cdef TreeTables* tree
         for t in range(n_trees):
             tree = &self.trees[t]
@@ -566,6 +603,8 @@ cdef class Predictor:
             tree.n_ops = span(
                 &left[0] + node, &right[0] + node, n_leaves, &first[node], &size[node],
                 self.leaf_order + leaf_start[t])
+            for i in range(leaf_start[t], leaf_start[t + 1]):
+                self.ordered_value[i] = self.leaf_value[leaf_start[t] + self.leaf_order[i]]
             n_ops += tree.n_ops
         self.ops = <MaskOp*> malloc((n_ops + 1) * sizeof(MaskOp))
         if self.ops == NULL:
@@ -618,6 +657,7 @@ cdef class Predictor:
         cdef bint done
         if n * (sink.stop_tree - sink.first_tree) < SMALL_WORK:
             n_threads = 1
+        n_threads = <int> max(1, min(<Py_ssize_t> n_threads, (n + TILE - 1) // TILE))
         with nogil:
             if n <= FEW_ROWS:
                 done = score_few_rows(&self.tables, &frame, n, &sink)
@@ -640,21 +680,26 @@ cdef struct BinnedNode:
     int32_t child
 
 
+cdef inline int32_t next_place(
+    const BinnedNode* nodes, int32_t at, const rank_t* row
+) noexcept nogil:
+    cdef const BinnedNode* node = nodes + at
+    cdef int32_t value = row[node.feature]
+    return node.child + ((value > node.threshold) ^ (value == node.flipped))
+
+
 cdef inline void walk_bins(
     const BinnedNode* nodes, const rank_t** rows, int32_t* at_inout
 ) noexcept nogil:
     cdef int lane
     cdef int32_t moved = 1
-    cdef int32_t value, after
-    cdef const BinnedNode* node
     while moved:
         moved = 0
         for lane in range(LANES):
-            node = nodes + at_inout[lane]
-            value = rows[lane][node.feature]
-            after = node.child + ((value > node.threshold) ^ (value == node.flipped))
-            moved |= after ^ at_inout[lane]
-            at_inout[lane] = after
+            at_inout[lane] = next_place(nodes, at_inout[lane], rows[lane])
+        for lane in range(LANES):
+            moved |= nodes[at_inout[lane]].child ^ at_inout[lane]
+            at_inout[lane] = next_place(nodes, at_inout[lane], rows[lane])
 
 
 cdef void add_rows(
@@ -665,7 +710,7 @@ cdef void add_rows(
     cdef const rank_t* rows[LANES]
     cdef int32_t at[LANES]
     cdef Py_ssize_t row[LANES]
-    cdef Py_ssize_t i, k
+    cdef Py_ssize_t i, k, ahead
     cdef int lane
     for i from start <= i < stop by LANES:
         for lane in range(LANES):
@@ -673,6 +718,10 @@ cdef void add_rows(
             row[lane] = row_ids[k] if row_ids != NULL else k
             rows[lane] = bins + row[lane] * stride
             at[lane] = 0
+            ahead = min(k + 4 * LANES, stop - 1)
+            ahead = row_ids[ahead] if row_ids != NULL else ahead
+            prefetch(bins + ahead * stride + nodes[0].feature)
+            prefetch(score_inout + ahead)
         walk_bins(nodes, rows, at)
         for lane in range(<int> min(<Py_ssize_t> LANES, stop - i)):
             score_inout[row[lane]] += value_at[at[lane]]
@@ -759,8 +808,7 @@ def add_tree_binned(
     nodes = <BinnedNode*> memory
     value_at = <double*> (nodes + 2 * n_nodes + 1)
     place = <int32_t*> (value_at + 2 * n_nodes + 1)
-    if n_tiles == 1:
-        n_threads = 1
+    n_threads = <int> max(1, min(<Py_ssize_t> n_threads, n_tiles))
     with nogil:
         plant_binned(
             &left_child[0], &right_child[0], &feature[0], &threshold_bin[0],

@@ -1,0 +1,358 @@
+"""Scores and leaves against a naive walk and against LightGBM."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from skgoss._engine import columns, predict
+from skgoss.ensemble import Ensemble, Tree
+from skgoss.frames import Columns
+
+NONE, ZERO, NAN = 0, 1, 2
+TINY = float(np.float32(1e-35))
+
+
+def frame(X):
+    base = X.__array_interface__["data"][0]
+    n_features = X.shape[1]
+    return Columns(
+        n_rows=X.shape[0],
+        n_features=n_features,
+        address=(base + np.arange(n_features) * X.strides[1]).astype(np.uint64),
+        stride=np.full(n_features, X.strides[0], dtype=np.int64),
+        kind=np.full(n_features, columns.KINDS[X.dtype.name], dtype=np.uint8),
+        owner=X,
+    )
+
+
+def walk(tree, row):
+    """One row through one tree, by the definition."""
+    node = 0 if tree.n_leaves > 1 else -1
+    while node >= 0:
+        value = float(row[tree.split_feature[node]])
+        missing = tree.decision_type[node] >> 2
+        if np.isnan(value) and missing != NAN:
+            value = 0.0
+        if (missing == ZERO and abs(value) <= TINY) or np.isnan(value):
+            left = bool(tree.decision_type[node] & 2)
+        else:
+            left = value <= tree.threshold[node]
+        node = (tree.left_child if left else tree.right_child)[node]
+    return ~node
+
+
+def random_tree(rng, n_leaves, n_features, thresholds, chain=False):
+    left = np.empty(n_leaves - 1, dtype=np.int32)
+    right = np.empty(n_leaves - 1, dtype=np.int32)
+    where = {0: None}
+    for node in range(n_leaves - 1):
+        leaf = node if chain else int(rng.integers(node + 1))
+        if where[leaf] is not None:
+            children, parent = where[leaf]
+            children[parent] = node
+        left[node], right[node] = ~leaf, ~(node + 1)
+        where[leaf], where[node + 1] = (left, node), (right, node)
+    n = n_leaves - 1
+    return Tree(
+        split_feature=rng.integers(n_features, size=n).astype(np.int32),
+        threshold=rng.choice(thresholds, size=n),
+        decision_type=rng.choice([0, 2, 4, 6, 8, 10], size=n).astype(np.uint8),
+        left_child=left,
+        right_child=right,
+        split_gain=rng.exponential(size=n),
+        internal_value=rng.normal(size=n),
+        internal_weight=rng.exponential(size=n),
+        internal_count=rng.integers(1, 100, size=n),
+        leaf_value=rng.normal(size=n_leaves),
+        leaf_weight=rng.exponential(size=n_leaves),
+        leaf_count=rng.integers(1, 100, size=n_leaves),
+    )
+
+
+LARGEST = np.finfo(np.float64).max
+TINIES = [1e-35, TINY, 1e-36, 5e-324, 1e-40]
+SPECIAL = np.array([*TINIES, 0.0, 0.1, np.inf, LARGEST])
+SPECIAL = np.concatenate([SPECIAL, -SPECIAL, [np.nan]])
+
+
+def random_data(rng, n, n_features, dtype=np.float64):
+    X = np.round(rng.normal(size=(n, n_features)), 1)
+    special = rng.random(X.shape) < 0.3
+    X[special] = rng.choice(SPECIAL, size=special.sum())
+    with np.errstate(over="ignore", under="ignore"):
+        return X.astype(dtype)
+
+
+def make(seed, sizes, n_features=5, n_scores=1, n_thresholds=40, **options):
+    rng = np.random.default_rng(seed)
+    drawn = np.round(rng.normal(size=n_thresholds), 1 if n_thresholds < 50 else 6)
+    thresholds = np.concatenate([drawn, SPECIAL[~np.isnan(SPECIAL)]])
+    trees = [random_tree(rng, n, n_features, thresholds, **options) for n in sizes]
+    return trees, Ensemble(trees, n_scores, n_features)
+
+
+def check(trees, ensemble, X, n_threads=1):
+    expected = np.array([[walk(tree, row) for tree in trees] for row in X])
+    leaves = ensemble.leaves(frame(X), n_threads=n_threads)
+    assert leaves.dtype == np.int32
+    np.testing.assert_array_equal(leaves, expected)
+    scores = np.zeros((len(X), ensemble.n_scores))
+    for t, tree in enumerate(trees):
+        scores[:, t % ensemble.n_scores] += tree.leaf_value[expected[:, t]]
+    np.testing.assert_array_equal(
+        ensemble.raw_scores(frame(X), n_threads=n_threads), scores
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_rows", [1, 3, 64, 65, 256, 300])
+def test_scores_equal_the_naive_walk(n_rows, dtype):
+    trees, ensemble = make(0, [2, 1, 7, 8, 9, 31, 32, 33, 64, 65, 100, 127, 128])
+    check(trees, ensemble, random_data(np.random.default_rng(1), n_rows, 5, dtype))
+
+
+@pytest.mark.parametrize("level", ["plain", "avx2"])
+def test_lower_instruction_sets_give_the_same_leaves(level):
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", __file__, "-k", "naive_walk or bytes"],
+        env=os.environ | {"SKGOSS_SIMD": level},
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout
+
+
+@pytest.mark.parametrize("sizes", [[300], [300, 5, 129, 31], [1], [1, 1, 1], []])
+def test_wide_and_empty_trees(sizes):
+    trees, ensemble = make(2, sizes)
+    check(trees, ensemble, random_data(np.random.default_rng(3), 80, 5))
+
+
+@pytest.mark.parametrize("n_leaves", [128, 1500])
+def test_chains(n_leaves):
+    trees, ensemble = make(4, [n_leaves], chain=True)
+    check(trees, ensemble, random_data(np.random.default_rng(5), 80, 5))
+
+
+def test_more_thresholds_than_bytes_hold():
+    trees, ensemble = make(6, [120] * 30, n_features=2, n_thresholds=3000)
+    X = random_data(np.random.default_rng(7), 80, 2)
+    X[:20] = np.resize(trees[0].threshold, (20, 2))
+    check(trees, ensemble, X)
+
+
+def test_more_thresholds_than_two_bytes_hold():
+    trees, ensemble = make(8, [120] * 600, n_features=1, n_thresholds=10**6)
+    X = random_data(np.random.default_rng(9), 80, 1)
+    walked = np.array([[walk(tree, row) for tree in trees[:3]] for row in X])
+    np.testing.assert_array_equal(ensemble.leaves(frame(X))[:, :3], walked)
+
+
+def test_a_tree_of_the_largest_size():
+    rng = np.random.default_rng(10)
+    tree = random_tree(rng, 131072, 3, rng.normal(size=1000))
+    check([tree], Ensemble([tree], 1, 3), random_data(rng, 80, 3))
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        np.asfortranarray,
+        lambda X: X[:, ::-1],
+        lambda X: X[::-1],
+        lambda X: np.repeat(X, 3, axis=0)[::3],
+        lambda X: np.broadcast_to(X[:1], X.shape),
+    ],
+    ids=["F", "columns reversed", "rows reversed", "strided", "one row repeated"],
+)
+@pytest.mark.parametrize("n_rows", [5, 70])
+def test_any_memory_layout(view, n_rows):
+    trees, ensemble = make(11, [31] * 4)
+    check(trees, ensemble, view(random_data(np.random.default_rng(12), n_rows, 5)))
+
+
+@pytest.mark.parametrize("n_scores", [1, 3])
+def test_rows_do_not_depend_on_batch_or_threads(n_scores):
+    _, ensemble = make(13, [31, 300, 8] * 30, n_scores=n_scores)
+    X = random_data(np.random.default_rng(14), 3000, 5)
+    one = ensemble.raw_scores(frame(X))
+    for n_threads in (2, 3, 7):
+        np.testing.assert_array_equal(
+            ensemble.raw_scores(frame(X), n_threads=n_threads), one
+        )
+    for stop in (1, 2, 63, 64, 65, 255, 257):
+        np.testing.assert_array_equal(ensemble.raw_scores(frame(X[:stop])), one[:stop])
+
+
+def test_only_used_columns_are_read():
+    trees, _ = make(15, [31] * 3)
+    ensemble = Ensemble(trees, 1, 1000)
+    X = np.zeros((80, 1000))
+    X[:, :5] = random_data(np.random.default_rng(16), 80, 5)
+    expected = ensemble.raw_scores(frame(X))
+    cut = frame(X)
+    cut.address[5:] = 0
+    np.testing.assert_array_equal(ensemble.raw_scores(cut), expected)
+
+
+def test_several_python_threads_at_once():
+    _, ensemble = make(17, [31] * 50)
+    X = random_data(np.random.default_rng(18), 2000, 5)
+    expected = ensemble.raw_scores(frame(X))
+    found = [None] * 4
+
+    def work(i):
+        found[i] = [
+            ensemble.raw_scores(frame(X), n_threads=1 + i % 2) for _ in range(3)
+        ]
+
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for scores in found:
+        for again in scores:
+            np.testing.assert_array_equal(again, expected)
+
+
+# ----------------------------------------------------------------------------- LightGBM
+
+
+def parse_lightgbm(text):
+    """Trees of a LightGBM model file."""
+    types = {name: kind for name, kind in Tree.__annotations__.items()}
+    trees = []
+    for block in text.split("\nTree=")[1:]:
+        lines = block.split("\n\n")[0].splitlines()[1:]
+        given = dict(line.split("=", 1) for line in lines)
+        arrays = {}
+        for name, kind in types.items():
+            dtype = np.dtype(kind.split("[np.")[1][:-1])
+            words = given.get(name, "").split()
+            if name == "leaf_weight" and not words:
+                words = ["0"]
+            arrays[name] = np.array([float(word) for word in words]).astype(dtype)
+            if dtype == np.float64:
+                arrays[name] = np.array(words, dtype=np.float64)
+        trees.append(Tree(**arrays))
+    return trees
+
+
+def lightgbm_case(name):
+    rng = np.random.default_rng(19)
+    X = rng.normal(size=(1500, 6))
+    X[:, 4] = rng.integers(0, 4, size=1500)
+    y = X[:, 0] * X[:, 1] + np.where(X[:, 4] > 1, X[:, 2], 0)
+    if name != "plain":
+        X[rng.random(X.shape) < 0.2] = np.nan
+        X[rng.random(X.shape) < 0.1] = 0
+    if name == "multiclass":
+        y = np.digitize(y, [-0.5, 0.5])
+    return X, y
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("plain", {"objective": "regression"}),
+        ("nan", {"objective": "regression", "num_leaves": 63}),
+        ("zero", {"objective": "regression", "zero_as_missing": True}),
+        ("no missing", {"objective": "regression", "use_missing": False}),
+        ("multiclass", {"objective": "multiclass", "num_class": 3}),
+        ("wide", {"objective": "regression", "num_leaves": 400, "min_data_in_leaf": 1}),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_lightgbm_models_give_lightgbm_scores(name, params, dtype):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y = lightgbm_case(name)
+    params = params | {"verbosity": -1, "num_threads": 1, "min_data_in_bin": 1}
+    booster = lightgbm.train(params, lightgbm.Dataset(X, y), num_boost_round=15)
+    trees = parse_lightgbm(booster.model_to_string())
+    n_scores = params.get("num_class", 1)
+    ensemble = Ensemble(trees, n_scores, X.shape[1])
+    holes = np.random.default_rng(20).random(X.shape)
+    X = np.where(holes < 0.1, np.nan, np.where(holes < 0.2, 0.0, X)).astype(dtype)
+    X[:80] = random_data(np.random.default_rng(21), 80, 6, dtype)
+    # The one number that LightGBM bins as negative and predicts as zero.
+    X[X == -TINY] = 0
+    expected = booster.predict(X, raw_score=True).reshape(len(X), n_scores)
+    scores = ensemble.raw_scores(frame(X))
+    np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(
+        ensemble.leaves(frame(X)),
+        booster.predict(X, pred_leaf=True).reshape(len(X), len(trees)),
+    )
+    late = booster.predict(X, raw_score=True, start_iteration=4, num_iteration=5)
+    np.testing.assert_allclose(
+        ensemble.raw_scores(frame(X), 4, 9),
+        late.reshape(len(X), n_scores),
+        rtol=1e-12,
+        atol=1e-12,
+    )
+
+
+# ------------------------------------------------------------------- trees in training
+
+
+def walk_binned(tree, bins, threshold_bin, missing_bin, row):
+    node = 0 if tree.n_leaves > 1 else -1
+    while node >= 0:
+        value = int(bins[row, tree.split_feature[node]])
+        if value == missing_bin[node]:
+            left = bool(tree.decision_type[node] & 2)
+        else:
+            left = value <= threshold_bin[node]
+        node = (tree.left_child if left else tree.right_child)[node]
+    return ~node
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("n_leaves", [1, 2, 31, 400])
+@pytest.mark.parametrize("rows", ["all", "some", "none"])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_adding_a_tree_to_training_scores(dtype, n_leaves, rows, n_threads):
+    rng = np.random.default_rng(22)
+    n, n_features, top = 10_000, 7, 255 if dtype == np.uint8 else 65535
+    tree = random_tree(rng, n_leaves, n_features, np.zeros(1))
+    bins = np.zeros((n, 8), dtype=dtype)
+    bins[:, :n_features] = rng.integers(0, top + 1, size=(n, n_features))
+    bins[rng.random(bins.shape) < 0.2] = top
+    threshold_bin = rng.integers(0, top, size=n_leaves - 1).astype(np.int32)
+    missing_bin = rng.choice([-1, 0, top], size=n_leaves - 1).astype(np.int32)
+    ids = {
+        "all": None,
+        "some": np.flatnonzero(rng.random(n) < 0.3).astype(np.uint32),
+        "none": np.empty(0, dtype=np.uint32),
+    }[rows]
+    before = rng.normal(size=n)
+    score = before.copy()
+    predict.add_tree_binned(
+        bins,
+        tree.split_feature,
+        threshold_bin,
+        (tree.decision_type & 2) >> 1,
+        missing_bin,
+        tree.left_child,
+        tree.right_child,
+        tree.leaf_value,
+        ids,
+        n_threads,
+        score,
+    )
+    chosen = np.arange(n) if ids is None else ids
+    untouched = np.setdiff1d(np.arange(n), chosen)
+    np.testing.assert_array_equal(score[untouched], before[untouched])
+    for row in chosen[:: max(1, len(chosen) // 300)]:
+        leaf = walk_binned(tree, bins, threshold_bin, missing_bin, row)
+        assert score[row] == before[row] + tree.leaf_value[leaf]

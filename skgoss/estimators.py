@@ -421,7 +421,10 @@ def _one_column(estimator: LGBMModel, y: Any, n_rows: int) -> NDArray[Any]:
             " the target y is None."
         )
     y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")
+    try:
+        assert_all_finite(y, input_name="y")
+    except TypeError as error:  # what a missing value of pandas answers
+        raise ValueError(f"Input y contains missing values: {error}.") from error
     if len(y) != n_rows:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples:"
@@ -535,8 +538,12 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         return len(self.classes_)
 
     def _encode_target(self, y: NDArray[Any]) -> NDArray[np.float64]:
-        check_classification_targets(y)
-        self._classes, codes = np.unique(y, return_inverse=True)
+        try:
+            check_classification_targets(y)
+            self._classes, codes = np.unique(y, return_inverse=True)
+        except TypeError as error:
+            message = f"y must be labels that can be sorted: {error}."
+            raise ValueError(message) from error
         self._n_classes = len(self._classes)
         return codes.astype(np.float64)
 

@@ -232,11 +232,12 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             self._ensemble = boosting.train(
                 dataset, objective, settings, n_threads, after_round=hooks.after_round
             )
-            self._best_iteration, self._best_score, self._evals_result = 0, {}, {}
             hooks.end()
         return self
 
-    _n_classes: int | None = None
+    @property
+    def _n_classes(self) -> int | None:
+        return None
 
     def _encode_target(self, y: NDArray[Any]) -> NDArray[np.float64]:
         """The target as numbers."""
@@ -353,6 +354,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return start, min(start + length, n_rounds)
 
     def _fitted(self, name: str) -> Any:
+        """An attribute that fit sets; NotFittedError before."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
         return getattr(self, name)
@@ -375,17 +377,20 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     @property
     def best_iteration_(self) -> int:
         """The number of rounds that early stopping kept; 0 without it."""
-        return self._fitted("_best_iteration")
+        self._fitted("_ensemble")
+        return 0
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:
         """The last metrics by evaluation set; empty without any."""
-        return self._fitted("_best_score")
+        self._fitted("_ensemble")
+        return {}
 
     @property
     def evals_result_(self) -> dict[str, dict[str, list[float]]]:
         """The metrics of all rounds by evaluation set; empty without any."""
-        return self._fitted("_evals_result")
+        self._fitted("_ensemble")
+        return {}
 
     @property
     def fitted_(self) -> bool:
@@ -537,6 +542,10 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         """The number of labels."""
         return len(self.classes_)
 
+    @property
+    def _n_classes(self) -> int:
+        return len(self._classes)
+
     def _encode_target(self, y: NDArray[Any]) -> NDArray[np.float64]:
         try:
             check_classification_targets(y)
@@ -544,7 +553,6 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         except TypeError as error:
             message = f"y must be labels that can be sorted: {error}."
             raise ValueError(message) from error
-        self._n_classes = len(self._classes)
         return codes.astype(np.float64)
 
     def _weights(

@@ -7,6 +7,7 @@ import functools
 import inspect
 import math
 import numbers
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, make_dataclass
 from typing import Any, NamedTuple
@@ -35,7 +36,8 @@ def integer(low: int, high: int = INT32_MAX) -> Domain:
     def convert(value: Any) -> Any:
         if not isinstance(value, numbers.Integral) or isinstance(value, bool):
             return NotImplemented
-        return int(value) if low <= value <= high else NotImplemented
+        number = int(value)
+        return number if low <= number <= high else NotImplemented
 
     limit = "inf)" if high == INT32_MAX else f"{high}]"
     words = f"an int in the range [{low}, {limit}" if low > -INT32_MAX else "an int"
@@ -51,8 +53,9 @@ def real(
     def convert(value: Any) -> Any:
         if not isinstance(value, numbers.Real) or isinstance(value, bool):
             return NotImplemented
-        inside = low < value < high or (left and value == low)
-        return float(value) if inside or (right and value == high) else NotImplemented
+        number = float(value)
+        edge = (left and number == low) or (right and number == high)
+        return number if edge or low < number < high else NotImplemented
 
     bounds = f"{'[' if left else '('}{low}, {high}{']' if right else ')'}"
     return Domain("float", f"a float in the range {bounds}", convert)
@@ -564,7 +567,8 @@ def show_inherited(cls: type) -> None:
     }
     if len(own) == len(signature.parameters):
         return
-    inherited = inspect.signature(super(cls, cls).__init__).parameters
+    parent = next(base for base in cls.__mro__[1:] if "__init__" in vars(base))
+    inherited = inspect.signature(vars(parent)["__init__"]).parameters
     merged = [*own.values(), *(p for name, p in inherited.items() if name not in own)]
     init.__signature__ = signature.replace(parameters=merged)
 
@@ -643,9 +647,12 @@ def _seeds(values: Mapping[str, Any]) -> dict[str, int]:
 
 def numpydoc() -> str:
     """The options as the Parameters section of a class's docstring."""
+    margin = " " * 8
     return "\n".join(
         f"    {option.name} : {option.domain.type}, default={option.default!r}\n"
-        f"        {option.meaning}"
+        + textwrap.fill(
+            option.meaning, 88, initial_indent=margin, subsequent_indent=margin
+        )
         for option in OPTIONS
     )
 

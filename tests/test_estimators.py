@@ -426,9 +426,7 @@ def test_metadata_routing(iris):
     with config_context(enable_metadata_routing=True):
         model = small(LGBMClassifier).set_fit_request(sample_weight=True)
         model.set_score_request(sample_weight=True)
-        result = cross_validate(
-            make_pipeline(model), X, y, params={"sample_weight": weight}
-        )
+        result = cross_validate(model, X, y, params={"sample_weight": weight})
     assert result["test_score"].mean() > 0.9
 
 

@@ -1,0 +1,165 @@
+"""Everything that is private to scikit-learn or bound to a version of it."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight
+
+from skgoss._engine import runtime
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn < 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands where scikit-learn has no callbacks yet."""
+
+    def with_callbacks(method: Callable) -> Callable:
+        """Return the method as it is."""
+        return method
+
+
+def sample_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray:
+    """Check weights by scikit-learn's rules.
+
+    Parameters
+    ----------
+    sample_weight : number or array-like of shape (n_samples,)
+    y : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), float64
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, or if all of them are zero.
+    """
+    weight = _check_sample_weight(
+        sample_weight, y, dtype=np.float64, ensure_non_negative=True
+    )
+    if not weight.any():  # scikit-learn < 1.9 lets them pass
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weight
+
+
+class NoHooks:
+    """Stands where nobody listens to the rounds of a fit."""
+
+    after_round = None
+
+    def begin(self) -> None:
+        """Do nothing."""
+
+    def end(self) -> None:
+        """Do nothing."""
+
+
+class RoundHooks:
+    """Tells scikit-learn's callbacks about the rounds of a fit."""
+
+    def __init__(self, estimator: Any, n_rounds: int, data: dict[str, Any]) -> None:
+        self._context = estimator._init_callback_context(max_subtasks=n_rounds)
+        self._n_rounds = n_rounds
+        self._data = {"estimator": estimator, **data}
+
+    def begin(self) -> None:
+        """The first round begins."""
+        self._context.call_on_fit_task_begin(**self._data)
+        self._begin_round()
+
+    def _begin_round(self) -> None:
+        self._round = self._context.subcontext(task_name="round")
+        self._round.call_on_fit_task_begin(**self._data)
+
+    def after_round(self, index: int, ensemble_so_far: Callable[[], Any]) -> bool:
+        """A round has ended; True asks to stop."""
+        stop = self._round.call_on_fit_task_end(
+            **self._data,
+            reconstruction_attributes=lambda: {"_ensemble": ensemble_so_far()},
+        )
+        if not stop and index + 1 < self._n_rounds:
+            self._begin_round()
+        return stop
+
+    def end(self) -> None:
+        """The fit has ended, and the estimator is fitted."""
+        self._context.call_on_fit_task_end(**self._data, reconstruction_attributes={})
+
+
+def round_hooks(estimator: Any, n_rounds: int, **data: Any) -> RoundHooks | NoHooks:
+    """The hooks of an estimator's callbacks.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It must be inside a method decorated by ``with_callbacks``.
+    n_rounds : int
+    **data
+        ``X``, ``y`` and ``metadata`` as the user gave them.
+    """
+    names = ("_skl_callbacks", "_parent_callback_ctx")
+    if any(hasattr(estimator, name) for name in names):
+        return RoundHooks(estimator, n_rounds, data)
+    return NoHooks()
+
+
+@functools.cache
+def _physical_cores() -> int:
+    return joblib.cpu_count(only_physical_cores=True)
+
+
+class _Team:
+    """Whether threads have been used, and whether they can still be."""
+
+    used = False
+    lost = False
+
+    @classmethod
+    def after_fork(cls) -> None:
+        # GNU OpenMP waits for ever for threads that did not survive the fork.
+        cls.lost = cls.lost or cls.used
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Team.after_fork)
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """The number of threads that ``n_jobs`` stands for, here and now.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        None or 0: ``OMP_NUM_THREADS``, or else the physical cores that this process
+        may use, but not more than threadpoolctl or joblib allow. Negative: as in
+        joblib, -1 is all logical cores, -2 one less, within the same limits.
+
+    Returns
+    -------
+    int
+        At least 1; and 1 in a child of ``os.fork`` whose parent has used threads.
+    """
+    if _Team.lost:
+        return 1
+    threads = _asked(n_jobs)
+    _Team.used = _Team.used or threads > 1
+    return threads
+
+
+def _asked(n_jobs: int | None) -> int:
+    if n_jobs is not None and n_jobs > 0:
+        return n_jobs
+    limit = runtime.max_threads()
+    if n_jobs is not None and n_jobs < 0:
+        return max(1, min(limit, joblib.cpu_count() + 1 + n_jobs))
+    if "OMP_NUM_THREADS" in os.environ:
+        return limit
+    return max(1, min(limit, _physical_cores()))

@@ -1,0 +1,688 @@
+"""The options: one table, and the rules by which a user's words become settings."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import math
+import numbers
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, make_dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+INT32_MAX = 2**31 - 1
+UINT32_MAX = 2**32 - 1
+
+
+class Domain(NamedTuple):
+    """The values that an option may take.
+
+    ``convert`` returns the value as a plain Python object, or ``NotImplemented`` for a
+    value outside the domain. ``words`` completes the sentence "must be ...".
+    """
+
+    type: str
+    words: str
+    convert: Callable[[Any], Any]
+
+
+def integer(low: int, high: int = INT32_MAX) -> Domain:
+    """The integers from ``low`` to ``high``, both included; no bools."""
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+            return NotImplemented
+        number = int(value)
+        return number if low <= number <= high else NotImplemented
+
+    limit = "inf)" if high == INT32_MAX else f"{high}]"
+    words = f"an int in the range [{low}, {limit}" if low > -INT32_MAX else "an int"
+    return Domain("int", words, convert)
+
+
+def real(
+    low: float = -math.inf, high: float = math.inf, *, closed: str = "neither"
+) -> Domain:
+    """The finite numbers from ``low`` to ``high``; ``closed`` ends belong to it."""
+    left, right = closed in {"left", "both"}, closed in {"right", "both"}
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, numbers.Real) or isinstance(value, bool):
+            return NotImplemented
+        number = float(value)
+        edge = (left and number == low) or (right and number == high)
+        return number if edge or low < number < high else NotImplemented
+
+    bounds = f"{'[' if left else '('}{low}, {high}{']' if right else ')'}"
+    return Domain("float", f"a float in the range {bounds}", convert)
+
+
+def choice(**names: str) -> Domain:
+    """A few words; each keyword is a word and its value the word it stands for."""
+
+    def convert(value: Any) -> Any:
+        return (
+            names.get(value, NotImplemented)
+            if isinstance(value, str)
+            else (NotImplemented)
+        )
+
+    words = ", ".join(repr(name) for name in names)
+    return Domain(f"{{{words}}}", f"a str among {{{words}}}", convert)
+
+
+def optional(domain: Domain) -> Domain:
+    """``domain`` and None."""
+
+    def convert(value: Any) -> Any:
+        return None if value is None else domain.convert(value)
+
+    return Domain(f"{domain.type} or None", f"{domain.words} or None", convert)
+
+
+def instance(type_: str, words: str, accepts: Callable[[Any], bool]) -> Domain:
+    """Objects that are kept as they are when ``accepts`` says yes."""
+
+    def convert(value: Any) -> Any:
+        return value if accepts(value) else NotImplemented
+
+    return Domain(type_, words, convert)
+
+
+def _convert_flag(value: Any) -> Any:
+    return bool(value) if isinstance(value, bool | np.bool_) else NotImplemented
+
+
+def _convert_random_state(value: Any) -> Any:
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return value
+    return integer(0, UINT32_MAX).convert(value)
+
+
+ANY_INT = integer(-INT32_MAX - 1)
+FLAG = Domain("bool", "a bool", _convert_flag)
+FRACTION = real(0, 1, closed="right")
+POSITIVE = real(0)
+NOT_NEGATIVE = real(0, closed="left")
+SEED = optional(integer(0))
+OBJECTIVE = instance(
+    "str, callable or None",
+    "a str, a callable or None",
+    lambda value: value is None or isinstance(value, str) or callable(value),
+)
+CLASS_WEIGHT = instance(
+    "dict, 'balanced' or None",
+    "a dict from labels to weights, 'balanced' or None",
+    lambda value: (
+        value is None
+        or isinstance(value, Mapping)
+        or (isinstance(value, str) and value == "balanced")
+    ),
+)
+RANDOM_STATE = optional(
+    Domain(
+        "int, RandomState, Generator",
+        f"an int in the range [0, {UINT32_MAX}], a numpy RandomState or Generator",
+        _convert_random_state,
+    )
+)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One row of the table."""
+
+    name: str
+    default: Any
+    domain: Domain
+    meaning: str
+    lightgbm: str
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def other_names(self) -> tuple[str, ...]:
+        """Every accepted name but the one that the estimator shows."""
+        main = (self.lightgbm,) if self.lightgbm != self.name else ()
+        return main + self.aliases
+
+
+def _option(
+    name: str,
+    default: Any,
+    domain: Domain,
+    meaning: str,
+    lightgbm: str | None = None,
+    aliases: str = "",
+) -> Option:
+    return Option(
+        name, default, domain, meaning, lightgbm or name, tuple(aliases.split())
+    )
+
+
+OPTIONS: tuple[Option, ...] = (
+    _option(
+        "boosting_type",
+        "gbdt",
+        choice(gbdt="gbdt", gbrt="gbdt"),
+        "The kind of boosting: 'gbdt', gradient boosted trees; 'gbrt' is the same.",
+        "boosting",
+        "boost",
+    ),
+    _option(
+        "num_leaves",
+        31,
+        integer(2, 131072),
+        "The largest number of leaves of a tree.",
+        aliases="num_leaf max_leaves max_leaf max_leaf_nodes",
+    ),
+    _option(
+        "max_depth",
+        -1,
+        ANY_INT,
+        "The largest depth of a leaf; the root has depth 0; no limit when <= 0.",
+    ),
+    _option(
+        "learning_rate",
+        0.1,
+        POSITIVE,
+        "The factor by which every tree's values are shrunk.",
+        aliases="shrinkage_rate eta",
+    ),
+    _option(
+        "n_estimators",
+        100,
+        integer(1),
+        "The number of boosting rounds; a round grows one tree for a regression or"
+        " two classes, and one tree a class for more.",
+        "num_iterations",
+        "num_iteration n_iter num_tree num_trees num_round num_rounds nrounds"
+        " num_boost_round max_iter",
+    ),
+    _option(
+        "subsample_for_bin",
+        200000,
+        integer(1),
+        "The number of rows from which the bins are found.",
+        "bin_construct_sample_cnt",
+    ),
+    _option(
+        "objective",
+        None,
+        OBJECTIVE,
+        "The loss, by name or as a function ``f(y_true, y_pred) -> gradient,"
+        " hessian`` (or with a third argument, the weights). None: 'regression' for"
+        " a regressor, 'binary' or 'multiclass' for a classifier.",
+        aliases="objective_type app application loss",
+    ),
+    _option(
+        "class_weight",
+        None,
+        CLASS_WEIGHT,
+        "Weights of the classes, multiplied into ``sample_weight``; 'balanced' gives"
+        " every class the same sum of weights. Classifiers only.",
+    ),
+    _option(
+        "min_split_gain",
+        0.0,
+        NOT_NEGATIVE,
+        "A split must reduce the loss by more than this.",
+        "min_gain_to_split",
+    ),
+    _option(
+        "min_child_weight",
+        1e-3,
+        NOT_NEGATIVE,
+        "The least sum of hessians in a leaf.",
+        "min_sum_hessian_in_leaf",
+        "min_sum_hessian_per_leaf min_sum_hessian min_hessian",
+    ),
+    _option(
+        "min_child_samples",
+        20,
+        integer(0),
+        "The least number of rows in a leaf; kept exactly.",
+        "min_data_in_leaf",
+        "min_data_per_leaf min_data min_samples_leaf",
+    ),
+    _option(
+        "subsample",
+        1.0,
+        FRACTION,
+        "The share of rows drawn for a tree. It has no effect while"
+        " ``subsample_freq`` is 0.",
+        "bagging_fraction",
+        "sub_row bagging",
+    ),
+    _option(
+        "subsample_freq",
+        0,
+        ANY_INT,
+        "Rows are drawn anew every so many rounds; <= 0: every row is always used.",
+        "bagging_freq",
+    ),
+    _option(
+        "colsample_bytree",
+        1.0,
+        FRACTION,
+        "The share of columns drawn for a tree.",
+        "feature_fraction",
+        "sub_feature",
+    ),
+    _option(
+        "reg_alpha",
+        0.0,
+        NOT_NEGATIVE,
+        "L1 penalty on the values of leaves.",
+        "lambda_l1",
+        "l1_regularization",
+    ),
+    _option(
+        "reg_lambda",
+        0.0,
+        NOT_NEGATIVE,
+        "L2 penalty on the values of leaves.",
+        "lambda_l2",
+        "lambda l2_regularization",
+    ),
+    _option(
+        "random_state",
+        None,
+        RANDOM_STATE,
+        "The source of all random choices. A generator is drawn from at each fit."
+        " None is a fixed seed too: a fit repeated is the same fit.",
+        "seed",
+        "random_seed",
+    ),
+    _option(
+        "n_jobs",
+        None,
+        optional(ANY_INT),
+        "The number of threads; it never changes the model. None or 0:"
+        " ``OMP_NUM_THREADS``, or one a physical core; -1: one a logical core; -2:"
+        " one less.",
+        "num_threads",
+        "num_thread nthread nthreads",
+    ),
+    _option(
+        "importance_type",
+        "split",
+        choice(split="split", gain="gain"),
+        "What ``feature_importances_`` counts: 'split', how often a column is used;"
+        " 'gain', what its splits gained. May be changed after fit.",
+    ),
+    _option(
+        "max_bin",
+        255,
+        integer(2, 65535),
+        "The largest number of bins of a column, the one for NaN included.",
+        aliases="max_bins",
+    ),
+    _option("min_data_in_bin", 3, integer(1), "The least number of rows in a bin."),
+    _option(
+        "use_missing",
+        True,
+        FLAG,
+        "Whether NaN means missing; if not, NaN is 0.",
+    ),
+    _option(
+        "zero_as_missing",
+        False,
+        FLAG,
+        "Whether 0 means missing, as NaN does.",
+    ),
+    _option(
+        "max_delta_step",
+        0.0,
+        real(),
+        "The largest absolute value of a leaf before shrinkage; no limit when <= 0.",
+        aliases="max_tree_output max_leaf_output",
+    ),
+    _option(
+        "path_smooth",
+        0.0,
+        NOT_NEGATIVE,
+        "How strongly a leaf's value is pulled to its parent's; weighs like this"
+        " many rows.",
+    ),
+    _option(
+        "extra_trees",
+        False,
+        FLAG,
+        "Whether a split tries one random threshold of a column only.",
+        aliases="extra_tree",
+    ),
+    _option(
+        "feature_fraction_bynode",
+        1.0,
+        FRACTION,
+        "The share of the tree's columns drawn for a node.",
+        aliases="sub_feature_bynode colsample_bynode",
+    ),
+    _option(
+        "boost_from_average",
+        True,
+        FLAG,
+        "Whether boosting starts from the best constant rather than from 0.",
+    ),
+    _option(
+        "is_unbalance",
+        False,
+        FLAG,
+        "Whether the rarer class is weighted up to the other one; 'binary' and"
+        " 'multiclassova' only.",
+        aliases="unbalance unbalanced_sets",
+    ),
+    _option(
+        "scale_pos_weight",
+        1.0,
+        POSITIVE,
+        "The weight of the positive class; 'binary' and 'multiclassova' only.",
+    ),
+    _option(
+        "sigmoid",
+        1.0,
+        POSITIVE,
+        "The slope of the sigmoid; 'binary' and 'multiclassova' only.",
+    ),
+    _option(
+        "alpha",
+        0.9,
+        POSITIVE,
+        "The width of 'huber', the level of 'quantile'.",
+    ),
+    _option(
+        "poisson_max_delta_step",
+        0.7,
+        POSITIVE,
+        "Safeguards the steps of 'poisson': its hessian is multiplied by exp of it.",
+    ),
+    _option(
+        "tweedie_variance_power",
+        1.5,
+        real(1, 2, closed="left"),
+        "The variance of 'tweedie' is the mean to this power.",
+    ),
+    _option(
+        "data_random_seed",
+        None,
+        SEED,
+        "Seed of the rows from which bins are found. None: from ``random_state``;"
+        " 1 when that is None too.",
+        aliases="data_seed",
+    ),
+    _option(
+        "bagging_seed",
+        None,
+        SEED,
+        "Seed of the row samples. None: from ``random_state``; 3 when that is None"
+        " too.",
+        aliases="bagging_fraction_seed",
+    ),
+    _option(
+        "feature_fraction_seed",
+        None,
+        SEED,
+        "Seed of the column samples. None: from ``random_state``; 2 when that is"
+        " None too.",
+    ),
+    _option(
+        "extra_seed",
+        None,
+        SEED,
+        "Seed of the thresholds of ``extra_trees``. None: from ``random_state``; 6"
+        " when that is None too.",
+    ),
+    _option(
+        "verbosity",
+        -1,
+        ANY_INT,
+        "Accepted for scripts that carry it; nothing is ever printed.",
+        aliases="verbose",
+    ),
+    _option(
+        "deterministic",
+        False,
+        FLAG,
+        "Accepted for scripts that carry it; every fit is deterministic.",
+    ),
+    _option(
+        "force_col_wise",
+        False,
+        FLAG,
+        "Accepted for scripts that carry it; the layout never changes the model.",
+    ),
+    _option(
+        "force_row_wise",
+        False,
+        FLAG,
+        "Accepted for scripts that carry it; the layout never changes the model.",
+    ),
+)
+
+FIXED_SEEDS = {
+    "data_random_seed": 1,
+    "bagging_seed": 3,
+    "feature_fraction_seed": 2,
+    "extra_seed": 6,
+}
+
+_NAME_OF = {
+    word: option.name
+    for option in OPTIONS
+    for word in (option.name, *option.other_names)
+}
+_OPTION = {option.name: option for option in OPTIONS}
+
+Settings = make_dataclass(
+    "Settings",
+    [option.name for option in OPTIONS],
+    frozen=True,
+    namespace={
+        "__doc__": "The checked values of all options, for one fit.",
+        "__module__": __name__,
+    },
+)
+
+
+def _same(first: Any, second: Any) -> bool:
+    return first is second or bool(np.array_equal(first, second))
+
+
+def canonical(given: Mapping[str, Any], owner: str) -> dict[str, Any]:
+    """Replace other names of options by their one name.
+
+    Parameters
+    ----------
+    given : mapping from words to values
+        Words that are no names of options are kept.
+    owner : str
+        The estimator's name, for messages.
+
+    Returns
+    -------
+    dict
+        The same values under the options' names.
+
+    Raises
+    ------
+    ValueError
+        If two names of one option come with different values.
+    """
+    resolved: dict[str, Any] = {}
+    word_of: dict[str, str] = {}
+    for word, value in given.items():
+        name = _NAME_OF.get(word, word)
+        if name in resolved and not _same(resolved[name], value):
+            raise ValueError(
+                f"{word_of[name]!r} and {word!r} are names of the same parameter of"
+                f" {owner} ({name!r}) but got different values: {resolved[name]!r}"
+                f" and {value!r}. Pass one of them."
+            )
+        resolved.setdefault(name, value)
+        word_of.setdefault(name, word)
+    return resolved
+
+
+def _refuse_unknown(words: Iterable[str], owner: str) -> None:
+    for word in words:
+        if word not in _OPTION:
+            near = difflib.get_close_matches(word, _NAME_OF, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise TypeError(
+                f"{owner}.__init__() got an unexpected keyword argument {word!r}.{hint}"
+            )
+
+
+def accepts_all_names(init: Callable[..., None]) -> Callable[..., None]:
+    """Let a constructor take every name of an option, and explain unknown ones."""
+
+    @functools.wraps(init)
+    def resolving_init(self: Any, **given: Any) -> None:
+        owner = type(self).__name__
+        options = canonical(given, owner)
+        _refuse_unknown(options, owner)
+        init(self, **options)
+
+    return resolving_init
+
+
+def show_inherited(cls: type) -> None:
+    """Give a constructor with ``**kwargs`` the signature that it really has.
+
+    scikit-learn reads an estimator's parameters from its constructor's signature and
+    does not look behind ``**kwargs``.
+    """
+    init = vars(cls).get("__init__")
+    if init is None:
+        return
+    signature = inspect.signature(init)
+    own = {
+        name: parameter
+        for name, parameter in signature.parameters.items()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    }
+    if len(own) == len(signature.parameters):
+        return
+    parent = next(base for base in cls.__mro__[1:] if "__init__" in vars(base))
+    inherited = inspect.signature(vars(parent)["__init__"]).parameters
+    merged = [*own.values(), *(p for name, p in inherited.items() if name not in own)]
+    init.__signature__ = signature.replace(parameters=merged)
+
+
+def checked(option: Option, value: Any, owner: str) -> Any:
+    """Return ``value`` as a plain Python object.
+
+    Raises
+    ------
+    ValueError
+        If it is outside the option's domain.
+    """
+    converted = option.domain.convert(value)
+    if converted is NotImplemented:
+        raise ValueError(
+            f"The {option.name!r} parameter of {owner} must be {option.domain.words}."
+            f" Got {value!r} instead."
+        )
+    return converted
+
+
+def value(estimator: Any, name: str) -> Any:
+    """Return one checked option of an estimator."""
+    return checked(_OPTION[name], getattr(estimator, name), type(estimator).__name__)
+
+
+def settings(estimator: Any) -> Any:
+    """Check all options of an estimator and resolve its seeds.
+
+    Parameters
+    ----------
+    estimator : LGBMModel
+        It is not changed, but a generator in ``random_state`` is drawn from.
+
+    Returns
+    -------
+    Settings
+        One field an option, named like it. Seeds are ints.
+
+    Raises
+    ------
+    ValueError
+        If an option is outside its domain.
+    """
+    values = {option.name: value(estimator, option.name) for option in OPTIONS}
+    return Settings(**{**values, **_seeds(values)})
+
+
+def n_jobs(given: Mapping[str, Any], default: Any, owner: str) -> int | None:
+    """Read the number of threads out of the extra arguments of a prediction."""
+    options = canonical(given, owner)
+    unknown = options.keys() - {"n_jobs"}
+    if unknown:
+        raise TypeError(f"{owner} predicts without an argument {min(unknown)!r}.")
+    return checked(_OPTION["n_jobs"], options.get("n_jobs", default), owner)
+
+
+def _drawn(source: Any) -> int | None:
+    if isinstance(source, np.random.RandomState):
+        return int(source.randint(INT32_MAX))
+    if isinstance(source, np.random.Generator):
+        return int(source.integers(INT32_MAX))
+    return source
+
+
+def _seeds(values: Mapping[str, Any]) -> dict[str, int]:
+    """The random_state and the seeds derived from it, explicit ones kept."""
+    seed = _drawn(values["random_state"])
+    derived = FIXED_SEEDS
+    if seed is not None:
+        words = np.random.SeedSequence(seed).generate_state(len(FIXED_SEEDS)) >> 1
+        derived = dict(zip(FIXED_SEEDS, words.tolist(), strict=True))
+    explicit = {name: values[name] for name in FIXED_SEEDS if values[name] is not None}
+    return {"random_state": seed or 0, **derived, **explicit}
+
+
+def numpydoc() -> str:
+    """The options as the Parameters section of a class's docstring."""
+    margin = " " * 8
+    return "\n".join(
+        f"    {option.name} : {option.domain.type}, default={option.default!r}\n"
+        + textwrap.fill(
+            option.meaning, 88, initial_indent=margin, subsequent_indent=margin
+        )
+        for option in OPTIONS
+    )
+
+
+def documented(cls: type) -> type:
+    """Put the table of options into a class's docstring, at ``{parameters}``."""
+    if cls.__doc__:
+        cls.__doc__ = cls.__doc__.replace("{parameters}", numpydoc().lstrip())
+    return cls
+
+
+def markdown() -> str:
+    """The options as a page of the documentation."""
+    head = (
+        "# Parameters\n\n"
+        "Every name is accepted by the constructor, `set_params` and grids; the"
+        " estimator shows the\nfirst one. LightGBM's main name is set in italics."
+        " Written by `python docs/parameters.py`.\n\n"
+        "| parameter | default | values | meaning | other names |\n"
+        "|---|---|---|---|---|\n"
+    )
+    return head + "".join(_markdown_row(option) for option in OPTIONS)
+
+
+def _markdown_row(option: Option) -> str:
+    others = ", ".join(
+        f"*{word}*" if word == option.lightgbm else word for word in option.other_names
+    )
+    meaning = option.meaning.replace("``", "`")
+    return (
+        f"| `{option.name}` | `{option.default!r}` | {option.domain.words} |"
+        f" {meaning} | {others} |\n"
+    )

@@ -1,0 +1,31 @@
+"""scikit-learn's own checks: none may fail, none is expected to fail."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skgoss import LGBMClassifier, LGBMRegressor
+
+
+class _Subclass(LGBMRegressor):
+    """What users write."""
+
+    def __init__(self, *, offset=0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.offset = offset
+
+
+ESTIMATORS = [
+    LGBMClassifier(n_estimators=10),
+    LGBMClassifier(n_estimators=10, min_child_samples=1, min_data_in_bin=1),
+    LGBMRegressor(n_estimators=20),
+    LGBMRegressor(n_estimators=10, min_child_samples=1, min_data_in_bin=1),
+    _Subclass(n_estimators=20, offset=1.0),
+]
+
+
+@pytest.mark.filterwarnings("default")
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)

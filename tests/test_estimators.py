@@ -1,0 +1,574 @@
+"""The estimators: what they return, remember and promise."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+from sklearn.utils.class_weight import compute_sample_weight
+
+from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor, _compat
+
+FITTED = [
+    "best_iteration_",
+    "best_score_",
+    "evals_result_",
+    "feature_importances_",
+    "feature_name_",
+    "n_estimators_",
+    "n_features_",
+    "n_iter_",
+    "objective_",
+]
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def two_classes(iris):
+    X, y = iris
+    return X[y > 0], y[y > 0]
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    return load_diabetes(return_X_y=True)
+
+
+def small(cls, **options):
+    return cls(n_estimators=5, num_leaves=6, **options)
+
+
+# --- What predictions look like -------------------------------------------------------
+
+
+def test_regressor_outputs(diabetes):
+    X, y = diabetes
+    model = small(LGBMRegressor).fit(X, y)
+    prediction = model.predict(X)
+    assert (prediction.shape, prediction.dtype) == ((442,), np.float64)
+    assert model.score(X, y) > 0.2
+    np.testing.assert_array_equal(model.predict(X, raw_score=True), prediction)
+    leaves = model.predict(X, pred_leaf=True)
+    assert (leaves.shape, leaves.dtype) == ((442, 5), np.int32)
+    assert not hasattr(model, "predict_proba")
+    assert not hasattr(model, "decision_function")
+
+
+def test_binary_outputs(two_classes):
+    X, y = two_classes
+    labels = np.array(["no", "yes"])[y - 1]
+    model = small(LGBMClassifier).fit(X, labels)
+    proba, raw = model.predict_proba(X), model.predict(X, raw_score=True)
+    assert (proba.shape, raw.shape) == ((100, 2), (100,))
+    np.testing.assert_allclose(proba[:, 1], 1 / (1 + np.exp(-raw)), rtol=1e-12)
+    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-15)
+    np.testing.assert_array_equal(model.decision_function(X), raw)
+    np.testing.assert_array_equal(model.predict_proba(X, raw_score=True), raw)
+    prediction = model.predict(X)
+    assert prediction.dtype == labels.dtype
+    np.testing.assert_array_equal(prediction == "yes", raw > 0)
+    assert model.predict_proba(X, pred_leaf=True).shape == (100, 5)
+    assert model.score(X, labels) > 0.9
+
+
+def test_multiclass_outputs(iris):
+    X, y = iris
+    model = small(LGBMClassifier).fit(X, y - 1.0)
+    proba, raw = model.predict_proba(X), model.decision_function(X)
+    assert proba.shape == raw.shape == (150, 3)
+    power = np.exp(raw - raw.max(axis=1, keepdims=True))
+    expected = power / power.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(proba, expected, rtol=1e-12)
+    assert model.predict(X, pred_leaf=True).shape == (150, 15)
+    np.testing.assert_array_equal(model.predict(X), proba.argmax(axis=1) - 1.0)
+    assert model.score(X, y - 1.0) > 0.9
+    assert (model.n_classes_, model.objective_) == (3, "multiclass")
+
+
+def test_one_versus_all_is_not_normalised(iris):
+    X, y = iris
+    model = small(LGBMClassifier, objective="ovr").fit(X, y)
+    assert model.objective_ == "multiclassova"
+    raw = model.decision_function(X)
+    np.testing.assert_allclose(model.predict_proba(X), 1 / (1 + np.exp(-raw)))
+
+
+@pytest.mark.parametrize("label", ["only", 3, 2.0, True])
+def test_one_class_is_learned(label):
+    X, y = np.arange(10.0)[:, None], np.full(10, label)
+    model = small(LGBMClassifier).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), y)
+    np.testing.assert_allclose(model.predict_proba(X), np.ones((10, 1)), rtol=1e-12)
+    assert model.decision_function(X).shape == (10,)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, "i2", "U4", "f4", "?"])
+def test_labels_of_any_kind(two_classes, kind):
+    X, y = two_classes
+    y = y - 1
+    labels = y.astype(kind) if isinstance(kind, str) else kind(y.tolist())
+    model = small(LGBMClassifier).fit(X, labels)
+    np.testing.assert_array_equal(model.classes_, np.unique(labels))
+    assert model.score(X, labels) > 0.9
+
+
+def test_spans_of_rounds(diabetes):
+    X, y = diabetes
+    model = small(LGBMRegressor, objective="regression").fit(X, y)
+    first = model.predict(X, num_iteration=2)
+    rest = model.predict(X, start_iteration=2)
+    whole = model.predict(X)
+    np.testing.assert_allclose(first + rest, whole, rtol=1e-12)
+    for same in ({"num_iteration": -1}, {"num_iteration": 99}, {"start_iteration": -3}):
+        np.testing.assert_array_equal(model.predict(X, **same), whole)
+    assert model.predict(X, pred_leaf=True, start_iteration=3).shape == (442, 2)
+    assert not model.predict(X, start_iteration=7).any()
+    assert model.predict(X, False, 0, 2).tolist() == first.tolist()
+
+
+def test_threads_of_a_prediction(diabetes):
+    X, y = diabetes
+    model = small(LGBMRegressor).fit(X, y)
+    whole = model.predict(X)
+    for words in ({"n_jobs": 2}, {"num_threads": 1}, {"nthread": None}):
+        np.testing.assert_array_equal(model.predict(X, **words), whole)
+    np.testing.assert_array_equal(model.predict(X, validate_features=True), whole)
+
+
+def test_positive_objectives_predict_the_mean(diabetes):
+    X, y = diabetes
+    for name in ("poisson", "gamma", "tweedie"):
+        model = small(LGBMRegressor, objective=name).fit(X, y)
+        raw = model.predict(X, raw_score=True)
+        np.testing.assert_allclose(model.predict(X), np.exp(raw), rtol=1e-12)
+        assert model.predict(X).mean() == pytest.approx(y.mean(), rel=0.05)
+
+
+def test_base_class_learns_numbers_with_a_given_objective(diabetes):
+    X, y = diabetes
+    model = small(LGBMModel, objective="l2").fit(X, y)
+    np.testing.assert_array_equal(
+        model.predict(X), small(LGBMRegressor).fit(X, y).predict(X)
+    )
+    with pytest.raises(ValueError, match="'objective' parameter of LGBMModel"):
+        small(LGBMModel).fit(X, y)
+
+
+# --- What the estimators remember -----------------------------------------------------
+
+
+def test_attributes(iris):
+    X, y = iris
+    model = small(LGBMClassifier).fit(X, y)
+    assert (model.n_features_, model.n_features_in_) == (4, 4)
+    assert model.n_estimators_ == model.n_iter_ == 5
+    assert (model.best_iteration_, model.best_score_, model.evals_result_) == (
+        0,
+        {},
+        {},
+    )
+    assert model.feature_name_ == [f"Column_{i}" for i in range(4)]
+    assert not hasattr(model, "feature_names_in_")
+    assert model.fitted_
+    assert model.classes_.tolist() == [0, 1, 2]
+
+
+def test_importances_follow_the_option(iris):
+    model = small(LGBMClassifier).fit(*iris)
+    split = model.feature_importances_
+    assert split.shape == (4,)
+    assert np.issubdtype(split.dtype, np.integer)
+    gain = model.set_params(importance_type="gain").feature_importances_
+    assert (gain.shape, gain.dtype) == ((4,), np.float64)
+    model.set_params(importance_type="cover")
+    with pytest.raises(ValueError, match="'importance_type' parameter"):
+        _ = model.feature_importances_
+
+
+@pytest.mark.parametrize("cls", [LGBMModel, LGBMClassifier, LGBMRegressor])
+def test_before_fit(cls):
+    model = cls()
+    names = FITTED + (["classes_", "n_classes_"] if cls is LGBMClassifier else [])
+    for name in names:
+        with pytest.raises(NotFittedError):
+            getattr(model, name)
+        assert not hasattr(model, name)
+    assert not model.fitted_
+    for method in ("predict", "predict_proba", "decision_function"):
+        if hasattr(model, method):
+            with pytest.raises(NotFittedError):
+                getattr(model, method)([[1.0]])
+
+
+def test_names_of_columns_come_and_go(iris):
+    pd = pytest.importorskip("pandas")
+    X, y = iris
+    frame = pd.DataFrame(X, columns=["a", "b b", "ç", '{"d": 1}'])
+    model = small(LGBMClassifier).fit(frame, y)
+    assert model.feature_name_ == list(frame.columns)
+    assert model.feature_names_in_.tolist() == list(frame.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["b b", "a", "ç", '{"d": 1}']])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(X)
+    model.fit(X, y)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.feature_name_[0] == "Column_0"
+
+
+def test_kinds_and_tags():
+    assert is_classifier(LGBMClassifier())
+    assert is_regressor(LGBMRegressor())
+    for cls in (LGBMModel, LGBMClassifier, LGBMRegressor):
+        tags = get_tags(cls())
+        assert tags.input_tags.allow_nan
+        assert not tags.input_tags.sparse
+        assert tags.target_tags.required
+
+
+def test_copies_predict_the_same(iris):
+    X, y = iris
+    model = small(LGBMClassifier).fit(X, y)
+    expected = model.predict_proba(X)
+    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        np.testing.assert_array_equal(twin.predict_proba(X), expected)
+        assert repr(twin) == repr(model)
+    assert not clone(model).fitted_
+
+
+def test_pickle_holds_no_data():
+    sizes = []
+    for n in (1000, 20000):
+        X = np.tile(np.arange(50.0), n // 50)[:, None]
+        model = LGBMRegressor(n_estimators=1, num_leaves=2).fit(X, X[:, 0])
+        sizes.append(len(pickle.dumps(model)))
+    assert sizes[1] < sizes[0] + 200
+
+
+def test_fit_is_silent_and_changes_no_argument(iris, capfd):
+    X, y = (array.copy() for array in iris)
+    weight = np.linspace(0, 2, 150)
+    given = X.copy(), y.copy(), weight.copy()
+    for array in (X, y, weight):
+        array.flags.writeable = False
+    options = {"class_weight": {0: 1.0, 1: 2.0, 2: 1.0}, "verbose": 2}
+    model = small(LGBMClassifier, **options).fit(X, y, sample_weight=weight)
+    model.predict(X)
+    for array, before in zip((X, y, weight), given, strict=True):
+        np.testing.assert_array_equal(array, before)
+    assert model.class_weight is options["class_weight"]
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+@pytest.mark.parametrize("cls", [LGBMClassifier, LGBMRegressor])
+def test_failed_fit_leaves_the_estimator_as_it_was(cls, fitted, iris):
+    pd = pytest.importorskip("pandas")
+    X, y = iris
+    model = small(cls)
+    if fitted:
+        model.fit(pd.DataFrame(X, columns=list("abcd")), y)
+    before = dict(vars(model))
+
+    def failing(y_true, y_pred):
+        raise RuntimeError("stop")
+
+    fits = [
+        ({}, X[:, :2], np.full(150, np.nan), None, ValueError),
+        ({}, X[:, :2], y[1:], None, ValueError),
+        ({}, X[:, :2], y, -np.ones(150), ValueError),
+        ({"objective": failing}, X[:, :2], y, None, RuntimeError),
+        ({"objective": "nonsense"}, X[:, :2], y, None, ValueError),
+    ]
+    for options, X_bad, y_bad, weight, error in fits:
+        model.set_params(**options)
+        with pytest.raises(error):
+            model.fit(X_bad, y_bad, sample_weight=weight)
+        model.set_params(objective=None)
+        assert vars(model).keys() == before.keys()
+        assert all(vars(model)[name] is before[name] for name in before)
+
+
+def test_html(iris):
+    model = small(LGBMClassifier)
+    assert "LGBMClassifier" in model._repr_html_()
+    assert "LGBMClassifier" in model.fit(*iris)._repr_html_()
+
+
+# --- Weights --------------------------------------------------------------------------
+
+
+def test_rows_without_weight_do_not_exist(two_classes):
+    X, y = two_classes
+    weight = np.arange(100) % 3
+    for cls in (LGBMClassifier, LGBMRegressor):
+        some = small(cls).fit(X, y, sample_weight=weight)
+        rows = weight > 0
+        same = small(cls).fit(X[rows], y[rows], sample_weight=weight[rows])
+        np.testing.assert_array_equal(some.predict(X), same.predict(X))
+
+
+def test_ones_are_no_weights(two_classes):
+    X, y = two_classes
+    expected = small(LGBMClassifier).fit(X, y).predict_proba(X)
+    for weight in (np.ones(100), [1] * 100, 1, np.ones(100, dtype=np.float32)):
+        model = small(LGBMClassifier).fit(X, y, weight)
+        np.testing.assert_array_equal(model.predict_proba(X), expected)
+
+
+def test_a_class_without_weight_stays_a_class(iris):
+    X, y = iris
+    model = small(LGBMClassifier).fit(X, y, sample_weight=y != 1)
+    assert model.classes_.tolist() == [0, 1, 2]
+    proba = model.predict_proba(X)
+    assert proba.shape == (150, 3)
+    assert proba[:, 1].max() < 1e-6
+    model = small(LGBMClassifier).fit(X[y > 0], y[y > 0], sample_weight=y[y > 0] == 2)
+    assert (model.predict(X) == 2).all()
+
+
+@pytest.mark.parametrize("class_weight", [{0: 3.0, 2: 0.5}, "balanced"])
+def test_class_weight_multiplies_sample_weight(iris, class_weight):
+    X, y = iris[0][:120], iris[1][:120]
+    if class_weight != "balanced":
+        class_weight = {0: 3.0, 1: 1.0, 2: 0.5}
+    model = small(LGBMClassifier, class_weight=class_weight).fit(X, y)
+    weight = compute_sample_weight(class_weight, y)
+    same = small(LGBMClassifier).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X), rtol=1e-9)
+
+
+def test_class_weight_by_label():
+    X, y = np.arange(60.0)[:, None], np.array(["a", "b"] * 30)
+    heavy = small(LGBMClassifier, class_weight={"a": 9.0, "b": 1.0}).fit(X, y)
+    np.testing.assert_allclose(heavy.predict_proba(X)[:, 0].mean(), 0.9, atol=0.05)
+    only = small(LGBMClassifier, class_weight={"a": 0, "b": 1}).fit(X, y)
+    assert (only.predict(X) == "b").all()
+
+
+def test_balanced_counts_weights_as_copies():
+    model = small(LGBMClassifier, class_weight="balanced")
+    y = np.array([0, 0, 0, 1, 1, 2])
+    weight = np.array([1, 2, 0, 1, 0, 3])
+    X = np.arange(6.0)[:, None]
+    model.fit(X, y, sample_weight=weight)
+    weighted = model._class_weights(y, weight)
+    copies = model._class_weights(np.repeat(y, weight), np.ones(7))
+    np.testing.assert_array_equal(weighted, copies)
+
+
+# --- Objectives of the user's own -----------------------------------------------------
+
+
+def squares(y_true, y_pred):
+    return y_pred - y_true, np.ones_like(y_true)
+
+
+def logistic(y_true, y_pred):
+    p = 1 / (1 + np.exp(-y_pred))
+    return p - y_true, p * (1 - p)
+
+
+def softmax(y_true, y_pred):
+    power = np.exp(y_pred - y_pred.max(axis=1, keepdims=True))
+    p = power / power.sum(axis=1, keepdims=True)
+    return p - np.eye(y_pred.shape[1])[y_true.astype(int)], 1.5 * p * (1 - p)
+
+
+def test_custom_regression(diabetes):
+    X, y = diabetes
+    model = small(LGBMRegressor, objective=squares).fit(X, y)
+    named = small(LGBMRegressor, boost_from_average=False).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), named.predict(X), rtol=1e-6)
+    assert model.objective_ is squares
+
+
+@pytest.mark.parametrize(
+    ("function", "n_classes", "shape"), [(logistic, 2, (150,)), (softmax, 3, (150, 3))]
+)
+def test_custom_classification_returns_raw_scores(iris, function, n_classes, shape):
+    X, y = iris[0], np.minimum(iris[1], n_classes - 1)
+    model = small(LGBMClassifier, objective=function).fit(X, y)
+    raw = model.decision_function(X)
+    assert raw.shape == shape
+    for method in (model.predict, model.predict_proba):
+        with pytest.warns(UserWarning, match="Cannot compute class probabilities"):
+            output = method(X)
+        np.testing.assert_array_equal(output, raw)
+        np.testing.assert_array_equal(method(X, raw_score=True), raw)
+    named = small(LGBMClassifier, boost_from_average=False).fit(X, y)
+    np.testing.assert_allclose(raw, named.decision_function(X), rtol=1e-4, atol=1e-4)
+
+
+# --- scikit-learn's machinery ---------------------------------------------------------
+
+
+def test_metadata_routing(iris):
+    X, y = iris
+    weight = np.where(y == 1, 2.0, 1.0)
+    with config_context(enable_metadata_routing=True):
+        model = small(LGBMClassifier).set_fit_request(sample_weight=True)
+        model.set_score_request(sample_weight=True)
+        result = cross_validate(model, X, y, params={"sample_weight": weight})
+    assert result["test_score"].mean() > 0.9
+
+
+class Recorder:
+    """A callback that notes what it is told and stops after some rounds."""
+
+    def __init__(self, stop_after=None):
+        self.stop_after = stop_after
+        self.rounds = []
+        self.seen = []
+        self.setups = self.teardowns = 0
+
+    def setup(self, estimator, context):
+        self.setups += 1
+
+    def on_fit_task_begin(self, estimator, context, *, X):
+        self.seen.append(X)
+
+    def on_fit_task_end(self, estimator, context, *, X, y, fitted_estimator):
+        self.seen.append(X)
+        if context.task_name == "round":
+            self.rounds.append(fitted_estimator.predict(X))
+        return self.stop_after is not None and len(self.rounds) >= self.stop_after
+
+    def teardown(self, estimator, context):
+        self.teardowns += 1
+
+
+@pytest.fixture
+def callbacks():
+    return pytest.importorskip("sklearn.callback")
+
+
+def test_callback_sees_every_round(callbacks, diabetes):
+    pd = pytest.importorskip("pandas")
+    X, y = pd.DataFrame(diabetes[0]).add_prefix("x"), diabetes[1]
+    recorder = Recorder()
+    model = small(LGBMRegressor).set_callbacks(recorder).fit(X, y)
+    assert all(X_seen is X for X_seen in recorder.seen)
+    assert (recorder.setups, recorder.teardowns) == (1, 1)
+    for index, prediction in enumerate(recorder.rounds):
+        expected = model.predict(X, num_iteration=index + 1)
+        np.testing.assert_array_equal(prediction, expected)
+    plain = small(LGBMRegressor).fit(X, y)
+    np.testing.assert_array_equal(plain.predict(X), recorder.rounds[-1])
+
+
+def test_callback_can_stop(callbacks, iris):
+    model = small(LGBMClassifier).set_callbacks(Recorder(stop_after=3)).fit(*iris)
+    assert model.n_iter_ == 3
+
+
+def test_callback_is_torn_down_after_a_failure(callbacks, iris):
+    recorder = Recorder()
+    model = small(LGBMClassifier).set_callbacks(recorder)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(iris[0], np.full(150, np.nan))
+    assert (recorder.setups, recorder.teardowns) == (1, 1)
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_scoring_monitor(callbacks, iris, piped):
+    X, y = iris
+    model = small(LGBMClassifier)
+    monitor = callbacks.ScoringMonitor(scoring="neg_log_loss")
+    model.set_callbacks(monitor)
+    fitted = (make_pipeline(StandardScaler(), model) if piped else model).fit(X, y)
+    assert fitted.score(X, y) > 0.9
+    assert len(monitor.get_logs().data) >= 5
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_progress_bar(callbacks, iris, piped, capsys):
+    pytest.importorskip("rich")
+    model = small(LGBMClassifier)
+    outer = make_pipeline(StandardScaler(), model) if piped else model
+    outer.set_callbacks(callbacks.ProgressBar()).fit(*iris)
+    assert "LGBMClassifier" in capsys.readouterr().out
+    assert outer.score(*iris) > 0.9
+
+
+# --- Threads --------------------------------------------------------------------------
+
+
+class Unforked(_compat._Team):
+    """A process that has used no threads yet."""
+
+
+@pytest.fixture
+def eight_cores(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(_compat.joblib, "cpu_count", lambda: 16)
+    monkeypatch.setattr(_compat, "_physical_cores", lambda: 8)
+    monkeypatch.setattr(_compat.runtime, "max_threads", lambda: 16)
+    monkeypatch.setattr(_compat, "_Team", Unforked)
+    monkeypatch.setattr(Unforked, "used", False, raising=False)
+    monkeypatch.setattr(Unforked, "lost", False, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "threads"), [(None, 8), (0, 8), (1, 1), (3, 3), (-1, 16), (-3, 14)]
+)
+@pytest.mark.usefixtures("eight_cores")
+def test_n_threads(n_jobs, threads):
+    assert _compat.n_threads(n_jobs) == threads
+
+
+@pytest.mark.usefixtures("eight_cores")
+def test_n_threads_keep_to_limits(monkeypatch):
+    monkeypatch.setattr(_compat.runtime, "max_threads", lambda: 2)
+    assert [_compat.n_threads(n) for n in (None, 0, -1, -99)] == [2, 2, 2, 1]
+    monkeypatch.setattr(_compat.runtime, "max_threads", lambda: 12)
+    monkeypatch.setenv("OMP_NUM_THREADS", "12")
+    assert _compat.n_threads(None) == 12
+
+
+@pytest.mark.usefixtures("eight_cores")
+def test_one_thread_in_a_fork_of_a_threaded_process():
+    _compat._Team.after_fork()
+    assert _compat.n_threads(3) == 3
+    _compat._Team.after_fork()
+    assert _compat.n_threads(3) == 1
+
+
+FORK = """
+import os
+import warnings
+import numpy as np
+from skgoss import LGBMRegressor
+warnings.simplefilter("ignore")
+X = np.random.default_rng(0).normal(size=(20000, 5))
+model = LGBMRegressor(n_estimators=3, n_jobs=2).fit(X, X[:, 0])
+child = os.fork()
+if child == 0:
+    again = LGBMRegressor(n_estimators=3, n_jobs=2).fit(X, X[:, 0])
+    os._exit(int((again.predict(X) != model.predict(X)).any()))
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_fit_fork_fit():
+    subprocess.run([sys.executable, "-c", FORK], check=True, timeout=60)

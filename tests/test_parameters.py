@@ -1,0 +1,245 @@
+"""The table of options: names, domains, seeds, documentation."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor, parameters
+
+ESTIMATORS = [LGBMModel, LGBMClassifier, LGBMRegressor]
+ALIASES = [
+    (word, option) for option in parameters.OPTIONS for word in option.other_names
+]
+DOCS = Path(__file__).parents[1] / "docs" / "parameters.md"
+
+
+class Subclass(LGBMClassifier):
+    """What users write."""
+
+    def __init__(self, *, offset=0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.offset = offset
+
+
+def valid_value(option):
+    """A value that is inside the option's domain and not its default."""
+    candidates = [3, 0.5, 1.5, not option.default, "gain", "gbrt", "balanced"]
+    return next(
+        value
+        for value in candidates
+        if value != option.default
+        and option.domain.convert(value) is not NotImplemented
+    )
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_constructor_is_the_table(cls):
+    signature = inspect.signature(cls).parameters
+    assert {name: p.default for name, p in signature.items()} == {
+        option.name: option.default for option in parameters.OPTIONS
+    }
+    assert {p.kind for p in signature.values()} == {inspect.Parameter.KEYWORD_ONLY}
+    assert cls().get_params() == {o.name: o.default for o in parameters.OPTIONS}
+
+
+def test_defaults_and_names_are_lightgbm_s():
+    lightgbm = pytest.importorskip("lightgbm")
+    theirs = inspect.signature(lightgbm.LGBMClassifier).parameters
+    ours = {option.name: option.default for option in parameters.OPTIONS}
+    for name, parameter in theirs.items():
+        if name != "kwargs":
+            assert ours[name] == parameter.default
+
+
+def test_every_alias_of_lightgbm_is_known():
+    lightgbm = pytest.importorskip("lightgbm")
+    theirs = lightgbm.basic._ConfigAliases._get_all_param_aliases()
+    for option in parameters.OPTIONS:
+        if option.name not in {"class_weight", "importance_type"}:
+            words = {option.name, *option.other_names}
+            assert words == {*theirs[option.lightgbm], option.lightgbm}
+
+
+def test_no_name_is_used_twice():
+    words = [
+        w for option in parameters.OPTIONS for w in (option.name, *option.other_names)
+    ]
+    assert len(words) == len(set(words))
+
+
+@pytest.mark.parametrize(("word", "option"), ALIASES)
+def test_alias_resolves_at_once(word, option):
+    value = valid_value(option)
+    for model in (
+        LGBMClassifier(**{word: value}),
+        LGBMClassifier().set_params(**{word: value}),
+        clone(LGBMClassifier(**{word: value})),
+    ):
+        assert getattr(model, option.name) == value
+        assert not hasattr(model, word)
+        assert word not in model.get_params()
+        assert repr(model) == f"LGBMClassifier({option.name}={value!r})"
+
+
+def test_same_value_twice_is_no_conflict():
+    assert LGBMClassifier(learning_rate=0.2, eta=0.2).learning_rate == 0.2
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"learning_rate": 0.2, "eta": 0.3},
+        {"eta": 0.3, "shrinkage_rate": 0.2},
+        {"max_iter": 3, "n_estimators": 100},
+        {"lambda": 1.0, "lambda_l2": 2.0},
+    ],
+)
+def test_conflict_names_both(given):
+    first, second = given
+    for use in (lambda **p: LGBMClassifier(**p), LGBMClassifier().set_params):
+        with pytest.raises(ValueError, match=f"'{first}' and '{second}'.*different"):
+            use(**given)
+
+
+def test_alias_overrides_what_was_set_before():
+    assert LGBMClassifier(learning_rate=0.2).set_params(eta=0.3).learning_rate == 0.3
+
+
+def test_unknown_name_gets_a_hint():
+    with pytest.raises(TypeError, match=r"'num_leafs'.*Did you mean 'num_lea"):
+        LGBMClassifier(num_leafs=3)
+    with pytest.raises(TypeError, match=r"LGBMRegressor.*'xyzzy'\.$"):
+        LGBMRegressor(xyzzy=3)
+    with pytest.raises(ValueError, match="Invalid parameter 'xyzzy' for estimator"):
+        LGBMClassifier().set_params(xyzzy=3)
+    with pytest.raises(ValueError, match="Invalid parameter 'eta' for estimator"):
+        LGBMClassifier().set_params(eta__x=3)
+    with pytest.raises(TypeError, match="positional"):
+        LGBMClassifier("gbdt")
+
+
+def test_subclass_with_kwargs():
+    model = Subclass(offset=1.0, eta=0.3)
+    assert model.learning_rate == 0.3
+    assert set(model.get_params()) == {"offset", *LGBMModel().get_params()}
+    assert clone(model).get_params() == model.get_params()
+    assert repr(model.set_params(max_leaves=4)) == (
+        "Subclass(learning_rate=0.3, num_leaves=4, offset=1.0)"
+    )
+    with pytest.raises(TypeError, match=r"Subclass.*'nonsense'"):
+        Subclass(nonsense=1)
+
+
+def test_grid_over_an_alias():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), np.arange(90) % 2
+    model = make_pipeline(StandardScaler(), LGBMClassifier(num_trees=2))
+    grid = {"lgbmclassifier__eta": [0.1, 0.2], "lgbmclassifier__max_leaf_nodes": [3]}
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X, y)
+    best = search.best_estimator_[-1]
+    assert (best.num_leaves, best.n_estimators) == (3, 2)
+
+
+BAD = [
+    ("boosting_type", "dart", r"a str among \{'gbdt', 'gbrt'\}. Got 'dart'"),
+    ("num_leaves", 1, r"an int in the range \[2, 131072\]. Got 1 instead."),
+    ("num_leaves", 31.0, "an int"),
+    ("num_leaves", True, "an int"),
+    ("num_leaves", "31", "an int"),
+    ("max_depth", None, "an int"),
+    ("learning_rate", 0, r"a float in the range \(0, inf\)"),
+    ("learning_rate", np.nan, "a float"),
+    ("learning_rate", np.inf, "a float"),
+    ("learning_rate", "0.1", "a float"),
+    ("learning_rate", np.True_, "a float"),
+    ("n_estimators", 0, r"an int in the range \[1, inf\). Got 0 instead."),
+    ("n_estimators", [], "an int"),
+    ("objective", 3, "a str, a callable or None"),
+    ("class_weight", "balance", "'balanced' or None"),
+    ("subsample", 1.5, r"\(0, 1\]"),
+    ("subsample", 0, r"\(0, 1\]"),
+    ("reg_lambda", -1, r"\[0, inf\)"),
+    ("max_bin", 65536, r"\[2, 65535\]"),
+    ("use_missing", 1, "a bool"),
+    ("importance_type", "cover", "'split', 'gain'"),
+    ("random_state", -1, "numpy RandomState or Generator or None"),
+    ("random_state", "0", "numpy RandomState"),
+    ("n_jobs", 1.0, "an int or None"),
+    ("tweedie_variance_power", 2, r"\[1, 2\)"),
+    ("extra_seed", -1, "or None"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "words"), BAD)
+def test_bad_value_is_refused_at_fit(name, value, words):
+    model = LGBMClassifier(**{name: value})
+    match = f"The '{name}' parameter of LGBMClassifier must be .*{words}"
+    with pytest.raises(ValueError, match=match):
+        model.fit([[0.0], [1.0]], [0, 1])
+    assert not vars(model).keys() - model.get_params().keys()
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16])
+def test_numpy_numbers_become_python_s(dtype):
+    model = LGBMRegressor(num_leaves=dtype(7), reg_alpha=dtype(2), max_depth=dtype(0))
+    settings = parameters.settings(model)
+    assert (type(settings.num_leaves), type(settings.reg_alpha)) == (int, float)
+    assert settings == parameters.settings(
+        LGBMRegressor(num_leaves=7, reg_alpha=2.0, max_depth=0)
+    )
+
+
+def test_settings_have_the_names_of_the_table_and_are_frozen():
+    settings = parameters.settings(LGBMRegressor(boosting="gbrt"))
+    assert set(vars(settings)) == {option.name for option in parameters.OPTIONS}
+    assert settings.boosting_type == "gbdt"
+    assert pickle.loads(pickle.dumps(settings)) == settings
+    with pytest.raises(AttributeError):
+        settings.num_leaves = 3
+
+
+def seeds(**options):
+    settings = parameters.settings(LGBMRegressor(**options))
+    return [getattr(settings, name) for name in parameters.FIXED_SEEDS]
+
+
+def test_seeds():
+    assert seeds() == [1, 3, 2, 6]
+    assert seeds(random_state=0) == seeds(random_state=0) != seeds()
+    assert seeds(random_state=0) != seeds(random_state=1)
+    assert len(set(seeds(random_state=0))) == 4
+    assert seeds(random_state=0, bagging_seed=9)[1] == 9
+    assert seeds(bagging_seed=9) == [1, 9, 2, 6]
+    everything = [s for i in range(50) for s in seeds(random_state=i)]
+    assert all(type(seed) is int and 0 <= seed < 2**31 for seed in everything)
+
+
+@pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
+def test_generators_are_drawn_from_at_each_fit_and_kept(make):
+    generator = make(0)
+    model = LGBMRegressor(random_state=generator)
+    first, second = parameters.settings(model), parameters.settings(model)
+    assert first.random_state != second.random_state
+    assert model.random_state is generator
+    again = parameters.settings(LGBMRegressor(random_state=make(0)))
+    assert again == first
+
+
+def test_docs_are_current():
+    assert DOCS.read_text(encoding="utf-8") == parameters.markdown()
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_docstring_holds_the_table(cls):
+    for option in parameters.OPTIONS:
+        assert f"    {option.name} : {option.domain.type}, default=" in cls.__doc__
+    assert "{parameters}" not in cls.__doc__

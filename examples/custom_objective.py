@@ -1,12 +1,14 @@
 """Learn with a loss of your own: here, expectiles.
 
 A custom objective is a function of the targets and the current raw scores; it returns
-the first and second derivatives of the loss, one pair a row. The loss of the tau-expectile
-is the squared error, weighted by tau where the target is above the prediction and by
-1 - tau where it is below; tau = 1/2 gives the mean, larger values lean upwards.
+the first and second derivatives of the loss, one pair a row. The loss of the
+tau-expectile is the squared error, weighted by tau where the target is above the
+prediction and by 1 - tau where it is below; tau = 1/2 gives the mean, larger values
+lean upwards.
 """
 
 import numpy as np
+
 from skgoss import LGBMRegressor
 
 

@@ -25,11 +25,11 @@ from importlib.metadata import distribution
 from importlib.util import find_spec
 
 import pandas as pd
-import sklearn
 from sklearn.compose import ColumnTransformer
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
+
 from skgoss import LGBMClassifier
 
 WEATHER = ["temp", "dewp", "humid", "wind_dir", "wind_speed", "precip", "pressure"]
@@ -67,7 +67,9 @@ def flights(n_rows: int | None = None) -> pd.DataFrame:
     )
     table["late"] = table["arr_delay"] > 15
     table["weekday"] = (
-        pd.to_datetime(table["time_hour"]).dt.tz_convert("America/New_York").dt.weekday
+        pd.to_datetime(table["time_hour"])
+        .dt.tz_convert("America/New_York")
+        .dt.day_of_week
     )
     table["departure"] = minutes(table["sched_dep_time"])
     table["arrival"] = minutes(table["sched_arr_time"])
@@ -106,9 +108,7 @@ def main() -> None:
     print(f"{past.sum():,} flights to learn from, {(~past).sum():,} held out")
     start = time.perf_counter()
     fitted = with_progress(model()).fit(X[past], y[past])
-    print(
-        f"fitted in {time.perf_counter() - start:.1f} s (scikit-learn {sklearn.__version__})"
-    )
+    print(f"fitted in {time.perf_counter() - start:.1f} s")
     probability = fitted.predict_proba(X[~past])[:, 1]
     print(f"AUC {roc_auc_score(y[~past], probability):.4f}")
     base = log_loss(y[~past], [y[past].mean()] * (~past).sum())

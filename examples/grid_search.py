@@ -6,6 +6,7 @@ thread: with many small fits that is faster than many threads in one of them.
 
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV, train_test_split
+
 from skgoss import LGBMClassifier
 
 

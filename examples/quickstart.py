@@ -2,6 +2,7 @@
 
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
+
 from skgoss import LGBMClassifier
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -39,7 +38,6 @@ def test_example_runs(name: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / name), *arguments],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONWARNINGS": "error"},
         capture_output=True,
         text=True,
         timeout=120,

@@ -69,13 +69,13 @@ def main() -> None:
                 fresh, crowd, library, asked.scale, fits, threads=2
             )
             for library in libraries
-            for n in (1, 2)
+            for fits in (1, 2)
         },
         asked.repeats,
     )
     crowd_rows = []
     for library in libraries:
-        one, two = (min(crowds[library, n]) for n in (1, 2))
+        one, two = (min(crowds[library, fits]) for fits in (1, 2))
         crowd_rows.append([library, digits(one), digits(two), digits(two / one)])
     report(
         "Grid search and crowds",

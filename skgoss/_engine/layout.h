@@ -25,7 +25,8 @@ typedef struct {
     ptrdiff_t n_rows;
     int n_features;
     int bin_bytes;
-    int n_lanes;
+    ptrdiff_t n_lanes;
+    ptrdiff_t lane_stride;
     const int32_t *n_bins;
     const int32_t *missing_bin;
     const int64_t *offset;

@@ -10,7 +10,8 @@ cdef extern from "layout.h" nogil:
         Py_ssize_t n_rows
         int n_features
         int bin_bytes                # 1 or 2
-        int n_lanes                  # packed accumulators: (padded) features of a row
+        Py_ssize_t n_lanes           # size of the packed accumulators
+        Py_ssize_t lane_stride       # between features of one-byte bins there: 24, 72 or 264
         const int32_t* n_bins
         const int32_t* missing_bin   # -1: the column has none
         const int64_t* offset        # of each feature in a histogram; [n_features] is its size

@@ -4,6 +4,7 @@ from skgoss._engine.layout cimport Sums
 
 cdef extern from "split.h" nogil:
     const double HESSIAN_EPSILON
+    const int SCRATCH_ROOM
 
     ctypedef struct SplitRules:
         double gradient_unit

@@ -116,7 +116,8 @@ class Booster:
         grown = self._grow(round_index)
         if round_index == 0:
             self.trees.extend(
-                self._with_start(k, tree) for k, tree in enumerate(map(self._tree, grown))
+                self._with_start(k, tree)
+                for k, tree in enumerate(map(self._tree, grown))
             )
         elif any(len(tree[-1]) > 1 for tree in grown):
             self.trees.extend(map(self._tree, grown))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from skgoss._engine.grower import TreeGrower
 from skgoss._engine.predict import add_tree_binned
 from skgoss._engine.sampling import bagging_mask
 from skgoss.dataset import Dataset
-from skgoss.ensemble import Ensemble, Tree
+from skgoss.ensemble import NODE_TYPES, Ensemble, Tree
 from skgoss.objectives import Objective
 
 AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
@@ -56,8 +57,7 @@ def train(
     """
     booster = Booster(dataset, objective, settings, n_threads)
     for round_index in range(settings.n_estimators):
-        grew = booster.boost(round_index)
-        if not grew:
+        if not booster.boost(round_index):
             break
         if after_round is not None and after_round(round_index, booster.ensemble):
             break
@@ -81,8 +81,8 @@ class Booster:
         self.objective = objective
         self.settings = settings
         self.n_threads = n_threads
-        self.trees: list[Tree] = []
-        self.scores = np.repeat(objective.start_scores()[:, None], shape[1], axis=1)
+        self.start = objective.start_scores()
+        self.scores = np.repeat(self.start[:, None], shape[1], axis=1)
         self.gradient = np.empty(shape, dtype=np.float32)
         self.hessian = (
             None if objective.constant_hessian else np.empty(shape, dtype=np.float32)
@@ -97,42 +97,55 @@ class Booster:
             if len(dataset.feature)
             else None
         )
-        self._read_bounds(dataset)
-
-    def _read_bounds(self, dataset: Dataset) -> None:
-        """Thresholds of all columns in one array, for trees to look up at once."""
-        self.bounds = np.concatenate([*dataset.upper_bounds, np.empty(0)])
-        self.bound_start = np.cumsum([0] + [len(b) for b in dataset.upper_bounds])
 
     def ensemble(self) -> Ensemble:
-        """The trees so far."""
-        return Ensemble(self.trees, self.objective.n_scores, self.dataset.n_features)
+        """The trees so far, in terms of the input: columns and thresholds."""
+        dataset, objective = self.dataset, self.objective
+        if self.grower is None:
+            return _constant(objective, dataset)
+        nodes, leaves, leaf_start = self.grower.forest_arrays()
+        feature = nodes["feature"]
+        bounds = np.concatenate(dataset.upper_bounds)
+        bound_start = np.cumsum([0, *map(len, dataset.upper_bounds)])
+        arrays = {
+            "split_feature": dataset.feature[feature],
+            "threshold": bounds[bound_start[feature] + nodes["bin"]],
+            "decision_type": (
+                nodes["missing_left"] * DEFAULT_LEFT
+                | dataset.missing_type[feature] << MISSING_SHIFT
+            ).astype(np.uint8),
+            "left_child": nodes["left"].copy(),
+            "right_child": nodes["right"].copy(),
+            "split_gain": nodes["gain"].copy(),
+            "internal_value": nodes["value"].copy(),
+            "internal_weight": nodes["weight"].copy(),
+            "internal_count": nodes["count"].copy(),
+            "leaf_value": leaves["value"].copy(),
+            "leaf_weight": leaves["weight"].copy(),
+            "leaf_count": leaves["count"].copy(),
+        }
+        for k in range(objective.n_scores):
+            first, last = leaf_start[k], leaf_start[k + 1]
+            arrays["leaf_value"][first:last] += self.start[k]
+            arrays["internal_value"][first - k : last - k - 1] += self.start[k]
+        return Ensemble.from_arrays(
+            arrays, leaf_start, objective.n_scores, dataset.n_features
+        )
 
     def boost(self, round_index: int) -> bool:
-        """Grow one round's trees; False, and no trees, when none could be split.
+        """Grow one round's trees; False when none could be split.
 
-        The first round always leaves trees, constant ones if need be.
+        Then there are no trees but, in the first round, constant ones.
         """
-        grown = self._grow(round_index)
-        if round_index == 0:
-            self.trees.extend(
-                self._with_start(k, tree)
-                for k, tree in enumerate(map(self._tree, grown))
-            )
-        elif any(len(tree[-1]) > 1 for tree in grown):
-            self.trees.extend(map(self._tree, grown))
-        return any(len(tree[-1]) > 1 for tree in grown)
-
-    def _grow(self, round_index: int) -> list[tuple]:
         if self.grower is None:
-            return [_stump(self.dataset.n_rows) for _ in self.scores]
+            return False
         self._sample_rows(round_index)
         self.objective.gradients(
             self.scores, self.gradient, self.hessian, self.n_threads
         )
         renews = self.objective.renews_leaves
         try:
-            grown = self.grower.grow(
+            grew = self.grower.grow(
                 self.gradient,
                 self.hessian,
                 self.weight,
@@ -145,11 +158,19 @@ class Booster:
                 f"objective {self.objective.name!r} gave NaN or infinite gradients in "
                 f"round {round_index}; look for huge values in y or sample_weight."
             ) from error
-        if renews:
-            self._renew(grown)
-        if self.left_out is not None:
-            self._score_left_out(grown)
-        return grown
+        if round_index == 0:
+            self._start_stumps()
+        if grew and renews:
+            self._renew()
+        if grew and self.left_out is not None:
+            self._score_left_out()
+        return grew
+
+    def _start_stumps(self) -> None:
+        """A class whose first tree has no split predicts its average, as in LightGBM."""
+        stump = np.diff(self.grower.forest_arrays()[2]) == 1
+        self.start = np.where(stump, self.objective.average, self.start)
+        self.scores[stump] = self.start[stump, None]
 
     def _sample_rows(self, round_index: int) -> None:
         """Draw a new bag every ``subsample_freq`` rounds."""
@@ -172,80 +193,56 @@ class Booster:
         self.rows = np.flatnonzero(kept).astype(np.uint32)
         self.left_out = np.flatnonzero(~kept).astype(np.uint32)
 
-    def _renew(self, grown: list[tuple]) -> None:
+    def _renew(self) -> None:
         """Replace the values of the leaves and only then add them to the scores."""
-        leaf_value = grown[0][-3]
-        if len(leaf_value) == 1:
-            return
+        leaves = self.grower.forest_arrays(self.grower.n_trees - 1)[1]
+        rows_of = [self.grower.leaf_rows(leaf) for leaf in range(len(leaves))]
         score = self.scores[0]
-        rows_of = [self.grower.leaf_rows(leaf) for leaf in range(len(leaf_value))]
-        for leaf, rows in enumerate(rows_of):
-            leaf_value[leaf] = self.settings.learning_rate * (
-                self.objective.renewed_leaf(score, rows)
-            )
-            score[rows] += leaf_value[leaf]
+        values = self.settings.learning_rate * np.array(
+            [self.objective.renewed_leaf(score, rows) for rows in rows_of]
+        )
+        self.grower.set_leaf_values(values)
+        for rows, value in zip(rows_of, values, strict=True):
+            score[rows] += value
 
-    def _score_left_out(self, grown: list[tuple]) -> None:
+    def _score_left_out(self) -> None:
         """Rows outside the bag reach their leaves by their bins."""
-        for score, tree in zip(self.scores, grown, strict=True):
-            feature, threshold_bin, missing_left, left, right = tree[:5]
-            if len(feature) == 0:
+        n_scores = self.objective.n_scores
+        nodes, leaves, start = self.grower.forest_arrays(self.grower.n_trees - n_scores)
+        for k, score in enumerate(self.scores):
+            tree = nodes[start[k] - k : start[k + 1] - k - 1]
+            if len(tree) == 0:
                 continue
             add_tree_binned(
                 self.dataset.rows,
-                feature,
-                threshold_bin,
-                missing_left.astype(np.uint8),
-                self.dataset.missing_bin[feature],
-                left,
-                right,
-                tree[-3],
+                tree["feature"].copy(),
+                tree["bin"].copy(),
+                tree["missing_left"].astype(np.uint8),
+                self.dataset.missing_bin[tree["feature"]],
+                tree["left"].copy(),
+                tree["right"].copy(),
+                leaves["value"][start[k] : start[k + 1]].copy(),
                 self.left_out,
                 self.n_threads,
                 score,
             )
 
-    def _tree(self, grown: tuple) -> Tree:
-        """A grown tree in terms of the input: columns and thresholds."""
-        feature, threshold_bin, missing_left, left, right, *values = grown
-        dataset = self.dataset
-        return Tree(
-            dataset.feature[feature],
-            self.bounds[self.bound_start[feature] + threshold_bin],
-            (
-                missing_left * DEFAULT_LEFT
-                | dataset.missing_type[feature] << MISSING_SHIFT
-            ).astype(np.uint8),
-            left,
-            right,
-            *values,
+
+def _constant(objective: Objective, dataset: Dataset) -> Ensemble:
+    """An ensemble of the averages, where no column can part the rows."""
+    weight = 1.0 if objective.weight is None else objective.weight
+    tree = {
+        field.name: np.empty(0, NODE_TYPES.get(field.name)) for field in fields(Tree)
+    }
+    trees = [
+        Tree(
+            **tree
+            | {
+                "leaf_value": np.array([average]),
+                "leaf_weight": np.array([float(np.sum(weight))]),
+                "leaf_count": np.array([dataset.n_rows]),
+            }
         )
-
-    def _with_start(self, k: int, tree: Tree) -> Tree:
-        """A tree of the first round carries the start score of its class.
-
-        As in LightGBM a class whose first tree could not be split predicts its average.
-        """
-        if tree.n_leaves == 1:
-            start = float(self.objective.average[k])
-            self.scores[k] = start
-        else:
-            start = float(self.objective.start_scores()[k])
-        for values in (tree.leaf_value, tree.internal_value):
-            values += start
-        return tree
-
-
-def _stump(n_rows: int) -> tuple:
-    """What `TreeGrower.grow` gives for a tree without a split."""
-    indices = [np.empty(0, dtype=np.int32) for _ in range(5)]
-    values = [np.empty(0) for _ in range(3)]
-    counts = np.empty(0, dtype=np.int64)
-    return (
-        *indices,
-        *values,
-        counts,
-        np.zeros(1),
-        np.array([float(n_rows)]),
-        np.array([n_rows]),
-    )
+        for average in objective.average
+    ]
+    return Ensemble(trees, objective.n_scores, dataset.n_features)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from skgoss.frames import Columns
 
-_NODE_TYPES = {
+NODE_TYPES = {
     "split_feature": np.int32,
     "threshold": np.float64,
     "decision_type": np.uint8,
@@ -26,7 +26,7 @@ _NODE_TYPES = {
     "internal_weight": np.float64,
     "internal_count": np.int64,
 }
-_LEAF_TYPES = {
+LEAF_TYPES = {
     "leaf_value": np.float64,
     "leaf_weight": np.float64,
     "leaf_count": np.int64,
@@ -138,7 +138,7 @@ class Ensemble:
         _check_sizes(trees, n_scores)
         arrays = {
             name: _join([getattr(tree, name) for tree in trees], dtype)
-            for name, dtype in (_NODE_TYPES | _LEAF_TYPES).items()
+            for name, dtype in (NODE_TYPES | LEAF_TYPES).items()
         }
         leaf_start = np.zeros(len(trees) + 1, dtype=np.int64)
         np.cumsum([tree.n_leaves for tree in trees], out=leaf_start[1:])
@@ -151,6 +151,37 @@ class Ensemble:
                 "average": bool(average),
             }
         )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: dict[str, NDArray[Any]],
+        leaf_start: NDArray[np.int64],
+        n_scores: int,
+        n_features: int,
+    ) -> Ensemble:
+        """Make an ensemble of the joined arrays of its trees.
+
+        Parameters
+        ----------
+        arrays : dict of ndarray
+            The attributes of `Tree`, those of all trees one after the other.
+        leaf_start : (n_trees + 1,) int64
+            Where the leaves of each tree begin, and the end of the last.
+        n_scores, n_features : int
+            As in the constructor.
+        """
+        ensemble = cls.__new__(cls)
+        ensemble.__setstate__(
+            {
+                "arrays": arrays,
+                "leaf_start": leaf_start,
+                "n_scores": n_scores,
+                "n_features": n_features,
+                "average": False,
+            }
+        )
+        return ensemble
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -187,16 +218,16 @@ class Ensemble:
         leaves = slice(self._leaf_start[index], self._leaf_start[index + 1])
         nodes = slice(leaves.start - index, leaves.stop - index - 1)
         return Tree(
-            **{name: self._arrays[name][nodes] for name in _NODE_TYPES},
-            **{name: self._arrays[name][leaves] for name in _LEAF_TYPES},
+            **{name: self._arrays[name][nodes] for name in NODE_TYPES},
+            **{name: self._arrays[name][leaves] for name in LEAF_TYPES},
         )
 
     def truncated(self, n_rounds: int) -> Ensemble:
         """The first ``n_rounds`` rounds (at most all), sharing this one's memory."""
         n_trees = self._stop_round(n_rounds) * self.n_scores
         leaves = int(self._leaf_start[n_trees])
-        stop = dict.fromkeys(_NODE_TYPES, leaves - n_trees)
-        stop |= dict.fromkeys(_LEAF_TYPES, leaves)
+        stop = dict.fromkeys(NODE_TYPES, leaves - n_trees)
+        stop |= dict.fromkeys(LEAF_TYPES, leaves)
         state = self.__getstate__() | {
             "arrays": {name: self._arrays[name][:n] for name, n in stop.items()},
             "leaf_start": self._leaf_start[: n_trees + 1],
@@ -335,7 +366,7 @@ def _check_sizes(trees: Sequence[Tree], n_scores: int) -> None:
         )
     for number, tree in enumerate(trees):
         for field in fields(tree):
-            size = tree.n_leaves - (field.name in _NODE_TYPES)
+            size = tree.n_leaves - (field.name in NODE_TYPES)
             if tree.n_leaves < 1 or getattr(tree, field.name).shape != (size,):
                 raise ValueError(
                     f"{field.name} of tree {number}, which has {tree.n_leaves} leaves,"

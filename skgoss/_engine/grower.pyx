@@ -9,14 +9,14 @@ else the threads share the work inside a tree; the trees are the same either way
 from cython.parallel cimport prange, threadid
 from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from skgoss._engine.histogram cimport (
     GradientStats, accumulate, add_feature, choose_encoding, encode, fine_scale, nearest,
-    round_stats, subtract_feature)
+    prefetch, round_stats, subtract_feature)
 from skgoss._engine.layout cimport Binned, Encoding, Histogram, Sums
 from skgoss._engine.partition cimport partition
 from skgoss._engine.random cimport (
@@ -30,6 +30,7 @@ cdef enum:
     MIN_UPDATES_A_TEAM = 100000
     MIN_VISITS_A_TEAM = 12000
     MIN_ROWS_A_TEAM = 20000
+    PREFETCH_AHEAD = 24
 
     # What growing may end with, besides 0.
     NO_MEMORY = -1
@@ -94,6 +95,33 @@ cdef struct Settings:
     uint64_t extra_seed
     int extra_trees
     double learning_rate
+
+cdef struct StoredNode:       # as the dtype NODE
+    int32_t feature
+    int32_t bin
+    int32_t left
+    int32_t right
+    double gain
+    double value
+    double weight
+    int64_t count
+    int64_t missing_left
+
+cdef struct StoredLeaf:       # as the dtype LEAF
+    double value
+    double weight
+    int64_t count
+
+cdef struct Forest:           # all trees, one after the other
+    StoredNode* nodes
+    StoredLeaf* leaves
+    int64_t* leaf_start
+    int64_t n_nodes
+    int64_t n_leaves
+    int64_t n_trees
+    int64_t node_room
+    int64_t leaf_room
+    int64_t tree_room
 
 cdef struct Shared:
     Binned data
@@ -510,6 +538,13 @@ cdef void fill_leaf(Workspace* ws, const Round* round, int index) noexcept nogil
     cdef double weight, value
     cdef Py_ssize_t i, row
     for i in range(leaf.begin, leaf.end):
+        if i + PREFETCH_AHEAD < leaf.end:
+            row = words[i + PREFETCH_AHEAD] & id_mask
+            prefetch(round.gradient + row)
+            if round.hessian != NULL:
+                prefetch(round.hessian + row)
+            if round.score != NULL:
+                prefetch(round.score + row)
         row = words[i] & id_mask
         weight = round.weight[row] if round.weight != NULL else 1.0
         gradient += nearest(round.gradient[row] * weight * ws.gradient_scale)
@@ -554,6 +589,76 @@ cdef int grow_tree(Shared* shared, Workspace* ws, const Round* round) noexcept n
     return status
 
 
+# ------------------------------------------------------------------ the forest
+
+NODE = np.dtype([
+    ("feature", np.int32), ("bin", np.int32), ("left", np.int32), ("right", np.int32),
+    ("gain", np.float64), ("value", np.float64), ("weight", np.float64),
+    ("count", np.int64), ("missing_left", np.int64)])
+LEAF = np.dtype([("value", np.float64), ("weight", np.float64), ("count", np.int64)])
+
+
+cdef int reserve(void** memory, int64_t n, int64_t* capacity, size_t size) noexcept nogil:
+    """Make room for ``n`` items, at least doubling what there is."""
+    cdef void* larger
+    cdef int64_t room = max(n, 2 * capacity[0])
+    if n <= capacity[0]:
+        return 0
+    larger = realloc(memory[0], room * size)
+    if larger == NULL:
+        return NO_MEMORY
+    memory[0] = larger
+    capacity[0] = room
+    return 0
+
+
+cdef int store_tree(const Workspace* ws, Forest* forest) noexcept nogil:
+    """Append the tree of a workspace to the forest."""
+    cdef const Node* node
+    cdef StoredNode* node_out
+    cdef StoredLeaf* leaf_out
+    cdef int i
+    if (
+        reserve(<void**>&forest.nodes, forest.n_nodes + ws.n_leaves, &forest.node_room,
+                sizeof(StoredNode)) < 0
+        or reserve(<void**>&forest.leaves, forest.n_leaves + ws.n_leaves,
+                   &forest.leaf_room, sizeof(StoredLeaf)) < 0
+        or reserve(<void**>&forest.leaf_start, forest.n_trees + 2, &forest.tree_room,
+                   sizeof(int64_t)) < 0
+    ):
+        return NO_MEMORY
+    node_out = forest.nodes + forest.n_nodes
+    leaf_out = forest.leaves + forest.n_leaves
+    for i in range(ws.n_leaves - 1):
+        node = &ws.nodes[i]
+        node_out[i].feature = node.feature
+        node_out[i].bin = node.bin
+        node_out[i].missing_left = node.missing_left
+        node_out[i].left = node.left
+        node_out[i].right = node.right
+        node_out[i].gain = node.gain
+        node_out[i].value = node.stats.output * ws.learning_rate
+        node_out[i].weight = node.stats.sums.hessian * ws.rules.hessian_unit
+        node_out[i].count = node.stats.sums.count
+    for i in range(ws.n_leaves):
+        leaf_out[i].value = ws.leaf_value[i]
+        leaf_out[i].weight = ws.leaf_weight[i]
+        leaf_out[i].count = ws.leaves[i].stats.sums.count
+    forest.n_nodes += ws.n_leaves - 1
+    forest.n_leaves += ws.n_leaves
+    forest.n_trees += 1
+    forest.leaf_start[0] = 0
+    forest.leaf_start[forest.n_trees] = forest.n_leaves
+    return 0
+
+
+cdef raise_status(int status):
+    if status == NO_MEMORY:
+        raise MemoryError("could not allocate memory for growing trees")
+    if status == NOT_FINITE:
+        raise FloatingPointError("gradients or hessians are NaN or infinite")
+
+
 # ------------------------------------------------------------------ memory
 
 cdef void* allocate(size_t size) except NULL:
@@ -579,6 +684,7 @@ cdef class TreeGrower:
     """
 
     cdef Shared shared
+    cdef Forest forest
     cdef Workspace* workspaces
     cdef int n_workspaces
     cdef int n_threads
@@ -710,6 +816,9 @@ cdef class TreeGrower:
                 free(shared.scratch[i])
             if shared.partial != NULL:
                 free(shared.partial[i].gradient)
+        free(self.forest.nodes)
+        free(self.forest.leaves)
+        free(self.forest.leaf_start)
         free(shared.lanes)
         free(shared.scratch)
         free(shared.partial)
@@ -721,7 +830,7 @@ cdef class TreeGrower:
         const double[:, ::1] weight, const uint32_t[::1] rows, double[:, ::1] scores,
         uint64_t round_index,
     ):
-        """Grow one tree for each score.
+        """Grow one tree for each score and add them to the forest.
 
         Parameters
         ----------
@@ -738,27 +847,27 @@ cdef class TreeGrower:
 
         Returns
         -------
-        list of tuples
-            For each tree its arrays: feature (index among the used ones), bin,
-            missing_left, left, right, gain, node value, node weight, node count,
-            leaf value, leaf weight, leaf count.
+        bool
+            Whether any of the trees has a split. If none has, and the forest has
+            trees already, none is added.
         """
         cdef int n_scores = gradient.shape[0]
-        cdef int wave = self.n_workspaces if self.n_workspaces > 1 else 1
-        cdef int first, status
-        trees = []
-        first = 0
+        cdef int first = 0
+        cdef int64_t n_nodes = self.forest.n_nodes
+        cdef int64_t n_leaves = self.forest.n_leaves
+        cdef int64_t n_trees = self.forest.n_trees
+        cdef int wave, i
         while first < n_scores:
             wave = self.n_workspaces if n_scores - first >= self.n_threads else 1
-            status = self._grow_wave(
-                gradient, hessian, weight, rows, scores, round_index, first, wave)
-            if status == NO_MEMORY:
-                raise MemoryError("could not allocate histograms")
-            if status == NOT_FINITE:
-                raise FloatingPointError("gradients or hessians are NaN or infinite")
-            trees.extend(self._tree(&self.workspaces[i]) for i in range(wave))
+            raise_status(self._grow_wave(
+                gradient, hessian, weight, rows, scores, round_index, first, wave))
+            for i in range(wave):
+                raise_status(store_tree(&self.workspaces[i], &self.forest))
             first += wave
-        return trees
+        if self.forest.n_nodes == n_nodes and n_trees > 0:
+            self.forest.n_trees = n_trees
+            self.forest.n_leaves = n_leaves
+        return self.forest.n_nodes > n_nodes
 
     cdef int _grow_wave(
         self, const float[:, ::1] gradient, const float[:, ::1] hessian,
@@ -796,39 +905,48 @@ cdef class TreeGrower:
         free(rounds)
         return status
 
-    cdef tuple _tree(self, const Workspace* ws):
-        cdef int n_leaves = ws.n_leaves
-        cdef int n_nodes = n_leaves - 1
-        nodes = np.empty((5, n_nodes), dtype=np.int32)
-        node_values = np.empty((2, n_nodes))
-        node_counts = np.empty(n_nodes, dtype=np.int64)
-        gains = np.empty(n_nodes)
-        leaf_values = np.empty((2, n_leaves))
-        leaf_counts = np.empty(n_leaves, dtype=np.int64)
-        cdef int32_t[:, ::1] nodes_out = nodes
-        cdef double[:, ::1] values_out = node_values
-        cdef double[::1] gains_out = gains
-        cdef double[:, ::1] leaf_out = leaf_values
-        cdef int64_t[::1] node_counts_out = node_counts
-        cdef int64_t[::1] leaf_counts_out = leaf_counts
-        cdef const Node* node
-        cdef int i
-        for i in range(n_nodes):
-            node = &ws.nodes[i]
-            nodes_out[0, i] = node.feature
-            nodes_out[1, i] = node.bin
-            nodes_out[2, i] = node.missing_left
-            nodes_out[3, i] = node.left
-            nodes_out[4, i] = node.right
-            gains_out[i] = node.gain
-            values_out[0, i] = node.stats.output * ws.learning_rate
-            values_out[1, i] = node.stats.sums.hessian * ws.rules.hessian_unit
-            node_counts_out[i] = node.stats.sums.count
-        for i in range(n_leaves):
-            leaf_out[0, i] = ws.leaf_value[i]
-            leaf_out[1, i] = ws.leaf_weight[i]
-            leaf_counts_out[i] = ws.leaves[i].stats.sums.count
-        return (*nodes, gains, *node_values, node_counts, *leaf_values, leaf_counts)
+    def forest_arrays(self, int64_t first_tree=0):
+        """Copies of the forest's arrays, from one tree on.
+
+        Returns
+        -------
+        nodes : structured ndarray
+            ``feature`` (index among the used ones), ``bin``, ``missing_left``, ``left``,
+            ``right``, ``gain``, ``value``, ``weight``, ``count``.
+        leaves : structured ndarray
+            ``value``, ``weight``, ``count``.
+        leaf_start : ndarray of int64
+            Where the leaves of each tree begin, and the end of the last.
+        """
+        cdef Forest* forest = &self.forest
+        cdef int64_t first_leaf = forest.leaf_start[first_tree]
+        cdef int64_t first_node = first_leaf - first_tree
+        nodes = np.empty(forest.n_nodes - first_node, dtype=NODE)
+        leaves = np.empty(forest.n_leaves - first_leaf, dtype=LEAF)
+        leaf_start = np.empty(forest.n_trees - first_tree + 1, dtype=np.int64)
+        cdef char[::1] node_bytes = nodes.view(np.byte)
+        cdef char[::1] leaf_bytes = leaves.view(np.byte)
+        cdef int64_t[::1] starts = leaf_start
+        cdef Py_ssize_t i
+        if len(nodes):
+            memcpy(&node_bytes[0], forest.nodes + first_node, node_bytes.shape[0])
+        memcpy(&leaf_bytes[0], forest.leaves + first_leaf, leaf_bytes.shape[0])
+        for i in range(starts.shape[0]):
+            starts[i] = forest.leaf_start[first_tree + i] - first_leaf
+        return nodes, leaves, leaf_start
+
+    def set_leaf_values(self, const double[::1] value):
+        """Replace the leaf values of the last tree."""
+        cdef Forest* forest = &self.forest
+        cdef int64_t first = forest.leaf_start[forest.n_trees - 1]
+        cdef Py_ssize_t i
+        for i in range(value.shape[0]):
+            forest.leaves[first + i].value = value[i]
+
+    @property
+    def n_trees(self):
+        """Number of trees in the forest."""
+        return self.forest.n_trees
 
     def leaf_rows(self, int leaf):
         """Row numbers, ascending, of a leaf of the last tree (one score only)."""

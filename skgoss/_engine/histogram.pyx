@@ -39,7 +39,7 @@ cdef enum:
     STAT_BLOCK = 16384      # rows a partial sum: fixed, so that sums do not depend on threads
     ENCODE_BLOCK = 16384
     ROW_BLOCK = 256         # rows that stay in the first cache while groups take turns
-    OCTETS_A_TILE = 5       # eights of features whose accumulators stay near
+    OCTETS_A_TILE = 8       # eights of features whose accumulators stay near
     PREFETCH_AHEAD = 16
     MAX_COUNT_BITS = 12     # of a packed round with hessians: blocks of 4095 rows
     MAX_COUNT_BITS_CONSTANT = 20

@@ -15,15 +15,16 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from skgoss._engine.histogram cimport (
-    GradientStats, accumulate, add_feature, choose_encoding, encode, fine_scale, nearest,
-    prefetch, round_stats, subtract_feature)
-from skgoss._engine.layout cimport Binned, Encoding, Histogram, Sums
+    GradientStats, accumulate, add_feature, choose_encoding, encode, fine_scale, prefetch,
+    round_stats)
+from skgoss._engine.layout cimport Binned, Encoding, Histogram, Sums, nearest
 from skgoss._engine.partition cimport partition
 from skgoss._engine.random cimport (
     NODE_FEATURES, RANDOM_THRESHOLD, TREE_FEATURES, below, draw, key)
 from skgoss._engine.sampling cimport sample_features
 from skgoss._engine.split cimport (
-    HESSIAN_EPSILON, SCRATCH_ROOM, NodeStats, Split, SplitRules, leaf_output, node_stats, search_feature)
+    HESSIAN_EPSILON, SCRATCH_ROOM, Bins, NodeStats, Split, SplitRules, bin_sums, leaf_output,
+    node_stats, search_feature)
 
 cdef enum:
     # Below so many bin updates or bin visits a team of threads costs more than it gives.
@@ -250,23 +251,32 @@ cdef int build(Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogil:
     return n_parts
 
 
+cdef inline Bins feature_bins(
+    const Binned* data, const Histogram* histogram, int feature,
+) noexcept nogil:
+    cdef Bins bins
+    cdef int64_t at = data.offset[feature]
+    bins.gradient = histogram.gradient + at
+    bins.hessian = histogram.hessian + at
+    bins.count = histogram.count + at
+    bins.n_bins = data.n_bins[feature]
+    bins.missing_bin = data.missing_bin[feature]
+    return bins
+
+
 cdef void search_leaf_feature(
     Shared* shared, Workspace* ws, int feature, const Leaf* leaf, int thread, Split* best,
 ) noexcept nogil:
-    cdef Histogram* histogram = &ws.slots[leaf.slot]
-    cdef int64_t at = shared.data.offset[feature]
-    cdef int n_bins = shared.data.n_bins[feature]
+    cdef Bins bins = feature_bins(&shared.data, &ws.slots[leaf.slot], feature)
     cdef int cut = -1
     if shared.settings.extra_trees:
         cut = <int>below(
             draw(
                 key(shared.settings.extra_seed, RANDOM_THRESHOLD, ws.tree_index),
                 leaf.identity * <uint64_t>shared.data.n_features + <uint64_t>feature),
-            n_bins - 1)
+            bins.n_bins - 1)
     search_feature(
-        histogram.gradient + at, histogram.hessian + at, histogram.count + at, n_bins,
-        shared.data.missing_bin[feature], feature, cut, &leaf.stats, &ws.rules,
-        shared.scratch[thread], best)
+        &bins, &ws.code, feature, cut, &leaf.stats, &ws.rules, shared.scratch[thread], best)
 
 
 cdef void finish_feature(
@@ -278,9 +288,11 @@ cdef void finish_feature(
     cdef int part
     for part in range(1, n_parts):
         add_feature(
-            data, feature, &shared.partial[ws.first_thread + part], &ws.slots[built.slot])
+            data, &ws.code, feature, 1, &shared.partial[ws.first_thread + part],
+            &ws.slots[built.slot])
     if other != NULL:
-        subtract_feature(data, feature, &ws.slots[built.slot], &ws.slots[other.slot])
+        add_feature(
+            data, &ws.code, feature, -1, &ws.slots[built.slot], &ws.slots[other.slot])
     if search_built and ws.searched[0][feature]:
         search_leaf_feature(shared, ws, feature, built, thread, &shared.best[2 * thread])
     if search_other and ws.searched[1][feature]:
@@ -366,18 +378,20 @@ cdef bint may_split(const Shared* shared, const Workspace* ws, const Leaf* leaf)
 
 
 cdef Sums feature_sums(
-    const Binned* data, const Histogram* histogram, int feature, const uint8_t* included,
+    const Binned* data, const Encoding* code, const Histogram* histogram, int feature,
+    const uint8_t* included,
 ) noexcept nogil:
     """Sums over the bins of a feature, or over those that are ``included``."""
-    cdef Sums sums
-    cdef int64_t at = data.offset[feature]
+    cdef Bins bins = feature_bins(data, histogram, feature)
+    cdef Sums sums, part
     cdef int b
     memset(&sums, 0, sizeof(Sums))
-    for b in range(data.n_bins[feature]):
+    for b in range(bins.n_bins):
         if included == NULL or included[b]:
-            sums.gradient += histogram.gradient[at + b]
-            sums.hessian += histogram.hessian[at + b]
-            sums.count += histogram.count[at + b]
+            part = bin_sums(&bins, b, code)
+            sums.gradient += part.gradient
+            sums.hessian += part.hessian
+            sums.count += part.count
     return sums
 
 
@@ -420,9 +434,10 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     if root.slot < 0:
         return NO_MEMORY
     n_parts = build(shared, ws, root)
-    sums = feature_sums(data, &ws.slots[root.slot], 0, NULL)
+    sums = feature_sums(data, &ws.code, &ws.slots[root.slot], 0, NULL)
     for part in range(1, n_parts):
-        part_sums = feature_sums(data, &shared.partial[ws.first_thread + part], 0, NULL)
+        part_sums = feature_sums(
+            data, &ws.code, &shared.partial[ws.first_thread + part], 0, NULL)
         sums.gradient += part_sums.gradient
         sums.hessian += part_sums.hessian
         sums.count += part_sums.count
@@ -487,7 +502,7 @@ cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
 
     decide_bins(data, &parent.best, ws.goes_left)
     left_sums = feature_sums(
-        data, &ws.slots[parent.slot], parent.best.feature, ws.goes_left)
+        data, &ws.code, &ws.slots[parent.slot], parent.best.feature, ws.goes_left)
     right_sums.gradient = parent.stats.sums.gradient - left_sums.gradient
     right_sums.hessian = parent.stats.sums.hessian - left_sums.hessian
     right_sums.count = parent.stats.sums.count - left_sums.count

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "fixed.h"
 #include "layout.h"
 #include "simd.h"
 
@@ -49,18 +50,6 @@ static SIMD_INLINE void gradient_stats_body(const float *gradient, const float *
         out->hessian_min = h_min[k] < out->hessian_min ? h_min[k] : out->hessian_min;
         out->hessian_sum += h_sum[k];
     }
-}
-
-/* Adding 1.5 * 2^52 leaves a double's nearest integer in the low bits of its mantissa:
-   rounds to even, for |x| < 2^51, on every instruction set. */
-static SIMD_INLINE int64_t nearest(double x)
-{
-    const double shift = 6755399441055744.0;
-    double shifted = x + shift;
-    int64_t bits, zero;
-    memcpy(&bits, &shifted, sizeof bits);
-    memcpy(&zero, &shift, sizeof zero);
-    return bits - zero;
 }
 
 static SIMD_INLINE void encode_rows(const float *gradient, const float *hessian,
@@ -117,49 +106,52 @@ static SIMD_INLINE void encode_wide_body(const float *gradient, const float *hes
 
 /* Adds the packed accumulators of one feature to its separate sums, or stores them there
    if these are the `first`, and clears the accumulators. */
-static SIMD_INLINE void spill_feature_body(int64_t *packed, int n_bins,
+static SIMD_INLINE void spill_feature_body(int64_t *restrict packed, int n_bins,
                                            const Encoding *code, int first,
-                                           int64_t *gradient_out, int64_t *hessian_out,
-                                           int32_t *count_out)
+                                           int64_t *restrict gradient_out,
+                                           int64_t *restrict hessian_out,
+                                           int32_t *restrict count_out)
 {
-    int count_bits = code->count_bits, up = code->gradient_up;
-    int64_t count_mask = ((int64_t)1 << count_bits) - 1;
-    int64_t hessian_mask = (((int64_t)1 << (up - count_bits)) - 1);
+    const Encoding local = *code;
     int64_t keep = first ? 0 : -1;
-    int constant = code->constant_hessian;
     for (int b = 0; b < n_bins; b++) {
-        int64_t x = packed[b];
-        int64_t count = x & count_mask;
-        gradient_out[b] = (gradient_out[b] & keep) + (x >> up);
-        hessian_out[b] = (hessian_out[b] & keep)
-                         + (constant ? count : (x >> count_bits) & hessian_mask);
-        count_out[b] = (count_out[b] & (int32_t)keep) + (int32_t)count;
+        Sums sums = unpack(packed[b], &local);
+        gradient_out[b] = (gradient_out[b] & keep) + sums.gradient;
+        hessian_out[b] = (hessian_out[b] & keep) + sums.hessian;
+        count_out[b] = (count_out[b] & (int32_t)keep) + (int32_t)sums.count;
         packed[b] = 0;
     }
 }
 
-static SIMD_INLINE void add_sums_body(int n, const int64_t *gradient,
-                                      const int64_t *hessian, const int32_t *count,
-                                      int64_t *gradient_out, int64_t *hessian_out,
-                                      int32_t *count_out)
+static SIMD_INLINE void take_feature_body(int64_t *restrict packed, int n_bins,
+                                          int64_t *restrict packed_out)
 {
-    for (int b = 0; b < n; b++) {
-        gradient_out[b] += gradient[b];
-        hessian_out[b] += hessian[b];
-        count_out[b] += count[b];
+    for (int b = 0; b < n_bins; b++) {
+        packed_out[b] = packed[b];
+        packed[b] = 0;
     }
 }
 
-static SIMD_INLINE void subtract_sums_body(int n, const int64_t *gradient,
-                                           const int64_t *hessian, const int32_t *count,
-                                           int64_t *gradient_out, int64_t *hessian_out,
-                                           int32_t *count_out)
+static SIMD_INLINE void add_longs_body(int n, int sign, const int64_t *restrict values,
+                                       int64_t *restrict sums_inout)
 {
-    for (int b = 0; b < n; b++) {
-        gradient_out[b] -= gradient[b];
-        hessian_out[b] -= hessian[b];
-        count_out[b] -= count[b];
-    }
+    if (sign > 0)
+        for (int b = 0; b < n; b++)
+            sums_inout[b] += values[b];
+    else
+        for (int b = 0; b < n; b++)
+            sums_inout[b] -= values[b];
+}
+
+static SIMD_INLINE void add_ints_body(int n, int sign, const int32_t *restrict values,
+                                      int32_t *restrict sums_inout)
+{
+    if (sign > 0)
+        for (int b = 0; b < n; b++)
+            sums_inout[b] += values[b];
+    else
+        for (int b = 0; b < n; b++)
+            sums_inout[b] -= values[b];
 }
 
 SIMD_KERNEL(gradient_stats,
@@ -181,14 +173,12 @@ SIMD_KERNEL(spill_feature,
             (int64_t *packed, int n_bins, const Encoding *code, int first,
              int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
             (packed, n_bins, code, first, gradient_out, hessian_out, count_out))
-SIMD_KERNEL(add_sums,
-            (int n, const int64_t *gradient, const int64_t *hessian, const int32_t *count,
-             int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
-            (n, gradient, hessian, count, gradient_out, hessian_out, count_out))
-SIMD_KERNEL(subtract_sums,
-            (int n, const int64_t *gradient, const int64_t *hessian, const int32_t *count,
-             int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
-            (n, gradient, hessian, count, gradient_out, hessian_out, count_out))
+SIMD_KERNEL(take_feature, (int64_t *packed, int n_bins, int64_t *packed_out),
+            (packed, n_bins, packed_out))
+SIMD_KERNEL(add_longs, (int n, int sign, const int64_t *values, int64_t *sums_inout),
+            (n, sign, values, sums_inout))
+SIMD_KERNEL(add_ints, (int n, int sign, const int32_t *values, int32_t *sums_inout),
+            (n, sign, values, sums_inout))
 
 static inline void prefetch(const void *address)
 {

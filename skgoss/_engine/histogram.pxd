@@ -11,7 +11,6 @@ cdef extern from "histogram.h" nogil:
         double hessian_min
 
     void prefetch(const void* address)
-    int64_t nearest(double x)
 
 
 cdef GradientStats round_stats(
@@ -37,9 +36,6 @@ cdef void accumulate(
 ) noexcept nogil
 
 cdef void add_feature(
-    const Binned* data, int feature, const Histogram* part, Histogram* out,
-) noexcept nogil
-
-cdef void subtract_feature(
-    const Binned* data, int feature, const Histogram* part, Histogram* out,
+    const Binned* data, const Encoding* code, int feature, int sign, const Histogram* part,
+    Histogram* out,
 ) noexcept nogil

@@ -28,12 +28,9 @@ cdef extern from "histogram.h" nogil:
     void spill_feature(
         int64_t* packed, int n_bins, const Encoding* code, int first,
         int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
-    void add_sums(
-        int n, const int64_t* gradient, const int64_t* hessian, const int32_t* count,
-        int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
-    void subtract_sums(
-        int n, const int64_t* gradient, const int64_t* hessian, const int32_t* count,
-        int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
+    void take_feature(int64_t* packed, int n_bins, int64_t* packed_out)
+    void add_longs(int n, int sign, const int64_t* values, int64_t* sums_inout)
+    void add_ints(int n, int sign, const int32_t* values, int32_t* sums_inout)
 
 cdef enum:
     STAT_BLOCK = 16384      # rows a partial sum: fixed, so that sums do not depend on threads
@@ -45,6 +42,7 @@ cdef enum:
     MAX_COUNT_BITS_CONSTANT = 20
     MIN_MEAN_LEVELS = 16    # packed numbers whose mean is fewer quanta are too coarse
     MAX_WIDE_BITS = 50      # `nearest` rounds up to 51
+    MAX_PACKED_BITS = 38    # sums of a block stay below 2**51, exact as doubles
     MAX_EXPONENT = 1000     # its power of two and the reciprocal are normal numbers
 
 
@@ -116,8 +114,8 @@ cdef Encoding choose_encoding(
     cdef int count_bits = min(
         bit_length(n_rows), MAX_COUNT_BITS_CONSTANT if constant_hessian else MAX_COUNT_BITS)
     cdef int value_bits = 63 - lanes * count_bits
-    cdef int hessian_bits = 0 if constant_hessian else min(value_bits // 2, MAX_WIDE_BITS)
-    cdef int gradient_bits = min(value_bits - hessian_bits, MAX_WIDE_BITS)
+    cdef int hessian_bits = 0 if constant_hessian else min(value_bits // 2, MAX_PACKED_BITS)
+    cdef int gradient_bits = min(value_bits - hessian_bits, MAX_PACKED_BITS)
     cdef int g_exponent = fixed_point_exponent(stats.gradient_max, gradient_bits)
     cdef int h_exponent = fixed_point_exponent(stats.hessian_max, hessian_bits)
     cdef double levels = MIN_MEAN_LEVELS * <double>n_rows
@@ -135,6 +133,7 @@ cdef Encoding choose_encoding(
         and (constant_hessian or ldexp(stats.hessian_sum, h_exponent) >= levels)
         and stats.hessian_min >= 0
     )
+    code.compact = code.packed and n_rows <= code.block_rows
     if not code.packed:
         code.id_mask = <uint64_t>-1
         g_exponent = wide_exponent(stats.gradient_max, n_rows)
@@ -284,6 +283,10 @@ cdef void spill(
     cdef int64_t at
     for feature in range(data.n_features):
         at = data.offset[feature]
+        if code.compact:
+            take_feature(
+                lanes + data.lane_offset[feature], data.n_bins[feature], out.gradient + at)
+            continue
         spill_feature(
             lanes + data.lane_offset[feature], data.n_bins[feature], code, first,
             out.gradient + at, out.hessian + at, out.count + at)
@@ -321,18 +324,13 @@ cdef void accumulate(
 
 
 cdef void add_feature(
-    const Binned* data, int feature, const Histogram* part, Histogram* out,
+    const Binned* data, const Encoding* code, int feature, int sign, const Histogram* part,
+    Histogram* out,
 ) noexcept nogil:
+    """Add one feature's sums to those of another histogram, or subtract them."""
     cdef int64_t at = data.offset[feature]
-    add_sums(
-        data.n_bins[feature], part.gradient + at, part.hessian + at, part.count + at,
-        out.gradient + at, out.hessian + at, out.count + at)
-
-
-cdef void subtract_feature(
-    const Binned* data, int feature, const Histogram* part, Histogram* out,
-) noexcept nogil:
-    cdef int64_t at = data.offset[feature]
-    subtract_sums(
-        data.n_bins[feature], part.gradient + at, part.hessian + at, part.count + at,
-        out.gradient + at, out.hessian + at, out.count + at)
+    cdef int n_bins = data.n_bins[feature]
+    add_longs(n_bins, sign, part.gradient + at, out.gradient + at)
+    if not code.compact:
+        add_longs(n_bins, sign, part.hessian + at, out.hessian + at)
+        add_ints(n_bins, sign, part.count + at, out.count + at)

@@ -11,6 +11,8 @@
 
    of one 64-bit addition a bin. `block_rows` words can be added before a lane may overflow
    into its neighbour; then the accumulators are spilled into a histogram of separate sums.
+   Where all rows fit in one block the round is `compact`: histograms stay packed, in
+   `Histogram.gradient`, and a bin costs a third of the work.
    In a wide round a word is the row id alone and the integers lie in an array of pairs. */
 #ifndef SKGOSS_LAYOUT_H
 #define SKGOSS_LAYOUT_H
@@ -35,6 +37,7 @@ typedef struct {
 
 typedef struct {
     int packed;
+    int compact;
     int constant_hessian;
     int gradient_down;
     int gradient_up;

@@ -19,6 +19,7 @@ cdef extern from "layout.h" nogil:
 
     ctypedef struct Encoding:
         int packed
+        int compact
         int constant_hessian
         int gradient_down
         int gradient_up
@@ -39,3 +40,7 @@ cdef extern from "layout.h" nogil:
         int64_t gradient
         int64_t hessian
         int64_t count
+
+cdef extern from "fixed.h" nogil:
+    int64_t nearest(double x)
+    Sums unpack(int64_t packed, const Encoding* code)

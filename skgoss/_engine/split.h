@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "fixed.h"
 #include "layout.h"
 #include "simd.h"
 
@@ -89,75 +90,136 @@ static inline NodeStats node_stats(Sums sums, double parent_output, const SplitR
     return node;
 }
 
-static inline int occupied_plain(const int32_t *count, int first, int last,
-                                 int32_t *bin_out)
-{
-    int n = 0;
-    for (int b = first; b < last; b++) {
-        bin_out[n] = b;
-        n += count[b] != 0;
+/* Numbers of the bins in [first, last) that hold rows: those whose word, a count or a
+   packed sum, is not 0. The vector forms store up to a vector more than they return. */
+#define OCCUPIED_PLAIN(name, word_t)                                                    \
+    static inline int name(const word_t *words, int first, int last, int32_t *bin_out)  \
+    {                                                                                   \
+        int n = 0;                                                                      \
+        for (int b = first; b < last; b++) {                                            \
+            bin_out[n] = b;                                                             \
+            n += words[b] != 0;                                                         \
+        }                                                                               \
+        return n;                                                                       \
     }
-    return n;
-}
 
 #ifdef SIMD_FOR_AVX512
 #include <immintrin.h>
 
-/* Stores whole vectors: up to 15 numbers more than it returns. */
-SIMD_FOR_AVX512 static int occupied_avx512(const int32_t *count, int first, int last,
-                                           int32_t *bin_out)
-{
-    __m512i bin = _mm512_add_epi32(
-        _mm512_set1_epi32(first),
-        _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
-    int n = 0;
-    for (int b = first; b < last; b += 16) {
-        __mmask16 inside = last - b < 16 ? (__mmask16)((1u << (last - b)) - 1) : 0xffff;
-        __m512i c = _mm512_maskz_loadu_epi32(inside, count + b);
-        __mmask16 holds = _mm512_test_epi32_mask(c, c);
-        _mm512_storeu_si512(bin_out + n, _mm512_maskz_compress_epi32(holds, bin));
-        bin = _mm512_add_epi32(bin, _mm512_set1_epi32(16));
-        n += __builtin_popcount(holds);
+#define OCCUPIED(name, word_t, lanes, load, test, compress, store, numbers, add, set1)  \
+    OCCUPIED_PLAIN(name##_plain, word_t)                                                \
+    SIMD_FOR_AVX512 static int name##_avx512(const word_t *words, int first, int last,  \
+                                             int32_t *bin_out)                          \
+    {                                                                                   \
+        int n = 0;                                                                      \
+        for (int b = first; b < last; b += lanes) {                                     \
+            unsigned inside = (1u << (last - b < lanes ? last - b : lanes)) - 1;        \
+            __m512i word = load(inside, words + b);                                     \
+            unsigned holds = test(word, word);                                          \
+            store((void *)(bin_out + n), compress(holds, add(numbers, set1(b))));       \
+            n += __builtin_popcount(holds);                                             \
+        }                                                                               \
+        return n;                                                                       \
+    }                                                                                   \
+    static inline int name(const word_t *words, int first, int last, int32_t *bin_out)  \
+    {                                                                                   \
+        return simd_level == SIMD_AVX512 ? name##_avx512(words, first, last, bin_out)   \
+                                         : name##_plain(words, first, last, bin_out);   \
     }
+OCCUPIED(occupied_counts, int32_t, 16, _mm512_maskz_loadu_epi32, _mm512_test_epi32_mask,
+         _mm512_maskz_compress_epi32, _mm512_storeu_si512,
+         _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+         _mm512_add_epi32, _mm512_set1_epi32)
+OCCUPIED(occupied_sums, int64_t, 8, _mm512_maskz_loadu_epi64, _mm512_test_epi64_mask,
+         _mm256_maskz_compress_epi32, _mm256_storeu_si256,
+         _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_add_epi32, _mm256_set1_epi32)
+#else
+OCCUPIED_PLAIN(occupied_counts, int32_t)
+OCCUPIED_PLAIN(occupied_sums, int64_t)
+#endif
+
+/* Where the bins of one feature in one node lie. */
+typedef struct {
+    const int64_t *gradient; /* packed sums in a compact round */
+    const int64_t *hessian;
+    const int32_t *count;
+    int n_bins;
+    int missing_bin;
+} Bins;
+
+static SIMD_INLINE Sums bin_sums(const Bins *bins, int b, const Encoding *code)
+{
+    if (code->compact)
+        return unpack(bins->gradient[b], code);
+    Sums sums = {bins->gradient[b], bins->hessian[b], bins->count[b]};
+    return sums;
+}
+
+/* The bins behind which the node can be cut: those that hold rows, but for the missing
+   bin, wherever it is, and the last one. Returns their number. */
+static inline int list_cuts(const Bins *bins, const Encoding *code, int32_t *bin_out)
+{
+    int last = bins->n_bins - 1;
+    int middle = bins->missing_bin >= 0 ? bins->missing_bin : last;
+    int n;
+    if (code->compact) {
+        n = occupied_sums(bins->gradient, 0, middle, bin_out);
+        n += occupied_sums(bins->gradient, middle + 1, last, bin_out + n);
+    } else {
+        n = occupied_counts(bins->count, 0, middle, bin_out);
+        n += occupied_counts(bins->count, middle + 1, last, bin_out + n);
+    }
+    bin_out[n] = last;
     return n;
 }
-#endif
 
-/* Numbers of the bins in [first, last) that hold rows. */
-static inline int occupied(const int32_t *count, int first, int last, int32_t *bin_out)
+/* Sums up to each cut; cuts with more than `most` rows on their left are dropped.
+   Returns how many are left. */
+static SIMD_INLINE int cumulate(const Bins *bins, int n, int64_t most,
+                                const int32_t *restrict bin,
+                                double *restrict gradient_out,
+                                double *restrict hessian_out,
+                                int32_t *restrict count_out)
 {
-#ifdef SIMD_FOR_AVX512
-    if (simd_level == SIMD_AVX512)
-        return occupied_avx512(count, first, last, bin_out);
-#endif
-    return occupied_plain(count, first, last, bin_out);
-}
-
-/* Sums up to each cut, which lies behind a bin that holds rows; the number of cuts.
-   The missing bin, wherever it is, and the last bin end no cut. */
-static SIMD_INLINE int cumulate(const int64_t *gradient, const int64_t *hessian,
-                                const int32_t *count, int n_bins, int missing_bin,
-                                double *gradient_out, double *hessian_out,
-                                int32_t *count_out, int32_t *bin_out)
-{
-    int64_t g = 0, h = 0;
-    int32_t c = 0;
-    int middle = missing_bin >= 0 ? missing_bin : n_bins - 1;
-    int n = occupied(count, 0, middle, bin_out);
-    n += occupied(count, middle + 1, n_bins - 1, bin_out + n);
-    for (int i = 0; i < n; i++) {
-        int b = bin_out[i];
-        g += gradient[b];
-        h += hessian[b];
-        c += count[b];
+    int64_t g = 0, h = 0, c = 0;
+    int i = 0;
+    for (; i < n; i++) {
+        int b = bin[i];
+        c += bins->count[b];
+        if (c > most)
+            break;
+        g += bins->gradient[b];
+        h += bins->hessian[b];
         gradient_out[i] = (double)g;
         hessian_out[i] = (double)h;
-        count_out[i] = c;
+        count_out[i] = (int32_t)c;
     }
-    bin_out[n] = n_bins - 1;
-    for (int i = n; i < n + SPLIT_LANES - 1; i++) {
-        gradient_out[i] = hessian_out[i] = 0;
-        count_out[i] = NO_CUT;
+    return i;
+}
+
+/* The same in a compact round; `sum`: room for n + SCRATCH_ROOM integers. */
+static SIMD_INLINE int cumulate_compact(const Bins *bins, int n, int64_t most,
+                                        const Encoding *code,
+                                        const int32_t *restrict bin,
+                                        int64_t *restrict sum,
+                                        double *restrict gradient_out,
+                                        double *restrict hessian_out,
+                                        int32_t *restrict count_out)
+{
+    const Encoding local = *code;
+    int64_t s = 0;
+    for (int i = 0; i < n; i++) {
+        s += bins->gradient[bin[i]];
+        sum[i] = s;
+    }
+    while (n > 0 && unpack(sum[n - 1], &local).count > most)
+        n--;
+    int padded = (n + SPLIT_LANES - 1) & -SPLIT_LANES;
+    for (int i = 0; i < padded; i++) {
+        Sums sums = unpack(sum[i], &local);
+        gradient_out[i] = exact_double(sums.gradient);
+        hessian_out[i] = exact_double(sums.hessian);
+        count_out[i] = (int32_t)sums.count;
     }
     return n;
 }
@@ -195,16 +257,20 @@ static SIMD_INLINE double cut_gain(double gl, double hl, double cl, Sums extra,
     return allowed ? gain : -1.0;
 }
 
-/* The gains of all cuts; returns the largest, 0 if none is allowed. Positive doubles are
+/* The gains of the cuts from `first` to n; returns the largest, 0 if none is allowed. Positive doubles are
    ordered as their bits are, and integers have a vector maximum. */
 static SIMD_INLINE double cut_gains(const double *gradient, const double *hessian,
-                                    const int32_t *count, int n, Sums extra,
-                                    const NodeStats *node, double needed, int plain,
+                                    const int32_t *count, int first, int n,
+                                    Sums extra, const NodeStats *node, double needed, int plain,
                                     const SplitRules *rules, double *restrict gain_out)
 {
     int64_t top = 0;
     double value;
-    n = (n + SPLIT_LANES - 1) & -SPLIT_LANES;
+    gradient += first;
+    hessian += first;
+    count += first;
+    gain_out += first;
+    n = (n - first + SPLIT_LANES - 1) & -SPLIT_LANES;
     for (int i = 0; i < n; i++)
         gain_out[i] = cut_gain(gradient[i], hessian[i], (double)count[i], extra, node,
                                needed, plain, rules);
@@ -231,42 +297,47 @@ static inline int keep_cut(int cut, int n, double *gradient, double *hessian,
     count[0] = count[i - 1];
     bin[0] = cut;
     bin[1] = cut + 1;
-    for (int k = 1; k < SPLIT_LANES; k++)
-        count[k] = NO_CUT;
     return 1;
 }
 
 /* Improves *best_out by the best cut of one feature. Equal gains: missing values left
    first, then the larger threshold there and the smaller one otherwise (LightGBM's order).
-   `cut`: -1, or the only bin after which to cut. `scratch`: 4 (n_bins + SCRATCH_ROOM) doubles. */
-static SIMD_INLINE void search_feature_body(const int64_t *gradient, const int64_t *hessian,
-                                            const int32_t *count, int n_bins,
-                                            int missing_bin, int feature, int cut,
-                                            const NodeStats *node, const SplitRules *rules,
-                                            double *scratch, Split *best_out)
+   `cut`: -1, or the only bin after which to cut. `scratch`: 4 (n_bins + SCRATCH_ROOM)
+   doubles. */
+static SIMD_INLINE void search_feature_body(const Bins *bins, const Encoding *code,
+                                            int feature, int cut, const NodeStats *node,
+                                            const SplitRules *rules, double *scratch,
+                                            Split *best_out)
 {
-    int size = n_bins + SCRATCH_ROOM;
+    int size = bins->n_bins + SCRATCH_ROOM, plain = plain_output(rules), first = 0;
     double *g = scratch, *h = g + size, *gain = h + size;
     int32_t *bin = (int32_t *)(gain + size), *c = bin + size;
     Sums none = {0, 0, 0}, missing = none;
     SplitRules local = *rules;
     double needed = node->gain + local.min_gain;
-    int plain = plain_output(rules);
-    int n = cumulate(gradient, hessian, count, n_bins, missing_bin, g, h, c, bin);
-    if (missing_bin >= 0) {
-        missing.gradient = gradient[missing_bin];
-        missing.hessian = hessian[missing_bin];
-        missing.count = count[missing_bin];
-    }
+    int64_t most = node->sums.count - local.min_count;
+    int n = list_cuts(bins, code, bin);
+    n = code->compact ? cumulate_compact(bins, n, most, code, bin, (int64_t *)gain, g, h, c)
+                      : cumulate(bins, n, most, bin, g, h, c);
+    if (bins->missing_bin >= 0)
+        missing = bin_sums(bins, bins->missing_bin, code);
     if (cut >= 0)
         n = keep_cut(cut, n, g, h, c, bin);
+    while (first < n && c[first] + missing.count < local.min_count)
+        first++;
+    for (int i = n; i < n + SPLIT_LANES - 1; i++) {
+        g[i] = h[i] = 0;
+        c[i] = NO_CUT;
+    }
     for (int left = 1; left >= (missing.count ? 0 : 1); left--) {
         Sums extra = left ? missing : none;
-        double top = plain ? cut_gains(g, h, c, n, extra, node, needed, 1, &local, gain)
-                           : cut_gains(g, h, c, n, extra, node, needed, 0, &local, gain);
+        double top = plain ? cut_gains(g, h, c, first, n, extra, node, needed, 1, &local,
+                                       gain)
+                           : cut_gains(g, h, c, first, n, extra, node, needed, 0, &local,
+                                       gain);
         if (top <= 0 || top + local.min_gain <= best_out->gain)
             continue;
-        int i = left ? n - 1 : 0;
+        int i = left ? n - 1 : first;
         while (gain[i] != top)
             i += left ? -1 : 1;
         best_out->gain = top + local.min_gain;
@@ -275,11 +346,11 @@ static SIMD_INLINE void search_feature_body(const int64_t *gradient, const int64
         best_out->missing_left = left;
     }
 }
+
 SIMD_KERNEL(search_feature,
-            (const int64_t *gradient, const int64_t *hessian, const int32_t *count,
-             int n_bins, int missing_bin, int feature, int cut, const NodeStats *node,
-             const SplitRules *rules, double *scratch, Split *best_out),
-            (gradient, hessian, count, n_bins, missing_bin, feature, cut, node, rules,
-             scratch, best_out))
+            (const Bins *bins, const Encoding *code, int feature, int cut,
+             const NodeStats *node, const SplitRules *rules, double *scratch,
+             Split *best_out),
+            (bins, code, feature, cut, node, rules, scratch, best_out))
 
 #endif

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-from skgoss._engine.layout cimport Sums
+from skgoss._engine.layout cimport Encoding, Sums
 
 cdef extern from "split.h" nogil:
     const double HESSIAN_EPSILON
@@ -31,7 +31,14 @@ cdef extern from "split.h" nogil:
     double leaf_output(double gradient, double hessian, double count,
                        double parent_output, const SplitRules* rules)
     NodeStats node_stats(Sums sums, double parent_output, const SplitRules* rules)
+    ctypedef struct Bins:
+        const int64_t* gradient
+        const int64_t* hessian
+        const int32_t* count
+        int n_bins
+        int missing_bin
+
+    Sums bin_sums(const Bins* bins, int b, const Encoding* code)
     void search_feature(
-        const int64_t* gradient, const int64_t* hessian, const int32_t* count, int n_bins,
-        int missing_bin, int feature, int cut, const NodeStats* node,
+        const Bins* bins, const Encoding* code, int feature, int cut, const NodeStats* node,
         const SplitRules* rules, double* scratch, Split* best_out)

@@ -6,7 +6,7 @@ rows. Trees of one round (the classes) are grown side by side when there are eno
 else the threads share the work inside a tree; the trees are the same either way.
 """
 
-from cython.parallel cimport prange, threadid
+from cython.parallel cimport prange
 from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -23,8 +23,8 @@ from skgoss._engine.random cimport (
     NODE_FEATURES, RANDOM_THRESHOLD, TREE_FEATURES, below, draw, key)
 from skgoss._engine.sampling cimport sample_features
 from skgoss._engine.split cimport (
-    HESSIAN_EPSILON, SCRATCH_ROOM, Bins, NodeStats, Split, SplitRules, bin_sums, leaf_output,
-    node_stats, search_feature)
+    HESSIAN_EPSILON, SCRATCH_ROOM, Bins, FeatureSet, NodeStats, Split, SplitRules,
+    bin_sums, feature_bins, leaf_output, node_stats, search_features)
 
 cdef enum:
     # Below so many bin updates or bin visits a team of threads costs more than it gives.
@@ -67,7 +67,8 @@ cdef struct Workspace:
     int64_t* pairs
     int32_t* features         # sampled for the tree
     int n_features
-    uint8_t* searched[2]      # features sampled for the two nodes at hand
+    uint8_t* searched[2]      # features sampled for the two leaves at hand
+    int32_t* cut[2]           # and their only cuts, in extremely random trees
     int32_t* sample
     Histogram* slots
     int* free_slots
@@ -251,52 +252,53 @@ cdef int build(Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogil:
     return n_parts
 
 
-cdef inline Bins feature_bins(
-    const Binned* data, const Histogram* histogram, int feature,
+cdef void draw_cuts(Shared* shared, Workspace* ws, const Leaf* leaf, int32_t* cut_out) noexcept nogil:
+    """For each feature the one bin after which extremely random trees may cut."""
+    cdef uint64_t tree_key = key(
+        shared.settings.extra_seed, RANDOM_THRESHOLD, ws.tree_index)
+    cdef int feature
+    for feature in range(shared.data.n_features):
+        cut_out[feature] = <int32_t>below(
+            draw(tree_key, leaf.identity * <uint64_t>shared.data.n_features + feature),
+            shared.data.n_bins[feature] - 1)
+
+
+cdef void search_leaf(
+    Shared* shared, Workspace* ws, int side, const Leaf* leaf, int first, int n, int thread,
 ) noexcept nogil:
-    cdef Bins bins
-    cdef int64_t at = data.offset[feature]
-    bins.gradient = histogram.gradient + at
-    bins.hessian = histogram.hessian + at
-    bins.count = histogram.count + at
-    bins.n_bins = data.n_bins[feature]
-    bins.missing_bin = data.missing_bin[feature]
-    return bins
+    """Search n of the tree's features, from ``first`` on, in one of the two leaves at hand."""
+    cdef FeatureSet features
+    features.features = ws.features + first
+    features.n = n
+    features.searched = ws.searched[side]
+    features.cut = ws.cut[side] if shared.settings.extra_trees else NULL
+    search_features(
+        &shared.data, &ws.code, &ws.slots[leaf.slot], &features, &leaf.stats, &ws.rules,
+        shared.scratch[thread], &shared.best[2 * thread + side])
 
 
-cdef void search_leaf_feature(
-    Shared* shared, Workspace* ws, int feature, const Leaf* leaf, int thread, Split* best,
-) noexcept nogil:
-    cdef Bins bins = feature_bins(&shared.data, &ws.slots[leaf.slot], feature)
-    cdef int cut = -1
-    if shared.settings.extra_trees:
-        cut = <int>below(
-            draw(
-                key(shared.settings.extra_seed, RANDOM_THRESHOLD, ws.tree_index),
-                leaf.identity * <uint64_t>shared.data.n_features + <uint64_t>feature),
-            bins.n_bins - 1)
-    search_feature(
-        &bins, &ws.code, feature, cut, &leaf.stats, &ws.rules, shared.scratch[thread], best)
-
-
-cdef void finish_feature(
-    Shared* shared, Workspace* ws, int feature, int n_parts, const Leaf* built,
+cdef void finish_features(
+    Shared* shared, Workspace* ws, int first, int n, int n_parts, const Leaf* built,
     const Leaf* other, bint search_built, bint search_other, int thread,
 ) noexcept nogil:
-    """One feature of the two children: merge, subtract, search."""
+    """Some features of the two children: merge, subtract, search."""
     cdef Binned* data = &shared.data
-    cdef int part
-    for part in range(1, n_parts):
-        add_feature(
-            data, &ws.code, feature, 1, &shared.partial[ws.first_thread + part],
-            &ws.slots[built.slot])
-    if other != NULL:
-        add_feature(
-            data, &ws.code, feature, -1, &ws.slots[built.slot], &ws.slots[other.slot])
-    if search_built and ws.searched[0][feature]:
-        search_leaf_feature(shared, ws, feature, built, thread, &shared.best[2 * thread])
-    if search_other and ws.searched[1][feature]:
-        search_leaf_feature(shared, ws, feature, other, thread, &shared.best[2 * thread + 1])
+    cdef int i, part
+    shared.best[2 * thread].gain = 0
+    shared.best[2 * thread + 1].gain = 0
+    for i in range(first, first + n):
+        for part in range(1, n_parts):
+            add_feature(
+                data, &ws.code, ws.features[i], 1,
+                &shared.partial[ws.first_thread + part], &ws.slots[built.slot])
+        if other != NULL:
+            add_feature(
+                data, &ws.code, ws.features[i], -1, &ws.slots[built.slot],
+                &ws.slots[other.slot])
+    if search_built:
+        search_leaf(shared, ws, 0, built, first, n, thread)
+    if search_other:
+        search_leaf(shared, ws, 1, other, first, n, thread)
 
 
 cdef void sample_node_features(
@@ -316,6 +318,12 @@ cdef void sample_node_features(
         searched_out[ws.sample[i]] = 1
 
 
+cdef void prepare_search(Shared* shared, Workspace* ws, const Leaf* leaf, int side) noexcept nogil:
+    sample_node_features(shared, ws, leaf, ws.searched[side])
+    if shared.settings.extra_trees:
+        draw_cuts(shared, ws, leaf, ws.cut[side])
+
+
 cdef void finish(
     Shared* shared, Workspace* ws, int n_parts, Leaf* built, Leaf* other,
     bint search_built, bint search_other,
@@ -329,23 +337,20 @@ cdef void finish(
         shared.data.offset[shared.data.n_features], <int64_t>1 << 24) * (
             search_built + search_other)
     cdef int n_threads = ws.n_threads if n_visits > MIN_VISITS_A_TEAM else 1
-    for thread in range(ws.first_thread, ws.first_thread + n_threads):
-        shared.best[2 * thread].gain = 0
-        shared.best[2 * thread + 1].gain = 0
     if search_built:
-        sample_node_features(shared, ws, built, ws.searched[0])
+        prepare_search(shared, ws, built, 0)
     if search_other:
-        sample_node_features(shared, ws, other, ws.searched[1])
+        prepare_search(shared, ws, other, 1)
     if n_threads == 1:
-        for i in range(ws.n_features):
-            finish_feature(
-                shared, ws, ws.features[i], n_parts, built, other, search_built,
-                search_other, ws.first_thread)
+        finish_features(
+            shared, ws, 0, ws.n_features, n_parts, built, other, search_built,
+            search_other, ws.first_thread)
     else:
-        for i in prange(ws.n_features, num_threads=n_threads, schedule="static"):
-            finish_feature(
-                shared, ws, ws.features[i], n_parts, built, other, search_built,
-                search_other, ws.first_thread + threadid())
+        for i in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+            finish_features(
+                shared, ws, i * ws.n_features // n_threads,
+                (i + 1) * ws.n_features // n_threads - i * ws.n_features // n_threads,
+                n_parts, built, other, search_built, search_other, ws.first_thread + i)
     for side in range(2):
         for thread in range(ws.first_thread + 1, ws.first_thread + n_threads):
             if better(&shared.best[2 * thread + side],
@@ -808,6 +813,8 @@ cdef class TreeGrower:
         ws.sample = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.searched[0] = <uint8_t*>allocate(n_features)
         ws.searched[1] = <uint8_t*>allocate(n_features)
+        ws.cut[0] = <int32_t*>allocate(n_features * sizeof(int32_t))
+        ws.cut[1] = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.slots = <Histogram*>allocate((max_leaves + 1) * sizeof(Histogram))
         ws.free_slots = <int*>allocate((max_leaves + 1) * sizeof(int))
         ws.leaves = <Leaf*>allocate(max_leaves * sizeof(Leaf))
@@ -989,6 +996,8 @@ cdef void free_workspace(Workspace* ws) noexcept:
     free(ws.sample)
     free(ws.searched[0])
     free(ws.searched[1])
+    free(ws.cut[0])
+    free(ws.cut[1])
     free(ws.slots)
     free(ws.free_slots)
     free(ws.leaves)

@@ -74,9 +74,14 @@ static SIMD_INLINE double output_gain(double gradient, double hessian, double ou
              + (hessian + rules->l2) * output * output);
 }
 
-static SIMD_INLINE int plain_output(const SplitRules *rules)
+/* How much of the formulas the options need; each form has its own loop. */
+enum { FORM_RIDGE, FORM_ELASTIC, FORM_GENERAL };
+
+static inline int gain_form(const SplitRules *rules)
 {
-    return isinf(rules->max_delta_step) && rules->path_smooth == 0;
+    if (!isinf(rules->max_delta_step) || rules->path_smooth > 0)
+        return FORM_GENERAL;
+    return rules->l1 > 0 ? FORM_ELASTIC : FORM_RIDGE;
 }
 
 static inline NodeStats node_stats(Sums sums, double parent_output, const SplitRules *rules)
@@ -146,6 +151,14 @@ typedef struct {
     int n_bins;
     int missing_bin;
 } Bins;
+
+static inline Bins feature_bins(const Binned *data, const Histogram *histogram, int feature)
+{
+    int64_t at = data->offset[feature];
+    Bins bins = {histogram->gradient + at, histogram->hessian + at, histogram->count + at,
+                 data->n_bins[feature], data->missing_bin[feature]};
+    return bins;
+}
 
 static SIMD_INLINE Sums bin_sums(const Bins *bins, int b, const Encoding *code)
 {
@@ -226,7 +239,7 @@ static SIMD_INLINE int cumulate_compact(const Bins *bins, int n, int64_t most,
 
 /* A cut's gain above `needed` when `extra` rows join the left side; -1: not allowed. */
 static SIMD_INLINE double cut_gain(double gl, double hl, double cl, Sums extra,
-                                   const NodeStats *node, double needed, int plain,
+                                   const NodeStats *node, double needed, int form,
                                    const SplitRules *rules)
 {
     const double gu = rules->gradient_unit, hu = rules->hessian_unit;
@@ -240,8 +253,9 @@ static SIMD_INLINE double cut_gain(double gl, double hl, double cl, Sums extra,
     cr = (double)node->sums.count - cl;
     gl *= gu;
     hl *= hu;
-    if (plain) {
-        double tl = soft_threshold(gl, l1), tr = soft_threshold(gr, l1);
+    if (form != FORM_GENERAL) {
+        double tl = form == FORM_RIDGE ? gl : soft_threshold(gl, l1);
+        double tr = form == FORM_RIDGE ? gr : soft_threshold(gr, l1);
         double dl = hl + l2 + HESSIAN_EPSILON, dr = hr + l2 + HESSIAN_EPSILON;
         gain = (tl * tl * dr + tr * tr * dl) / (dl * dr);
     } else {
@@ -252,8 +266,7 @@ static SIMD_INLINE double cut_gain(double gl, double hl, double cl, Sums extra,
     }
     gain -= needed;
     int allowed = (cl >= min_count) & (cr >= min_count) & (hl >= rules->min_hessian)
-                  & (hr >= rules->min_hessian) & (hl + l2 > -HESSIAN_EPSILON)
-                  & (hr + l2 > -HESSIAN_EPSILON) & (gain > 0);
+                  & (hr >= rules->min_hessian) & (gain > 0);
     return allowed ? gain : -1.0;
 }
 
@@ -261,7 +274,7 @@ static SIMD_INLINE double cut_gain(double gl, double hl, double cl, Sums extra,
    ordered as their bits are, and integers have a vector maximum. */
 static SIMD_INLINE double cut_gains(const double *gradient, const double *hessian,
                                     const int32_t *count, int first, int n,
-                                    Sums extra, const NodeStats *node, double needed, int plain,
+                                    Sums extra, const NodeStats *node, double needed, int form,
                                     const SplitRules *rules, double *restrict gain_out)
 {
     int64_t top = 0;
@@ -273,7 +286,7 @@ static SIMD_INLINE double cut_gains(const double *gradient, const double *hessia
     n = (n - first + SPLIT_LANES - 1) & -SPLIT_LANES;
     for (int i = 0; i < n; i++)
         gain_out[i] = cut_gain(gradient[i], hessian[i], (double)count[i], extra, node,
-                               needed, plain, rules);
+                               needed, form, rules);
     for (int i = 0; i < n; i++) {
         int64_t bits;
         memcpy(&bits, gain_out + i, sizeof bits);
@@ -304,18 +317,17 @@ static inline int keep_cut(int cut, int n, double *gradient, double *hessian,
    first, then the larger threshold there and the smaller one otherwise (LightGBM's order).
    `cut`: -1, or the only bin after which to cut. `scratch`: 4 (n_bins + SCRATCH_ROOM)
    doubles. */
-static SIMD_INLINE void search_feature_body(const Bins *bins, const Encoding *code,
-                                            int feature, int cut, const NodeStats *node,
-                                            const SplitRules *rules, double *scratch,
-                                            Split *best_out)
+static SIMD_INLINE void search_feature(const Bins *bins, const Encoding *code,
+                                       int feature, int cut, const NodeStats *node,
+                                       const SplitRules *rules, int form,
+                                       double *scratch, Split *best_out)
 {
-    int size = bins->n_bins + SCRATCH_ROOM, plain = plain_output(rules), first = 0;
+    int size = bins->n_bins + SCRATCH_ROOM, first = 0;
     double *g = scratch, *h = g + size, *gain = h + size;
     int32_t *bin = (int32_t *)(gain + size), *c = bin + size;
     Sums none = {0, 0, 0}, missing = none;
-    SplitRules local = *rules;
-    double needed = node->gain + local.min_gain;
-    int64_t most = node->sums.count - local.min_count;
+    double needed = node->gain + rules->min_gain;
+    int64_t most = node->sums.count - rules->min_count;
     int n = list_cuts(bins, code, bin);
     n = code->compact ? cumulate_compact(bins, n, most, code, bin, (int64_t *)gain, g, h, c)
                       : cumulate(bins, n, most, bin, g, h, c);
@@ -323,34 +335,77 @@ static SIMD_INLINE void search_feature_body(const Bins *bins, const Encoding *co
         missing = bin_sums(bins, bins->missing_bin, code);
     if (cut >= 0)
         n = keep_cut(cut, n, g, h, c, bin);
-    while (first < n && c[first] + missing.count < local.min_count)
+    while (first < n && c[first] + missing.count < rules->min_count)
         first++;
     for (int i = n; i < n + SPLIT_LANES - 1; i++) {
         g[i] = h[i] = 0;
         c[i] = NO_CUT;
     }
     for (int left = 1; left >= (missing.count ? 0 : 1); left--) {
-        Sums extra = left ? missing : none;
-        double top = plain ? cut_gains(g, h, c, first, n, extra, node, needed, 1, &local,
-                                       gain)
-                           : cut_gains(g, h, c, first, n, extra, node, needed, 0, &local,
-                                       gain);
-        if (top <= 0 || top + local.min_gain <= best_out->gain)
+        double top = cut_gains(g, h, c, first, n, left ? missing : none, node, needed, form,
+                               rules, gain);
+        if (top <= 0 || top + rules->min_gain <= best_out->gain)
             continue;
         int i = left ? n - 1 : first;
         while (gain[i] != top)
             i += left ? -1 : 1;
-        best_out->gain = top + local.min_gain;
+        best_out->gain = top + rules->min_gain;
         best_out->feature = feature;
         best_out->bin = left ? bin[i + 1] - 1 : bin[i];
         best_out->missing_left = left;
     }
 }
 
-SIMD_KERNEL(search_feature,
-            (const Bins *bins, const Encoding *code, int feature, int cut,
-             const NodeStats *node, const SplitRules *rules, double *scratch,
-             Split *best_out),
-            (bins, code, feature, cut, node, rules, scratch, best_out))
+/* The features of one node's search. */
+typedef struct {
+    const int32_t *features; /* in ascending order */
+    const uint8_t *searched; /* by feature: whether it is */
+    const int32_t *cut;      /* by feature: see search_feature; NULL: all cuts */
+    int n;
+} FeatureSet;
+
+static SIMD_INLINE void search_form(const Binned *data, const Encoding *code,
+                                    const Histogram *histogram, const FeatureSet *set,
+                                    const NodeStats *node, const SplitRules *rules,
+                                    int form, double *scratch, Split *best_out)
+{
+    const Encoding local_code = *code;
+    const SplitRules local_rules = *rules;
+    for (int i = 0; i < set->n; i++) {
+        int feature = set->features[i];
+        if (!set->searched[feature])
+            continue;
+        Bins bins = feature_bins(data, histogram, feature);
+        search_feature(&bins, &local_code, feature, set->cut ? set->cut[feature] : -1, node,
+                       &local_rules, form, scratch, best_out);
+    }
+}
+
+/* Improves *best_out by the best split of a set of features; ties go to the first. */
+static SIMD_INLINE void search_features_body(const Binned *data, const Encoding *code,
+                                             const Histogram *histogram,
+                                             const FeatureSet *set, const NodeStats *node,
+                                             const SplitRules *rules, double *scratch,
+                                             Split *best_out)
+{
+    switch (gain_form(rules)) {
+    case FORM_RIDGE:
+        search_form(data, code, histogram, set, node, rules, FORM_RIDGE, scratch, best_out);
+        break;
+    case FORM_ELASTIC:
+        search_form(data, code, histogram, set, node, rules, FORM_ELASTIC, scratch,
+                    best_out);
+        break;
+    default:
+        search_form(data, code, histogram, set, node, rules, FORM_GENERAL, scratch,
+                    best_out);
+    }
+}
+
+SIMD_KERNEL(search_features,
+            (const Binned *data, const Encoding *code, const Histogram *histogram,
+             const FeatureSet *set, const NodeStats *node, const SplitRules *rules,
+             double *scratch, Split *best_out),
+            (data, code, histogram, set, node, rules, scratch, best_out))
 
 #endif

@@ -1,6 +1,6 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from skgoss._engine.layout cimport Encoding, Sums
+from skgoss._engine.layout cimport Binned, Encoding, Histogram, Sums
 
 cdef extern from "split.h" nogil:
     const double HESSIAN_EPSILON
@@ -38,7 +38,15 @@ cdef extern from "split.h" nogil:
         int n_bins
         int missing_bin
 
+    ctypedef struct FeatureSet:
+        const int32_t* features
+        const uint8_t* searched
+        const int32_t* cut
+        int n
+
+    Bins feature_bins(const Binned* data, const Histogram* histogram, int feature)
     Sums bin_sums(const Bins* bins, int b, const Encoding* code)
-    void search_feature(
-        const Bins* bins, const Encoding* code, int feature, int cut, const NodeStats* node,
-        const SplitRules* rules, double* scratch, Split* best_out)
+    void search_features(
+        const Binned* data, const Encoding* code, const Histogram* histogram,
+        const FeatureSet* set, const NodeStats* node, const SplitRules* rules,
+        double* scratch, Split* best_out)

@@ -1,0 +1,49 @@
+/* Fixed-point numbers: rounding to integers, packed sums and their parts. */
+#ifndef SKGOSS_FIXED_H
+#define SKGOSS_FIXED_H
+
+#include <string.h>
+
+#include "layout.h"
+#include "simd.h"
+
+/* Adding 1.5 * 2^52 leaves a double's nearest integer in the low bits of its mantissa. */
+#define MANTISSA_SHIFT 6755399441055744.0
+
+/* Rounds to even, for |x| < 2^51, on every instruction set. */
+static SIMD_INLINE int64_t nearest(double x)
+{
+    const double shift = MANTISSA_SHIFT;
+    double shifted = x + shift;
+    int64_t bits, zero;
+    memcpy(&bits, &shifted, sizeof bits);
+    memcpy(&zero, &shift, sizeof zero);
+    return bits - zero;
+}
+
+/* The way back, exact for |x| < 2^51. */
+static SIMD_INLINE double exact_double(int64_t x)
+{
+    const double shift = MANTISSA_SHIFT;
+    int64_t zero;
+    double shifted;
+    memcpy(&zero, &shift, sizeof zero);
+    x += zero;
+    memcpy(&shifted, &x, sizeof shifted);
+    return shifted - shift;
+}
+
+/* The parts of a sum of packed addends. */
+static SIMD_INLINE Sums unpack(int64_t packed, const Encoding *code)
+{
+    int count_bits = code->count_bits, up = code->gradient_up;
+    int64_t hessian_mask = ((int64_t)1 << (up - count_bits)) - 1;
+    Sums sums;
+    sums.count = packed & (((int64_t)1 << count_bits) - 1);
+    sums.hessian =
+        code->constant_hessian ? sums.count : (packed >> count_bits) & hessian_mask;
+    sums.gradient = packed >> up;
+    return sums;
+}
+
+#endif

@@ -520,6 +520,8 @@ class Objective:
             right shape.
         """
         self.slopes(scores, gradient_out, hessian_out, n_threads)
+        if self.trained.all():
+            return
         for k in np.flatnonzero(~self.trained):
             gradient_out[k] = 0.0
             hessian_out[k] = 1.0

@@ -95,53 +95,77 @@ static inline NodeStats node_stats(Sums sums, double parent_output, const SplitR
     return node;
 }
 
-/* Numbers of the bins in [first, last) that hold rows: those whose word, a count or a
-   packed sum, is not 0. The vector forms store up to a vector more than they return. */
-#define OCCUPIED_PLAIN(name, word_t)                                                    \
-    static inline int name(const word_t *words, int first, int last, int32_t *bin_out)  \
-    {                                                                                   \
-        int n = 0;                                                                      \
-        for (int b = first; b < last; b++) {                                            \
-            bin_out[n] = b;                                                             \
-            n += words[b] != 0;                                                         \
-        }                                                                               \
-        return n;                                                                       \
+/* Numbers of the bins in [first, last) that hold rows. */
+static inline int occupied(const int32_t *count, int first, int last, int32_t *bin_out)
+{
+    int n = 0;
+    for (int b = first; b < last; b++) {
+        bin_out[n] = b;
+        n += count[b] != 0;
     }
+    return n;
+}
+
+/* Numbers of the bins in [first, last) that hold rows, and the packed sums up to each,
+   on top of *sum_inout. */
+static inline int scan_plain(const int64_t *packed, int first, int last,
+                             int64_t *sum_inout, int64_t *sum_out, int32_t *bin_out)
+{
+    int64_t sum = *sum_inout;
+    int n = 0;
+    for (int b = first; b < last; b++) {
+        sum += packed[b];
+        sum_out[n] = sum;
+        bin_out[n] = b;
+        n += packed[b] != 0;
+    }
+    *sum_inout = sum;
+    return n;
+}
 
 #ifdef SIMD_FOR_AVX512
 #include <immintrin.h>
 
-#define OCCUPIED(name, word_t, lanes, load, test, compress, store, numbers, add, set1)  \
-    OCCUPIED_PLAIN(name##_plain, word_t)                                                \
-    SIMD_FOR_AVX512 static int name##_avx512(const word_t *words, int first, int last,  \
-                                             int32_t *bin_out)                          \
-    {                                                                                   \
-        int n = 0;                                                                      \
-        for (int b = first; b < last; b += lanes) {                                     \
-            unsigned inside = (1u << (last - b < lanes ? last - b : lanes)) - 1;        \
-            __m512i word = load(inside, words + b);                                     \
-            unsigned holds = test(word, word);                                          \
-            store((void *)(bin_out + n), compress(holds, add(numbers, set1(b))));       \
-            n += __builtin_popcount(holds);                                             \
-        }                                                                               \
-        return n;                                                                       \
-    }                                                                                   \
-    static inline int name(const word_t *words, int first, int last, int32_t *bin_out)  \
-    {                                                                                   \
-        return simd_level == SIMD_AVX512 ? name##_avx512(words, first, last, bin_out)   \
-                                         : name##_plain(words, first, last, bin_out);   \
+/* The same; stores up to a vector more than it returns. */
+SIMD_FOR_AVX512 static int scan_avx512(const int64_t *packed, int first, int last,
+                                       int64_t *sum_inout, int64_t *sum_out,
+                                       int32_t *bin_out)
+{
+    const __m512i up1 = _mm512_setr_epi64(0, 0, 1, 2, 3, 4, 5, 6);
+    const __m512i up2 = _mm512_setr_epi64(0, 0, 0, 1, 2, 3, 4, 5);
+    const __m512i up4 = _mm512_setr_epi64(0, 0, 0, 0, 0, 1, 2, 3);
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    __m512i carry = _mm512_set1_epi64(*sum_inout);
+    int n = 0;
+    for (int b = first; b < last; b += 8) {
+        __mmask8 inside = (__mmask8)(last - b < 8 ? (1u << (last - b)) - 1 : 0xff);
+        __m512i x = _mm512_maskz_loadu_epi64(inside, packed + b);
+        __mmask8 holds = _mm512_test_epi64_mask(x, x);
+        x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xfe, up1, x));
+        x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xfc, up2, x));
+        x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xf0, up4, x));
+        x = _mm512_add_epi64(x, carry);
+        carry = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x);
+        _mm512_storeu_si512(sum_out + n, _mm512_maskz_compress_epi64(holds, x));
+        _mm256_storeu_si256(
+            (__m256i *)(bin_out + n),
+            _mm256_maskz_compress_epi32(holds, _mm256_add_epi32(lane, _mm256_set1_epi32(b))));
+        n += __builtin_popcount(holds);
     }
-OCCUPIED(occupied_counts, int32_t, 16, _mm512_maskz_loadu_epi32, _mm512_test_epi32_mask,
-         _mm512_maskz_compress_epi32, _mm512_storeu_si512,
-         _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
-         _mm512_add_epi32, _mm512_set1_epi32)
-OCCUPIED(occupied_sums, int64_t, 8, _mm512_maskz_loadu_epi64, _mm512_test_epi64_mask,
-         _mm256_maskz_compress_epi32, _mm256_storeu_si256,
-         _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_add_epi32, _mm256_set1_epi32)
-#else
-OCCUPIED_PLAIN(occupied_counts, int32_t)
-OCCUPIED_PLAIN(occupied_sums, int64_t)
+    *sum_inout = _mm_cvtsi128_si64(_mm512_castsi512_si128(carry));
+    return n;
+}
 #endif
+
+static inline int scan(const int64_t *packed, int first, int last, int64_t *sum_inout,
+                       int64_t *sum_out, int32_t *bin_out)
+{
+#ifdef SIMD_FOR_AVX512
+    if (simd_level == SIMD_AVX512)
+        return scan_avx512(packed, first, last, sum_inout, sum_out, bin_out);
+#endif
+    return scan_plain(packed, first, last, sum_inout, sum_out, bin_out);
+}
 
 /* Where the bins of one feature in one node lie. */
 typedef struct {
@@ -168,36 +192,21 @@ static SIMD_INLINE Sums bin_sums(const Bins *bins, int b, const Encoding *code)
     return sums;
 }
 
-/* The bins behind which the node can be cut: those that hold rows, but for the missing
-   bin, wherever it is, and the last one. Returns their number. */
-static inline int list_cuts(const Bins *bins, const Encoding *code, int32_t *bin_out)
+/* Lists the bins behind which the node can be cut, those that hold rows but for the
+   missing bin, wherever it is, and the last one, and sums up to each. Cuts with more than
+   `most` rows on their left are dropped. Returns how many are left. */
+static SIMD_INLINE int cumulate(const Bins *bins, int64_t most, double *gradient_out,
+                                double *hessian_out, int32_t *count_out,
+                                int32_t *bin_out)
 {
-    int last = bins->n_bins - 1;
+    int last = bins->n_bins - 1, i = 0;
     int middle = bins->missing_bin >= 0 ? bins->missing_bin : last;
-    int n;
-    if (code->compact) {
-        n = occupied_sums(bins->gradient, 0, middle, bin_out);
-        n += occupied_sums(bins->gradient, middle + 1, last, bin_out + n);
-    } else {
-        n = occupied_counts(bins->count, 0, middle, bin_out);
-        n += occupied_counts(bins->count, middle + 1, last, bin_out + n);
-    }
-    bin_out[n] = last;
-    return n;
-}
-
-/* Sums up to each cut; cuts with more than `most` rows on their left are dropped.
-   Returns how many are left. */
-static SIMD_INLINE int cumulate(const Bins *bins, int n, int64_t most,
-                                const int32_t *restrict bin,
-                                double *restrict gradient_out,
-                                double *restrict hessian_out,
-                                int32_t *restrict count_out)
-{
+    int n = occupied(bins->count, 0, middle, bin_out);
     int64_t g = 0, h = 0, c = 0;
-    int i = 0;
+    n += occupied(bins->count, middle + 1, last, bin_out + n);
+    bin_out[n] = last;
     for (; i < n; i++) {
-        int b = bin[i];
+        int b = bin_out[i];
         c += bins->count[b];
         if (c > most)
             break;
@@ -210,21 +219,21 @@ static SIMD_INLINE int cumulate(const Bins *bins, int n, int64_t most,
     return i;
 }
 
-/* The same in a compact round; `sum`: room for n + SCRATCH_ROOM integers. */
-static SIMD_INLINE int cumulate_compact(const Bins *bins, int n, int64_t most,
-                                        const Encoding *code,
-                                        const int32_t *restrict bin,
-                                        int64_t *restrict sum,
+/* The same in a compact round; `sum`: room for n_bins + SCRATCH_ROOM integers. */
+static SIMD_INLINE int cumulate_compact(const Bins *bins, int64_t most,
+                                        const Encoding *code, int64_t *restrict sum,
                                         double *restrict gradient_out,
                                         double *restrict hessian_out,
-                                        int32_t *restrict count_out)
+                                        int32_t *restrict count_out,
+                                        int32_t *restrict bin_out)
 {
     const Encoding local = *code;
-    int64_t s = 0;
-    for (int i = 0; i < n; i++) {
-        s += bins->gradient[bin[i]];
-        sum[i] = s;
-    }
+    int last = bins->n_bins - 1;
+    int middle = bins->missing_bin >= 0 ? bins->missing_bin : last;
+    int64_t before = 0;
+    int n = scan(bins->gradient, 0, middle, &before, sum, bin_out);
+    n += scan(bins->gradient, middle + 1, last, &before, sum + n, bin_out + n);
+    bin_out[n] = last;
     while (n > 0 && unpack(sum[n - 1], &local).count > most)
         n--;
     int padded = (n + SPLIT_LANES - 1) & -SPLIT_LANES;
@@ -328,9 +337,9 @@ static SIMD_INLINE void search_feature(const Bins *bins, const Encoding *code,
     Sums none = {0, 0, 0}, missing = none;
     double needed = node->gain + rules->min_gain;
     int64_t most = node->sums.count - rules->min_count;
-    int n = list_cuts(bins, code, bin);
-    n = code->compact ? cumulate_compact(bins, n, most, code, bin, (int64_t *)gain, g, h, c)
-                      : cumulate(bins, n, most, bin, g, h, c);
+    int n = code->compact
+                ? cumulate_compact(bins, most, code, (int64_t *)gain, g, h, c, bin)
+                : cumulate(bins, most, g, h, c, bin);
     if (bins->missing_bin >= 0)
         missing = bin_sums(bins, bins->missing_bin, code);
     if (cut >= 0)

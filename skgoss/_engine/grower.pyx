@@ -16,7 +16,7 @@ import numpy as np
 
 from skgoss._engine.histogram cimport (
     GradientStats, accumulate, add_feature, choose_encoding, encode, fine_scale, prefetch,
-    round_stats)
+    remove_rows, round_stats)
 from skgoss._engine.layout cimport Binned, Encoding, Histogram, Sums, nearest
 from skgoss._engine.partition cimport partition
 from skgoss._engine.random cimport (
@@ -330,7 +330,8 @@ cdef void finish(
 ) noexcept nogil:
     """Complete the histograms of the children and find their best splits.
 
-    ``other`` (NULL at the root) lies in its parent's slot and still holds the parent's sums.
+    ``other`` lies in its parent's slot and still holds the parent's sums. It is NULL where
+    ``built`` is complete by itself.
     """
     cdef int i, thread, side
     cdef int n_visits = <int>min(
@@ -531,14 +532,23 @@ cdef int search_children(
     cdef Leaf* small = left
     cdef Leaf* large = right
     cdef bint search_small, search_large
+    cdef Py_ssize_t n_small
     if right.stats.sums.count < left.stats.sums.count:
         small = right
         large = left
+    n_small = small.end - small.begin
     search_small = may_split(shared, ws, small)
     search_large = may_split(shared, ws, large)
     large.slot = parent_slot
     if not (search_small or search_large):
         free_slot(ws, large)
+        return 0
+    if not search_small and n_small * shared.data.n_features < shared.data.offset[
+            shared.data.n_features]:
+        remove_rows(
+            &shared.data, &ws.code, ws.words[small.buffer] + small.begin, n_small, ws.pairs,
+            &ws.slots[large.slot])
+        finish(shared, ws, 1, large, NULL, True, False)
         return 0
     small.slot = take_slot(&shared.data, ws)
     if small.slot < 0:

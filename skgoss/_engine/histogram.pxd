@@ -39,3 +39,8 @@ cdef void add_feature(
     const Binned* data, const Encoding* code, int feature, int sign, const Histogram* part,
     Histogram* out,
 ) noexcept nogil
+
+cdef void remove_rows(
+    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+    const int64_t* pairs, Histogram* out,
+) noexcept nogil

@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from skgoss._engine.layout cimport Binned, Encoding, Histogram
+from skgoss._engine.layout cimport Binned, Encoding, Histogram, Sums, unpack
 
 cdef extern from "histogram.h" nogil:
     void gradient_stats(
@@ -253,27 +253,62 @@ cdef inline int64_t bin_of(const Binned* data, const uint8_t* row, int feature) 
     return row[feature] if data.bin_bytes == 1 else (<const uint16_t*>row)[feature]
 
 
+cdef inline void add_row(
+    const Binned* data, const uint8_t* row, Sums sums, Histogram* out,
+) noexcept nogil:
+    cdef int feature
+    cdef int64_t at
+    for feature in range(data.n_features):
+        at = data.offset[feature] + bin_of(data, row, feature)
+        out.gradient[at] += sums.gradient
+        out.hessian[at] += sums.hessian
+        out.count[at] += <int32_t>sums.count
+
+
 cdef void add_wide(
     const Binned* data, const uint64_t* words, Py_ssize_t n, const int64_t* pairs,
     Histogram* out,
 ) noexcept nogil:
     """Separate sums of rows whose gradients need more than a lane."""
     cdef Py_ssize_t i
-    cdef int feature
-    cdef const uint8_t* row
-    cdef int64_t gradient, hessian, at
+    cdef Sums sums
+    sums.count = 1
     for i in range(n):
         if i + PREFETCH_AHEAD < n:
             prefetch(data.rows + words[i + PREFETCH_AHEAD] * data.row_bytes)
             prefetch(pairs + 2 * words[i + PREFETCH_AHEAD])
-        row = data.rows + words[i] * data.row_bytes
-        gradient = pairs[2 * words[i]]
-        hessian = pairs[2 * words[i] + 1]
-        for feature in range(data.n_features):
-            at = data.offset[feature] + bin_of(data, row, feature)
-            out.gradient[at] += gradient
-            out.hessian[at] += hessian
-            out.count[at] += 1
+        sums.gradient = pairs[2 * words[i]]
+        sums.hessian = pairs[2 * words[i] + 1]
+        add_row(data, data.rows + words[i] * data.row_bytes, sums, out)
+
+
+cdef void remove_rows(
+    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+    const int64_t* pairs, Histogram* out,
+) noexcept nogil:
+    """Take a few rows out of a histogram; for more, subtract their histogram."""
+    cdef Py_ssize_t i, row
+    cdef int feature
+    cdef int64_t x
+    cdef Sums sums
+    for i in range(n):
+        row = words[i] & code.id_mask
+        if code.compact:
+            x = addend(code, words[i])
+            for feature in range(data.n_features):
+                out.gradient[
+                    data.offset[feature]
+                    + bin_of(data, data.rows + row * data.row_bytes, feature)] -= x
+            continue
+        if code.packed:
+            sums = unpack(addend(code, words[i]), code)
+        else:
+            sums.gradient = pairs[2 * row]
+            sums.hessian = pairs[2 * row + 1]
+        sums.gradient = -sums.gradient
+        sums.hessian = -sums.hessian
+        sums.count = -1
+        add_row(data, data.rows + row * data.row_bytes, sums, out)
 
 
 cdef void spill(

@@ -192,58 +192,70 @@ static SIMD_INLINE Sums bin_sums(const Bins *bins, int b, const Encoding *code)
     return sums;
 }
 
+/* The cuts of a feature: bins and the sums up to each, from `first` to n. */
+typedef struct {
+    double *gradient;
+    double *hessian;
+    int32_t *count;
+    int32_t *bin;
+    int first;
+    int n;
+} Cuts;
+
 /* Lists the bins behind which the node can be cut, those that hold rows but for the
-   missing bin, wherever it is, and the last one, and sums up to each. Cuts with more than
-   `most` rows on their left are dropped. Returns how many are left. */
-static SIMD_INLINE int cumulate(const Bins *bins, int64_t most, double *gradient_out,
-                                double *hessian_out, int32_t *count_out,
-                                int32_t *bin_out)
+   missing bin, wherever it is, and the last one, with at least `least` and at most `most`
+   rows up to them. */
+static SIMD_INLINE void list_cuts(const Bins *bins, int64_t least, int64_t most, Cuts *cuts)
 {
-    int last = bins->n_bins - 1, i = 0;
+    int last = bins->n_bins - 1;
     int middle = bins->missing_bin >= 0 ? bins->missing_bin : last;
-    int n = occupied(bins->count, 0, middle, bin_out);
+    int n = occupied(bins->count, 0, middle, cuts->bin), i = 0;
     int64_t g = 0, h = 0, c = 0;
-    n += occupied(bins->count, middle + 1, last, bin_out + n);
-    bin_out[n] = last;
+    n += occupied(bins->count, middle + 1, last, cuts->bin + n);
+    cuts->bin[n] = last;
+    cuts->first = 0;
     for (; i < n; i++) {
-        int b = bin_out[i];
+        int b = cuts->bin[i];
         c += bins->count[b];
         if (c > most)
             break;
+        cuts->first += c < least;
         g += bins->gradient[b];
         h += bins->hessian[b];
-        gradient_out[i] = (double)g;
-        hessian_out[i] = (double)h;
-        count_out[i] = (int32_t)c;
+        cuts->gradient[i] = (double)g;
+        cuts->hessian[i] = (double)h;
+        cuts->count[i] = (int32_t)c;
     }
-    return i;
+    cuts->n = i;
 }
 
 /* The same in a compact round; `sum`: room for n_bins + SCRATCH_ROOM integers. */
-static SIMD_INLINE int cumulate_compact(const Bins *bins, int64_t most,
-                                        const Encoding *code, int64_t *restrict sum,
-                                        double *restrict gradient_out,
-                                        double *restrict hessian_out,
-                                        int32_t *restrict count_out,
-                                        int32_t *restrict bin_out)
+static SIMD_INLINE void list_cuts_compact(const Bins *bins, const Encoding *code,
+                                          int64_t least, int64_t most,
+                                          int64_t *restrict sum, Cuts *cuts)
 {
     const Encoding local = *code;
+    double *restrict gradient = cuts->gradient, *restrict hessian = cuts->hessian;
+    int32_t *restrict count = cuts->count;
     int last = bins->n_bins - 1;
     int middle = bins->missing_bin >= 0 ? bins->missing_bin : last;
     int64_t before = 0;
-    int n = scan(bins->gradient, 0, middle, &before, sum, bin_out);
-    n += scan(bins->gradient, middle + 1, last, &before, sum + n, bin_out + n);
-    bin_out[n] = last;
+    int first = 0, n = scan(bins->gradient, 0, middle, &before, sum, cuts->bin);
+    n += scan(bins->gradient, middle + 1, last, &before, sum + n, cuts->bin + n);
+    cuts->bin[n] = last;
     while (n > 0 && unpack(sum[n - 1], &local).count > most)
         n--;
-    int padded = (n + SPLIT_LANES - 1) & -SPLIT_LANES;
-    for (int i = 0; i < padded; i++) {
+    while (first < n && unpack(sum[first], &local).count < least)
+        first++;
+    int padded = first + ((n - first + SPLIT_LANES - 1) & -SPLIT_LANES);
+    for (int i = first; i < padded; i++) {
         Sums sums = unpack(sum[i], &local);
-        gradient_out[i] = exact_double(sums.gradient);
-        hessian_out[i] = exact_double(sums.hessian);
-        count_out[i] = (int32_t)sums.count;
+        gradient[i] = exact_double(sums.gradient);
+        hessian[i] = exact_double(sums.hessian);
+        count[i] = (int32_t)sums.count;
     }
-    return n;
+    cuts->first = first;
+    cuts->n = n;
 }
 
 /* A cut's gain above `needed` when `extra` rows join the left side; -1: not allowed. */
@@ -279,20 +291,19 @@ static SIMD_INLINE double cut_gain(double gl, double hl, double cl, Sums extra,
     return allowed ? gain : -1.0;
 }
 
-/* The gains of the cuts from `first` to n; returns the largest, 0 if none is allowed. Positive doubles are
+/* The gains of the cuts; returns the largest, 0 if none is allowed. Positive doubles are
    ordered as their bits are, and integers have a vector maximum. */
-static SIMD_INLINE double cut_gains(const double *gradient, const double *hessian,
-                                    const int32_t *count, int first, int n,
-                                    Sums extra, const NodeStats *node, double needed, int form,
-                                    const SplitRules *rules, double *restrict gain_out)
+static SIMD_INLINE double cut_gains(const Cuts *cuts, Sums extra, const NodeStats *node,
+                                    double needed, int form, const SplitRules *rules,
+                                    double *restrict gain_out)
 {
+    const double *gradient = cuts->gradient + cuts->first;
+    const double *hessian = cuts->hessian + cuts->first;
+    const int32_t *count = cuts->count + cuts->first;
+    int n = (cuts->n - cuts->first + SPLIT_LANES - 1) & -SPLIT_LANES;
     int64_t top = 0;
     double value;
-    gradient += first;
-    hessian += first;
-    count += first;
-    gain_out += first;
-    n = (n - first + SPLIT_LANES - 1) & -SPLIT_LANES;
+    gain_out += cuts->first;
     for (int i = 0; i < n; i++)
         gain_out[i] = cut_gain(gradient[i], hessian[i], (double)count[i], extra, node,
                                needed, form, rules);
@@ -305,21 +316,18 @@ static SIMD_INLINE double cut_gains(const double *gradient, const double *hessia
     return value;
 }
 
-/* Leaves of n cuts the one that parts the rows as a cut after bin `cut` does. */
-static inline int keep_cut(int cut, int n, double *gradient, double *hessian,
-                           int32_t *count, int32_t *bin)
+/* Leaves of the cuts the one that parts the rows as a cut after bin `bin` does. */
+static inline void keep_cut(int bin, Cuts *cuts)
 {
-    int i = 0;
-    while (i < n && bin[i] <= cut)
+    int i = cuts->first;
+    while (i < cuts->n && cuts->bin[i] <= bin)
         i++;
-    if (i == 0)
-        return 0;
-    gradient[0] = gradient[i - 1];
-    hessian[0] = hessian[i - 1];
-    count[0] = count[i - 1];
-    bin[0] = cut;
-    bin[1] = cut + 1;
-    return 1;
+    if (i > cuts->first) {
+        cuts->first = i - 1;
+        cuts->bin[i - 1] = bin;
+        cuts->bin[i] = bin + 1;
+    }
+    cuts->n = i;
 }
 
 /* Improves *best_out by the best cut of one feature. Equal gains: missing values left
@@ -331,36 +339,39 @@ static SIMD_INLINE void search_feature(const Bins *bins, const Encoding *code,
                                        const SplitRules *rules, int form,
                                        double *scratch, Split *best_out)
 {
-    int size = bins->n_bins + SCRATCH_ROOM, first = 0;
-    double *g = scratch, *h = g + size, *gain = h + size;
-    int32_t *bin = (int32_t *)(gain + size), *c = bin + size;
+    int size = bins->n_bins + SCRATCH_ROOM;
+    double *gain = scratch + 2 * size;
+    int32_t *numbers = (int32_t *)(gain + size);
+    Cuts cuts = {scratch, scratch + size, numbers, numbers + size, 0, 0};
     Sums none = {0, 0, 0}, missing = none;
     double needed = node->gain + rules->min_gain;
-    int64_t most = node->sums.count - rules->min_count;
-    int n = code->compact
-                ? cumulate_compact(bins, most, code, (int64_t *)gain, g, h, c, bin)
-                : cumulate(bins, most, g, h, c, bin);
+    int64_t most = node->sums.count - rules->min_count, least;
     if (bins->missing_bin >= 0)
         missing = bin_sums(bins, bins->missing_bin, code);
+    least = rules->min_count - missing.count;
+    if (code->compact)
+        list_cuts_compact(bins, code, least, most, (int64_t *)gain, &cuts);
+    else
+        list_cuts(bins, least, most, &cuts);
     if (cut >= 0)
-        n = keep_cut(cut, n, g, h, c, bin);
-    while (first < n && c[first] + missing.count < rules->min_count)
-        first++;
-    for (int i = n; i < n + SPLIT_LANES - 1; i++) {
-        g[i] = h[i] = 0;
-        c[i] = NO_CUT;
+        keep_cut(cut, &cuts);
+    if (cuts.first >= cuts.n)
+        return;
+    for (int i = cuts.n; i < cuts.n + SPLIT_LANES - 1; i++) {
+        cuts.gradient[i] = cuts.hessian[i] = 0;
+        cuts.count[i] = NO_CUT;
     }
     for (int left = 1; left >= (missing.count ? 0 : 1); left--) {
-        double top = cut_gains(g, h, c, first, n, left ? missing : none, node, needed, form,
-                               rules, gain);
+        double top = cut_gains(&cuts, left ? missing : none, node, needed, form, rules,
+                               gain);
         if (top <= 0 || top + rules->min_gain <= best_out->gain)
             continue;
-        int i = left ? n - 1 : first;
+        int i = left ? cuts.n - 1 : cuts.first;
         while (gain[i] != top)
             i += left ? -1 : 1;
         best_out->gain = top + rules->min_gain;
         best_out->feature = feature;
-        best_out->bin = left ? bin[i + 1] - 1 : bin[i];
+        best_out->bin = left ? cuts.bin[i + 1] - 1 : cuts.bin[i];
         best_out->missing_left = left;
     }
 }

@@ -103,7 +103,7 @@ class Booster:
         dataset, objective = self.dataset, self.objective
         if self.grower is None:
             return _constant(objective, dataset)
-        nodes, leaves, leaf_start = self.grower.forest_arrays()
+        nodes, leaves, leaf_start = self.grower.forest.arrays()
         feature = nodes["feature"]
         bounds = np.concatenate(dataset.upper_bounds)
         bound_start = np.cumsum([0, *map(len, dataset.upper_bounds)])
@@ -167,8 +167,8 @@ class Booster:
         return grew
 
     def _start_stumps(self) -> None:
-        """A class whose first tree has no split predicts its average, as in LightGBM."""
-        stump = np.diff(self.grower.forest_arrays()[2]) == 1
+        """A class whose first tree has no split predicts its average (as LightGBM)."""
+        stump = np.diff(self.grower.forest.arrays()[2]) == 1
         self.start = np.where(stump, self.objective.average, self.start)
         self.scores[stump] = self.start[stump, None]
 
@@ -195,20 +195,21 @@ class Booster:
 
     def _renew(self) -> None:
         """Replace the values of the leaves and only then add them to the scores."""
-        leaves = self.grower.forest_arrays(self.grower.n_trees - 1)[1]
+        leaves = self.grower.forest.arrays(self.grower.forest.n_trees - 1)[1]
         rows_of = [self.grower.leaf_rows(leaf) for leaf in range(len(leaves))]
         score = self.scores[0]
         values = self.settings.learning_rate * np.array(
             [self.objective.renewed_leaf(score, rows) for rows in rows_of]
         )
-        self.grower.set_leaf_values(values)
+        self.grower.forest.set_leaf_values(values)
         for rows, value in zip(rows_of, values, strict=True):
             score[rows] += value
 
     def _score_left_out(self) -> None:
         """Rows outside the bag reach their leaves by their bins."""
         n_scores = self.objective.n_scores
-        nodes, leaves, start = self.grower.forest_arrays(self.grower.n_trees - n_scores)
+        forest = self.grower.forest
+        nodes, leaves, start = forest.arrays(forest.n_trees - n_scores)
         for k, score in enumerate(self.scores):
             tree = nodes[start[k] - k : start[k + 1] - k - 1]
             if len(tree) == 0:

@@ -14,7 +14,7 @@ cdef enum:
 
 
 cdef int sample_features(
-    const int32_t* pool, int n_pool, double fraction, uint64_t key, int32_t* sample_out,
+    const int32_t* pool, int n_pool, double fraction, uint64_t node_key, int32_t* sample_out,
 ) noexcept nogil:
     """Draw max(1, round(fraction * n_pool)) of the pool, in the pool's order; their number.
 
@@ -27,18 +27,18 @@ cdef int sample_features(
         memcpy(sample_out, pool, n_pool * sizeof(int32_t))
         return n_pool
     for i in range(n_pool):
-        if below(draw(key, i), n_pool - i) < n_wanted - taken:
+        if below(draw(node_key, i), n_pool - i) < n_wanted - taken:
             sample_out[taken] = pool[i]
             taken += 1
     return taken
 
 
 cdef void draw_block(
-    uint64_t key, uint64_t threshold, Py_ssize_t first, Py_ssize_t last, uint8_t* kept_out,
+    uint64_t row_key, uint64_t threshold, Py_ssize_t first, Py_ssize_t last, uint8_t* kept_out,
 ) noexcept nogil:
     cdef Py_ssize_t row
     for row in range(first, last):
-        kept_out[row] = (draw(key, row) >> 11) < threshold
+        kept_out[row] = (draw(row_key, row) >> 11) < threshold
 
 
 def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t round,

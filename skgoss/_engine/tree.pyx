@@ -1,0 +1,435 @@
+"""Growing one tree leaf-wise, in one nogil routine.
+
+Build the histogram of the smaller child, subtract it for the larger, find the best split of
+both, split the best leaf, partition its rows; at the end, the leaves' values.
+"""
+
+from cython.parallel cimport prange
+from libc.math cimport isfinite
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport malloc
+from libc.string cimport memset
+
+from skgoss._engine.histogram cimport (
+    GradientStats, accumulate, add_feature, choose_encoding, encode, fine_scale, prefetch,
+    remove_rows, round_stats)
+from skgoss._engine.layout cimport Binned, Encoding, Histogram, Sums, nearest
+from skgoss._engine.partition cimport partition
+from skgoss._engine.random cimport (
+    NODE_FEATURES, RANDOM_THRESHOLD, TREE_FEATURES, below, draw, key)
+from skgoss._engine.sampling cimport sample_features
+from skgoss._engine.split cimport (
+    HESSIAN_EPSILON, Bins, FeatureSet, NodeStats, Split, bin_sums, feature_bins, leaf_output,
+    node_stats, search_features)
+from skgoss._engine.workspace cimport (
+    NO_MEMORY, NOT_FINITE, Leaf, Node, Round, Shared, Workspace, better, free_slot, heap_pop,
+    heap_push, take_slot)
+
+cdef enum:
+    # Below so many bin updates or bin visits a team of threads costs more than it gives.
+    MIN_UPDATES_A_TEAM = 100000
+    MIN_VISITS_A_TEAM = 12000
+    MIN_ROWS_A_TEAM = 20000
+    PREFETCH_AHEAD = 24
+
+
+# ------------------------------------------------------------------ histograms and splits
+
+cdef void build_part(
+    Shared* shared, Workspace* ws, const Leaf* leaf, int part, Py_ssize_t size,
+) noexcept nogil:
+    cdef Binned* data = &shared.data
+    cdef int thread = ws.first_thread + part
+    cdef Histogram* out = &ws.slots[leaf.slot] if part == 0 else &shared.partial[thread]
+    cdef Py_ssize_t first = min(leaf.begin + part * size, leaf.end)
+    accumulate(
+        data, &ws.code, ws.words[leaf.buffer] + first, min(size, leaf.end - first),
+        ws.pairs, shared.lanes[thread], out)
+
+
+cdef int build(Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogil:
+    """Sum the rows of a leaf into its slot and the partial histograms of more threads.
+
+    Returns the number of threads that took part.
+    """
+    cdef Py_ssize_t n = leaf.end - leaf.begin
+    cdef int n_parts = ws.n_threads if n * shared.data.n_features > MIN_UPDATES_A_TEAM else 1
+    cdef int part
+    if n_parts == 1:
+        build_part(shared, ws, leaf, 0, n)
+        return 1
+    for part in prange(n_parts, num_threads=n_parts, schedule="static", chunksize=1):
+        build_part(shared, ws, leaf, part, (n + n_parts - 1) // n_parts)
+    return n_parts
+
+
+cdef void draw_cuts(
+    const Shared* shared, const Workspace* ws, const Leaf* leaf, int32_t* cut_out,
+) noexcept nogil:
+    """For each feature the one bin after which extremely random trees may cut."""
+    cdef uint64_t tree_key = key(
+        shared.settings.extra_seed, RANDOM_THRESHOLD, ws.tree_index)
+    cdef int feature
+    for feature in range(shared.data.n_features):
+        cut_out[feature] = <int32_t>below(
+            draw(tree_key, leaf.identity * <uint64_t>shared.data.n_features + feature),
+            shared.data.n_bins[feature] - 1)
+
+
+cdef void search_leaf(
+    Shared* shared, Workspace* ws, int side, const Leaf* leaf, int first, int n, int thread,
+) noexcept nogil:
+    """Search n of the tree's features, from ``first`` on, in one of the two leaves at hand."""
+    cdef FeatureSet features
+    features.features = ws.features + first
+    features.n = n
+    features.searched = ws.searched[side]
+    features.cut = ws.cut[side] if shared.settings.extra_trees else NULL
+    search_features(
+        &shared.data, &ws.code, &ws.slots[leaf.slot], &features, &leaf.stats, &ws.rules,
+        shared.scratch[thread], &shared.best[2 * thread + side])
+
+
+cdef void finish_features(
+    Shared* shared, Workspace* ws, int first, int n, int n_parts, const Leaf* built,
+    const Leaf* other, bint search_built, bint search_other, int thread,
+) noexcept nogil:
+    """Some features of the two children: merge, subtract, search."""
+    cdef Binned* data = &shared.data
+    cdef int i, part
+    shared.best[2 * thread].gain = 0
+    shared.best[2 * thread + 1].gain = 0
+    for i in range(first, first + n):
+        for part in range(1, n_parts):
+            add_feature(
+                data, &ws.code, ws.features[i], 1,
+                &shared.partial[ws.first_thread + part], &ws.slots[built.slot])
+        if other != NULL:
+            add_feature(
+                data, &ws.code, ws.features[i], -1, &ws.slots[built.slot],
+                &ws.slots[other.slot])
+    if search_built:
+        search_leaf(shared, ws, 0, built, first, n, thread)
+    if search_other:
+        search_leaf(shared, ws, 1, other, first, n, thread)
+
+
+cdef void sample_node_features(
+    Shared* shared, Workspace* ws, const Leaf* leaf, uint8_t* searched_out,
+) noexcept nogil:
+    cdef uint64_t node_key
+    cdef int i, n
+    if shared.settings.node_fraction >= 1.0:
+        memset(searched_out, 1, shared.data.n_features)
+        return
+    node_key = draw(
+        key(shared.settings.feature_seed, NODE_FEATURES, ws.tree_index), leaf.identity)
+    n = sample_features(
+        ws.features, ws.n_features, shared.settings.node_fraction, node_key, ws.sample)
+    memset(searched_out, 0, shared.data.n_features)
+    for i in range(n):
+        searched_out[ws.sample[i]] = 1
+
+
+cdef void prepare_search(
+    Shared* shared, Workspace* ws, const Leaf* leaf, int side,
+) noexcept nogil:
+    sample_node_features(shared, ws, leaf, ws.searched[side])
+    if shared.settings.extra_trees:
+        draw_cuts(shared, ws, leaf, ws.cut[side])
+
+
+cdef void finish(
+    Shared* shared, Workspace* ws, int n_parts, Leaf* built, Leaf* other,
+    bint search_built, bint search_other,
+) noexcept nogil:
+    """Complete the histograms of the children and find their best splits.
+
+    ``other`` lies in its parent's slot and still holds the parent's sums. It is NULL where
+    ``built`` is complete by itself.
+    """
+    cdef int i, thread, side
+    cdef int n_visits = <int>min(
+        shared.data.offset[shared.data.n_features], <int64_t>1 << 24) * (
+            search_built + search_other)
+    cdef int n_threads = ws.n_threads if n_visits > MIN_VISITS_A_TEAM else 1
+    if search_built:
+        prepare_search(shared, ws, built, 0)
+    if search_other:
+        prepare_search(shared, ws, other, 1)
+    if n_threads == 1:
+        finish_features(
+            shared, ws, 0, ws.n_features, n_parts, built, other, search_built,
+            search_other, ws.first_thread)
+    else:
+        for i in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+            finish_features(
+                shared, ws, i * ws.n_features // n_threads,
+                (i + 1) * ws.n_features // n_threads - i * ws.n_features // n_threads,
+                n_parts, built, other, search_built, search_other, ws.first_thread + i)
+    for side in range(2):
+        for thread in range(ws.first_thread + 1, ws.first_thread + n_threads):
+            if better(&shared.best[2 * thread + side],
+                      &shared.best[2 * ws.first_thread + side]):
+                shared.best[2 * ws.first_thread + side] = shared.best[2 * thread + side]
+    settle(ws, built, &shared.best[2 * ws.first_thread])
+    if other != NULL:
+        settle(ws, other, &shared.best[2 * ws.first_thread + 1])
+
+
+cdef void settle(Workspace* ws, Leaf* leaf, const Split* best) noexcept nogil:
+    """Queue a leaf that has a split; give back the histogram of one that has none."""
+    leaf.best = best[0]
+    if best.gain > 0:
+        heap_push(ws, <int>(leaf - ws.leaves))
+    else:
+        free_slot(ws, leaf)
+
+
+# ------------------------------------------------------------------ one tree
+
+cdef bint may_split(const Shared* shared, const Workspace* ws, const Leaf* leaf) noexcept nogil:
+    cdef double hessian = leaf.stats.sums.hessian * ws.rules.hessian_unit
+    return (
+        ws.n_leaves < shared.settings.max_leaves
+        and (shared.settings.max_depth <= 0 or leaf.depth < shared.settings.max_depth)
+        and leaf.stats.sums.count >= 2 * ws.rules.min_count
+        and hessian >= 2 * ws.rules.min_hessian
+    )
+
+
+cdef Sums feature_sums(
+    const Binned* data, const Encoding* code, const Histogram* histogram, int feature,
+    const uint8_t* included,
+) noexcept nogil:
+    """Sums over the bins of a feature, or over those that are ``included``."""
+    cdef Bins bins = feature_bins(data, histogram, feature)
+    cdef Sums sums, part
+    cdef int b
+    memset(&sums, 0, sizeof(Sums))
+    for b in range(bins.n_bins):
+        if included == NULL or included[b]:
+            part = bin_sums(&bins, b, code)
+            sums.gradient += part.gradient
+            sums.hessian += part.hessian
+            sums.count += part.count
+    return sums
+
+
+cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
+    """Encode the round, sample the tree's features, search the root."""
+    cdef Binned* data = &shared.data
+    cdef GradientStats stats = round_stats(
+        round.gradient, round.hessian, round.weight, data.n_rows, ws.n_threads)
+    cdef bint constant = round.hessian == NULL and round.weight == NULL
+    cdef Leaf* root = &ws.leaves[0]
+    cdef Sums sums, part_sums
+    cdef int n_parts, part
+
+    if not (isfinite(stats.gradient_sum) and isfinite(stats.hessian_sum)):
+        return NOT_FINITE
+    ws.code = choose_encoding(&stats, data.n_rows, constant)
+    ws.rules = shared.rules
+    ws.rules.gradient_unit = ws.code.gradient_unit
+    ws.rules.hessian_unit = ws.code.hessian_unit
+    if not ws.code.packed and ws.pairs == NULL:
+        ws.pairs = <int64_t*>malloc(2 * data.n_rows * sizeof(int64_t))
+        if ws.pairs == NULL:
+            return NO_MEMORY
+    ws.gradient_scale = fine_scale(stats.gradient_max, data.n_rows)
+    ws.hessian_scale = fine_scale(
+        max(stats.hessian_max, -stats.hessian_min), data.n_rows)
+    encode(
+        round.gradient, round.hessian, round.weight, round.ids, round.n, data.n_rows,
+        &ws.code, ws.n_threads, ws.words[0], ws.pairs)
+
+    memset(root, 0, sizeof(Leaf))
+    root.end = round.n
+    root.node = -1
+    ws.n_leaves = 1
+    ws.n_heap = 0
+    ws.n_features = sample_features(
+        shared.all_features, data.n_features, shared.settings.tree_fraction,
+        key(shared.settings.feature_seed, TREE_FEATURES, ws.tree_index), ws.features)
+    root.slot = take_slot(data, ws)
+    if root.slot < 0:
+        return NO_MEMORY
+    n_parts = build(shared, ws, root)
+    sums = feature_sums(data, &ws.code, &ws.slots[root.slot], 0, NULL)
+    for part in range(1, n_parts):
+        part_sums = feature_sums(
+            data, &ws.code, &shared.partial[ws.first_thread + part], 0, NULL)
+        sums.gradient += part_sums.gradient
+        sums.hessian += part_sums.hessian
+        sums.count += part_sums.count
+    root.stats = node_stats(sums, 0.0, &ws.rules)
+    finish(shared, ws, n_parts, root, NULL, may_split(shared, ws, root), False)
+    return 0
+
+
+cdef void decide_bins(
+    const Binned* data, const Split* split, uint8_t* goes_left_out,
+) noexcept nogil:
+    cdef int b
+    for b in range(data.n_bins[split.feature]):
+        goes_left_out[b] = b <= split.bin
+    if data.missing_bin[split.feature] >= 0:
+        goes_left_out[data.missing_bin[split.feature]] = split.missing_left
+
+
+cdef void add_node(Workspace* ws, int leaf_index) noexcept nogil:
+    """Put the next inner node in the place of a leaf."""
+    cdef const Leaf* leaf = &ws.leaves[leaf_index]
+    cdef int index = ws.n_leaves - 1
+    cdef Node* node = &ws.nodes[index]
+    if leaf.node >= 0:
+        if leaf.is_left:
+            ws.nodes[leaf.node].left = index
+        else:
+            ws.nodes[leaf.node].right = index
+    node.feature = leaf.best.feature
+    node.bin = leaf.best.bin
+    node.missing_left = leaf.best.missing_left
+    node.gain = leaf.best.gain
+    node.stats = leaf.stats
+    node.left = ~leaf_index
+    node.right = ~ws.n_leaves
+
+
+cdef void make_child(
+    Workspace* ws, const Leaf* parent, int node, bint is_left, Py_ssize_t begin,
+    Sums sums, Leaf* child_out,
+) noexcept nogil:
+    cdef NodeStats stats = node_stats(sums, parent.stats.output, &ws.rules)
+    child_out.begin = begin
+    child_out.end = begin + sums.count
+    child_out.buffer = 1 - parent.buffer
+    child_out.depth = parent.depth + 1
+    child_out.node = node
+    child_out.is_left = is_left
+    child_out.identity = 2 * <uint64_t>node + 2 - is_left
+    child_out.slot = -1
+    child_out.stats = stats
+    child_out.best.gain = 0
+
+
+cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
+    """Split the leaf by its best split and search its children."""
+    cdef Binned* data = &shared.data
+    cdef Leaf parent = ws.leaves[index]
+    cdef Leaf* left = &ws.leaves[index]
+    cdef Leaf* right = &ws.leaves[ws.n_leaves]
+    cdef Sums left_sums, right_sums
+    cdef Py_ssize_t n = parent.end - parent.begin
+
+    decide_bins(data, &parent.best, ws.goes_left)
+    left_sums = feature_sums(
+        data, &ws.code, &ws.slots[parent.slot], parent.best.feature, ws.goes_left)
+    right_sums.gradient = parent.stats.sums.gradient - left_sums.gradient
+    right_sums.hessian = parent.stats.sums.hessian - left_sums.hessian
+    right_sums.count = parent.stats.sums.count - left_sums.count
+    partition(
+        data, ws.words[parent.buffer] + parent.begin, n, ws.code.id_mask,
+        parent.best.feature, ws.goes_left, left_sums.count,
+        ws.n_threads if n > MIN_ROWS_A_TEAM else 1, ws.mask,
+        ws.words[1 - parent.buffer] + parent.begin)
+    add_node(ws, index)
+    make_child(ws, &parent, ws.n_leaves - 1, True, parent.begin, left_sums, left)
+    make_child(
+        ws, &parent, ws.n_leaves - 1, False, parent.begin + left_sums.count, right_sums,
+        right)
+    ws.n_leaves += 1
+    return search_children(shared, ws, parent.slot, left, right)
+
+
+cdef int search_children(
+    Shared* shared, Workspace* ws, int parent_slot, Leaf* left, Leaf* right,
+) noexcept nogil:
+    cdef Leaf* small = left
+    cdef Leaf* large = right
+    cdef bint search_small, search_large
+    cdef Py_ssize_t n_small
+    if right.stats.sums.count < left.stats.sums.count:
+        small = right
+        large = left
+    n_small = small.end - small.begin
+    search_small = may_split(shared, ws, small)
+    search_large = may_split(shared, ws, large)
+    large.slot = parent_slot
+    if not (search_small or search_large):
+        free_slot(ws, large)
+        return 0
+    if not search_small and n_small * shared.data.n_features < shared.data.offset[
+            shared.data.n_features]:
+        remove_rows(
+            &shared.data, &ws.code, ws.words[small.buffer] + small.begin, n_small, ws.pairs,
+            &ws.slots[large.slot])
+        finish(shared, ws, 1, large, NULL, True, False)
+        return 0
+    small.slot = take_slot(&shared.data, ws)
+    if small.slot < 0:
+        return NO_MEMORY
+    finish(
+        shared, ws, build(shared, ws, small), small, large, search_small, search_large)
+    return 0
+
+
+cdef void fill_leaf(Workspace* ws, const Round* round, int index) noexcept nogil:
+    """The leaf's value from its rows' own gradients, summed exactly; add it to the scores."""
+    cdef const Leaf* leaf = &ws.leaves[index]
+    cdef const uint64_t* words = ws.words[leaf.buffer]
+    cdef uint64_t id_mask = ws.code.id_mask
+    cdef int64_t gradient = 0
+    cdef int64_t hessian = 0
+    cdef double weight, value
+    cdef Py_ssize_t i, row
+    for i in range(leaf.begin, leaf.end):
+        if i + PREFETCH_AHEAD < leaf.end:
+            row = words[i + PREFETCH_AHEAD] & id_mask
+            prefetch(round.gradient + row)
+            if round.hessian != NULL:
+                prefetch(round.hessian + row)
+            if round.score != NULL:
+                prefetch(round.score + row)
+        row = words[i] & id_mask
+        weight = round.weight[row] if round.weight != NULL else 1.0
+        gradient += nearest(round.gradient[row] * weight * ws.gradient_scale)
+        if round.hessian != NULL:
+            weight = round.hessian[row] * weight
+        hessian += nearest(weight * ws.hessian_scale)
+    ws.leaf_weight[index] = hessian / ws.hessian_scale
+    value = leaf_output(
+        gradient / ws.gradient_scale, ws.leaf_weight[index] + HESSIAN_EPSILON,
+        leaf.end - leaf.begin, ws.nodes[leaf.node].stats.output, &ws.rules)
+    value = value * ws.learning_rate
+    ws.leaf_value[index] = value
+    if round.score != NULL:
+        for i in range(leaf.begin, leaf.end):
+            round.score[words[i] & id_mask] += value
+
+
+cdef void fill_leaves(Workspace* ws, const Round* round) noexcept nogil:
+    cdef int leaf
+    if ws.n_leaves == 1:
+        ws.leaf_value[0] = 0.0
+        ws.leaf_weight[0] = ws.leaves[0].stats.sums.hessian * ws.rules.hessian_unit
+    elif ws.n_threads == 1 or round.n <= MIN_ROWS_A_TEAM:
+        for leaf in range(ws.n_leaves):
+            fill_leaf(ws, round, leaf)
+    else:
+        for leaf in prange(
+            ws.n_leaves, num_threads=ws.n_threads, schedule="dynamic", chunksize=1,
+        ):
+            fill_leaf(ws, round, leaf)
+
+
+cdef int grow_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
+    """Grow one tree; 0, NO_MEMORY or NOT_FINITE."""
+    cdef int status = start_tree(shared, ws, round)
+    while status == 0 and ws.n_heap > 0 and ws.n_leaves < shared.settings.max_leaves:
+        status = split_leaf(shared, ws, heap_pop(ws))
+    while ws.n_heap > 0:
+        free_slot(ws, &ws.leaves[heap_pop(ws)])
+    if status == 0:
+        fill_leaves(ws, round)
+    return status

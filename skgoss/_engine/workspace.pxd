@@ -1,0 +1,105 @@
+"""What growing a tree works on: options, the tree so far, its leaves and histograms."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from skgoss._engine.layout cimport Binned, Encoding, Histogram
+from skgoss._engine.split cimport NodeStats, Split, SplitRules
+
+cdef enum:
+    # What growing may end with, besides 0.
+    NO_MEMORY = -1
+    NOT_FINITE = -2
+
+cdef struct Leaf:
+    Py_ssize_t begin          # its rows: words[buffer][begin:end]
+    Py_ssize_t end
+    int buffer
+    int slot                  # of its histogram; -1: none
+    int depth
+    int node                  # the inner node above it; -1: it is the root
+    int is_left
+    uint64_t identity         # under which its random numbers are drawn
+    NodeStats stats
+    Split best
+
+cdef struct Node:
+    int32_t feature
+    int32_t bin
+    int32_t missing_left
+    int32_t left
+    int32_t right
+    double gain
+    NodeStats stats
+
+cdef struct Workspace:
+    int first_thread          # its accumulators are those of these threads
+    int n_threads
+    uint64_t* words[2]
+    uint8_t* mask
+    uint8_t* goes_left
+    int64_t* pairs
+    int32_t* features         # sampled for the tree
+    int n_features
+    uint8_t* searched[2]      # features sampled for the two leaves at hand
+    int32_t* cut[2]           # and their only cuts, in extremely random trees
+    int32_t* sample
+    Histogram* slots
+    int* free_slots
+    int n_slots
+    int n_free
+    Leaf* leaves
+    Node* nodes
+    double* leaf_value
+    double* leaf_weight
+    int* heap
+    int n_heap
+    int n_leaves
+    Encoding code
+    SplitRules rules
+    double gradient_scale     # of the leaves' own sums, finer than the histograms'
+    double hessian_scale
+    uint64_t tree_index
+    double learning_rate
+
+cdef struct Settings:
+    int max_leaves
+    int max_depth
+    double tree_fraction
+    double node_fraction
+    uint64_t feature_seed
+    uint64_t extra_seed
+    int extra_trees
+    double learning_rate
+
+cdef struct Shared:
+    Binned data
+    Settings settings
+    SplitRules rules
+    int64_t** lanes           # of each thread
+    Histogram* partial        # of each thread
+    double** scratch          # of each thread
+    Split* best               # two of each thread
+    int32_t* all_features
+    int max_bins
+
+cdef struct Round:
+    const float* gradient
+    const float* hessian      # NULL: ones
+    const double* weight      # NULL: ones
+    const uint32_t* ids       # NULL: all rows
+    Py_ssize_t n
+    double* score             # NULL: do not add the tree
+    int status                # 0, NO_MEMORY or NOT_FINITE
+
+
+cdef int allocate_histogram(const Binned* data, Histogram* out) noexcept nogil
+
+cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil
+
+cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil
+
+cdef bint better(const Split* a, const Split* b) noexcept nogil
+
+cdef void heap_push(Workspace* ws, int leaf) noexcept nogil
+
+cdef int heap_pop(Workspace* ws) noexcept nogil

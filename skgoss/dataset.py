@@ -15,6 +15,12 @@ from skgoss.frames import Columns
 # A row is read as whole 64-bit words.
 ROW_ALIGNMENT = 8
 
+# Columns of few bins share a byte as long as the product of their bins fits in it. The
+# sums of single columns have to be folded out of shared ones then, which pays for sets
+# of more rows than these.
+LANE_BINS = 256
+MIN_ROWS_TO_SHARE = 4096
+
 # So many part most bounds from each other, and their table fits the first cache.
 BUCKETS_PER_BOUND = 8
 MAX_BUCKETS = 2048
@@ -44,8 +50,11 @@ class Dataset:
         0: nothing is missing, 1: zero and NaN are, 2: NaN is.
     upper_bounds : list of ndarray of float64
         ``upper_bounds[j][b]`` is the threshold of a split after bin b of used column j.
+    lane, radix : ndarray of shape (n_used,), int32
+        A used column's bins are digits, worth ``radix``, of the numbers in
+        ``rows[:, lane]``. Columns of few bins share a lane.
     rows : ndarray of shape (n_rows, row_stride), uint8 or uint16
-        The bins, row-major; each row is filled up with zeros to a multiple of 8 bytes.
+        The lanes, row-major; each row is filled up with zeros to a multiple of 8 bytes.
     columns : ndarray of shape (n_used, n_rows), uint8 or uint16
         The bins, column-major.
     """
@@ -58,6 +67,8 @@ class Dataset:
     missing_bin: NDArray[np.int32]
     missing_type: NDArray[np.uint8]
     upper_bounds: list[NDArray[np.float64]]
+    lane: NDArray[np.int32]
+    radix: NDArray[np.int32]
     rows: Binned
     columns: Binned
 
@@ -97,16 +108,23 @@ class Dataset:
         used = [j for j, mapper in enumerate(mappers) if not mapper.is_trivial]
         feature = np.array(used, dtype=np.int32)
         used_mappers = [mappers[j] for j in used]
-        by_rows, by_columns = _bin(columns, feature, used_mappers, rows, n_threads)
+        n_rows = columns.n_rows if rows is None else len(rows)
+        n_bins = np.array([m.n_bins for m in used_mappers], dtype=np.int32)
+        lane, radix = share_lanes(n_bins, n_rows)
+        by_rows, by_columns = _bin(
+            columns, feature, used_mappers, lane, radix, rows, n_threads
+        )
         return cls(
-            n_rows=len(by_rows),
+            n_rows=n_rows,
             n_features=columns.n_features,
             mappers=mappers,
             feature=feature,
-            n_bins=np.array([m.n_bins for m in used_mappers], dtype=np.int32),
+            n_bins=n_bins,
             missing_bin=np.array([m.missing_bin for m in used_mappers], dtype=np.int32),
             missing_type=np.array([m.missing_type for m in used_mappers], np.uint8),
             upper_bounds=[m.upper_bounds for m in used_mappers],
+            lane=lane,
+            radix=radix,
             rows=by_rows,
             columns=by_columns,
         )
@@ -145,20 +163,56 @@ class Dataset:
                 f"{self.n_features}; pass the same features in the same order."
             )
         used_mappers = [self.mappers[j] for j in self.feature]
-        return _bin(columns, self.feature, used_mappers, rows, n_threads)
+        return _bin(
+            columns, self.feature, used_mappers, self.lane, self.radix, rows, n_threads
+        )
+
+
+def share_lanes(
+    n_bins: NDArray[np.int32], n_rows: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Put columns of few bins together into lanes of one byte.
+
+    Parameters
+    ----------
+    n_bins : ndarray of shape (n_used,), int32
+    n_rows : int
+
+    Returns
+    -------
+    lane, radix : ndarray of shape (n_used,), int32
+        See `Dataset`. Within a lane the radix rises with the column's number, from 1.
+    """
+    lane = np.arange(len(n_bins), dtype=np.int32)
+    radix = np.ones(len(n_bins), dtype=np.int32)
+    if n_rows < MIN_ROWS_TO_SHARE or n_bins.max(initial=0) > LANE_BINS:
+        return lane, radix
+    size, current = LANE_BINS, -1
+    for j in np.argsort(n_bins, kind="stable"):
+        if size * n_bins[j] > LANE_BINS:
+            size, current = 1, current + 1
+        lane[j] = current
+        size *= n_bins[j]
+    for members in np.split(
+        np.argsort(lane, kind="stable"), np.cumsum(np.bincount(lane))[:-1]
+    ):
+        radix[members[1:]] = np.cumprod(n_bins[members[:-1]])
+    return lane, radix
 
 
 def _bin(
     columns: Columns,
     feature: NDArray[np.int32],
     mappers: list[BinMapper],
+    lane: NDArray[np.int32],
+    radix: NDArray[np.int32],
     rows: NDArray[np.int64] | None,
     n_threads: int,
 ) -> tuple[Binned, Binned]:
     n_rows = columns.n_rows if rows is None else len(rows)
     dtype = _storage([mapper.n_bins for mapper in mappers])
     per_word = ROW_ALIGNMENT // dtype.itemsize
-    row_stride = -(-len(mappers) // per_word) * per_word
+    row_stride = -(-(lane.max(initial=-1) + 1) // per_word) * per_word
     by_rows = np.empty((n_rows, row_stride), dtype=dtype)
     by_columns = np.empty((len(mappers), n_rows), dtype=dtype)
     if mappers:
@@ -173,6 +227,8 @@ def _bin(
             grid,
             first,
             np.array([mapper.nan_bin for mapper in mappers], dtype=np.int32),
+            lane,
+            radix,
             team(n_rows * len(mappers), n_threads),
             by_rows,
             by_columns,

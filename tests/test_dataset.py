@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from skgoss.dataset import Dataset
+from skgoss.dataset import Dataset, share_lanes
 from skgoss.frames import columns
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -99,13 +99,14 @@ def test_values_are_in_their_bins(changes):
     X = mixed()
     data = build(X, **changes)
     expected = naive_bins(X, data)
-    n_used = len(data.feature)
     assert (data.n_rows, data.n_features) == X.shape
     np.testing.assert_array_equal(data.columns, expected.T)
-    np.testing.assert_array_equal(data.rows[:, :n_used], expected)
-    assert not data.rows[:, n_used:].any()
+    lanes = np.zeros(data.rows.shape, dtype=np.int64)
+    for j, bins in enumerate(expected.T):
+        lanes[:, data.lane[j]] += bins * data.radix[j]
+    np.testing.assert_array_equal(data.rows, lanes)
     assert data.rows.strides[0] % 8 == 0
-    assert data.rows.shape[1] - n_used < 8
+    assert data.rows.shape[1] - (data.lane.max() + 1) < 8
     wide = data.n_bins.max() > 256
     assert data.rows.dtype == data.columns.dtype == ("uint16" if wide else "uint8")
     for j, bounds in enumerate(data.upper_bounds):
@@ -252,3 +253,33 @@ def test_real_data_have_lightgbms_bins():
     options = {"verbose": -1, "feature_pre_filter": False, "num_threads": 1}
     theirs = lightgbm.Dataset(X, params=options).construct()
     assert data.n_bins.tolist() == [theirs.feature_num_bin(j) for j in data.feature]
+
+
+@pytest.mark.parametrize("n_rows", [1000, 5000])
+def test_columns_of_few_bins_share_lanes_as_digits(n_rows):
+    rng = np.random.default_rng(3)
+    n_values = [2, 300, 3, 2, 17, 2, 16, 1, 15, 5, 2, 2, 2, 2]
+    X = np.column_stack([rng.integers(0, n, n_rows) for n in n_values]).astype(float)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    data = build(X)
+
+    digits = data.rows[:, data.lane].T // data.radix[:, None] % data.n_bins[:, None]
+    np.testing.assert_array_equal(digits, data.columns)
+    n_lanes = data.lane.max() + 1
+    assert data.rows.shape[1] == -(-n_lanes // 8) * 8
+    if n_rows < 4096:
+        np.testing.assert_array_equal(data.lane, np.arange(len(data.feature)))
+    else:
+        assert n_lanes < len(data.feature)
+        np.testing.assert_array_equal(np.unique(data.lane), np.arange(n_lanes))
+
+
+def test_share_lanes_keeps_each_lane_in_a_byte():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        n_bins = rng.integers(2, rng.choice([3, 20, 257]), 60).astype(np.int32)
+        lane, radix = share_lanes(n_bins, 10_000)
+        for members in (np.flatnonzero(lane == k) for k in np.unique(lane)):
+            assert np.prod(n_bins[members]) <= 256 or len(members) == 1
+            expected = np.cumprod(np.concatenate([[1], n_bins[members][:-1]]))
+            np.testing.assert_array_equal(radix[members], expected)

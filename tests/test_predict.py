@@ -338,7 +338,7 @@ def test_adding_a_tree_to_training_scores(dtype, n_leaves, rows, n_threads):
     before = rng.normal(size=n)
     score = before.copy()
     predict.add_tree_binned(
-        bins,
+        np.ascontiguousarray(bins.T),
         tree.split_feature,
         threshold_bin,
         (tree.decision_type & 2) >> 1,

@@ -12,6 +12,7 @@ from libc.stdlib cimport calloc, free
 import numpy as np
 
 from skgoss._engine.forest cimport Forest
+from skgoss._engine.histogram cimport FOLD_ROOM
 from skgoss._engine.layout cimport Binned, Histogram
 from skgoss._engine.split cimport SCRATCH_ROOM, Split, SplitRules
 from skgoss._engine.tree cimport grow_tree
@@ -83,30 +84,45 @@ cdef class TreeGrower:
         offset = np.zeros(len(n_bins) + 1, dtype=np.int64)
         np.cumsum(n_bins, out=offset[1:])
         bin_bytes = rows.dtype.itemsize
-        # Strides that are no power of two keep the features apart in the cache.
+        lane_features = np.argsort(dataset.lane, kind="stable").astype(np.int32)
+        lane_start = np.zeros(dataset.lane.max() + 2, dtype=np.int32)
+        np.cumsum(np.bincount(dataset.lane), out=lane_start[1:])
+        radix = np.ascontiguousarray(dataset.radix, dtype=np.int32)
+        # The numbers of values that a lane takes.
+        size = np.multiply.reduceat(n_bins[lane_features], lane_start[: len(lane_start) - 1])
+        # Strides that are no power of two keep the lanes apart in the cache.
         data.lane_stride = next(
-            stride for stride in (24, 72, 264, 65536) if n_bins.max() <= stride)
+            stride for stride in (24, 72, 264, 65536) if size.max() <= stride)
         lane_offset = (
-            np.arange(len(n_bins), dtype=np.int64) * data.lane_stride if bin_bytes == 1
+            np.arange(len(size), dtype=np.int64) * data.lane_stride if bin_bytes == 1
             else offset)
         row_bytes = rows.view(np.uint8).reshape(rows.shape[0], -1)
         columns = dataset.columns.view(np.uint8).reshape(len(n_bins), -1)
-        self.arrays = (row_bytes, columns, n_bins, missing_bin, offset, lane_offset)
+        self.arrays = (
+            row_bytes, columns, n_bins, missing_bin, offset, lane_offset, lane_features,
+            lane_start, radix)
         cdef const uint8_t[:, ::1] rows_view = row_bytes
         cdef const uint8_t[:, ::1] columns_view = columns
         cdef const int32_t[::1] n_bins_view = n_bins
         cdef const int32_t[::1] missing_view = missing_bin
         cdef const int64_t[::1] offset_view = offset
         cdef const int64_t[::1] lane_view = lane_offset
+        cdef const int32_t[::1] lane_features_view = lane_features
+        cdef const int32_t[::1] lane_start_view = lane_start
+        cdef const int32_t[::1] radix_view = radix
         data.rows = &rows_view[0, 0]
         data.columns = &columns_view[0, 0]
         data.row_bytes = rows_view.shape[1]
         data.n_rows = rows_view.shape[0]
         data.n_features = len(n_bins)
         data.bin_bytes = bin_bytes
-        data.n_lanes = (
-            (data.n_features + 7) // 8 * 8 * data.lane_stride if bin_bytes == 1
+        data.n_lanes = len(size)
+        data.sums_size = FOLD_ROOM + (
+            (data.n_lanes + 7) // 8 * 8 * data.lane_stride if bin_bytes == 1
             else offset_view[data.n_features])
+        data.lane_features = &lane_features_view[0]
+        data.lane_start = &lane_start_view[0]
+        data.radix = &radix_view[0]
         data.n_bins = &n_bins_view[0]
         data.missing_bin = &missing_view[0]
         data.offset = &offset_view[0]
@@ -146,7 +162,7 @@ cdef class TreeGrower:
         for i in range(shared.data.n_features):
             shared.all_features[i] = i
         for i in range(n):
-            shared.lanes[i] = <int64_t*>allocate(shared.data.n_lanes * sizeof(int64_t))
+            shared.lanes[i] = <int64_t*>allocate(3 * shared.data.sums_size * sizeof(int64_t))
             shared.scratch[i] = <double*>allocate(
                 4 * (shared.max_bins + SCRATCH_ROOM) * sizeof(double))
             if i > 0 and allocate_histogram(&shared.data, &shared.partial[i]) < 0:

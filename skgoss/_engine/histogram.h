@@ -132,6 +132,35 @@ static SIMD_INLINE void take_feature_body(int64_t *restrict packed, int n_bins,
     }
 }
 
+static SIMD_INLINE void take_counts_body(int64_t *restrict sums, int n_bins,
+                                         int32_t *restrict count_out)
+{
+    for (int b = 0; b < n_bins; b++) {
+        count_out[b] = (int32_t)sums[b];
+        sums[b] = 0;
+    }
+}
+
+/* Splits the sums by a number's digits into those of its highest digit, of n values worth
+   `radix` each, and those of the rest, which stay in sums[0..radix). */
+static SIMD_INLINE void fold_digit_body(int64_t *sums, int radix, int n,
+                                        int64_t *restrict digit_out)
+{
+    for (int d = 0; d < n; d++) {
+        int64_t *block = sums + (ptrdiff_t)d * radix;
+        int64_t total = 0;
+        for (int j = 0; j < radix; j++)
+            total += block[j];
+        digit_out[d] = total;
+        if (d == 0)
+            continue;
+        for (int j = 0; j < radix; j++) {
+            sums[j] += block[j];
+            block[j] = 0;
+        }
+    }
+}
+
 static SIMD_INLINE void add_longs_body(int n, int sign, const int64_t *restrict values,
                                        int64_t *restrict sums_inout)
 {
@@ -175,6 +204,10 @@ SIMD_KERNEL(spill_feature,
             (packed, n_bins, code, first, gradient_out, hessian_out, count_out))
 SIMD_KERNEL(take_feature, (int64_t *packed, int n_bins, int64_t *packed_out),
             (packed, n_bins, packed_out))
+SIMD_KERNEL(take_counts, (int64_t *sums, int n_bins, int32_t *count_out),
+            (sums, n_bins, count_out))
+SIMD_KERNEL(fold_digit, (int64_t *sums, int radix, int n, int64_t *digit_out),
+            (sums, radix, n, digit_out))
 SIMD_KERNEL(add_longs, (int n, int sign, const int64_t *values, int64_t *sums_inout),
             (n, sign, values, sums_inout))
 SIMD_KERNEL(add_ints, (int n, int sign, const int32_t *values, int32_t *sums_inout),

@@ -13,6 +13,10 @@ cdef extern from "histogram.h" nogil:
     void prefetch(const void* address)
 
 
+cdef enum:
+    FOLD_ROOM = 256         # digits of a shared lane, at the end of the accumulators
+
+
 cdef GradientStats round_stats(
     const float* gradient, const float* hessian, const double* weight,
     Py_ssize_t n_rows, int n_threads,

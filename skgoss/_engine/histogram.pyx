@@ -29,6 +29,8 @@ cdef extern from "histogram.h" nogil:
         int64_t* packed, int n_bins, const Encoding* code, int first,
         int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
     void take_feature(int64_t* packed, int n_bins, int64_t* packed_out)
+    void take_counts(int64_t* sums, int n_bins, int32_t* count_out)
+    void fold_digit(int64_t* sums, int radix, int n, int64_t* digit_out)
     void add_longs(int n, int sign, const int64_t* values, int64_t* sums_inout)
     void add_ints(int n, int sign, const int32_t* values, int32_t* sums_inout)
 
@@ -36,7 +38,7 @@ cdef enum:
     STAT_BLOCK = 16384      # rows a partial sum: fixed, so that sums do not depend on threads
     ENCODE_BLOCK = 16384
     ROW_BLOCK = 256         # rows that stay in the first cache while groups take turns
-    OCTETS_A_TILE = 8       # eights of features whose accumulators stay near
+    OCTETS_A_TILE = 8       # eights of lanes whose accumulators stay near
     PREFETCH_AHEAD = 16
     MAX_COUNT_BITS = 12     # of a packed round with hessians: blocks of 4095 rows
     MAX_COUNT_BITS_CONSTANT = 20
@@ -201,8 +203,8 @@ cdef inline void add_bytes(
     Py_ssize_t stride, int64_t* lanes,
 ) noexcept nogil:
     """Packed sums of rows of one-byte bins, eight bins read as one word."""
-    cdef bint half = 0 < data.n_features % 8 <= 4
-    cdef int n_octets = data.n_features // 8 if half else (data.n_features + 7) // 8
+    cdef bint half = 0 < data.n_lanes % 8 <= 4
+    cdef int n_octets = data.n_lanes // 8 if half else (data.n_lanes + 7) // 8
     cdef Py_ssize_t first, last, i
     cdef int tile, tile_end, octet
     cdef const uint64_t* row
@@ -233,98 +235,112 @@ cdef inline void add_bytes(
         first = last
 
 
+cdef inline int64_t lane_value(const Binned* data, const uint8_t* row, int lane) noexcept nogil:
+    return row[lane] if data.bin_bytes == 1 else (<const uint16_t*>row)[lane]
+
+
 cdef void add_shorts(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
     int64_t* lanes,
 ) noexcept nogil:
     """Packed sums of rows of two-byte bins."""
     cdef Py_ssize_t i
-    cdef int feature
-    cdef const uint16_t* row
+    cdef int lane
+    cdef const uint8_t* row
     cdef int64_t x
     for i in range(n):
-        row = <const uint16_t*>(data.rows + (words[i] & code.id_mask) * data.row_bytes)
+        row = data.rows + (words[i] & code.id_mask) * data.row_bytes
         x = addend(code, words[i])
-        for feature in range(data.n_features):
-            lanes[data.lane_offset[feature] + row[feature]] += x
-
-
-cdef inline int64_t bin_of(const Binned* data, const uint8_t* row, int feature) noexcept nogil:
-    return row[feature] if data.bin_bytes == 1 else (<const uint16_t*>row)[feature]
-
-
-cdef inline void add_row(
-    const Binned* data, const uint8_t* row, Sums sums, Histogram* out,
-) noexcept nogil:
-    cdef int feature
-    cdef int64_t at
-    for feature in range(data.n_features):
-        at = data.offset[feature] + bin_of(data, row, feature)
-        out.gradient[at] += sums.gradient
-        out.hessian[at] += sums.hessian
-        out.count[at] += <int32_t>sums.count
+        for lane in range(data.n_lanes):
+            lanes[data.lane_offset[lane] + lane_value(data, row, lane)] += x
 
 
 cdef void add_wide(
     const Binned* data, const uint64_t* words, Py_ssize_t n, const int64_t* pairs,
-    Histogram* out,
+    int64_t* lanes,
 ) noexcept nogil:
-    """Separate sums of rows whose gradients need more than a lane."""
-    cdef Py_ssize_t i
-    cdef Sums sums
-    sums.count = 1
+    """Separate sums of rows whose gradients need more than a lane: three accumulators."""
+    cdef Py_ssize_t i, at
+    cdef int lane
+    cdef const uint8_t* row
     for i in range(n):
         if i + PREFETCH_AHEAD < n:
             prefetch(data.rows + words[i + PREFETCH_AHEAD] * data.row_bytes)
             prefetch(pairs + 2 * words[i + PREFETCH_AHEAD])
-        sums.gradient = pairs[2 * words[i]]
-        sums.hessian = pairs[2 * words[i] + 1]
-        add_row(data, data.rows + words[i] * data.row_bytes, sums, out)
+        row = data.rows + words[i] * data.row_bytes
+        for lane in range(data.n_lanes):
+            at = data.lane_offset[lane] + lane_value(data, row, lane)
+            lanes[at] += pairs[2 * words[i]]
+            lanes[data.sums_size + at] += pairs[2 * words[i] + 1]
+            lanes[2 * data.sums_size + at] += 1
 
 
 cdef void remove_rows(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
     const int64_t* pairs, Histogram* out,
 ) noexcept nogil:
-    """Take a few rows out of a histogram; for more, subtract their histogram."""
-    cdef Py_ssize_t i, row
+    """Take a few rows out of a histogram, where every lane is one feature's.
+
+    For more rows it is quicker to subtract their histogram.
+    """
+    cdef Py_ssize_t i, row, at
     cdef int feature
-    cdef int64_t x
+    cdef int64_t x = 0
     cdef Sums sums
     for i in range(n):
         row = words[i] & code.id_mask
-        if code.compact:
-            x = addend(code, words[i])
-            for feature in range(data.n_features):
-                out.gradient[
-                    data.offset[feature]
-                    + bin_of(data, data.rows + row * data.row_bytes, feature)] -= x
-            continue
         if code.packed:
-            sums = unpack(addend(code, words[i]), code)
+            x = addend(code, words[i])
+            sums = unpack(x, code)
         else:
             sums.gradient = pairs[2 * row]
             sums.hessian = pairs[2 * row + 1]
-        sums.gradient = -sums.gradient
-        sums.hessian = -sums.hessian
-        sums.count = -1
-        add_row(data, data.rows + row * data.row_bytes, sums, out)
+        for feature in range(data.n_features):
+            at = data.offset[feature] + lane_value(
+                data, data.rows + row * data.row_bytes, feature)
+            if code.compact:
+                out.gradient[at] -= x
+            else:
+                out.gradient[at] -= sums.gradient
+                out.hessian[at] -= sums.hessian
+                out.count[at] -= 1
+
+
+cdef void deliver(
+    const Binned* data, const Encoding* code, bint first, int64_t* sums, int feature,
+    Histogram* out,
+) noexcept nogil:
+    """Move one feature's accumulators into its place in a histogram."""
+    cdef int64_t at = data.offset[feature]
+    cdef int n_bins = data.n_bins[feature]
+    if code.compact:
+        take_feature(sums, n_bins, out.gradient + at)
+    elif code.packed:
+        spill_feature(
+            sums, n_bins, code, first, out.gradient + at, out.hessian + at, out.count + at)
+    else:
+        take_feature(sums, n_bins, out.gradient + at)
+        take_feature(sums + data.sums_size, n_bins, out.hessian + at)
+        take_counts(sums + 2 * data.sums_size, n_bins, out.count + at)
 
 
 cdef void spill(
     const Binned* data, const Encoding* code, bint first, int64_t* lanes, Histogram* out,
 ) noexcept nogil:
-    cdef int feature
-    cdef int64_t at
-    for feature in range(data.n_features):
-        at = data.offset[feature]
-        if code.compact:
-            take_feature(
-                lanes + data.lane_offset[feature], data.n_bins[feature], out.gradient + at)
-            continue
-        spill_feature(
-            lanes + data.lane_offset[feature], data.n_bins[feature], code, first,
-            out.gradient + at, out.hessian + at, out.count + at)
+    """Move all accumulators into a histogram; a shared lane is folded feature by feature."""
+    cdef int64_t* digit = lanes + data.sums_size - FOLD_ROOM
+    cdef int64_t* sums
+    cdef int lane, i, feature, part
+    for lane in range(data.n_lanes):
+        sums = lanes + data.lane_offset[lane]
+        for i in range(data.lane_start[lane + 1] - 1, data.lane_start[lane], -1):
+            feature = data.lane_features[i]
+            for part in range(1 if code.packed else 3):
+                fold_digit(
+                    sums + part * data.sums_size, data.radix[feature],
+                    data.n_bins[feature], digit + part * data.sums_size)
+            deliver(data, code, first, digit, feature, out)
+        deliver(data, code, first, sums, data.lane_features[data.lane_start[lane]], out)
 
 
 cdef void accumulate(
@@ -333,15 +349,13 @@ cdef void accumulate(
 ) noexcept nogil:
     """Sum the rows of ``words``, on the calling thread.
 
-    ``lanes``: packed accumulators, zero before and after.
+    ``lanes``: accumulators, 3 * sums_size, zero before and after.
     """
     cdef Py_ssize_t first = 0
     cdef Py_ssize_t m
     if not code.packed or n == 0:
-        memset(out.gradient, 0, data.offset[data.n_features] * sizeof(int64_t))
-        memset(out.hessian, 0, data.offset[data.n_features] * sizeof(int64_t))
-        memset(out.count, 0, data.offset[data.n_features] * sizeof(int32_t))
-        add_wide(data, words, n, pairs, out)
+        add_wide(data, words, n, pairs, lanes)
+        spill(data, code, True, lanes, out)
         return
     while first < n:
         m = min(code.block_rows, n - first)

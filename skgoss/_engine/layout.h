@@ -13,6 +13,10 @@
    into its neighbour; then the accumulators are spilled into a histogram of separate sums.
    Where all rows fit in one block the round is `compact`: histograms stay packed, in
    `Histogram.gradient`, and a bin costs a third of the work.
+   A row's bins lie in lanes. Features of few bins share one, as digits of a number: feature
+   f's bin counts `radix[f]`. Accumulators are kept by lane, and the features' sums folded
+   out of them.
+
    In a wide round a word is the row id alone and the integers lie in an array of pairs. */
 #ifndef SKGOSS_LAYOUT_H
 #define SKGOSS_LAYOUT_H
@@ -27,8 +31,12 @@ typedef struct {
     ptrdiff_t n_rows;
     int n_features;
     int bin_bytes;
-    ptrdiff_t n_lanes;
+    int n_lanes;
     ptrdiff_t lane_stride;
+    ptrdiff_t sums_size;
+    const int32_t *lane_start;
+    const int32_t *lane_features;
+    const int32_t *radix;
     const int32_t *n_bins;
     const int32_t *missing_bin;
     const int64_t *offset;

@@ -10,12 +10,16 @@ cdef extern from "layout.h" nogil:
         Py_ssize_t n_rows
         int n_features
         int bin_bytes                # 1 or 2
-        Py_ssize_t n_lanes           # size of the packed accumulators
-        Py_ssize_t lane_stride       # between features of one-byte bins there: 24, 72 or 264
+        int n_lanes
+        Py_ssize_t lane_stride       # between accumulators of one-byte lanes: 24, 72 or 264
+        Py_ssize_t sums_size         # of the accumulators of all lanes, and room to fold
+        const int32_t* lane_start     # of each lane in lane_features; [n_lanes] is its size
+        const int32_t* lane_features  # by lane, in order of radix
+        const int32_t* radix          # of each feature in its lane
         const int32_t* n_bins
         const int32_t* missing_bin   # -1: the column has none
         const int64_t* offset        # of each feature in a histogram; [n_features] is its size
-        const int64_t* lane_offset   # of each feature in the packed accumulators
+        const int64_t* lane_offset   # of each lane in the accumulators
 
     ctypedef struct Encoding:
         int packed

@@ -681,25 +681,25 @@ cdef struct BinnedNode:
 
 
 cdef inline int32_t next_place(
-    const BinnedNode* nodes, int32_t at, const rank_t* row
+    const BinnedNode* nodes, int32_t at, const rank_t* row, Py_ssize_t stride
 ) noexcept nogil:
     cdef const BinnedNode* node = nodes + at
-    cdef int32_t value = row[node.feature]
+    cdef int32_t value = row[node.feature * stride]
     return node.child + ((value > node.threshold) ^ (value == node.flipped))
 
 
 cdef inline void walk_bins(
-    const BinnedNode* nodes, const rank_t** rows, int32_t* at_inout
+    const BinnedNode* nodes, const rank_t** rows, Py_ssize_t stride, int32_t* at_inout
 ) noexcept nogil:
     cdef int lane
     cdef int32_t moved = 1
     while moved:
         moved = 0
         for lane in range(LANES):
-            at_inout[lane] = next_place(nodes, at_inout[lane], rows[lane])
+            at_inout[lane] = next_place(nodes, at_inout[lane], rows[lane], stride)
         for lane in range(LANES):
             moved |= nodes[at_inout[lane]].child ^ at_inout[lane]
-            at_inout[lane] = next_place(nodes, at_inout[lane], rows[lane])
+            at_inout[lane] = next_place(nodes, at_inout[lane], rows[lane], stride)
 
 
 cdef void add_rows(
@@ -716,13 +716,13 @@ cdef void add_rows(
         for lane in range(LANES):
             k = min(i + lane, stop - 1)
             row[lane] = row_ids[k] if row_ids != NULL else k
-            rows[lane] = bins + row[lane] * stride
+            rows[lane] = bins + row[lane]
             at[lane] = 0
             ahead = min(k + 4 * LANES, stop - 1)
             ahead = row_ids[ahead] if row_ids != NULL else ahead
-            prefetch(bins + ahead * stride + nodes[0].feature)
+            prefetch(bins + nodes[0].feature * stride + ahead)
             prefetch(score_inout + ahead)
-        walk_bins(nodes, rows, at)
+        walk_bins(nodes, rows, stride, at)
         for lane in range(<int> min(<Py_ssize_t> LANES, stop - i)):
             score_inout[row[lane]] += value_at[at[lane]]
 
@@ -755,7 +755,7 @@ cdef void plant_binned(
 
 
 def add_tree_binned(
-    const rank_t[:, ::1] rows,
+    const rank_t[:, ::1] columns,
     const int32_t[::1] feature,
     const int32_t[::1] threshold_bin,
     const uint8_t[::1] default_left,
@@ -771,10 +771,10 @@ def add_tree_binned(
 
     Parameters
     ----------
-    rows : (n_rows, row_stride) uint8 or uint16
-        The binned training set, row-major.
+    columns : (n_columns, n_rows) uint8 or uint16
+        The binned training set, column-major.
     feature : (n_nodes,) int32
-        Column of ``rows`` that each node looks at.
+        Column that each node looks at.
     threshold_bin : (n_nodes,) int32
         A bin goes left when it is at most this.
     default_left : (n_nodes,) uint8
@@ -790,7 +790,7 @@ def add_tree_binned(
     score_inout : (n_rows,) float64
     """
     cdef Py_ssize_t n_nodes = feature.shape[0]
-    cdef Py_ssize_t n = rows.shape[0] if row_ids is None else row_ids.shape[0]
+    cdef Py_ssize_t n = columns.shape[1] if row_ids is None else row_ids.shape[0]
     cdef Py_ssize_t n_tiles = (n + ROW_TILE - 1) // ROW_TILE
     cdef const uint32_t* ids = NULL
     cdef BinnedNode* nodes
@@ -818,6 +818,6 @@ def add_tree_binned(
             n_tiles, schedule="dynamic", num_threads=n_threads, use_threads_if=n_threads > 1
         ):
             add_rows(
-                nodes, value_at, &rows[0, 0], rows.shape[1], ids, tile * ROW_TILE,
+                nodes, value_at, &columns[0, 0], columns.shape[1], ids, tile * ROW_TILE,
                 min(n, (tile + 1) * ROW_TILE), &score_inout[0])
     free(memory)

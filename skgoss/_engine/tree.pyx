@@ -53,7 +53,7 @@ cdef int build(Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogil:
     Returns the number of threads that took part.
     """
     cdef Py_ssize_t n = leaf.end - leaf.begin
-    cdef int n_parts = ws.n_threads if n * shared.data.n_features > MIN_UPDATES_A_TEAM else 1
+    cdef int n_parts = ws.n_threads if n * shared.data.n_lanes > MIN_UPDATES_A_TEAM else 1
     cdef int part
     if n_parts == 1:
         build_part(shared, ws, leaf, 0, n)
@@ -359,8 +359,11 @@ cdef int search_children(
     if not (search_small or search_large):
         free_slot(ws, large)
         return 0
-    if not search_small and n_small * shared.data.n_features < shared.data.offset[
-            shared.data.n_features]:
+    if (
+        not search_small
+        and shared.data.n_lanes == shared.data.n_features
+        and n_small * shared.data.n_features < shared.data.offset[shared.data.n_features]
+    ):
         remove_rows(
             &shared.data, &ws.code, ws.words[small.buffer] + small.begin, n_small, ws.pairs,
             &ws.slots[large.slot])

@@ -50,10 +50,12 @@ def percentile(values: Floats, level: float, weight: Floats | None = None) -> fl
     values : (n,) float64
     level : float in [0, 1]
     weight : (n,) float64 or None
-        None interpolates linearly between order statistics (NumPy's default). Else the
-        value where the cumulated weight first exceeds ``level`` of its total is sought;
-        the result lies between its predecessor and it, interpolated if it weighs at
-        least 1, and is the predecessor if it weighs less. Rows of weight 0 are absent.
+        None interpolates linearly between order statistics (NumPy's default). Whole
+        numbers are numbers of copies: the result is the same as for the copies. For
+        others the value where the cumulated weight first exceeds ``level`` of its total
+        is sought; the result lies between its predecessor and it, interpolated if it
+        weighs at least 1, and is the predecessor if it weighs less (LightGBM's rule).
+        Rows of weight 0 are absent.
 
     Returns
     -------
@@ -66,15 +68,21 @@ def percentile(values: Floats, level: float, weight: Floats | None = None) -> fl
     n = len(values)
     if n == 0:
         return 0.0
-    # Counted from the top, which fixes the rounding of the interpolation.
-    position = (n - 1) * (1.0 - level)
-    rank = int(position)
+    rank, part = _rank_from_top(n, level)
     if rank + 1 >= n:
         return float(values.min())
     below, above = np.partition(values, (n - 2 - rank, n - 1 - rank))[
         n - 2 - rank : n - rank
     ]
-    return float(above - (above - below) * (position - rank))
+    return float(above - (above - below) * part)
+
+
+def _rank_from_top(n: int, level: float) -> tuple[int, float]:
+    """The order statistic above a percentile, 0 for the largest, and how far below."""
+    # Counted from the top, which fixes the rounding of the interpolation.
+    position = (n - 1) * (1.0 - level)
+    rank = int(position)
+    return rank, position - rank
 
 
 def _weighted_percentile(values: Floats, level: float, weight: Floats) -> float:
@@ -83,6 +91,8 @@ def _weighted_percentile(values: Floats, level: float, weight: Floats) -> float:
         return 0.0
     order = np.argsort(values, kind="stable")
     cumulated = np.cumsum(weight[order])
+    if not (weight % 1.0).any():
+        return _percentile_of_copies(values[order], cumulated, level)
     threshold = cumulated[-1] * level
     i = min(int(np.searchsorted(cumulated, threshold, side="right")), n - 1)
     value = float(values[order[i]])
@@ -93,6 +103,16 @@ def _weighted_percentile(values: Floats, level: float, weight: Floats) -> float:
     if step < 1.0:
         return before
     return before + float((threshold - cumulated[i - 1]) / step) * (value - before)
+
+
+def _percentile_of_copies(ordered: Floats, n_up_to: Floats, level: float) -> float:
+    """Percentile of sorted values; ``n_up_to``: numbers of copies, cumulated."""
+    n = int(n_up_to[-1])
+    rank, part = _rank_from_top(n, level)
+    places = np.array([max(n - 2 - rank, 0), n - 1 - rank], dtype=np.float64)
+    at = np.searchsorted(n_up_to, places, side="right")
+    below, above = ordered[np.minimum(at, len(ordered) - 1)]
+    return float(above - (above - below) * part)
 
 
 # --- Links ----------------------------------------------------------------------------

@@ -226,6 +226,26 @@ def test_percentile(level, n):
         assert padded == result
 
 
+@pytest.mark.parametrize("level", [0.0, 0.1, 0.25, 0.5, 0.87, 1.0])
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 101])
+def test_whole_weights_of_a_percentile_are_copies(level, n):
+    values = RNG.normal(size=n).round(1)
+    copies = RNG.integers(0, 4, size=n)
+    copies[0] = 1
+    result = objectives.percentile(values, level, copies.astype(float))
+    assert result == objectives.percentile(np.repeat(values, copies), level)
+    assert objectives.percentile(values, level, np.ones(n)) == objectives.percentile(
+        values, level
+    )
+
+
+def test_percentile_of_huge_whole_weights():
+    values = np.array([3.0, 1.0, 2.0])
+    weight = np.array([1e300, 1e18, 1e300])
+    assert objectives.percentile(values, 0.25, weight) == 2.0
+    assert objectives.percentile(values, 0.75, weight) == 3.0
+
+
 def test_percentile_of_nothing():
     assert objectives.percentile(np.empty(0), 0.5) == 0.0
     assert objectives.percentile(np.ones(2), 0.5, np.zeros(2)) == 0.0
@@ -234,14 +254,7 @@ def test_percentile_of_nothing():
 # --- Weights --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "changed"),
-    [
-        case
-        for case in CASES
-        if case[0] not in ("regression_l1", "quantile")  # LightGBM's rule interpolates
-    ],
-)
+@pytest.mark.parametrize(("name", "changed"), CASES)
 def test_weights_mean_copies_in_the_start_score(name, changed):
     y = target(name)
     copies = RNG.integers(0, 4, size=N)

@@ -1,0 +1,620 @@
+"""Boosted trees against a naive twin, against LightGBM, and by their contract."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from skgoss import LGBMRegressor, boosting, frames, objectives, parameters
+from skgoss.dataset import Dataset
+from skgoss.ensemble import Ensemble, Tree
+
+
+def load_twin() -> ModuleType:
+    """The module beside this file: pytest puts no folder on the path."""
+    spec = importlib.util.spec_from_file_location(
+        "twin", Path(__file__).with_name("twin.py")
+    )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["twin"] = module  # dataclasses look there
+    spec.loader.exec_module(module)
+    return module
+
+
+twin = load_twin()
+
+
+@dataclass
+class Fit:
+    """What went into a training, and what came out."""
+
+    columns: frames.Columns
+    data: Dataset
+    objective: objectives.Objective
+    settings: Any
+    ensemble: Ensemble
+
+    def raw(self, stop: int | None = None) -> np.ndarray:
+        stop = self.ensemble.n_rounds if stop is None else stop
+        return self.ensemble.raw_scores(self.columns, 0, stop, 1)
+
+    def leaves(self) -> np.ndarray:
+        return self.ensemble.leaves(self.columns, 0, self.ensemble.n_rounds, 1)
+
+
+def fit(
+    X: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray | None = None,
+    *,
+    n_classes: int | None = None,
+    n_threads: int = 1,
+    after_round: Callable[..., bool] | None = None,
+    objective: Any = "regression",
+    **options: Any,
+) -> Fit:
+    estimator = LGBMRegressor(objective=objective, **options)
+    settings = parameters.settings(estimator)
+    columns = frames.columns(estimator, X, reset=True)
+    data = Dataset.build(columns, settings, n_threads=n_threads)
+    made = objectives.make(settings, y, weight, n_classes)
+    ensemble = boosting.train(data, made, settings, n_threads, after_round=after_round)
+    return Fit(columns, data, made, settings, ensemble)
+
+
+def table(n: int, n_features: int, seed: int = 0) -> np.ndarray:
+    """Columns of all sorts: numbers, ties, signs, NaN, zeros, a constant."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, n_features))
+    for j in range(n_features):
+        kind = j % 7
+        if kind == 1:
+            X[:, j] = rng.integers(-3, 4, n)
+        elif kind == 2:
+            X[:, j] = X[:, j] > 0.7
+        elif kind == 3:
+            X[rng.random(n) < 0.6, j] = 0.0
+        elif kind == 4:
+            X[:, j] = np.abs(X[:, j]) ** 3
+        elif kind == 5 and j > 7:
+            X[:, j] = 2.0
+        if kind in (0, 3, 6):
+            X[rng.random(n) < 0.2, j] = np.nan
+    return X
+
+
+def smooth_target(X: np.ndarray, seed: int = 0) -> np.ndarray:
+    """A target whose gains are well apart: it depends on several columns."""
+    rng = np.random.default_rng(seed)
+    Z = np.nan_to_num(X, nan=-1.0)
+    slopes = 1.0 / np.arange(1, X.shape[1] + 1)
+    return np.tanh(Z) @ slopes + 0.3 * rng.standard_normal(len(X))
+
+
+# --- The very trees of the twin -------------------------------------------------------
+
+# Gradients that are small whole numbers fit the engine's integers as they are, so the
+# trees must agree in every split, ties included, and the values but for the 1e-15 that
+# is added to hessians in different places.
+WHOLE_RTOL = 1e-9
+ROUNDS = 3
+
+
+def whole_slopes(n: int, kind: str, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Gradients and hessians of some rounds: small whole numbers with a signal."""
+    rng = np.random.default_rng(seed)
+    trend = np.sin(np.linspace(0, 20, n)) * 4
+    rounds = []
+    for _ in range(ROUNDS):
+        gradient = np.rint(rng.integers(-6, 7, n) + trend)
+        hessian = {
+            "ones": np.ones(n),
+            "whole": rng.integers(1, 6, n),
+            "sparse": rng.integers(0, 3, n) * (rng.random(n) < 0.5),
+            "negative": rng.integers(-1, 4, n),
+        }[kind]
+        rounds.append((gradient, np.asarray(hessian, dtype=float)))
+    return rounds
+
+
+def scripted(rounds: list[tuple[np.ndarray, np.ndarray]]) -> Callable[..., Any]:
+    """An objective that gives what was written down for each round."""
+    left = iter(rounds)
+
+    def objective(y_true, y_pred):
+        return next(left)
+
+    return objective
+
+
+def check_scripted(n, n_features, hessian, weighted=False, seed=0, **options) -> Fit:
+    X = table(n, n_features, seed)
+    X = X[np.argsort(np.nan_to_num(X[:, 0]), kind="stable")]
+    rounds = whole_slopes(n, hessian, seed)
+    weight = np.ones(n)
+    if weighted:
+        weight = np.random.default_rng(seed).choice([0.25, 1.0, 3.0], n)
+    fitted = fit(
+        X,
+        np.zeros(n),
+        weight if weighted else None,
+        objective=scripted(rounds),
+        n_estimators=ROUNDS,
+        **options,
+    )
+    trees = fitted.ensemble.trees
+    for i, (gradient, hessian) in enumerate(rounds[: len(trees)]):
+        expected = twin.Twin(
+            fitted.data, fitted.settings, gradient * weight, hessian * weight
+        ).grow()
+        twin.assert_same_tree(trees[i], expected, WHOLE_RTOL)
+    return fitted
+
+
+OPTIONS = [
+    {},
+    {"reg_alpha": 3.0},
+    {"reg_lambda": 5.0},
+    {"reg_alpha": 8.0, "reg_lambda": 2.0, "min_split_gain": 3.0},
+    {"max_delta_step": 0.3},
+    {"max_delta_step": 0.05, "reg_lambda": 1.0},
+    {"path_smooth": 5.0},
+    {"path_smooth": 100.0, "max_delta_step": 0.5, "reg_alpha": 1.0},
+    {"min_split_gain": 30.0},
+    {"min_child_weight": 120.0},
+    {"min_child_samples": 150},
+    {"max_depth": 1},
+    {"max_depth": 4, "num_leaves": 100},
+    {"num_leaves": 2},
+    {"num_leaves": 80, "min_child_samples": 5},
+    {"max_bin": 2},
+    {"max_bin": 12, "min_data_in_bin": 40},
+    {"max_bin": 1000, "min_data_in_bin": 1},
+    {"use_missing": False},
+    {"zero_as_missing": True},
+    {"learning_rate": 0.7},
+]
+
+
+@pytest.mark.parametrize("hessian", ["ones", "whole", "sparse"])
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_trees_are_the_twins(options, hessian):
+    fitted = check_scripted(1500, 8, hessian, **options)
+    assert fitted.ensemble.tree(0).n_leaves > 1
+
+
+@pytest.mark.parametrize("options", OPTIONS[::3], ids=str)
+def test_weighted_trees_are_the_twins(options):
+    check_scripted(700, 5, "whole", weighted=True, **options)
+
+
+@pytest.mark.parametrize("n_features", [1, 4, 5, 8, 9, 16, 17, 41])
+@pytest.mark.parametrize("max_bin", [15, 63, 255, 1000])
+def test_any_number_of_columns(n_features, max_bin):
+    """Rows are read eight bins at a time, and accumulators have three strides."""
+    fitted = check_scripted(
+        400, n_features, "whole", max_bin=max_bin, min_data_in_bin=1, num_leaves=8
+    )
+    wide = fitted.data.n_bins.max() > 256
+    assert fitted.data.columns.dtype == (np.uint16 if wide else np.uint8)
+
+
+@pytest.mark.parametrize("n", [41, 200, 3000])
+@pytest.mark.parametrize("hessian", ["ones", "negative"])
+def test_any_number_of_rows(n, hessian):
+    check_scripted(n, 6, hessian, min_child_weight=1.0)
+
+
+@pytest.mark.parametrize("max_bin", [255, 1000])
+def test_more_rows_than_packed_sums_can_hold(max_bin):
+    """Sums of a leaf of more than 4095 rows are spilled in between."""
+    check_scripted(10_000, 9, "whole", max_bin=max_bin)
+
+
+def test_huge_range_of_gradients_needs_wide_sums():
+    """One gradient of 2**30 leaves no bits for the others in packed sums."""
+    n = 5000
+    X = table(n, 5)
+    [(gradient, hessian), *_] = whole_slopes(n, "whole", 1)
+    gradient[7] = 2.0**30
+    hessian[11] = 2.0**26
+    fitted = fit(
+        X,
+        np.zeros(n),
+        objective=scripted([(gradient, hessian)]),
+        n_estimators=1,
+        min_child_samples=5,
+    )
+    expected = twin.Twin(fitted.data, fitted.settings, gradient, hessian).grow()
+    twin.assert_same_tree(fitted.ensemble.tree(0), expected, WHOLE_RTOL)
+
+
+def test_leaf_of_one_row():
+    X = np.arange(6.0)[:, None]
+    y = np.array([0.0, 0, 0, 8, 0, 0])
+    fitted = fit(
+        X, y, min_child_samples=1, min_data_in_bin=1, n_estimators=1, learning_rate=1.0
+    )
+    tree = fitted.ensemble.tree(0)
+    assert sorted(tree.leaf_count) == [1, 2, 3]
+    np.testing.assert_allclose(fitted.raw()[:, 0], y, atol=1e-6)  # float32 gradients
+
+
+def test_gradients_are_whole_for_constant_hessians_too():
+    """L2 without a start score: the engine packs no hessian."""
+    n = 1000
+    X = table(n, 9)
+    y = np.rint(4 * smooth_target(X))
+    fitted = fit(X, y, boost_from_average=False, n_estimators=1)
+    assert fitted.objective.constant_hessian
+    expected = twin.Twin(fitted.data, fitted.settings, -y, np.ones(n)).grow()
+    twin.assert_same_tree(fitted.ensemble.tree(0), expected, WHOLE_RTOL)
+
+
+# --- Missing values alone on one side -------------------------------------------------
+
+
+def alone(X: np.ndarray, missing: np.ndarray, **options: Any) -> Tree:
+    y = missing.astype(float)
+    fitted = fit(
+        X,
+        y,
+        n_estimators=1,
+        learning_rate=1.0,
+        min_child_samples=1,
+        min_data_in_bin=1,
+        **options,
+    )
+    np.testing.assert_allclose(fitted.raw()[:, 0], y, atol=1e-6)  # float32 gradients
+    return fitted.ensemble.tree(0)
+
+
+def test_nan_alone():
+    X = np.repeat([1.0, np.nan, -2.0, np.nan], 5)[:, None]
+    tree = alone(X, np.isnan(X[:, 0]))
+    assert tree.n_leaves == 2
+    assert tree.threshold == [np.inf]
+
+
+@pytest.mark.parametrize("numbers", [[0, 1], [0, -1], [0, 1, 2, 3], [0, -1, -2]])
+def test_zero_alone(numbers):
+    X = np.repeat(np.array(numbers, dtype=float), 5)[:, None]
+    tree = alone(X, X[:, 0] == 0, zero_as_missing=True)
+    assert tree.n_leaves == 2
+
+
+# --- Real losses ----------------------------------------------------------------------
+
+# Here gradients are rounded to the engine's integers (14 bits at least where rows are
+# many and hessians vary, some 40 bits in small data), once a round and to nearest. A
+# chosen split may then be worse than the best one by this part of its gain.
+SLACK = 2e-3
+
+
+def rounds_of(fitted: Fit, weight: np.ndarray | None) -> Iterator[tuple]:
+    """Each tree with the gradients and hessians that it was grown on."""
+    k, n = fitted.objective.n_scores, fitted.data.n_rows
+    leaves = fitted.leaves().T
+    start = fitted.objective.start_scores()
+    scores = np.repeat(start[:, None], n, axis=1)
+    gradient, hessian = np.ones((2, k, n), dtype=np.float32)
+    weight = np.ones(n) if weight is None else weight
+    for i, tree in enumerate(fitted.ensemble.trees):
+        if i % k == 0:
+            fitted.objective.gradients(scores, gradient, hessian, 1)
+            if fitted.objective.constant_hessian:
+                hessian[:] = 1.0
+            now = gradient * weight, hessian * weight
+        bias = start[i % k] if i < k else 0.0
+        if bias:
+            tree = replace(
+                tree,
+                leaf_value=tree.leaf_value - bias,
+                internal_value=tree.internal_value - bias,
+            )
+        yield tree, now[0][i % k], now[1][i % k]
+        scores[i % k] += tree.leaf_value[leaves[i]]
+
+
+def assert_values(tree, leaves, gradient, hessian, settings) -> None:
+    """Leaf values are those of float64 sums, but for the rounding of the sums.
+
+    Every addend of a leaf's sums is rounded to a multiple of ``2**-49`` of the largest.
+    """
+    grain_g, grain_h = (np.abs(x).max() * 2.0**-49 for x in (gradient, hessian))
+    for i, leaf in enumerate(leaves):
+        assert tree.leaf_count[i] == leaf.count
+        np.testing.assert_allclose(
+            tree.leaf_weight[i], leaf.hessian, rtol=1e-9, atol=leaf.count * grain_h
+        )
+        value = leaf.output * settings.learning_rate
+        slip = leaf.count * (grain_g + abs(leaf.output) * grain_h)
+        slip /= leaf.hessian + settings.reg_lambda
+        assert abs(tree.leaf_value[i] - value) <= 1e-9 * abs(value) + slip + 1e-12
+
+
+def check_rounds(fitted: Fit, weight: np.ndarray | None, slack: float = SLACK) -> None:
+    for tree, gradient, hessian in rounds_of(fitted, weight):
+        grower = twin.Twin(fitted.data, fitted.settings, gradient, hessian)
+        leaves = grower.replay(tree, slack)
+        if tree.n_leaves > 1:
+            assert_values(tree, leaves, gradient, hessian, fitted.settings)
+
+
+LOSSES = {
+    "regression": None,
+    "huber": None,
+    "poisson": None,
+    "gamma": None,
+    "tweedie": None,
+    "cross_entropy": None,
+    "binary": 2,
+    "multiclass": 4,
+    "multiclassova": 3,
+}
+
+
+def target_for(name: str, signal: np.ndarray, n_classes: int | None) -> np.ndarray:
+    if n_classes:
+        cuts = np.quantile(signal, np.arange(1, n_classes) / n_classes)
+        return np.digitize(signal, cuts).astype(float)
+    if name in ("poisson", "gamma", "tweedie"):
+        return np.exp(signal)
+    return 1 / (1 + np.exp(-signal)) if name == "cross_entropy" else signal
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_are_boosted_like_the_twin(name, weighted):
+    n, n_classes = 900, LOSSES[name]
+    X = table(n, 6, seed=3)
+    y = target_for(name, smooth_target(X), n_classes)
+    weight = np.random.default_rng(0).gamma(1.0, size=n) if weighted else None
+    fitted = fit(
+        X,
+        y,
+        weight,
+        objective=name,
+        n_classes=n_classes,
+        n_estimators=4,
+        num_leaves=12,
+    )
+    check_rounds(fitted, weight)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"reg_lambda": 3.0, "reg_alpha": 0.5}, {"max_delta_step": 0.4}, {"max_bin": 500}],
+    ids=str,
+)
+def test_options_are_boosted_like_the_twin(options):
+    X = table(2500, 9, seed=4)
+    y = target_for("binary", smooth_target(X), 2)
+    fitted = fit(X, y, objective="binary", n_classes=2, n_estimators=3, **options)
+    check_rounds(fitted, None)
+
+
+@pytest.mark.parametrize("objective", ["regression", "binary"])
+def test_many_rows_are_boosted_like_the_twin(objective):
+    X = table(10_000, 7, seed=5)
+    n_classes = LOSSES[objective]
+    y = target_for(objective, smooth_target(X), n_classes)
+    fitted = fit(X, y, objective=objective, n_classes=n_classes, n_estimators=3)
+    check_rounds(fitted, None)
+
+
+@pytest.mark.parametrize("objective", ["regression", "binary"])
+def test_weights_of_twelve_orders_of_magnitude(objective):
+    rng = np.random.default_rng(6)
+    X = table(1200, 6, seed=6)
+    n_classes = LOSSES[objective]
+    y = target_for(objective, smooth_target(X), n_classes)
+    weight = 10.0 ** rng.uniform(-6, 6, len(X))
+    fitted = fit(X, y, weight, objective=objective, n_classes=n_classes, n_estimators=4)
+    check_rounds(fitted, weight)
+
+
+def test_heavy_tails():
+    rng = np.random.default_rng(7)
+    X = table(1500, 6, seed=7)
+    y = rng.standard_cauchy(len(X)) ** 5 + smooth_target(X)
+    check_rounds(fit(X, y, n_estimators=5), None)
+
+
+# --- LightGBM -------------------------------------------------------------------------
+
+# LightGBM counts rows exactly where hessians are constant. What is left are its float32
+# targets, so these are exact in float32. Options that leave some features without any
+# allowed split are not here: LightGBM does not look at those again further down, we do.
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"max_bin": 20},
+        {"max_bin": 700},
+        {"min_child_samples": 100},
+        {"max_depth": 3},
+        {"num_leaves": 7, "learning_rate": 0.5},
+        {"use_missing": False},
+        {"min_data_in_bin": 50},
+        {"boost_from_average": False},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "objective", ["regression", "regression_l1", "quantile", "huber"]
+)
+def test_predicts_like_lightgbm(objective, options):
+    lgb = pytest.importorskip("lightgbm")
+    X = table(3000, 9, seed=8)
+    y = (3 * smooth_target(X)).astype(np.float32).astype(np.float64)
+    # Gradients of a quantile are then 0.25 and -0.75: sums are exact, ties are ties.
+    options = {"objective": objective, "alpha": 0.75, "n_estimators": 20, **options}
+    fitted = fit(X, y, **options)
+    model = lgb.LGBMRegressor(verbosity=-1, n_jobs=1, **options).fit(X, y)
+    np.testing.assert_allclose(
+        fitted.raw()[:, 0], model.predict(X, raw_score=True), rtol=1e-6, atol=1e-6
+    )
+
+
+# --- The round loop -------------------------------------------------------------------
+
+
+def small(n: int = 300) -> tuple[np.ndarray, np.ndarray]:
+    X = table(n, 4, seed=9)
+    return X, smooth_target(X)
+
+
+def test_start_score():
+    X, y = small()
+    y = y + 5.0
+    with_start = fit(X, y, n_estimators=1, learning_rate=0.1)
+    without = fit(X, y, n_estimators=1, learning_rate=0.1, boost_from_average=False)
+    np.testing.assert_allclose(with_start.raw().mean(), y.mean())
+    np.testing.assert_allclose(without.raw().mean(), 0.1 * y.mean())
+
+
+def test_learning_rate_scales_the_first_tree():
+    X, y = small()
+    steps = [
+        fit(X, y, n_estimators=1, learning_rate=rate).raw() - y.mean()
+        for rate in (0.1, 0.4)
+    ]
+    np.testing.assert_allclose(4 * steps[0], steps[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("objective", ["regression", "regression_l1", "poisson"])
+def test_constant_target_gives_one_constant_tree(objective, average):
+    X, _ = small()
+    y = np.full(len(X), 3.0)
+    fitted = fit(X, y, objective=objective, boost_from_average=average, n_estimators=10)
+    if average or objective != "regression":
+        assert fitted.ensemble.n_rounds <= 10
+    if average:
+        assert fitted.ensemble.n_rounds == 1
+        np.testing.assert_allclose(fitted.objective.link(fitted.raw()), 3.0)
+
+
+def test_no_feature_can_be_split():
+    y = np.arange(50.0)
+    fitted = fit(np.ones((50, 2)), y)
+    assert fitted.ensemble.n_rounds == 1
+    assert fitted.ensemble.tree(0).leaf_count == [50]
+    np.testing.assert_allclose(fitted.raw(), y.mean())
+
+
+def test_too_few_rows_for_two_leaves():
+    X, y = small(39)
+    fitted = fit(X, y, min_child_samples=20)
+    assert fitted.ensemble.n_rounds == 1
+    np.testing.assert_allclose(fitted.raw(), y.mean())
+
+
+def test_one_class_that_cannot_be_split_keeps_its_average():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 2))
+    y = (X[:, 0] > 0).astype(float)
+    y[:3] = 2.0
+    fitted = fit(
+        X,
+        y,
+        objective="multiclassova",
+        n_classes=3,
+        n_estimators=3,
+        min_child_weight=2.0,
+    )
+    assert [tree.n_leaves > 1 for tree in fitted.ensemble.trees][:3] == [1, 1, 0]
+    np.testing.assert_allclose(fitted.raw(1)[:, 2], np.log(3 / 397))
+
+
+def test_rounds_end_when_nothing_is_gained():
+    X = np.repeat([0.0, 1.0], 20)[:, None]
+    fitted = fit(X, X[:, 0], learning_rate=1.0, n_estimators=50)
+    assert fitted.ensemble.n_rounds == 1
+    np.testing.assert_allclose(fitted.raw(), X, atol=1e-12)
+
+
+def test_after_round_sees_every_round_and_stops():
+    X, y = small()
+    whole = fit(X, y, n_estimators=6)
+    seen = []
+
+    def after_round(index, ensemble_so_far):
+        ensemble = ensemble_so_far()
+        seen.append((index, ensemble.n_rounds))
+        np.testing.assert_array_equal(
+            ensemble.raw_scores(whole.columns, 0, index + 1, 1), whole.raw(index + 1)
+        )
+        return index == 3
+
+    stopped = fit(X, y, n_estimators=6, after_round=after_round)
+    assert seen == [(0, 1), (1, 2), (2, 3), (3, 4)]
+    assert stopped.ensemble.n_rounds == 4
+    np.testing.assert_array_equal(stopped.raw(), whole.raw(4))
+
+
+@pytest.mark.parametrize(("y", "weight"), [(1e300, 1.0), (1.0, 1e300)])
+def test_infinite_gradients_name_the_objective(y, weight):
+    X, target = small()
+    with pytest.raises(ValueError, match=r"objective 'regression'.*infinite"):
+        fit(X, target * y * 1e5, np.full(len(X), weight) * 1e5)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_bad_gradients_of_a_function_name_it(bad):
+    X, y = small()
+
+    def mine(y_true, y_pred):
+        return np.full(len(y_true), bad), np.ones(len(y_true))
+
+    with pytest.raises(ValueError, match="'mine'"):
+        fit(X, y, objective=mine)
+
+
+# --- Renewed leaves -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("objective", "level"), [("regression_l1", 0.5), ("quantile", 0.8)]
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_renewed_leaves_are_percentiles(objective, level, weighted):
+    X = table(800, 5, seed=10)
+    y = smooth_target(X)
+    copies = np.random.default_rng(0).integers(1, 4, len(X))
+    weight = copies.astype(float) if weighted else None
+    repeats = copies if weighted else np.ones(len(X), dtype=int)
+    rate = 0.3
+    fitted = fit(
+        X,
+        y,
+        weight,
+        objective=objective,
+        alpha=level,
+        n_estimators=4,
+        num_leaves=8,
+        learning_rate=rate,
+    )
+    start = np.quantile(np.repeat(y, repeats), level)
+    np.testing.assert_allclose(fitted.objective.start_scores(), start, rtol=1e-12)
+    score = np.full(len(X), start)
+    for i, leaf_of in enumerate(fitted.leaves().T):
+        values = fitted.ensemble.tree(i).leaf_value - (start if i == 0 else 0.0)
+        for leaf in range(len(values)):
+            rows = np.flatnonzero(leaf_of == leaf)
+            residuals = np.repeat((y - score)[rows], repeats[rows])
+            expected = rate * np.quantile(residuals, level)
+            np.testing.assert_allclose(values[leaf], expected, rtol=1e-9, atol=1e-12)
+        score += values[leaf_of]
+    np.testing.assert_allclose(score, fitted.raw()[:, 0], rtol=1e-12)

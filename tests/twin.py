@@ -1,0 +1,356 @@
+"""A naive twin of the engine: leaf-wise trees in plain NumPy.
+
+It does what docs/design.md and the comments of ``_engine/split.h`` say, one leaf and one
+feature at a time, from sums over the rows themselves: no subtraction of histograms, no
+integers, no threads, no shortcuts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from skgoss.dataset import Dataset
+from skgoss.ensemble import Tree
+
+EPSILON = 1e-15
+STRUCTURE = (
+    "split_feature",
+    "threshold",
+    "decision_type",
+    "left_child",
+    "right_child",
+    "internal_count",
+    "leaf_count",
+)
+
+
+def shrunk(gradient: Any, l1: float) -> Any:
+    """T(G): the gradient moved towards zero by l1."""
+    return np.sign(gradient) * np.maximum(np.abs(gradient) - l1, 0.0)
+
+
+@dataclass
+class Split:
+    """A split of a node; ``gain`` is what it gains above the node as a leaf."""
+
+    gain: float
+    feature: int
+    bin: int
+    missing_left: bool
+
+
+@dataclass
+class Node:
+    """A node that is still a leaf: its rows, sums and value."""
+
+    rows: np.ndarray
+    gradient: float
+    hessian: float
+    output: float
+    depth: int
+    parent_output: float
+    best: Split | None = None
+
+    @property
+    def count(self) -> int:
+        return len(self.rows)
+
+
+class Twin:
+    """Grows one tree.
+
+    Parameters
+    ----------
+    data : Dataset
+    settings : object
+        The options of the engine.
+    gradient, hessian : (n,) float64
+        Weights included.
+    rows : (m,) int, default=None
+        The bag; None for all rows.
+    """
+
+    def __init__(self, data, settings, gradient, hessian, rows=None) -> None:
+        self.data: Dataset = data
+        self.settings = settings
+        self.gradient = np.asarray(gradient, dtype=np.float64)
+        self.hessian = np.asarray(hessian, dtype=np.float64)
+        self.rows = np.arange(data.n_rows) if rows is None else rows
+        self.min_count = max(settings.min_child_samples, 1)
+
+    # --- Values and gains
+
+    def output(self, gradient, hessian, count, parent_output):
+        """The value of a leaf, without the learning rate."""
+        s = self.settings
+        w = -shrunk(gradient, s.reg_alpha) / (hessian + EPSILON + s.reg_lambda)
+        if s.max_delta_step > 0:
+            w = np.clip(w, -s.max_delta_step, s.max_delta_step)
+        if s.path_smooth > 0:
+            share = count / s.path_smooth
+            w = w * (share / (share + 1)) + parent_output / (share + 1)
+        return w
+
+    def gain(self, gradient, hessian, output):
+        """What a leaf with this value takes off the loss, times two."""
+        s = self.settings
+        return -(
+            2 * shrunk(gradient, s.reg_alpha) * output
+            + (hessian + EPSILON + s.reg_lambda) * output * output
+        )
+
+    def gain_of_two(self, left, right, parent_output):
+        """The gain of two leaves, each (gradient, hessian, count)."""
+        s = self.settings
+        if s.max_delta_step > 0 or s.path_smooth > 0:
+            return sum(
+                self.gain(g, h, self.output(g, h, n, parent_output))
+                for g, h, n in (left, right)
+            )
+        (tl, dl), (tr, dr) = (
+            (shrunk(g, s.reg_alpha), h + s.reg_lambda + EPSILON)
+            for g, h, _ in (left, right)
+        )
+        # T**2 / D of both as one fraction: what is equal stays equal when rounded.
+        return (tl * tl * dr + tr * tr * dl) / (dl * dr)
+
+    def node(self, rows, depth, parent_output) -> Node:
+        gradient, hessian = self.gradient[rows].sum(), self.hessian[rows].sum()
+        output = self.output(gradient, hessian, len(rows), parent_output)
+        return Node(rows, gradient, hessian, output, depth, parent_output)
+
+    # --- Splits
+
+    def gain_above(self, node: Node, left):
+        """What the node gains by a left child of (gradient, hessian, count)."""
+        g, h, n = left
+        right = (node.gradient - g, node.hessian - h, node.count - n)
+        with np.errstate(all="ignore"):
+            gain = self.gain_of_two(left, right, node.output)
+        own = self.gain(node.gradient, node.hessian, node.output)
+        return gain - (own + self.settings.min_split_gain)
+
+    def allowed(self, node: Node, left):
+        """Whether both children are large enough."""
+        s = self.settings
+        g, h, n = left
+        enough = True
+        for h, n in ((h, n), (node.hessian - h, node.count - n)):
+            enough &= (n >= self.min_count) & (h >= s.min_child_weight)
+            enough &= h + s.reg_lambda > -EPSILON
+        return enough
+
+    def improvement(self, node: Node, left):
+        """Gain above the node and `min_split_gain`; -1 where a split is not allowed."""
+        gain = self.gain_above(node, left)
+        return np.where(self.allowed(node, left) & (gain > 0), gain, -1.0)
+
+    def histogram(self, node: Node, feature: int) -> np.ndarray:
+        """Gradients, hessians and counts by bin, (3, n_bins)."""
+        bins = self.data.columns[feature, node.rows]
+        size = self.data.n_bins[feature]
+        return np.array(
+            [
+                np.bincount(bins, self.gradient[node.rows], minlength=size),
+                np.bincount(bins, self.hessian[node.rows], minlength=size),
+                np.bincount(bins, minlength=size),
+            ]
+        )
+
+    def candidates(self, node: Node, feature: int):
+        """Improvements of all cuts, missing values left and right; by bin."""
+        histogram = self.histogram(node, feature)
+        missing_bin = self.data.missing_bin[feature]
+        missing = np.zeros(3)
+        if missing_bin >= 0:
+            missing = histogram[:, missing_bin].copy()
+            histogram[:, missing_bin] = 0
+        below = histogram.cumsum(axis=1)[:, :-1]
+        yield True, self.improvement(node, below + missing[:, None])
+        if missing[2] > 0:
+            right = self.improvement(node, below)
+            yield False, right
+
+    def search_feature(self, node: Node, feature: int) -> Split | None:
+        """The best cut: missing left before right, there the larger bin of equals."""
+        best = None
+        for missing_left, gains in self.candidates(node, feature):
+            top = gains.max(initial=-1.0)
+            gain = top + self.settings.min_split_gain
+            if top <= 0 or (best is not None and gain <= best.gain):
+                continue
+            equal = np.flatnonzero(gains == top)
+            bin = int(equal[-1] if missing_left else equal[0])
+            best = Split(float(gain), feature, bin, missing_left)
+        return best
+
+    def may_split(self, node: Node) -> bool:
+        s = self.settings
+        return s.max_depth <= 0 or node.depth < s.max_depth
+
+    def search(self, node: Node) -> Node:
+        """Store the node's best split: of equals, that of the first feature."""
+        if self.may_split(node):
+            for feature in range(len(self.data.feature)):
+                split = self.search_feature(node, feature)
+                if split and (node.best is None or split.gain > node.best.gain):
+                    node.best = split
+        return node
+
+    def goes_left(self, node: Node, split: Split) -> np.ndarray:
+        bins = self.data.columns[split.feature, node.rows]
+        missing = bins == self.data.missing_bin[split.feature]
+        return np.where(missing, split.missing_left, bins <= split.bin)
+
+    def children(self, node: Node, split: Split) -> tuple[Node, Node]:
+        left = self.goes_left(node, split)
+        return tuple(
+            self.node(node.rows[side], node.depth + 1, node.output)
+            for side in (left, ~left)
+        )
+
+    # --- Trees
+
+    def replay(self, tree: Tree, slack: float) -> list[Node]:
+        """Grow the tree that was grown, and check that each step was a best one.
+
+        For gradients that the engine's integers round: among splits whose gains differ
+        by less than the rounding any may be chosen. So the gain of each chosen split,
+        in exact terms, must be that of the best one but for the fraction ``slack``, and
+        when the tree ended early no leaf may gain more than ``slack`` of the first split.
+
+        Returns
+        -------
+        list of Node
+            The leaves.
+        """
+        leaves = [self.search(self.node(self.rows, 0, 0.0))]
+        least = slack * (leaves[0].best.gain if leaves[0].best else 0.0)
+        leaf_of_place = {}
+        for i in range(len(tree.split_feature)):
+            p = leaf_of_place.pop(i, 0)
+            split = self.as_split(tree, i)
+            gain = self.gain_of(leaves[p], split)
+            best = max((leaf.best.gain for leaf in leaves if leaf.best), default=0.0)
+            assert gain >= best * (1 - slack) - least, (i, gain, best)
+            left, right = self.children(leaves[p], split)
+            leaves[p] = self.search(left)
+            leaves.append(self.search(right))
+            for child, leaf in ((tree.left_child[i], p), (tree.right_child[i], i + 1)):
+                assert child > i or child == ~leaf
+                leaf_of_place[child] = leaf
+        if len(leaves) < self.max_leaves:
+            assert all(leaf.best.gain <= least for leaf in leaves if leaf.best)
+        return leaves
+
+    def as_split(self, tree: Tree, i: int) -> Split:
+        feature = int(np.searchsorted(self.data.feature, tree.split_feature[i]))
+        bins = np.flatnonzero(self.data.upper_bounds[feature] == tree.threshold[i])
+        assert len(bins) == 1
+        missing_left = bool(tree.decision_type[i] & 2)
+        return Split(0.0, feature, int(bins[0]), missing_left)
+
+    def gain_of(self, node: Node, split: Split) -> float:
+        """The gain of a split of this node; it must be allowed."""
+        rows = node.rows[self.goes_left(node, split)]
+        left = (self.gradient[rows].sum(), self.hessian[rows].sum(), len(rows))
+        assert self.allowed(node, left), split
+        return float(self.gain_above(node, left)) + self.settings.min_split_gain
+
+    @property
+    def max_leaves(self) -> int:
+        return min(self.settings.num_leaves, self.data.n_rows // self.min_count)
+
+    def grow(self) -> Tree:
+        """Split the leaf that gains most until nothing is gained."""
+        leaves = [self.search(self.node(self.rows, 0, 0.0))]
+        record = Record(self)
+        while len(leaves) < self.max_leaves:
+            open_ = [i for i, leaf in enumerate(leaves) if leaf.best]
+            if not open_:
+                break
+            p = min(
+                open_,
+                key=lambda i: (-leaves[i].best.gain, leaves[i].best.feature, i),
+            )
+            record.add(p, leaves[p])
+            left, right = self.children(leaves[p], leaves[p].best)
+            leaves[p] = self.search(left)
+            leaves.append(self.search(right))
+        return record.tree(leaves)
+
+
+class Record:
+    """The tree so far, in LightGBM's numbering."""
+
+    def __init__(self, twin: Twin) -> None:
+        self.twin = twin
+        self.nodes: list[tuple] = []
+        self.children: list[list[int]] = []
+        self.place: dict[int, tuple[int, int]] = {}
+
+    def add(self, p: int, leaf: Node) -> None:
+        """Leaf ``p`` becomes the next inner node."""
+        data, split = self.twin.data, leaf.best
+        index = len(self.nodes)
+        if p in self.place:
+            node, side = self.place[p]
+            self.children[node][side] = index
+        self.children.append([~p, ~(index + 1)])
+        self.place[p] = (index, 0)
+        self.place[index + 1] = (index, 1)
+        self.nodes.append(
+            (
+                data.feature[split.feature],
+                data.upper_bounds[split.feature][split.bin],
+                2 * split.missing_left + 4 * int(data.missing_type[split.feature]),
+                split.gain,
+                leaf.output * self.twin.settings.learning_rate,
+                leaf.hessian,
+                leaf.count,
+            )
+        )
+
+    def tree(self, leaves: list[Node]) -> Tree:
+        names = (
+            "split_feature threshold decision_type split_gain internal_value"
+            " internal_weight internal_count"
+        )
+        columns = zip(*self.nodes, strict=True) if self.nodes else [()] * 7
+        by_name = dict(zip(names.split(), map(np.array, columns), strict=True))
+        sides = np.array(self.children, dtype=int).reshape(-1, 2).T
+        rate = self.twin.settings.learning_rate
+        alone = len(leaves) == 1
+        return Tree(
+            **by_name,
+            left_child=sides[0],
+            right_child=sides[1],
+            leaf_value=np.array([0.0 if alone else x.output * rate for x in leaves]),
+            leaf_weight=np.array([leaf.hessian for leaf in leaves]),
+            leaf_count=np.array([leaf.count for leaf in leaves]),
+        )
+
+
+def assert_same_structure(tree: Tree, expected: Tree) -> None:
+    """Every split, direction and count of two trees is the same."""
+    for name in STRUCTURE:
+        np.testing.assert_array_equal(
+            getattr(tree, name), getattr(expected, name), err_msg=name
+        )
+
+
+def assert_same_tree(tree: Tree, expected: Tree, rtol: float) -> None:
+    """The structure is the same, and so are the values but for rounding."""
+    assert_same_structure(tree, expected)
+    for field in fields(Tree):
+        if field.name not in STRUCTURE:
+            np.testing.assert_allclose(
+                getattr(tree, field.name),
+                getattr(expected, field.name),
+                rtol=rtol,
+                atol=rtol * 1e-3,
+                err_msg=field.name,
+            )

@@ -2,102 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from skgoss import LGBMRegressor, boosting, frames, objectives, parameters
-from skgoss.dataset import Dataset
-from skgoss.ensemble import Ensemble, Tree
+from skgoss.ensemble import Tree
 
-
-def load_twin() -> ModuleType:
-    """The module beside this file: pytest puts no folder on the path."""
-    spec = importlib.util.spec_from_file_location(
-        "twin", Path(__file__).with_name("twin.py")
-    )
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["twin"] = module  # dataclasses look there
-    spec.loader.exec_module(module)
-    return module
-
-
-twin = load_twin()
-
-
-@dataclass
-class Fit:
-    """What went into a training, and what came out."""
-
-    columns: frames.Columns
-    data: Dataset
-    objective: objectives.Objective
-    settings: Any
-    ensemble: Ensemble
-
-    def raw(self, stop: int | None = None) -> np.ndarray:
-        stop = self.ensemble.n_rounds if stop is None else stop
-        return self.ensemble.raw_scores(self.columns, 0, stop, 1)
-
-    def leaves(self) -> np.ndarray:
-        return self.ensemble.leaves(self.columns, 0, self.ensemble.n_rounds, 1)
-
-
-def fit(
-    X: np.ndarray,
-    y: np.ndarray,
-    weight: np.ndarray | None = None,
-    *,
-    n_classes: int | None = None,
-    n_threads: int = 1,
-    after_round: Callable[..., bool] | None = None,
-    objective: Any = "regression",
-    **options: Any,
-) -> Fit:
-    estimator = LGBMRegressor(objective=objective, **options)
-    settings = parameters.settings(estimator)
-    columns = frames.columns(estimator, X, reset=True)
-    data = Dataset.build(columns, settings, n_threads=n_threads)
-    made = objectives.make(settings, y, weight, n_classes)
-    ensemble = boosting.train(data, made, settings, n_threads, after_round=after_round)
-    return Fit(columns, data, made, settings, ensemble)
-
-
-def table(n: int, n_features: int, seed: int = 0) -> np.ndarray:
-    """Columns of all sorts: numbers, ties, signs, NaN, zeros, a constant."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, n_features))
-    for j in range(n_features):
-        kind = j % 7
-        if kind == 1:
-            X[:, j] = rng.integers(-3, 4, n)
-        elif kind == 2:
-            X[:, j] = X[:, j] > 0.7
-        elif kind == 3:
-            X[rng.random(n) < 0.6, j] = 0.0
-        elif kind == 4:
-            X[:, j] = np.abs(X[:, j]) ** 3
-        elif kind == 5 and j > 7:
-            X[:, j] = 2.0
-        if kind in (0, 3, 6):
-            X[rng.random(n) < 0.2, j] = np.nan
-    return X
-
-
-def smooth_target(X: np.ndarray, seed: int = 0) -> np.ndarray:
-    """A target whose gains are well apart: it depends on several columns."""
-    rng = np.random.default_rng(seed)
-    Z = np.nan_to_num(X, nan=-1.0)
-    slopes = 1.0 / np.arange(1, X.shape[1] + 1)
-    return np.tanh(Z) @ slopes + 0.3 * rng.standard_normal(len(X))
-
+sys.path.append(str(Path(__file__).parent))
+import twin
+from twin import Fit, fit, smooth_target, table
 
 # --- The very trees of the twin -------------------------------------------------------
 
@@ -299,54 +216,12 @@ def test_zero_alone(numbers):
 SLACK = 2e-3
 
 
-def rounds_of(fitted: Fit, weight: np.ndarray | None) -> Iterator[tuple]:
-    """Each tree with the gradients and hessians that it was grown on."""
-    k, n = fitted.objective.n_scores, fitted.data.n_rows
-    leaves = fitted.leaves().T
-    start = fitted.objective.start_scores()
-    scores = np.repeat(start[:, None], n, axis=1)
-    gradient, hessian = np.ones((2, k, n), dtype=np.float32)
-    weight = np.ones(n) if weight is None else weight
-    for i, tree in enumerate(fitted.ensemble.trees):
-        if i % k == 0:
-            fitted.objective.gradients(scores, gradient, hessian, 1)
-            if fitted.objective.constant_hessian:
-                hessian[:] = 1.0
-            now = gradient * weight, hessian * weight
-        bias = start[i % k] if i < k else 0.0
-        if bias:
-            tree = replace(
-                tree,
-                leaf_value=tree.leaf_value - bias,
-                internal_value=tree.internal_value - bias,
-            )
-        yield tree, now[0][i % k], now[1][i % k]
-        scores[i % k] += tree.leaf_value[leaves[i]]
-
-
-def assert_values(tree, leaves, gradient, hessian, settings) -> None:
-    """Leaf values are those of float64 sums, but for the rounding of the sums.
-
-    Every addend of a leaf's sums is rounded to a multiple of ``2**-49`` of the largest.
-    """
-    grain_g, grain_h = (np.abs(x).max() * 2.0**-49 for x in (gradient, hessian))
-    for i, leaf in enumerate(leaves):
-        assert tree.leaf_count[i] == leaf.count
-        np.testing.assert_allclose(
-            tree.leaf_weight[i], leaf.hessian, rtol=1e-9, atol=leaf.count * grain_h
-        )
-        value = leaf.output * settings.learning_rate
-        slip = leaf.count * (grain_g + abs(leaf.output) * grain_h)
-        slip /= leaf.hessian + settings.reg_lambda
-        assert abs(tree.leaf_value[i] - value) <= 1e-9 * abs(value) + slip + 1e-12
-
-
-def check_rounds(fitted: Fit, weight: np.ndarray | None, slack: float = SLACK) -> None:
-    for tree, gradient, hessian in rounds_of(fitted, weight):
+def check_rounds(fitted: Fit, weight: np.ndarray | None) -> None:
+    for tree, gradient, hessian in twin.rounds_of(fitted, weight):
         grower = twin.Twin(fitted.data, fitted.settings, gradient, hessian)
-        leaves = grower.replay(tree, slack)
+        leaves = grower.replay(tree, SLACK)
         if tree.n_leaves > 1:
-            assert_values(tree, leaves, gradient, hessian, fitted.settings)
+            twin.assert_values(tree, leaves, gradient, hessian, fitted.settings)
 
 
 LOSSES = {

@@ -1,0 +1,517 @@
+"""What docs/design.md promises in its first section, one promise after the other."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss._engine import runtime
+from skgoss.ensemble import Tree
+
+Model = LGBMClassifier | LGBMRegressor
+
+
+def arrays(model: Model) -> dict[str, np.ndarray]:
+    """Every number of every tree."""
+    trees = list(model._ensemble.trees)
+    names = [field.name for field in dataclasses.fields(Tree)]
+    return {name: np.concatenate([getattr(t, name) for t in trees]) for name in names}
+
+
+def assert_same_bits(one: Model, other: Model) -> None:
+    assert one._ensemble.n_trees == other._ensemble.n_trees
+    for (name, a), b in zip(arrays(one).items(), arrays(other).values(), strict=True):
+        assert a.dtype == b.dtype
+        assert a.tobytes() == b.tobytes(), name
+
+
+def target(X: np.ndarray, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    Z = np.nan_to_num(X)
+    noise = 0.3 * rng.standard_normal(len(X))
+    return Z[:, 0] - Z[:, 1] ** 2 + np.sin(3 * Z[:, 2]) + noise
+
+
+def classes(y: np.ndarray, n: int) -> np.ndarray:
+    return np.digitize(y, np.quantile(y, np.arange(1, n) / n))
+
+
+# --- 1. The same model on any number of threads ---------------------------------------
+
+
+def test_there_are_two_threads():
+    """Else the next tests would compare one thread with itself."""
+    if not runtime.has_openmp() or (os.cpu_count() or 1) < 2:
+        pytest.skip("one thread is all there is here")
+    assert runtime.team_size(2) == 2
+    assert runtime.team_size(1) == 1
+
+
+@pytest.fixture(scope="module")
+def large() -> tuple[np.ndarray, np.ndarray]:
+    """Enough rows and columns for teams of threads in every room."""
+    rng = np.random.default_rng(30)
+    X = rng.standard_normal((60_000, 20))
+    X[:, 3] = rng.integers(0, 12, len(X))
+    X[rng.random(X.shape) < 0.03] = np.nan
+    return X, target(X)
+
+
+THREADS: dict[str, tuple[type[Model], int, dict[str, Any]]] = {
+    "plain": (LGBMRegressor, 0, {}),
+    "bagging": (LGBMRegressor, 0, {"subsample": 0.7, "subsample_freq": 1}),
+    "columns of a tree": (LGBMRegressor, 0, {"colsample_bytree": 0.6}),
+    "columns of a node": (LGBMRegressor, 0, {"feature_fraction_bynode": 0.6}),
+    "random cuts": (LGBMRegressor, 0, {"extra_trees": True}),
+    "many bins": (LGBMRegressor, 0, {"max_bin": 1000}),
+    "few bins": (LGBMClassifier, 2, {"max_bin": 15}),
+    "zero is missing": (LGBMClassifier, 2, {"zero_as_missing": True}),
+    "two classes": (LGBMClassifier, 2, {"num_leaves": 127}),
+    "three classes": (LGBMClassifier, 3, {"subsample": 0.5, "subsample_freq": 2}),
+    "seven classes": (LGBMClassifier, 7, {"feature_fraction_bynode": 0.5}),
+    "one versus all": (LGBMClassifier, 3, {"objective": "multiclassova"}),
+    "absolute loss": (LGBMRegressor, 0, {"objective": "l1"}),
+    "counts": (LGBMRegressor, 0, {"objective": "poisson", "path_smooth": 3.0}),
+}
+
+
+def fits_by_threads(cls, X, y, weight=None, **options) -> list[Model]:
+    options = {"n_estimators": 3, **options}
+    return [
+        cls(n_jobs=n_jobs, **options).fit(X, y, sample_weight=weight)
+        for n_jobs in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize("case", THREADS)
+def test_same_bits_on_any_number_of_threads(case, large):
+    cls, n_classes, options = THREADS[case]
+    X, y = large
+    if n_classes:
+        y = classes(y, n_classes)
+    elif options.get("objective") == "poisson":
+        y = np.exp(0.3 * y)
+    one, two, three = fits_by_threads(cls, X, y, **options)
+    assert_same_bits(one, two)
+    assert_same_bits(one, three)
+    predict = one.predict_proba if n_classes else one.predict
+    expected = predict(X[:20_000], n_jobs=1)
+    np.testing.assert_array_equal(predict(X[:20_000], n_jobs=2), expected)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2])
+@pytest.mark.parametrize("weights", ["twelve orders", "anchor", "absent"])
+def test_same_bits_with_weights(weights, n_classes, large):
+    X, y = large
+    rng = np.random.default_rng(31)
+    weight = {
+        "twelve orders": 10.0 ** rng.uniform(-6, 6, len(X)),
+        "anchor": np.where(np.arange(len(X)) == 77, 1e9, 1.0),
+        "absent": rng.integers(0, 3, len(X)).astype(float),
+    }[weights]
+    cls = LGBMClassifier if n_classes else LGBMRegressor
+    y = classes(y, n_classes) if n_classes else y
+    one, two, three = fits_by_threads(cls, X, y, weight)
+    assert_same_bits(one, two)
+    assert_same_bits(one, three)
+
+
+@pytest.mark.parametrize("n_classes", [3, 7])
+def test_same_bits_in_small_data(n_classes):
+    """Trees of several classes grow side by side."""
+    rng = np.random.default_rng(32)
+    X = rng.standard_normal((1000, 6))
+    y = classes(target(X), n_classes)
+    one, two, three = fits_by_threads(LGBMClassifier, X, y, n_estimators=10)
+    assert_same_bits(one, two)
+    assert_same_bits(one, three)
+
+
+# --- 2. The container does not matter -------------------------------------------------
+
+
+def containers(X: np.ndarray) -> dict[str, Any]:
+    """The same numbers, exact in every type, in everything that holds them."""
+    found = {
+        "C": np.ascontiguousarray(X),
+        "F": np.asfortranarray(X),
+        "backwards": np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
+        "every second": np.repeat(X, 2, axis=0)[::2],
+        "float32": X.astype(np.float32),
+        "float32 F": np.asfortranarray(X, dtype=np.float32),
+        "list": X.tolist(),
+    }
+    if not np.isnan(X).any():
+        found |= {f"{kind}": X.astype(kind) for kind in ("int64", "int32", "int8")}
+    return found
+
+
+def frames(X: np.ndarray) -> dict[str, Any]:
+    pd = pytest.importorskip("pandas")
+    pl = pytest.importorskip("polars")
+    pa = pytest.importorskip("pyarrow")
+    columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
+    mixed = {
+        name: x.astype(np.float32) if j % 2 or np.isnan(x).any() else x.astype(np.int16)
+        for j, (name, x) in enumerate(columns.items())
+    }
+    return {
+        "pandas": pd.DataFrame(columns),
+        "pandas mixed": pd.DataFrame(mixed),
+        "polars": pl.DataFrame(columns),
+        "polars mixed": pl.DataFrame(mixed),
+        "arrow": pa.table(columns),
+        "arrow chunks": pa.concat_tables(
+            [pa.table(mixed).slice(0, 100), pa.table(mixed).slice(100)]
+        ),
+    }
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_same_bits_in_any_container(missing):
+    rng = np.random.default_rng(33)
+    X = np.rint(20 * rng.standard_normal((700, 4)).clip(-5, 5))
+    y = target(X / 20)
+    if missing:
+        X[rng.random(700) < 0.1, 1] = np.nan
+    expected = LGBMRegressor(n_estimators=5, n_jobs=1).fit(X, y)
+    for name, held in (containers(X) | frames(X)).items():
+        model = LGBMRegressor(n_estimators=5, n_jobs=1).fit(held, y)
+        assert arrays(model).keys() == arrays(expected).keys()
+        assert_same_bits(model, expected)
+        np.testing.assert_array_equal(
+            model.predict(held), expected.predict(X), err_msg=name
+        )
+
+
+@pytest.mark.parametrize("kind", ["list", "int", "pandas", "polars", "arrow"])
+def test_same_bits_with_any_container_of_targets(kind):
+    rng = np.random.default_rng(34)
+    X = rng.standard_normal((300, 3))
+    y = np.rint(5 * target(X))
+    weight = rng.integers(1, 4, 300).astype(float)
+    wrap = {
+        "list": list,
+        "int": lambda v: v.astype(int),
+        "pandas": lambda v: pytest.importorskip("pandas").Series(v),
+        "polars": lambda v: pytest.importorskip("polars").Series(v),
+        "arrow": lambda v: pytest.importorskip("pyarrow").array(v),
+    }[kind]
+    expected = LGBMRegressor(n_estimators=5).fit(X, y, sample_weight=weight)
+    model = LGBMRegressor(n_estimators=5).fit(X, wrap(y), sample_weight=wrap(weight))
+    assert_same_bits(model, expected)
+
+
+# --- 3. min_child_samples is kept exactly ---------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("least", [1, 7, 20, 150])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"extra_trees": True}, {"subsample": 0.5, "subsample_freq": 1}],
+    ids=str,
+)
+def test_no_leaf_has_fewer_rows(options, least, weighted):
+    """Also where hessians tell nothing of counts: rare positives, wild weights."""
+    rng = np.random.default_rng(35)
+    X = rng.standard_normal((3000, 5))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = target(X) > np.quantile(target(X), 0.97)
+    weight = 10.0 ** rng.uniform(-3, 3, len(X)) if weighted else None
+    options = {"min_child_samples": least, "min_child_weight": 0.0, **options}
+    model = LGBMClassifier(n_estimators=20, n_jobs=1, **options)
+    model.fit(X, y, sample_weight=weight)
+    assert arrays(model)["leaf_count"].min() >= least
+    if "subsample" not in options:
+        for tree, leaf_of in zip(
+            model._ensemble.trees, model.predict(X, pred_leaf=True).T, strict=True
+        ):
+            np.testing.assert_array_equal(np.bincount(leaf_of), tree.leaf_count)
+
+
+# --- 4. Weights mean copies -----------------------------------------------------------
+
+# Gradients are rounded to integers whose unit depends on the largest weighted gradient,
+# which copies do not have. So values agree to about 1e-9, not to the last bit.
+COPIES_RTOL = 1e-8
+
+OBJECTIVES = {
+    "regression": (LGBMRegressor, {}),
+    "regression_l1": (LGBMRegressor, {}),
+    "huber": (LGBMRegressor, {"alpha": 0.5}),
+    "quantile": (LGBMRegressor, {"alpha": 0.7}),
+    "poisson": (LGBMRegressor, {}),
+    "gamma": (LGBMRegressor, {}),
+    "tweedie": (LGBMRegressor, {}),
+    "cross_entropy": (LGBMRegressor, {}),
+    "binary": (LGBMClassifier, {}),
+    "multiclass": (LGBMClassifier, {}),
+    "multiclassova": (LGBMClassifier, {}),
+}
+
+
+def few_values(name: str) -> tuple[type[Model], dict[str, Any], np.ndarray, np.ndarray]:
+    """Columns with few values, so that copies move no bin boundary."""
+    rng = np.random.default_rng(36)
+    X = rng.integers(0, 8, (400, 4)).astype(float)
+    X[rng.random(400) < 0.1, 2] = np.nan
+    signal = target(X / 4)
+    cls, options = OBJECTIVES[name]
+    if cls is LGBMClassifier:
+        y = classes(signal, 2 if name == "binary" else 3)
+    elif name in ("poisson", "gamma", "tweedie"):
+        y = np.exp(signal / 2)
+    else:
+        y = 1 / (1 + np.exp(-signal)) if name == "cross_entropy" else signal
+    options = {
+        "objective": name,
+        "n_estimators": 8,
+        "num_leaves": 8,
+        "min_child_samples": 1,
+        "min_data_in_bin": 1,
+        "n_jobs": 1,
+        **options,
+    }
+    return cls, options, X, y
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_whole_weights_are_copies(name):
+    cls, options, X, y = few_values(name)
+    copies = np.random.default_rng(37).integers(0, 4, len(X))
+    weighted = cls(**options).fit(X, y, sample_weight=copies)
+    copied = cls(**options).fit(np.repeat(X, copies, axis=0), np.repeat(y, copies))
+    np.testing.assert_allclose(
+        weighted.predict(X, raw_score=True),
+        copied.predict(X, raw_score=True),
+        rtol=COPIES_RTOL,
+        atol=COPIES_RTOL,
+    )
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_rows_of_weight_zero_are_absent(name):
+    """To the last bit, whatever stands in them, and where limits on counts bind."""
+    cls, options, X, y = few_values(name)
+    options |= {"min_child_samples": 20, "min_data_in_bin": 3}
+    rng = np.random.default_rng(38)
+    weight = rng.choice([0.0, 0.3, 1.0, 2.5], len(X))
+    kept = weight > 0
+    Z = np.where(kept[:, None], X, 1e3 * rng.standard_normal(X.shape))
+    with_zeros = cls(**options).fit(Z, y, sample_weight=weight)
+    without = cls(**options).fit(X[kept], y[kept], sample_weight=weight[kept])
+    assert_same_bits(with_zeros, without)
+
+
+@pytest.mark.parametrize("name", ["regression", "binary", "poisson"])
+@pytest.mark.parametrize("factor", [2.0**-20, 2.0**30])
+def test_scale_of_weights_does_not_matter(name, factor):
+    """Without a limit on the sum of hessians, and without penalties.
+
+    But for the 1e-15 that is added to every sum of hessians.
+    """
+    cls, options, X, y = few_values(name)
+    options["min_child_weight"] = 0.0
+    weight = np.random.default_rng(39).gamma(1.0, size=len(X)) + 0.1
+    one = cls(**options).fit(X, y, sample_weight=weight)
+    other = cls(**options).fit(X, y, sample_weight=weight * factor)
+    np.testing.assert_allclose(
+        one.predict(X, raw_score=True), other.predict(X, raw_score=True), rtol=1e-7
+    )
+
+
+NO_BITS_LEFT = pytest.mark.xfail(
+    reason="packed sums round the other rows' hessians to 0, and no split is allowed"
+)
+
+
+@pytest.mark.parametrize("n", [pytest.param(600, marks=NO_BITS_LEFT), 3000])
+def test_one_heavy_row_leaves_the_others_their_say(n):
+    """It is worth a million copies, and still the others' leaves differ."""
+    rng = np.random.default_rng(40)
+    X = rng.standard_normal((n, 3))
+    y = X[:, 0] + 0.1 * rng.standard_normal(n)
+    weight = np.ones(n)
+    weight[0] = 1e6
+    predicted = LGBMRegressor(n_estimators=50).fit(X, y, weight).predict(X)
+    assert np.ptp(predicted) > 1
+    assert np.corrcoef(predicted[1:], y[1:])[0, 1] > 0.9
+
+
+# --- 5. fit, fork, fit in the child ---------------------------------------------------
+
+FORK = """
+import os
+import numpy as np
+from skgoss import LGBMClassifier, LGBMRegressor
+rng = np.random.default_rng(0)
+X = rng.standard_normal((30000, 10))
+y = X[:, 0] + rng.standard_normal(30000)
+
+
+def fit(seed=0):
+    model = LGBMRegressor(n_estimators=3, n_jobs=2).fit(X, y)
+    labels = LGBMClassifier(n_estimators=2, n_jobs=2).fit(X, np.digitize(y, [-1, 1]))
+    return model.predict(X).tobytes() + labels.predict_proba(X).tobytes()
+
+
+if __name__ == "__main__":
+    expected = fit()
+    {body}
+"""
+
+BY_HAND = """
+    import warnings
+    warnings.simplefilter("ignore", DeprecationWarning)  # of fork, by Python 3.12
+    child = os.fork()
+    if child == 0:
+        os._exit(7 if fit() == expected else 1)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    raise SystemExit(0 if status == 7 and fit() == expected else 2)
+"""
+
+POOL = """
+    import multiprocessing
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        models = pool.map(fit, range(4))
+    raise SystemExit(0 if all(model == expected for model in models) else 2)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("body", [BY_HAND, POOL], ids=["fork", "pool"])
+def test_fit_in_children_of_a_process_that_has_fitted(body, tmp_path):
+    script = tmp_path / "fork.py"
+    script.write_text(FORK.replace("{body}", body.strip()))
+    done = subprocess.run(
+        [sys.executable, str(script)], timeout=60, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+# --- 6. Silent, and nothing of the caller's is changed --------------------------------
+
+
+@pytest.mark.parametrize("verbosity", [-1, 0, 1])
+def test_nothing_is_printed(verbosity, capfd):
+    rng = np.random.default_rng(41)
+    X = rng.standard_normal((200, 3))
+    for cls, y in ((LGBMRegressor, target(X)), (LGBMClassifier, X[:, 0] > 0)):
+        model = cls(n_estimators=5, verbosity=verbosity)
+        model.fit(X, y).predict(X)
+        cls(min_child_samples=500).fit(X, y)  # LightGBM complains of no splits
+        model.fit(np.ones((50, 2)), y[:50])
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_arguments_stay_as_they_are(name, dtype):
+    cls, options, X, y = few_values(name)
+    X = X.astype(dtype)
+    weight = np.random.default_rng(42).integers(0, 3, len(X)).astype(float)
+    before = [a.tobytes() for a in (X, y, weight)]
+    for a in (X, y, weight):
+        a.flags.writeable = False
+    model = cls(**options)
+    params = dict(model.get_params())
+    model.fit(X, y, sample_weight=weight).predict(X)
+    assert [a.tobytes() for a in (X, y, weight)] == before
+    assert model.get_params() == params
+
+
+def test_functions_get_arrays_of_their_own():
+    rng = np.random.default_rng(43)
+    X = rng.standard_normal((200, 3))
+    y = target(X)
+    weight = np.ones(200) * 2.0
+    before = [a.tobytes() for a in (X, y, weight)]
+
+    def vandal(y_true, y_pred, w):
+        gradient = y_pred - y_true
+        for a in (y_true, y_pred, w):
+            a[:] = 0.0
+        return gradient, np.ones_like(gradient)
+
+    LGBMRegressor(objective=vandal, n_estimators=2).fit(X, y, weight)
+    assert [a.tobytes() for a in (X, y, weight)] == before
+
+
+def after_two_rounds(error: BaseException):
+    """An objective that fails in the third round."""
+    calls = iter(range(100))
+
+    def objective(y_true, y_pred):
+        if next(calls) == 2:
+            raise error
+        return y_pred - y_true, np.ones_like(y_true)
+
+    return objective
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_failed_fit_leaves_the_estimator(fitted):
+    rng = np.random.default_rng(44)
+    X = rng.standard_normal((200, 3))
+    model = LGBMRegressor(n_estimators=5)
+    if fitted:
+        model.fit(X, target(X))
+    model.set_params(objective=after_two_rounds(ZeroDivisionError()))
+    before = dict(vars(model))
+    with pytest.raises(ZeroDivisionError):
+        model.fit(X[:, :2], target(X))
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_python_threads_fit_at_once(n_jobs):
+    rng = np.random.default_rng(45)
+    X = rng.standard_normal((4000, 12))
+    y = target(X)
+    labels = classes(y, 3)
+
+    def fit(i: int) -> Model:
+        options = {"n_estimators": 6, "n_jobs": n_jobs, "num_leaves": 15 + i % 2}
+        if i % 3 == 0:
+            return LGBMClassifier(**options).fit(X, labels)
+        return LGBMRegressor(**options).fit(X, y)
+
+    expected = [fit(i) for i in range(6)]
+    with ThreadPoolExecutor(4) as pool:
+        models = list(pool.map(fit, range(12)))
+    for i, model in enumerate(models):
+        assert_same_bits(model, expected[i % 6])
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_keyboard_interrupt_ends_a_fit_soon(fitted):
+    rng = np.random.default_rng(46)
+    X = rng.standard_normal((2000, 5))
+    model = LGBMRegressor(n_jobs=1)
+    if fitted:
+        model.set_params(n_estimators=2).fit(X, target(X))
+    model.set_params(n_estimators=10**6)
+    before = dict(vars(model))
+    timer = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
+    start = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, target(X))
+    assert 0.2 < time.monotonic() - start < 1.5
+    timer.join()
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())
+    model.set_params(n_estimators=2).fit(X, target(X))

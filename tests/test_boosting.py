@@ -342,6 +342,26 @@ def test_predicts_like_lightgbm(objective, options):
     )
 
 
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("path_smooth", [10.0, 3000.0])
+def test_first_smoothed_tree_is_lightgbms(path_smooth, average):
+    """The root is not smoothed: its children are drawn towards it, not towards 0."""
+    lgb = pytest.importorskip("lightgbm")
+    X = table(3000, 5, seed=11)
+    y = (3 * smooth_target(X) + 5).astype(np.float32).astype(np.float64)
+    options = {
+        "path_smooth": path_smooth,
+        "boost_from_average": average,
+        "n_estimators": 1,
+        "num_leaves": 4,
+        "learning_rate": 1.0,
+    }
+    model = lgb.LGBMRegressor(verbosity=-1, n_jobs=1, **options).fit(X, y)
+    np.testing.assert_allclose(
+        fit(X, y, **options).raw()[:, 0], model.predict(X), rtol=1e-6
+    )
+
+
 # --- The round loop -------------------------------------------------------------------
 
 

@@ -85,14 +85,18 @@ class Twin:
 
     # --- Values and gains
 
-    def output(self, gradient, hessian, count, parent_output):
-        """The value of a leaf, without the learning rate."""
+    def unsmoothed(self, gradient, hessian):
+        """The value of a leaf as if there were no node above it."""
         s = self.settings
         w = -shrunk(gradient, s.reg_alpha) / (hessian + EPSILON + s.reg_lambda)
-        if s.max_delta_step > 0:
-            w = np.clip(w, -s.max_delta_step, s.max_delta_step)
-        if s.path_smooth > 0:
-            share = count / s.path_smooth
+        limit = s.max_delta_step or np.inf
+        return np.clip(w, -limit, limit)
+
+    def output(self, gradient, hessian, count, parent_output):
+        """The value of a leaf, without the learning rate."""
+        w = self.unsmoothed(gradient, hessian)
+        if self.settings.path_smooth > 0:
+            share = count / self.settings.path_smooth
             w = w * (share / (share + 1)) + parent_output / (share + 1)
         return w
 
@@ -123,6 +127,12 @@ class Twin:
         gradient, hessian = self.gradient[rows].sum(), self.hessian[rows].sum()
         output = self.output(gradient, hessian, len(rows), parent_output)
         return Node(rows, gradient, hessian, output, depth, parent_output)
+
+    def root(self) -> Node:
+        """All rows; with nothing above it the value is not smoothed."""
+        root = self.node(self.rows, 0, 0.0)
+        root.output = self.unsmoothed(root.gradient, root.hessian)
+        return root
 
     # --- Splits
 
@@ -230,7 +240,7 @@ class Twin:
         list of Node
             The leaves.
         """
-        leaves = [self.search(self.node(self.rows, 0, 0.0))]
+        leaves = [self.search(self.root())]
         least = slack * (leaves[0].best.gain if leaves[0].best else 0.0)
         leaf_of_place = {}
         for i in range(len(tree.split_feature)):
@@ -269,7 +279,7 @@ class Twin:
 
     def grow(self) -> Tree:
         """Split the leaf that gains most until nothing is gained."""
-        leaves = [self.search(self.node(self.rows, 0, 0.0))]
+        leaves = [self.search(self.root())]
         record = Record(self)
         while len(leaves) < self.max_leaves:
             open_ = [i for i, leaf in enumerate(leaves) if leaf.best]

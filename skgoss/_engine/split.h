@@ -202,18 +202,30 @@ typedef struct {
     int n;
 } Cuts;
 
+/* Whether the first cut lies behind an empty side: missing values alone go left of it. */
+static inline int starts_empty(const Bins *bins, const Encoding *code)
+{
+    return bins->missing_bin == 0
+           || (bins->missing_bin > 0
+               && (code->compact ? bins->gradient[0] == 0 : bins->count[0] == 0));
+}
+
 /* Lists the bins behind which the node can be cut, those that hold rows but for the
    missing bin, wherever it is, and the last one, with at least `least` and at most `most`
-   rows up to them. */
-static SIMD_INLINE void list_cuts(const Bins *bins, int64_t least, int64_t most, Cuts *cuts)
+   rows up to them; before them perhaps one behind an empty bin 0. */
+static SIMD_INLINE void list_cuts(const Bins *bins, const Encoding *code, int64_t least,
+                                  int64_t most, Cuts *cuts)
 {
     int last = bins->n_bins - 1;
     int middle = bins->missing_bin >= 0 ? bins->missing_bin : last;
-    int n = occupied(bins->count, 0, middle, cuts->bin), i = 0;
+    int i = starts_empty(bins, code);
+    int n = i + occupied(bins->count, 0, middle, cuts->bin + i);
     int64_t g = 0, h = 0, c = 0;
     n += occupied(bins->count, middle + 1, last, cuts->bin + n);
     cuts->bin[n] = last;
-    cuts->first = 0;
+    cuts->first = i && least > 0;
+    if (i)
+        cuts->gradient[0] = cuts->hessian[0] = cuts->count[0] = cuts->bin[0] = 0;
     for (; i < n; i++) {
         int b = cuts->bin[i];
         c += bins->count[b];
@@ -240,7 +252,9 @@ static SIMD_INLINE void list_cuts_compact(const Bins *bins, const Encoding *code
     int last = bins->n_bins - 1;
     int middle = bins->missing_bin >= 0 ? bins->missing_bin : last;
     int64_t before = 0;
-    int first = 0, n = scan(bins->gradient, 0, middle, &before, sum, cuts->bin);
+    int first = 0, n = starts_empty(bins, code);
+    sum[0] = cuts->bin[0] = 0;
+    n += scan(bins->gradient, 0, middle, &before, sum + n, cuts->bin + n);
     n += scan(bins->gradient, middle + 1, last, &before, sum + n, cuts->bin + n);
     cuts->bin[n] = last;
     while (n > 0 && unpack(sum[n - 1], &local).count > most)
@@ -322,11 +336,13 @@ static inline void keep_cut(int bin, Cuts *cuts)
     int i = cuts->first;
     while (i < cuts->n && cuts->bin[i] <= bin)
         i++;
-    if (i > cuts->first) {
-        cuts->first = i - 1;
-        cuts->bin[i - 1] = bin;
-        cuts->bin[i] = bin + 1;
+    if (i == cuts->first || cuts->bin[i] <= bin) { /* the cut is none of those listed */
+        cuts->n = cuts->first;
+        return;
     }
+    cuts->first = i - 1;
+    cuts->bin[i - 1] = bin;
+    cuts->bin[i] = bin + 1;
     cuts->n = i;
 }
 
@@ -352,7 +368,7 @@ static SIMD_INLINE void search_feature(const Bins *bins, const Encoding *code,
     if (code->compact)
         list_cuts_compact(bins, code, least, most, (int64_t *)gain, &cuts);
     else
-        list_cuts(bins, least, most, &cuts);
+        list_cuts(bins, code, least, most, &cuts);
     if (cut >= 0)
         keep_cut(cut, &cuts);
     if (cuts.first >= cuts.n)

@@ -19,8 +19,8 @@ from skgoss._engine.random cimport (
     NODE_FEATURES, RANDOM_THRESHOLD, TREE_FEATURES, below, draw, key)
 from skgoss._engine.sampling cimport sample_features
 from skgoss._engine.split cimport (
-    HESSIAN_EPSILON, Bins, FeatureSet, NodeStats, Split, bin_sums, feature_bins, leaf_output,
-    node_stats, search_features)
+    HESSIAN_EPSILON, Bins, FeatureSet, NodeStats, Split, SplitRules, bin_sums, feature_bins,
+    leaf_output, node_stats, search_features)
 from skgoss._engine.workspace cimport (
     NO_MEMORY, NOT_FINITE, Leaf, Node, Round, Shared, Workspace, better, free_slot, heap_pop,
     heap_push, take_slot)
@@ -223,6 +223,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
         round.gradient, round.hessian, round.weight, data.n_rows, ws.n_threads)
     cdef bint constant = round.hessian == NULL and round.weight == NULL
     cdef Leaf* root = &ws.leaves[0]
+    cdef SplitRules unsmoothed  # nothing is above the root
     cdef Sums sums, part_sums
     cdef int n_parts, part
 
@@ -262,7 +263,9 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
         sums.gradient += part_sums.gradient
         sums.hessian += part_sums.hessian
         sums.count += part_sums.count
-    root.stats = node_stats(sums, 0.0, &ws.rules)
+    unsmoothed = ws.rules
+    unsmoothed.path_smooth = 0
+    root.stats = node_stats(sums, 0.0, &unsmoothed)
     finish(shared, ws, n_parts, root, NULL, may_split(shared, ws, root), False)
     return 0
 

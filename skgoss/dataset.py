@@ -182,17 +182,21 @@ def share_lanes(
     -------
     lane, radix : ndarray of shape (n_used,), int32
         See `Dataset`. Within a lane the radix rises with the column's number, from 1.
+        Where no lane is shared, each column has the lane of its own number.
     """
-    lane = np.arange(len(n_bins), dtype=np.int32)
     radix = np.ones(len(n_bins), dtype=np.int32)
+    alone = np.arange(len(n_bins), dtype=np.int32)
     if n_rows < MIN_ROWS_TO_SHARE or n_bins.max(initial=0) > LANE_BINS:
-        return lane, radix
+        return alone, radix
+    lane = np.empty_like(alone)
     size, current = LANE_BINS, -1
     for j in np.argsort(n_bins, kind="stable"):
         if size * n_bins[j] > LANE_BINS:
             size, current = 1, current + 1
         lane[j] = current
         size *= n_bins[j]
+    if current + 1 == len(n_bins):
+        return alone, radix
     for members in np.split(
         np.argsort(lane, kind="stable"), np.cumsum(np.bincount(lane))[:-1]
     ):

@@ -283,3 +283,10 @@ def test_share_lanes_keeps_each_lane_in_a_byte():
             assert np.prod(n_bins[members]) <= 256 or len(members) == 1
             expected = np.cumprod(np.concatenate([[1], n_bins[members][:-1]]))
             np.testing.assert_array_equal(radix[members], expected)
+
+
+def test_columns_that_share_no_lane_keep_their_numbers():
+    n_bins = np.array([255, 14, 255, 200], dtype=np.int32)
+    lane, radix = share_lanes(n_bins, 10_000)
+    np.testing.assert_array_equal(lane, np.arange(4))
+    np.testing.assert_array_equal(radix, 1)

@@ -332,12 +332,7 @@ def test_scale_of_weights_does_not_matter(name, factor):
     )
 
 
-NO_BITS_LEFT = pytest.mark.xfail(
-    reason="packed sums round the other rows' hessians to 0, and no split is allowed"
-)
-
-
-@pytest.mark.parametrize("n", [pytest.param(600, marks=NO_BITS_LEFT), 3000])
+@pytest.mark.parametrize("n", [600, 3000])
 def test_one_heavy_row_leaves_the_others_their_say(n):
     """It is worth a million copies, and still the others' leaves differ."""
     rng = np.random.default_rng(40)

@@ -3,6 +3,7 @@
 #ifndef SKGOSS_HISTOGRAM_H
 #define SKGOSS_HISTOGRAM_H
 
+#include <math.h>
 #include <string.h>
 
 #include "fixed.h"
@@ -11,20 +12,22 @@
 
 #define STAT_LANES 8
 
-/* max|g w|, sum|g w|, max h w, sum h w, min h w of some rows; order of sums: by lane. */
+/* Extremes of some rows' weighted gradients and hessians, and the sums of the square roots
+   of their magnitudes, lane by lane. */
 typedef struct {
     double gradient_max;
-    double gradient_sum;
+    double gradient_roots;
     double hessian_max;
-    double hessian_sum;
+    double hessian_roots;
     double hessian_min;
 } GradientStats;
 
 static SIMD_INLINE void gradient_stats_body(const float *gradient, const float *hessian,
-                                   const double *weight, ptrdiff_t n, GradientStats *out)
+                                            const double *weight, ptrdiff_t n,
+                                            GradientStats *out)
 {
-    double g_max[STAT_LANES] = {0}, g_sum[STAT_LANES] = {0};
-    double h_max[STAT_LANES] = {0}, h_sum[STAT_LANES] = {0}, h_min[STAT_LANES] = {0};
+    double g_max[STAT_LANES] = {0}, h_max[STAT_LANES] = {0}, h_min[STAT_LANES] = {0};
+    double g_roots[STAT_LANES] = {0}, h_roots[STAT_LANES] = {0};
     for (ptrdiff_t start = 0; start < n; start += STAT_LANES) {
         double g[STAT_LANES] = {0}, h[STAT_LANES] = {0};
         int m = n - start < STAT_LANES ? (int)(n - start) : STAT_LANES;
@@ -34,21 +37,21 @@ static SIMD_INLINE void gradient_stats_body(const float *gradient, const float *
             h[k] = hessian ? (double)hessian[start + k] * w : w;
         }
         for (int k = 0; k < STAT_LANES; k++) {
-            double magnitude = g[k] < 0 ? -g[k] : g[k];
-            g_max[k] = magnitude > g_max[k] ? magnitude : g_max[k];
-            g_sum[k] += magnitude;
+            double g_size = g[k] < 0 ? -g[k] : g[k], h_size = h[k] < 0 ? -h[k] : h[k];
+            g_max[k] = g_size > g_max[k] ? g_size : g_max[k];
             h_max[k] = h[k] > h_max[k] ? h[k] : h_max[k];
             h_min[k] = h[k] < h_min[k] ? h[k] : h_min[k];
-            h_sum[k] += h[k];
+            g_roots[k] += (double)sqrtf((float)g_size);
+            h_roots[k] += (double)sqrtf((float)h_size);
         }
     }
     memset(out, 0, sizeof *out);
     for (int k = 0; k < STAT_LANES; k++) {
         out->gradient_max = g_max[k] > out->gradient_max ? g_max[k] : out->gradient_max;
-        out->gradient_sum += g_sum[k];
+        out->gradient_roots += g_roots[k];
         out->hessian_max = h_max[k] > out->hessian_max ? h_max[k] : out->hessian_max;
         out->hessian_min = h_min[k] < out->hessian_min ? h_min[k] : out->hessian_min;
-        out->hessian_sum += h_sum[k];
+        out->hessian_roots += h_roots[k];
     }
 }
 

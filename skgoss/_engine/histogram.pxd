@@ -5,9 +5,9 @@ from skgoss._engine.layout cimport Binned, Encoding, Histogram
 cdef extern from "histogram.h" nogil:
     ctypedef struct GradientStats:
         double gradient_max
-        double gradient_sum
+        double gradient_roots
         double hessian_max
-        double hessian_sum
+        double hessian_roots
         double hessian_min
 
     void prefetch(const void* address)

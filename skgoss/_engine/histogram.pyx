@@ -42,7 +42,7 @@ cdef enum:
     PREFETCH_AHEAD = 16
     MAX_COUNT_BITS = 12     # of a packed round with hessians: blocks of 4095 rows
     MAX_COUNT_BITS_CONSTANT = 20
-    MIN_MEAN_LEVELS = 16    # packed numbers whose mean is fewer quanta are too coarse
+    MIN_TYPICAL_LEVELS = 16  # packed numbers that are typically fewer quanta are too coarse
     MAX_WIDE_BITS = 50      # `nearest` rounds up to 51
     MAX_PACKED_BITS = 38    # sums of a block stay below 2**51, exact as doubles
     MAX_EXPONENT = 1000     # its power of two and the reciprocal are normal numbers
@@ -52,7 +52,7 @@ cdef GradientStats round_stats(
     const float* gradient, const float* hessian, const double* weight,
     Py_ssize_t n_rows, int n_threads,
 ) noexcept nogil:
-    """Largest and total magnitude of a round's weighted gradients and hessians.
+    """Statistics of a round's weighted gradients and hessians.
 
     ``hessian`` and ``weight`` may be NULL for ones. On lack of memory the maxima are NaN.
     """
@@ -70,10 +70,10 @@ cdef GradientStats round_stats(
             min(<Py_ssize_t>STAT_BLOCK, n_rows - first), &part[block])
     for block in range(n_blocks):
         total.gradient_max = max(total.gradient_max, part[block].gradient_max)
-        total.gradient_sum = total.gradient_sum + part[block].gradient_sum
+        total.gradient_roots = total.gradient_roots + part[block].gradient_roots
         total.hessian_max = max(total.hessian_max, part[block].hessian_max)
         total.hessian_min = min(total.hessian_min, part[block].hessian_min)
-        total.hessian_sum = total.hessian_sum + part[block].hessian_sum
+        total.hessian_roots = total.hessian_roots + part[block].hessian_roots
     free(part)
     return total
 
@@ -107,6 +107,15 @@ cdef double fine_scale(double largest, Py_ssize_t n_rows) noexcept nogil:
     return ldexp(1.0, wide_exponent(largest, n_rows))
 
 
+cdef bint fine_enough(double roots, Py_ssize_t n_rows, int exponent) noexcept nogil:
+    """Whether typical magnitudes are many quanta of 2**-exponent.
+
+    The mean of the square roots tells, as a few giants do not move it far.
+    """
+    cdef double mean_root = roots / n_rows
+    return ldexp(mean_root * mean_root, exponent) >= MIN_TYPICAL_LEVELS
+
+
 cdef Encoding choose_encoding(
     const GradientStats* stats, Py_ssize_t n_rows, bint constant_hessian,
 ) noexcept nogil:
@@ -120,7 +129,6 @@ cdef Encoding choose_encoding(
     cdef int gradient_bits = min(value_bits - hessian_bits, MAX_PACKED_BITS)
     cdef int g_exponent = fixed_point_exponent(stats.gradient_max, gradient_bits)
     cdef int h_exponent = fixed_point_exponent(stats.hessian_max, hessian_bits)
-    cdef double levels = MIN_MEAN_LEVELS * <double>n_rows
 
     code.constant_hessian = constant_hessian
     code.count_bits = count_bits
@@ -131,8 +139,8 @@ cdef Encoding choose_encoding(
     code.hessian_mask = (<uint64_t>1 << hessian_bits) - 1
     code.id_mask = (<uint64_t>1 << code.hessian_down) - 1
     code.packed = (
-        ldexp(stats.gradient_sum, g_exponent) >= levels
-        and (constant_hessian or ldexp(stats.hessian_sum, h_exponent) >= levels)
+        fine_enough(stats.gradient_roots, n_rows, g_exponent)
+        and (constant_hessian or fine_enough(stats.hessian_roots, n_rows, h_exponent))
         and stats.hessian_min >= 0
     )
     code.compact = code.packed and n_rows <= code.block_rows

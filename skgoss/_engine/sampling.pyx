@@ -1,7 +1,6 @@
 """Which rows and which features a tree sees."""
 
 from cython.parallel cimport prange
-from libc.math cimport rint
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
@@ -16,11 +15,11 @@ cdef enum:
 cdef int sample_features(
     const int32_t* pool, int n_pool, double fraction, uint64_t node_key, int32_t* sample_out,
 ) noexcept nogil:
-    """Draw max(1, round(fraction * n_pool)) of the pool, in the pool's order; their number.
+    """Draw fraction * n_pool, rounded, of the pool, but one at least, in the pool's order.
 
-    Selection sampling (Knuth, TAOCP 2, 3.4.2, algorithm S) with keyed draws.
+    Returns how many. Selection sampling (Knuth, TAOCP 2, 3.4.2, algorithm S) with keyed draws.
     """
-    cdef int n_wanted = <int>max(1.0, rint(fraction * n_pool))
+    cdef int n_wanted = <int>max(1.0, fraction * n_pool + 0.5)
     cdef int taken = 0
     cdef int i
     if n_wanted >= n_pool:

@@ -227,7 +227,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     cdef Sums sums, part_sums
     cdef int n_parts, part
 
-    if not (isfinite(stats.gradient_sum) and isfinite(stats.hessian_sum)):
+    if not (isfinite(stats.gradient_roots) and isfinite(stats.hessian_roots)):
         return NOT_FINITE
     ws.code = choose_encoding(&stats, data.n_rows, constant)
     ws.rules = shared.rules

@@ -21,6 +21,10 @@ from skgoss._engine.workspace cimport (
     allocate_histogram)
 
 
+# Row numbers and counts of rows have 31 bits.
+MAX_ROWS = 2**31 - 1
+
+
 cdef raise_status(int status):
     if status == NO_MEMORY:
         raise MemoryError("could not allocate memory for growing trees")
@@ -79,6 +83,8 @@ cdef class TreeGrower:
     cdef _read_dataset(self, dataset):
         cdef Binned* data = &self.shared.data
         rows = dataset.rows
+        if rows.shape[0] > MAX_ROWS:
+            raise ValueError(f"X has {rows.shape[0]} rows; at most {MAX_ROWS} can be used")
         n_bins = np.ascontiguousarray(dataset.n_bins, dtype=np.int32)
         missing_bin = np.ascontiguousarray(dataset.missing_bin, dtype=np.int32)
         offset = np.zeros(len(n_bins) + 1, dtype=np.int64)

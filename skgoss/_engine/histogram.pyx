@@ -48,33 +48,52 @@ cdef enum:
     MAX_EXPONENT = 1000     # its power of two and the reciprocal are normal numbers
 
 
+cdef void block_stats(
+    const float* gradient, const float* hessian, const double* weight,
+    Py_ssize_t n_rows, Py_ssize_t block, GradientStats* out,
+) noexcept nogil:
+    cdef Py_ssize_t first = block * STAT_BLOCK
+    gradient_stats(
+        gradient + first,
+        hessian + first if hessian != NULL else NULL,
+        weight + first if weight != NULL else NULL,
+        min(<Py_ssize_t>STAT_BLOCK, n_rows - first), out)
+
+
+cdef void merge_stats(const GradientStats* part, GradientStats* total) noexcept nogil:
+    total.gradient_max = max(total.gradient_max, part.gradient_max)
+    total.gradient_roots += part.gradient_roots
+    total.hessian_max = max(total.hessian_max, part.hessian_max)
+    total.hessian_min = min(total.hessian_min, part.hessian_min)
+    total.hessian_roots += part.hessian_roots
+
+
 cdef GradientStats round_stats(
     const float* gradient, const float* hessian, const double* weight,
     Py_ssize_t n_rows, int n_threads,
 ) noexcept nogil:
     """Statistics of a round's weighted gradients and hessians.
 
-    ``hessian`` and ``weight`` may be NULL for ones. On lack of memory the maxima are NaN.
+    ``hessian`` and ``weight`` may be NULL for ones. Blocks are merged in order, whoever
+    computed them.
     """
     cdef Py_ssize_t n_blocks = (n_rows + STAT_BLOCK - 1) // STAT_BLOCK
-    cdef GradientStats total
-    cdef Py_ssize_t block, first
-    cdef GradientStats* part = <GradientStats*>malloc(n_blocks * sizeof(GradientStats))
+    cdef GradientStats total, part
+    cdef GradientStats* parts = NULL
+    cdef Py_ssize_t block
     memset(&total, 0, sizeof(GradientStats))
-    for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
-        first = block * STAT_BLOCK
-        gradient_stats(
-            gradient + first,
-            hessian + first if hessian != NULL else NULL,
-            weight + first if weight != NULL else NULL,
-            min(<Py_ssize_t>STAT_BLOCK, n_rows - first), &part[block])
+    if n_threads > 1 and n_blocks > 1:
+        parts = <GradientStats*>malloc(n_blocks * sizeof(GradientStats))
+    if parts == NULL:
+        for block in range(n_blocks):
+            block_stats(gradient, hessian, weight, n_rows, block, &part)
+            merge_stats(&part, &total)
+        return total
+    for block in prange(n_blocks, num_threads=n_threads):
+        block_stats(gradient, hessian, weight, n_rows, block, &parts[block])
     for block in range(n_blocks):
-        total.gradient_max = max(total.gradient_max, part[block].gradient_max)
-        total.gradient_roots = total.gradient_roots + part[block].gradient_roots
-        total.hessian_max = max(total.hessian_max, part[block].hessian_max)
-        total.hessian_min = min(total.hessian_min, part[block].hessian_min)
-        total.hessian_roots = total.hessian_roots + part[block].hessian_roots
-    free(part)
+        merge_stats(&parts[block], &total)
+    free(parts)
     return total
 
 

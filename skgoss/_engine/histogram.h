@@ -164,27 +164,22 @@ static SIMD_INLINE void fold_digit_body(int64_t *sums, int radix, int n,
     }
 }
 
-static SIMD_INLINE void add_longs_body(int n, int sign, const int64_t *restrict values,
-                                       int64_t *restrict sums_inout)
-{
-    if (sign > 0)
-        for (int b = 0; b < n; b++)
-            sums_inout[b] += values[b];
-    else
-        for (int b = 0; b < n; b++)
-            sums_inout[b] -= values[b];
-}
-
-static SIMD_INLINE void add_ints_body(int n, int sign, const int32_t *restrict values,
-                                      int32_t *restrict sums_inout)
-{
-    if (sign > 0)
-        for (int b = 0; b < n; b++)
-            sums_inout[b] += values[b];
-    else
-        for (int b = 0; b < n; b++)
-            sums_inout[b] -= values[b];
-}
+/* Adds values to sums, or subtracts them where sign is negative. */
+#define ADD_SUMS(name, value_t)                                                         \
+    static SIMD_INLINE void name##_body(int n, int sign, const value_t *restrict values, \
+                                        value_t *restrict sums_inout)                   \
+    {                                                                                   \
+        if (sign > 0)                                                                   \
+            for (int b = 0; b < n; b++)                                                 \
+                sums_inout[b] += values[b];                                             \
+        else                                                                            \
+            for (int b = 0; b < n; b++)                                                 \
+                sums_inout[b] -= values[b];                                             \
+    }                                                                                   \
+    SIMD_KERNEL(name, (int n, int sign, const value_t *values, value_t *sums_inout),    \
+                (n, sign, values, sums_inout))
+ADD_SUMS(add_longs, int64_t)
+ADD_SUMS(add_ints, int32_t)
 
 SIMD_KERNEL(gradient_stats,
             (const float *gradient, const float *hessian, const double *weight,
@@ -211,11 +206,6 @@ SIMD_KERNEL(take_counts, (int64_t *sums, int n_bins, int32_t *count_out),
             (sums, n_bins, count_out))
 SIMD_KERNEL(fold_digit, (int64_t *sums, int radix, int n, int64_t *digit_out),
             (sums, radix, n, digit_out))
-SIMD_KERNEL(add_longs, (int n, int sign, const int64_t *values, int64_t *sums_inout),
-            (n, sign, values, sums_inout))
-SIMD_KERNEL(add_ints, (int n, int sign, const int32_t *values, int32_t *sums_inout),
-            (n, sign, values, sums_inout))
-
 static inline void prefetch(const void *address)
 {
 #if defined(__GNUC__)

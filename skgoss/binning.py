@@ -118,9 +118,7 @@ def find_bin_mappers(
     n_occupied = np.empty(n_features, dtype=np.int32)
     value_range = np.empty((n_features, 2))
     kernels.find_bounds(
-        columns.address,
-        columns.stride,
-        columns.kind,
+        columns,
         sample,
         mass,
         n_rows,

@@ -222,9 +222,7 @@ def _bin(
     if mappers:
         bounds, bounds_start, grid, first = _plan_search(mappers)
         kernels.bin_columns(
-            columns.address[feature],
-            columns.stride[feature],
-            columns.kind[feature],
+            columns.take(feature),
             rows,
             bounds,
             bounds_start,

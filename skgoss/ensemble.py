@@ -288,9 +288,7 @@ class Ensemble:
         first, stop = self._span(columns, start_round, stop_round)
         scores = np.zeros((columns.n_rows, self.n_scores))
         self._predictor.scores(
-            columns.address,
-            columns.stride,
-            columns.kind,
+            columns,
             first,
             stop,
             n_threads,
@@ -325,9 +323,7 @@ class Ensemble:
         first, stop = self._span(columns, start_round, stop_round)
         leaves = np.empty((columns.n_rows, stop - first), dtype=np.int32)
         self._predictor.leaves(
-            columns.address,
-            columns.stride,
-            columns.kind,
+            columns,
             first,
             stop,
             n_threads,

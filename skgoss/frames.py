@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -43,6 +43,16 @@ class Columns:
         What the values are: a code of `skgoss._engine.columns.KINDS`.
     owner : object
         Keeps the memory alive.
+    index : ndarray of shape (n_features,), uint64, or None
+        Of a sparse column: address of the int32 numbers, ascending and distinct, of the
+        rows with a stored value; the others hold zero. 0: the column is dense; None: all
+        are.
+    length : ndarray of shape (n_features,), int64, or None
+        Of a sparse column: how many values are stored.
+    n_categories : ndarray of shape (n_features,), int32, or None
+        0: a column of numbers. Else it holds the numbers of categories, 0 to
+        ``n_categories - 1``, and NaN where the category is missing or unknown. None: all
+        columns hold numbers.
     """
 
     n_rows: int
@@ -51,6 +61,17 @@ class Columns:
     stride: NDArray[np.int64]
     kind: NDArray[np.uint8]
     owner: Any
+    index: NDArray[np.uint64] | None = None
+    length: NDArray[np.int64] | None = None
+    n_categories: NDArray[np.int32] | None = None
+
+    def take(self, features: NDArray[Any]) -> Columns:
+        """Some of the columns."""
+        parts = {
+            name: None if getattr(self, name) is None else getattr(self, name)[features]
+            for name in ("address", "stride", "kind", "index", "length", "n_categories")
+        }
+        return replace(self, n_features=len(features), **parts)
 
 
 def columns(estimator: Any, X: Any, *, reset: bool) -> Columns:

@@ -25,7 +25,7 @@ class Estimator(BaseEstimator):
 
 def read(data: Columns) -> np.ndarray:
     values = np.empty((data.n_features, data.n_rows))
-    kernels.to_float64(data.address, data.stride, data.kind, values)
+    kernels.to_float64(data, values)
     return values.T
 
 

@@ -12,7 +12,7 @@ from libc.math cimport INFINITY, fabs, isnan, nextafter
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from skgoss._engine.columns cimport load_block
+from skgoss._engine.columns cimport Frame, load_block, read_frame
 from skgoss._engine.runtime cimport omp_get_thread_num
 
 cdef enum:
@@ -167,9 +167,8 @@ cdef void sort_keys(Scratch* scratch, int64_t n, bint weighted) noexcept nogil:
 
 
 cdef Tally read_column(
-    uint64_t address,
-    int64_t stride,
-    uint8_t kind,
+    const Frame* frame,
+    Py_ssize_t column,
     const int64_t* rows,
     const double* weight,
     int64_t n,
@@ -183,7 +182,7 @@ cdef Tally read_column(
     for block in range((n + BLOCK - 1) // BLOCK):
         start = block * BLOCK
         n_block = min(<int64_t> BLOCK, n - start)
-        load_block(address, stride, kind, rows, start, n_block, values)
+        load_block(frame, column, rows, start, n_block, values)
         for i in range(n_block):
             if isnan(values[i]):
                 tally.n_nan += 1
@@ -347,9 +346,8 @@ cdef int32_t bound_around_zero(
 
 
 cdef void find_column_bounds(
-    uint64_t address,
-    int64_t stride,
-    uint8_t kind,
+    const Frame* frame,
+    Py_ssize_t column,
     const int64_t* rows,
     const double* weight,
     int64_t n,
@@ -362,7 +360,7 @@ cdef void find_column_bounds(
     double* range_out,
 ) noexcept nogil:
     cdef bint weighted = weight != NULL
-    cdef Tally tally = read_column(address, stride, kind, rows, weight, n, &scratch)
+    cdef Tally tally = read_column(frame, column, rows, weight, n, &scratch)
     cdef Side left, right
     cdef int64_t n_negative = 0
     cdef int32_t max_bin = rule.max_bin
@@ -396,9 +394,7 @@ cdef void find_column_bounds(
 
 
 def find_bounds(
-    const uint64_t[::1] address,
-    const int64_t[::1] stride,
-    const uint8_t[::1] kind,
+    columns,
     const int64_t[::1] rows,
     const double[::1] weight,
     int64_t n_rows,
@@ -418,8 +414,7 @@ def find_bounds(
 
     Parameters
     ----------
-    address, stride, kind : arrays of shape (n_features,)
-        The columns.
+    columns : skgoss.frames.Columns
     rows : array of shape (n_rows,) or None
         The rows to read; None reads the first ``n_rows``.
     weight : array of shape (n_rows,) or None
@@ -442,7 +437,8 @@ def find_bounds(
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef const double* mass = NULL if weight is None else &weight[0]
     cdef Rule rule = Rule(max_bin, min_data_in_bin, use_missing, zero_as_missing)
-    cdef Py_ssize_t n_features = address.shape[0]
+    cdef Frame frame = read_frame(columns)
+    cdef Py_ssize_t n_features = n_bounds_out.shape[0]
     cdef Py_ssize_t j
     for j in prange(
         n_features,
@@ -452,7 +448,7 @@ def find_bounds(
         use_threads_if=n_threads > 1,
     ):
         find_column_bounds(
-            address[j], stride[j], kind[j], row, mass, n_rows, rule,
+            &frame, j, row, mass, n_rows, rule,
             split_scratch(&scratch_out[omp_get_thread_num(), 0], n_rows),
             &bounds_out[j, 0], &n_bounds_out[j], &missing_type_out[j], &n_occupied_out[j],
             &range_out[j, 0],
@@ -584,9 +580,7 @@ cdef inline void search_block(
 
 
 cdef void bin_block(
-    const uint64_t* address,
-    const int64_t* stride,
-    const uint8_t* kind,
+    const Frame* frame,
     const int64_t* rows,
     int64_t start,
     int64_t n,
@@ -611,7 +605,7 @@ cdef void bin_block(
     memset(values, 0, sizeof(values))
     memset(row_out, 0, n * row_stride * sizeof(binned))
     for j in range(n_columns):
-        load_block(address[j], stride[j], kind[j], rows, start, n, values)
+        load_block(frame, j, rows, start, n, values)
         search_block(
             values, n, bounds + bounds_start[j], grid + j, first + j * n_buckets, nan_bin[j],
             &bins[0]
@@ -622,9 +616,7 @@ cdef void bin_block(
 
 
 def bin_columns(
-    const uint64_t[::1] address,
-    const int64_t[::1] stride,
-    const uint8_t[::1] kind,
+    columns,
     const int64_t[::1] rows,
     const double[::1] bounds,
     const int64_t[::1] bounds_start,
@@ -641,8 +633,7 @@ def bin_columns(
 
     Parameters
     ----------
-    address, stride, kind : arrays of shape (n_columns,)
-        The columns.
+    columns : skgoss.frames.Columns
     rows : array of shape (n_rows,) or None
         The rows to read; None reads all.
     bounds : array
@@ -663,6 +654,7 @@ def bin_columns(
         The bins, column-major.
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
+    cdef Frame frame = read_frame(columns)
     cdef int64_t n_rows = rows_out.shape[0]
     cdef int64_t n_blocks = (n_rows + BLOCK - 1) // BLOCK
     cdef int64_t block
@@ -674,7 +666,7 @@ def bin_columns(
         use_threads_if=n_threads > 1,
     ):
         bin_block(
-            &address[0], &stride[0], &kind[0], row, block * BLOCK,
+            &frame, row, block * BLOCK,
             min(<int64_t> BLOCK, n_rows - block * BLOCK),
             &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first[0, 0], &nan_bin[0],
             &lane[0], &radix[0],

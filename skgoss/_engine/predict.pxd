@@ -59,12 +59,6 @@ cdef struct Tables:
     bint huge_ranks
 
 
-cdef struct Frame:
-    const uint64_t* address
-    const int64_t* stride
-    const uint8_t* kind
-
-
 # Where the results go: one of the two is NULL.
 cdef struct Sink:
     double* scores

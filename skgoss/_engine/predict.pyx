@@ -18,7 +18,7 @@ from libc.stdint cimport (
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from skgoss._engine.columns cimport load_block
+from skgoss._engine.columns cimport Frame, load_block, read_frame
 from skgoss._engine.runtime cimport omp_get_thread_num
 
 import numpy as np
@@ -64,9 +64,8 @@ cdef void load_slot(
     const Slot* slot, const Frame* frame, Py_ssize_t start, Py_ssize_t n, double* out
 ) noexcept nogil:
     """Load one slot's values; where missing has no meaning, NaN becomes zero."""
-    cdef int64_t j = slot.feature
     cdef Py_ssize_t i
-    load_block(frame.address[j], frame.stride[j], frame.kind[j], NULL, start, n, out)
+    load_block(frame, slot.feature, NULL, start, n, out)
     if slot.missing == MISSING_NONE:
         for i in range(n):
             out[i] = 0.0 if isnan(out[i]) else out[i]
@@ -621,9 +620,7 @@ cdef class Predictor:
 
     def scores(
         self,
-        const uint64_t[::1] address,
-        const int64_t[::1] stride,
-        const uint8_t[::1] kind,
+        columns,
         int64_t first_tree,
         int64_t stop_tree,
         int n_threads,
@@ -633,14 +630,12 @@ cdef class Predictor:
         if scores_out.size == 0 or first_tree >= stop_tree:
             return
         self.run(
-            Frame(&address[0], &stride[0], &kind[0]), scores_out.shape[0], n_threads,
+            read_frame(columns), scores_out.shape[0], n_threads,
             Sink(&scores_out[0, 0], NULL, first_tree, stop_tree))
 
     def leaves(
         self,
-        const uint64_t[::1] address,
-        const int64_t[::1] stride,
-        const uint8_t[::1] kind,
+        columns,
         int64_t first_tree,
         int64_t stop_tree,
         int n_threads,
@@ -650,7 +645,7 @@ cdef class Predictor:
         if leaves_out.size == 0:
             return
         self.run(
-            Frame(&address[0], &stride[0], &kind[0]), leaves_out.shape[0], n_threads,
+            read_frame(columns), leaves_out.shape[0], n_threads,
             Sink(NULL, &leaves_out[0, 0], first_tree, stop_tree))
 
     cdef int run(self, Frame frame, Py_ssize_t n, int n_threads, Sink sink) except -1:

@@ -1,0 +1,39 @@
+# cython: language_level=3
+"""How the bins of the training rows lie column by column.
+
+A feature's bins, but for one that may be `implied`, are numbered 0, 1, ... as its stored
+bins. They are codes of a column of bytes or 16-bit numbers, which several features that
+exclude each other may share, or a list of the rows that have them.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint8_t
+
+cdef struct BinColumn:
+    const void* codes         # by row; NULL: the feature is a list
+    int width                 # bytes of a code: 1 or 2
+    int32_t first_code        # the code of stored bin 0
+    int32_t n_bins
+    int32_t implied           # the bin of rows with other codes or not listed; -1: none
+    const uint32_t* rows      # of a list, ascending
+    const uint16_t* stored    # their stored bins
+    int64_t length
+
+
+cdef class BinStore:
+    cdef BinColumn* columns   # by feature
+    cdef readonly Py_ssize_t n_rows
+    cdef readonly Py_ssize_t n_features
+    cdef object arrays        # keeps what the columns point to
+
+
+cdef inline int32_t bin_of_stored(const BinColumn* column, int32_t stored) noexcept nogil:
+    return stored + (column.implied >= 0 and stored >= column.implied)
+
+
+cdef inline int32_t bin_of_code(const BinColumn* column, int32_t code) noexcept nogil:
+    cdef int32_t stored = code - column.first_code
+    if column.implied < 0:
+        return stored
+    if stored < 0 or stored >= column.n_bins - 1:
+        return column.implied
+    return bin_of_stored(column, stored)

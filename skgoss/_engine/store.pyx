@@ -1,0 +1,93 @@
+# cython: language_level=3
+"""How the bins of the training rows lie column by column."""
+
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint8_t
+from libc.stdlib cimport calloc, free
+
+import numpy as np
+
+
+cdef class BinStore:
+    """The bins of the training rows, column by column.
+
+    Parameters
+    ----------
+    n_bins : ndarray of shape (n_features,), int32
+    implied : ndarray of shape (n_features,), int32
+        The bin of rows with no code of the feature, -1 where there is none.
+    column : ndarray of shape (n_features,), int32
+        The feature's row of ``bytes``; from ``len(bytes)`` on, of ``shorts``. -1: it is
+        a list.
+    first_code : ndarray of shape (n_features,), int32
+        The code of the feature's stored bin 0.
+    bytes : ndarray of shape (n, n_rows), uint8
+    shorts : ndarray of shape (m, n_rows), uint16
+    list_start : ndarray of shape (n_features + 1,), int64
+        Where the feature's list begins in the next two.
+    list_rows : ndarray of uint32
+        Ascending within a list.
+    list_bins : ndarray of uint16
+        The rows' stored bins.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+    """
+
+    def __cinit__(
+        self,
+        const int32_t[::1] n_bins,
+        const int32_t[::1] implied,
+        const int32_t[::1] column,
+        const int32_t[::1] first_code,
+        const uint8_t[:, ::1] bytes,
+        const uint16_t[:, ::1] shorts,
+        const int64_t[::1] list_start,
+        const uint32_t[::1] list_rows,
+        const uint16_t[::1] list_bins,
+    ):
+        cdef Py_ssize_t j
+        cdef BinColumn* out
+        self.n_rows = bytes.shape[1]
+        self.n_features = n_bins.shape[0]
+        self.arrays = (bytes, shorts, list_rows, list_bins)
+        self.columns = <BinColumn*> calloc(self.n_features + 1, sizeof(BinColumn))
+        if self.columns == NULL:
+            raise MemoryError
+        for j in range(self.n_features):
+            out = &self.columns[j]
+            out.n_bins = n_bins[j]
+            out.implied = implied[j]
+            out.first_code = first_code[j]
+            if column[j] < 0:
+                out.length = list_start[j + 1] - list_start[j]
+                if out.length > 0:
+                    out.rows = &list_rows[list_start[j]]
+                    out.stored = &list_bins[list_start[j]]
+            elif column[j] < bytes.shape[0]:
+                out.width = 1
+                out.codes = &bytes[column[j], 0]
+            else:
+                out.width = 2
+                out.codes = &shorts[column[j] - bytes.shape[0], 0]
+
+    def __dealloc__(self):
+        free(self.columns)
+
+    def bins(self, int feature):
+        """Every row's bin of a feature: ndarray of shape (n_rows,), uint16."""
+        cdef const BinColumn* column = &self.columns[feature]
+        cdef int64_t i
+        found = np.empty(self.n_rows, dtype=np.uint16)
+        cdef uint16_t[::1] out = found
+        if column.codes == NULL:
+            found[:] = column.implied
+            for i in range(column.length):
+                out[column.rows[i]] = <uint16_t> bin_of_stored(column, column.stored[i])
+            return found
+        for i in range(self.n_rows):
+            out[i] = <uint16_t> bin_of_code(
+                column,
+                (<const uint8_t*> column.codes)[i] if column.width == 1
+                else (<const uint16_t*> column.codes)[i])
+        return found

@@ -44,15 +44,15 @@ class Columns:
     owner : object
         Keeps the memory alive.
     index : ndarray of shape (n_features,), uint64, or None
-        Of a sparse column: address of the int32 numbers, ascending and distinct, of the
-        rows with a stored value; the others hold zero. 0: the column is dense; None: all
-        are.
+        Of a sparse column: address of the int32 numbers, ascending and distinct, of
+        the rows with a stored value; the others hold zero. 0: the column is dense;
+        None: all are.
     length : ndarray of shape (n_features,), int64, or None
         Of a sparse column: how many values are stored.
     n_categories : ndarray of shape (n_features,), int32, or None
         0: a column of numbers. Else it holds the numbers of categories, 0 to
-        ``n_categories - 1``, and NaN where the category is missing or unknown. None: all
-        columns hold numbers.
+        ``n_categories - 1``, and NaN where the category is missing or unknown. None:
+        all columns hold numbers.
     """
 
     n_rows: int

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine import binning as kernels
 from skgoss.frames import Columns
+
+# So many part most bounds from each other, and their table fits the first cache.
+BUCKETS_PER_BOUND = 8
+MAX_BUCKETS = 2048
 
 # Fewer values than this for a thread are done sooner without it.
 VALUES_PER_THREAD = 1 << 16
@@ -58,6 +62,9 @@ class BinMapper:
     minimum: float
     maximum: float
     is_trivial: bool
+    zero_bin: int = 0
+    zero_share: float = 0.0
+    categories: object = None
 
 
 def team(n_values: int, n_threads: int) -> int:
@@ -167,6 +174,7 @@ def _mapper(
         minimum=minimum,
         maximum=maximum,
         is_trivial=n_occupied < 2,
+        zero_bin=int(upper_bounds.searchsorted(0.0)),
     )
 
 
@@ -189,3 +197,61 @@ def _mass(
         return None
     mass = np.ascontiguousarray(weight if sample is None else weight[sample])
     return None if mass.min() == mass.max() else mass.astype(np.float64, copy=False)
+
+
+def bin_columns(
+    columns: Columns,
+    mappers: list[BinMapper],
+    features: NDArray[Any],
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+    bins_out: NDArray[np.uint8] | NDArray[np.uint16],
+) -> None:
+    """Put the values of columns of numbers into their bins.
+
+    Parameters
+    ----------
+    columns : Columns
+    mappers : list of BinMapper
+        Those of the columns.
+    features : ndarray of int
+        The columns wanted.
+    rows : ndarray of int64 or None
+        The rows to keep; None keeps all.
+    n_threads : int
+    bins_out : ndarray of shape (len(features), n_rows), uint8 or uint16
+    """
+    chosen = [mappers[j] for j in features]
+    bounds, bounds_start, grid, first = _plan_search(chosen)
+    kernels.bin_columns(
+        columns.take(features),
+        rows,
+        bounds,
+        bounds_start,
+        grid,
+        first,
+        np.array([mapper.nan_bin for mapper in chosen], dtype=np.int32),
+        team(bins_out.size, n_threads),
+        bins_out,
+    )
+
+
+def _plan_search(
+    mappers: list[BinMapper],
+) -> tuple[
+    NDArray[np.float64], NDArray[np.int64], NDArray[np.float64], NDArray[np.uint16]
+]:
+    """Bounds of all columns, and the grids that find the place to search among them."""
+    n_bounds = np.array([len(m.upper_bounds) - 1 for m in mappers], dtype=np.int64)
+    # A search that starts at the last bound must still meet infinity.
+    end = np.cumsum(2 * n_bounds + 1)
+    start = end - (2 * n_bounds + 1)
+    bounds = np.full(int(end[-1]), np.inf)
+    for mapper, first_bound in zip(mappers, start.tolist(), strict=True):
+        n_inner = len(mapper.upper_bounds) - 1
+        bounds[first_bound : first_bound + n_inner] = mapper.upper_bounds[:-1]
+    grid = np.empty((len(mappers), kernels.GRID_WORDS))
+    n_buckets = min(MAX_BUCKETS, BUCKETS_PER_BOUND * int(n_bounds.max()))
+    first = np.empty((len(mappers), n_buckets), dtype=np.uint16)
+    kernels.plan_search(bounds, start, n_bounds, grid, first)
+    return bounds, start, grid, first

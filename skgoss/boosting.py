@@ -215,7 +215,7 @@ class Booster:
             if len(tree) == 0:
                 continue
             add_tree_binned(
-                self.dataset.columns,
+                self.dataset.storage.columns,
                 tree["feature"].copy(),
                 tree["bin"].copy(),
                 tree["missing_left"].astype(np.uint8),

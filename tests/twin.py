@@ -163,7 +163,7 @@ class Twin:
 
     def histogram(self, node: Node, feature: int) -> np.ndarray:
         """Gradients, hessians and counts by bin, (3, n_bins)."""
-        bins = self.data.columns[feature, node.rows]
+        bins = self.data.bins(feature)[node.rows]
         size = self.data.n_bins[feature]
         return np.array(
             [
@@ -214,7 +214,7 @@ class Twin:
         return node
 
     def goes_left(self, node: Node, split: Split) -> np.ndarray:
-        bins = self.data.columns[split.feature, node.rows]
+        bins = self.data.bins(split.feature)[node.rows]
         missing = bins == self.data.missing_bin[split.feature]
         return np.where(missing, split.missing_left, bins <= split.bin)
 

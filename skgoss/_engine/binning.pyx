@@ -589,21 +589,15 @@ cdef void bin_block(
     const Grid* grid,
     const uint16_t* first,
     const int32_t* nan_bin,
-    const int32_t* lane,
-    const int32_t* radix,
     int64_t n_columns,
     int64_t n_buckets,
-    int64_t row_stride,
     int64_t n_rows,
-    binned* rows_out,
     binned* columns_out,
 ) noexcept nogil:
     cdef double[BLOCK] values
     cdef binned[BLOCK] bins
-    cdef binned* row_out = rows_out + start * row_stride
-    cdef int64_t i, j
+    cdef int64_t j
     memset(values, 0, sizeof(values))
-    memset(row_out, 0, n * row_stride * sizeof(binned))
     for j in range(n_columns):
         load_block(frame, j, rows, start, n, values)
         search_block(
@@ -611,8 +605,6 @@ cdef void bin_block(
             &bins[0]
         )
         memcpy(columns_out + j * n_rows + start, &bins[0], n * sizeof(binned))
-        for i in range(n):
-            row_out[i * row_stride + lane[j]] += <binned> (bins[i] * radix[j])
 
 
 def bin_columns(
@@ -623,10 +615,7 @@ def bin_columns(
     const double[:, ::1] grid,
     const uint16_t[:, ::1] first,
     const int32_t[::1] nan_bin,
-    const int32_t[::1] lane,
-    const int32_t[::1] radix,
     int n_threads,
-    binned[:, ::1] rows_out,
     binned[:, ::1] columns_out,
 ) -> None:
     """Put every value of every column into its bin.
@@ -645,17 +634,13 @@ def bin_columns(
         From ``plan_search``.
     nan_bin : array of shape (n_columns,)
         The bin of NaN.
-    lane, radix : arrays of shape (n_columns,)
-        Where a column's bins go in a row, and what they are multiplied by there.
     n_threads : int
-    rows_out : array of shape (n_rows, row_stride)
-        The bins, row-major: in each lane the sum of its columns' multiples.
     columns_out : array of shape (n_columns, n_rows)
         The bins, column-major.
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef Frame frame = read_frame(columns)
-    cdef int64_t n_rows = rows_out.shape[0]
+    cdef int64_t n_rows = columns_out.shape[1]
     cdef int64_t n_blocks = (n_rows + BLOCK - 1) // BLOCK
     cdef int64_t block
     for block in prange(
@@ -669,7 +654,5 @@ def bin_columns(
             &frame, row, block * BLOCK,
             min(<int64_t> BLOCK, n_rows - block * BLOCK),
             &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first[0, 0], &nan_bin[0],
-            &lane[0], &radix[0],
-            columns_out.shape[0], first.shape[1], rows_out.shape[1], n_rows,
-            &rows_out[0, 0], &columns_out[0, 0],
+            columns_out.shape[0], first.shape[1], n_rows, &columns_out[0, 0],
         )

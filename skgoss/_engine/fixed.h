@@ -46,4 +46,12 @@ static SIMD_INLINE Sums unpack(int64_t packed, const Encoding *code)
     return sums;
 }
 
+/* The sum of packed addends that has these parts. */
+static SIMD_INLINE int64_t pack(Sums sums, const Encoding *code)
+{
+    uint64_t hessian = code->constant_hessian ? 0 : (uint64_t)sums.hessian;
+    return (int64_t)(((uint64_t)sums.gradient << code->gradient_up)
+                     + (hessian << code->count_bits) + (uint64_t)sums.count);
+}
+
 #endif

@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from skgoss._engine.workspace cimport Workspace
 
@@ -12,6 +12,8 @@ cdef struct StoredNode:       # as the dtype NODE
     double weight
     int64_t count
     int64_t missing_left
+    int64_t first_word        # of its set of bins; a numeric node's set is empty
+    int64_t last_word
 
 cdef struct StoredLeaf:       # as the dtype LEAF
     double value
@@ -23,6 +25,9 @@ cdef class Forest:
     cdef StoredNode* nodes
     cdef StoredLeaf* leaves
     cdef int64_t* leaf_start
+    cdef uint32_t* set_words
+    cdef int64_t n_words
+    cdef int64_t word_room
     cdef int64_t n_nodes
     cdef int64_t n_leaves
     cdef readonly int64_t n_trees

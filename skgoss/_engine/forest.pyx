@@ -1,6 +1,6 @@
 """The trees of a fit, one after the other, until they are asked for."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
@@ -11,7 +11,8 @@ from skgoss._engine.workspace cimport NO_MEMORY, Node, Workspace
 NODE = np.dtype([
     ("feature", np.int32), ("bin", np.int32), ("left", np.int32), ("right", np.int32),
     ("gain", np.float64), ("value", np.float64), ("weight", np.float64),
-    ("count", np.int64), ("missing_left", np.int64)])
+    ("count", np.int64), ("missing_left", np.int64), ("first_word", np.int64),
+    ("last_word", np.int64)])
 LEAF = np.dtype([("value", np.float64), ("weight", np.float64), ("count", np.int64)])
 
 
@@ -41,12 +42,14 @@ cdef class Forest:
         free(self.nodes)
         free(self.leaves)
         free(self.leaf_start)
+        free(self.set_words)
 
     cdef int add(self, const Workspace* ws):
         """Append the tree of a workspace; 0 or NO_MEMORY."""
         cdef const Node* node
         cdef StoredNode* node_out
         cdef StoredLeaf* leaf_out
+        cdef int64_t n_words = ws.nodes[ws.n_leaves - 2].last_word if ws.n_leaves > 1 else 0
         cdef int i
         if (
             reserve(<void**>&self.nodes, self.n_nodes + ws.n_leaves, &self.node_room,
@@ -55,6 +58,8 @@ cdef class Forest:
                        &self.leaf_room, sizeof(StoredLeaf)) < 0
             or reserve(<void**>&self.leaf_start, self.n_trees + 2, &self.tree_room,
                        sizeof(int64_t)) < 0
+            or reserve(<void**>&self.set_words, self.n_words + n_words, &self.word_room,
+                       sizeof(uint32_t)) < 0
         ):
             return NO_MEMORY
         node_out = self.nodes + self.n_nodes
@@ -70,10 +75,15 @@ cdef class Forest:
             node_out[i].value = node.stats.output * ws.learning_rate
             node_out[i].weight = node.stats.sums.hessian * ws.rules.hessian_unit
             node_out[i].count = node.stats.sums.count
+            node_out[i].first_word = self.n_words + node.first_word
+            node_out[i].last_word = self.n_words + node.last_word
         for i in range(ws.n_leaves):
             leaf_out[i].value = ws.leaf_value[i]
             leaf_out[i].weight = ws.leaf_weight[i]
             leaf_out[i].count = ws.leaves[i].stats.sums.count
+        if n_words > 0:
+            memcpy(self.set_words + self.n_words, ws.set_words, n_words * sizeof(uint32_t))
+        self.n_words += n_words
         self.n_nodes += ws.n_leaves - 1
         self.n_leaves += ws.n_leaves
         self.n_trees += 1
@@ -85,6 +95,7 @@ cdef class Forest:
         self.n_trees = n_trees
         self.n_leaves = self.leaf_start[n_trees]
         self.n_nodes = self.n_leaves - n_trees
+        self.n_words = self.nodes[self.n_nodes - 1].last_word if self.n_nodes > 0 else 0
 
     def arrays(self, int64_t first_tree=0):
         """Copies of the forest's arrays, from one tree on.
@@ -93,7 +104,8 @@ cdef class Forest:
         -------
         nodes : structured ndarray
             ``feature`` (index among the used ones), ``bin``, ``missing_left``, ``left``,
-            ``right``, ``gain``, ``value``, ``weight``, ``count``.
+            ``right``, ``gain``, ``value``, ``weight``, ``count``, and ``first_word`` and
+            ``last_word``: where among `words` the set of bins of a categorical node lies.
         leaves : structured ndarray
             ``value``, ``weight``, ``count``.
         leaf_start : ndarray of int64
@@ -115,6 +127,17 @@ cdef class Forest:
         for i in range(starts.shape[0]):
             starts[i] = self.leaf_start[first_tree + i] - first_leaf
         return nodes, leaves, leaf_start
+
+    def words(self):
+        """A copy of the words of all categorical nodes' sets: bit b % 32 of word b // 32.
+
+        A bin goes left where its bit is set.
+        """
+        words = np.empty(self.n_words, dtype=np.uint32)
+        cdef char[::1] out = words.view(np.byte)
+        if self.n_words > 0:
+            memcpy(&out[0], self.set_words, out.shape[0])
+        return words
 
     def set_leaf_values(self, const double[::1] value):
         """Replace the leaf values of the last tree."""

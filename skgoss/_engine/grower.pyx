@@ -6,20 +6,24 @@ the threads share the work inside a tree; the trees are the same either way.
 
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
 
 import numpy as np
 
 from skgoss._engine.forest cimport Forest
 from skgoss._engine.histogram cimport FOLD_ROOM
-from skgoss._engine.layout cimport Binned, Histogram
-from skgoss._engine.split cimport SCRATCH_ROOM, Split, SplitRules
+from skgoss._engine.layout cimport LANE_CODES, Binned, Histogram, Piece
+from skgoss._engine.split cimport SCRATCH_ROOM, SCRATCH_SHARES, Split, SplitRules
+from skgoss._engine.store cimport BinStore
 from skgoss._engine.tree cimport grow_tree
 from skgoss._engine.workspace cimport (
     NO_MEMORY, NOT_FINITE, Leaf, Node, Round, Settings, Shared, Workspace,
-    allocate_histogram)
+    allocate_histogram, clear_histogram)
 
+
+# As `Piece` in layout.h.
+PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
 
 # Row numbers and counts of rows have 31 bits.
 MAX_ROWS = 2**31 - 1
@@ -45,7 +49,7 @@ cdef class TreeGrower:
     Parameters
     ----------
     dataset : skgoss.dataset.Dataset
-        Rows, columns and bins; at least one feature.
+        At least one feature.
     settings : object
         Resolved options (`skgoss.parameters.Settings`).
     n_scores : int
@@ -65,6 +69,7 @@ cdef class TreeGrower:
     cdef int n_workspaces
     cdef int n_threads
     cdef object dataset
+    cdef BinStore store
     cdef object arrays        # keeps what `shared.data` points to
 
     def __cinit__(self, dataset, settings, int n_scores, int n_threads):
@@ -81,59 +86,72 @@ cdef class TreeGrower:
             self._allocate_workspace(&self.workspaces[i], i)
 
     cdef _read_dataset(self, dataset):
+        """Point `shared.data` to the arrays of a data set."""
         cdef Binned* data = &self.shared.data
-        rows = dataset.rows
-        if rows.shape[0] > MAX_ROWS:
-            raise ValueError(f"X has {rows.shape[0]} rows; at most {MAX_ROWS} can be used")
-        n_bins = np.ascontiguousarray(dataset.n_bins, dtype=np.int32)
-        missing_bin = np.ascontiguousarray(dataset.missing_bin, dtype=np.int32)
-        offset = np.zeros(len(n_bins) + 1, dtype=np.int64)
-        np.cumsum(n_bins, out=offset[1:])
-        bin_bytes = rows.dtype.itemsize
-        lane_features = np.argsort(dataset.lane, kind="stable").astype(np.int32)
-        lane_start = np.zeros(dataset.lane.max() + 2, dtype=np.int32)
-        np.cumsum(np.bincount(dataset.lane), out=lane_start[1:])
-        radix = np.ascontiguousarray(dataset.radix, dtype=np.int32)
-        # The numbers of values that a lane takes.
-        size = np.multiply.reduceat(n_bins[lane_features], lane_start[: len(lane_start) - 1])
-        # Strides that are no power of two keep the lanes apart in the cache.
+        storage = dataset.storage
+        if dataset.n_rows > MAX_ROWS:
+            raise ValueError(f"X has {dataset.n_rows} rows; at most {MAX_ROWS} can be used")
+        self.store = storage.store
+        self.shared.columns = self.store.columns
+        self.arrays = []
+        data.n_rows = dataset.n_rows
+        data.n_features = len(dataset.feature)
+        data.n_bins = <const int32_t*>self._address(dataset.n_bins, np.int32)
+        data.missing_bin = <const int32_t*>self._address(dataset.missing_bin, np.int32)
+        data.categorical = <const uint8_t*>self._address(dataset.categorical, np.bool_)
+        data.implied = <const int32_t*>self._address(storage.implied, np.int32)
+        data.singles = <const int32_t*>self._address(storage.singles, np.int32)
+        data.offset = <const int64_t*>self._address(storage.offset, np.int64)
+        data.feature_at = <const int32_t*>self._address(storage.feature_at, np.int32)
+        data.n_places = data.offset[data.n_features]
+        data.row_updates = storage.row_updates
+        self.shared.max_bins = dataset.n_bins.max()
+        self._read_lanes(storage)
+        self._read_entries(storage)
+
+    cdef _read_lanes(self, storage):
+        cdef Binned* data = &self.shared.data
+        lane = storage.lane
+        lane_groups = np.argsort(lane, kind="stable")
+        lane_start = np.zeros(lane.max(initial=-1) + 2, dtype=np.int32)
+        np.cumsum(np.bincount(lane), out=lane_start[1:])
+        data.n_groups = len(lane)
+        data.n_lanes = len(lane_start) - 1
+        data.rows = <const uint8_t*>self._address(storage.rows, np.uint8)
+        data.row_bytes = storage.rows.shape[1]
+        data.lane_start = <const int32_t*>self._address(lane_start, np.int32)
+        data.lane_groups = <const int32_t*>self._address(lane_groups, np.int32)
+        data.radix = <const int32_t*>self._address(storage.radix, np.int32)
+        data.n_codes = <const int32_t*>self._address(storage.n_codes, np.int32)
+        data.piece_start = <const int64_t*>self._address(storage.piece_start, np.int64)
+        data.pieces = <const Piece*>self._address(storage.pieces, PIECE)
+        data.place_of_code = <const int32_t*>self._address(storage.place_of_code, np.int32)
+        # The numbers of values that a lane takes. Strides that are no power of two keep
+        # the lanes apart in the cache.
+        size = np.multiply.reduceat(
+            storage.n_codes[lane_groups], lane_start[: len(lane_start) - 1]) if len(lane) else lane
         data.lane_stride = next(
-            stride for stride in (24, 72, 264, 65536) if size.max() <= stride)
-        lane_offset = (
-            np.arange(len(size), dtype=np.int64) * data.lane_stride if bin_bytes == 1
-            else offset)
-        row_bytes = rows.view(np.uint8).reshape(rows.shape[0], -1)
-        columns = dataset.columns.view(np.uint8).reshape(len(n_bins), -1)
-        self.arrays = (
-            row_bytes, columns, n_bins, missing_bin, offset, lane_offset, lane_features,
-            lane_start, radix)
-        cdef const uint8_t[:, ::1] rows_view = row_bytes
-        cdef const uint8_t[:, ::1] columns_view = columns
-        cdef const int32_t[::1] n_bins_view = n_bins
-        cdef const int32_t[::1] missing_view = missing_bin
-        cdef const int64_t[::1] offset_view = offset
-        cdef const int64_t[::1] lane_view = lane_offset
-        cdef const int32_t[::1] lane_features_view = lane_features
-        cdef const int32_t[::1] lane_start_view = lane_start
-        cdef const int32_t[::1] radix_view = radix
-        data.rows = &rows_view[0, 0]
-        data.columns = &columns_view[0, 0]
-        data.row_bytes = rows_view.shape[1]
-        data.n_rows = rows_view.shape[0]
-        data.n_features = len(n_bins)
-        data.bin_bytes = bin_bytes
-        data.n_lanes = len(size)
-        data.sums_size = FOLD_ROOM + (
-            (data.n_lanes + 7) // 8 * 8 * data.lane_stride if bin_bytes == 1
-            else offset_view[data.n_features])
-        data.lane_features = &lane_features_view[0]
-        data.lane_start = &lane_start_view[0]
-        data.radix = &radix_view[0]
-        data.n_bins = &n_bins_view[0]
-        data.missing_bin = &missing_view[0]
-        data.offset = &offset_view[0]
-        data.lane_offset = &lane_view[0]
-        self.shared.max_bins = n_bins.max()
+            stride for stride in (24, 72, 264) if size.max(initial=0) <= stride)
+
+    cdef _read_entries(self, storage):
+        cdef Binned* data = &self.shared.data
+        data.entry_sums = (data.n_lanes + 7) // 8 * 8 * data.lane_stride
+        data.sums_size = data.entry_sums + FOLD_ROOM
+        if storage.entry_start is None:
+            return
+        data.entry_start = <const int64_t*>self._address(storage.entry_start, np.int64)
+        data.entries = <const uint32_t*>self._address(storage.entries, np.uint32)
+        data.entry_pieces = <const Piece*>self._address(storage.entry_pieces, PIECE)
+        data.n_entry_pieces = len(storage.entry_pieces)
+        data.heavy = <const uint32_t*>self._address(storage.heavy, np.uint32)
+        data.n_heavy = len(storage.heavy)
+        data.sums_size += data.n_places
+
+    cdef const void* _address(self, array, dtype):
+        """Where an array's values lie, for as long as the grower lives."""
+        array = np.ascontiguousarray(array, dtype=dtype)
+        self.arrays.append(array)
+        return <const void*><uintptr_t>array.__array_interface__["data"][0]
 
     cdef _read_settings(self, settings):
         cdef Settings* out = &self.shared.settings
@@ -160,7 +178,7 @@ cdef class TreeGrower:
         cdef Shared* shared = &self.shared
         cdef int n = self.n_threads
         cdef int i
-        shared.lanes = <int64_t**>allocate(n * sizeof(int64_t*))
+        shared.sums = <int64_t**>allocate(n * sizeof(int64_t*))
         shared.scratch = <double**>allocate(n * sizeof(double*))
         shared.partial = <Histogram*>allocate(n * sizeof(Histogram))
         shared.best = <Split*>allocate(2 * n * sizeof(Split))
@@ -168,9 +186,9 @@ cdef class TreeGrower:
         for i in range(shared.data.n_features):
             shared.all_features[i] = i
         for i in range(n):
-            shared.lanes[i] = <int64_t*>allocate(3 * shared.data.sums_size * sizeof(int64_t))
+            shared.sums[i] = <int64_t*>allocate(3 * shared.data.sums_size * sizeof(int64_t))
             shared.scratch[i] = <double*>allocate(
-                4 * (shared.max_bins + SCRATCH_ROOM) * sizeof(double))
+                SCRATCH_SHARES * (shared.max_bins + SCRATCH_ROOM) * sizeof(double))
             if i > 0 and allocate_histogram(&shared.data, &shared.partial[i]) < 0:
                 raise MemoryError("could not allocate histograms")
 
@@ -184,6 +202,12 @@ cdef class TreeGrower:
         ws.words[1] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
         ws.mask = <uint8_t*>allocate(n_rows // 8 + 8 * self.n_threads)
         ws.goes_left = <uint8_t*>allocate(self.shared.max_bins)
+        ws.code_goes_left = <uint8_t*>allocate(LANE_CODES)
+        ws.seen = <uint8_t*>allocate(n_features)
+        ws.touched = <int32_t*>allocate(n_features * sizeof(int32_t))
+        if allocate_histogram(&self.shared.data, &ws.rows_histogram) < 0:
+            raise MemoryError("could not allocate histograms")
+        clear_histogram(&self.shared.data, &ws.rows_histogram)
         ws.features = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.sample = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.searched[0] = <uint8_t*>allocate(n_features)
@@ -207,13 +231,13 @@ cdef class TreeGrower:
                 free_workspace(&self.workspaces[i])
             free(self.workspaces)
         for i in range(self.n_threads):
-            if shared.lanes != NULL:
-                free(shared.lanes[i])
+            if shared.sums != NULL:
+                free(shared.sums[i])
             if shared.scratch != NULL:
                 free(shared.scratch[i])
             if shared.partial != NULL:
                 free(shared.partial[i].gradient)
-        free(shared.lanes)
+        free(shared.sums)
         free(shared.scratch)
         free(shared.partial)
         free(shared.best)
@@ -319,6 +343,11 @@ cdef void free_workspace(Workspace* ws) noexcept:
     free(ws.words[1])
     free(ws.mask)
     free(ws.goes_left)
+    free(ws.code_goes_left)
+    free(ws.seen)
+    free(ws.touched)
+    free(ws.rows_histogram.gradient)
+    free(ws.set_words)
     free(ws.pairs)
     free(ws.features)
     free(ws.sample)

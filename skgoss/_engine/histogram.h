@@ -107,9 +107,9 @@ static SIMD_INLINE void encode_wide_body(const float *gradient, const float *hes
     }
 }
 
-/* Adds the packed accumulators of one feature to its separate sums, or stores them there
+/* Adds packed accumulators to separate sums, or stores them there
    if these are the `first`, and clears the accumulators. */
-static SIMD_INLINE void spill_feature_body(int64_t *restrict packed, int n_bins,
+static SIMD_INLINE void spill_sums_body(int64_t *restrict packed, int n_bins,
                                            const Encoding *code, int first,
                                            int64_t *restrict gradient_out,
                                            int64_t *restrict hessian_out,
@@ -126,7 +126,7 @@ static SIMD_INLINE void spill_feature_body(int64_t *restrict packed, int n_bins,
     }
 }
 
-static SIMD_INLINE void take_feature_body(int64_t *restrict packed, int n_bins,
+static SIMD_INLINE void take_sums_body(int64_t *restrict packed, int n_bins,
                                           int64_t *restrict packed_out)
 {
     for (int b = 0; b < n_bins; b++) {
@@ -196,11 +196,11 @@ SIMD_KERNEL(encode_wide,
              ptrdiff_t first, ptrdiff_t n, double gradient_scale, double hessian_scale,
              int64_t *pairs_out),
             (gradient, hessian, weight, first, n, gradient_scale, hessian_scale, pairs_out))
-SIMD_KERNEL(spill_feature,
+SIMD_KERNEL(spill_sums,
             (int64_t *packed, int n_bins, const Encoding *code, int first,
              int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
             (packed, n_bins, code, first, gradient_out, hessian_out, count_out))
-SIMD_KERNEL(take_feature, (int64_t *packed, int n_bins, int64_t *packed_out),
+SIMD_KERNEL(take_sums, (int64_t *packed, int n_bins, int64_t *packed_out),
             (packed, n_bins, packed_out))
 SIMD_KERNEL(take_counts, (int64_t *sums, int n_bins, int32_t *count_out),
             (sums, n_bins, count_out))

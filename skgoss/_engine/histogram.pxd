@@ -1,6 +1,6 @@
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from skgoss._engine.layout cimport Binned, Encoding, Histogram
+from skgoss._engine.layout cimport Binned, Encoding, Histogram, Sums
 
 cdef extern from "histogram.h" nogil:
     ctypedef struct GradientStats:
@@ -36,15 +36,20 @@ cdef void encode(
 
 cdef void accumulate(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
-    const int64_t* pairs, int64_t* lanes, Histogram* out,
+    const int64_t* pairs, int64_t* sums, Histogram* out,
 ) noexcept nogil
 
-cdef void add_feature(
-    const Binned* data, const Encoding* code, int feature, int sign, const Histogram* part,
+cdef void add_places(
+    const Encoding* code, int64_t first, int64_t last, int sign, const Histogram* part,
     Histogram* out,
 ) noexcept nogil
 
-cdef void remove_rows(
+cdef void move_rows(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
-    const int64_t* pairs, Histogram* out,
+    const int64_t* pairs, int sign, Histogram* out, uint8_t* seen, int32_t* touched,
+    int* n_touched,
+) noexcept nogil
+
+cdef Sums sum_words(
+    const Encoding* code, const uint64_t* words, Py_ssize_t n, const int64_t* pairs,
 ) noexcept nogil

@@ -7,11 +7,12 @@ order of the rows nor on the number of threads. The formats are described in ``l
 
 from cython.parallel cimport prange
 from libc.math cimport frexp, ldexp, rint
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from skgoss._engine.layout cimport Binned, Encoding, Histogram, Sums, unpack
+from skgoss._engine.layout cimport (
+    LANE_CODES, Binned, Encoding, Histogram, Piece, Sums, unpack)
 
 cdef extern from "histogram.h" nogil:
     void gradient_stats(
@@ -25,10 +26,10 @@ cdef extern from "histogram.h" nogil:
         const float* gradient, const float* hessian, const double* weight,
         Py_ssize_t first, Py_ssize_t n, double gradient_scale, double hessian_scale,
         int64_t* pairs_out)
-    void spill_feature(
+    void spill_sums(
         int64_t* packed, int n_bins, const Encoding* code, int first,
         int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
-    void take_feature(int64_t* packed, int n_bins, int64_t* packed_out)
+    void take_sums(int64_t* packed, int n_bins, int64_t* packed_out)
     void take_counts(int64_t* sums, int n_bins, int32_t* count_out)
     void fold_digit(int64_t* sums, int radix, int n, int64_t* digit_out)
     void add_longs(int n, int sign, const int64_t* values, int64_t* sums_inout)
@@ -262,151 +263,290 @@ cdef inline void add_bytes(
         first = last
 
 
-cdef inline int64_t lane_value(const Binned* data, const uint8_t* row, int lane) noexcept nogil:
-    return row[lane] if data.bin_bytes == 1 else (<const uint16_t*>row)[lane]
-
-
-cdef void add_shorts(
+cdef void add_entries(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
-    int64_t* lanes,
+    int64_t* sums,
 ) noexcept nogil:
-    """Packed sums of rows of two-byte bins."""
-    cdef Py_ssize_t i
-    cdef int lane
-    cdef const uint8_t* row
+    """Packed sums of the places that rows name themselves."""
+    cdef Py_ssize_t i, row
+    cdef int64_t e
     cdef int64_t x
     for i in range(n):
-        row = data.rows + (words[i] & code.id_mask) * data.row_bytes
+        if i + 2 * PREFETCH_AHEAD < n:
+            prefetch(data.entry_start + (words[i + 2 * PREFETCH_AHEAD] & code.id_mask))
+        if i + PREFETCH_AHEAD < n:
+            row = words[i + PREFETCH_AHEAD] & code.id_mask
+            prefetch(data.entries + data.entry_start[row])
+            prefetch(data.entries + data.entry_start[row] + 16)
+        row = words[i] & code.id_mask
         x = addend(code, words[i])
-        for lane in range(data.n_lanes):
-            lanes[data.lane_offset[lane] + lane_value(data, row, lane)] += x
+        for e in range(data.entry_start[row], data.entry_start[row + 1]):
+            sums[data.entries[e]] += x
+
+
+cdef inline void add_pair(
+    const Binned* data, const int64_t* pair, Py_ssize_t at, int64_t* sums,
+) noexcept nogil:
+    sums[at] += pair[0]
+    sums[data.sums_size + at] += pair[1]
+    sums[2 * data.sums_size + at] += 1
 
 
 cdef void add_wide(
     const Binned* data, const uint64_t* words, Py_ssize_t n, const int64_t* pairs,
-    int64_t* lanes,
+    int64_t* sums,
 ) noexcept nogil:
     """Separate sums of rows whose gradients need more than a lane: three accumulators."""
-    cdef Py_ssize_t i, at
+    cdef Py_ssize_t i
+    cdef int64_t e
     cdef int lane
     cdef const uint8_t* row
+    cdef const int64_t* pair
     for i in range(n):
         if i + PREFETCH_AHEAD < n:
             prefetch(data.rows + words[i + PREFETCH_AHEAD] * data.row_bytes)
             prefetch(pairs + 2 * words[i + PREFETCH_AHEAD])
         row = data.rows + words[i] * data.row_bytes
+        pair = pairs + 2 * words[i]
         for lane in range(data.n_lanes):
-            at = data.lane_offset[lane] + lane_value(data, row, lane)
-            lanes[at] += pairs[2 * words[i]]
-            lanes[data.sums_size + at] += pairs[2 * words[i] + 1]
-            lanes[2 * data.sums_size + at] += 1
+            add_pair(data, pair, lane * data.lane_stride + row[lane], sums)
+        if data.entries != NULL:
+            for e in range(data.entry_start[words[i]], data.entry_start[words[i] + 1]):
+                add_pair(data, pair, data.entry_sums + data.entries[e], sums)
 
 
-cdef void remove_rows(
-    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
-    const int64_t* pairs, Histogram* out,
+cdef inline void change_place(
+    const Encoding* code, int64_t x, Sums sums, int64_t at, Histogram* out,
 ) noexcept nogil:
-    """Take a few rows out of a histogram, where every lane is one feature's.
+    if code.compact:
+        out.gradient[at] += x
+    else:
+        out.gradient[at] += sums.gradient
+        out.hessian[at] += sums.hessian
+        out.count[at] += <int32_t>sums.count
 
-    For more rows it is quicker to subtract their histogram.
+
+cdef inline void touch(
+    const Binned* data, int64_t at, uint8_t* seen, int32_t* touched, int* n_touched,
+) noexcept nogil:
+    cdef int32_t feature
+    if seen != NULL:
+        feature = data.feature_at[at]
+        if not seen[feature]:
+            seen[feature] = 1
+            touched[n_touched[0]] = feature
+            n_touched[0] += 1
+
+
+cdef void move_rows(
+    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+    const int64_t* pairs, int sign, Histogram* out, uint8_t* seen, int32_t* touched,
+    int* n_touched,
+) noexcept nogil:
+    """Put a few rows into a histogram, or take them out of it where ``sign`` is -1.
+
+    Lists the features whose places were touched in ``touched`` unless ``seen``, a byte of
+    zero by feature, is NULL.
     """
-    cdef Py_ssize_t i, row, at
-    cdef int feature
+    cdef Py_ssize_t i, row
+    cdef int64_t e
     cdef int64_t x = 0
+    cdef int lane, k, group, value, digit, at
     cdef Sums sums
     for i in range(n):
         row = words[i] & code.id_mask
         if code.packed:
-            x = addend(code, words[i])
-            sums = unpack(x, code)
+            x = sign * addend(code, words[i])
+            sums = unpack(addend(code, words[i]), code)
         else:
             sums.gradient = pairs[2 * row]
             sums.hessian = pairs[2 * row + 1]
-        for feature in range(data.n_features):
-            at = data.offset[feature] + lane_value(
-                data, data.rows + row * data.row_bytes, feature)
-            if code.compact:
-                out.gradient[at] -= x
-            else:
-                out.gradient[at] -= sums.gradient
-                out.hessian[at] -= sums.hessian
-                out.count[at] -= 1
+            sums.count = 1
+        sums.gradient *= sign
+        sums.hessian *= sign
+        sums.count *= sign
+        for lane in range(data.n_lanes):
+            value = data.rows[row * data.row_bytes + lane]
+            for k in range(data.lane_start[lane], data.lane_start[lane + 1]):
+                group = data.lane_groups[k]
+                digit = value
+                if k + 1 < data.lane_start[lane + 1]:
+                    digit = value % data.n_codes[group]
+                    value = value // data.n_codes[group]
+                at = data.place_of_code[group * LANE_CODES + digit]
+                if at >= 0:
+                    change_place(code, x, sums, at, out)
+                    touch(data, at, seen, touched, n_touched)
+        if data.entries != NULL:
+            for e in range(data.entry_start[row], data.entry_start[row + 1]):
+                change_place(code, x, sums, data.entries[e], out)
+                touch(data, data.entries[e], seen, touched, n_touched)
 
 
-cdef void deliver(
-    const Binned* data, const Encoding* code, bint first, int64_t* sums, int feature,
+cdef Sums sum_words(
+    const Encoding* code, const uint64_t* words, Py_ssize_t n, const int64_t* pairs,
+) noexcept nogil:
+    """The sums of some rows."""
+    cdef Sums sums, part
+    cdef Py_ssize_t i
+    memset(&sums, 0, sizeof(Sums))
+    sums.count = n
+    for i in range(n):
+        if code.packed:
+            part = unpack(addend(code, words[i]), code)
+            sums.gradient += part.gradient
+            sums.hessian += part.hessian
+        else:
+            sums.gradient += pairs[2 * words[i]]
+            sums.hessian += pairs[2 * words[i] + 1]
+    return sums
+
+
+cdef inline void deliver(
+    const Binned* data, const Encoding* code, bint first, int64_t* sums, const Piece* piece,
     Histogram* out,
 ) noexcept nogil:
-    """Move one feature's accumulators into its place in a histogram."""
-    cdef int64_t at = data.offset[feature]
-    cdef int n_bins = data.n_bins[feature]
+    """Move a piece's accumulators to its places in a histogram."""
+    cdef int64_t at = piece.at
+    cdef int n = piece.length
     if code.compact:
-        take_feature(sums, n_bins, out.gradient + at)
+        take_sums(sums, n, out.gradient + at)
     elif code.packed:
-        spill_feature(
-            sums, n_bins, code, first, out.gradient + at, out.hessian + at, out.count + at)
+        spill_sums(sums, n, code, first, out.gradient + at, out.hessian + at, out.count + at)
     else:
-        take_feature(sums, n_bins, out.gradient + at)
-        take_feature(sums + data.sums_size, n_bins, out.hessian + at)
-        take_counts(sums + 2 * data.sums_size, n_bins, out.count + at)
+        take_sums(sums, n, out.gradient + at)
+        take_sums(sums + data.sums_size, n, out.hessian + at)
+        take_counts(sums + 2 * data.sums_size, n, out.count + at)
 
 
-cdef void spill(
+cdef inline void deliver_group(
+    const Binned* data, const Encoding* code, bint first, int64_t* sums, int group,
+    Histogram* out,
+) noexcept nogil:
+    """Move the accumulators of a group's codes to their places; drop those of none."""
+    cdef int64_t i
+    cdef int part
+    for i in range(data.piece_start[group], data.piece_start[group + 1]):
+        deliver(data, code, first, sums + data.pieces[i].code, &data.pieces[i], out)
+    for part in range(1 if code.packed else 3):
+        sums[part * data.sums_size] = 0
+
+
+cdef void spill_lanes(
     const Binned* data, const Encoding* code, bint first, int64_t* lanes, Histogram* out,
 ) noexcept nogil:
-    """Move all accumulators into a histogram; a shared lane is folded feature by feature."""
+    """Move the lanes' accumulators; a shared lane is folded group by group."""
     cdef int64_t* digit = lanes + data.sums_size - FOLD_ROOM
     cdef int64_t* sums
-    cdef int lane, i, feature, part
+    cdef int lane, i, group, part
     for lane in range(data.n_lanes):
-        sums = lanes + data.lane_offset[lane]
+        sums = lanes + lane * data.lane_stride
         for i in range(data.lane_start[lane + 1] - 1, data.lane_start[lane], -1):
-            feature = data.lane_features[i]
+            group = data.lane_groups[i]
             for part in range(1 if code.packed else 3):
                 fold_digit(
-                    sums + part * data.sums_size, data.radix[feature],
-                    data.n_bins[feature], digit + part * data.sums_size)
-            deliver(data, code, first, digit, feature, out)
-        deliver(data, code, first, sums, data.lane_features[data.lane_start[lane]], out)
+                    sums + part * data.sums_size, data.radix[group],
+                    data.n_codes[group], digit + part * data.sums_size)
+            deliver_group(data, code, first, digit, group, out)
+        deliver_group(data, code, first, sums, data.lane_groups[data.lane_start[lane]], out)
+
+
+cdef void spill_entries(
+    const Binned* data, const Encoding* code, bint first, int64_t* sums, Histogram* out,
+) noexcept nogil:
+    cdef int i
+    for i in range(data.n_entry_pieces):
+        deliver(
+            data, code, first, sums + data.entry_pieces[i].at, &data.entry_pieces[i], out)
+
+
+cdef void spill_heavy(
+    const Binned* data, const Encoding* code, int64_t* sums, Histogram* out,
+) noexcept nogil:
+    """Add to a histogram the only accumulators that more rows could make overflow."""
+    cdef Sums part
+    cdef Py_ssize_t i
+    cdef int64_t at
+    for i in range(data.n_heavy):
+        at = data.heavy[i]
+        part = unpack(sums[at], code)
+        out.gradient[at] += part.gradient
+        out.hessian[at] += part.hessian
+        out.count[at] += <int32_t>part.count
+        sums[at] = 0
+
+
+cdef void clear_entries(const Binned* data, Histogram* out) noexcept nogil:
+    cdef const Piece* piece
+    cdef int i
+    for i in range(data.n_entry_pieces):
+        piece = &data.entry_pieces[i]
+        memset(out.gradient + piece.at, 0, piece.length * sizeof(int64_t))
+        memset(out.hessian + piece.at, 0, piece.length * sizeof(int64_t))
+        memset(out.count + piece.at, 0, piece.length * sizeof(int32_t))
+
+
+cdef void accumulate_lanes(
+    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+    int64_t* sums, Histogram* out,
+) noexcept nogil:
+    cdef Py_ssize_t first = 0
+    cdef Py_ssize_t m
+    while first < n:
+        m = min(code.block_rows, n - first)
+        # Constant strides make the addresses part of the instructions.
+        if data.lane_stride == 24:
+            add_bytes(data, code, words + first, m, 24, sums)
+        elif data.lane_stride == 72:
+            add_bytes(data, code, words + first, m, 72, sums)
+        else:
+            add_bytes(data, code, words + first, m, 264, sums)
+        spill_lanes(data, code, first == 0, sums, out)
+        first = first + m
+
+
+cdef void accumulate_entries(
+    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+    int64_t* sums, Histogram* out,
+) noexcept nogil:
+    cdef bint spills = n > code.block_rows and data.n_heavy > 0
+    cdef Py_ssize_t first = 0
+    if spills:
+        clear_entries(data, out)
+        while n - first > code.block_rows:
+            add_entries(data, code, words + first, code.block_rows, sums)
+            spill_heavy(data, code, sums, out)
+            first = first + code.block_rows
+    add_entries(data, code, words + first, n - first, sums)
+    spill_entries(data, code, not spills, sums, out)
 
 
 cdef void accumulate(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
-    const int64_t* pairs, int64_t* lanes, Histogram* out,
+    const int64_t* pairs, int64_t* sums, Histogram* out,
 ) noexcept nogil:
     """Sum the rows of ``words``, on the calling thread.
 
-    ``lanes``: accumulators, 3 * sums_size, zero before and after.
+    ``sums``: accumulators, 3 * sums_size, zero before and after.
     """
-    cdef Py_ssize_t first = 0
-    cdef Py_ssize_t m
     if not code.packed or n == 0:
-        add_wide(data, words, n, pairs, lanes)
-        spill(data, code, True, lanes, out)
+        add_wide(data, words, n, pairs, sums)
+        spill_lanes(data, code, True, sums, out)
+        spill_entries(data, code, True, sums + data.entry_sums, out)
         return
-    while first < n:
-        m = min(code.block_rows, n - first)
-        # Constant strides make the addresses part of the instructions.
-        if data.bin_bytes == 1 and data.lane_stride == 24:
-            add_bytes(data, code, words + first, m, 24, lanes)
-        elif data.bin_bytes == 1 and data.lane_stride == 72:
-            add_bytes(data, code, words + first, m, 72, lanes)
-        elif data.bin_bytes == 1:
-            add_bytes(data, code, words + first, m, 264, lanes)
-        else:
-            add_shorts(data, code, words + first, m, lanes)
-        spill(data, code, first == 0, lanes, out)
-        first = first + m
+    if data.n_lanes > 0:
+        accumulate_lanes(data, code, words, n, sums, out)
+    if data.entries != NULL:
+        accumulate_entries(data, code, words, n, sums + data.entry_sums, out)
 
 
-cdef void add_feature(
-    const Binned* data, const Encoding* code, int feature, int sign, const Histogram* part,
+cdef void add_places(
+    const Encoding* code, int64_t first, int64_t last, int sign, const Histogram* part,
     Histogram* out,
 ) noexcept nogil:
-    """Add one feature's sums to those of another histogram, or subtract them."""
-    cdef int64_t at = data.offset[feature]
-    cdef int n_bins = data.n_bins[feature]
-    add_longs(n_bins, sign, part.gradient + at, out.gradient + at)
+    """Add the sums of some places to those of another histogram, or subtract them."""
+    cdef int n = <int>(last - first)
+    add_longs(n, sign, part.gradient + first, out.gradient + first)
     if not code.compact:
-        add_longs(n_bins, sign, part.hessian + at, out.hessian + at)
-        add_ints(n_bins, sign, part.count + at, out.count + at)
+        add_longs(n, sign, part.hessian + first, out.hessian + first)
+        add_ints(n, sign, part.count + first, out.count + first)

@@ -13,34 +13,64 @@
    into its neighbour; then the accumulators are spilled into a histogram of separate sums.
    Where all rows fit in one block the round is `compact`: histograms stay packed, in
    `Histogram.gradient`, and a bin costs a third of the work.
-   A row's bins lie in lanes. Features of few bins share one, as digits of a number: feature
-   f's bin counts `radix[f]`. Accumulators are kept by lane, and the features' sums folded
-   out of them.
+   In a wide round a word is the row id alone and the integers lie in an array of pairs.
 
-   In a wide round a word is the row id alone and the integers lie in an array of pairs. */
+   A histogram has a place for each stored bin of each feature: all bins but the `implied`
+   one, whose sums are what is left of the node's. A row reaches its places in two ways:
+   - Its lanes are bytes, accumulated by lane. A lane holds one group of features or several,
+     as digits of a number: group g's code counts `radix[g]`. A group's codes are the bins of
+     one feature, or 0 and the stored bins of features that exclude each other. Pieces say
+     where runs of codes go in a histogram.
+   - Its entries are numbers of places themselves: of sparse features, and of those with too
+     many bins for a byte. */
 #ifndef SKGOSS_LAYOUT_H
 #define SKGOSS_LAYOUT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#define LANE_CODES 256
+
 typedef struct {
-    const uint8_t *rows;
-    const uint8_t *columns;
-    ptrdiff_t row_bytes;
+    int64_t at;
+    int32_t code;
+    int32_t length;
+} Piece;
+
+typedef struct {
     ptrdiff_t n_rows;
     int n_features;
-    int bin_bytes;
-    int n_lanes;
-    ptrdiff_t lane_stride;
-    ptrdiff_t sums_size;
-    const int32_t *lane_start;
-    const int32_t *lane_features;
-    const int32_t *radix;
     const int32_t *n_bins;
     const int32_t *missing_bin;
+    const int32_t *implied;
+    const uint8_t *categorical;
+    const int32_t *singles;
     const int64_t *offset;
-    const int64_t *lane_offset;
+    const int32_t *feature_at;
+    int64_t n_places;
+
+    const uint8_t *rows;
+    ptrdiff_t row_bytes;
+    int n_lanes;
+    int n_groups;
+    ptrdiff_t lane_stride;
+    const int32_t *lane_start;
+    const int32_t *lane_groups;
+    const int32_t *radix;
+    const int32_t *n_codes;
+    const int64_t *piece_start;
+    const Piece *pieces;
+    const int32_t *place_of_code;
+
+    const int64_t *entry_start;
+    const uint32_t *entries;
+    const Piece *entry_pieces;
+    int n_entry_pieces;
+    const uint32_t *heavy;
+    ptrdiff_t n_heavy;
+    int64_t entry_sums;
+    ptrdiff_t sums_size;
+    double row_updates;
 } Binned;
 
 typedef struct {

@@ -1,25 +1,50 @@
 """How the binned rows, a round's gradients and a node's histogram lie in memory."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 cdef extern from "layout.h" nogil:
+    enum:
+        LANE_CODES
+
+    ctypedef struct Piece:
+        int64_t at
+        int32_t code
+        int32_t length
+
     ctypedef struct Binned:
-        const uint8_t* rows          # row-major bins, row_bytes apart
-        const uint8_t* columns       # column-major bins
-        Py_ssize_t row_bytes
         Py_ssize_t n_rows
         int n_features
-        int bin_bytes                # 1 or 2
-        int n_lanes
-        Py_ssize_t lane_stride       # between accumulators of one-byte lanes: 24, 72 or 264
-        Py_ssize_t sums_size         # of the accumulators of all lanes, and room to fold
-        const int32_t* lane_start     # of each lane in lane_features; [n_lanes] is its size
-        const int32_t* lane_features  # by lane, in order of radix
-        const int32_t* radix          # of each feature in its lane
         const int32_t* n_bins
-        const int32_t* missing_bin   # -1: the column has none
-        const int64_t* offset        # of each feature in a histogram; [n_features] is its size
-        const int64_t* lane_offset   # of each lane in the accumulators
+        const int32_t* missing_bin   # -1: the feature has none
+        const int32_t* implied       # the bin without a place; -1: none
+        const uint8_t* categorical
+        const int32_t* singles       # how many features from here on have one place each
+        const int64_t* offset        # first place of each feature; [n_features]: n_places
+        const int32_t* feature_at    # of each place
+        int64_t n_places
+
+        const uint8_t* rows          # lanes, row-major, row_bytes apart
+        Py_ssize_t row_bytes
+        int n_lanes
+        int n_groups
+        Py_ssize_t lane_stride       # between accumulators of lanes: 24, 72 or 264
+        const int32_t* lane_start    # of each lane in lane_groups; [n_lanes] is its size
+        const int32_t* lane_groups   # by lane, in order of radix
+        const int32_t* radix         # of each group in its lane
+        const int32_t* n_codes       # of each group
+        const int64_t* piece_start   # of each group; [n_groups] is their number
+        const Piece* pieces
+        const int32_t* place_of_code # LANE_CODES for each group; -1: no place
+
+        const int64_t* entry_start   # by row; NULL: there are no entries
+        const uint32_t* entries      # places
+        const Piece* entry_pieces    # the places that entries name; their codes are not used
+        int n_entry_pieces
+        const uint32_t* heavy        # places with more rows than a block may have
+        Py_ssize_t n_heavy
+        int64_t entry_sums           # where the entries' accumulators begin
+        Py_ssize_t sums_size         # of all accumulators, and room to fold a lane
+        double row_updates           # places a row reaches, on average
 
     ctypedef struct Encoding:
         int packed
@@ -48,3 +73,4 @@ cdef extern from "layout.h" nogil:
 cdef extern from "fixed.h" nogil:
     int64_t nearest(double x)
     Sums unpack(int64_t packed, const Encoding* code)
+    int64_t pack(Sums sums, const Encoding* code)

@@ -20,6 +20,11 @@
 #define SPLIT_LANES 8
 #define SCRATCH_ROOM 16
 #define NO_CUT INT32_MIN
+#define SINGLES_BLOCK 256
+
+/* Doubles a bin that a search needs: four for the cuts, three for an implied bin's. */
+#define SCRATCH_BINS(data, feature) ((data)->n_bins[feature] + SCRATCH_ROOM)
+#define SCRATCH_SHARES 7
 
 typedef struct {
     double gradient_unit;
@@ -176,11 +181,42 @@ typedef struct {
     int missing_bin;
 } Bins;
 
-static inline Bins feature_bins(const Binned *data, const Histogram *histogram, int feature)
+/* Copies the sums of stored bins and puts what they leave of `total` where the implied bin
+   belongs. */
+#define WITH_IMPLIED(name, sum_t)                                                      \
+    static inline void name(const sum_t *stored, int n_bins, int implied, sum_t total, \
+                            sum_t *sum_out)                                            \
+    {                                                                                  \
+        for (int b = 0; b < implied; b++)                                              \
+            total -= sum_out[b] = stored[b];                                           \
+        for (int b = implied + 1; b < n_bins; b++)                                     \
+            total -= sum_out[b] = stored[b - 1];                                       \
+        sum_out[implied] = total;                                                      \
+    }
+WITH_IMPLIED(longs_with_implied, int64_t)
+WITH_IMPLIED(ints_with_implied, int32_t)
+
+/* The bins of a feature. `room`: 3 n_bins integers, where the sums are put if one bin has
+   no place of its own and is what the others leave of `node`. */
+static inline Bins feature_bins(const Binned *data, const Histogram *histogram, int feature,
+                                const Sums *node, const Encoding *code, int64_t *room)
 {
     int64_t at = data->offset[feature];
+    int n = data->n_bins[feature], implied = data->implied[feature];
     Bins bins = {histogram->gradient + at, histogram->hessian + at, histogram->count + at,
-                 data->n_bins[feature], data->missing_bin[feature]};
+                 n, data->missing_bin[feature]};
+    if (implied < 0)
+        return bins;
+    longs_with_implied(bins.gradient, n, implied,
+                       code->compact ? pack(*node, code) : node->gradient, room);
+    if (!code->compact) {
+        longs_with_implied(bins.hessian, n, implied, node->hessian, room + n);
+        ints_with_implied(bins.count, n, implied, (int32_t)node->count,
+                          (int32_t *)(room + 2 * n));
+    }
+    bins.gradient = room;
+    bins.hessian = room + n;
+    bins.count = (int32_t *)(room + 2 * n);
     return bins;
 }
 
@@ -346,6 +382,13 @@ static inline void keep_cut(int bin, Cuts *cuts)
     cuts->n = i;
 }
 
+/* Whether a split of `feature` comes before the best one so far: of equals the first
+   feature's does, and of one feature's the one that was found first. */
+static SIMD_INLINE int improves(double gain, int feature, const Split *best)
+{
+    return gain > best->gain || (gain == best->gain && feature < best->feature);
+}
+
 /* Improves *best_out by the best cut of one feature. Equal gains: missing values left
    first, then the larger threshold there and the smaller one otherwise (LightGBM's order).
    `cut`: -1, or the only bin after which to cut. `scratch`: 4 (n_bins + SCRATCH_ROOM)
@@ -380,7 +423,7 @@ static SIMD_INLINE void search_feature(const Bins *bins, const Encoding *code,
     for (int left = 1; left >= (missing.count ? 0 : 1); left--) {
         double top = cut_gains(&cuts, left ? missing : none, node, needed, form, rules,
                                gain);
-        if (top <= 0 || top + rules->min_gain <= best_out->gain)
+        if (top <= 0 || !improves(top + rules->min_gain, feature, best_out))
             continue;
         int i = left ? cuts.n - 1 : cuts.first;
         while (gain[i] != top)
@@ -392,13 +435,76 @@ static SIMD_INLINE void search_feature(const Bins *bins, const Encoding *code,
     }
 }
 
+/* Improves *best_out by the only cuts of n features, from `feature` on, which have two bins
+   each, one of them implied. */
+static SIMD_INLINE void search_singles(const Binned *data, const Encoding *code,
+                                       const Histogram *histogram, int feature, int n,
+                                       const NodeStats *node, const SplitRules *rules,
+                                       int form, Split *best_out)
+{
+    const int64_t at = data->offset[feature];
+    const int64_t *restrict gradient = histogram->gradient + at;
+    const int64_t *restrict hessian = histogram->hessian + at;
+    const int32_t *restrict count = histogram->count + at;
+    const Sums total = node->sums, none = {0, 0, 0};
+    const int implied_left = data->implied[feature] == 0;
+    const double needed = node->gain + rules->min_gain;
+    double gain[SINGLES_BLOCK];
+    for (int i = 0; i < n; i++) {
+        Sums left = {gradient[i], 0, 0};
+        if (code->compact) {
+            left = unpack(gradient[i], code);
+        } else {
+            left.hessian = hessian[i];
+            left.count = count[i];
+        }
+        if (implied_left) {
+            left.gradient = total.gradient - left.gradient;
+            left.hessian = total.hessian - left.hessian;
+            left.count = total.count - left.count;
+        }
+        gain[i] = cut_gain((double)left.gradient, (double)left.hessian, (double)left.count,
+                           none, node, needed, form, rules);
+    }
+    int64_t top = 0;
+    double value;
+    for (int i = 0; i < n; i++) {
+        int64_t bits;
+        memcpy(&bits, gain + i, sizeof bits);
+        top = bits > top ? bits : top;
+    }
+    memcpy(&value, &top, sizeof value);
+    if (value <= 0)
+        return;
+    int i = 0;
+    while (gain[i] != value)
+        i++;
+    if (!improves(value + rules->min_gain, feature + i, best_out))
+        return;
+    best_out->gain = value + rules->min_gain;
+    best_out->feature = feature + i;
+    best_out->bin = 0;
+    best_out->missing_left = 1;
+}
+
 /* The features of one node's search. */
 typedef struct {
-    const int32_t *features; /* in ascending order */
+    const int32_t *features;
     const uint8_t *searched; /* by feature: whether it is */
     const int32_t *cut;      /* by feature: see search_feature; NULL: all cuts */
     int n;
+    int whole; /* whether they are consecutive and all searched */
 } FeatureSet;
+
+/* How many features, from the i-th on, one call of search_singles may take; 0: none. */
+static SIMD_INLINE int singles_ahead(const Binned *data, const FeatureSet *set, int i)
+{
+    int n = set->cut ? 0 : data->singles[set->features[i]];
+    if (n > 1 && !set->whole)
+        n = 1;
+    n = n < set->n - i ? n : set->n - i;
+    return n < SINGLES_BLOCK ? n : SINGLES_BLOCK;
+}
 
 static SIMD_INLINE void search_form(const Binned *data, const Encoding *code,
                                     const Histogram *histogram, const FeatureSet *set,
@@ -407,11 +513,19 @@ static SIMD_INLINE void search_form(const Binned *data, const Encoding *code,
 {
     const Encoding local_code = *code;
     const SplitRules local_rules = *rules;
-    for (int i = 0; i < set->n; i++) {
+    for (int i = 0, n; i < set->n; i += n) {
         int feature = set->features[i];
+        int singles = singles_ahead(data, set, i);
+        n = singles > 1 ? singles : 1;
         if (!set->searched[feature])
             continue;
-        Bins bins = feature_bins(data, histogram, feature);
+        if (singles) {
+            search_singles(data, &local_code, histogram, feature, singles, node,
+                           &local_rules, form, best_out);
+            continue;
+        }
+        Bins bins = feature_bins(data, histogram, feature, &node->sums, &local_code,
+                                 (int64_t *)(scratch + 4 * SCRATCH_BINS(data, feature)));
         search_feature(&bins, &local_code, feature, set->cut ? set->cut[feature] : -1, node,
                        &local_rules, form, scratch, best_out);
     }

@@ -5,6 +5,7 @@ from skgoss._engine.layout cimport Binned, Encoding, Histogram, Sums
 cdef extern from "split.h" nogil:
     const double HESSIAN_EPSILON
     const int SCRATCH_ROOM
+    const int SCRATCH_SHARES
 
     ctypedef struct SplitRules:
         double gradient_unit
@@ -43,8 +44,11 @@ cdef extern from "split.h" nogil:
         const uint8_t* searched
         const int32_t* cut
         int n
+        int whole
 
-    Bins feature_bins(const Binned* data, const Histogram* histogram, int feature)
+    Bins feature_bins(
+        const Binned* data, const Histogram* histogram, int feature, const Sums* node,
+        const Encoding* code, int64_t* room)
     Sums bin_sums(const Bins* bins, int b, const Encoding* code)
     void search_features(
         const Binned* data, const Encoding* code, const Histogram* histogram,

@@ -6,14 +6,15 @@ both, split the best leaf, partition its rows; at the end, the leaves' values.
 
 from cython.parallel cimport prange
 from libc.math cimport isfinite
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport malloc
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport malloc, realloc
 from libc.string cimport memset
 
 from skgoss._engine.histogram cimport (
-    GradientStats, accumulate, add_feature, choose_encoding, encode, fine_scale, prefetch,
-    remove_rows, round_stats)
-from skgoss._engine.layout cimport Binned, Encoding, Histogram, Sums, nearest
+    GradientStats, accumulate, add_places, choose_encoding, encode, fine_scale, move_rows,
+    prefetch, round_stats, sum_words)
+from skgoss._engine.layout cimport (
+    LANE_CODES, Binned, Encoding, Histogram, Sums, nearest)
 from skgoss._engine.partition cimport partition
 from skgoss._engine.random cimport (
     NODE_FEATURES, RANDOM_THRESHOLD, TREE_FEATURES, below, draw, key)
@@ -21,6 +22,7 @@ from skgoss._engine.sampling cimport sample_features
 from skgoss._engine.split cimport (
     HESSIAN_EPSILON, Bins, FeatureSet, NodeStats, Split, SplitRules, bin_sums, feature_bins,
     leaf_output, node_stats, search_features)
+from skgoss._engine.store cimport BinColumn, bin_of_code
 from skgoss._engine.workspace cimport (
     NO_MEMORY, NOT_FINITE, Leaf, Node, Round, Shared, Workspace, better, free_slot, heap_pop,
     heap_push, take_slot)
@@ -31,6 +33,8 @@ cdef enum:
     MIN_VISITS_A_TEAM = 12000
     MIN_ROWS_A_TEAM = 20000
     PREFETCH_AHEAD = 24
+    # A histogram of a leaf's rows alone is worth it for so many fewer updates than places.
+    PLACES_AN_UPDATE = 8
 
 
 # ------------------------------------------------------------------ histograms and splits
@@ -44,7 +48,7 @@ cdef void build_part(
     cdef Py_ssize_t first = min(leaf.begin + part * size, leaf.end)
     accumulate(
         data, &ws.code, ws.words[leaf.buffer] + first, min(size, leaf.end - first),
-        ws.pairs, shared.lanes[thread], out)
+        ws.pairs, shared.sums[thread], out)
 
 
 cdef int build(Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogil:
@@ -53,7 +57,7 @@ cdef int build(Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogil:
     Returns the number of threads that took part.
     """
     cdef Py_ssize_t n = leaf.end - leaf.begin
-    cdef int n_parts = ws.n_threads if n * shared.data.n_lanes > MIN_UPDATES_A_TEAM else 1
+    cdef int n_parts = ws.n_threads if n * shared.data.row_updates > MIN_UPDATES_A_TEAM else 1
     cdef int part
     if n_parts == 1:
         build_part(shared, ws, leaf, 0, n)
@@ -76,6 +80,12 @@ cdef void draw_cuts(
             shared.data.n_bins[feature] - 1)
 
 
+cdef bint whole_set(const Shared* shared, const Workspace* ws) noexcept nogil:
+    """Whether every feature may be searched."""
+    return (
+        ws.n_features == shared.data.n_features and shared.settings.node_fraction >= 1.0)
+
+
 cdef void search_leaf(
     Shared* shared, Workspace* ws, int side, const Leaf* leaf, int first, int n, int thread,
 ) noexcept nogil:
@@ -85,6 +95,7 @@ cdef void search_leaf(
     features.n = n
     features.searched = ws.searched[side]
     features.cut = ws.cut[side] if shared.settings.extra_trees else NULL
+    features.whole = whole_set(shared, ws)
     search_features(
         &shared.data, &ws.code, &ws.slots[leaf.slot], &features, &leaf.stats, &ws.rules,
         shared.scratch[thread], &shared.best[2 * thread + side])
@@ -95,19 +106,27 @@ cdef void finish_features(
     const Leaf* other, bint search_built, bint search_other, int thread,
 ) noexcept nogil:
     """Some features of the two children: merge, subtract, search."""
-    cdef Binned* data = &shared.data
-    cdef int i, part
+    cdef int last, part
+    cdef int at = first
+    cdef int end = first + n
+    cdef int64_t first_place, last_place
     shared.best[2 * thread].gain = 0
     shared.best[2 * thread + 1].gain = 0
-    for i in range(first, first + n):
+    while at < end:
+        last = at
+        while last + 1 < end and ws.features[last + 1] == ws.features[last] + 1:
+            last = last + 1
+        first_place = shared.data.offset[ws.features[at]]
+        last_place = shared.data.offset[ws.features[last] + 1]
         for part in range(1, n_parts):
-            add_feature(
-                data, &ws.code, ws.features[i], 1,
+            add_places(
+                &ws.code, first_place, last_place, 1,
                 &shared.partial[ws.first_thread + part], &ws.slots[built.slot])
         if other != NULL:
-            add_feature(
-                data, &ws.code, ws.features[i], -1, &ws.slots[built.slot],
+            add_places(
+                &ws.code, first_place, last_place, -1, &ws.slots[built.slot],
                 &ws.slots[other.slot])
+        at = last + 1
     if search_built:
         search_leaf(shared, ws, 0, built, first, n, thread)
     if search_other:
@@ -119,7 +138,7 @@ cdef void sample_node_features(
 ) noexcept nogil:
     cdef uint64_t node_key
     cdef int i, n
-    if shared.settings.node_fraction >= 1.0:
+    if whole_set(shared, ws):
         memset(searched_out, 1, shared.data.n_features)
         return
     node_key = draw(
@@ -150,7 +169,7 @@ cdef void finish(
     """
     cdef int i, thread, side
     cdef int n_visits = <int>min(
-        shared.data.offset[shared.data.n_features], <int64_t>1 << 24) * (
+        shared.data.n_places, <int64_t>1 << 24) * (
             search_built + search_other)
     cdef int n_threads = ws.n_threads if n_visits > MIN_VISITS_A_TEAM else 1
     if search_built:
@@ -198,18 +217,16 @@ cdef bint may_split(const Shared* shared, const Workspace* ws, const Leaf* leaf)
     )
 
 
-cdef Sums feature_sums(
-    const Binned* data, const Encoding* code, const Histogram* histogram, int feature,
-    const uint8_t* included,
+cdef Sums left_side(
+    const Bins* bins, const Encoding* code, const uint8_t* goes_left,
 ) noexcept nogil:
-    """Sums over the bins of a feature, or over those that are ``included``."""
-    cdef Bins bins = feature_bins(data, histogram, feature)
+    """Sums over the bins that go left."""
     cdef Sums sums, part
     cdef int b
     memset(&sums, 0, sizeof(Sums))
     for b in range(bins.n_bins):
-        if included == NULL or included[b]:
-            part = bin_sums(&bins, b, code)
+        if goes_left[b]:
+            part = bin_sums(bins, b, code)
             sums.gradient += part.gradient
             sums.hessian += part.hessian
             sums.count += part.count
@@ -224,8 +241,8 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     cdef bint constant = round.hessian == NULL and round.weight == NULL
     cdef Leaf* root = &ws.leaves[0]
     cdef SplitRules unsmoothed  # nothing is above the root
-    cdef Sums sums, part_sums
-    cdef int n_parts, part
+    cdef Sums sums
+    cdef int n_parts
 
     if not (isfinite(stats.gradient_roots) and isfinite(stats.hessian_roots)):
         return NOT_FINITE
@@ -247,6 +264,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     memset(root, 0, sizeof(Leaf))
     root.end = round.n
     root.node = -1
+    root.l2 = ws.rules.l2
     ws.n_leaves = 1
     ws.n_heap = 0
     ws.n_features = sample_features(
@@ -256,13 +274,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     if root.slot < 0:
         return NO_MEMORY
     n_parts = build(shared, ws, root)
-    sums = feature_sums(data, &ws.code, &ws.slots[root.slot], 0, NULL)
-    for part in range(1, n_parts):
-        part_sums = feature_sums(
-            data, &ws.code, &shared.partial[ws.first_thread + part], 0, NULL)
-        sums.gradient += part_sums.gradient
-        sums.hessian += part_sums.hessian
-        sums.count += part_sums.count
+    sums = sum_words(&ws.code, ws.words[0], round.n, ws.pairs)
     unsmoothed = ws.rules
     unsmoothed.path_smooth = 0
     root.stats = node_stats(sums, 0.0, &unsmoothed)
@@ -278,6 +290,16 @@ cdef void decide_bins(
         goes_left_out[b] = b <= split.bin
     if data.missing_bin[split.feature] >= 0:
         goes_left_out[data.missing_bin[split.feature]] = split.missing_left
+
+
+cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexcept nogil:
+    """Which codes of a column go left; bins where it is a list. Only bytes are shared."""
+    cdef int c
+    if column.width == 0 or column.implied < 0:
+        return ws.goes_left
+    for c in range(LANE_CODES):
+        ws.code_goes_left[c] = ws.goes_left[bin_of_code(column, c)]
+    return ws.code_goes_left
 
 
 cdef void add_node(Workspace* ws, int leaf_index) noexcept nogil:
@@ -297,13 +319,38 @@ cdef void add_node(Workspace* ws, int leaf_index) noexcept nogil:
     node.stats = leaf.stats
     node.left = ~leaf_index
     node.right = ~ws.n_leaves
+    node.first_word = ws.nodes[index - 1].last_word if index > 0 else 0
+    node.last_word = node.first_word
+
+
+cdef int add_set(const Binned* data, Workspace* ws) noexcept nogil:
+    """Keep the bins that go left with the last node, which is categorical."""
+    cdef Node* node = &ws.nodes[ws.n_leaves - 1]
+    cdef int n_bins = data.n_bins[node.feature]
+    cdef Py_ssize_t room
+    cdef void* larger
+    cdef int b
+    node.last_word = node.first_word + (n_bins + 31) // 32
+    if node.last_word > ws.set_room:
+        room = 2 * node.last_word
+        larger = realloc(ws.set_words, room * sizeof(uint32_t))
+        if larger == NULL:
+            return NO_MEMORY
+        ws.set_words = <uint32_t*>larger
+        ws.set_room = room
+    memset(
+        ws.set_words + node.first_word, 0,
+        (node.last_word - node.first_word) * sizeof(uint32_t))
+    for b in range(n_bins):
+        ws.set_words[node.first_word + b // 32] |= <uint32_t>ws.goes_left[b] << (b % 32)
+    return 0
 
 
 cdef void make_child(
     Workspace* ws, const Leaf* parent, int node, bint is_left, Py_ssize_t begin,
-    Sums sums, Leaf* child_out,
+    Sums sums, double l2, Leaf* child_out,
 ) noexcept nogil:
-    cdef NodeStats stats = node_stats(sums, parent.stats.output, &ws.rules)
+    cdef SplitRules rules = ws.rules
     child_out.begin = begin
     child_out.end = begin + sums.count
     child_out.buffer = 1 - parent.buffer
@@ -312,67 +359,147 @@ cdef void make_child(
     child_out.is_left = is_left
     child_out.identity = 2 * <uint64_t>node + 2 - is_left
     child_out.slot = -1
-    child_out.stats = stats
+    child_out.l2 = l2
+    child_out.stats = node_stats(sums, parent.stats.output, &rules)
+    rules.l2 = l2
+    child_out.stats.output = node_stats(sums, parent.stats.output, &rules).output
     child_out.best.gain = 0
+
+
+cdef double choose_left(
+    Shared* shared, Workspace* ws, const Leaf* leaf, int64_t* room, Sums* left_out,
+) noexcept nogil:
+    """Which bins of a leaf's split go left, and their sums; the ridge penalty below it."""
+    cdef Binned* data = &shared.data
+    cdef const Histogram* histogram = &ws.rows_histogram
+    cdef Bins bins
+    if leaf.slot >= 0:
+        histogram = &ws.slots[leaf.slot]
+    else:
+        show_rows(data, ws, leaf, NULL)
+    bins = feature_bins(
+        data, histogram, leaf.best.feature, &leaf.stats.sums, &ws.code, room)
+    decide_bins(data, &leaf.best, ws.goes_left)
+    left_out[0] = left_side(&bins, &ws.code, ws.goes_left)
+    if leaf.slot < 0:
+        hide_rows(data, ws, leaf)
+    return ws.rules.l2
 
 
 cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
     """Split the leaf by its best split and search its children."""
-    cdef Binned* data = &shared.data
     cdef Leaf parent = ws.leaves[index]
+    cdef const BinColumn* column = &shared.columns[parent.best.feature]
     cdef Leaf* left = &ws.leaves[index]
     cdef Leaf* right = &ws.leaves[ws.n_leaves]
     cdef Sums left_sums, right_sums
     cdef Py_ssize_t n = parent.end - parent.begin
+    cdef double l2 = choose_left(
+        shared, ws, &parent, <int64_t*>shared.scratch[ws.first_thread], &left_sums)
 
-    decide_bins(data, &parent.best, ws.goes_left)
-    left_sums = feature_sums(
-        data, &ws.code, &ws.slots[parent.slot], parent.best.feature, ws.goes_left)
     right_sums.gradient = parent.stats.sums.gradient - left_sums.gradient
     right_sums.hessian = parent.stats.sums.hessian - left_sums.hessian
     right_sums.count = parent.stats.sums.count - left_sums.count
     partition(
-        data, ws.words[parent.buffer] + parent.begin, n, ws.code.id_mask,
-        parent.best.feature, ws.goes_left, left_sums.count,
+        column, ws.words[parent.buffer] + parent.begin, n, ws.code.id_mask,
+        by_code(ws, column), left_sums.count,
         ws.n_threads if n > MIN_ROWS_A_TEAM else 1, ws.mask,
         ws.words[1 - parent.buffer] + parent.begin)
     add_node(ws, index)
-    make_child(ws, &parent, ws.n_leaves - 1, True, parent.begin, left_sums, left)
+    if shared.data.categorical[parent.best.feature] and add_set(&shared.data, ws) < 0:
+        return NO_MEMORY
+    make_child(ws, &parent, ws.n_leaves - 1, True, parent.begin, left_sums, l2, left)
     make_child(
-        ws, &parent, ws.n_leaves - 1, False, parent.begin + left_sums.count, right_sums,
+        ws, &parent, ws.n_leaves - 1, False, parent.begin + left_sums.count, right_sums, l2,
         right)
     ws.n_leaves += 1
     return search_children(shared, ws, parent.slot, left, right)
 
 
+cdef void show_rows(
+    const Binned* data, Workspace* ws, const Leaf* leaf, uint8_t* seen,
+) noexcept nogil:
+    """Put a leaf's few rows into the empty histogram kept for such."""
+    ws.n_touched = 0
+    move_rows(
+        data, &ws.code, ws.words[leaf.buffer] + leaf.begin, leaf.end - leaf.begin,
+        ws.pairs, 1, &ws.rows_histogram, seen, ws.touched, &ws.n_touched)
+
+
+cdef void hide_rows(const Binned* data, Workspace* ws, const Leaf* leaf) noexcept nogil:
+    move_rows(
+        data, &ws.code, ws.words[leaf.buffer] + leaf.begin, leaf.end - leaf.begin,
+        ws.pairs, -1, &ws.rows_histogram, NULL, NULL, NULL)
+
+
+cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
+    """Find the best split of a leaf of few rows among the features they touch.
+
+    In any other feature all of them share the implied bin.
+    """
+    cdef Binned* data = &shared.data
+    cdef Split* best = &shared.best[2 * ws.first_thread]
+    cdef FeatureSet features
+    cdef int i
+    prepare_search(shared, ws, leaf, 0)
+    show_rows(data, ws, leaf, ws.seen)
+    features.features = ws.touched
+    features.n = ws.n_touched
+    features.searched = ws.searched[0]
+    features.cut = ws.cut[0] if shared.settings.extra_trees else NULL
+    features.whole = False
+    best.gain = 0
+    search_features(
+        data, &ws.code, &ws.rows_histogram, &features, &leaf.stats, &ws.rules,
+        shared.scratch[ws.first_thread], best)
+    for i in range(ws.n_touched):
+        ws.seen[ws.touched[i]] = 0
+    hide_rows(data, ws, leaf)
+    settle(ws, leaf, best)
+
+
 cdef int search_children(
     Shared* shared, Workspace* ws, int parent_slot, Leaf* left, Leaf* right,
 ) noexcept nogil:
+    """Find the best splits of two new leaves.
+
+    The large one takes over the parent's histogram. Where the small one has so few rows
+    that a histogram of its own costs more than they do, it gets none, nor do its children.
+    """
+    cdef Binned* data = &shared.data
     cdef Leaf* small = left
     cdef Leaf* large = right
     cdef bint search_small, search_large
-    cdef Py_ssize_t n_small
+    cdef double n_updates
     if right.stats.sums.count < left.stats.sums.count:
         small = right
         large = left
-    n_small = small.end - small.begin
+    n_updates = (small.end - small.begin) * data.row_updates
     search_small = may_split(shared, ws, small)
     search_large = may_split(shared, ws, large)
     large.slot = parent_slot
     if not (search_small or search_large):
         free_slot(ws, large)
         return 0
-    if (
-        not search_small
-        and shared.data.n_lanes == shared.data.n_features
-        and n_small * shared.data.n_features < shared.data.offset[shared.data.n_features]
-    ):
-        remove_rows(
-            &shared.data, &ws.code, ws.words[small.buffer] + small.begin, n_small, ws.pairs,
-            &ws.slots[large.slot])
-        finish(shared, ws, 1, large, NULL, True, False)
+    if parent_slot < 0:
+        if search_large:
+            search_few(shared, ws, large)
+        if search_small:
+            search_few(shared, ws, small)
         return 0
-    small.slot = take_slot(&shared.data, ws)
+    if n_updates * (PLACES_AN_UPDATE if search_small else 1) < data.n_places:
+        if search_large:
+            move_rows(
+                data, &ws.code, ws.words[small.buffer] + small.begin,
+                small.end - small.begin, ws.pairs, -1, &ws.slots[large.slot], NULL, NULL,
+                NULL)
+            finish(shared, ws, 1, large, NULL, True, False)
+        else:
+            free_slot(ws, large)
+        if search_small:
+            search_few(shared, ws, small)
+        return 0
+    small.slot = take_slot(data, ws)
     if small.slot < 0:
         return NO_MEMORY
     finish(
@@ -387,8 +514,10 @@ cdef void fill_leaf(Workspace* ws, const Round* round, int index) noexcept nogil
     cdef uint64_t id_mask = ws.code.id_mask
     cdef int64_t gradient = 0
     cdef int64_t hessian = 0
+    cdef SplitRules rules = ws.rules
     cdef double weight, value
     cdef Py_ssize_t i, row
+    rules.l2 = leaf.l2
     for i in range(leaf.begin, leaf.end):
         if i + PREFETCH_AHEAD < leaf.end:
             row = words[i + PREFETCH_AHEAD] & id_mask
@@ -406,7 +535,7 @@ cdef void fill_leaf(Workspace* ws, const Round* round, int index) noexcept nogil
     ws.leaf_weight[index] = hessian / ws.hessian_scale
     value = leaf_output(
         gradient / ws.gradient_scale, ws.leaf_weight[index] + HESSIAN_EPSILON,
-        leaf.end - leaf.begin, ws.nodes[leaf.node].stats.output, &ws.rules)
+        leaf.end - leaf.begin, ws.nodes[leaf.node].stats.output, &rules)
     value = value * ws.learning_rate
     ws.leaf_value[index] = value
     if round.score != NULL:

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from skgoss._engine.layout cimport Binned, Encoding, Histogram
 from skgoss._engine.split cimport NodeStats, Split, SplitRules
+from skgoss._engine.store cimport BinColumn
 
 cdef enum:
     # What growing may end with, besides 0.
@@ -14,11 +15,12 @@ cdef struct Leaf:
     Py_ssize_t begin          # its rows: words[buffer][begin:end]
     Py_ssize_t end
     int buffer
-    int slot                  # of its histogram; -1: none
+    int slot                  # of its histogram; -1: none, or made of its few rows each time
     int depth
     int node                  # the inner node above it; -1: it is the root
     int is_left
     uint64_t identity         # under which its random numbers are drawn
+    double l2                 # the ridge penalty of its output
     NodeStats stats
     Split best
 
@@ -28,6 +30,8 @@ cdef struct Node:
     int32_t missing_left
     int32_t left
     int32_t right
+    Py_ssize_t first_word     # of its set of bins, if it is categorical, else the last's end
+    Py_ssize_t last_word
     double gain
     NodeStats stats
 
@@ -36,7 +40,8 @@ cdef struct Workspace:
     int n_threads
     uint64_t* words[2]
     uint8_t* mask
-    uint8_t* goes_left
+    uint8_t* goes_left        # by bin
+    uint8_t* code_goes_left
     int64_t* pairs
     int32_t* features         # sampled for the tree
     int n_features
@@ -47,6 +52,12 @@ cdef struct Workspace:
     int* free_slots
     int n_slots
     int n_free
+    Histogram rows_histogram  # of a leaf of few rows, as long as it is looked at; else zero
+    uint8_t* seen             # the features such rows touch
+    int32_t* touched
+    int n_touched
+    uint32_t* set_words       # of the tree's sets of bins
+    Py_ssize_t set_room
     Leaf* leaves
     Node* nodes
     double* leaf_value
@@ -73,9 +84,10 @@ cdef struct Settings:
 
 cdef struct Shared:
     Binned data
+    const BinColumn* columns
     Settings settings
     SplitRules rules
-    int64_t** lanes           # of each thread
+    int64_t** sums            # accumulators of each thread
     Histogram* partial        # of each thread
     double** scratch          # of each thread
     Split* best               # two of each thread
@@ -93,6 +105,8 @@ cdef struct Round:
 
 
 cdef int allocate_histogram(const Binned* data, Histogram* out) noexcept nogil
+
+cdef void clear_histogram(const Binned* data, Histogram* out) noexcept nogil
 
 cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil
 

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport malloc
+from libc.string cimport memset
 
 from skgoss._engine.layout cimport Binned, Histogram
 from skgoss._engine.split cimport Split
@@ -9,13 +10,17 @@ from skgoss._engine.split cimport Split
 # ------------------------------------------------------------------ histogram slots
 
 cdef int allocate_histogram(const Binned* data, Histogram* out) noexcept nogil:
-    cdef size_t n_bins = data.offset[data.n_features]
-    out.gradient = <int64_t*>malloc(n_bins * (2 * sizeof(int64_t) + sizeof(int32_t)) + 1)
+    cdef size_t n = data.n_places
+    out.gradient = <int64_t*>malloc(n * (2 * sizeof(int64_t) + sizeof(int32_t)) + 1)
     if out.gradient == NULL:
         return -1
-    out.hessian = out.gradient + n_bins
-    out.count = <int32_t*>(out.hessian + n_bins)
+    out.hessian = out.gradient + n
+    out.count = <int32_t*>(out.hessian + n)
     return 0
+
+
+cdef void clear_histogram(const Binned* data, Histogram* out) noexcept nogil:
+    memset(out.gradient, 0, data.n_places * (2 * sizeof(int64_t) + sizeof(int32_t)))
 
 
 cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil:

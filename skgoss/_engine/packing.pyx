@@ -1,0 +1,122 @@
+# cython: language_level=3
+"""From columns to rows: lanes of bytes, and entries.
+
+How both lie in memory is described in ``layout.h``.
+"""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memset
+
+cdef enum:
+    BLOCK = 512    # rows whose lanes stay in the first cache while the columns take turns
+
+
+cdef void pack_block(
+    const uint8_t* columns, Py_ssize_t n_rows, Py_ssize_t n_columns, const int32_t* lane,
+    const int32_t* radix, Py_ssize_t first, Py_ssize_t n, Py_ssize_t stride,
+    uint8_t* rows_out,
+) noexcept nogil:
+    cdef uint8_t* out = rows_out + first * stride
+    cdef const uint8_t* column
+    cdef Py_ssize_t i, j
+    memset(out, 0, n * stride)
+    for j in range(n_columns):
+        column = columns + j * n_rows + first
+        for i in range(n):
+            out[i * stride + lane[j]] += <uint8_t>(column[i] * radix[j])
+
+
+def pack_rows(
+    const uint8_t[:, ::1] columns,
+    const int32_t[::1] lane,
+    const int32_t[::1] radix,
+    int n_threads,
+    uint8_t[:, ::1] rows_out,
+) -> None:
+    """Write columns as digits of the bytes of rows.
+
+    Parameters
+    ----------
+    columns : array of shape (n_columns, n_rows)
+    lane, radix : arrays of shape (n_columns,)
+        Where a column's codes go in a row, and what they are multiplied by there.
+    n_threads : int
+    rows_out : array of shape (n_rows, row_bytes)
+        Bytes of no lane become zero.
+    """
+    cdef Py_ssize_t n_rows = rows_out.shape[0]
+    cdef Py_ssize_t block
+    if n_rows == 0 or lane.shape[0] == 0:
+        return
+    for block in prange(
+        (n_rows + BLOCK - 1) // BLOCK, nogil=True, schedule="static",
+        num_threads=n_threads, use_threads_if=n_threads > 1,
+    ):
+        pack_block(
+            &columns[0, 0], n_rows, columns.shape[0], &lane[0], &radix[0], block * BLOCK,
+            min(<Py_ssize_t>BLOCK, n_rows - block * BLOCK), rows_out.shape[1],
+            &rows_out[0, 0])
+
+
+def pack_entries(
+    const int64_t[::1] list_start,
+    const uint32_t[::1] list_rows,
+    const uint16_t[::1] list_bins,
+    const int64_t[::1] list_place,
+    const uint16_t[:, ::1] shorts,
+    const int64_t[::1] short_place,
+    int64_t[::1] entry_start_out,
+    uint32_t[::1] entries_out,
+) -> None:
+    """Write each row's places: those of the lists it is in, then one for each short.
+
+    Parameters
+    ----------
+    list_start : array of shape (n_lists + 1,)
+    list_rows, list_bins : arrays
+        Rows, and their stored bins, list by list.
+    list_place : array of shape (n_lists,)
+        The place of a list's stored bin 0.
+    shorts : array of shape (n_shorts, n_rows)
+        Bins of columns of which every row has a place.
+    short_place : array of shape (n_shorts,)
+        The place of their bin 0.
+    entry_start_out : array of shape (n_rows + 1,)
+        Where the entries of each row begin.
+    entries_out : array of shape (len(list_rows) + n_shorts * n_rows,)
+    """
+    cdef Py_ssize_t n_rows = entry_start_out.shape[0] - 1
+    cdef Py_ssize_t n_shorts = shorts.shape[0]
+    cdef Py_ssize_t i, j
+    cdef int64_t* at = &entry_start_out[0]
+    with nogil:
+        memset(at, 0, (n_rows + 1) * sizeof(int64_t))
+        for i in range(list_rows.shape[0]):
+            at[list_rows[i] + 1] += 1
+        for i in range(n_rows):
+            at[i + 1] += at[i] + n_shorts
+        # The starts move to the ends of their rows, and so become those of the next.
+        for j in range(list_place.shape[0]):
+            for i in range(list_start[j], list_start[j + 1]):
+                entries_out[at[list_rows[i]]] = <uint32_t>(list_place[j] + list_bins[i])
+                at[list_rows[i]] += 1
+        for j in range(n_shorts):
+            for i in range(n_rows):
+                entries_out[at[i]] = <uint32_t>(short_place[j] + shorts[j, i])
+                at[i] += 1
+        for i in range(n_rows, 0, -1):
+            at[i] = at[i - 1]
+        at[0] = 0
+
+
+def count_places(const uint32_t[::1] entries, int64_t n_places):
+    """How many rows have each place: ndarray of shape (n_places,), int64."""
+    import numpy as np
+    counts = np.zeros(n_places, dtype=np.int64)
+    cdef int64_t[::1] out = counts
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(entries.shape[0]):
+            out[entries[i]] += 1
+    return counts

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from skgoss import categories
 from skgoss._engine.columns import KINDS
 
 # A data frame of one dtype with no more values than this is read as one matrix: copying
@@ -74,11 +75,14 @@ class Columns:
         return replace(self, n_features=len(features), **parts)
 
 
-def columns(estimator: Any, X: Any, *, reset: bool) -> Columns:
+def columns(
+    estimator: Any, X: Any, *, reset: bool, categorical_feature: Any = "auto"
+) -> Columns:
     """Validate ``X`` by scikit-learn's rules and find its columns.
 
-    Sets (``reset=True``) or checks `n_features_in_` and `feature_names_in_`. Nothing
-    that is a number already is copied; NaN and infinities are kept, nulls become NaN.
+    Sets (``reset=True``) or checks `n_features_in_` and `feature_names_in_`, and sets
+    or uses `_categories`, the values of the columns of categories. Nothing that is a
+    number already is copied; NaN and infinities are kept, nulls become NaN.
 
     Parameters
     ----------
@@ -87,6 +91,8 @@ def columns(estimator: Any, X: Any, *, reset: bool) -> Columns:
         ndarray, list, pandas or polars DataFrame, or pyarrow Table.
     reset : bool
         True in fit, False in predict.
+    categorical_feature : 'auto', None or list of str and int
+        In fit, which columns hold categories: see the option of this name.
 
     Returns
     -------
@@ -96,16 +102,37 @@ def columns(estimator: Any, X: Any, *, reset: bool) -> Columns:
     ------
     ValueError
         In scikit-learn's words for bad shapes, counts and names; for columns that hold
-        no numbers, with their names.
+        no numbers, with their names; for a `categorical_feature` that is no column.
     TypeError
         In scikit-learn's words for sparse matrices and objects that are no numbers.
     """
     if not isinstance(X, np.ndarray) and nw.dependencies.is_into_dataframe(X):
-        return _frame_columns(estimator, X, reset)
+        return _frame_columns(estimator, X, reset, categorical_feature)
+    dtype = object if _is_mixed(estimator, X, reset, categorical_feature) else "numeric"
     array = validate_data(
-        estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False
+        estimator, X, reset=reset, dtype=dtype, ensure_all_finite=False
     )
-    return _matrix_columns(_as_kind(array, "X"))
+    _declare(estimator, array, reset, categorical_feature)
+    if dtype is object:
+        return _object_columns(estimator, array, reset)
+    data = _matrix_columns(_as_kind(array, "X"))
+    return _with_categories(estimator, data, set(), reset)
+
+
+def _declare(estimator: Any, X: Any, reset: bool, categorical_feature: Any) -> None:
+    if reset:
+        names = getattr(estimator, "feature_names_in_", None)
+        estimator._categories = categories.declare(
+            categorical_feature, names, X.shape[1]
+        )
+
+
+def _with_categories(
+    estimator: Any, data: Columns, words: set[int], reset: bool
+) -> Columns:
+    """The columns with all categories as numbers; those of words are so already."""
+    names = getattr(estimator, "feature_names_in_", range(data.n_features))
+    return estimator._categories.encode_numbers(data, names, words, learn=reset)
 
 
 def _as_kind(values: NDArray[Any], name: str) -> NDArray[Any]:
@@ -130,17 +157,56 @@ def _matrix_columns(matrix: NDArray[Any]) -> Columns:
     return Columns(n_rows, n_features, address.view(np.uint64), stride, kind, matrix)
 
 
-def _frame_columns(estimator: Any, X: Any, reset: bool) -> Columns:
+def _frame_columns(
+    estimator: Any, X: Any, reset: bool, categorical_feature: Any
+) -> Columns:
     # An array of the same shape makes scikit-learn say what is wrong with it.
     if 0 in X.shape:
         check_array(np.empty(X.shape), estimator=estimator, input_name="X")
     validate_data(estimator, X, reset=reset, skip_check_array=True)
+    _declare(estimator, X, reset, categorical_feature)
     if X.shape[0] * X.shape[1] <= SMALL_FRAME and _is_uniform_pandas(X):
-        return _matrix_columns(_as_kind(X.to_numpy(), "X"))
-    frame = nw.from_native(X, eager_only=True)
-    owner = [_numbers(series) for series in frame.iter_columns()]
+        data = _matrix_columns(_as_kind(X.to_numpy(), "X"))
+        return _with_categories(estimator, data, set(), reset)
+    encode = estimator._categories.encode_words
+    owner, words = [], set()
+    for j, series in enumerate(nw.from_native(X, eager_only=True).iter_columns()):
+        if categories.holds_words(series):
+            words.add(j)
+            owner.append(encode(j, series, learn=reset))
+        else:
+            owner.append(_numbers(series))
+    return _with_categories(estimator, _separate_columns(owner), words, reset)
+
+
+def _is_mixed(estimator: Any, X: Any, reset: bool, categorical_feature: Any) -> bool:
+    """Whether columns of categories lie in an array of Python objects or strings."""
+    if reset:
+        has_categories = categories.are_declared(categorical_feature)
+    else:
+        has_categories = bool(estimator._categories.vocabularies)
+    if not has_categories:
+        return False
+    dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
+    return getattr(dtype, "kind", "f") in "OUST"
+
+
+def _object_columns(estimator: Any, array: NDArray[Any], reset: bool) -> Columns:
+    memory = estimator._categories
+    owner, words = [], set()
+    for j in range(array.shape[1]):
+        series = categories.ObjectColumn(j, array[:, j])
+        if memory.uses(j, learn=reset) and categories.holds_words(series):
+            words.add(j)
+            owner.append(memory.encode_words(j, series, learn=reset))
+        else:
+            owner.append(_parsed(series.values, j))
+    return _with_categories(estimator, _separate_columns(owner), words, reset)
+
+
+def _separate_columns(owner: list[NDArray[Any]]) -> Columns:
     return Columns(
-        n_rows=X.shape[0],
+        n_rows=len(owner[0]),
         n_features=len(owner),
         address=np.array(
             [values.__array_interface__["data"][0] for values in owner], dtype=np.uint64
@@ -185,17 +251,21 @@ def _object_numbers(series: nw.Series[Any]) -> NDArray[np.float64]:
     values = series.to_numpy()
     if values.dtype == object:
         values = np.where(series.is_null().to_numpy(), np.nan, values)
+    return _parsed(values, series.name)
+
+
+def _parsed(values: NDArray[Any], name: Any) -> NDArray[np.float64]:
     try:
         return check_array(
             values, dtype=np.float64, ensure_2d=False, ensure_all_finite=False
         )
-    except ValueError as error:
-        raise ValueError(f"Column {series.name!r}: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Column {name!r}: {error}") from error
 
 
 def _not_numbers(name: Any, dtype: Any) -> ValueError:
     return ValueError(
-        f"Column {name!r} holds {dtype} values, and only numbers and booleans can be "
-        "used: categories are not supported yet. Encode the column first, for example "
-        "with sklearn.preprocessing.OrdinalEncoder, or leave it out."
+        f"Column {name!r} holds {dtype} values, and only numbers, booleans and"
+        " categories (strings and categorical dtypes) can be used. Encode the column"
+        " first, or leave it out."
     )

@@ -1,0 +1,380 @@
+"""Categories are known by value, whatever holds them."""
+
+from __future__ import annotations
+
+import datetime
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from skgoss._engine import columns as kernels
+from skgoss.frames import Columns, columns
+
+NAN = np.nan
+COLORS = ["red", None, "blue", "green", "blue", "red"]
+CODES = [2, NAN, 0, 1, 0, 2]
+
+
+class Estimator(BaseEstimator):
+    pass
+
+
+def read(data: Columns) -> np.ndarray:
+    values = np.empty((data.n_features, data.n_rows))
+    kernels.to_float64(data, values)
+    return values.T
+
+
+def fit(X, categorical_feature="auto") -> tuple[Estimator, Columns]:
+    estimator = Estimator()
+    data = columns(estimator, X, reset=True, categorical_feature=categorical_feature)
+    return estimator, data
+
+
+def containers(values) -> dict:
+    """One column of words, of any kind of data frame."""
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    pyarrow = pytest.importorskip("pyarrow")
+    words = sorted({v for v in values if v is not None}, reverse=True)
+    arrow = pyarrow.array(values)
+    half = len(values) // 2
+    halves = [arrow.slice(0, half), arrow.slice(half)]
+    with_null = pyarrow.DictionaryArray.from_arrays(
+        [len(words) if v is None else words.index(v) for v in values],
+        [*words, None],
+    )
+    series = {
+        "object": pandas.Series(values, dtype=object),
+        "object, NaN": pandas.Series(values, dtype=object).fillna(NAN),
+        "str": pandas.Series(values, dtype="str"),
+        "string": pandas.Series(values, dtype="string"),
+        "string[python]": pandas.Series(values, dtype="string[python]"),
+        "Arrow string": pandas.Series(
+            values, dtype=pandas.ArrowDtype(pyarrow.string())
+        ),
+        "category": pandas.Series(pandas.Categorical(values)),
+        "other order": pandas.Series(
+            pandas.Categorical(values, categories=["unused", *words, "more"])
+        ),
+        "Arrow dictionary": pandas.Series(arrow.dictionary_encode()).astype(
+            pandas.ArrowDtype(pyarrow.dictionary(pyarrow.int32(), pyarrow.string()))
+        ),
+    }
+    return {
+        **{f"pandas {kind}": s.to_frame("color") for kind, s in series.items()},
+        "polars String": polars.DataFrame({"color": values}),
+        "polars Categorical": polars.DataFrame(
+            {"color": polars.Series(values, dtype=polars.Categorical)}
+        ),
+        "polars Enum": polars.DataFrame(
+            {"color": polars.Series(values, dtype=polars.Enum(["unused", *words]))}
+        ),
+        "arrow string": pyarrow.table({"color": arrow}),
+        "arrow chunks": pyarrow.table({"color": pyarrow.chunked_array(halves)}),
+        "arrow large": pyarrow.table({"color": arrow.cast(pyarrow.large_string())}),
+        "arrow view": pyarrow.table({"color": arrow.cast(pyarrow.string_view())}),
+        "arrow dictionary": pyarrow.table({"color": arrow.dictionary_encode()}),
+        "arrow dictionaries": pyarrow.table(
+            {"color": pyarrow.chunked_array([h.dictionary_encode() for h in halves])}
+        ),
+        "arrow null in dictionary": pyarrow.table({"color": with_null}),
+    }
+
+
+NAMES = list(containers(COLORS))
+
+
+@pytest.mark.parametrize("length", [6, 600])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_container_does_not_matter(name, length):
+    repeats = length // 6
+    X = containers(COLORS * repeats)[name]
+    estimator, data = fit(X)
+    np.testing.assert_array_equal(read(data)[:, 0], CODES * repeats)
+    assert data.n_categories.tolist() == [3]
+    for other in containers(COLORS * repeats).values():
+        again = columns(estimator, other, reset=False)
+        np.testing.assert_array_equal(read(again), read(data))
+        assert again.n_categories.tolist() == [3]
+
+
+@pytest.mark.parametrize("repeats", [1, 100])
+@pytest.mark.parametrize("name", NAMES)
+def test_missing_unknown_and_reordered_categories(name, repeats):
+    estimator, _ = fit(containers(COLORS)["pandas category"])
+    new = ["violet", "green", None, "green", "", "red"] * repeats
+    data = columns(estimator, containers(new)[name], reset=False)
+    np.testing.assert_array_equal(read(data)[:, 0], [NAN, 1, NAN, 1, NAN, 2] * repeats)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_words_stand_beside_numbers(library):
+    module = pytest.importorskip(library)
+    make = module.table if library == "pyarrow" else module.DataFrame
+    X = make({"a": [1.5, 2.5], "b": ["x", "w"], "c": [3, 4], "d": ["y", "y"]})
+    estimator, data = fit(X)
+    np.testing.assert_array_equal(read(data), [[1.5, 1, 3, 0], [2.5, 0, 4, 0]])
+    assert data.n_categories.tolist() == [0, 2, 0, 1]
+    array = np.array([[1.5, "w", 3, "y"], [0, "v", None, None]], dtype=object)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        data = columns(estimator, array, reset=False)
+    np.testing.assert_array_equal(read(data), [[1.5, 0, 3, 0], [0, NAN, NAN, NAN]])
+
+
+def number_containers(values) -> dict:
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    pyarrow = pytest.importorskip("pyarrow")
+    array = np.array(values, dtype=float)[:, None]
+    return {
+        "array": array,
+        "float32": array.astype(np.float32),
+        "strided": np.repeat(array, 3, axis=1)[::-1][::-1, ::3],
+        "objects": array.astype(object),
+        "list": array.tolist(),
+        "pandas": pandas.DataFrame(array),
+        "pandas integers": pandas.DataFrame({"a": pandas.array(values, "Int64")}),
+        "pandas objects": pandas.DataFrame({"a": pandas.Series(values, dtype=object)}),
+        "polars": polars.DataFrame({"a": values}),
+        "arrow": pyarrow.table({"a": values}),
+    }
+
+
+@pytest.mark.parametrize("repeats", [1, 50])
+@pytest.mark.parametrize("name", number_containers([1]))
+def test_numbers_are_categories_when_declared(name, repeats):
+    values = [7, 3, None, 0, 100_000, 3] * repeats
+    X = number_containers(values)[name]
+    estimator, data = fit(X, [0])
+    np.testing.assert_array_equal(read(data)[:, 0], [2, 1, NAN, 0, 3, 1] * repeats)
+    assert data.n_categories.tolist() == [4]
+    number_of = {0: 0, 3: 1, 7: 2, 100_000: 3}
+    for new in ([3, 4, None, -3, 0] * repeats, [7, 1]):
+        again = columns(estimator, number_containers(new)[name], reset=False)
+        expected = [number_of.get(value, NAN) for value in new]
+        np.testing.assert_array_equal(read(again)[:, 0], expected)
+
+
+def test_equal_values_are_one_whatever_their_type():
+    pandas = pytest.importorskip("pandas")
+    mixed = [1, 1.0, np.int8(1), True, "1", 2.5, None, NAN, pandas.NA, "a", (3,)]
+    codes = [0, 0, 0, 0, 2, 1, NAN, NAN, NAN, 3, 4]
+    for repeats in (1, 9):
+        X = pandas.DataFrame({"a": pandas.Series(mixed * repeats, dtype=object)})
+        estimator, data = fit(X)
+        np.testing.assert_array_equal(read(data)[:, 0], codes * repeats)
+        assert data.n_categories.tolist() == [5]
+    for column in ([1, 3], [True, False], [1.0, 7.5]):
+        data = columns(estimator, pandas.DataFrame({"a": column}), reset=False)
+        np.testing.assert_array_equal(read(data)[:, 0], [0, NAN])
+
+
+def test_categories_of_numbers_and_numbers_are_the_same():
+    pandas = pytest.importorskip("pandas")
+    numbers = pandas.DataFrame({"a": [10, 9, 10, 300]})
+    category = numbers.astype("category")
+    for X in (category, numbers):
+        estimator, data = fit(X, ["a"])
+        for new in (category, numbers, numbers.astype("Float32")):
+            again = columns(estimator, new, reset=False)
+            np.testing.assert_array_equal(read(again)[:, 0], [1, 0, 1, 2])
+    np.testing.assert_array_equal(read(fit(category)[1]), read(data))
+
+
+def test_categories_may_be_anything_hashable():
+    pandas = pytest.importorskip("pandas")
+    days = pandas.to_datetime(["2020-01-02", "2020-01-01", None, "2020-01-02"])
+    estimator, data = fit(pandas.DataFrame({"day": pandas.Categorical(days)}))
+    np.testing.assert_array_equal(read(data)[:, 0], [1, 0, NAN, 1])
+    new = pandas.DataFrame({"day": pandas.Categorical(days[1:])})
+    np.testing.assert_array_equal(
+        read(columns(estimator, new, reset=False))[:, 0], [0, NAN, 1]
+    )
+    unhashable = pandas.DataFrame({"a": ["x", ["y"]]})
+    for repeats in (1, 20):
+        X = pandas.concat([unhashable] * repeats)
+        with pytest.raises(ValueError, match="Column 'a' holds values that cannot be"):
+            fit(X)
+
+
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_an_order_makes_numbers(library):
+    pandas = pytest.importorskip("pandas")
+    pyarrow = pytest.importorskip("pyarrow")
+    sizes = ["S", "M", "L", "XL"]
+
+    def make(values, categories):
+        category = pandas.Categorical(values, categories, ordered=True)
+        frame = pandas.DataFrame({"size": category})
+        if library == "pandas":
+            return frame
+        return pyarrow.Table.from_pandas(frame)
+
+    X = make(["L", "S", None, "M"], sizes)
+    estimator, data = fit(X)
+    np.testing.assert_array_equal(read(data)[:, 0], [2, 0, NAN, 1])
+    assert data.n_categories is None
+    for new in (
+        make(["XL", "M", "huge"], ["huge", "M", "XL"]),
+        pandas.DataFrame({"size": ["XL", "M", "huge"]}),
+    ):
+        data = columns(estimator, new, reset=False)
+        np.testing.assert_array_equal(read(data)[:, 0], [3, 1, NAN])
+    assert fit(X, None)[1].n_categories is None
+    data = fit(X, ["size"])[1]
+    np.testing.assert_array_equal(read(data)[:, 0], [0, 2, NAN, 1])
+    assert data.n_categories.tolist() == [3]
+
+
+@pytest.mark.parametrize("repeats", [1, 30])
+def test_declared_columns_of_an_array_of_objects(repeats):
+    X = [["x", 1.5, 3], ["y", 2, 4], [None, NAN, 4]] * repeats
+    codes = [[0, 1.5, 0], [1, 2, 1], [NAN, NAN, 1]] * repeats
+    for array in (X, np.array(X, dtype=object)):
+        estimator, data = fit(array, [0, 2])
+        np.testing.assert_array_equal(read(data), codes)
+        assert data.n_categories.tolist() == [2, 0, 2]
+        data = columns(estimator, [["y", 0.0, "4"]], reset=False)
+        np.testing.assert_array_equal(read(data), [[1, 0, NAN]])
+    strings = np.array([["x", "1.5"], ["w", "2"]])
+    np.testing.assert_array_equal(read(fit(strings, [0])[1]), [[1, 1.5], [0, 2]])
+    with pytest.raises(ValueError, match="Column 1: could not convert string"):
+        fit([["x", "y"]], [0])
+
+
+def test_a_list_adds_to_the_words_and_none_allows_no_words():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"a": [5, 4], "b": ["x", "y"], "c": [True, False]})
+    assert fit(X)[1].n_categories.tolist() == [0, 2, 0]
+    data = fit(X, ["a", 2])[1]
+    assert data.n_categories.tolist() == [2, 2, 2]
+    np.testing.assert_array_equal(read(data), [[1, 0, 1], [0, 1, 0]])
+    for none in (None, []):
+        with pytest.raises(ValueError, match=r"Column 'b' holds .*'auto'"):
+            fit(X, none)
+        assert fit(X[["a", "c"]], none)[1].n_categories is None
+
+
+def test_columns_without_values():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(
+        {"a": [None, None], "b": pandas.Categorical([None, None], ["x"]), "c": [NAN, 2]}
+    )
+    for categorical_feature in ("auto", None, []):
+        estimator, data = fit(X, categorical_feature)
+        np.testing.assert_array_equal(read(data), [[NAN, NAN, NAN], [NAN, NAN, 2]])
+        assert data.n_categories is None
+    new = pandas.DataFrame({"a": ["x"], "b": ["x"], "c": [None]})
+    data = columns(estimator, new, reset=False)
+    np.testing.assert_array_equal(read(data), [[NAN, NAN, NAN]])
+
+
+def test_negative_numbers_are_missing():
+    X = np.array([[3.0, -1.0], [-2.0, 5.0], [4.0, NAN]])
+    with pytest.warns(UserWarning, match="Column 0 holds categories: its negative"):
+        estimator, data = fit(X, [0])
+    np.testing.assert_array_equal(read(data), [[0, -1], [NAN, 5], [1, NAN]])
+    np.testing.assert_array_equal(read(columns(estimator, X, reset=False)), read(data))
+
+
+@pytest.mark.parametrize("value", [0.5, np.inf, -np.inf])
+def test_numbers_that_are_not_whole_are_refused(value):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"a": [1.0, value]})
+    with pytest.raises(ValueError, match="Column 'a' is to hold categories, but has"):
+        fit(X, ["a"])
+    estimator, _ = fit(pandas.DataFrame({"a": [1.0, 2.0]}), ["a"])
+    np.testing.assert_array_equal(
+        read(columns(estimator, X, reset=False))[:, 0], [0, NAN]
+    )
+
+
+@pytest.mark.parametrize(
+    ("categorical_feature", "words"),
+    [
+        (["color"], "'color', but the columns of X are 'a', 'b'"),
+        ([2], "2, but the 2 columns of X are numbered 0 to 1"),
+        (np.array([7]), r"7\)?, but the 2 columns"),
+        (["a", 0], "column 0 twice"),
+        (["b", "b"], "column 'b' twice"),
+    ],
+)
+def test_columns_that_are_none_are_refused(categorical_feature, words):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"a": [1, 2], "b": [3, 4]})
+    with pytest.raises(ValueError, match=words):
+        fit(X, categorical_feature)
+    with pytest.raises(ValueError, match="have no names, so use their numbers"):
+        fit(X.to_numpy(), ["a"])
+
+
+def test_numbers_that_became_words_are_refused():
+    pandas = pytest.importorskip("pandas")
+    estimator, _ = fit(pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]}))
+    for column in (["1", "x"], pandas.Categorical([1, 2]), ["1"] * 100):
+        X = pandas.DataFrame({"a": column, "b": "x"})
+        with pytest.raises(ValueError, match="Column 'a' held numbers in fit"):
+            columns(estimator, X, reset=False)
+
+
+def sparse_columns(matrix) -> Columns:
+    """What a CSC matrix becomes."""
+    kinds = np.full(matrix.shape[1], kernels.KINDS[matrix.data.dtype.name], np.uint8)
+    starts = matrix.indptr[:-1].astype(np.uint64)
+    return Columns(
+        *matrix.shape,
+        address=matrix.data.ctypes.data + starts * np.uint64(matrix.data.itemsize),
+        stride=np.full(matrix.shape[1], matrix.data.itemsize),
+        kind=kinds,
+        owner=matrix,
+        index=matrix.indices.ctypes.data + starts * np.uint64(4),
+        length=np.diff(matrix.indptr).astype(np.int64),
+    )
+
+
+@pytest.mark.parametrize("n_rows", [10, 2000])
+def test_sparse_columns_stay_sparse_where_zero_is_the_first_category(n_rows):
+    rng = np.random.default_rng(0)
+    dense = rng.integers(0, 9, (n_rows, 4)) * (rng.random((n_rows, 4)) < 0.3) * 1.5
+    dense[:, 1] *= 2 / 1.5
+    dense[:, 2] = np.where(dense[:, 2] > 0, NAN, 0)
+    dense[:, 3] = 6
+    estimator, expected = fit(dense, [1, 2, 3])
+    memory = estimator._categories
+    matrix = sparse.csc_matrix(dense)
+    data = sparse_columns(matrix)
+    data = memory.encode_numbers(data, range(4), set(), learn=True)
+    np.testing.assert_array_equal(read(data), read(expected))
+    np.testing.assert_array_equal(data.n_categories, expected.n_categories)
+    assert (data.index != 0).tolist() == [True, True, True, False]
+    assert data.length[1] == np.count_nonzero(dense[:, 1])
+    dense[0, 3] = 0
+    data = sparse_columns(sparse.csc_matrix(dense))
+    data = memory.encode_numbers(data, range(4), set(), learn=False)
+    np.testing.assert_array_equal(read(data)[:, 3], [NAN] + [0] * (n_rows - 1))
+
+
+def test_what_is_remembered_can_be_pickled():
+    X = containers(COLORS)["pandas category"]
+    estimator, data = fit(X)
+    estimator = pickle.loads(pickle.dumps(estimator))
+    np.testing.assert_array_equal(read(columns(estimator, X, reset=False)), read(data))
+
+
+def test_nothing_is_warned_about_and_nothing_is_changed():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name, X in containers(COLORS).items():
+            fit(X)
+            assert X.equals(containers(COLORS)[name])
+
+
+def test_dates_among_strings():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"a": ["x", datetime.date(2020, 1, 1), "w"]})
+    np.testing.assert_array_equal(read(fit(X)[1])[:, 0], [1, 2, 0])

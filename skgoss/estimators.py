@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -92,6 +92,16 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         min_data_in_bin: int = 3,
         use_missing: bool = True,
         zero_as_missing: bool = False,
+        feature_pre_filter: bool = True,
+        enable_bundle: bool = True,
+        max_conflict_rate: float = 0.0,
+        is_enable_sparse: bool = True,
+        categorical_feature: str | Iterable[str | int] | None = "auto",
+        max_cat_to_onehot: int = 4,
+        max_cat_threshold: int = 32,
+        cat_smooth: float = 10.0,
+        cat_l2: float = 10.0,
+        min_data_per_group: int = 100,
         max_delta_step: float = 0.0,
         path_smooth: float = 0.0,
         extra_trees: bool = False,
@@ -135,6 +145,16 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         self.min_data_in_bin = min_data_in_bin
         self.use_missing = use_missing
         self.zero_as_missing = zero_as_missing
+        self.feature_pre_filter = feature_pre_filter
+        self.enable_bundle = enable_bundle
+        self.max_conflict_rate = max_conflict_rate
+        self.is_enable_sparse = is_enable_sparse
+        self.categorical_feature = categorical_feature
+        self.max_cat_to_onehot = max_cat_to_onehot
+        self.max_cat_threshold = max_cat_threshold
+        self.cat_smooth = cat_smooth
+        self.cat_l2 = cat_l2
+        self.min_data_per_group = min_data_per_group
         self.max_delta_step = max_delta_step
         self.path_smooth = path_smooth
         self.extra_trees = extra_trees
@@ -189,18 +209,25 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
 
     @_compat.with_callbacks
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        categorical_feature: str | Iterable[str | int] | None = "auto",
     ) -> Self:
         """Grow the trees.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Numbers; NaN means missing.
+            Numbers and, in data frames, categories; NaN means missing.
         y : array-like of shape (n_samples,)
             The target: numbers, or labels of any kind for a classifier.
         sample_weight : array-like of shape (n_samples,), default=None
             How many times each row counts. A row of weight 0 is an absent row.
+        categorical_feature : 'auto', None or list of str and int, default='auto'
+            The columns that hold categories, instead of the constructor's; 'auto'
+            leaves the choice to the constructor's.
 
         Returns
         -------
@@ -212,14 +239,19 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             If a parameter is outside its domain, or the data cannot be learned from.
             The estimator stays as it was.
         """
-        settings = parameters.settings(self)
+        settings = parameters.settings(self, categorical_feature=categorical_feature)
         n_threads = _compat.n_threads(settings.n_jobs)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         hooks = _compat.round_hooks(
             self, settings.n_estimators, X=X, y=y, metadata=metadata
         )
         with _unchanged_on_failure(self):
-            columns = frames.columns(self, X, reset=True)
+            columns = frames.columns(
+                self,
+                X,
+                reset=True,
+                categorical_feature=settings.categorical_feature,
+            )
             target = self._encode_target(_one_column(self, y, columns.n_rows))
             weight = self._weights(sample_weight, target)
             rows, target, row_weight = _existing_rows(target, weight)

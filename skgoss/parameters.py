@@ -132,6 +132,30 @@ RANDOM_STATE = optional(
 )
 
 
+def _convert_columns(value: Any) -> Any:
+    """A list of names and numbers, as plain Python objects."""
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        return NotImplemented
+    words = [ANY_COLUMN.convert(word) for word in value]
+    return NotImplemented if any(word is NotImplemented for word in words) else words
+
+
+def _convert_column(value: Any) -> Any:
+    return str(value) if isinstance(value, str) else integer(0).convert(value)
+
+
+ANY_COLUMN = Domain("str or int", "a str or an int", _convert_column)
+COLUMNS = Domain(
+    "'auto', None or list of str and int",
+    "'auto', None or a list of column names and column numbers >= 0",
+    lambda value: (
+        value
+        if value is None or (isinstance(value, str) and value == "auto")
+        else _convert_columns(value)
+    ),
+)
+
+
 @dataclass(frozen=True)
 class Option:
     """One row of the table."""
@@ -333,6 +357,81 @@ OPTIONS: tuple[Option, ...] = (
         False,
         FLAG,
         "Whether 0 means missing, as NaN does.",
+    ),
+    _option(
+        "feature_pre_filter",
+        True,
+        FLAG,
+        "Accepted for scripts that carry it; columns that cannot be split never change"
+        " the model.",
+    ),
+    _option(
+        "enable_bundle",
+        True,
+        FLAG,
+        "Whether sparse columns that exclude each other share a column of bins"
+        " (exclusive feature bundling).",
+        aliases="is_enable_bundle bundle",
+    ),
+    _option(
+        "max_conflict_rate",
+        0.0,
+        real(0, 1, closed="left"),
+        "The share of rows in which columns bundled together may exclude each other"
+        " wrongly; at 0 bundling never changes the model.",
+    ),
+    _option(
+        "is_enable_sparse",
+        True,
+        FLAG,
+        "Whether columns that are mostly zero are stored by their other values only.",
+        aliases="is_sparse enable_sparse sparse",
+    ),
+    _option(
+        "categorical_feature",
+        "auto",
+        COLUMNS,
+        "The columns that hold categories. 'auto': the columns of strings and of"
+        " categorical dtypes of a data frame; a list of names and numbers adds columns"
+        " of integers, whose negative numbers count as missing; None or []: none."
+        " Categories are known by their values, in any container. pandas categories"
+        " with an order are numbers, unless listed.",
+        aliases="cat_feature categorical_column cat_column categorical_features",
+    ),
+    _option(
+        "max_cat_to_onehot",
+        4,
+        integer(1),
+        "A column of categories with no more bins than this is split one category"
+        " against all others.",
+    ),
+    _option(
+        "max_cat_threshold",
+        32,
+        integer(1),
+        "The largest number of categories on the smaller side of a split of many"
+        " against many.",
+    ),
+    _option(
+        "cat_smooth",
+        10.0,
+        NOT_NEGATIVE,
+        "Smooths the statistics by which categories are sorted; those with fewer rows"
+        " than this are not sorted at all.",
+    ),
+    _option(
+        "cat_l2",
+        10.0,
+        NOT_NEGATIVE,
+        "L2 penalty in splits of many categories against many, added to"
+        " ``reg_lambda``.",
+    ),
+    _option(
+        "min_data_per_group",
+        100,
+        integer(1),
+        "The least number of rows of the categories that one more cut of many against"
+        " many moves to the other side.",
     ),
     _option(
         "max_delta_step",
@@ -595,13 +694,15 @@ def value(estimator: Any, name: str) -> Any:
     return checked(_OPTION[name], getattr(estimator, name), type(estimator).__name__)
 
 
-def settings(estimator: Any) -> Any:
+def settings(estimator: Any, *, categorical_feature: Any = "auto") -> Any:
     """Check all options of an estimator and resolve its seeds.
 
     Parameters
     ----------
     estimator : LGBMModel
         It is not changed, but a generator in ``random_state`` is drawn from.
+    categorical_feature : 'auto', None or list of str and int, default='auto'
+        Instead of the estimator's own, unless it is 'auto'.
 
     Returns
     -------
@@ -614,6 +715,11 @@ def settings(estimator: Any) -> Any:
         If an option is outside its domain.
     """
     values = {option.name: value(estimator, option.name) for option in OPTIONS}
+    chosen = checked(
+        _OPTION["categorical_feature"], categorical_feature, type(estimator).__name__
+    )
+    if chosen != "auto":
+        values["categorical_feature"] = chosen
     return Settings(**{**values, **_seeds(values)})
 
 

@@ -32,7 +32,7 @@ class Subclass(LGBMClassifier):
 
 def valid_value(option):
     """A value that is inside the option's domain and not its default."""
-    candidates = [3, 0.5, 1.5, not option.default, "gain", "gbrt", "balanced"]
+    candidates = [3, 0.5, 1.5, not option.default, "gain", "gbrt", "balanced", [1]]
     return next(
         value
         for value in candidates
@@ -63,8 +63,9 @@ def test_defaults_and_names_are_lightgbm_s():
 def test_every_alias_of_lightgbm_is_known():
     lightgbm = pytest.importorskip("lightgbm")
     theirs = lightgbm.basic._ConfigAliases._get_all_param_aliases()
+    not_theirs = {"class_weight", "importance_type", "max_conflict_rate"}
     for option in parameters.OPTIONS:
-        if option.name not in {"class_weight", "importance_type"}:
+        if option.name not in not_theirs:
             words = {option.name, *option.other_names}
             assert words == {*theirs[option.lightgbm], option.lightgbm}
 
@@ -170,6 +171,12 @@ BAD = [
     ("reg_lambda", -1, r"\[0, inf\)"),
     ("max_bin", 65536, r"\[2, 65535\]"),
     ("use_missing", 1, "a bool"),
+    ("max_conflict_rate", 1.0, r"\[0, 1\)"),
+    ("categorical_feature", "color", "'auto', None or a list of column names"),
+    ("categorical_feature", ["a", 1.0], "column numbers >= 0"),
+    ("categorical_feature", [-1], "column numbers >= 0"),
+    ("categorical_feature", [True], "column numbers >= 0"),
+    ("categorical_feature", 3, "a list"),
     ("importance_type", "cover", "'split', 'gain'"),
     ("random_state", -1, "numpy RandomState or Generator or None"),
     ("random_state", "0", "numpy RandomState"),
@@ -196,6 +203,35 @@ def test_numpy_numbers_become_python_s(dtype):
     assert settings == parameters.settings(
         LGBMRegressor(num_leaves=7, reg_alpha=2.0, max_depth=0)
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (("a", 1), ["a", 1]),
+        (np.array([2, 0]), [2, 0]),
+        ([np.int8(3), np.str_("b")], [3, "b"]),
+        ((), []),
+        (None, None),
+        ("auto", "auto"),
+    ],
+)
+def test_columns_of_categories_become_a_list(given, kept):
+    settings = parameters.settings(LGBMRegressor(cat_feature=given))
+    assert settings.categorical_feature == kept
+    at_fit = parameters.settings(LGBMRegressor(), categorical_feature=given)
+    assert at_fit.categorical_feature == kept
+
+
+def test_columns_of_categories_given_at_fit_come_first():
+    model = LGBMRegressor(categorical_feature=["a"])
+    for given, kept in (("auto", ["a"]), ([1], [1]), (None, None)):
+        settings = parameters.settings(model, categorical_feature=given)
+        assert settings.categorical_feature == kept
+    with pytest.raises(
+        ValueError, match="The 'categorical_feature' parameter of LGBMR"
+    ):
+        parameters.settings(model, categorical_feature="a")
 
 
 def test_settings_have_the_names_of_the_table_and_are_frozen():

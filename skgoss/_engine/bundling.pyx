@@ -39,6 +39,7 @@ cdef enum:
     LONG_LIST = 64          # worth a look at the room of each bundle before its rows
     MAX_GRAPH = 16384       # columns whose graph, two bits a pair, takes 32 MB
     GRAPH_BUDGET = 1 << 26  # words or bits written to it: about 0.2 s
+    MAX_TRIALS = 1 << 23    # columns tried, summed over the passes: about 3 s
 
 ctypedef fused code_t:
     uint8_t
@@ -483,8 +484,8 @@ def find_bundles(
 ):
     """Find few bundles of columns that hardly conflict (Algorithm 3).
 
-    The better of two packings: first fit by descending degree in the conflict graph, or by
-    number of entries where the graph is too large, and `recent_fit`, which wins if equal.
+    The best of the packings by `recent_fit` and by first fit in descending order of degree in
+    the conflict graph (where it can be had) and of the number of entries; the first of equals.
 
     Parameters
     ----------
@@ -497,7 +498,8 @@ def find_bundles(
     max_codes : int
         Of a bundle: one, and those of its columns. A column that has more is alone.
     max_passes : int, default=-1
-        Of `first_fit`; columns that have no bundle then are alone in one.
+        Of `first_fit`; -1: as many as take some seconds at most. Columns that have no bundle
+        then are alone in one.
 
     Returns
     -------
@@ -505,16 +507,19 @@ def find_bundles(
         Each column's bundle, numbered by their first columns.
     """
     cdef int64_t max_conflicts = <int64_t>(max_conflict_rate * n_rows)
+    if max_passes < 0:
+        max_passes = 1 + MAX_TRIALS // max(len(n_codes), 1)
     entries = np.diff(start)
     degrees = conflict_degrees(start, rows, n_rows)
-    order = np.lexsort((-entries,) if degrees is None else (-entries, -degrees))
-    near = recent_fit(start, rows, n_rows, max_conflicts, n_codes, max_codes)
-    best = first_fit(
-        start, rows, n_rows, order, max_conflicts, n_codes, max_codes, max_passes)
-    alone = np.flatnonzero(best < 0)
-    best[alone] = best.max(initial=-1) + 1 + np.arange(len(alone), dtype=np.int32)
-    if near.max(initial=-1) <= best.max(initial=-1):
-        best = near
+    keys = [(-entries,)] if degrees is None else [(-entries, -degrees), (-entries,)]
+    packings = [recent_fit(start, rows, n_rows, max_conflicts, n_codes, max_codes)]
+    for key in keys:
+        bundle = first_fit(
+            start, rows, n_rows, np.lexsort(key), max_conflicts, n_codes, max_codes, max_passes)
+        alone = np.flatnonzero(bundle < 0)
+        bundle[alone] = bundle.max(initial=-1) + 1 + np.arange(len(alone), dtype=np.int32)
+        packings.append(bundle)
+    best = min(packings, key=lambda bundle: bundle.max(initial=-1))
     _, first, bundle = np.unique(best, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first)).astype(np.int32)[bundle]
 

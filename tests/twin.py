@@ -8,6 +8,7 @@ no integers, no threads, no shortcuts. Below it: how tests train without an esti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -42,6 +43,53 @@ class Split:
     feature: int
     bin: int
     missing_left: bool
+
+
+def category_sets(histogram: np.ndarray, settings: Any) -> Iterator[np.ndarray]:
+    """The sets of categories that LightGBM's rules allow to go left, as they are tried.
+
+    Parameters
+    ----------
+    histogram : (3, n_bins) float64
+        Gradients, hessians and counts; bin 0 never goes left.
+    settings : object
+        The options of the engine.
+    """
+    gradient, hessian, count = histogram
+    bins = np.arange(1, len(count))
+    if one_against_rest(histogram, settings):
+        yield from bins[:, None]
+        return
+    bins = bins[(count[bins] >= settings.cat_smooth) & (count[bins] > 0)]
+    with np.errstate(all="ignore"):
+        rank = gradient[bins] / (hessian[bins] + settings.cat_smooth)
+    ranked = bins[np.argsort(np.where(gradient[bins] == 0, 0, rank), kind="stable")]
+    most = min(settings.max_cat_threshold, (len(ranked) + 1) // 2)
+    for end in (ranked, ranked[::-1]):
+        yield from grouped_sets(end[:most], histogram, settings)
+
+
+def one_against_rest(histogram: np.ndarray, settings: Any) -> bool:
+    return histogram.shape[1] <= settings.max_cat_to_onehot
+
+
+def grouped_sets(
+    end: np.ndarray, histogram: np.ndarray, s: Any
+) -> Iterator[np.ndarray]:
+    """The first categories of ``end``, so many that both sides have enough rows."""
+    total = histogram.sum(axis=1)
+    least = max(s.min_child_samples, 1)
+    tried = 0
+    for n in range(1, len(end) + 1):
+        left = histogram[:, end[:n]].sum(axis=1)
+        right = total - left
+        if left[2] < least or left[1] < s.min_child_weight:
+            continue
+        if right[2] < max(least, s.min_data_per_group) or right[1] < s.min_child_weight:
+            break
+        if left[2] - tried >= s.min_data_per_group:
+            tried = left[2]
+            yield end[:n]
 
 
 @dataclass
@@ -199,6 +247,32 @@ class Twin:
             bin = int(equal[-1] if missing_left else equal[0])
             best = Split(float(gain), feature, bin, missing_left)
         return best
+
+    def with_cat_l2(self, histogram: np.ndarray) -> Twin:
+        """The twin whose outputs are those of children split by this histogram."""
+        twin, s = copy(self), self.settings
+        if not one_against_rest(histogram, s):
+            twin.settings = replace(s, reg_lambda=s.reg_lambda + s.cat_l2)
+        return twin
+
+    def search_categories(self, node: Node, histogram: np.ndarray):
+        """The best split of a categorical feature: (gain, the bins that go left).
+
+        Of equal gains the first that is tried; (0.0, None) if none gains anything.
+        """
+        own = self.gain(node.gradient, node.hessian, node.output)
+        needed = own + self.settings.min_split_gain
+        child_twin = self.with_cat_l2(histogram)
+        best, chosen = 0.0, None
+        for bins in category_sets(histogram, self.settings):
+            left = histogram[:, bins].sum(axis=1)
+            right = (node.gradient, node.hessian, node.count) - left
+            if not self.allowed(node, left):
+                continue
+            gain = child_twin.gain_of_two(left, right, node.output) - needed
+            if gain > 0 and gain + self.settings.min_split_gain > best:
+                best, chosen = gain + self.settings.min_split_gain, bins
+        return best, chosen
 
     def may_split(self, node: Node) -> bool:
         s = self.settings

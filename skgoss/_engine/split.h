@@ -7,6 +7,7 @@
 #define SKGOSS_SPLIT_H
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fixed.h"
@@ -36,6 +37,11 @@ typedef struct {
     double min_hessian;
     double min_gain;
     int64_t min_count;
+    double cat_smooth; /* of categories: see categories.h */
+    double cat_l2;
+    int max_cat_threshold;
+    int max_cat_to_onehot;
+    int64_t min_data_per_group;
 } SplitRules;
 
 typedef struct {
@@ -434,6 +440,8 @@ static SIMD_INLINE void search_feature(const Bins *bins, const Encoding *code,
         best_out->missing_left = left;
     }
 }
+
+#include "categories.h"
 
 /* Improves *best_out by the only cuts of n features, from `feature` on, which have two bins
    each, one of them implied. */

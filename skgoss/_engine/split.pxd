@@ -17,6 +17,11 @@ cdef extern from "split.h" nogil:
         double min_hessian
         double min_gain
         int64_t min_count
+        double cat_smooth
+        double cat_l2
+        int max_cat_threshold
+        int max_cat_to_onehot
+        int64_t min_data_per_group
 
     ctypedef struct Split:
         double gain
@@ -54,3 +59,14 @@ cdef extern from "split.h" nogil:
         const Binned* data, const Encoding* code, const Histogram* histogram,
         const FeatureSet* set, const NodeStats* node, const SplitRules* rules,
         double* scratch, Split* best_out)
+    size_t CATEGORY_SCRATCH(int n_bins)
+    double categories_l2(int n_bins, const SplitRules* rules)
+    void search_categories(
+        const Bins* bins, const Encoding* code, int feature, const NodeStats* node,
+        const SplitRules* rules, void* scratch, Split* best_out)
+    void category_set(
+        const Bins* bins, const Encoding* code, const SplitRules* rules, const Split* split,
+        void* scratch, uint8_t* goes_left_out)
+
+
+cdef SplitRules split_rules(settings) except *

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._stub import find_bundles, merge_bundles, bin_lists, bin_categories
+from skgoss._engine.bundling import find_bundles, merge_bundles
 from skgoss._engine.grower import PIECE
 from skgoss._engine.packing import count_places, pack_entries, pack_rows
 from skgoss._engine.store import BinStore
@@ -265,8 +265,11 @@ def _group(
     n_bins: NDArray[np.int32],
     settings: StorageSettings,
     n_rows: int,
-) -> tuple[Groups, Lists, list[tuple[Lists, int]]]:
-    """Give every plain column a group, and every bundle that is dense enough."""
+) -> tuple[Groups, Lists, Lists]:
+    """Give every plain column a group, and every bundle that is dense enough.
+
+    Returns the groups, the lists that remain lists, and those that are bundled.
+    """
     group = np.full(len(n_bins), -1, dtype=np.int32)
     first_code = np.zeros(len(n_bins), dtype=np.int32)
     plain = np.flatnonzero(~is_list & (n_bins <= LANE_CODES))
@@ -352,13 +355,16 @@ def _codes(
         (wide, shorts),
     ):
         _bin(columns, mappers, members, rows, n_threads, out)
+    bundle = groups.group[bundled.member] - n_plain
     merge_bundles(
         bundled.start,
         bundled.rows,
         bundled.bins,
-        groups.group[bundled.member] - n_plain,
+        np.searchsorted(np.sort(bundle), np.arange(len(bytes_) - n_plain + 1)),
+        np.argsort(bundle, kind="stable").astype(np.int32),
         groups.first_code[bundled.member],
         bytes_[n_plain:],
+        n_threads,
     )
     return bytes_, shorts, column
 

@@ -175,7 +175,7 @@ static inline double search_end(const CategoryEnd *end, const Bins *bins,
 static inline void improve(double gain, int feature, int bin, int missing_left,
                            const SplitRules *rules, Split *best_out)
 {
-    if (gain <= 0 || gain + rules->min_gain <= best_out->gain)
+    if (gain <= 0 || !improves(gain + rules->min_gain, feature, best_out))
         return;
     best_out->gain = gain + rules->min_gain;
     best_out->feature = feature;

@@ -5,7 +5,6 @@ the threads share the work inside a tree; the trees are the same either way.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
 
@@ -14,7 +13,7 @@ import numpy as np
 from skgoss._engine.forest cimport Forest
 from skgoss._engine.histogram cimport FOLD_ROOM
 from skgoss._engine.layout cimport LANE_CODES, Binned, Histogram, Piece
-from skgoss._engine.split cimport SCRATCH_ROOM, SCRATCH_SHARES, Split, SplitRules
+from skgoss._engine.split cimport SCRATCH_ROOM, SCRATCH_SHARES, Split, SplitRules, split_rules
 from skgoss._engine.store cimport BinStore
 from skgoss._engine.tree cimport grow_tree
 from skgoss._engine.workspace cimport (
@@ -156,7 +155,7 @@ cdef class TreeGrower:
     cdef _read_settings(self, settings):
         cdef Settings* out = &self.shared.settings
         cdef SplitRules* rules = &self.shared.rules
-        rules.min_count = max(settings.min_child_samples, 1)
+        rules[0] = split_rules(settings)
         # A leaf holds min_count rows at least, which bounds the leaves there can be.
         out.max_leaves = max(
             1, min(settings.num_leaves, self.shared.data.n_rows // rules.min_count))
@@ -167,12 +166,6 @@ cdef class TreeGrower:
         out.extra_seed = settings.extra_seed
         out.extra_trees = settings.extra_trees
         out.learning_rate = settings.learning_rate
-        rules.l1 = settings.reg_alpha
-        rules.l2 = settings.reg_lambda
-        rules.max_delta_step = settings.max_delta_step or INFINITY
-        rules.path_smooth = settings.path_smooth
-        rules.min_hessian = settings.min_child_weight
-        rules.min_gain = settings.min_split_gain
 
     cdef _allocate_threads(self):
         cdef Shared* shared = &self.shared

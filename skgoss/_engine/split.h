@@ -23,8 +23,9 @@
 #define NO_CUT INT32_MIN
 #define SINGLES_BLOCK 256
 
-/* Doubles a bin that a search needs: four for the cuts, three for an implied bin's. */
-#define SCRATCH_BINS(data, feature) ((data)->n_bins[feature] + SCRATCH_ROOM)
+/* Doubles that a search needs for each bin, and SCRATCH_ROOM more: four for the cuts, three
+   for the bins where one is implied. */
+#define SCRATCH_CUTS 4
 #define SCRATCH_SHARES 7
 
 typedef struct {
@@ -532,10 +533,15 @@ static SIMD_INLINE void search_form(const Binned *data, const Encoding *code,
                            &local_rules, form, best_out);
             continue;
         }
+        int size = data->n_bins[feature] + SCRATCH_ROOM;
         Bins bins = feature_bins(data, histogram, feature, &node->sums, &local_code,
-                                 (int64_t *)(scratch + 4 * SCRATCH_BINS(data, feature)));
-        search_feature(&bins, &local_code, feature, set->cut ? set->cut[feature] : -1, node,
-                       &local_rules, form, scratch, best_out);
+                                 (int64_t *)(scratch + SCRATCH_CUTS * size));
+        if (data->categorical[feature])
+            search_categories(&bins, &local_code, feature, node, &local_rules, scratch,
+                              best_out);
+        else
+            search_feature(&bins, &local_code, feature, set->cut ? set->cut[feature] : -1,
+                           node, &local_rules, form, scratch, best_out);
     }
 }
 

@@ -5,6 +5,7 @@ from skgoss._engine.layout cimport Binned, Encoding, Histogram, Sums
 cdef extern from "split.h" nogil:
     const double HESSIAN_EPSILON
     const int SCRATCH_ROOM
+    const int SCRATCH_CUTS
     const int SCRATCH_SHARES
 
     ctypedef struct SplitRules:

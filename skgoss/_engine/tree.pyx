@@ -20,8 +20,9 @@ from skgoss._engine.random cimport (
     NODE_FEATURES, RANDOM_THRESHOLD, TREE_FEATURES, below, draw, key)
 from skgoss._engine.sampling cimport sample_features
 from skgoss._engine.split cimport (
-    HESSIAN_EPSILON, Bins, FeatureSet, NodeStats, Split, SplitRules, bin_sums, feature_bins,
-    leaf_output, node_stats, search_features)
+    HESSIAN_EPSILON, SCRATCH_CUTS, SCRATCH_ROOM, Bins, FeatureSet, NodeStats, Split,
+    SplitRules, bin_sums, categories_l2, category_set, feature_bins, leaf_output, node_stats,
+    search_features)
 from skgoss._engine.store cimport BinColumn, bin_of_code
 from skgoss._engine.workspace cimport (
     NO_MEMORY, NOT_FINITE, Leaf, Node, Round, Shared, Workspace, better, free_slot, heap_pop,
@@ -367,11 +368,15 @@ cdef void make_child(
 
 
 cdef double choose_left(
-    Shared* shared, Workspace* ws, const Leaf* leaf, int64_t* room, Sums* left_out,
+    Shared* shared, Workspace* ws, const Leaf* leaf, Sums* left_out,
 ) noexcept nogil:
     """Which bins of a leaf's split go left, and their sums; the ridge penalty below it."""
     cdef Binned* data = &shared.data
     cdef const Histogram* histogram = &ws.rows_histogram
+    cdef double* scratch = shared.scratch[ws.first_thread]
+    cdef int64_t* room = <int64_t*>(
+        scratch + SCRATCH_CUTS * (shared.max_bins + SCRATCH_ROOM))
+    cdef double l2 = ws.rules.l2
     cdef Bins bins
     if leaf.slot >= 0:
         histogram = &ws.slots[leaf.slot]
@@ -379,11 +384,15 @@ cdef double choose_left(
         show_rows(data, ws, leaf, NULL)
     bins = feature_bins(
         data, histogram, leaf.best.feature, &leaf.stats.sums, &ws.code, room)
-    decide_bins(data, &leaf.best, ws.goes_left)
+    if data.categorical[leaf.best.feature]:
+        category_set(&bins, &ws.code, &ws.rules, &leaf.best, scratch, ws.goes_left)
+        l2 = categories_l2(bins.n_bins, &ws.rules)
+    else:
+        decide_bins(data, &leaf.best, ws.goes_left)
     left_out[0] = left_side(&bins, &ws.code, ws.goes_left)
     if leaf.slot < 0:
         hide_rows(data, ws, leaf)
-    return ws.rules.l2
+    return l2
 
 
 cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
@@ -394,8 +403,7 @@ cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
     cdef Leaf* right = &ws.leaves[ws.n_leaves]
     cdef Sums left_sums, right_sums
     cdef Py_ssize_t n = parent.end - parent.begin
-    cdef double l2 = choose_left(
-        shared, ws, &parent, <int64_t*>shared.scratch[ws.first_thread], &left_sums)
+    cdef double l2 = choose_left(shared, ws, &parent, &left_sums)
 
     right_sums.gradient = parent.stats.sums.gradient - left_sums.gradient
     right_sums.hessian = parent.stats.sums.hessian - left_sums.hessian

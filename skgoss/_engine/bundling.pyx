@@ -595,6 +595,7 @@ def merge_bundles(
     first_code : ndarray of shape (n_columns,), int32
         The code of each column's stored bin 0.
     codes_out : ndarray of shape (n_bundles, n_rows), uint8 or uint16
+        Its type must hold the codes; that is not checked.
     n_threads : int, default=1
     """
     cdef Lists lists = as_lists(start, rows, codes_out.shape[1])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine import binning as kernels
+from skgoss._engine import categories as category_kernels
 from skgoss.frames import Columns
 
 # So many part most bounds from each other, and their table fits the first cache.
@@ -17,6 +18,12 @@ MAX_BUCKETS = 2048
 
 # Fewer values than this for a thread are done sooner without it.
 VALUES_PER_THREAD = 1 << 16
+
+# Bins are 16-bit numbers. Categories that are left without one are the rarest.
+MAX_CATEGORY_BINS = 65535
+
+# The share of the rows whose categories get bins, in LightGBM's precision.
+COMMON_SHARE = np.float32(0.99)
 
 
 class BinningSettings(Protocol):
@@ -32,26 +39,33 @@ class BinningSettings(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinMapper:
-    """The bins of one numeric column.
+    """The bins of one column.
 
     Attributes
     ----------
     upper_bounds : ndarray of float64
         Upper bounds of the bins of numbers: a value belongs to the first bin whose
-        bound is not below it. The last one is infinite, all others are finite.
+        bound is not below it. The last one is infinite, all others are finite. Empty
+        for categories.
     n_bins : int
         The number of bins, that of missing values included.
     missing_type : int
         0: nothing is missing and NaN counts as zero; 1: zero and NaN are missing;
-        2: NaN is missing.
+        2: NaN is missing. Of categories, 2 says that bin 0 held rows or may, and 0
+        that all categories have bins and none was missing.
     missing_bin : int
-        The bin of missing values, -1 where nothing is missing.
+        The bin of missing values, -1 where nothing is missing. Always -1 for
+        categories: their bin 0 also holds rare ones, and is never asked for.
     nan_bin : int
         The bin of NaN.
     minimum, maximum : float
-        The range of the numbers seen; zero where there were none.
+        The range of the numbers seen, be they those of categories; zero where there
+        were none.
     is_trivial : bool
         Whether all values seen fell into one bin, so that no split can part them.
+    categories : ndarray of shape (n_bins,), int32, or None
+        The category of each bin. The first is -1: its bin holds the missing, the
+        unknown and the rare ones. None for a column of numbers.
     """
 
     upper_bounds: NDArray[np.float64]
@@ -64,7 +78,7 @@ class BinMapper:
     is_trivial: bool
     zero_bin: int = 0
     zero_share: float = 0.0
-    categories: object = None
+    categories: NDArray[np.int32] | None = None
 
 
 def team(n_values: int, n_threads: int) -> int:
@@ -82,9 +96,11 @@ def find_bin_mappers(
 ) -> list[BinMapper]:
     """Find the bins of every column, from at most ``subsample_for_bin`` rows.
 
-    The rules are LightGBM's: bins of equal mass, zero alone in its bin, a last bin for
-    NaN where there are any. With all rows read and equal weights the boundaries are
-    LightGBM's too.
+    The rules are LightGBM's. Numbers: bins of equal mass, zero alone in its bin, a last
+    bin for NaN where there are any; with all rows read and equal weights the boundaries
+    are LightGBM's too. Categories: the commonest ones that make up 99 % of the rows
+    have bins of their own, by falling mass; if they are few, up to ``max_bin``. Those
+    of fewer than ``min_data_in_bin`` rows have none, but for the two commonest.
 
     Parameters
     ----------
@@ -115,6 +131,29 @@ def find_bin_mappers(
     if rows is not None:
         sample = rows if sample is None else rows[sample]
     mass = _mass(weight, sample)
+    if columns.n_categories is None:
+        return _find_numeric(columns, settings, sample, mass, n_threads)
+    is_category = columns.n_categories > 0
+    mappers: list[Any] = [None] * columns.n_features
+    for find, chosen in (
+        (_find_numeric, ~is_category),
+        (_find_categories, is_category),
+    ):
+        features = np.flatnonzero(chosen)
+        if len(features):
+            found = find(columns.take(features), settings, sample, mass, n_threads)
+            for j, mapper in zip(features.tolist(), found, strict=True):
+                mappers[j] = mapper
+    return mappers
+
+
+def _find_numeric(
+    columns: Columns,
+    settings: BinningSettings,
+    sample: NDArray[np.int64] | None,
+    mass: NDArray[np.float64] | None,
+    n_threads: int,
+) -> list[BinMapper]:
     n_rows = columns.n_rows if sample is None else len(sample)
     n_features = columns.n_features
     n_threads = team(n_rows * n_features, n_threads)
@@ -176,6 +215,140 @@ def _mapper(
         is_trivial=n_occupied < 2,
         zero_bin=int(upper_bounds.searchsorted(0.0)),
     )
+
+
+def _find_categories(
+    columns: Columns,
+    settings: BinningSettings,
+    sample: NDArray[np.int64] | None,
+    mass: NDArray[np.float64] | None,
+    n_threads: int,
+) -> list[BinMapper]:
+    n_rows = columns.n_rows if sample is None else len(sample)
+    n_categories = columns.n_categories
+    first = np.zeros(columns.n_features + 1, dtype=np.int64)
+    np.cumsum(n_categories + 1, out=first[1:])
+    count = np.zeros(first[-1], dtype=np.int64)
+    total = np.zeros(first[-1])
+    category_kernels.count_categories(
+        columns,
+        sample,
+        mass,
+        n_rows,
+        first,
+        team(n_rows * columns.n_features, n_threads),
+        count,
+        total,
+    )
+    unit = 1.0 if mass is None else float(mass.min(where=mass > 0, initial=mass.max()))
+    return [
+        _category_mapper(count[start:stop], total[start:stop], unit, settings)
+        for start, stop in zip(first[:-1].tolist(), first[1:].tolist(), strict=True)
+    ]
+
+
+def _category_mapper(
+    count: NDArray[np.int64],
+    mass: NDArray[np.float64],
+    unit: float,
+    settings: BinningSettings,
+) -> BinMapper:
+    """The bins of a column, from the rows of missing values and of each category.
+
+    ``unit`` is the mass of a row: the least one where rows have different masses.
+    """
+    n_missing, n_rows = int(count[0]), int(count.sum())
+    count, mass = count[1:], mass[1:] / unit
+    present = np.flatnonzero(count)
+    by_mass = present[np.argsort(-mass[present], kind="stable")]
+    n_kept = _n_kept(count[by_mass], mass[by_mass], n_missing > 0, settings)
+    kept = by_mass[:n_kept]
+    is_complete = n_kept == len(present) and n_missing == 0
+    n_occupied = n_kept + (count[kept].sum() < n_rows)
+    return BinMapper(
+        upper_bounds=np.empty(0),
+        n_bins=1 + n_kept,
+        missing_type=kernels.NO_MISSING if is_complete else kernels.NAN_IS_MISSING,
+        missing_bin=-1,
+        nan_bin=0,
+        minimum=float(present[0]) if len(present) else 0.0,
+        maximum=float(present[-1]) if len(present) else 0.0,
+        is_trivial=bool(n_occupied < 2),
+        categories=np.append(-1, kept).astype(np.int32),
+    )
+
+
+def _n_kept(
+    count: NDArray[np.int64],
+    mass: NDArray[np.float64],
+    has_missing: bool,
+    settings: BinningSettings,
+) -> int:
+    """How many of the categories, by falling mass, get bins of their own."""
+    n_few = min(len(count) + has_missing, settings.max_bin) - 1
+    share = np.floor(float(np.float32(mass.sum()) * COMMON_SHARE) + 0.5)
+    n_common = int(np.searchsorted(np.cumsum(mass), share)) + 1
+    n_kept = min(len(count), max(n_common, n_few), MAX_CATEGORY_BINS - 1)
+    rare = np.flatnonzero(count[:n_kept] < settings.min_data_in_bin)
+    return int(min(rare[rare > 1], default=n_kept))
+
+
+def category_table(
+    mappers: list[BinMapper],
+) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+    """The bins of the categories of some columns, as one table.
+
+    Parameters
+    ----------
+    mappers : list of BinMapper
+        Of columns of categories.
+
+    Returns
+    -------
+    bin_of : ndarray of uint16
+        For each column the bin of missing values, which is 0, and then that of each
+        category; categories beyond the last entry are in bin 0 too.
+    first : ndarray of shape (len(mappers) + 1,), int64
+        Where the entries of a column begin.
+    """
+    first = np.zeros(len(mappers) + 1, dtype=np.int64)
+    np.cumsum([mapper.categories.max() + 2 for mapper in mappers], out=first[1:])
+    bin_of = np.zeros(first[-1], dtype=np.uint16)
+    for start, mapper in zip(first.tolist(), mappers, strict=False):
+        bin_of[start + 1 + mapper.categories[1:]] = np.arange(1, mapper.n_bins)
+    return bin_of, first
+
+
+def bin_categories(
+    columns: Columns,
+    mappers: list[BinMapper],
+    *,
+    rows: NDArray[np.int64] | None = None,
+    n_threads: int = 1,
+) -> NDArray[np.uint8] | NDArray[np.uint16]:
+    """Put the categories of columns into their bins.
+
+    Parameters
+    ----------
+    columns : Columns
+        Columns of categories only.
+    mappers : list of BinMapper, one a column
+    rows : ndarray of int64, default=None
+        The rows to read, ascending; None reads all.
+    n_threads : int, default=1
+
+    Returns
+    -------
+    ndarray of shape (columns.n_features, n_rows), uint8 or uint16
+        16 bits if any column has more than 256 bins.
+    """
+    n_rows = columns.n_rows if rows is None else len(rows)
+    is_wide = max(mapper.n_bins for mapper in mappers) > 256
+    bins = np.empty((len(mappers), n_rows), dtype=np.uint16 if is_wide else np.uint8)
+    category_kernels.bin_categories(
+        columns, rows, *category_table(mappers), team(bins.size, n_threads), bins
+    )
+    return bins
 
 
 def _sample(n_rows: int, settings: BinningSettings) -> NDArray[np.int64] | None:

@@ -12,7 +12,7 @@ from skgoss._engine.bundling import find_bundles, merge_bundles
 from skgoss._engine.grower import PIECE
 from skgoss._engine.packing import count_places, pack_entries, pack_rows
 from skgoss._engine.store import BinStore
-from skgoss.binning import BinMapper, bin_columns, team
+from skgoss.binning import BinMapper, bin_categories, bin_columns, bin_lists, team
 from skgoss.frames import Columns
 
 # A row is read as whole 64-bit words.
@@ -379,13 +379,20 @@ def _bin(
 ) -> None:
     """Put numbers and categories into their bins."""
     categorical = np.array([mappers[j].categories is not None for j in members], bool)
-    for kernel, chosen in ((bin_columns, ~categorical), (bin_categories, categorical)):
-        if chosen.all() and len(members):
-            kernel(columns, mappers, members, rows, n_threads, out)
-        elif chosen.any():
-            part = np.empty((int(chosen.sum()), out.shape[1]), dtype=out.dtype)
-            kernel(columns, mappers, members[chosen], rows, n_threads, part)
-            out[chosen] = part
+    numeric = members[~categorical]
+    if len(numeric):
+        into = out if len(numeric) == len(members) else np.empty_like(out[~categorical])
+        bin_columns(columns, mappers, numeric, rows, n_threads, into)
+        if into is not out:
+            out[~categorical] = into
+    if categorical.any():
+        chosen = members[categorical]
+        out[categorical] = bin_categories(
+            columns.take(chosen),
+            [mappers[j] for j in chosen],
+            rows=rows,
+            n_threads=n_threads,
+        )
 
 
 def share_lanes(

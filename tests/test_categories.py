@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import pickle
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from skgoss._engine import columns as kernels
+from skgoss.binning import BinMapper, bin_categories, find_bin_mappers
 from skgoss.frames import Columns, columns
 
 NAN = np.nan
@@ -378,3 +380,238 @@ def test_dates_among_strings():
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame({"a": ["x", datetime.date(2020, 1, 1), "w"]})
     np.testing.assert_array_equal(read(fit(X)[1])[:, 0], [1, 2, 0])
+
+
+def settings(**changes) -> SimpleNamespace:
+    defaults = {
+        "max_bin": 255,
+        "min_data_in_bin": 3,
+        "subsample_for_bin": 200_000,
+        "use_missing": True,
+        "zero_as_missing": False,
+        "data_random_seed": 1,
+    }
+    return SimpleNamespace(**(defaults | changes))
+
+
+def coded(*codes) -> Columns:
+    """Columns of numbers of categories, all of them known."""
+    owner = np.array(codes, dtype=np.float32)
+    n_features, n_rows = owner.shape
+    starts = np.arange(n_features, dtype=np.uint64) * np.uint64(owner.strides[0])
+    return Columns(
+        n_rows=n_rows,
+        n_features=n_features,
+        address=starts + np.uint64(owner.ctypes.data),
+        stride=np.full(n_features, owner.itemsize),
+        kind=np.full(n_features, kernels.KINDS["float32"], dtype=np.uint8),
+        owner=owner,
+        n_categories=np.nanmax(owner, axis=1, initial=0).astype(np.int32) + 1,
+    )
+
+
+def twin_kept(codes, weight=None, *, max_bin=255, min_data_in_bin=3) -> list[int]:
+    """The categories with bins of their own, one after the other."""
+    weight = np.ones(len(codes)) if weight is None else weight
+    is_there = ~np.isnan(codes)
+    present = np.unique(codes[is_there]).astype(int).tolist()
+    mass = {c: weight[codes == c].sum() for c in present}
+    unit = weight.min()
+    enough = np.floor(
+        np.float32(weight[is_there].sum() / unit) * np.float32(0.99) + 0.5
+    )
+    few = min(len(present) + (not is_there.all()), max_bin)
+    kept: list[int] = []
+    covered = 0.0
+    for c in sorted(present, key=lambda c: (-mass[c], c)):
+        if covered / unit >= enough and len(kept) + 1 >= few:
+            break
+        if np.count_nonzero(codes == c) < min_data_in_bin and len(kept) > 1:
+            break
+        kept.append(c)
+        covered += mass[c]
+    return kept
+
+
+def twin_bins(codes, kept) -> np.ndarray:
+    bins = np.zeros(len(codes), dtype=int)
+    for b, c in enumerate(kept, start=1):
+        bins[codes == c] = b
+    return bins
+
+
+def code_distributions() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    n = 4000
+    zipf = np.minimum(rng.zipf(1.6, n) - 1, 5000).astype(float)
+    with_nan = np.where(rng.random(n) < 0.2, NAN, zipf)
+    return {
+        "few": rng.integers(0, 5, n).astype(float),
+        "two": (rng.random(n) < 0.3).astype(float),
+        "rare last": np.r_[rng.integers(0, 3, n - 5), np.full(5, 3)].astype(float),
+        "rare last, NaN": np.r_[rng.integers(0, 3, n - 9), [3] * 5, [NAN] * 4],
+        "zipf": zipf,
+        "zipf, NaN": with_nan,
+        "uniform 300": rng.integers(0, 300, n).astype(float),
+        "uniform 1000": rng.integers(0, 1000, n).astype(float),
+        "uniform 3000": rng.integers(0, 3000, n).astype(float),
+        "all distinct": rng.permutation(n).astype(float),
+        "one": np.zeros(n),
+        "one and NaN": np.where(rng.random(n) < 0.5, 0, NAN),
+        "one and a rare one": np.r_[np.zeros(n - 2), 1, 1],
+        "only NaN": np.full(n, NAN),
+    }
+
+
+CHANGES = [
+    {},
+    {"max_bin": 16},
+    {"max_bin": 2},
+    {"min_data_in_bin": 1},
+    {"min_data_in_bin": 20, "max_bin": 1000},
+]
+
+
+@pytest.mark.parametrize("changes", CHANGES, ids=str)
+@pytest.mark.parametrize("name", code_distributions())
+def test_bins_are_the_twins(name, changes):
+    codes = code_distributions()[name]
+    rng = np.random.default_rng(1)
+    for weight in (None, rng.integers(1, 4, len(codes)) / 8):
+        data = coded(codes)
+        (mapper,) = find_bin_mappers(data, settings(**changes), weight=weight)
+        kept = twin_kept(codes, weight, **changes)
+        assert mapper.categories.tolist() == [-1, *kept]
+        assert (mapper.n_bins, mapper.nan_bin) == (len(kept) + 1, 0)
+        assert (mapper.missing_bin, len(mapper.upper_bounds)) == (-1, 0)
+        bins = bin_categories(data, [mapper])
+        expected = twin_bins(codes, kept)
+        assert bins.dtype == (np.uint8 if len(kept) < 256 else np.uint16)
+        np.testing.assert_array_equal(bins[0], expected)
+        assert mapper.is_trivial == (len(set(expected.tolist())) < 2)
+        all_kept = len(kept) == len(np.unique(codes)) and not np.isnan(codes).any()
+        assert mapper.missing_type == (0 if all_kept else 2)
+        if not np.isnan(codes).all():
+            assert mapper.minimum == np.nanmin(codes)
+            assert mapper.maximum == np.nanmax(codes)
+
+
+@pytest.mark.parametrize("changes", CHANGES, ids=str)
+@pytest.mark.parametrize("name", code_distributions())
+def test_kept_categories_are_lightgbms(name, changes):
+    lightgbm = pytest.importorskip("lightgbm")
+    codes = code_distributions()[name]
+    (mapper,) = find_bin_mappers(coded(codes), settings(**changes))
+    options = vars(settings(**changes))
+    options["bin_construct_sample_cnt"] = options.pop("subsample_for_bin")
+    options |= {"verbose": -1, "num_threads": 1, "feature_pre_filter": False}
+    # A column that LightGBM uses stands beside, for it refuses to learn from none.
+    X = np.column_stack([codes, np.arange(len(codes))])
+    data = lightgbm.Dataset(
+        X, X[:, 1] % 7, params=options, categorical_feature=[0]
+    ).construct()
+    model = lightgbm.train(options, data, num_boost_round=1).model_to_string()
+    line = next(x for x in model.splitlines() if x.startswith("feature_infos="))
+    infos = line.removeprefix("feature_infos=").split()[0]
+    if infos == "none":
+        assert mapper.n_bins <= 2
+    else:
+        assert ":".join(map(str, mapper.categories.tolist())) == infos
+
+
+def mappers_equal(first: BinMapper, second: BinMapper) -> bool:
+    fields = BinMapper.__dataclass_fields__
+    return all(np.array_equal(getattr(first, f), getattr(second, f)) for f in fields)
+
+
+def test_weights_mean_copies():
+    codes = code_distributions()["zipf, NaN"]
+    weight = np.random.default_rng(2).integers(1, 4, len(codes))
+    for scale in (1.0, 2.0**-30):
+        (weighted,) = find_bin_mappers(
+            coded(codes), settings(min_data_in_bin=1), weight=weight * scale
+        )
+        (copied,) = find_bin_mappers(
+            coded(np.repeat(codes, weight)), settings(min_data_in_bin=1)
+        )
+        assert mappers_equal(weighted, copied)
+
+
+def test_rows_and_threads():
+    codes = [c for c in code_distributions().values() if not np.isnan(c).all()]
+    long = [np.tile(c, 20) for c in codes]
+    data = coded(*long)
+    rows = np.flatnonzero(np.random.default_rng(3).random(data.n_rows) < 0.7)
+    some = coded(*[c[rows] for c in long])
+    weight = np.random.default_rng(4).random(data.n_rows)
+    for n_threads in (1, 3):
+        for w in (None, weight):
+            mappers = find_bin_mappers(
+                data, settings(), weight=w, rows=rows, n_threads=n_threads
+            )
+            expected = find_bin_mappers(
+                some, settings(), weight=None if w is None else w[rows]
+            )
+            assert all(map(mappers_equal, mappers, expected))
+        np.testing.assert_array_equal(
+            bin_categories(data, mappers, rows=rows, n_threads=n_threads),
+            bin_categories(some, mappers),
+        )
+
+
+def test_only_some_rows_are_read_where_there_are_many():
+    codes = np.arange(10_000.0) % 50
+    limits = {"subsample_for_bin": 500, "min_data_in_bin": 1}
+    (mapper,) = find_bin_mappers(coded(codes), settings(**limits))
+    assert 48 <= len(mapper.categories) - 1 <= 50
+    (again,) = find_bin_mappers(coded(codes), settings(**limits, data_random_seed=2))
+    assert again.categories.tolist() != mapper.categories.tolist()
+
+
+def test_more_categories_than_bins():
+    codes = np.repeat(np.arange(70_000.0), 2)[1:]
+    (mapper,) = find_bin_mappers(coded(codes), settings(min_data_in_bin=1))
+    assert mapper.n_bins == 65535
+    # The only category with a single row is the last to get a bin.
+    assert mapper.categories.tolist() == [-1, *range(1, 65535)]
+    bins = bin_categories(coded(codes), [mapper])[0]
+    assert (bins[0], bins[1], bins[131_068], bins[131_069]) == (0, 1, 65534, 0)
+
+
+def test_unknown_categories_are_in_the_first_bin():
+    (mapper,) = find_bin_mappers(coded([0, 1, 1, 2] * 9), settings())
+    new = coded([2, 1, 7, 3, NAN, 0])
+    expected = [
+        mapper.categories.tolist().index(c) if c in (0, 1, 2) else 0
+        for c in (2, 1, 7, 3, NAN, 0)
+    ]
+    assert bin_categories(new, [mapper]).tolist() == [expected]
+
+
+def test_numbers_and_categories_side_by_side():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = pandas.DataFrame(
+        {"a": rng.normal(size=90), "b": list("xyz") * 30, "c": rng.normal(size=90)}
+    )
+    data = fit(X)[1]
+    mappers = find_bin_mappers(data, settings())
+    alone = find_bin_mappers(fit(X[["a", "c"]])[1], settings())
+    assert mappers_equal(mappers[0], alone[0])
+    assert mappers_equal(mappers[2], alone[1])
+    assert mappers[0].categories is None
+    assert mappers[1].categories.tolist() == [-1, 0, 1, 2]
+
+
+def test_bins_of_sparse_columns():
+    dense = np.array([[0, 3.0, 0, 5, 5, 3, 0, 3, 3, NAN]] * 40).reshape(-1, 1)
+    estimator, expected = fit(dense, [0])
+    data = estimator._categories.encode_numbers(
+        sparse_columns(sparse.csc_matrix(dense)), range(1), set(), learn=False
+    )
+    (mapper,) = find_bin_mappers(data, settings())
+    assert mapper.categories.tolist() == [-1, 1, 0, 2]
+    assert mappers_equal(mapper, *find_bin_mappers(expected, settings()))
+    np.testing.assert_array_equal(
+        bin_categories(data, [mapper]), bin_categories(expected, [mapper])
+    )

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss import sampling
 from skgoss._engine.grower import TreeGrower
-from skgoss._engine.predict import add_tree_binned
-from skgoss._engine.sampling import bagging_mask
+from skgoss._engine.score import add_tree
 from skgoss.dataset import Dataset
 from skgoss.ensemble import NODE_TYPES, Ensemble, Tree
 from skgoss.objectives import Objective
@@ -87,11 +87,8 @@ class Booster:
         self.hessian = (
             None if objective.constant_hessian else np.empty(shape, dtype=np.float32)
         )
-        self.weight = (
-            None if objective.weight is None else np.atleast_2d(objective.weight)
-        )
-        self.rows: NDArray[np.uint32] | None = None
-        self.left_out: NDArray[np.uint32] | None = None
+        weight = None if objective.weight is None else np.atleast_2d(objective.weight)
+        self.sampler = sampling.make(settings, weight, dataset.n_rows)
         self.grower = (
             TreeGrower(dataset, settings, shape[0], n_threads)
             if len(dataset.feature)
@@ -139,18 +136,19 @@ class Booster:
         """
         if self.grower is None:
             return False
-        self._sample_rows(round_index)
         self.objective.gradients(
             self.scores, self.gradient, self.hessian, self.n_threads
         )
+        sample = self.sampler.draw(round_index, self.gradient, self.n_threads)
         renews = self.objective.renews_leaves
+        adds_itself = sample.rows is None and not renews
         try:
             grew = self.grower.grow(
                 self.gradient,
                 self.hessian,
-                self.weight,
-                self.rows,
-                None if renews else self.scores,
+                sample.weight,
+                sample.rows,
+                self.scores if adds_itself else None,
                 round_index,
             )
         except FloatingPointError as error:
@@ -161,9 +159,9 @@ class Booster:
         if round_index == 0:
             self._start_stumps()
         if grew and renews:
-            self._renew()
-        if grew and self.left_out is not None:
-            self._score_left_out()
+            self._renew(sample.weight)
+        if grew and not adds_itself:
+            self._score_rows()
         return grew
 
     def _start_stumps(self) -> None:
@@ -172,58 +170,33 @@ class Booster:
         self.start = np.where(stump, self.objective.average, self.start)
         self.scores[stump] = self.start[stump, None]
 
-    def _sample_rows(self, round_index: int) -> None:
-        """Draw a new bag every ``subsample_freq`` rounds."""
-        settings = self.settings
-        if (
-            settings.subsample >= 1.0
-            or settings.subsample_freq <= 0
-            or round_index % settings.subsample_freq
-        ):
-            return
-        kept = bagging_mask(
-            self.dataset.n_rows,
-            settings.subsample,
-            settings.bagging_seed,
-            round_index,
-            self.n_threads,
-        )
-        if not kept.any():
-            kept[0] = True
-        self.rows = np.flatnonzero(kept).astype(np.uint32)
-        self.left_out = np.flatnonzero(~kept).astype(np.uint32)
+    def _renew(self, weight: NDArray[np.float64] | None) -> None:
+        """Replace the values of the leaves, before they are added to the scores."""
+        forest = self.grower.forest
+        n_leaves = len(forest.arrays(forest.n_trees - 1)[1])
+        values = [
+            self.objective.renewed_leaf(
+                self.scores[0],
+                self.grower.leaf_rows(leaf),
+                None if weight is None else weight[0],
+            )
+            for leaf in range(n_leaves)
+        ]
+        forest.set_leaf_values(self.settings.learning_rate * np.array(values))
 
-    def _renew(self) -> None:
-        """Replace the values of the leaves and only then add them to the scores."""
-        leaves = self.grower.forest.arrays(self.grower.forest.n_trees - 1)[1]
-        rows_of = [self.grower.leaf_rows(leaf) for leaf in range(len(leaves))]
-        score = self.scores[0]
-        values = self.settings.learning_rate * np.array(
-            [self.objective.renewed_leaf(score, rows) for rows in rows_of]
-        )
-        self.grower.forest.set_leaf_values(values)
-        for rows, value in zip(rows_of, values, strict=True):
-            score[rows] += value
-
-    def _score_left_out(self) -> None:
-        """Rows outside the bag reach their leaves by their bins."""
+    def _score_rows(self) -> None:
+        """All rows, drawn or not, reach their leaves by their bins."""
         n_scores = self.objective.n_scores
         forest = self.grower.forest
         nodes, leaves, start = forest.arrays(forest.n_trees - n_scores)
+        words = forest.words(forest.n_trees - n_scores)
         for k, score in enumerate(self.scores):
-            tree = nodes[start[k] - k : start[k + 1] - k - 1]
-            if len(tree) == 0:
-                continue
-            add_tree_binned(
-                self.dataset.storage.columns,
-                tree["feature"].copy(),
-                tree["bin"].copy(),
-                tree["missing_left"].astype(np.uint8),
-                self.dataset.missing_bin[tree["feature"]],
-                tree["left"].copy(),
-                tree["right"].copy(),
+            add_tree(
+                self.dataset.storage.store,
+                nodes[start[k] - k : start[k + 1] - k - 1],
+                self.dataset.missing_bin,
+                words,
                 leaves["value"][start[k] : start[k + 1]].copy(),
-                self.left_out,
                 self.n_threads,
                 score,
             )

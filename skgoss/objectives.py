@@ -546,7 +546,9 @@ class Objective:
             gradient_out[k] = 0.0
             hessian_out[k] = 1.0
 
-    def renewed_leaf(self, score: Floats, rows: NDArray[np.integer]) -> float:
+    def renewed_leaf(
+        self, score: Floats, rows: NDArray[np.integer], weight: Floats | None
+    ) -> float:
         """The best value of a leaf: a percentile of its residuals.
 
         Parameters
@@ -555,9 +557,14 @@ class Objective:
             The scores before the tree.
         rows : (m,) int
             The rows of the leaf.
+        weight : (n,) float64 or None
+            The rows' weights in this round.
         """
-        weight = None if self.weight is None else self.weight[rows]
-        return percentile(self.y[rows] - score[rows], self.renewal_level, weight)
+        return percentile(
+            self.y[rows] - score[rows],
+            self.renewal_level,
+            None if weight is None else weight[rows],
+        )
 
 
 def make(

@@ -37,3 +37,4 @@ cdef class Forest:
 
     cdef int add(self, const Workspace* ws)
     cdef void drop(self, int64_t n_trees)
+    cdef int64_t _first_word(self, int64_t tree)

@@ -105,7 +105,7 @@ cdef class Forest:
         nodes : structured ndarray
             ``feature`` (index among the used ones), ``bin``, ``missing_left``, ``left``,
             ``right``, ``gain``, ``value``, ``weight``, ``count``, and ``first_word`` and
-            ``last_word``: where among `words` the set of bins of a categorical node lies.
+            ``last_word``: where among `words` of the same trees the set of bins of a categorical node lies.
         leaves : structured ndarray
             ``value``, ``weight``, ``count``.
         leaf_start : ndarray of int64
@@ -126,17 +126,24 @@ cdef class Forest:
             memcpy(&leaf_bytes[0], self.leaves + first_leaf, leaf_bytes.shape[0])
         for i in range(starts.shape[0]):
             starts[i] = self.leaf_start[first_tree + i] - first_leaf
+        nodes["first_word"] -= self._first_word(first_tree)
+        nodes["last_word"] -= self._first_word(first_tree)
         return nodes, leaves, leaf_start
 
-    def words(self):
-        """A copy of the words of all categorical nodes' sets: bit b % 32 of word b // 32.
+    cdef int64_t _first_word(self, int64_t tree):
+        cdef int64_t node = self.leaf_start[tree] - tree
+        return self.nodes[node].first_word if node < self.n_nodes else self.n_words
 
-        A bin goes left where its bit is set.
+    def words(self, int64_t first_tree=0):
+        """A copy of the words of categorical nodes' sets, from one tree on.
+
+        A bin b goes left where bit b % 32 of a set's word b // 32 is set.
         """
-        words = np.empty(self.n_words, dtype=np.uint32)
+        cdef int64_t first = self._first_word(first_tree)
+        words = np.empty(self.n_words - first, dtype=np.uint32)
         cdef char[::1] out = words.view(np.byte)
-        if self.n_words > 0:
-            memcpy(&out[0], self.set_words, out.shape[0])
+        if self.n_words > first:
+            memcpy(&out[0], self.set_words + first, out.shape[0])
         return words
 
     def set_leaf_values(self, const double[::1] value):

@@ -5,12 +5,6 @@
 
 #include "simd.h"
 
-#if defined(__GNUC__) || defined(__clang__)
-#define SKGOSS_PREFETCH(address) __builtin_prefetch(address)
-#else
-#define SKGOSS_PREFETCH(address) ((void)0)
-#endif
-
 /* Rows are scored in tiles of this many, in groups of 64: one cache line of bytes. */
 #define SKGOSS_TILE 256
 #define SKGOSS_GROUP 64

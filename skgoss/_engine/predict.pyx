@@ -13,7 +13,7 @@ always walked.
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, NAN, fabs, isnan
 from libc.stdint cimport (
-    INT32_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+    INT32_MAX, int32_t, int64_t, uint8_t, uint16_t,
 )
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
@@ -32,11 +32,9 @@ cdef extern from "predict.h" nogil:
         const MaskOp*, int64_t, int, const uint8_t*, uint8_t*, uint8_t*) noexcept
     void masked_leaves_u16 "skgoss_masked_leaves_u16"(
         const MaskOp*, int64_t, int, const uint16_t*, uint8_t*, uint8_t*) noexcept
-    void prefetch "SKGOSS_PREFETCH"(const void*) noexcept
 
 cdef enum:
     LANES = 16
-    ROW_TILE = 4096
     FEW_ROWS = 64
     MAX_MASKED_LEAVES = 128
     MISSING_NONE = 0
@@ -661,158 +659,3 @@ cdef class Predictor:
         if not done:
             raise MemoryError
         return 0
-
-
-# ------------------------------------------------------------------- trees in training
-
-
-# The right child is taken when the bin is above the threshold, or the other way round for
-# the one bin `flipped`: where missing values go to the side their bin does not belong to.
-cdef struct BinnedNode:
-    int32_t feature
-    int32_t threshold
-    int32_t flipped
-    int32_t child
-
-
-cdef inline int32_t next_place(
-    const BinnedNode* nodes, int32_t at, const rank_t* row, Py_ssize_t stride
-) noexcept nogil:
-    cdef const BinnedNode* node = nodes + at
-    cdef int32_t value = row[node.feature * stride]
-    return node.child + ((value > node.threshold) ^ (value == node.flipped))
-
-
-cdef inline void walk_bins(
-    const BinnedNode* nodes, const rank_t** rows, Py_ssize_t stride, int32_t* at_inout
-) noexcept nogil:
-    cdef int lane
-    cdef int32_t moved = 1
-    while moved:
-        moved = 0
-        for lane in range(LANES):
-            at_inout[lane] = next_place(nodes, at_inout[lane], rows[lane], stride)
-        for lane in range(LANES):
-            moved |= nodes[at_inout[lane]].child ^ at_inout[lane]
-            at_inout[lane] = next_place(nodes, at_inout[lane], rows[lane], stride)
-
-
-cdef void add_rows(
-    const BinnedNode* nodes, const double* value_at, const rank_t* bins, Py_ssize_t stride,
-    const uint32_t* row_ids, Py_ssize_t start, Py_ssize_t stop, double* score_inout,
-) noexcept nogil:
-    """Add leaf values to rows start..stop, or to the rows that `row_ids` names there."""
-    cdef const rank_t* rows[LANES]
-    cdef int32_t at[LANES]
-    cdef Py_ssize_t row[LANES]
-    cdef Py_ssize_t i, k, ahead
-    cdef int lane
-    for i from start <= i < stop by LANES:
-        for lane in range(LANES):
-            k = min(i + lane, stop - 1)
-            row[lane] = row_ids[k] if row_ids != NULL else k
-            rows[lane] = bins + row[lane]
-            at[lane] = 0
-            ahead = min(k + 4 * LANES, stop - 1)
-            ahead = row_ids[ahead] if row_ids != NULL else ahead
-            prefetch(bins + nodes[0].feature * stride + ahead)
-            prefetch(score_inout + ahead)
-        walk_bins(nodes, rows, stride, at)
-        for lane in range(<int> min(<Py_ssize_t> LANES, stop - i)):
-            score_inout[row[lane]] += value_at[at[lane]]
-
-
-cdef void plant_binned(
-    const int32_t* left, const int32_t* right, const int32_t* feature,
-    const int32_t* threshold_bin, const uint8_t* default_left, const int32_t* missing_bin,
-    const double* leaf_value, Py_ssize_t n_nodes, int32_t* place, BinnedNode* nodes_out,
-    double* value_at_out,
-) noexcept nogil:
-    """Lay out one tree as `plant` does, with bins for thresholds."""
-    cdef int32_t i, side, child, at
-    cdef bint flip
-    place[0] = 0
-    if n_nodes == 0:
-        nodes_out[0] = BinnedNode(0, INT32_MAX, -1, 0)
-        value_at_out[0] = leaf_value[0]
-    for i in range(n_nodes):
-        flip = missing_bin[i] >= 0 and (missing_bin[i] > threshold_bin[i]) == default_left[i]
-        nodes_out[place[i]] = BinnedNode(
-            feature[i], threshold_bin[i], missing_bin[i] if flip else -1, 2 * i + 1)
-        for side in range(2):
-            child = right[i] if side else left[i]
-            at = 2 * i + 1 + side
-            if child >= 0:
-                place[child] = at
-            else:
-                nodes_out[at] = BinnedNode(0, INT32_MAX, -1, at)
-                value_at_out[at] = leaf_value[~child]
-
-
-def add_tree_binned(
-    const rank_t[:, ::1] columns,
-    const int32_t[::1] feature,
-    const int32_t[::1] threshold_bin,
-    const uint8_t[::1] default_left,
-    const int32_t[::1] missing_bin,
-    const int32_t[::1] left_child,
-    const int32_t[::1] right_child,
-    const double[::1] leaf_value,
-    const uint32_t[::1] row_ids,
-    int n_threads,
-    double[::1] score_inout,
-):
-    """Add one tree's leaf values to the scores of training rows.
-
-    Parameters
-    ----------
-    columns : (n_columns, n_rows) uint8 or uint16
-        The binned training set, column-major.
-    feature : (n_nodes,) int32
-        Column that each node looks at.
-    threshold_bin : (n_nodes,) int32
-        A bin goes left when it is at most this.
-    default_left : (n_nodes,) uint8
-        Whether the missing bin goes left.
-    missing_bin : (n_nodes,) int32
-        The bin of missing values in the node's column, -1 where there is none.
-    left_child, right_child : (n_nodes,) int32
-        As in `skgoss.ensemble.Tree`.
-    leaf_value : (n_nodes + 1,) float64
-    row_ids : (n,) uint32 or None
-        The rows to score, each at most once; None for all.
-    n_threads : int
-    score_inout : (n_rows,) float64
-    """
-    cdef Py_ssize_t n_nodes = feature.shape[0]
-    cdef Py_ssize_t n = columns.shape[1] if row_ids is None else row_ids.shape[0]
-    cdef Py_ssize_t n_tiles = (n + ROW_TILE - 1) // ROW_TILE
-    cdef const uint32_t* ids = NULL
-    cdef BinnedNode* nodes
-    cdef double* value_at
-    cdef int32_t* place
-    cdef char* memory
-    cdef Py_ssize_t tile
-    if n == 0:
-        return
-    if row_ids is not None:
-        ids = &row_ids[0]
-    memory = <char*> malloc((2 * n_nodes + 1) * (sizeof(BinnedNode) + 12))
-    if memory == NULL:
-        raise MemoryError
-    nodes = <BinnedNode*> memory
-    value_at = <double*> (nodes + 2 * n_nodes + 1)
-    place = <int32_t*> (value_at + 2 * n_nodes + 1)
-    n_threads = <int> max(1, min(<Py_ssize_t> n_threads, n_tiles))
-    with nogil:
-        plant_binned(
-            &left_child[0], &right_child[0], &feature[0], &threshold_bin[0],
-            &default_left[0], &missing_bin[0], &leaf_value[0], n_nodes, place, nodes,
-            value_at)
-        for tile in prange(
-            n_tiles, schedule="dynamic", num_threads=n_threads, use_threads_if=n_threads > 1
-        ):
-            add_rows(
-                nodes, value_at, &columns[0, 0], columns.shape[1], ids, tile * ROW_TILE,
-                min(n, (tile + 1) * ROW_TILE), &score_inout[0])
-    free(memory)

@@ -11,6 +11,7 @@ cdef enum Purpose:
     TREE_FEATURES = 2
     NODE_FEATURES = 3
     RANDOM_THRESHOLD = 4
+    ONE_SIDE = 5
 
 
 cdef inline uint64_t mix(uint64_t x) noexcept nogil:

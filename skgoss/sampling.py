@@ -1,0 +1,145 @@
+"""Which rows a round's trees see."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.sampling import bagging_mask, one_side_sample
+
+
+class Sample(NamedTuple):
+    """Some of the rows.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (m,), uint32, or None
+        Row numbers, ascending; None: all rows.
+    weight : ndarray of shape (1 or n_scores, n_rows), float64, or None
+        What multiplies the rows' gradients and hessians.
+    """
+
+    rows: NDArray[np.uint32] | None
+    weight: NDArray[np.float64] | None
+
+
+class Sampler(Protocol):
+    """Draws a round's rows, the same on any number of threads."""
+
+    def draw(
+        self, round_index: int, gradient: NDArray[np.float32], n_threads: int
+    ) -> Sample:
+        """The rows of a round.
+
+        Parameters
+        ----------
+        round_index : int
+        gradient : ndarray of shape (n_scores, n_rows), float32
+            Without weights.
+        n_threads : int
+        """
+        ...
+
+
+def make(settings: Any, weight: NDArray[np.float64] | None, n_rows: int) -> Sampler:
+    """The sampler that the options ask for.
+
+    Parameters
+    ----------
+    settings : Settings
+    weight : ndarray of shape (1 or n_scores, n_rows), float64, or None
+    n_rows : int
+    """
+    if settings.data_sample_strategy == "goss":
+        return OneSide(settings, weight, n_rows)
+    if settings.subsample < 1.0 and settings.subsample_freq > 0:
+        return Bagging(settings, weight, n_rows)
+    return All(weight)
+
+
+class All:
+    """Every row, in every round."""
+
+    def __init__(self, weight: NDArray[np.float64] | None) -> None:
+        self.sample = Sample(None, weight)
+
+    def draw(
+        self, round_index: int, gradient: NDArray[np.float32], n_threads: int
+    ) -> Sample:
+        """All rows."""
+        return self.sample
+
+
+class Bagging:
+    """A new bag of rows every ``subsample_freq`` rounds."""
+
+    def __init__(
+        self, settings: Any, weight: NDArray[np.float64] | None, n_rows: int
+    ) -> None:
+        self.settings = settings
+        self.n_rows = n_rows
+        self.sample = Sample(None, weight)
+
+    def draw(
+        self, round_index: int, gradient: NDArray[np.float32], n_threads: int
+    ) -> Sample:
+        """The bag, which is never empty."""
+        settings = self.settings
+        if round_index % settings.subsample_freq == 0:
+            kept = bagging_mask(
+                self.n_rows,
+                settings.subsample,
+                settings.bagging_seed,
+                round_index,
+                n_threads,
+            )
+            if not kept.any():
+                kept[0] = True
+            rows = np.flatnonzero(kept).astype(np.uint32)
+            self.sample = self.sample._replace(rows=rows)
+        return self.sample
+
+
+class OneSide:
+    """Gradient-based one-side sampling (GOSS): Algorithm 2 of Ke et al., NeurIPS 2017.
+
+    The ``top_rate`` of rows with the largest gradients are kept, ``other_rate`` of the
+    rows are drawn from the rest, and those count (1 - top_rate) / other_rate times. The
+    first 1 / learning_rate rounds see all rows, as in LightGBM.
+    """
+
+    def __init__(
+        self, settings: Any, weight: NDArray[np.float64] | None, n_rows: int
+    ) -> None:
+        self.seed = settings.bagging_seed
+        self.n_warm_up = int(1.0 / settings.learning_rate)
+        self.weight = weight
+        self.n_top = max(1, int(n_rows * settings.top_rate))
+        self.n_other = int(n_rows * settings.other_rate)
+        # Rates that sum to 1 but for rounding leave out no row.
+        if settings.top_rate + settings.other_rate > 1.0 - 1e-9:
+            self.n_other = n_rows - self.n_top
+        is_needed = 0 < self.n_other < n_rows - self.n_top
+        n_weights = 1 if weight is None else len(weight)
+        self.drawn_weight = np.empty((n_weights, n_rows)) if is_needed else None
+
+    def draw(
+        self, round_index: int, gradient: NDArray[np.float32], n_threads: int
+    ) -> Sample:
+        """The rows of large gradients and some of the others."""
+        if self.drawn_weight is None or round_index < self.n_warm_up:
+            return Sample(None, self.weight)
+        rows = one_side_sample(
+            gradient,
+            None,
+            self.weight,
+            self.n_top,
+            self.n_other,
+            self.seed,
+            round_index,
+            n_threads,
+            self.drawn_weight,
+        )
+        return Sample(rows, self.drawn_weight)

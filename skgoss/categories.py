@@ -18,7 +18,7 @@ from skgoss._engine import columns as kernels
 if TYPE_CHECKING:
     from skgoss.frames import Columns
 
-# Looking up each of so few values is sooner done than finding the distinct ones.
+# So few values are sooner read one by one than by the library that holds them.
 FEW_ROWS = 16
 
 # float32 holds all integers up to this one.
@@ -91,6 +91,10 @@ class ObjectColumn:
         """The array."""
         return self.values
 
+    def null_count(self) -> int:
+        """How many values are missing."""
+        return sum(map(_is_missing, self.to_list()))
+
 
 class Categories:
     """What an estimator remembers of its columns of categories.
@@ -112,7 +116,7 @@ class Categories:
         self.vocabularies: dict[int, Vocabulary] = {}
 
     def uses(self, column: int, *, learn: bool) -> bool:
-        """Whether a column of numbers holds categories; see `encode_words`."""
+        """Whether a column was declared (in fit) or learned to hold categories."""
         return column in ((self.declared or ()) if learn else self.vocabularies)
 
     def encode_words(
@@ -137,11 +141,11 @@ class Categories:
         ValueError
             If there shall be no categories, or the column held numbers in fit.
         """
+        few = not learn and len(series) <= FEW_ROWS
         try:
-            if not learn and len(series) <= FEW_ROWS:
-                vocabulary = self._known(column, series)
-                return np.array(vocabulary.look_up(series.to_list()), vocabulary.dtype)
-            distinct, place = factorize(series)
+            distinct, place = (
+                factorize_values(series.to_list()) if few else factorize(series)
+            )
         except TypeError as error:
             raise ValueError(
                 f"Column {series.name!r} holds values that cannot be categories:"
@@ -149,17 +153,16 @@ class Categories:
             ) from error
         if learn:
             self._learn_words(column, series, distinct, place)
-        return self._known(column, series).encode(distinct, place)
+        elif column not in self.vocabularies:
+            return _plain_numbers(series.name, distinct, place)
+        return self.vocabularies[column].encode(distinct, place)
 
-    def _known(self, column: int, series: nw.Series[Any] | ObjectColumn) -> Vocabulary:
-        if column in self.vocabularies:
-            return self.vocabularies[column]
-        if series.null_count() == len(series):
-            return Vocabulary([])
-        raise ValueError(
-            f"Column {series.name!r} held numbers in fit, but holds strings or"
-            " categories now. Turn them into numbers."
-        )
+    def look_up_words(self, column: int, values: list[Any]) -> list[Any]:
+        """The numbers of a few values, or the values if some are no plain ones."""
+        plain = (str, numbers.Real, type(None))
+        if all(isinstance(value, plain) for value in values):
+            return self.vocabularies[column].look_up(values)
+        return values
 
     def _learn_words(
         self,
@@ -227,12 +230,15 @@ class Categories:
             numbered[column] = _numbered(
                 columns, column, stored, self.vocabularies[column]
             )
+        return self.with_counts(_with_values(columns, numbered))
+
+    def with_counts(self, columns: Columns) -> Columns:
+        """The columns, whose categories are numbers by now, with `n_categories`."""
         n_categories = np.zeros(columns.n_features, dtype=np.int32)
         for column, vocabulary in self.vocabularies.items():
             n_categories[column] = vocabulary.n_categories
         return replace(
-            _with_values(columns, numbered),
-            n_categories=n_categories if n_categories.any() else None,
+            columns, n_categories=n_categories if n_categories.any() else None
         )
 
 
@@ -293,14 +299,19 @@ def _unknown_column(word: Any, names: Sequence[Any] | None, n_features: int) -> 
     return f"categorical_feature holds {word!r}, but {there}."
 
 
+def are_objects(series: nw.Series[Any] | ObjectColumn) -> bool:
+    """Whether a column holds Python objects, of which narwhals sees the first ones."""
+    if series.dtype == nw.String:
+        return getattr(series.to_native(), "dtype", None) == object
+    return series.dtype == nw.Object
+
+
 def holds_words(series: nw.Series[Any] | ObjectColumn) -> bool:
     """Whether a column can only be used as one of categories."""
-    dtype = series.dtype
-    if isinstance(dtype, nw.String | nw.Categorical | nw.Enum):
-        return True
-    return dtype == nw.Object and any(
-        isinstance(value, str) for value in series.to_list()
-    )
+    if are_objects(series):
+        has_words = any(isinstance(value, str) for value in series.to_list())
+        return has_words or series.null_count() == len(series)
+    return isinstance(series.dtype, nw.String | nw.Categorical | nw.Enum)
 
 
 def factorize(series: nw.Series[Any] | ObjectColumn) -> Factorized:
@@ -378,6 +389,21 @@ _FACTORIZE: dict[nw.Implementation, Callable[[Any], Factorized]] = {
     nw.Implementation.POLARS: _factorize_polars,
     nw.Implementation.PYARROW: _factorize_arrow,
 }
+
+
+def _plain_numbers(
+    name: Any, distinct: list[Any], place: NDArray[Any]
+) -> NDArray[np.float64]:
+    """The values themselves of a column that held numbers in fit."""
+    occurring = _occurring(distinct, place)
+    if all(isinstance(value, numbers.Real) for value in occurring):
+        number = {value: value for value in occurring}
+        table = [number.get(value, math.nan) for value in distinct]
+        return np.array([*table, math.nan], dtype=np.float64)[place]
+    raise ValueError(
+        f"Column {name!r} held numbers in fit, but holds strings or categories now."
+        " Turn them into numbers."
+    )
 
 
 def _order_of(series: nw.Series[Any] | ObjectColumn) -> list[Any] | None:

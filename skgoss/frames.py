@@ -18,6 +18,9 @@ from skgoss._engine.columns import KINDS
 # it, should its columns lie apart, costs less than looking at each of them.
 SMALL_FRAME = 1 << 14
 
+# Rows of a pandas frame, if they are no more, are sooner read than its columns.
+FEW_ROWS = 8
+
 _KIND_OF_DTYPE = {np.dtype(name): code for name, code in KINDS.items()}
 _READABLE = frozenset(
     {
@@ -168,6 +171,11 @@ def _frame_columns(
     if X.shape[0] * X.shape[1] <= SMALL_FRAME and _is_uniform_pandas(X):
         data = _matrix_columns(_as_kind(X.to_numpy(), "X"))
         return _with_categories(estimator, data, set(), reset)
+    if not reset and X.shape[0] <= FEW_ROWS:
+        values = _few_values(estimator._categories, X)
+        if values is not None:
+            data = _matrix_columns(values)
+            return estimator._categories.with_counts(data)
     encode = estimator._categories.encode_words
     owner, words = [], set()
     for j, series in enumerate(nw.from_native(X, eager_only=True).iter_columns()):
@@ -177,6 +185,25 @@ def _frame_columns(
         else:
             owner.append(_numbers(series))
     return _with_categories(estimator, _separate_columns(owner), words, reset)
+
+
+def _few_values(memory: categories.Categories, X: Any) -> NDArray[np.float64] | None:
+    """The values and categories of a few rows of a pandas frame, by way of objects.
+
+    None where this would not do.
+    """
+    if not nw.dependencies.is_pandas_dataframe(X):
+        return None
+    rows = [X.iloc[i].tolist() for i in range(X.shape[0])]
+    values = np.empty(X.shape, order="F")
+    for j, column in enumerate(map(list, zip(*rows, strict=True))):
+        if j in memory.vocabularies:
+            column = memory.look_up_words(j, column)
+        numbers = np.array(column)
+        if numbers.dtype.kind not in "biuf":
+            return None
+        values[:, j] = numbers
+    return values
 
 
 def _is_mixed(estimator: Any, X: Any, reset: bool, categorical_feature: Any) -> bool:
@@ -241,7 +268,7 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
         return series.cast(nw.Float64).to_numpy()
     if series.null_count() == len(series):
         return np.full(len(series), np.nan)
-    if dtype in (nw.Object, nw.Unknown):
+    if dtype == nw.Unknown or categories.are_objects(series):
         return _object_numbers(series)
     raise _not_numbers(series.name, dtype)
 

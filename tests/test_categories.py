@@ -276,6 +276,15 @@ def test_columns_without_values():
     np.testing.assert_array_equal(read(data), [[NAN, NAN, NAN]])
 
 
+def test_objects_whose_first_ones_are_missing():
+    pandas = pytest.importorskip("pandas")
+    head = [None] * 200
+    X = pandas.DataFrame({"a": [*head, 2.5], "b": [*head, "x"]}, dtype=object)
+    estimator, data = fit(X)
+    np.testing.assert_array_equal(read(data)[199:], [[NAN, NAN], [2.5, 0]])
+    assert data.n_categories.tolist() == [0, 1]
+
+
 def test_negative_numbers_are_missing():
     X = np.array([[3.0, -1.0], [-2.0, 5.0], [4.0, NAN]])
     with pytest.warns(UserWarning, match="Column 0 holds categories: its negative"):
@@ -315,13 +324,55 @@ def test_columns_that_are_none_are_refused(categorical_feature, words):
         fit(X.to_numpy(), ["a"])
 
 
-def test_numbers_that_became_words_are_refused():
+@pytest.mark.parametrize("n_rows", [2, 100])
+def test_numbers_that_became_words_are_refused(n_rows):
     pandas = pytest.importorskip("pandas")
+    repeats = n_rows // 2
     estimator, _ = fit(pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]}))
-    for column in (["1", "x"], pandas.Categorical([1, 2]), ["1"] * 100):
-        X = pandas.DataFrame({"a": column, "b": "x"})
+    for column in (["1", "x"], ["1", "2"], pandas.Categorical(["1", "2"])):
+        X = pandas.concat([pandas.DataFrame({"a": column, "b": "x"})] * repeats)
         with pytest.raises(ValueError, match="Column 'a' held numbers in fit"):
             columns(estimator, X, reset=False)
+    for column in ([3, 4.5], pandas.Categorical([3, 4.5]), [None, None]):
+        X = pandas.concat([pandas.DataFrame({"a": column, "b": "x"})] * repeats)
+        data = columns(estimator, X, reset=False)
+        expected = [NAN if v is None else v for v in column] * repeats
+        np.testing.assert_array_equal(read(data)[:, 0], expected)
+        assert data.n_categories.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("n_rows", [1, 3, 100])
+def test_few_rows_are_read_as_many_are(n_rows):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = pandas.DataFrame(
+        {
+            "float32": rng.normal(size=300).astype(np.float32),
+            "word": pandas.Categorical(rng.choice(list("abcde"), 300)),
+            "Int64": pandas.array(rng.integers(0, 9, 300), "Int64"),
+            "bool": rng.random(300) < 0.5,
+            "number": rng.choice([3, 4, 8], 300),
+            "object": pandas.Series(rng.choice([1.5, None], 300), dtype=object),
+            "size": pandas.Categorical(rng.choice(list("SML"), 300), ordered=True),
+        }
+    )
+    X.loc[::3, ["word", "Int64", "float32"]] = None
+    estimator, data = fit(X, ["number"])
+    expected = read(data)
+    for start in range(0, 300, n_rows):
+        some = columns(estimator, X[start : start + n_rows], reset=False)
+        np.testing.assert_array_equal(read(some), expected[start : start + n_rows])
+        assert some.n_categories.tolist() == data.n_categories.tolist()
+
+
+@pytest.mark.parametrize("repeats", [1, 50])
+def test_dates_are_refused_at_predict(repeats):
+    pandas = pytest.importorskip("pandas")
+    estimator, _ = fit(pandas.DataFrame({"a": ["x"], "b": [1.5]}))
+    day = pandas.Timestamp("2020-01-01")
+    for row in ({"a": day, "b": 1.0}, {"a": "x", "b": day}):
+        with pytest.raises(ValueError, match=r"Column .* holds Datetime"):
+            columns(estimator, pandas.DataFrame([row] * repeats), reset=False)
 
 
 def sparse_columns(matrix) -> Columns:

@@ -302,7 +302,7 @@ def _unknown_column(word: Any, names: Sequence[Any] | None, n_features: int) -> 
 def are_objects(series: nw.Series[Any] | ObjectColumn) -> bool:
     """Whether a column holds Python objects, of which narwhals sees the first ones."""
     if series.dtype == nw.String:
-        return getattr(series.to_native(), "dtype", None) == object
+        return getattr(series.to_native(), "dtype", None) == np.dtype(object)
     return series.dtype == nw.Object
 
 

@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from skgoss import LGBMRegressor
 from skgoss._engine import columns as kernels
 from skgoss.binning import BinMapper, bin_categories, find_bin_mappers
 from skgoss.frames import Columns, columns
@@ -280,7 +281,7 @@ def test_objects_whose_first_ones_are_missing():
     pandas = pytest.importorskip("pandas")
     head = [None] * 200
     X = pandas.DataFrame({"a": [*head, 2.5], "b": [*head, "x"]}, dtype=object)
-    estimator, data = fit(X)
+    data = fit(X)[1]
     np.testing.assert_array_equal(read(data)[199:], [[NAN, NAN], [2.5, 0]])
     assert data.n_categories.tolist() == [0, 1]
 
@@ -322,6 +323,24 @@ def test_columns_that_are_none_are_refused(categorical_feature, words):
         fit(X, categorical_feature)
     with pytest.raises(ValueError, match="have no names, so use their numbers"):
         fit(X.to_numpy(), ["a"])
+
+
+def test_fit_chooses_the_constructors_columns_unless_it_is_given_others():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+    words = r"Column 'b' holds strings"
+    with pytest.raises(ValueError, match=words):
+        LGBMRegressor(categorical_feature=None).fit(X, [0, 1])
+    with pytest.raises(ValueError, match=words):
+        LGBMRegressor().fit(X, [0, 1], categorical_feature=[])
+    with pytest.raises(ValueError, match="holds 'c', but"):
+        LGBMRegressor(cat_feature=["a"]).fit(X, [0, 1], categorical_feature=["c"])
+    model = LGBMRegressor(cat_feature=["d"])
+    with pytest.raises(ValueError, match="holds 'd', but"):
+        model.fit(X, [0, 1])
+    assert not hasattr(model, "n_features_in_")
+    with pytest.raises(ValueError, match="The 'categorical_feature' parameter of LGBM"):
+        LGBMRegressor().fit(X, [0, 1], categorical_feature="b")
 
 
 @pytest.mark.parametrize("n_rows", [2, 100])

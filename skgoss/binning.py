@@ -63,6 +63,10 @@ class BinMapper:
         were none.
     is_trivial : bool
         Whether all values seen fell into one bin, so that no split can part them.
+    zero_bin : int
+        The bin of 0.0, in a column of numbers.
+    zero_share : float
+        The share of rows that are zero, or count as zero.
     categories : ndarray of shape (n_bins,), int32, or None
         The category of each bin. The first is -1: its bin holds the missing, the
         unknown and the rare ones. None for a column of numbers.
@@ -158,14 +162,21 @@ def _find_numeric(
     n_features = columns.n_features
     n_threads = team(n_rows * n_features, n_threads)
     scratch = np.empty((n_threads, kernels.WORDS_PER_ROW * n_rows), dtype=np.uint64)
-    bounds = np.empty((n_features, min(settings.max_bin, n_rows + 2)))
+    n_values = np.full(n_features, n_rows)
+    if columns.index is not None:
+        n_values = np.where(columns.index > 0, columns.length, n_rows)
+    bounds_start = np.zeros(n_features + 1, dtype=np.int64)
+    np.cumsum(np.minimum(settings.max_bin, n_values + 3), out=bounds_start[1:])
+    bounds = np.empty(bounds_start[-1])
     n_bounds = np.empty(n_features, dtype=np.int32)
     missing_type = np.empty(n_features, dtype=np.uint8)
     n_occupied = np.empty(n_features, dtype=np.int32)
     value_range = np.empty((n_features, 2))
+    zero_share = np.empty(n_features)
     kernels.find_bounds(
         columns,
         sample,
+        places(columns, sample),
         mass,
         n_rows,
         settings.max_bin,
@@ -173,25 +184,42 @@ def _find_numeric(
         settings.use_missing,
         settings.zero_as_missing,
         n_threads,
+        bounds_start,
         scratch,
         bounds,
         n_bounds,
         missing_type,
         n_occupied,
         value_range,
+        zero_share,
     )
     return [
-        _mapper(bounds[j, :count].copy(), missing, occupied, low, high)
-        for j, (count, missing, occupied, (low, high)) in enumerate(
-            zip(
-                n_bounds.tolist(),
-                missing_type.tolist(),
-                n_occupied.tolist(),
-                value_range.tolist(),
-                strict=True,
-            )
+        _mapper(bounds[start : start + count].copy(), *rest)
+        for start, count, *rest in zip(
+            bounds_start[:-1].tolist(),
+            n_bounds.tolist(),
+            missing_type.tolist(),
+            n_occupied.tolist(),
+            value_range[:, 0].tolist(),
+            value_range[:, 1].tolist(),
+            zero_share.tolist(),
+            strict=True,
         )
     ]
+
+
+def places(
+    columns: Columns, rows: NDArray[np.int64] | None
+) -> NDArray[np.int32] | None:
+    """Where each row of the data is among ``rows``, -1 if it is not.
+
+    None where no column is sparse, so that nobody asks, or where all rows are read.
+    """
+    if rows is None or columns.index is None or not columns.index.any():
+        return None
+    place = np.full(columns.n_rows, -1, dtype=np.int32)
+    place[rows] = np.arange(len(rows))
+    return place
 
 
 def _mapper(
@@ -200,10 +228,12 @@ def _mapper(
     n_occupied: int,
     minimum: float,
     maximum: float,
+    zero_share: float,
 ) -> BinMapper:
     nan_is_missing = missing_type == kernels.NAN_IS_MISSING
     n_numbers = len(upper_bounds)
-    nan_bin = n_numbers if nan_is_missing else int(upper_bounds.searchsorted(0.0))
+    zero_bin = int(upper_bounds.searchsorted(0.0))
+    nan_bin = n_numbers if nan_is_missing else zero_bin
     return BinMapper(
         upper_bounds=upper_bounds,
         n_bins=n_numbers + nan_is_missing,
@@ -213,7 +243,8 @@ def _mapper(
         minimum=minimum,
         maximum=maximum,
         is_trivial=n_occupied < 2,
-        zero_bin=int(upper_bounds.searchsorted(0.0)),
+        zero_bin=zero_bin,
+        zero_share=zero_share,
     )
 
 
@@ -395,36 +426,92 @@ def bin_columns(
     bins_out : ndarray of shape (len(features), n_rows), uint8 or uint16
     """
     chosen = [mappers[j] for j in features]
-    bounds, bounds_start, grid, first = _plan_search(chosen)
     kernels.bin_columns(
         columns.take(features),
         rows,
-        bounds,
-        bounds_start,
-        grid,
-        first,
+        *_plan_search(chosen),
         np.array([mapper.nan_bin for mapper in chosen], dtype=np.int32),
         team(bins_out.size, n_threads),
         bins_out,
     )
 
 
+def bin_lists(
+    columns: Columns,
+    mappers: list[BinMapper],
+    features: NDArray[Any],
+    *,
+    rows: NDArray[np.int64] | None = None,
+    n_threads: int = 1,
+) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint16]]:
+    """List the rows of columns of numbers that are not in the bin of zero.
+
+    Parameters
+    ----------
+    columns : Columns
+    mappers : list of BinMapper
+        Those of the columns.
+    features : ndarray of int
+        The columns wanted.
+    rows : ndarray of int64, default=None
+        The rows to keep, ascending; None keeps all.
+    n_threads : int, default=1
+
+    Returns
+    -------
+    start : ndarray of shape (len(features) + 1,), int64
+        Where the list of each column begins in the next two.
+    list_rows : ndarray of uint32
+        Numbers of kept rows, ascending within a list.
+    list_bins : ndarray of uint16
+        Their bins, numbered without the one of zero.
+    """
+    chosen = [mappers[j] for j in features]
+    taken = columns.take(features)
+    start = np.zeros(len(chosen) + 1, dtype=np.int64)
+    n_rows = columns.n_rows if rows is None else len(rows)
+    n_values = n_rows * len(chosen) if taken.length is None else int(taken.length.sum())
+    arguments = (
+        taken,
+        rows,
+        places(taken, rows),
+        n_rows,
+        *_plan_search(chosen),
+        np.array([mapper.nan_bin for mapper in chosen], dtype=np.int32),
+        np.array([mapper.zero_bin for mapper in chosen], dtype=np.int32),
+        team(n_values, n_threads),
+        start,
+    )
+    kernels.list_columns(*arguments, None, None)
+    list_rows = np.empty(start[-1], dtype=np.uint32)
+    list_bins = np.empty(start[-1], dtype=np.uint16)
+    kernels.list_columns(*arguments, list_rows, list_bins)
+    return start, list_rows, list_bins
+
+
 def _plan_search(
     mappers: list[BinMapper],
 ) -> tuple[
-    NDArray[np.float64], NDArray[np.int64], NDArray[np.float64], NDArray[np.uint16]
+    NDArray[np.float64],
+    NDArray[np.int64],
+    NDArray[np.float64],
+    NDArray[np.int64],
+    NDArray[np.uint16],
 ]:
     """Bounds of all columns, and the grids that find the place to search among them."""
-    n_bounds = np.array([len(m.upper_bounds) - 1 for m in mappers], dtype=np.int64)
+    inner = [mapper.upper_bounds[:-1] for mapper in mappers]
+    n_bounds = np.array([len(bounds) for bounds in inner], dtype=np.int64)
     # A search that starts at the last bound must still meet infinity.
     end = np.cumsum(2 * n_bounds + 1)
     start = end - (2 * n_bounds + 1)
     bounds = np.full(int(end[-1]), np.inf)
-    for mapper, first_bound in zip(mappers, start.tolist(), strict=True):
-        n_inner = len(mapper.upper_bounds) - 1
-        bounds[first_bound : first_bound + n_inner] = mapper.upper_bounds[:-1]
+    place = np.repeat(start - np.cumsum(n_bounds) + n_bounds, n_bounds)
+    bounds[place + np.arange(len(place))] = np.concatenate(inner)
     grid = np.empty((len(mappers), kernels.GRID_WORDS))
-    n_buckets = min(MAX_BUCKETS, BUCKETS_PER_BOUND * int(n_bounds.max()))
-    first = np.empty((len(mappers), n_buckets), dtype=np.uint16)
-    kernels.plan_search(bounds, start, n_bounds, grid, first)
-    return bounds, start, grid, first
+    first_start = np.zeros(len(mappers) + 1, dtype=np.int64)
+    np.cumsum(
+        np.clip(BUCKETS_PER_BOUND * n_bounds, 1, MAX_BUCKETS), out=first_start[1:]
+    )
+    first = np.empty(first_start[-1], dtype=np.uint16)
+    kernels.plan_search(bounds, start, n_bounds, first_start, grid, first)
+    return bounds, start, grid, first_start, first

@@ -88,6 +88,9 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         random_state: int | np.random.RandomState | np.random.Generator | None = None,
         n_jobs: int | None = None,
         importance_type: str = "split",
+        data_sample_strategy: str = "bagging",
+        top_rate: float = 0.2,
+        other_rate: float = 0.1,
         max_bin: int = 255,
         min_data_in_bin: int = 3,
         use_missing: bool = True,
@@ -141,6 +144,9 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.importance_type = importance_type
+        self.data_sample_strategy = data_sample_strategy
+        self.top_rate = top_rate
+        self.other_rate = other_rate
         self.max_bin = max_bin
         self.min_data_in_bin = min_data_in_bin
         self.use_missing = use_missing

@@ -106,6 +106,7 @@ def _convert_random_state(value: Any) -> Any:
 ANY_INT = integer(-INT32_MAX - 1)
 FLAG = Domain("bool", "a bool", _convert_flag)
 FRACTION = real(0, 1, closed="right")
+UNIT = real(0, 1, closed="both")
 POSITIVE = real(0)
 NOT_NEGATIVE = real(0, closed="left")
 SEED = optional(integer(0))
@@ -191,8 +192,9 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "boosting_type",
         "gbdt",
-        choice(gbdt="gbdt", gbrt="gbdt"),
-        "The kind of boosting: 'gbdt', gradient boosted trees; 'gbrt' is the same.",
+        choice(gbdt="gbdt", gbrt="gbdt", goss="goss"),
+        "The kind of boosting: 'gbdt', gradient boosted trees; 'gbrt' is the same;"
+        " 'goss' is 'gbdt' with ``data_sample_strategy='goss'``.",
         "boosting",
         "boost",
     ),
@@ -287,6 +289,28 @@ OPTIONS: tuple[Option, ...] = (
         ANY_INT,
         "Rows are drawn anew every so many rounds; <= 0: every row is always used.",
         "bagging_freq",
+    ),
+    _option(
+        "data_sample_strategy",
+        "bagging",
+        choice(bagging="bagging", goss="goss"),
+        "How rows are drawn: 'bagging' by ``subsample``; 'goss', gradient-based"
+        " one-side sampling, keeps the rows of the largest gradients and draws from the"
+        " others, which then count more (Ke et al., algorithm 2); not in the first 1 /"
+        " ``learning_rate`` rounds.",
+    ),
+    _option(
+        "top_rate",
+        0.2,
+        UNIT,
+        "The share of rows that 'goss' keeps for their large gradients.",
+    ),
+    _option(
+        "other_rate",
+        0.1,
+        UNIT,
+        "The share of rows that 'goss' draws from the others. With ``top_rate`` at"
+        " most 1.",
     ),
     _option(
         "colsample_bytree",
@@ -720,7 +744,33 @@ def settings(estimator: Any, *, categorical_feature: Any = "auto") -> Any:
     )
     if chosen != "auto":
         values["categorical_feature"] = chosen
+    if values["boosting_type"] == "goss":
+        values["data_sample_strategy"] = "goss"
+    if values["data_sample_strategy"] == "goss":
+        _check_rates(values, type(estimator).__name__)
     return Settings(**{**values, **_seeds(values)})
+
+
+def _check_rates(values: Mapping[str, Any], owner: str) -> None:
+    """Whether one-side sampling can be done with these rates, and nothing beside it."""
+    top, other = values["top_rate"], values["other_rate"]
+    for name in ("top_rate", "other_rate"):
+        if values[name] == 0:
+            raise ValueError(
+                f"The {name!r} parameter of {owner} must be above 0 for"
+                " data_sample_strategy='goss'. Got 0 instead."
+            )
+    if top + other > 1 + 1e-9:
+        raise ValueError(
+            f"The 'top_rate' and 'other_rate' parameters of {owner} are shares of the"
+            f" same rows: their sum must be at most 1. Got {top!r} and {other!r}."
+        )
+    if values["subsample"] < 1 and values["subsample_freq"] > 0:
+        raise ValueError(
+            f"{owner} draws rows either by data_sample_strategy='goss' or by subsample"
+            f" and subsample_freq. Set subsample=1 or subsample_freq=0, or"
+            " data_sample_strategy='bagging'."
+        )
 
 
 def n_jobs(given: Mapping[str, Any], default: Any, owner: str) -> int | None:

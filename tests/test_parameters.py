@@ -151,7 +151,7 @@ def test_grid_over_an_alias():
 
 
 BAD = [
-    ("boosting_type", "dart", r"a str among \{'gbdt', 'gbrt'\}. Got 'dart'"),
+    ("boosting_type", "dart", r"a str among \{'gbdt', 'gbrt', 'goss'\}. Got 'dart'"),
     ("num_leaves", 1, r"an int in the range \[2, 131072\]. Got 1 instead."),
     ("num_leaves", 31.0, "an int"),
     ("num_leaves", True, "an int"),

@@ -12,7 +12,7 @@ from libc.math cimport INFINITY, fabs, isnan, nextafter
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from skgoss._engine.columns cimport Frame, load_block, read_frame
+from skgoss._engine.columns cimport Frame, is_sparse, load_block, load_values, read_frame
 from skgoss._engine.runtime cimport omp_get_thread_num
 
 cdef enum:
@@ -166,6 +166,21 @@ cdef void sort_keys(Scratch* scratch, int64_t n, bint weighted) noexcept nogil:
         scratch.mass, scratch.mass_swap = scratch.mass_swap, scratch.mass
 
 
+cdef inline void tally_value(
+    double value, double mass, bint weighted, Tally* tally, Scratch* scratch_out
+) noexcept nogil:
+    """Count a zero or NaN; keep the key of any other value."""
+    if isnan(value):
+        tally.n_nan += 1
+    elif fabs(value) <= ZERO:
+        tally.n_zero += 1
+    else:
+        scratch_out.key[tally.n_other] = ordered_key(value)
+        if weighted:
+            scratch_out.mass[tally.n_other] = mass
+        tally.n_other += 1
+
+
 cdef Tally read_column(
     const Frame* frame,
     Py_ssize_t column,
@@ -174,7 +189,6 @@ cdef Tally read_column(
     int64_t n,
     Scratch* scratch_out,
 ) noexcept nogil:
-    """Count zeros and NaN, and keep the keys of all other values."""
     cdef double[BLOCK] values
     cdef Tally tally
     cdef int64_t block, start, i, n_block
@@ -184,15 +198,39 @@ cdef Tally read_column(
         n_block = min(<int64_t> BLOCK, n - start)
         load_block(frame, column, rows, start, n_block, values)
         for i in range(n_block):
-            if isnan(values[i]):
-                tally.n_nan += 1
-            elif fabs(values[i]) <= ZERO:
-                tally.n_zero += 1
-            else:
-                scratch_out.key[tally.n_other] = ordered_key(values[i])
-                if weight != NULL:
-                    scratch_out.mass[tally.n_other] = weight[start + i]
-                tally.n_other += 1
+            tally_value(
+                values[i], weight[start + i] if weight != NULL else 1.0, weight != NULL, &tally,
+                scratch_out)
+    return tally
+
+
+cdef Tally read_sparse(
+    const Frame* frame,
+    Py_ssize_t column,
+    const int32_t* place,
+    const double* weight,
+    int64_t n,
+    Scratch* scratch_out,
+) noexcept nogil:
+    """The same of a sparse column; ``place``: of each row in the sample, -1 if outside."""
+    cdef const int32_t* index = <const int32_t*> frame.index[column]
+    cdef double[BLOCK] values
+    cdef Tally tally
+    cdef int64_t block, start, i, n_block, row
+    tally.n_other = tally.n_zero = tally.n_nan = 0
+    for block in range((frame.length[column] + BLOCK - 1) // BLOCK):
+        start = block * BLOCK
+        n_block = min(<int64_t> BLOCK, frame.length[column] - start)
+        load_values(
+            frame.address[column], frame.stride[column], frame.kind[column], NULL, start, n_block,
+            values)
+        for i in range(n_block):
+            row = place[index[start + i]] if place != NULL else index[start + i]
+            if row >= 0:
+                tally_value(
+                    values[i], weight[row] if weight != NULL else 1.0, weight != NULL, &tally,
+                    scratch_out)
+    tally.n_zero = n - tally.n_other - tally.n_nan
     return tally
 
 
@@ -349,6 +387,7 @@ cdef void find_column_bounds(
     const Frame* frame,
     Py_ssize_t column,
     const int64_t* rows,
+    const int32_t* place,
     const double* weight,
     int64_t n,
     Rule rule,
@@ -358,12 +397,17 @@ cdef void find_column_bounds(
     uint8_t* missing_type_out,
     int32_t* n_occupied_out,
     double* range_out,
+    double* zero_share_out,
 ) noexcept nogil:
     cdef bint weighted = weight != NULL
-    cdef Tally tally = read_column(frame, column, rows, weight, n, &scratch)
+    cdef Tally tally
     cdef Side left, right
     cdef int64_t n_negative = 0
     cdef int32_t max_bin = rule.max_bin
+    if is_sparse(frame, column):
+        tally = read_sparse(frame, column, place, weight, n, &scratch)
+    else:
+        tally = read_column(frame, column, rows, weight, n, &scratch)
     sort_keys(&scratch, tally.n_other, weighted)
     while n_negative < tally.n_other and not scratch.key[n_negative] >> 63:
         n_negative += 1
@@ -383,6 +427,7 @@ cdef void find_column_bounds(
     n_occupied_out[0] += tally.n_nan > 0
     if rule.use_missing and rule.zero_as_missing and n_bounds_out[0] > 2:
         missing_type_out[0] = MISSING_ZERO
+    zero_share_out[0] = tally.n_zero / <double> max(n, <int64_t> 1)
     range_out[0] = range_out[1] = 0.0
     if left.n_values > 0:
         range_out[0] = left.value[0]
@@ -396,6 +441,7 @@ cdef void find_column_bounds(
 def find_bounds(
     columns,
     const int64_t[::1] rows,
+    const int32_t[::1] place,
     const double[::1] weight,
     int64_t n_rows,
     int32_t max_bin,
@@ -403,12 +449,14 @@ def find_bounds(
     bint use_missing,
     bint zero_as_missing,
     int n_threads,
+    const int64_t[::1] bounds_start,
     uint64_t[:, ::1] scratch_out,
-    double[:, ::1] bounds_out,
+    double[::1] bounds_out,
     int32_t[::1] n_bounds_out,
     uint8_t[::1] missing_type_out,
     int32_t[::1] n_occupied_out,
     double[:, ::1] range_out,
+    double[::1] zero_share_out,
 ) -> None:
     """Find the boundaries of every column.
 
@@ -417,14 +465,19 @@ def find_bounds(
     columns : skgoss.frames.Columns
     rows : array of shape (n_rows,) or None
         The rows to read; None reads the first ``n_rows``.
+    place : array of shape (columns.n_rows,) or None
+        Where each row of the data is in ``rows``, -1 if it is not. Sparse columns are read by
+        it; None where all rows are read.
     weight : array of shape (n_rows,) or None
         The mass of each row read.
     n_rows : int
     max_bin, min_data_in_bin, use_missing, zero_as_missing
         LightGBM's parameters.
     n_threads : int
+    bounds_start : array of shape (n_features + 1,)
+        Where the room for the bounds of a column begins.
     scratch_out : array of shape (n_threads, WORDS_PER_ROW * n_rows)
-    bounds_out : array of shape (n_features, min(max_bin, n_rows + 2))
+    bounds_out : array of shape (bounds_start[-1],)
         Upper bounds of the bins of numbers, the last one infinite.
     n_bounds_out : array of shape (n_features,)
         How many there are.
@@ -433,8 +486,11 @@ def find_bounds(
         How many bins hold rows.
     range_out : array of shape (n_features, 2)
         Smallest and greatest number.
+    zero_share_out : array of shape (n_features,)
+        The share of rows that are zero, or count as zero.
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
+    cdef const int32_t* row_place = NULL if place is None else &place[0]
     cdef const double* mass = NULL if weight is None else &weight[0]
     cdef Rule rule = Rule(max_bin, min_data_in_bin, use_missing, zero_as_missing)
     cdef Frame frame = read_frame(columns)
@@ -448,10 +504,10 @@ def find_bounds(
         use_threads_if=n_threads > 1,
     ):
         find_column_bounds(
-            &frame, j, row, mass, n_rows, rule,
+            &frame, j, row, row_place, mass, n_rows, rule,
             split_scratch(&scratch_out[omp_get_thread_num(), 0], n_rows),
-            &bounds_out[j, 0], &n_bounds_out[j], &missing_type_out[j], &n_occupied_out[j],
-            &range_out[j, 0],
+            &bounds_out[bounds_start[j]], &n_bounds_out[j], &missing_type_out[j],
+            &n_occupied_out[j], &range_out[j, 0], &zero_share_out[j],
         )
 
 
@@ -513,8 +569,9 @@ def plan_search(
     const double[::1] bounds,
     const int64_t[::1] bounds_start,
     const int64_t[::1] n_bounds,
+    const int64_t[::1] first_start,
     double[:, ::1] grid_out,
-    uint16_t[:, ::1] first_out,
+    uint16_t[::1] first_out,
 ) -> None:
     """Prepare the search for bins: a grid says where among the bounds it starts.
 
@@ -526,25 +583,30 @@ def plan_search(
         Where the bounds of a column begin, and how many there are.
     grid_out : array of shape (n_columns, GRID_WORDS)
         Origin, scale and last bucket of the grid, and the steps within a bucket.
-    first_out : array of shape (n_columns, n_buckets)
-        The number of bounds in lower buckets.
+    first_start : array of shape (n_columns + 1,)
+        Where the buckets of a column begin.
+    first_out : array of shape (first_start[-1],)
+        For each bucket the number of bounds in lower ones.
     """
     cdef Py_ssize_t j
-    cdef int64_t i, bucket
+    cdef int64_t i, bucket, n_buckets
     cdef const double* bound
+    cdef uint16_t* first
     cdef Grid* grid
     with nogil:
         for j in range(bounds_start.shape[0]):
             bound = &bounds[bounds_start[j]]
             grid = <Grid*> &grid_out[j, 0]
-            grid[0] = plan_grid(bound, n_bounds[j], first_out.shape[1])
+            n_buckets = first_start[j + 1] - first_start[j]
+            first = &first_out[first_start[j]]
+            grid[0] = plan_grid(bound, n_bounds[j], n_buckets)
             bucket = 0
             for i in range(n_bounds[j]):
                 while bucket <= bucket_of(bound[i], grid):
-                    first_out[j, bucket] = <uint16_t> i
+                    first[bucket] = <uint16_t> i
                     bucket += 1
-            for bucket in range(bucket, first_out.shape[1]):
-                first_out[j, bucket] = <uint16_t> n_bounds[j]
+            for bucket in range(bucket, n_buckets):
+                first[bucket] = <uint16_t> n_bounds[j]
 
 
 cdef inline void search_block(
@@ -587,10 +649,10 @@ cdef void bin_block(
     const double* bounds,
     const int64_t* bounds_start,
     const Grid* grid,
+    const int64_t* first_start,
     const uint16_t* first,
     const int32_t* nan_bin,
     int64_t n_columns,
-    int64_t n_buckets,
     int64_t n_rows,
     binned* columns_out,
 ) noexcept nogil:
@@ -601,7 +663,7 @@ cdef void bin_block(
     for j in range(n_columns):
         load_block(frame, j, rows, start, n, values)
         search_block(
-            values, n, bounds + bounds_start[j], grid + j, first + j * n_buckets, nan_bin[j],
+            values, n, bounds + bounds_start[j], grid + j, first + first_start[j], nan_bin[j],
             &bins[0]
         )
         memcpy(columns_out + j * n_rows + start, &bins[0], n * sizeof(binned))
@@ -613,7 +675,8 @@ def bin_columns(
     const double[::1] bounds,
     const int64_t[::1] bounds_start,
     const double[:, ::1] grid,
-    const uint16_t[:, ::1] first,
+    const int64_t[::1] first_start,
+    const uint16_t[::1] first,
     const int32_t[::1] nan_bin,
     int n_threads,
     binned[:, ::1] columns_out,
@@ -630,8 +693,8 @@ def bin_columns(
         them more infinities than there are bounds.
     bounds_start : array of shape (n_columns,)
         Where the bounds of a column begin.
-    grid, first : arrays of shapes (n_columns, GRID_WORDS) and (n_columns, n_buckets)
-        From ``plan_search``.
+    grid, first_start, first : arrays
+        As for ``plan_search``.
     nan_bin : array of shape (n_columns,)
         The bin of NaN.
     n_threads : int
@@ -653,6 +716,138 @@ def bin_columns(
         bin_block(
             &frame, row, block * BLOCK,
             min(<int64_t> BLOCK, n_rows - block * BLOCK),
-            &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first[0, 0], &nan_bin[0],
-            columns_out.shape[0], first.shape[1], n_rows, &columns_out[0, 0],
+            &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first_start[0],
+            &first[0], &nan_bin[0],
+            columns_out.shape[0], n_rows, &columns_out[0, 0],
         )
+
+
+cdef struct Search:
+    # How the bins of one column are found.
+    const double* bound
+    const Grid* grid
+    const uint16_t* first
+    int32_t nan_bin
+    int32_t zero_bin
+
+
+cdef int64_t list_block(
+    const double* values, int64_t n, const Search* search, const int32_t* index, int64_t start,
+    const int32_t* place, uint32_t* rows_out, uint16_t* bins_out,
+) noexcept nogil:
+    """List the rows of a block that are not in the bin of zero; NULL for out only counts.
+
+    ``index``: the rows' numbers; NULL: from ``start`` on.
+    """
+    cdef uint16_t[BLOCK] bins
+    cdef int64_t i, row
+    cdef int64_t n_listed = 0
+    search_block(
+        values, n, search.bound, search.grid, search.first, search.nan_bin, &bins[0])
+    for i in range(n):
+        if bins[i] == search.zero_bin:
+            continue
+        row = index[i] if index != NULL else start + i
+        if place != NULL:
+            row = place[row]
+            if row < 0:
+                continue
+        if rows_out != NULL:
+            rows_out[n_listed] = <uint32_t> row
+            bins_out[n_listed] = bins[i] - (bins[i] > search.zero_bin)
+        n_listed += 1
+    return n_listed
+
+
+cdef int64_t list_column(
+    const Frame* frame, Py_ssize_t column, const int64_t* rows, const int32_t* place,
+    int64_t n_rows, const Search* search, uint32_t* rows_out, uint16_t* bins_out,
+) noexcept nogil:
+    cdef double[BLOCK] values
+    cdef bint sparse = is_sparse(frame, column)
+    cdef const int32_t* index = <const int32_t*> frame.index[column] if sparse else NULL
+    cdef int64_t n = frame.length[column] if sparse else n_rows
+    cdef int64_t n_listed = 0
+    cdef int64_t block, start, n_block
+    memset(values, 0, sizeof(values))
+    for block in range((n + BLOCK - 1) // BLOCK):
+        start = block * BLOCK
+        n_block = min(<int64_t> BLOCK, n - start)
+        if sparse:
+            load_values(
+                frame.address[column], frame.stride[column], frame.kind[column], NULL, start,
+                n_block, values)
+        else:
+            load_block(frame, column, rows, start, n_block, values)
+        n_listed += list_block(
+            values, n_block, search, index + start if sparse else NULL, start,
+            place if sparse else NULL,
+            rows_out + n_listed if rows_out != NULL else NULL, bins_out + n_listed)
+    return n_listed
+
+
+def list_columns(
+    columns,
+    const int64_t[::1] rows,
+    const int32_t[::1] place,
+    int64_t n_rows,
+    const double[::1] bounds,
+    const int64_t[::1] bounds_start,
+    const double[:, ::1] grid,
+    const int64_t[::1] first_start,
+    const uint16_t[::1] first,
+    const int32_t[::1] nan_bin,
+    const int32_t[::1] zero_bin,
+    int n_threads,
+    int64_t[::1] start_inout,
+    uint32_t[::1] rows_out,
+    uint16_t[::1] bins_out,
+) -> None:
+    """List the rows of every column that are not in its bin of zero.
+
+    Parameters
+    ----------
+    columns : skgoss.frames.Columns
+    rows : array of shape (n_rows,) or None
+        The rows to read; None reads all.
+    place : array of shape (columns.n_rows,) or None
+        Where each row of the data is in ``rows``, -1 if it is not.
+    n_rows : int
+    bounds, bounds_start, grid, first_start, first, nan_bin
+        As for ``bin_columns``.
+    zero_bin : array of shape (n_columns,)
+    n_threads : int
+    start_inout : array of shape (n_columns + 1,)
+        Where the lists begin; written, and nothing else, when ``rows_out`` is None.
+    rows_out, bins_out : arrays of shape (start_inout[-1],) or None
+        Row numbers, and their bins numbered without that of zero.
+    """
+    cdef const int64_t* row = NULL if rows is None else &rows[0]
+    cdef const int32_t* row_place = NULL if place is None else &place[0]
+    cdef Frame frame = read_frame(columns)
+    cdef Py_ssize_t n_columns = zero_bin.shape[0]
+    cdef bint counts = rows_out is None
+    cdef uint32_t* to_rows = NULL if rows_out is None or len(rows_out) == 0 else &rows_out[0]
+    cdef uint16_t* to_bins = NULL if bins_out is None or len(bins_out) == 0 else &bins_out[0]
+    cdef Search search
+    cdef Py_ssize_t j
+    if not counts and to_rows == NULL:
+        return
+    for j in prange(
+        n_columns, nogil=True, schedule="dynamic", chunksize=16, num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        search = Search(
+            &bounds[bounds_start[j]], <const Grid*> &grid[j, 0], &first[first_start[j]],
+            nan_bin[j],
+            zero_bin[j])
+        if counts:
+            start_inout[j + 1] = list_column(
+                &frame, j, row, row_place, n_rows, &search, NULL, NULL)
+        else:
+            list_column(
+                &frame, j, row, row_place, n_rows, &search, to_rows + start_inout[j],
+                to_bins + start_inout[j])
+    if counts:
+        for j in range(n_columns):
+            start_inout[j + 1] += start_inout[j]

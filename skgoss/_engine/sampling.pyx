@@ -101,7 +101,8 @@ cdef Cut find_cut(
     cdef int64_t left = n_wanted
     cdef int64_t total
     cdef Py_ssize_t block
-    cdef int step, digit
+    cdef int step
+    cdef int digit = 0
     cdef Cut cut
     for step in range(3):
         for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):

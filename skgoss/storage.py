@@ -18,14 +18,14 @@ from skgoss.frames import Columns
 # A row is read as whole 64-bit words.
 ROW_ALIGNMENT = 8
 
-# What the codes of a lane fit in. Columns of few codes share a lane as long as the product
-# of their numbers does. The sums of single columns have to be folded out of shared ones
-# then, which pays for sets of more rows than these.
+# What the codes of a lane fit in. Columns of few codes share a lane as long as the
+# product of their numbers does. The sums of single columns have to be folded out of
+# shared ones then, which pays for sets of more rows than these.
 LANE_CODES = 256
 MIN_ROWS_TO_SHARE = 4096
 
-# From this share of zeros on a column becomes a list of its other rows. For dense data of
-# few rows that costs more than it saves.
+# From this share of zeros on a column becomes a list of its other rows. For dense data
+# of few rows that costs more than it saves.
 LISTED_SHARE = 0.5
 
 # Measured: an entry costs as much as so many lanes.
@@ -103,7 +103,8 @@ class Storage:
     feature_at : ndarray of shape (n_places,), int32
         Whose place it is.
     lane, radix, n_codes : ndarray of shape (n_groups,), int32
-        A group's codes are digits, worth ``radix``, of the numbers in ``rows[:, lane]``.
+        A group's codes are digits, worth ``radix``, of the numbers in
+        ``rows[:, lane]``.
     rows : ndarray of shape (n_rows, row_bytes), uint8
         The lanes; each row is filled up with zeros to a multiple of 8 bytes.
     pieces : structured ndarray
@@ -196,9 +197,7 @@ def build(
     bytes_, shorts, column = _codes(
         columns, mappers, groups, bundled, is_list, rows, n_rows, n_threads
     )
-    lane, radix = share_lanes(
-        groups.n_codes, n_rows if settings.enable_bundle else 0
-    )
+    lane, radix = share_lanes(groups.n_codes, n_rows if settings.enable_bundle else 0)
     offset = np.zeros(len(mappers) + 1, dtype=np.int64)
     np.cumsum(n_bins - (implied >= 0), out=offset[1:])
     pieces, piece_start = _pieces(groups, offset)
@@ -220,9 +219,7 @@ def build(
         implied=implied,
         offset=offset,
         singles=_singles(mappers, n_bins, implied),
-        feature_at=np.repeat(
-            np.arange(len(mappers), dtype=np.int32), np.diff(offset)
-        ),
+        feature_at=np.repeat(np.arange(len(mappers), dtype=np.int32), np.diff(offset)),
         lane=lane,
         radix=radix,
         n_codes=groups.n_codes,
@@ -308,7 +305,7 @@ def _dense_bundles(
     settings: StorageSettings,
     n_rows: int,
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which bundles are cheaper as a lane, or a part of one, than as entries of rows."""
+    """Which bundles are cheaper as a lane, or a part of it, than as entries."""
     n_bundles = int(bundle.max(initial=-1)) + 1
     n_codes = 1 + np.bincount(bundle, n_stored, n_bundles).astype(np.int64)
     mass = np.bincount(bundle, np.diff(lists.start), n_bundles)

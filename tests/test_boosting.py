@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-from skgoss.ensemble import Tree
-
-sys.path.append(str(Path(__file__).parent))
 import twin
 from twin import Fit, fit, smooth_target, table
+
+from skgoss.ensemble import Tree
 
 # --- The very trees of the twin -------------------------------------------------------
 

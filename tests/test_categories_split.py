@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from twin import Twin
 
 from skgoss._engine.split import best_categories
-
-sys.path.append(str(Path(__file__).parent))
-
-from twin import Twin
 
 
 @dataclass

@@ -3,41 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from binned import bins, build
 
-from skgoss.dataset import Dataset, share_lanes
-from skgoss.frames import columns
+from skgoss.dataset import Dataset
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
-def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> Dataset:
-    data = columns(BaseEstimator(), X, reset=True)
-    settings = {
-        "max_bin": 255,
-        "min_data_in_bin": 3,
-        "subsample_for_bin": 200_000,
-        "use_missing": True,
-        "zero_as_missing": False,
-        "data_random_seed": 1,
-    }
-    return Dataset.build(
-        data,
-        SimpleNamespace(**(settings | changes)),
-        weight=weight,
-        rows=rows,
-        n_threads=n_threads,
-    )
-
-
 def same(one: Dataset, other: Dataset) -> bool:
     return (
-        np.array_equal(one.rows, other.rows)
-        and np.array_equal(one.columns, other.columns)
+        np.array_equal(bins(one), bins(other))
+        and np.array_equal(one.storage.rows, other.storage.rows)
+        and np.array_equal(one.storage.entries, other.storage.entries)
         and np.array_equal(one.feature, other.feature)
         and np.array_equal(one.n_bins, other.n_bins)
         and np.array_equal(one.missing_bin, other.missing_bin)
@@ -100,15 +80,7 @@ def test_values_are_in_their_bins(changes):
     data = build(X, **changes)
     expected = naive_bins(X, data)
     assert (data.n_rows, data.n_features) == X.shape
-    np.testing.assert_array_equal(data.columns, expected.T)
-    lanes = np.zeros(data.rows.shape, dtype=np.int64)
-    for j, bins in enumerate(expected.T):
-        lanes[:, data.lane[j]] += bins * data.radix[j]
-    np.testing.assert_array_equal(data.rows, lanes)
-    assert data.rows.strides[0] % 8 == 0
-    assert data.rows.shape[1] - (data.lane.max() + 1) < 8
-    wide = data.n_bins.max() > 256
-    assert data.rows.dtype == data.columns.dtype == ("uint16" if wide else "uint8")
+    np.testing.assert_array_equal(bins(data), expected.T)
     for j, bounds in enumerate(data.upper_bounds):
         assert bounds[-1] == np.inf
         assert np.isfinite(bounds[:-1]).all()
@@ -120,32 +92,20 @@ def test_missing_values_have_their_bin():
     X = np.array([[np.nan, 0.0, 1.0, -1.0] * 10]).T
     data = build(X)
     assert (data.missing_type[0], data.missing_bin[0], data.n_bins[0]) == (2, 3, 4)
-    assert data.columns[0, :4].tolist() == [3, 1, 2, 0]
+    assert data.bins(0)[:4].tolist() == [3, 1, 2, 0]
     data = build(X, zero_as_missing=True)
     assert (data.missing_type[0], data.missing_bin[0], data.n_bins[0]) == (1, 1, 3)
-    assert data.columns[0, :4].tolist() == [1, 1, 2, 0]
+    assert data.bins(0)[:4].tolist() == [1, 1, 2, 0]
     data = build(X, use_missing=False)
     assert (data.missing_type[0], data.missing_bin[0], data.n_bins[0]) == (0, -1, 3)
-    assert data.columns[0, :4].tolist() == [1, 1, 2, 0]
-
-
-def test_values_never_seen_have_a_bin_too():
-    X = np.arange(1.0, 101.0)[:, None]
-    data = build(X)
-    new = np.array([[np.nan], [np.inf], [-np.inf], [0.0], [1e300], [50.2]])
-    rows, by_columns = data.bin_matrix(columns(BaseEstimator(), new, reset=True))
-    expected = [0, data.n_bins[0] - 1, 0, 0, data.n_bins[0] - 1]
-    assert by_columns[0, :5].tolist() == expected
-    np.testing.assert_array_equal(rows[:, 0], by_columns[0])
-    with pytest.raises(ValueError, match="columns has 2 features, but the training"):
-        data.bin_matrix(columns(BaseEstimator(), np.ones((1, 2)), reset=True))
+    assert data.bins(0)[:4].tolist() == [1, 1, 2, 0]
 
 
 def test_infinity_is_parted_from_the_greatest_number():
     X = np.r_[np.full(9, np.inf), np.full(9, 1e308), np.full(9, -np.inf)][:, None]
     data = build(X)
-    bins = data.columns[0]
-    assert len({bins[0], bins[9], bins[18]}) == 3
+    found = data.bins(0)
+    assert len({found[0], found[9], found[18]}) == 3
     assert np.finfo(float).max in data.upper_bounds[0]
 
 
@@ -157,8 +117,7 @@ def test_columns_of_one_bin_are_left_out():
     assert data.n_features == 4
     data = build(X[:, [0, 2]])
     assert data.feature.tolist() == []
-    assert data.rows.shape == (50, 0)
-    assert data.columns.shape == (0, 50)
+    assert data.storage.rows.shape == (50, 0)
 
 
 def test_any_number_of_threads_gives_the_same():
@@ -216,7 +175,7 @@ def test_weight_two_is_two_copies(max_bin):
     copies = build(X[some], **limits)
     weighted = build(X, weight=weight.astype(float), **limits)
     assert all(map(np.array_equal, copies.upper_bounds, weighted.upper_bounds))
-    np.testing.assert_array_equal(copies.rows, weighted.rows[some])
+    np.testing.assert_array_equal(bins(copies), bins(weighted)[:, some])
 
 
 def test_equal_weights_are_none():
@@ -229,8 +188,8 @@ def test_a_sample_of_the_rows_finds_the_bins():
     one = build(X, subsample_for_bin=1000)
     assert same(one, build(X, subsample_for_bin=1000))
     assert not same(one, build(X, subsample_for_bin=1000, data_random_seed=2))
-    np.testing.assert_array_equal(one.columns, naive_bins(X, one).T)
-    share = np.bincount(one.columns[0], minlength=255) / len(X)
+    np.testing.assert_array_equal(bins(one), naive_bins(X, one).T)
+    share = np.bincount(one.bins(0), minlength=255) / len(X)
     assert share.max() < 0.02
     rows = np.arange(0, 30_000, 2)
     half = build(X, subsample_for_bin=1000, rows=rows)
@@ -242,7 +201,7 @@ def test_the_input_may_be_read_only_and_of_any_size():
         X = np.random.default_rng(n_rows).standard_normal((n_rows, 9))
         X.flags.writeable = False
         data = build(X, min_data_in_bin=1)
-        np.testing.assert_array_equal(data.columns, naive_bins(X, data).T)
+        np.testing.assert_array_equal(bins(data), naive_bins(X, data).T)
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the real data are not here")
@@ -253,40 +212,3 @@ def test_real_data_have_lightgbms_bins():
     options = {"verbose": -1, "feature_pre_filter": False, "num_threads": 1}
     theirs = lightgbm.Dataset(X, params=options).construct()
     assert data.n_bins.tolist() == [theirs.feature_num_bin(j) for j in data.feature]
-
-
-@pytest.mark.parametrize("n_rows", [1000, 5000])
-def test_columns_of_few_bins_share_lanes_as_digits(n_rows):
-    rng = np.random.default_rng(3)
-    n_values = [2, 300, 3, 2, 17, 2, 16, 1, 15, 5, 2, 2, 2, 2]
-    X = np.column_stack([rng.integers(0, n, n_rows) for n in n_values]).astype(float)
-    X[rng.random(X.shape) < 0.05] = np.nan
-    data = build(X)
-
-    digits = data.rows[:, data.lane].T // data.radix[:, None] % data.n_bins[:, None]
-    np.testing.assert_array_equal(digits, data.columns)
-    n_lanes = data.lane.max() + 1
-    assert data.rows.shape[1] == -(-n_lanes // 8) * 8
-    if n_rows < 4096:
-        np.testing.assert_array_equal(data.lane, np.arange(len(data.feature)))
-    else:
-        assert n_lanes < len(data.feature)
-        np.testing.assert_array_equal(np.unique(data.lane), np.arange(n_lanes))
-
-
-def test_share_lanes_keeps_each_lane_in_a_byte():
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        n_bins = rng.integers(2, rng.choice([3, 20, 257]), 60).astype(np.int32)
-        lane, radix = share_lanes(n_bins, 10_000)
-        for members in (np.flatnonzero(lane == k) for k in np.unique(lane)):
-            assert np.prod(n_bins[members]) <= 256 or len(members) == 1
-            expected = np.cumprod(np.concatenate([[1], n_bins[members][:-1]]))
-            np.testing.assert_array_equal(radix[members], expected)
-
-
-def test_columns_that_share_no_lane_keep_their_numbers():
-    n_bins = np.array([255, 14, 255, 200], dtype=np.int32)
-    lane, radix = share_lanes(n_bins, 10_000)
-    np.testing.assert_array_equal(lane, np.arange(4))
-    np.testing.assert_array_equal(radix, 1)

@@ -140,7 +140,7 @@ def boosted_like(objective, leaves):
                 rows = np.flatnonzero(leaf_of == leaf)
                 w = weight[c, rows]
                 if objective.renews_leaves:
-                    step = objective.renewed_leaf(before[c], rows, weight)
+                    step = objective.renewed_leaf(before[c], rows, weight[c])
                 else:
                     step = -(gradient[c, rows] @ w) / (hessian[c, rows] @ w)
                 scores[c, rows] += step

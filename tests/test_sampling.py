@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+import twin
+from twin import Fit, fit, rounds_of, smooth_target, table
 
 from skgoss import LGBMRegressor
 from skgoss._engine.sampling import bagging_mask
-
-sys.path.append(str(Path(__file__).parent))
-
-import twin
-from twin import Fit, fit, rounds_of, smooth_target, table
 
 N = 1200
 

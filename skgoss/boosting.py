@@ -87,8 +87,10 @@ class Booster:
         self.hessian = (
             None if objective.constant_hessian else np.empty(shape, dtype=np.float32)
         )
-        weight = None if objective.weight is None else np.atleast_2d(objective.weight)
-        self.sampler = sampling.make(settings, weight, dataset.n_rows)
+        self.weight = (
+            None if objective.weight is None else np.atleast_2d(objective.weight)
+        )
+        self.sampler = sampling.make(settings, self.weight, dataset.n_rows)
         self.grower = (
             TreeGrower(dataset, settings, shape[0], n_threads)
             if len(dataset.feature)
@@ -139,14 +141,16 @@ class Booster:
         self.objective.gradients(
             self.scores, self.gradient, self.hessian, self.n_threads
         )
-        sample = self.sampler.draw(round_index, self.gradient, self.n_threads)
+        sample = self.sampler.draw(
+            round_index, self.gradient, self.hessian, self.n_threads
+        )
         renews = self.objective.renews_leaves
         adds_itself = sample.rows is None and not renews
         try:
             grew = self.grower.grow(
                 self.gradient,
-                self.hessian,
-                sample.weight,
+                sample.hessian,
+                self.weight,
                 sample.rows,
                 self.scores if adds_itself else None,
                 round_index,
@@ -159,7 +163,7 @@ class Booster:
         if round_index == 0:
             self._start_stumps()
         if grew and renews:
-            self._renew(sample.weight)
+            self._renew(sample.hessian)
         if grew and not adds_itself:
             self._score_rows()
         return grew
@@ -170,15 +174,20 @@ class Booster:
         self.start = np.where(stump, self.objective.average, self.start)
         self.scores[stump] = self.start[stump, None]
 
-    def _renew(self, weight: NDArray[np.float64] | None) -> None:
-        """Replace the values of the leaves, before they are added to the scores."""
+    def _renew(self, counts: NDArray[np.float32] | None) -> None:
+        """Replace the values of the leaves, before they are added to the scores.
+
+        The objectives that ask for it have constant hessians: ``counts`` tells for how
+        many rows each one counts.
+        """
         forest = self.grower.forest
         n_leaves = len(forest.arrays(forest.n_trees - 1)[1])
+        weight = None if self.weight is None else self.weight[0]
+        if counts is not None:
+            weight = counts[0].astype(np.float64) * (1.0 if weight is None else weight)
         values = [
             self.objective.renewed_leaf(
-                self.scores[0],
-                self.grower.leaf_rows(leaf),
-                None if weight is None else weight[0],
+                self.scores[0], self.grower.leaf_rows(leaf), weight
             )
             for leaf in range(n_leaves)
         ]

@@ -10,26 +10,33 @@ from numpy.typing import NDArray
 from skgoss._engine.sampling import bagging_mask, one_side_sample
 
 
+Singles = NDArray[np.float32]
+
+
 class Sample(NamedTuple):
-    """Some of the rows.
+    """Some of the rows, and how much they count.
 
     Attributes
     ----------
     rows : ndarray of shape (m,), uint32, or None
         Row numbers, ascending; None: all rows.
-    weight : ndarray of shape (1 or n_scores, n_rows), float64, or None
-        What multiplies the rows' gradients and hessians.
+    hessian : ndarray of shape (n_scores, n_rows), float32, or None
+        Those of the rows; None: ones.
     """
 
     rows: NDArray[np.uint32] | None
-    weight: NDArray[np.float64] | None
+    hessian: Singles | None
 
 
 class Sampler(Protocol):
     """Draws a round's rows, the same on any number of threads."""
 
     def draw(
-        self, round_index: int, gradient: NDArray[np.float32], n_threads: int
+        self,
+        round_index: int,
+        gradient: Singles,
+        hessian: Singles | None,
+        n_threads: int,
     ) -> Sample:
         """The rows of a round.
 
@@ -37,7 +44,10 @@ class Sampler(Protocol):
         ----------
         round_index : int
         gradient : ndarray of shape (n_scores, n_rows), float32
-            Without weights.
+            Without weights. May be changed, as ``hessian`` may, where rows are drawn to
+            count for others as well.
+        hessian : ndarray of shape (n_scores, n_rows), float32, or None
+            None: ones.
         n_threads : int
         """
         ...
@@ -55,35 +65,38 @@ def make(settings: Any, weight: NDArray[np.float64] | None, n_rows: int) -> Samp
     if settings.data_sample_strategy == "goss":
         return OneSide(settings, weight, n_rows)
     if settings.subsample < 1.0 and settings.subsample_freq > 0:
-        return Bagging(settings, weight, n_rows)
-    return All(weight)
+        return Bagging(settings, n_rows)
+    return All()
 
 
 class All:
     """Every row, in every round."""
 
-    def __init__(self, weight: NDArray[np.float64] | None) -> None:
-        self.sample = Sample(None, weight)
-
     def draw(
-        self, round_index: int, gradient: NDArray[np.float32], n_threads: int
+        self,
+        round_index: int,
+        gradient: Singles,
+        hessian: Singles | None,
+        n_threads: int,
     ) -> Sample:
         """All rows."""
-        return self.sample
+        return Sample(None, hessian)
 
 
 class Bagging:
     """A new bag of rows every ``subsample_freq`` rounds."""
 
-    def __init__(
-        self, settings: Any, weight: NDArray[np.float64] | None, n_rows: int
-    ) -> None:
+    def __init__(self, settings: Any, n_rows: int) -> None:
         self.settings = settings
         self.n_rows = n_rows
-        self.sample = Sample(None, weight)
+        self.rows: NDArray[np.uint32] | None = None
 
     def draw(
-        self, round_index: int, gradient: NDArray[np.float32], n_threads: int
+        self,
+        round_index: int,
+        gradient: Singles,
+        hessian: Singles | None,
+        n_threads: int,
     ) -> Sample:
         """The bag, which is never empty."""
         settings = self.settings
@@ -97,9 +110,8 @@ class Bagging:
             )
             if not kept.any():
                 kept[0] = True
-            rows = np.flatnonzero(kept).astype(np.uint32)
-            self.sample = self.sample._replace(rows=rows)
-        return self.sample
+            self.rows = np.flatnonzero(kept).astype(np.uint32)
+        return Sample(self.rows, hessian)
 
 
 class OneSide:
@@ -115,31 +127,39 @@ class OneSide:
     ) -> None:
         self.seed = settings.bagging_seed
         self.n_warm_up = int(1.0 / settings.learning_rate)
-        self.weight = weight
+        self.weight = None if weight is None else weight[0]
         self.n_top = max(1, int(n_rows * settings.top_rate))
         self.n_other = int(n_rows * settings.other_rate)
         # Rates that sum to 1 but for rounding leave out no row.
         if settings.top_rate + settings.other_rate > 1.0 - 1e-9:
             self.n_other = n_rows - self.n_top
-        is_needed = 0 < self.n_other < n_rows - self.n_top
-        n_weights = 1 if weight is None else len(weight)
-        self.drawn_weight = np.empty((n_weights, n_rows)) if is_needed else None
+        self.draws = 0 < self.n_other < n_rows - self.n_top
+        self.counts: Singles | None = None
 
     def draw(
-        self, round_index: int, gradient: NDArray[np.float32], n_threads: int
+        self,
+        round_index: int,
+        gradient: Singles,
+        hessian: Singles | None,
+        n_threads: int,
     ) -> Sample:
         """The rows of large gradients and some of the others."""
-        if self.drawn_weight is None or round_index < self.n_warm_up:
-            return Sample(None, self.weight)
+        if not self.draws or round_index < self.n_warm_up:
+            return Sample(None, hessian)
+        is_constant = hessian is None
+        if is_constant:
+            if self.counts is None:
+                self.counts = np.empty_like(gradient)
+            hessian = self.counts
         rows = one_side_sample(
             gradient,
-            None,
+            hessian,
             self.weight,
             self.n_top,
             self.n_other,
             self.seed,
             round_index,
             n_threads,
-            self.drawn_weight,
+            is_constant,
         )
-        return Sample(rows, self.drawn_weight)
+        return Sample(rows, hessian)

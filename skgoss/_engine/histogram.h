@@ -22,9 +22,9 @@ typedef struct {
     double hessian_min;
 } GradientStats;
 
-static SIMD_INLINE void gradient_stats_body(const float *gradient, const float *hessian,
-                                            const double *weight, ptrdiff_t n,
-                                            GradientStats *out)
+static SIMD_INLINE void stats_of_rows(const float *gradient, const float *hessian,
+                                      const double *weight, const uint32_t *ids,
+                                      ptrdiff_t first, ptrdiff_t n, GradientStats *out)
 {
     double g_max[STAT_LANES] = {0}, h_max[STAT_LANES] = {0}, h_min[STAT_LANES] = {0};
     double g_roots[STAT_LANES] = {0}, h_roots[STAT_LANES] = {0};
@@ -32,9 +32,10 @@ static SIMD_INLINE void gradient_stats_body(const float *gradient, const float *
         double g[STAT_LANES] = {0}, h[STAT_LANES] = {0};
         int m = n - start < STAT_LANES ? (int)(n - start) : STAT_LANES;
         for (int k = 0; k < m; k++) {
-            double w = weight ? weight[start + k] : 1.0;
-            g[k] = (double)gradient[start + k] * w;
-            h[k] = hessian ? (double)hessian[start + k] * w : w;
+            ptrdiff_t row = ids ? (ptrdiff_t)ids[start + k] : first + start + k;
+            double w = weight ? weight[row] : 1.0;
+            g[k] = (double)gradient[row] * w;
+            h[k] = hessian ? (double)hessian[row] * w : w;
         }
         for (int k = 0; k < STAT_LANES; k++) {
             double g_size = g[k] < 0 ? -g[k] : g[k], h_size = h[k] < 0 ? -h[k] : h[k];
@@ -53,6 +54,18 @@ static SIMD_INLINE void gradient_stats_body(const float *gradient, const float *
         out->hessian_min = h_min[k] < out->hessian_min ? h_min[k] : out->hessian_min;
         out->hessian_roots += h_roots[k];
     }
+}
+
+/* Of the rows `ids`, or of n rows from `first` on. */
+static SIMD_INLINE void gradient_stats_body(const float *gradient, const float *hessian,
+                                            const double *weight, const uint32_t *ids,
+                                            ptrdiff_t first, ptrdiff_t n,
+                                            GradientStats *out)
+{
+    if (ids)
+        stats_of_rows(gradient, hessian, weight, ids, 0, n, out);
+    else
+        stats_of_rows(gradient, hessian, weight, NULL, first, n, out);
 }
 
 static SIMD_INLINE void encode_rows(const float *gradient, const float *hessian,
@@ -183,8 +196,8 @@ ADD_SUMS(add_ints, int32_t)
 
 SIMD_KERNEL(gradient_stats,
             (const float *gradient, const float *hessian, const double *weight,
-             ptrdiff_t n, GradientStats *out),
-            (gradient, hessian, weight, n, out))
+             const uint32_t *ids, ptrdiff_t first, ptrdiff_t n, GradientStats *out),
+            (gradient, hessian, weight, ids, first, n, out))
 SIMD_KERNEL(encode_packed,
             (const float *gradient, const float *hessian, const double *weight,
              const uint32_t *ids, ptrdiff_t first, ptrdiff_t n, double gradient_scale,

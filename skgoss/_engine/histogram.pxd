@@ -18,12 +18,12 @@ cdef enum:
 
 
 cdef GradientStats round_stats(
-    const float* gradient, const float* hessian, const double* weight,
-    Py_ssize_t n_rows, int n_threads,
+    const float* gradient, const float* hessian, const double* weight, const uint32_t* ids,
+    Py_ssize_t n, int n_threads,
 ) noexcept nogil
 
 cdef Encoding choose_encoding(
-    const GradientStats* stats, Py_ssize_t n_rows, bint constant_hessian,
+    const GradientStats* stats, Py_ssize_t n_rows, Py_ssize_t n, bint constant_hessian,
 ) noexcept nogil
 
 cdef double fine_scale(double largest, Py_ssize_t n_rows) noexcept nogil

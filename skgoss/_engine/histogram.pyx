@@ -16,8 +16,8 @@ from skgoss._engine.layout cimport (
 
 cdef extern from "histogram.h" nogil:
     void gradient_stats(
-        const float* gradient, const float* hessian, const double* weight, Py_ssize_t n,
-        GradientStats* out)
+        const float* gradient, const float* hessian, const double* weight,
+        const uint32_t* ids, Py_ssize_t first, Py_ssize_t n, GradientStats* out)
     void encode_packed(
         const float* gradient, const float* hessian, const double* weight,
         const uint32_t* ids, Py_ssize_t first, Py_ssize_t n, double gradient_scale,
@@ -50,15 +50,13 @@ cdef enum:
 
 
 cdef void block_stats(
-    const float* gradient, const float* hessian, const double* weight,
-    Py_ssize_t n_rows, Py_ssize_t block, GradientStats* out,
+    const float* gradient, const float* hessian, const double* weight, const uint32_t* ids,
+    Py_ssize_t n, Py_ssize_t block, GradientStats* out,
 ) noexcept nogil:
     cdef Py_ssize_t first = block * STAT_BLOCK
     gradient_stats(
-        gradient + first,
-        hessian + first if hessian != NULL else NULL,
-        weight + first if weight != NULL else NULL,
-        min(<Py_ssize_t>STAT_BLOCK, n_rows - first), out)
+        gradient, hessian, weight, ids + first if ids != NULL else NULL, first,
+        min(<Py_ssize_t>STAT_BLOCK, n - first), out)
 
 
 cdef void merge_stats(const GradientStats* part, GradientStats* total) noexcept nogil:
@@ -70,15 +68,15 @@ cdef void merge_stats(const GradientStats* part, GradientStats* total) noexcept 
 
 
 cdef GradientStats round_stats(
-    const float* gradient, const float* hessian, const double* weight,
-    Py_ssize_t n_rows, int n_threads,
+    const float* gradient, const float* hessian, const double* weight, const uint32_t* ids,
+    Py_ssize_t n, int n_threads,
 ) noexcept nogil:
-    """Statistics of a round's weighted gradients and hessians.
+    """Statistics of a round's weighted gradients and hessians, of the n rows ``ids``.
 
-    ``hessian`` and ``weight`` may be NULL for ones. Blocks are merged in order, whoever
+    ``hessian`` and ``weight`` may be NULL for ones, ``ids`` for all rows. Blocks are merged in order, whoever
     computed them.
     """
-    cdef Py_ssize_t n_blocks = (n_rows + STAT_BLOCK - 1) // STAT_BLOCK
+    cdef Py_ssize_t n_blocks = (n + STAT_BLOCK - 1) // STAT_BLOCK
     cdef GradientStats total, part
     cdef GradientStats* parts = NULL
     cdef Py_ssize_t block
@@ -87,11 +85,11 @@ cdef GradientStats round_stats(
         parts = <GradientStats*>malloc(n_blocks * sizeof(GradientStats))
     if parts == NULL:
         for block in range(n_blocks):
-            block_stats(gradient, hessian, weight, n_rows, block, &part)
+            block_stats(gradient, hessian, weight, ids, n, block, &part)
             merge_stats(&part, &total)
         return total
     for block in prange(n_blocks, num_threads=n_threads):
-        block_stats(gradient, hessian, weight, n_rows, block, &parts[block])
+        block_stats(gradient, hessian, weight, ids, n, block, &parts[block])
     for block in range(n_blocks):
         merge_stats(&parts[block], &total)
     free(parts)
@@ -127,19 +125,22 @@ cdef double fine_scale(double largest, Py_ssize_t n_rows) noexcept nogil:
     return ldexp(1.0, wide_exponent(largest, n_rows))
 
 
-cdef bint fine_enough(double roots, Py_ssize_t n_rows, int exponent) noexcept nogil:
+cdef bint fine_enough(double roots, Py_ssize_t n, int exponent) noexcept nogil:
     """Whether typical magnitudes are many quanta of 2**-exponent.
 
     The mean of the square roots tells, as a few giants do not move it far.
     """
-    cdef double mean_root = roots / n_rows
+    cdef double mean_root = roots / n
     return ldexp(mean_root * mean_root, exponent) >= MIN_TYPICAL_LEVELS
 
 
 cdef Encoding choose_encoding(
-    const GradientStats* stats, Py_ssize_t n_rows, bint constant_hessian,
+    const GradientStats* stats, Py_ssize_t n_rows, Py_ssize_t n, bint constant_hessian,
 ) noexcept nogil:
-    """Number format of a round: packed, unless its magnitudes need more range."""
+    """Number format of a round of n of ``n_rows`` rows.
+
+    Packed, unless its magnitudes need more range.
+    """
     cdef Encoding code
     cdef int lanes = 2 if constant_hessian else 3
     cdef int count_bits = min(
@@ -159,11 +160,11 @@ cdef Encoding choose_encoding(
     code.hessian_mask = (<uint64_t>1 << hessian_bits) - 1
     code.id_mask = (<uint64_t>1 << code.hessian_down) - 1
     code.packed = (
-        fine_enough(stats.gradient_roots, n_rows, g_exponent)
-        and (constant_hessian or fine_enough(stats.hessian_roots, n_rows, h_exponent))
+        fine_enough(stats.gradient_roots, n, g_exponent)
+        and (constant_hessian or fine_enough(stats.hessian_roots, n, h_exponent))
         and stats.hessian_min >= 0
     )
-    code.compact = code.packed and n_rows <= code.block_rows
+    code.compact = code.packed and n <= code.block_rows
     if not code.packed:
         code.id_mask = <uint64_t>-1
         g_exponent = wide_exponent(stats.gradient_max, n_rows)
@@ -199,6 +200,7 @@ cdef void encode(
                 words_out[i] = ids[i] if ids != NULL else <uint64_t>i
     if code.packed:
         return
+    # Rows that are not sampled have pairs that nobody reads.
     for block in prange(
         (n_rows + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
         num_threads=n_threads, use_threads_if=n_threads > 1,

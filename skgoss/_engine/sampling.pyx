@@ -1,7 +1,6 @@
 """Which rows and which features a tree sees."""
 
 from cython.parallel cimport prange
-from libc.math cimport fabsf
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -9,10 +8,28 @@ import numpy as np
 
 from skgoss._engine.random cimport BAGGING, ONE_SIDE, below, draw, key
 
+cdef extern from "sampling.h" nogil:
+    void rank_rows(
+        const float* gradient, Py_ssize_t stride, int n_scores, const double* weight,
+        Py_ssize_t n, uint32_t* keys_out)
+    void draw_rest(
+        uint64_t row_key, uint32_t cut, Py_ssize_t first, Py_ssize_t n, uint32_t* keys)
+    Py_ssize_t list_rows(
+        const uint32_t* keys, uint32_t cut, Py_ssize_t first, Py_ssize_t n,
+        uint32_t* rows_out)
+    void scale_drawn(
+        const uint32_t* keys, uint32_t cut, Py_ssize_t n, float factor, int write,
+        float* slope)
+    void collect_keys(
+        const uint32_t* keys, int low_bits, uint32_t digit, Py_ssize_t n_wanted,
+        uint32_t* keys_out)
+
 cdef enum:
     BLOCK = 65536
-    # Digits of a radix selection: 12 bits, then 10 and 10.
+    # A radix selection looks at the 12 highest bits of all keys, then twice at 10 of few.
     DIGITS = 4096
+    LOW_BITS = 20
+    LOW_DIGITS = 1024
 
 
 cdef int sample_features(
@@ -69,185 +86,130 @@ def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t rou
 
 
 cdef struct Cut:
-    # The keys below `value` are taken, and so many of those that are equal, first rows first.
-    uint32_t value
-    int64_t n_equal
+    uint32_t value       # of the last key taken
+    int64_t n_below      # keys below it
+    int64_t n_equal      # how many that are equal are taken, first rows first
+    bint all_equal       # all of them
 
 
-cdef void count_digits(
-    const uint32_t* keys, Py_ssize_t first, Py_ssize_t last, int shift, uint32_t mask,
-    uint64_t prefix, int prefix_shift, int64_t* count_out,
+cdef void count_block(
+    const uint32_t* keys, Py_ssize_t first, Py_ssize_t last, uint32_t* count_out,
 ) noexcept nogil:
-    """Count a digit of the keys whose higher digits are ``prefix``."""
+    """Count the highest digits of some keys."""
     cdef Py_ssize_t i
+    memset(count_out, 0, DIGITS * sizeof(uint32_t))
     for i in range(first, last):
-        if <uint64_t>keys[i] >> prefix_shift == prefix:
-            count_out[(keys[i] >> shift) & mask] += 1
+        count_out[keys[i] >> LOW_BITS] += 1
 
 
-cdef Cut find_cut(
-    const uint32_t* keys, Py_ssize_t n, int64_t n_wanted, int n_threads,
-    int64_t[:, ::1] counts,
-) noexcept nogil:
-    """The cut that takes the ``n_wanted`` smallest keys, by radix selection.
-
-    ``counts``: room for DIGITS counts of each block of rows. Integer counts add up to the
-    same whoever counts.
-    """
-    cdef Py_ssize_t n_blocks = (n + BLOCK - 1) // BLOCK
-    cdef int[4] shifts = [20, 10, 0, 0]
-    cdef int[4] bits = [12, 10, 10, 0]
-    cdef uint64_t prefix = 0
-    cdef int64_t left = n_wanted
-    cdef int64_t total
-    cdef Py_ssize_t block
-    cdef int step
-    cdef int digit = 0
+cdef Cut cut_few(uint32_t* keys, int64_t n, int64_t n_wanted) noexcept nogil:
+    """The cut that takes the ``n_wanted`` smallest of some keys with one highest digit."""
+    cdef uint32_t[LOW_DIGITS] count
+    cdef uint32_t digit
+    cdef int shift
+    cdef int64_t i, n_kept
     cdef Cut cut
-    for step in range(3):
-        for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
-            memset(&counts[block, 0], 0, DIGITS * sizeof(int64_t))
-            count_digits(
-                keys, block * BLOCK, min((block + 1) * BLOCK, n), shifts[step],
-                (<uint32_t>1 << bits[step]) - 1, prefix, shifts[step] + bits[step],
-                &counts[block, 0])
-        for digit in range(1 << bits[step]):
-            total = 0
-            for block in range(n_blocks):
-                total = total + counts[block, digit]
-            if total >= left:
-                break
-            left = left - total
-        prefix = prefix << bits[step] | <uint64_t>digit
-    cut.value = <uint32_t>prefix
-    cut.n_equal = left
+    cut.n_below = 0
+    for shift in range(10, -1, -10):
+        memset(count, 0, sizeof(count))
+        for i in range(n):
+            count[keys[i] >> shift & (LOW_DIGITS - 1)] += 1
+        digit = 0
+        while cut.n_below + count[digit] < n_wanted:
+            cut.n_below += count[digit]
+            digit += 1
+        n_kept = 0
+        for i in range(n):
+            if (keys[i] >> shift & (LOW_DIGITS - 1)) == digit:
+                keys[n_kept] = keys[i]
+                n_kept += 1
+        n = n_kept
+    cut.value = keys[0]
+    cut.n_equal = n_wanted - cut.n_below
+    cut.all_equal = cut.n_equal == n
     return cut
 
 
-cdef void rank_rows(
-    const float[:, ::1] gradient, const float[:, ::1] hessian, const double[:, ::1] weight,
-    Py_ssize_t first, Py_ssize_t last, uint32_t* keys_out,
+cdef Cut find_cut(
+    const uint32_t* keys, int64_t n_wanted, int n_threads, const uint32_t[:, ::1] counts,
+    int64_t[::1] start, uint32_t* room,
 ) noexcept nogil:
-    """Keys that fall as the sum over the scores of a row's |gradient| rises.
+    """The cut that takes the ``n_wanted`` smallest keys, by radix selection.
 
-    The bits of floats that are not negative are ordered as they are.
+    ``counts`` holds the counts of each block's highest digits: integers, whose sums are the
+    same whoever counts. ``start``: room for a number of each block; ``room``: for all keys.
     """
-    cdef Py_ssize_t i, k
-    cdef float total
-    cdef uint32_t bits
-    for i in range(first, last):
-        total = 0
-        for k in range(gradient.shape[0]):
-            if hessian is not None:
-                total += fabsf(gradient[k, i] * hessian[k, i])
-            else:
-                total += fabsf(gradient[k, i])
-        if weight is not None:
-            total = <float>(total * weight[0, i])
-        memcpy(&bits, &total, sizeof(bits))
-        keys_out[i] = ~bits
-
-
-cdef void draw_rest(
-    uint64_t row_key, Cut cut, Py_ssize_t first, Py_ssize_t last, int64_t n_equal_before,
-    uint32_t* keys,
-) noexcept nogil:
-    """Replace keys by 0 for rows of large gradients and by random numbers for the others."""
-    cdef Py_ssize_t i
-    cdef bint top
-    for i in range(first, last):
-        top = keys[i] < cut.value
-        if keys[i] == cut.value:
-            top = n_equal_before < cut.n_equal
-            n_equal_before += 1
-        keys[i] = 0 if top else <uint32_t>(draw(row_key, i) >> 32) | 1
-
-
-cdef int64_t count_equal(
-    const uint32_t* keys, uint32_t value, Py_ssize_t first, Py_ssize_t last,
-) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef int64_t n = 0
-    for i in range(first, last):
-        n += keys[i] == value
-    return n
-
-
-cdef int64_t count_below(
-    const uint32_t* keys, uint32_t value, Py_ssize_t first, Py_ssize_t last,
-) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef int64_t n = 0
-    for i in range(first, last):
-        n += keys[i] < value
-    return n
-
-
-cdef void take_rows(
-    const uint32_t* keys, Cut cut, double factor, const double[:, ::1] weight,
-    Py_ssize_t first, Py_ssize_t last, int64_t n_equal_before, int64_t at,
-    uint32_t[::1] rows_out, double[:, ::1] weight_out,
-) noexcept nogil:
-    """List the rows taken; those not of large gradients count ``factor`` times."""
-    cdef Py_ssize_t i, k
-    cdef double times
-    for i in range(first, last):
-        if keys[i] > cut.value:
-            continue
-        if keys[i] == cut.value:
-            n_equal_before += 1
-            if n_equal_before > cut.n_equal:
-                continue
-        rows_out[at] = <uint32_t>i
-        at += 1
-        times = factor if keys[i] > 0 else 1.0
-        for k in range(weight_out.shape[0]):
-            weight_out[k, i] = times * weight[k, i] if weight is not None else times
-
-
-cdef void prefix_sums(int64_t[:, ::1] counts, Py_ssize_t n_blocks, int column) noexcept nogil:
-    """What the blocks before each block have in a column of their counts."""
+    cdef Py_ssize_t n_blocks = counts.shape[0]
+    cdef int64_t below = 0
     cdef int64_t total = 0
-    cdef int64_t own
     cdef Py_ssize_t block
+    cdef uint32_t digit = 0
+    cdef Cut cut
+    while True:
+        total = 0
+        for block in range(n_blocks):
+            total += counts[block, digit]
+        if below + total >= n_wanted:
+            break
+        below += total
+        digit += 1
+    total = 0
     for block in range(n_blocks):
-        own = counts[block, column]
-        counts[block, column] = total
-        total += own
+        start[block] = total
+        total += counts[block, digit]
+    for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
+        collect_keys(
+            keys + block * BLOCK, LOW_BITS, digit, counts[block, digit],
+            room + start[block])
+    cut = cut_few(room, total, n_wanted - below)
+    cut.n_below += below
+    return cut
+
+
+cdef void part_equals(uint32_t* keys, Py_ssize_t n, Cut cut) noexcept nogil:
+    """Move the equals that are not taken, the last rows, above the cut."""
+    cdef int64_t n_seen = 0
+    cdef Py_ssize_t i
+    if cut.all_equal:
+        return
+    for i in range(n):
+        if keys[i] == cut.value:
+            n_seen += 1
+            keys[i] += n_seen > cut.n_equal
 
 
 def one_side_sample(
-    const float[:, ::1] gradient,
-    const float[:, ::1] hessian,
-    const double[:, ::1] weight,
+    float[:, ::1] gradient,
+    float[:, ::1] hessian,
+    const double[::1] weight,
     int64_t n_top,
     int64_t n_other,
     uint64_t seed,
     uint64_t round,
     int n_threads,
-    double[:, ::1] weight_out,
+    bint constant_hessian=False,
 ):
     """Gradient-based one-side sampling: Algorithm 2 of Ke et al., NeurIPS 2017.
 
-    Of equal gradients the first rows are taken, and the others are drawn by a hash of
-    (seed, round, row): the same rows on any number of threads.
+    Keeps the rows with the largest sums of |gradient| over the scores and draws some of
+    the others, whose gradients and hessians are then multiplied by
+    ``(n_rows - n_top) / n_other``. Of equal gradients the first rows are kept. The others
+    are drawn by a hash of (seed, round, row): the same rows on any number of threads.
 
     Parameters
     ----------
-    gradient : (n_scores, n_rows) float32
-    hessian : (n_scores, n_rows) float32 or None
-        Multiplies the gradients where rows are ranked.
-    weight : (1 or n_scores, n_rows) float64 or None
-        The rows' weights; the first counts where rows are ranked.
+    gradient, hessian : (n_scores, n_rows) float32
+        Changed in place for the rows drawn.
+    weight : (n_rows,) float64 or None
+        The rows' weights, which count where rows are ranked.
     n_top : int
-        How many rows of the largest gradients are kept; at least 1.
+        How many rows are kept; at least 1.
     n_other : int
         How many of the rest are drawn; at least 1.
     seed, round : int
     n_threads : int
-    weight_out : (1 or n_scores, n_rows) float64
-        For the rows taken: their weight, times ``(n_rows - n_top) / n_other`` where they
-        were drawn.
+    constant_hessian : bool, default=False
+        Whether hessians are ones, however the array is filled.
 
     Returns
     -------
@@ -256,38 +218,49 @@ def one_side_sample(
     """
     cdef Py_ssize_t n = gradient.shape[1]
     cdef Py_ssize_t n_blocks = (n + BLOCK - 1) // BLOCK
-    cdef double factor = (n - n_top) / <double>n_other
+    cdef Py_ssize_t n_taken = n_top + n_other
+    cdef float factor = <float>((n - n_top) / <double>n_other)
     cdef uint64_t row_key = key(seed, ONE_SIDE, round)
     cdef uint32_t[::1] keys = np.empty(n, dtype=np.uint32)
-    cdef int64_t[:, ::1] counts = np.empty((n_blocks, DIGITS), dtype=np.int64)
-    rows = np.empty(n_top + n_other, dtype=np.uint32)
+    cdef uint32_t[::1] room = np.empty(n + n_blocks + 1, dtype=np.uint32)
+    cdef int64_t[::1] place = np.empty(n_blocks, dtype=np.int64)
+    cdef uint32_t[:, ::1] counts = np.empty((n_blocks, DIGITS), dtype=np.uint32)
+    rows = np.empty(n_taken, dtype=np.uint32)
     cdef uint32_t[::1] rows_out = rows
-    cdef Py_ssize_t block
+    cdef Py_ssize_t block, first, m, k
     cdef Cut cut
     with nogil:
         for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
+            first = block * BLOCK
+            m = min(<Py_ssize_t>BLOCK, n - first)
             rank_rows(
-                gradient, hessian, weight, block * BLOCK, min((block + 1) * BLOCK, n), &keys[0])
-        cut = find_cut(&keys[0], n, n_top, n_threads, counts)
+                &gradient[0, first], n, <int>gradient.shape[0],
+                &weight[first] if weight is not None else NULL, m, &keys[first])
+            count_block(&keys[0], first, first + m, &counts[block, 0])
+        cut = find_cut(&keys[0], n_top, n_threads, counts, place, &room[0])
+        part_equals(&keys[0], n, cut)
         for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
-            counts[block, 0] = count_equal(
-                &keys[0], cut.value, block * BLOCK, min((block + 1) * BLOCK, n))
-        prefix_sums(counts, n_blocks, 0)
+            first = block * BLOCK
+            m = min(<Py_ssize_t>BLOCK, n - first)
+            draw_rest(row_key, cut.value, first, m, &keys[first])
+            count_block(&keys[0], first, first + m, &counts[block, 0])
+        cut = find_cut(&keys[0], n_taken, n_threads, counts, place, &room[0])
+        part_equals(&keys[0], n, cut)
         for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
-            draw_rest(
-                row_key, cut, block * BLOCK, min((block + 1) * BLOCK, n), counts[block, 0],
-                &keys[0])
-        cut = find_cut(&keys[0], n, n_top + n_other, n_threads, counts)
-        for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
-            counts[block, 0] = count_equal(
-                &keys[0], cut.value, block * BLOCK, min((block + 1) * BLOCK, n))
-            counts[block, 1] = count_below(
-                &keys[0], cut.value, block * BLOCK, min((block + 1) * BLOCK, n))
-        prefix_sums(counts, n_blocks, 0)
-        prefix_sums(counts, n_blocks, 1)
-        for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
-            take_rows(
-                &keys[0], cut, factor, weight, block * BLOCK, min((block + 1) * BLOCK, n),
-                counts[block, 0], counts[block, 1] + min(counts[block, 0], cut.n_equal),
-                rows_out, weight_out)
+            first = block * BLOCK
+            m = min(<Py_ssize_t>BLOCK, n - first)
+            for k in range(gradient.shape[0]):
+                scale_drawn(
+                    &keys[first], cut.value, m, factor, False, &gradient[k, first])
+                scale_drawn(
+                    &keys[first], cut.value, m, factor, constant_hessian,
+                    &hessian[k, first])
+            place[block] = list_rows(
+                &keys[first], cut.value, first, m, &room[first + block])
+        first = 0
+        for block in range(n_blocks):
+            memcpy(
+                &rows_out[first], &room[block * (BLOCK + 1)],
+                place[block] * sizeof(uint32_t))
+            first = first + place[block]
     return rows

@@ -238,7 +238,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     """Encode the round, sample the tree's features, search the root."""
     cdef Binned* data = &shared.data
     cdef GradientStats stats = round_stats(
-        round.gradient, round.hessian, round.weight, data.n_rows, ws.n_threads)
+        round.gradient, round.hessian, round.weight, round.ids, round.n, ws.n_threads)
     cdef bint constant = round.hessian == NULL and round.weight == NULL
     cdef Leaf* root = &ws.leaves[0]
     cdef SplitRules unsmoothed  # nothing is above the root
@@ -247,7 +247,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
 
     if not (isfinite(stats.gradient_roots) and isfinite(stats.hessian_roots)):
         return NOT_FINITE
-    ws.code = choose_encoding(&stats, data.n_rows, constant)
+    ws.code = choose_encoding(&stats, data.n_rows, round.n, constant)
     ws.rules = shared.rules
     ws.rules.gradient_unit = ws.code.gradient_unit
     ws.rules.hessian_unit = ws.code.hessian_unit
@@ -255,9 +255,9 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
         ws.pairs = <int64_t*>malloc(2 * data.n_rows * sizeof(int64_t))
         if ws.pairs == NULL:
             return NO_MEMORY
-    ws.gradient_scale = fine_scale(stats.gradient_max, data.n_rows)
+    ws.gradient_scale = fine_scale(stats.gradient_max, round.n)
     ws.hessian_scale = fine_scale(
-        max(stats.hessian_max, -stats.hessian_min), data.n_rows)
+        max(stats.hessian_max, -stats.hessian_min), round.n)
     encode(
         round.gradient, round.hessian, round.weight, round.ids, round.n, data.n_rows,
         &ws.code, ws.n_threads, ws.words[0], ws.pairs)

@@ -8,10 +8,11 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from skgoss import categories
+from skgoss import categories, sparse
 from skgoss._engine.columns import KINDS
 
 # A data frame of one dtype with no more values than this is read as one matrix: copying
@@ -91,7 +92,8 @@ def columns(
     ----------
     estimator : estimator instance
     X : array-like or data frame of shape (n_rows, n_features)
-        ndarray, list, pandas or polars DataFrame, or pyarrow Table.
+        ndarray, list, sparse matrix or array, pandas or polars DataFrame, or pyarrow
+        Table.
     reset : bool
         True in fit, False in predict.
     categorical_feature : 'auto', None or list of str and int
@@ -105,10 +107,13 @@ def columns(
     ------
     ValueError
         In scikit-learn's words for bad shapes, counts and names; for columns that hold
-        no numbers, with their names; for a `categorical_feature` that is no column.
+        no numbers, with their names; for a `categorical_feature` that is no column; for
+        sparse matrices whose arrays do not fit each other.
     TypeError
-        In scikit-learn's words for sparse matrices and objects that are no numbers.
+        In scikit-learn's words for objects that are no numbers.
     """
+    if issparse(X):
+        return _sparse_columns(estimator, X, reset, categorical_feature)
     if not isinstance(X, np.ndarray) and nw.dependencies.is_into_dataframe(X):
         return _frame_columns(estimator, X, reset, categorical_feature)
     dtype = object if _is_mixed(estimator, X, reset, categorical_feature) else "numeric"
@@ -158,6 +163,37 @@ def _matrix_columns(matrix: NDArray[Any]) -> Columns:
     kind = np.empty(n_features, dtype=np.uint8)
     kind.fill(_KIND_OF_DTYPE[matrix.dtype])
     return Columns(n_rows, n_features, address.view(np.uint64), stride, kind, matrix)
+
+
+def _sparse_columns(
+    estimator: Any, X: Any, reset: bool, categorical_feature: Any
+) -> Columns:
+    sparse.check(X)
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse=True,
+        dtype="numeric",
+        ensure_all_finite=False,
+    )
+    _declare(estimator, X, reset, categorical_feature)
+    values, rows, start = sparse.by_columns(X)
+    values = _as_kind(values, "X")
+    n_rows, n_features = X.shape
+    first_value = values.__array_interface__["data"][0]
+    first_row = rows.__array_interface__["data"][0]
+    data = Columns(
+        n_rows=n_rows,
+        n_features=n_features,
+        address=(first_value + values.itemsize * start[:-1]).astype(np.uint64),
+        stride=np.full(n_features, values.itemsize, dtype=np.int64),
+        kind=np.full(n_features, _KIND_OF_DTYPE[values.dtype], dtype=np.uint8),
+        owner=(values, rows),
+        index=(first_row + rows.itemsize * start[:-1]).astype(np.uint64),
+        length=np.diff(start),
+    )
+    return _with_categories(estimator, data, set(), reset)
 
 
 def _frame_columns(

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from skgoss._engine.sampling import bagging_mask, one_side_sample
 
-
 Singles = NDArray[np.float32]
 
 

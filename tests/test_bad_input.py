@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse
 from sklearn.exceptions import DataConversionWarning
 
 from skgoss import LGBMClassifier, LGBMRegressor
@@ -94,11 +93,6 @@ def test_classes_are_not_numbers():
 )
 def test_X_must_be_a_table_of_numbers(cls, X_bad, y_bad, words):
     refused(words, cls, X=X_bad, y=y_bad)
-
-
-@BOTH
-def test_sparse_X_is_refused(cls):
-    refused("[Ss]parse", cls, X=scipy.sparse.csr_array(X), error=TypeError)
 
 
 @BOTH

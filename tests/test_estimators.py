@@ -239,7 +239,7 @@ def test_kinds_and_tags():
     for cls in (LGBMModel, LGBMClassifier, LGBMRegressor):
         tags = get_tags(cls())
         assert tags.input_tags.allow_nan
-        assert not tags.input_tags.sparse
+        assert tags.input_tags.sparse
         assert tags.target_tags.required
 
 

@@ -444,6 +444,47 @@ static SIMD_INLINE void search_feature(const Bins *bins, const Encoding *code,
 
 #include "categories.h"
 
+/* The left sides of the only cuts of n features: their stored bins, or what those leave of
+   the node. */
+static SIMD_INLINE void list_singles(const Histogram *histogram, int64_t at, int n,
+                                     const Encoding *code, const Sums *node,
+                                     int implied_left, Cuts *cuts)
+{
+    const Encoding local = *code;
+    const int64_t *restrict g = histogram->gradient + at;
+    const int64_t *restrict h = histogram->hessian + at;
+    const int32_t *restrict c = histogram->count + at;
+    const int64_t total_g = node->gradient, total_h = node->hessian;
+    const int32_t total_c = (int32_t)node->count;
+    double *restrict gradient = cuts->gradient, *restrict hessian = cuts->hessian;
+    int32_t *restrict count = cuts->count;
+    if (code->compact) {
+        for (int i = 0; i < n; i++) {
+            Sums part = unpack(g[i], &local);
+            gradient[i] = (double)(implied_left ? total_g - part.gradient : part.gradient);
+            hessian[i] = (double)(implied_left ? total_h - part.hessian : part.hessian);
+            count[i] = (int32_t)(implied_left ? total_c - part.count : part.count);
+        }
+    } else if (implied_left) {
+        for (int i = 0; i < n; i++) {
+            gradient[i] = (double)(total_g - g[i]);
+            hessian[i] = (double)(total_h - h[i]);
+            count[i] = total_c - c[i];
+        }
+    } else {
+        for (int i = 0; i < n; i++) {
+            gradient[i] = (double)g[i];
+            hessian[i] = (double)h[i];
+            count[i] = c[i];
+        }
+    }
+    cuts->n = n;
+    for (; n % SPLIT_LANES; n++) {
+        gradient[n] = hessian[n] = 0;
+        count[n] = NO_CUT;
+    }
+}
+
 /* Improves *best_out by the only cuts of n features, from `feature` on, which have two bins
    each, one of them implied. */
 static SIMD_INLINE void search_singles(const Binned *data, const Encoding *code,
@@ -451,46 +492,22 @@ static SIMD_INLINE void search_singles(const Binned *data, const Encoding *code,
                                        const NodeStats *node, const SplitRules *rules,
                                        int form, Split *best_out)
 {
-    const int64_t at = data->offset[feature];
-    const int64_t *restrict gradient = histogram->gradient + at;
-    const int64_t *restrict hessian = histogram->hessian + at;
-    const int32_t *restrict count = histogram->count + at;
-    const Sums total = node->sums, none = {0, 0, 0};
-    const int implied_left = data->implied[feature] == 0;
-    const double needed = node->gain + rules->min_gain;
-    double gain[SINGLES_BLOCK];
-    for (int i = 0; i < n; i++) {
-        Sums left = {gradient[i], 0, 0};
-        if (code->compact) {
-            left = unpack(gradient[i], code);
-        } else {
-            left.hessian = hessian[i];
-            left.count = count[i];
-        }
-        if (implied_left) {
-            left.gradient = total.gradient - left.gradient;
-            left.hessian = total.hessian - left.hessian;
-            left.count = total.count - left.count;
-        }
-        gain[i] = cut_gain((double)left.gradient, (double)left.hessian, (double)left.count,
-                           none, node, needed, form, rules);
-    }
-    int64_t top = 0;
-    double value;
-    for (int i = 0; i < n; i++) {
-        int64_t bits;
-        memcpy(&bits, gain + i, sizeof bits);
-        top = bits > top ? bits : top;
-    }
-    memcpy(&value, &top, sizeof value);
-    if (value <= 0)
-        return;
+    double gradient[SINGLES_BLOCK], hessian[SINGLES_BLOCK], gain[SINGLES_BLOCK];
+    int32_t count[SINGLES_BLOCK];
+    Cuts cuts = {gradient, hessian, count, NULL, 0, n};
+    const Sums none = {0, 0, 0};
+    list_singles(histogram, data->offset[feature], n, code, &node->sums,
+                 data->implied[feature] == 0, &cuts);
+    double top = cut_gains(&cuts, none, node, node->gain + rules->min_gain, form, rules,
+                           gain);
     int i = 0;
-    while (gain[i] != value)
-        i++;
-    if (!improves(value + rules->min_gain, feature + i, best_out))
+    if (top <= 0)
         return;
-    best_out->gain = value + rules->min_gain;
+    while (gain[i] != top)
+        i++;
+    if (!improves(top + rules->min_gain, feature + i, best_out))
+        return;
+    best_out->gain = top + rules->min_gain;
     best_out->feature = feature + i;
     best_out->bin = 0;
     best_out->missing_left = 1;

@@ -188,10 +188,10 @@ def build(
     """
     n_rows = columns.n_rows if rows is None else len(rows)
     n_bins = np.array([mapper.n_bins for mapper in mappers], dtype=np.int32)
-    lists = _lists(columns, mappers, settings, rows, n_threads)
+    all_lists = _lists(columns, mappers, settings, rows, n_threads)
     is_list = np.zeros(len(mappers), dtype=bool)
-    is_list[lists.member] = True
-    groups, lists, bundled = _group(lists, is_list, n_bins, settings, n_rows)
+    is_list[all_lists.member] = True
+    groups, lists, bundled = _group(all_lists, is_list, n_bins, settings, n_rows)
     implied = np.full(len(mappers), -1, dtype=np.int32)
     implied[is_list] = [mappers[j].zero_bin for j in np.flatnonzero(is_list)]
     bytes_, shorts, column = _codes(
@@ -212,9 +212,9 @@ def build(
             groups.first_code,
             bytes_,
             shorts,
-            lists.start_by_column(len(mappers)),
-            lists.rows,
-            lists.bins,
+            all_lists.start_by_column(len(mappers)),
+            all_lists.rows,
+            all_lists.bins,
         ),
         implied=implied,
         offset=offset,

@@ -92,6 +92,7 @@ cdef class TreeGrower:
             raise ValueError(f"X has {dataset.n_rows} rows; at most {MAX_ROWS} can be used")
         self.store = storage.store
         self.shared.columns = self.store.columns
+        self.shared.has_lists = self.store.has_lists
         self.arrays = []
         data.n_rows = dataset.n_rows
         data.n_features = len(dataset.feature)
@@ -193,6 +194,9 @@ cdef class TreeGrower:
         ws.n_threads = 1
         ws.words[0] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
         ws.words[1] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
+        if self.shared.has_lists:
+            ws.words[2] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
+            ws.tags = <int32_t*>allocate(n_rows * sizeof(int32_t))
         ws.mask = <uint8_t*>allocate(n_rows // 8 + 8 * self.n_threads)
         ws.goes_left = <uint8_t*>allocate(self.shared.max_bins)
         ws.code_goes_left = <uint8_t*>allocate(LANE_CODES)
@@ -334,6 +338,8 @@ cdef void free_workspace(Workspace* ws) noexcept:
         free(ws.slots[i].gradient)
     free(ws.words[0])
     free(ws.words[1])
+    free(ws.words[2])
+    free(ws.tags)
     free(ws.mask)
     free(ws.goes_left)
     free(ws.code_goes_left)

@@ -21,30 +21,10 @@ cdef enum:
     MAX_CHUNKS = 256
 
 
-cdef inline Py_ssize_t gallop_words(
-    const uint64_t* words, Py_ssize_t first, Py_ssize_t n, uint64_t id_mask, uint64_t row,
-) noexcept nogil:
-    """The first word from ``first`` on, among ascending ones, whose row is not below."""
-    cdef Py_ssize_t step = 1
-    cdef Py_ssize_t low = first
-    cdef Py_ssize_t high, middle
-    while low + step < n and (words[low + step] & id_mask) < row:
-        low = low + step
-        step = 2 * step
-    high = min(low + step, n)
-    while low < high:
-        middle = (low + high) // 2
-        if (words[middle] & id_mask) < row:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 cdef inline int64_t gallop_list(
     const uint32_t* rows, int64_t first, int64_t n, uint64_t row,
 ) noexcept nogil:
-    """The same among the rows of a list."""
+    """The first row of a list, from ``first`` on, that is not below ``row``."""
     cdef int64_t step = 1
     cdef int64_t low = first
     cdef int64_t high, middle

@@ -3,18 +3,18 @@
 
 A feature's bins, but for one that may be `implied`, are numbered 0, 1, ... as its stored
 bins. They are codes of a column of bytes or 16-bit numbers, which several features that
-exclude each other may share, or a list of the rows that have them.
+exclude each other may share, or a list of the rows that have them, or both.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint8_t
 
 cdef struct BinColumn:
-    const void* codes         # by row; NULL: the feature is a list
+    const void* codes         # by row; NULL: the feature is a list only
     int width                 # bytes of a code: 1 or 2
     int32_t first_code        # the code of stored bin 0
     int32_t n_bins
     int32_t implied           # the bin of rows with other codes or not listed; -1: none
-    const uint32_t* rows      # of a list, ascending
+    const uint32_t* rows      # of a list, ascending; NULL: there is none
     const uint16_t* stored    # their stored bins
     int64_t length
 
@@ -23,6 +23,7 @@ cdef class BinStore:
     cdef BinColumn* columns   # by feature
     cdef readonly Py_ssize_t n_rows
     cdef readonly Py_ssize_t n_features
+    cdef readonly bint has_lists
     cdef object arrays        # keeps what the columns point to
 
 

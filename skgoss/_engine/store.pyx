@@ -17,7 +17,7 @@ cdef class BinStore:
         The bin of rows with no code of the feature, -1 where there is none.
     column : ndarray of shape (n_features,), int32
         The feature's row of ``bytes``; from ``len(bytes)`` on, of ``shorts``. -1: it is
-        a list.
+        a list only.
     first_code : ndarray of shape (n_features,), int32
         The code of the feature's stored bin 0.
     bytes : ndarray of shape (n, n_rows), uint8
@@ -32,6 +32,7 @@ cdef class BinStore:
     Attributes
     ----------
     n_rows, n_features : int
+    has_lists : bool
     """
 
     def __cinit__(
@@ -59,12 +60,14 @@ cdef class BinStore:
             out.n_bins = n_bins[j]
             out.implied = implied[j]
             out.first_code = first_code[j]
+            out.length = list_start[j + 1] - list_start[j]
+            if out.length > 0:
+                out.rows = &list_rows[list_start[j]]
+                out.stored = &list_bins[list_start[j]]
+                self.has_lists = True
             if column[j] < 0:
-                out.length = list_start[j + 1] - list_start[j]
-                if out.length > 0:
-                    out.rows = &list_rows[list_start[j]]
-                    out.stored = &list_bins[list_start[j]]
-            elif column[j] < bytes.shape[0]:
+                continue
+            if column[j] < bytes.shape[0]:
                 out.width = 1
                 out.codes = &bytes[column[j], 0]
             else:

@@ -15,7 +15,7 @@ from skgoss._engine.histogram cimport (
     prefetch, round_stats, sum_words)
 from skgoss._engine.layout cimport (
     LANE_CODES, Binned, Encoding, Histogram, Sums, nearest)
-from skgoss._engine.partition cimport partition
+from skgoss._engine.partition cimport gallop_words, partition
 from skgoss._engine.random cimport (
     NODE_FEATURES, RANDOM_THRESHOLD, TREE_FEATURES, below, draw, key)
 from skgoss._engine.sampling cimport sample_features
@@ -23,7 +23,7 @@ from skgoss._engine.split cimport (
     HESSIAN_EPSILON, SCRATCH_CUTS, SCRATCH_ROOM, Bins, FeatureSet, NodeStats, Split,
     SplitRules, bin_sums, categories_l2, category_set, feature_bins, leaf_output, node_stats,
     search_features)
-from skgoss._engine.store cimport BinColumn, bin_of_code
+from skgoss._engine.store cimport BinColumn, bin_of_code, bin_of_stored
 from skgoss._engine.workspace cimport (
     NO_MEMORY, NOT_FINITE, Leaf, Node, Round, Shared, Workspace, better, free_slot, heap_pop,
     heap_push, take_slot)
@@ -34,6 +34,10 @@ cdef enum:
     MIN_VISITS_A_TEAM = 12000
     MIN_ROWS_A_TEAM = 20000
     PREFETCH_AHEAD = 24
+    # Finding a row by a list costs as much as moving so many from a leaf to its children.
+    ROWS_A_LISTED = 4
+    NO_TAG = -1
+    ROOT_BUFFER = 2
     # A histogram of a leaf's rows alone is worth it for so many fewer updates than places.
     PLACES_AN_UPDATE = 8
 
@@ -234,6 +238,52 @@ cdef Sums left_side(
     return sums
 
 
+cdef void tag_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
+    """Tag the sampled rows as the root's."""
+    cdef Py_ssize_t i
+    ws.n_tags = 1
+    if round.ids == NULL:
+        memset(ws.tags, 0, shared.data.n_rows * sizeof(int32_t))
+        return
+    memset(ws.tags, NO_TAG, shared.data.n_rows * sizeof(int32_t))
+    for i in range(round.n):
+        ws.tags[round.ids[i]] = 0
+
+
+cdef void tag_rows(Workspace* ws, Leaf* leaf) noexcept nogil:
+    """Give the rows of a leaf a tag of their own."""
+    cdef const uint64_t* words = ws.words[leaf.buffer]
+    cdef Py_ssize_t i
+    leaf.tag = ws.n_tags
+    ws.n_tags += 1
+    for i in range(leaf.begin, leaf.end):
+        ws.tags[words[i] & ws.code.id_mask] = leaf.tag
+
+
+cdef void gather(Workspace* ws, Leaf* leaf) noexcept nogil:
+    """Bring the rows of a leaf together, where others have left it by lists.
+
+    Those others fill the first part of its place in the next buffer.
+    """
+    cdef const uint64_t* words = ws.words[leaf.buffer]
+    cdef int buffer = next_buffer(leaf)
+    cdef uint64_t* out = ws.words[buffer] + leaf.begin + leaf.n_left_behind
+    cdef Py_ssize_t i
+    if leaf.n_left_behind == 0:
+        return
+    for i in range(leaf.begin, leaf.end):
+        if ws.tags[words[i] & ws.code.id_mask] == leaf.tag:
+            out[0] = words[i]
+            out += 1
+    leaf.begin += leaf.n_left_behind
+    leaf.buffer = buffer
+    leaf.n_left_behind = 0
+
+
+cdef inline int next_buffer(const Leaf* leaf) noexcept nogil:
+    return 1 if leaf.buffer == 0 else 0
+
+
 cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
     """Encode the round, sample the tree's features, search the root."""
     cdef Binned* data = &shared.data
@@ -260,12 +310,16 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
         max(stats.hessian_max, -stats.hessian_min), round.n)
     encode(
         round.gradient, round.hessian, round.weight, round.ids, round.n, data.n_rows,
-        &ws.code, ws.n_threads, ws.words[0], ws.pairs)
+        &ws.code, ws.n_threads, ws.words[ROOT_BUFFER if shared.has_lists else 0], ws.pairs)
 
     memset(root, 0, sizeof(Leaf))
+    root.buffer = ROOT_BUFFER if shared.has_lists else 0
+    if shared.has_lists:
+        tag_root(shared, ws, round)
     root.end = round.n
     root.node = -1
     root.l2 = ws.rules.l2
+    ws.n_rows = round.n
     ws.n_leaves = 1
     ws.n_heap = 0
     ws.n_features = sample_features(
@@ -275,7 +329,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     if root.slot < 0:
         return NO_MEMORY
     n_parts = build(shared, ws, root)
-    sums = sum_words(&ws.code, ws.words[0], round.n, ws.pairs)
+    sums = sum_words(&ws.code, ws.words[root.buffer], round.n, ws.pairs)
     unsmoothed = ws.rules
     unsmoothed.path_smooth = 0
     root.stats = node_stats(sums, 0.0, &unsmoothed)
@@ -348,13 +402,12 @@ cdef int add_set(const Binned* data, Workspace* ws) noexcept nogil:
 
 
 cdef void make_child(
-    Workspace* ws, const Leaf* parent, int node, bint is_left, Py_ssize_t begin,
-    Sums sums, double l2, Leaf* child_out,
+    Workspace* ws, const Leaf* parent, int node, bint is_left, Sums sums, double l2,
+    Leaf* child_out,
 ) noexcept nogil:
+    """All of a child but its rows."""
     cdef SplitRules rules = ws.rules
-    child_out.begin = begin
-    child_out.end = begin + sums.count
-    child_out.buffer = 1 - parent.buffer
+    child_out.n_left_behind = 0
     child_out.depth = parent.depth + 1
     child_out.node = node
     child_out.is_left = is_left
@@ -367,8 +420,80 @@ cdef void make_child(
     child_out.best.gain = 0
 
 
+cdef void part_rows(
+    Shared* shared, Workspace* ws, Leaf* parent, const BinColumn* column, Leaf* left,
+    Leaf* right,
+) noexcept nogil:
+    """Move the rows of a leaf to its children."""
+    cdef Py_ssize_t n_left = left.stats.sums.count
+    cdef Leaf* small = left if 2 * n_left <= parent.stats.sums.count else right
+    cdef Py_ssize_t n
+    gather(ws, parent)
+    n = parent.end - parent.begin
+    left.begin = parent.begin
+    left.end = right.begin = parent.begin + n_left
+    right.end = parent.end
+    left.buffer = right.buffer = next_buffer(parent)
+    left.tag = right.tag = parent.tag
+    partition(
+        column, ws.words[parent.buffer] + parent.begin, n, ws.code.id_mask,
+        by_code(ws, column), n_left, ws.n_threads if n > MIN_ROWS_A_TEAM else 1, ws.mask,
+        ws.words[left.buffer] + parent.begin)
+    if shared.has_lists:
+        tag_rows(ws, small)
+
+
+cdef bint is_by_list(
+    const BinColumn* column, const Leaf* parent, Py_ssize_t n_moved,
+) noexcept nogil:
+    """Whether few rows leave a leaf, and a list tells which.
+
+    Only where the leaf's words are the root's, which nothing overwrites as long as the rows
+    that stay behind are mixed with those that left.
+    """
+    return (
+        column.rows != NULL
+        and parent.buffer == ROOT_BUFFER
+        and 2 * n_moved < parent.stats.sums.count
+        and ROWS_A_LISTED * column.length < parent.end - parent.begin
+    )
+
+
+cdef void take_listed(
+    Workspace* ws, const Leaf* parent, const BinColumn* column, Leaf* small, Leaf* large,
+) noexcept nogil:
+    """Let the rows that a list names leave for the small child; the others stay."""
+    cdef bint others_left = ws.goes_left[column.implied]
+    cdef const uint64_t* root = ws.words[ROOT_BUFFER]
+    cdef uint64_t* out
+    cdef Py_ssize_t place = 0
+    cdef uint32_t row
+    cdef int64_t i
+    large.begin = parent.begin
+    large.end = parent.end
+    large.buffer = parent.buffer
+    large.tag = parent.tag
+    small.buffer = next_buffer(parent)
+    small.begin = parent.begin + parent.n_left_behind
+    small.end = small.begin + small.stats.sums.count
+    small.tag = ws.n_tags
+    ws.n_tags += 1
+    large.n_left_behind = parent.n_left_behind + small.stats.sums.count
+    out = ws.words[small.buffer] + small.begin
+    for i in range(column.length):
+        row = column.rows[i]
+        if ws.tags[row] != parent.tag:
+            continue
+        if ws.goes_left[bin_of_stored(column, column.stored[i])] == others_left:
+            continue
+        place = gallop_words(root, place, ws.n_rows, ws.code.id_mask, row)
+        out[0] = root[place]
+        out += 1
+        ws.tags[row] = small.tag
+
+
 cdef double choose_left(
-    Shared* shared, Workspace* ws, const Leaf* leaf, Sums* left_out,
+    Shared* shared, Workspace* ws, Leaf* leaf, Sums* left_out,
 ) noexcept nogil:
     """Which bins of a leaf's split go left, and their sums; the ridge penalty below it."""
     cdef Binned* data = &shared.data
@@ -401,33 +526,36 @@ cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
     cdef const BinColumn* column = &shared.columns[parent.best.feature]
     cdef Leaf* left = &ws.leaves[index]
     cdef Leaf* right = &ws.leaves[ws.n_leaves]
+    cdef Leaf* moved
+    cdef Leaf* staying
     cdef Sums left_sums, right_sums
-    cdef Py_ssize_t n = parent.end - parent.begin
     cdef double l2 = choose_left(shared, ws, &parent, &left_sums)
 
     right_sums.gradient = parent.stats.sums.gradient - left_sums.gradient
     right_sums.hessian = parent.stats.sums.hessian - left_sums.hessian
     right_sums.count = parent.stats.sums.count - left_sums.count
-    partition(
-        column, ws.words[parent.buffer] + parent.begin, n, ws.code.id_mask,
-        by_code(ws, column), left_sums.count,
-        ws.n_threads if n > MIN_ROWS_A_TEAM else 1, ws.mask,
-        ws.words[1 - parent.buffer] + parent.begin)
     add_node(ws, index)
     if shared.data.categorical[parent.best.feature] and add_set(&shared.data, ws) < 0:
         return NO_MEMORY
-    make_child(ws, &parent, ws.n_leaves - 1, True, parent.begin, left_sums, l2, left)
-    make_child(
-        ws, &parent, ws.n_leaves - 1, False, parent.begin + left_sums.count, right_sums, l2,
-        right)
+    make_child(ws, &parent, ws.n_leaves - 1, True, left_sums, l2, left)
+    make_child(ws, &parent, ws.n_leaves - 1, False, right_sums, l2, right)
+    if column.rows != NULL and ws.goes_left[column.implied]:
+        moved, staying = right, left
+    else:
+        moved, staying = left, right
+    if is_by_list(column, &parent, moved.stats.sums.count):
+        take_listed(ws, &parent, column, moved, staying)
+    else:
+        part_rows(shared, ws, &parent, column, left, right)
     ws.n_leaves += 1
     return search_children(shared, ws, parent.slot, left, right)
 
 
 cdef void show_rows(
-    const Binned* data, Workspace* ws, const Leaf* leaf, uint8_t* seen,
+    const Binned* data, Workspace* ws, Leaf* leaf, uint8_t* seen,
 ) noexcept nogil:
     """Put a leaf's few rows into the empty histogram kept for such."""
+    gather(ws, leaf)
     ws.n_touched = 0
     move_rows(
         data, &ws.code, ws.words[leaf.buffer] + leaf.begin, leaf.end - leaf.begin,
@@ -517,8 +645,8 @@ cdef int search_children(
 
 cdef void fill_leaf(Workspace* ws, const Round* round, int index) noexcept nogil:
     """The leaf's value from its rows' own gradients, summed exactly; add it to the scores."""
-    cdef const Leaf* leaf = &ws.leaves[index]
-    cdef const uint64_t* words = ws.words[leaf.buffer]
+    cdef Leaf* leaf = &ws.leaves[index]
+    cdef const uint64_t* words
     cdef uint64_t id_mask = ws.code.id_mask
     cdef int64_t gradient = 0
     cdef int64_t hessian = 0
@@ -526,6 +654,8 @@ cdef void fill_leaf(Workspace* ws, const Round* round, int index) noexcept nogil
     cdef double weight, value
     cdef Py_ssize_t i, row
     rules.l2 = leaf.l2
+    gather(ws, leaf)
+    words = ws.words[leaf.buffer]
     for i in range(leaf.begin, leaf.end):
         if i + PREFETCH_AHEAD < leaf.end:
             row = words[i + PREFETCH_AHEAD] & id_mask

@@ -15,6 +15,8 @@ cdef struct Leaf:
     Py_ssize_t begin          # its rows: words[buffer][begin:end]
     Py_ssize_t end
     int buffer
+    int32_t tag               # of its rows; those of words[buffer] with another one have left
+    Py_ssize_t n_left_behind  # how many those are
     int slot                  # of its histogram; -1: none, or made of its few rows each time
     int depth
     int node                  # the inner node above it; -1: it is the root
@@ -38,7 +40,10 @@ cdef struct Node:
 cdef struct Workspace:
     int first_thread          # its accumulators are those of these threads
     int n_threads
-    uint64_t* words[2]
+    uint64_t* words[3]        # the root's are in the last one if rows are found by lists
+    int32_t* tags             # by row, then
+    int32_t n_tags
+    Py_ssize_t n_rows         # of the root
     uint8_t* mask
     uint8_t* goes_left        # by bin
     uint8_t* code_goes_left
@@ -85,6 +90,7 @@ cdef struct Settings:
 cdef struct Shared:
     Binned data
     const BinColumn* columns
+    bint has_lists
     Settings settings
     SplitRules rules
     int64_t** sums            # accumulators of each thread

@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.metrics import average_precision_score, ndcg_score
 
 from skgoss._engine import ranking
@@ -17,11 +18,11 @@ from skgoss._engine import ranking
 SIZES = [1, 2, 0, 3, 7, 8, 9, 16, 17, 60, 1, 131]
 
 
-def queries(sizes=SIZES, seed=0, ties=False):
+def queries(sizes=SIZES, seed=0, spread=1.0, ties=False):
     """Scores, grades and the boundaries of queries of such sizes."""
     rng = np.random.default_rng(seed)
     boundaries = np.concatenate([[0], np.cumsum(sizes)])
-    scores = rng.normal(size=boundaries[-1])
+    scores = rng.normal(scale=spread, size=boundaries[-1])
     if ties:
         scores = np.round(scores)
     return scores, rng.integers(0, 5, boundaries[-1]), boundaries
@@ -79,10 +80,10 @@ def twin_lambdarank(scores, grades, truncation, norm, sigmoid):
             weight = (g[high] - g[low]) * (discount[i] - discount[j]) / best
             if norm and s[0] != s[-1]:
                 weight /= 0.01 + abs(apart)
-            p = 1 / (1 + np.exp(sigmoid * apart))
+            p, rest = expit(-sigmoid * apart), expit(sigmoid * apart)
             gradient[high] -= sigmoid * weight * p
             gradient[low] += sigmoid * weight * p
-            hessian[[high, low]] += sigmoid**2 * weight * p * (1 - p)
+            hessian[[high, low]] += sigmoid**2 * weight * p * rest
             total += 2 * sigmoid * weight * p
     factor = np.log2(1 + total) / total if norm and total > 0 else 1.0
     back = np.argsort(order)
@@ -115,13 +116,15 @@ def uniform_draws(seed, round, n):
     return np.array(draws) * 2.0**-53
 
 
-@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize(
+    ("spread", "ties"), [(1.0, False), (1.0, True), (300.0, False)]
+)
 @pytest.mark.parametrize("norm", [True, False])
 @pytest.mark.parametrize(
     ("truncation", "sigmoid"), [(1, 1.0), (5, 2.0), (30, 0.5), (500, 1.0)]
 )
-def test_lambdarank_twin(ties, norm, truncation, sigmoid) -> None:
-    scores, grades, boundaries = queries(ties=ties)
+def test_lambdarank_twin(spread, ties, norm, truncation, sigmoid) -> None:
+    scores, grades, boundaries = queries(spread=spread, ties=ties)
     found = lambdarank(scores, grades, boundaries, truncation, norm, sigmoid)
     for query in parts(boundaries):
         expected = twin_lambdarank(

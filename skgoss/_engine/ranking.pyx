@@ -19,8 +19,8 @@ cdef extern from "ranking.h" nogil:
         RANK_LANES
     void rank_pairs(
         const double* score, double* gain, const double* discount, int64_t n, int64_t n_top,
-        double factor, double offset, double slope, double sigmoid, double* gradient,
-        double* hessian, double* magnitude_out
+        double factor, double offset, double slope, double sigmoid, double* odds,
+        double* gradient, double* hessian, double* magnitude_out
     ) noexcept
     void exponential_rows "exponentials"(
         const double* x, int64_t n, double* x_out
@@ -32,11 +32,11 @@ cdef enum:
     # Queries that a thread takes at a time: they differ in size.
     CHUNK = 16
     # Runs that are sorted by insertion before they are merged.
-    RUN = 8
+    RUN = 32
     # The purpose of the draws of rank_xendcg, beside those of random.pxd.
     XENDCG = 64
-    # Doubles of work space a document needs: two copies of Ranked and four numbers.
-    WORK = 8
+    # Doubles of work space a document needs: two copies of Ranked and five numbers.
+    WORK = 9
 
 # The smallest complement of a probability that is divided by.
 cdef double TINY = 1e-15
@@ -140,7 +140,8 @@ cdef void lambdarank_query(
     cdef int64_t room = padded(n)
     cdef double* own_score = work
     cdef double* own_gain = own_score + room
-    cdef double* gradient = own_gain + room
+    cdef double* odds = own_gain + room
+    cdef double* gradient = odds + room
     cdef double* hessian = gradient + room
     cdef Ranked* documents = rank(score, n, <Ranked*>(hessian + room))
     cdef double offset = 1.0, slope = 0.0, factor = 1.0, magnitude = 0.0
@@ -155,7 +156,7 @@ cdef void lambdarank_query(
         slope = 1.0
     rank_pairs(
         own_score, own_gain, discount, room, min(n - 1, truncation), inverse_max_dcg, offset,
-        slope, sigmoid, gradient, hessian, &magnitude)
+        slope, sigmoid, odds, gradient, hessian, &magnitude)
     if norm and magnitude > 0:
         factor = log2(1 + 2 * magnitude) / (2 * magnitude)
     for i in range(n):

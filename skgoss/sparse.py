@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,27 +24,47 @@ def check(X: Any) -> None:
     Raises
     ------
     ValueError
-        If its arrays do not fit each other, or name rows or columns that are not there.
+        If its arrays do not fit each other, name rows or columns that are not there, or
+        hold no numbers.
     """
     if X.ndim != 2:
-        raise ValueError(f"Expected a 2-dimensional sparse array, got {X.ndim}.")
-    n_rows, n_columns = X.shape
-    if max(n_rows, n_columns) > INT32_MAX:
+        raise ValueError(
+            f"X is a sparse array of shape {X.shape}; reshape it to two dimensions, a"
+            " row for each sample."
+        )
+    if max(X.shape) > INT32_MAX:
         raise ValueError(f"X has shape {X.shape}; at most {INT32_MAX} can be used.")
-    if X.format in ("csr", "csc"):
-        sizes = X.shape if X.format == "csr" else X.shape[::-1]
-        _check_compressed(X, *sizes, one_value=True)
-    elif X.format == "bsr":
-        height, width = X.blocksize
-        _check_compressed(X, n_rows // height, n_columns // width, one_value=False)
-    elif X.format == "coo":
-        for name, size in (("row", n_rows), ("col", n_columns)):
-            _check_integers(name, getattr(X, name), 0, size)
-            _check_length(name, getattr(X, name), len(X.data), "data")
+    look = _CHECKS.get(X.format)
+    if look is not None:
+        look(X)
+    # Complex numbers and objects are left to scikit-learn.
+    if X.dtype.kind not in "biufcO":
+        raise ValueError(
+            f"X holds {X.dtype} values, and only numbers and booleans can be used in"
+            " sparse matrices. Encode them first."
+        )
 
 
-def _check_compressed(X: Any, major: int, minor: int, *, one_value: bool) -> None:
-    indptr, indices, data = X.indptr, X.indices, X.data
+def _check_csr(X: Any) -> None:
+    _check_compressed(X, *X.shape)
+
+
+def _check_csc(X: Any) -> None:
+    _check_compressed(X, *X.shape[::-1])
+
+
+def _check_bsr(X: Any) -> None:
+    _check_array("data", X.data, 3)
+    if 0 in X.blocksize or any(np.mod(X.shape, X.blocksize)):
+        raise _broken(f"data has blocks of {X.blocksize}, which do not fit {X.shape}")
+    _check_compressed(X, *np.floor_divide(X.shape, X.blocksize), n_dimensions=3)
+
+
+def _check_compressed(X: Any, major: int, minor: int, n_dimensions: int = 1) -> None:
+    indptr, indices = X.indptr, X.indices
+    _check_array("data", X.data, n_dimensions)
+    _check_integers("indices", indices, 0, minor)
+    _check_length("indices", indices, len(X.data), "data")
     _check_integers("indptr", indptr, 0, len(indices) + 1)
     if len(indptr) != major + 1:
         raise _broken(f"indptr has {len(indptr)} entries instead of {major + 1}")
@@ -50,15 +72,54 @@ def _check_compressed(X: Any, major: int, minor: int, *, one_value: bool) -> Non
         raise _broken(f"indptr begins with {indptr[0]} instead of 0")
     if (indptr[1:] < indptr[:-1]).any():
         raise _broken("indptr decreases")
-    _check_integers("indices", indices, 0, minor)
-    _check_length("indices", indices, len(data), "data")
-    if one_value and getattr(data, "ndim", 1) != 1:
-        raise _broken(f"data has {data.ndim} dimensions instead of 1")
+
+
+def _check_coo(X: Any) -> None:
+    _check_array("data", X.data, 1)
+    for name, size in zip(("row", "col"), X.shape, strict=True):
+        _check_integers(name, getattr(X, name), 0, size)
+        _check_length(name, getattr(X, name), len(X.data), "data")
+
+
+def _check_dia(X: Any) -> None:
+    _check_array("data", X.data, 2)
+    _check_integers("offsets", X.offsets, -INT32_MAX, INT32_MAX)
+    _check_length("offsets", X.offsets, len(X.data), "data")
+    if len(np.unique(X.offsets)) < len(X.offsets):
+        raise _broken("offsets name a diagonal twice")
+
+
+def _check_lil(X: Any) -> None:
+    for name in ("rows", "data"):
+        _check_array(name, getattr(X, name), 1)
+        _check_length(name, getattr(X, name), X.shape[0], "X")
+        if not all(isinstance(values, list) for values in getattr(X, name)):
+            raise _broken(f"{name} holds more than lists")
+    if [*map(len, X.rows)] != [*map(len, X.data)]:
+        raise _broken("rows and data have lists of different lengths")
+    columns = [*chain.from_iterable(X.rows)]
+    if columns:
+        _check_integers("rows", np.array(columns), 0, X.shape[1])
+
+
+# A dictionary of keys is checked by SciPy as it becomes lists of coordinates.
+_CHECKS: dict[str, Callable[[Any], None]] = {
+    "csr": _check_csr,
+    "csc": _check_csc,
+    "bsr": _check_bsr,
+    "coo": _check_coo,
+    "dia": _check_dia,
+    "lil": _check_lil,
+}
+
+
+def _check_array(name: str, values: Any, n_dimensions: int) -> None:
+    if not isinstance(values, np.ndarray) or values.ndim != n_dimensions:
+        raise _broken(f"{name} is no array of {n_dimensions} dimension(s)")
 
 
 def _check_integers(name: str, values: Any, least: int, stop: int) -> None:
-    if not isinstance(values, np.ndarray) or values.ndim != 1:
-        raise _broken(f"{name} is no array of one dimension")
+    _check_array(name, values, 1)
     if values.dtype.kind not in "iu":
         raise _broken(f"{name} holds {values.dtype} values instead of integers")
     if len(values) and not least <= values.min() <= values.max() < stop:

@@ -1,0 +1,315 @@
+"""Whole fits on sparse matrices: the models of dense ones, to the last bit."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.datasets import make_classification
+from sklearn.metrics import log_loss
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss._engine.bundling import count_conflicts, find_bundles
+from skgoss.binning import bin_lists, find_bin_mappers
+from skgoss.ensemble import Tree
+from skgoss.frames import columns
+
+Model = LGBMClassifier | LGBMRegressor
+
+
+def arrays(model: Model) -> dict[str, np.ndarray]:
+    """Every number of every tree."""
+    trees = list(model._ensemble.trees)
+    names = [field.name for field in dataclasses.fields(Tree)]
+    return {name: np.concatenate([getattr(t, name) for t in trees]) for name in names}
+
+
+def assert_same_bits(one: Model, other: Model) -> None:
+    assert one._ensemble.n_trees == other._ensemble.n_trees
+    assert len(arrays(one)["split_feature"])
+    for (name, a), b in zip(arrays(one).items(), arrays(other).values(), strict=True):
+        assert a.dtype == b.dtype
+        assert a.tobytes() == b.tobytes(), name
+
+
+@cache
+def table(n_rows: int, seed: int = 0) -> np.ndarray:
+    """One-hot blocks, counts, signed values and NaN among zeros, and a dense column."""
+    rng = np.random.default_rng(seed)
+    blocks = [np.eye(n)[rng.integers(0, n, n_rows)] for n in (3, 10, 60)]
+    counts = rng.poisson(0.3, (n_rows, 4))
+    signed = rng.standard_normal((n_rows, 5)) * (rng.random((n_rows, 5)) < 0.2)
+    signed[rng.random(signed.shape) < 0.05] = np.nan
+    rare = rng.integers(-3, 9, (n_rows, 20)) * (rng.random((n_rows, 20)) < 0.02)
+    half = rng.integers(0, 300, (n_rows, 1)) * (rng.random((n_rows, 1)) < 0.5)
+    full = rng.standard_normal((n_rows, 1))
+    X = np.column_stack([*blocks, counts, signed, rare, half, full])
+    # Exact in float32, so that all dtypes hold the same numbers.
+    return X.astype(np.float32).astype(np.float64)
+
+
+def target(X: np.ndarray, seed: int = 1) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    effect = rng.standard_normal(X.shape[1]) * 2
+    return np.nan_to_num(X, nan=3.0) @ effect + rng.standard_normal(len(X))
+
+
+def classes(X: np.ndarray, n: int) -> np.ndarray:
+    y = target(X)
+    return np.digitize(y, np.quantile(y, np.arange(1, n) / n))
+
+
+def indexed(X: Any, dtype: str) -> Any:
+    X.indices, X.indptr = X.indices.astype(dtype), X.indptr.astype(dtype)
+    return X
+
+
+def containers(X: np.ndarray) -> dict[str, Any]:
+    explicit = sparse.coo_array(np.ones_like(X))
+    explicit.data[:] = X[explicit.row, explicit.col]
+    return {
+        "csr_array": sparse.csr_array(X),
+        "csr_matrix": sparse.csr_matrix(X),
+        "csc_array": sparse.csc_array(X),
+        "csc_matrix": sparse.csc_matrix(X),
+        "csr int64": indexed(sparse.csr_array(X), "int64"),
+        "csc int64": indexed(sparse.csc_array(X), "int64"),
+        "csr float32": sparse.csr_array(X.astype(np.float32)),
+        "csc float32": sparse.csc_array(X.astype(np.float32)),
+        "coo": sparse.coo_array(X),
+        "all stored": explicit.tocsr(),
+    }
+
+
+MODELS: dict[str, tuple[type[Model], int]] = {
+    "regressor": (LGBMRegressor, 0),
+    "classifier": (LGBMClassifier, 2),
+    "multiclass": (LGBMClassifier, 3),
+}
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "bagging": {"subsample": 0.6, "subsample_freq": 1},
+    "GOSS": {"data_sample_strategy": "goss", "learning_rate": 0.3},
+    "extra trees": {"extra_trees": True},
+    "columns": {"colsample_bytree": 0.5, "feature_fraction_bynode": 0.7},
+    "zero as missing": {"zero_as_missing": True},
+    "few bins": {"max_bin": 15},
+    "many bins": {"max_bin": 1000, "min_data_in_bin": 1},
+    "sampled bins": {"subsample_for_bin": 40},
+    "no bundles": {"enable_bundle": False},
+    "no lists": {"enable_bundle": False, "is_enable_sparse": False},
+    "conflicts": {"max_conflict_rate": 0.02},
+    "smooth": {"path_smooth": 1.0, "max_delta_step": 0.5},
+}
+
+
+def labels(X: np.ndarray, n_classes: int) -> np.ndarray:
+    return classes(X, n_classes) if n_classes else target(X)
+
+
+def fit(kind: str, X: Any, y: np.ndarray, weight=None, **options) -> Model:
+    cls, _ = MODELS[kind]
+    options = {"n_estimators": 6, "n_jobs": 1, "min_child_samples": 5, **options}
+    return cls(**options).fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("n_rows", [50, 6000])
+@pytest.mark.parametrize("kind", MODELS)
+def test_same_bits_in_any_container(kind, n_rows):
+    X = table(n_rows)
+    y = labels(X, MODELS[kind][1])
+    dense = fit(kind, X, y)
+    expected = dense.predict(X)
+    for name, matrix in containers(X).items():
+        model = fit(kind, matrix, y)
+        assert_same_bits(model, dense)
+        assert model.predict(matrix).tobytes() == expected.tobytes(), name
+        assert dense.predict(matrix).tobytes() == expected.tobytes(), name
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int8", "uint8", "int32", "int64", "bool", "float16"]
+)
+def test_same_bits_of_whole_numbers(dtype):
+    X = np.nan_to_num(table(3000)[:, :77]).clip(0).round().astype(dtype)
+    y = target(X.astype(float))
+    dense = fit("regressor", X, y)
+    for format_ in ("csr", "csc"):
+        matrix = getattr(sparse, f"{format_}_array")(sparse.coo_array(X.astype(float)))
+        matrix.data = matrix.data.astype(dtype)
+        assert_same_bits(fit("regressor", matrix, y), dense)
+
+
+@pytest.mark.parametrize("n_rows", [50, 6000])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("kind", ["regressor", "multiclass"])
+def test_same_bits_with_any_option(kind, options, weighted, n_rows):
+    X = table(n_rows)
+    y = labels(X, MODELS[kind][1])
+    weight = None
+    if weighted:
+        weight = np.random.default_rng(2).choice([0.0, 0.5, 1.0, 3.0], n_rows)
+    models = [
+        fit(kind, matrix, y, weight, **OPTIONS[options])
+        for matrix in (X, sparse.csr_array(X))
+    ]
+    assert_same_bits(*models)
+
+
+@pytest.mark.parametrize("n_rows", [50, 300, 6000])
+@pytest.mark.parametrize("kind", MODELS)
+def test_storage_changes_nothing(kind, n_rows):
+    X = sparse.csr_array(table(n_rows))
+    y = labels(table(n_rows), MODELS[kind][1])
+    models = [
+        fit(kind, X, y, enable_bundle=bundle, is_enable_sparse=lists)
+        for bundle in (True, False)
+        for lists in (True, False)
+    ]
+    for model in models[1:]:
+        assert_same_bits(models[0], model)
+
+
+@pytest.mark.parametrize(
+    "options", ["plain", "bagging", "GOSS", "no bundles", "conflicts"]
+)
+@pytest.mark.parametrize("kind", MODELS)
+def test_threads_change_nothing(kind, options):
+    X = sparse.csr_array(table(20_000))
+    y = labels(table(20_000), MODELS[kind][1])
+    one, two = (fit(kind, X, y, n_jobs=n_jobs, **OPTIONS[options]) for n_jobs in (1, 2))
+    assert_same_bits(one, two)
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+
+
+@pytest.mark.parametrize("least", [1, 20, 150])
+@pytest.mark.parametrize("options", ["plain", "bagging", "extra trees", "no bundles"])
+def test_no_leaf_has_fewer_rows(options, least):
+    X = table(3000)
+    y = target(X) > np.quantile(target(X), 0.97)
+    changes = {"min_child_samples": least, "min_child_weight": 0.0, "n_estimators": 10}
+    model = fit("classifier", sparse.csr_array(X), y, **OPTIONS[options] | changes)
+    assert arrays(model)["leaf_count"].min() >= least
+    if options != "bagging":
+        leaves = model.predict(sparse.csr_array(X), pred_leaf=True)
+        for tree, leaf_of in zip(model._ensemble.trees, leaves.T, strict=True):
+            np.testing.assert_array_equal(np.bincount(leaf_of), tree.leaf_count)
+
+
+def test_rows_of_weight_zero_are_absent():
+    X, y = table(3000), target(table(3000))
+    weight = np.random.default_rng(3).choice([0.0, 0.5, 2.0], len(X))
+    kept = weight > 0
+    model = fit("regressor", sparse.csr_array(X), y, weight)
+    without = fit("regressor", sparse.csr_array(X[kept]), y[kept], weight[kept])
+    assert_same_bits(model, without)
+
+
+def test_eval_sets_and_kinds_of_prediction():
+    X, y = table(2000), classes(table(2000), 3)
+    model = fit("multiclass", sparse.csr_array(X), y)
+    for options in ({"raw_score": True}, {"pred_leaf": True}, {"num_iteration": 2}):
+        expected = model.predict(X, **options)
+        for matrix in (sparse.csr_array(X), sparse.csc_matrix(X)):
+            np.testing.assert_array_equal(model.predict(matrix, **options), expected)
+    np.testing.assert_array_equal(
+        model.predict_proba(sparse.csr_array(X[:1])), model.predict_proba(X[:1])
+    )
+
+
+def test_categories_in_sparse_columns():
+    rng = np.random.default_rng(4)
+    X = table(3000).copy()
+    X[:, 0] = rng.integers(0, 12, 3000) * (rng.random(3000) < 0.4)
+    X[:, 5] = rng.integers(1, 5, 3000)
+    y = target(X) + np.isin(X[:, 0], [3, 7, 8]) * 9
+    models = [
+        fit("regressor", matrix, y, categorical_feature=[0, 5])
+        for matrix in (X, sparse.csr_array(X), sparse.csc_array(X))
+    ]
+    for model in models[1:]:
+        assert_same_bits(models[0], model)
+        np.testing.assert_array_equal(
+            model.predict(sparse.csr_array(X)), models[0].predict(X)
+        )
+
+
+def test_nothing_but_zeros():
+    X, y = sparse.csr_array((100, 7)), np.arange(100.0)
+    np.testing.assert_array_equal(fit("regressor", X, y).predict(X), np.full(100, 49.5))
+
+
+def one_hot(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Strings, and a binary target that depends on them."""
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([rng.integers(0, n, n_rows) for n in (4, 12, 30, 3)])
+    effects = [np.random.default_rng(9).standard_normal(40) for _ in range(4)]
+    score = sum(effect[column] for effect, column in zip(effects, codes.T, strict=True))
+    words = np.char.add("value ", codes.astype(str))
+    return words, (score + rng.standard_normal(n_rows) > 0).astype(int)
+
+
+def test_pipeline_stays_sparse_and_equals_dense():
+    words, y = one_hot(4000, 5)
+    seen = []
+
+    class Spy(LGBMClassifier):
+        def fit(self, X, *args, **kwargs):
+            seen.append(sparse.issparse(X))
+            return super().fit(X, *args, **kwargs)
+
+    models = [
+        make_pipeline(
+            OneHotEncoder(sparse_output=stored), Spy(n_estimators=10, n_jobs=1)
+        ).fit(words, y)
+        for stored in (True, False)
+    ]
+    assert seen == [True, False]
+    assert_same_bits(models[0][-1], models[1][-1])
+    new = one_hot(500, 6)[0]
+    np.testing.assert_array_equal(*(m.predict_proba(new) for m in models))
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.001, 0.02, 0.1])
+def test_conflicts_stay_under_their_rate(rate):
+    n_rows = 4000
+    rng = np.random.default_rng(7)
+    X = sparse.csr_array(
+        rng.integers(1, 4, (n_rows, 60)) * (rng.random((n_rows, 60)) < 0.01)
+    )
+    data = columns(BaseEstimator(), X, reset=True)
+    settings = LGBMRegressor(max_conflict_rate=rate, min_data_in_bin=3)
+    settings.data_random_seed = 1
+    mappers = find_bin_mappers(data, settings)
+    start, rows, _ = bin_lists(data, mappers, np.arange(60))
+    n_codes = np.array([mapper.n_bins - 1 for mapper in mappers], dtype=np.int32)
+    bundle = find_bundles(start, rows, n_rows, n_codes, rate, 256)
+    assert count_conflicts(start, rows, n_rows, bundle).max() <= rate * n_rows
+    if rate == 0.1:
+        alone = find_bundles(start, rows, n_rows, n_codes, 0.0, 256)
+        assert bundle.max() < alone.max() / 4
+
+
+def test_conflicts_cost_little_accuracy():
+    X, y = make_classification(
+        6000, 40, n_informative=20, n_redundant=0, random_state=0, class_sep=0.7
+    )
+    X *= np.random.default_rng(8).random(X.shape) < 0.08
+    train, test = sparse.csr_array(X[:4000]), sparse.csr_array(X[4000:])
+    losses = {}
+    for rate in (0.0, 0.01):
+        model = fit(
+            "classifier", train, y[:4000], n_estimators=30, max_conflict_rate=rate
+        )
+        losses[rate] = log_loss(y[4000:], model.predict_proba(test))
+    assert losses[0.01] < losses[0.0] + 0.01
+    assert losses[0.01] != losses[0.0]

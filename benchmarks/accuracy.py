@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from adapters import EQUAL, make
-from data import METRICS, SETS, SHARED, Problem, scores
+from data import METRICS, SETS, SHARED, Problem, rows_of, scores
 from measure import digits, parser, report, table
 
 FOLDS = 5
@@ -38,8 +38,8 @@ def fold_scores(
     weight = None if problem.weight is None else problem.weight[train]
     truth = problem.y if problem.truth is None else problem.truth
     model = make(library, problem.task, {**EQUAL, "n_jobs": threads})
-    model.fit(problem.X[train], problem.y[train], sample_weight=weight)
-    return scores(model, problem.task, problem.X[test], truth[test])
+    model.fit(rows_of(problem.X, train), problem.y[train], sample_weight=weight)
+    return scores(model, problem.task, rows_of(problem.X, test), truth[test])
 
 
 def standard_error(differences: np.ndarray) -> float:

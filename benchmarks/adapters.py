@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -16,6 +16,33 @@ EQUAL: Mapping[str, Any] = {
     "min_child_weight": 1e-3,
     "reg_lambda": 0.0,
 }
+
+
+def goss(top_rate: float = 0.2, other_rate: float = 0.1) -> dict[str, Any]:
+    """Options of gradient-based one-side sampling."""
+    return {
+        "data_sample_strategy": "goss",
+        "top_rate": top_rate,
+        "other_rate": other_rate,
+    }
+
+
+def uniform(rate: float = 0.3) -> dict[str, Any]:
+    """Options of stochastic gradient boosting: new rows every round."""
+    return {"subsample": rate, "subsample_freq": 1}
+
+
+# Options that are LightGBM's alone.
+_SAMPLING = dict.fromkeys(["data_sample_strategy", "top_rate", "other_rate"])
+_STORAGE = dict.fromkeys(["enable_bundle", "is_enable_sparse", "max_conflict_rate"])
+
+
+def _num_iteration(n_rounds: int) -> dict[str, Any]:
+    return {"num_iteration": n_rounds}
+
+
+def _iteration_range(n_rounds: int) -> dict[str, Any]:
+    return {"iteration_range": (0, n_rounds)}
 
 
 @dataclass(frozen=True)
@@ -34,6 +61,8 @@ class Library:
         Options of every model.
     shape : mapping
         Options that make the trees comparable when parameters are equal.
+    first_rounds : callable, optional
+        Given a number of rounds, the options of predict that use no others.
     """
 
     package: str
@@ -43,25 +72,42 @@ class Library:
     words: Mapping[str, str | None] = field(default_factory=dict)
     always: Mapping[str, Any] = field(default_factory=dict)
     shape: Mapping[str, Any] = field(default_factory=dict)
+    first_rounds: Callable[[int], dict[str, Any]] | None = None
 
 
 LIBRARIES: Mapping[str, Library] = {
-    "skgoss": Library("skgoss", "skgoss", "LGBMClassifier", "LGBMRegressor"),
+    "skgoss": Library(
+        "skgoss",
+        "skgoss",
+        "LGBMClassifier",
+        "LGBMRegressor",
+        first_rounds=_num_iteration,
+    ),
     "lightgbm": Library(
         "lightgbm",
         "lightgbm",
         "LGBMClassifier",
         "LGBMRegressor",
+        words={"max_conflict_rate": None},
         always={"verbosity": -1},
+        first_rounds=_num_iteration,
     ),
     "xgboost": Library(
         "xgboost",
         "xgboost",
         "XGBClassifier",
         "XGBRegressor",
-        words={"num_leaves": "max_leaves", "min_child_samples": None},
-        always={"verbosity": 0},
+        words={
+            "num_leaves": "max_leaves",
+            "min_child_samples": None,
+            # It draws new rows every round anyhow.
+            "subsample_freq": None,
+            **_SAMPLING,
+            **_STORAGE,
+        },
+        always={"verbosity": 0, "enable_categorical": True},
         shape={"tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0},
+        first_rounds=_iteration_range,
     ),
     "hgb": Library(
         "scikit-learn",
@@ -77,6 +123,10 @@ LIBRARIES: Mapping[str, Library] = {
             "min_child_weight": None,
             "reg_lambda": "l2_regularization",
             "n_jobs": None,
+            "subsample": None,
+            "subsample_freq": None,
+            **_SAMPLING,
+            **_STORAGE,
         },
         shape={"early_stopping": False},
     ),

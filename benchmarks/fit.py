@@ -8,8 +8,9 @@ from adapters import EQUAL, make
 from data import SHAPES, scores
 from measure import (
     alternate,
+    attempt,
     digits,
-    fresh,
+    failures,
     parser,
     peak_extra,
     relative,
@@ -36,26 +37,33 @@ def once(
 
 def compare(
     libraries: list[str], shape: str, scale: float, threads: int, repeats: int
-) -> list[list[str]]:
-    """Measure one shape on one number of threads; rows of the table."""
+) -> tuple[list[list[str]], list[str]]:
+    """Measure one shape on one number of threads; rows of the table, and failures."""
     jobs = {
-        library: partial(fresh, once, library, shape, scale, threads, threads=threads)
+        library: partial(attempt, once, library, shape, scale, threads, threads=threads)
         for library in libraries
     }
     results = alternate(jobs, repeats)
-    times = {library: [run[0] for run in results[library]] for library in libraries}
-    return [
-        [
-            shape,
-            str(threads),
-            library,
-            summary(times[library]),
-            digits(max(run[1] for run in results[library])),
-            ", ".join(f"{name} {v:.5f}" for name, v in results[library][0][2].items()),
-            relative(times, library),
-        ]
+    failed = failures(results)
+    times = {
+        library: [run[0] for run in results[library]]
         for library in libraries
-    ]
+        if library not in failed
+    }
+    rows = []
+    for library in libraries:
+        cells = ["-"] * 4
+        if library in times:
+            held_out = results[library][0][2].items()
+            cells = [
+                summary(times[library]),
+                digits(max(run[1] for run in results[library])),
+                ", ".join(f"{name} {value:.5f}" for name, value in held_out),
+                relative(times, library),
+            ]
+        rows.append([shape, str(threads), library, *cells])
+    reasons = [f"{library}, {shape}: {reason}" for library, reason in failed.items()]
+    return rows, reasons
 
 
 def main() -> None:
@@ -65,15 +73,18 @@ def main() -> None:
     line.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     line.add_argument("--scale", type=float, default=1.0, help="part of the rows")
     asked = line.parse_args()
-    rows = [
-        row
-        for shape in asked.shapes
-        for threads in asked.threads
-        for row in compare(asked.libraries, shape, asked.scale, threads, asked.repeats)
-    ]
+    rows, reasons = [], []
+    for shape in asked.shapes:
+        for threads in asked.threads:
+            found, failed = compare(
+                asked.libraries, shape, asked.scale, threads, asked.repeats
+            )
+            rows += found
+            reasons += failed
     header = ["shape", "threads", "library", "seconds: best (median)"]
     header += ["extra MB", "held-out", "lightgbm / it"]
-    report(f"Fit, scale {asked.scale:g}", asked.libraries, table(header, rows))
+    tables = [table(header, rows), *dict.fromkeys(reasons)]
+    report(f"Fit, scale {asked.scale:g}", asked.libraries, *tables)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import platform
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
@@ -25,10 +26,39 @@ def fresh(function: Callable[..., Any], *args: Any, threads: int | None = None) 
     """
     if threads is not None:
         os.environ["OMP_NUM_THREADS"] = str(threads)
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        result = pool.submit(function, *args).result()
-    os.environ.pop("OMP_NUM_THREADS", None)
-    return result
+    try:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            return pool.submit(function, *args).result()
+    finally:
+        os.environ.pop("OMP_NUM_THREADS", None)
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A measurement that came to nothing, and why."""
+
+    reason: str
+
+
+def attempt(
+    function: Callable[..., Any], *args: Any, threads: int | None = None
+) -> Any:
+    """Return what `fresh` returns, or Failed: of a library that cannot do it."""
+    try:
+        return fresh(function, *args, threads=threads)
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        return Failed(f"{type(error).__name__}: {lines[0][:200]}")
+
+
+def failures(results: Mapping[Any, Sequence[Any]]) -> dict[Any, str]:
+    """Return the reason of each job that failed at least once."""
+    return {
+        key: run.reason
+        for key, runs in results.items()
+        for run in runs
+        if isinstance(run, Failed)
+    }
 
 
 def alternate(

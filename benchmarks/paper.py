@@ -1,8 +1,8 @@
 """Do sampling and bundling pay as the LightGBM paper says?
 
 Ke et al. (2017), "LightGBM: A Highly Efficient Gradient Boosting Decision Tree",
-NeurIPS: its Table 2 (seconds of one iteration), its Tables 3 and 4 (test metrics of one-side
-sampling against uniform sampling) and its figures (metric against time).
+NeurIPS: its Table 2 (seconds of one iteration), its Tables 3 and 4 (test metrics of
+one-side sampling against uniform sampling) and its figures (metric against time).
 
 An iteration's time is a difference: a fit of `--rounds` rounds more than those that
 one-side sampling leaves unsampled, and a fit of only those.
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from adapters import EQUAL, LIBRARIES, goss, make, uniform
-from data import METRICS, SHAPES, Problem, scores
+from data import SHAPES, Problem, scores
 from measure import (
     Failed,
     alternate,

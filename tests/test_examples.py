@@ -17,6 +17,7 @@ EXAMPLES = {
     "quickstart.py": ([], "accuracy on held-out rows: 0.9"),
     "grid_search.py": ([], "best parameters: {"),
     "custom_objective.py": ([], "0.9-expectile:"),
+    "sparse_text.py": ([], "AUC 0.9"),
     "flight_delays.py": (["--rows", "4000"], "AUC 0."),
 }
 

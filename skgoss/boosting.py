@@ -13,12 +13,13 @@ from skgoss import sampling
 from skgoss._engine.grower import TreeGrower
 from skgoss._engine.score import add_tree
 from skgoss.dataset import Dataset
-from skgoss.ensemble import NODE_TYPES, Ensemble, Tree
+from skgoss.ensemble import NO_SETS, NODE_TYPES, Ensemble, Sets, Tree
 from skgoss.objectives import Objective
 
 AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
 
 # Bits of LightGBM's decision_type.
+CATEGORICAL = 1
 DEFAULT_LEFT = 2
 MISSING_SHIFT = 2
 
@@ -104,13 +105,17 @@ class Booster:
             return _constant(objective, dataset)
         nodes, leaves, leaf_start = self.grower.forest.arrays()
         feature = nodes["feature"]
-        bounds = np.concatenate(dataset.upper_bounds)
-        bound_start = np.cumsum([0, *map(len, dataset.upper_bounds)])
+        sets, set_of = self._sets(nodes)
+        # Categorical columns have no bounds; one stands for each of them.
+        bounds = np.concatenate([b if len(b) else [0.0] for b in dataset.upper_bounds])
+        bound_start = np.cumsum([0, *(max(1, len(b)) for b in dataset.upper_bounds)])
+        categorical = dataset.categorical[feature]
+        cut = bounds[bound_start[feature] + np.where(categorical, 0, nodes["bin"])]
         arrays = {
             "split_feature": dataset.feature[feature],
-            "threshold": bounds[bound_start[feature] + nodes["bin"]],
+            "threshold": np.where(categorical, set_of, cut),
             "decision_type": (
-                nodes["missing_left"] * DEFAULT_LEFT
+                np.where(categorical, CATEGORICAL, nodes["missing_left"] * DEFAULT_LEFT)
                 | dataset.missing_type[feature] << MISSING_SHIFT
             ).astype(np.uint8),
             "left_child": nodes["left"].copy(),
@@ -128,8 +133,28 @@ class Booster:
             arrays["leaf_value"][first:last] += self.start[k]
             arrays["internal_value"][first - k : last - k - 1] += self.start[k]
         return Ensemble.from_arrays(
-            arrays, leaf_start, objective.n_scores, dataset.n_features
+            arrays, leaf_start, objective.n_scores, dataset.n_features, sets
         )
+
+    def _sets(self, nodes: NDArray[Any]) -> tuple[Sets, NDArray[np.int64]]:
+        """The categories that go left at categorical nodes, and each node's set."""
+        dataset = self.dataset
+        set_of = np.cumsum(nodes["last_word"] > nodes["first_word"]) - 1
+        chosen = nodes[nodes["last_word"] > nodes["first_word"]]
+        if len(chosen) == 0:
+            return NO_SETS, set_of
+        categories = [mapper.categories for mapper in dataset.used_mappers]
+        n_words = np.array([0 if c is None else c.max() // 32 + 1 for c in categories])
+        start = np.concatenate([[0], np.cumsum(n_words[chosen["feature"]])])
+        bits = np.unpackbits(
+            self.grower.forest.words().view(np.uint8), bitorder="little"
+        )
+        into = np.zeros(32 * start[-1], dtype=np.uint8)
+        for node, first in zip(chosen, start.tolist(), strict=False):
+            its = categories[node["feature"]]
+            at = 32 * node["first_word"]
+            into[32 * first + its[bits[at : at + len(its)] > 0]] = 1
+        return Sets(start, np.packbits(into, bitorder="little").view(np.uint32)), set_of
 
     def boost(self, round_index: int) -> bool:
         """Grow one round's trees; False when none could be split.

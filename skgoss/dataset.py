@@ -106,6 +106,11 @@ class Dataset:
             ),
         )
 
+    @property
+    def used_mappers(self) -> list[BinMapper]:
+        """The bins of each used column."""
+        return [self.mappers[j] for j in self.feature]
+
     def bins(self, column: int) -> NDArray[np.uint16]:
         """The bins of all rows in a used column, (n_rows,)."""
         return self.storage.store.bins(column)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -31,9 +32,10 @@ LEAF_TYPES = {
     "leaf_weight": np.float64,
     "leaf_count": np.int64,
 }
+_CATEGORICAL = 0b0001
 _DEFAULT_LEFT = 0b0010
 _MISSING_SHIFT = 2
-_KNOWN_BITS = 0b1110
+_KNOWN_BITS = 0b1111
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +50,13 @@ class Tree:
     split_feature : (L - 1,) int32
         Input column.
     threshold : (L - 1,) float64
-        A value goes left when it is at most the threshold.
+        A value goes left when it is at most the threshold. Of a categorical node: the
+        number of its set among those of the ensemble; a category goes left when it is
+        in the set, and anything else goes right.
     decision_type : (L - 1,) uint8
-        Bit 1: missing values go left; bits 2-3: what is missing (0 nothing, NaN counts
-        as zero; 1 NaN and zeros up to float32's 1e-35; 2 NaN).
+        Bit 0: a categorical node; bit 1: missing values go left; bits 2-3: what is
+        missing (0 nothing, NaN counts as zero; 1 NaN and zeros up to float32's 1e-35;
+        2 NaN).
     left_child, right_child : (L - 1,) int32
         A later node, or ``~leaf`` (negative).
     split_gain, internal_value, internal_weight : (L - 1,) float64
@@ -79,6 +84,24 @@ class Tree:
     def n_leaves(self) -> int:
         """Number of leaves."""
         return len(self.leaf_value)
+
+
+class Sets(NamedTuple):
+    """Sets of category numbers.
+
+    Attributes
+    ----------
+    start : (n_sets + 1,) int64
+        Where the words of each set begin.
+    words : (start[-1],) uint32
+        Category c is in the set when bit c % 32 of its word c // 32 is set.
+    """
+
+    start: NDArray[np.int64]
+    words: NDArray[np.uint32]
+
+
+NO_SETS = Sets(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32))
 
 
 class Trees(Sequence[Tree]):
@@ -115,16 +138,20 @@ class Ensemble:
         Columns of the input.
     average : bool, default=False
         Whether scores are the mean over rounds (forests) and not the sum.
+    sets : Sets, default=NO_SETS
+        The sets of categories that go left at categorical nodes.
 
     Attributes
     ----------
     n_rounds, n_trees, n_scores, n_features : int
     average : bool
+    sets : Sets
 
     Raises
     ------
     ValueError
-        If a tree's arrays do not fit together, or name a column that is not there.
+        If a tree's arrays do not fit together, or name a column or a set that is not
+        there.
     """
 
     def __init__(
@@ -134,6 +161,7 @@ class Ensemble:
         n_features: int,
         *,
         average: bool = False,
+        sets: Sets = NO_SETS,
     ) -> None:
         _check_sizes(trees, n_scores)
         arrays = {
@@ -149,6 +177,7 @@ class Ensemble:
                 "n_scores": int(n_scores),
                 "n_features": int(n_features),
                 "average": bool(average),
+                "sets": sets,
             }
         )
 
@@ -159,6 +188,7 @@ class Ensemble:
         leaf_start: NDArray[np.int64],
         n_scores: int,
         n_features: int,
+        sets: Sets = NO_SETS,
     ) -> Ensemble:
         """Make an ensemble of the joined arrays of its trees.
 
@@ -169,6 +199,7 @@ class Ensemble:
         leaf_start : (n_trees + 1,) int64
             Where the leaves of each tree begin, and the end of the last.
         n_scores, n_features : int
+        sets : Sets, default=NO_SETS
             As in the constructor.
         """
         ensemble = cls.__new__(cls)
@@ -179,6 +210,7 @@ class Ensemble:
                 "n_scores": n_scores,
                 "n_features": n_features,
                 "average": False,
+                "sets": sets,
             }
         )
         return ensemble
@@ -190,6 +222,7 @@ class Ensemble:
             "n_scores": self.n_scores,
             "n_features": self.n_features,
             "average": self.average,
+            "sets": self.sets,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -201,11 +234,12 @@ class Ensemble:
         self.n_scores = state["n_scores"]
         self.n_features = state["n_features"]
         self.average = state["average"]
+        self.sets = state["sets"]
         self.n_trees = len(self._leaf_start) - 1
         self.n_rounds = self.n_trees // self.n_scores
         self._importances: dict[str, NDArray[Any]] = {}
         self._predictor = predictor or _make_predictor(
-            self._arrays, self._leaf_start, self.n_scores, self.n_features
+            self._arrays, self._leaf_start, self.n_scores, self.n_features, self.sets
         )
 
     @property
@@ -381,21 +415,30 @@ def _make_predictor(
     leaf_start: NDArray[np.int64],
     n_scores: int,
     n_features: int,
+    sets: Sets,
 ) -> Predictor:
     """Put the thresholds of each column in order and hand the trees to the kernel.
 
     Missing values are told from others once for each slot, a column under one meaning
-    of "missing"; so a model may mix the meanings.
+    of "missing"; so a model may mix the meanings. A column under one set of categories
+    is a slot too, whose values are 0 in the set and 1 outside.
     """
     feature, threshold = arrays["split_feature"], arrays["threshold"]
     decision = arrays["decision_type"]
+    categorical = decision & _CATEGORICAL != 0
     _check_splits(feature, threshold, decision, n_features)
-    missing = decision >> _MISSING_SHIFT
-    slot_key, slot = np.unique(feature * np.int64(4) + missing, return_inverse=True)
+    _check_sets(threshold[categorical], sets)
+    set_of = _distinct_sets(threshold, categorical, sets)
+    missing = np.where(categorical, 0, decision >> _MISSING_SHIFT)
+    # By feature first, so that the values of a column are loaded once for all slots.
+    n_kinds = 3 + int(set_of.max(initial=-1)) + 1
+    kind = np.where(categorical, 3 + set_of, missing)
+    slot_key, slot = np.unique(feature * np.int64(n_kinds) + kind, return_inverse=True)
     goes_right = (missing > 0) & (decision & _DEFAULT_LEFT == 0)
     sides, column = np.unique(2 * slot + goes_right, return_inverse=True)
     slot_column = np.zeros((len(slot_key), 2), dtype=np.int32)
     slot_column.flat[sides] = 1 + np.arange(len(sides))
+    threshold = np.where(categorical, 0.0, threshold)
     order = np.lexsort((threshold, slot))
     slot_sorted, threshold_sorted = slot[order], threshold[order]
     is_new = np.ones(len(order), dtype=bool)
@@ -405,6 +448,7 @@ def _make_predictor(
     slot_start = np.searchsorted(slot_sorted[is_new], np.arange(len(slot_key) + 1))
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.cumsum(is_new) - 1 - slot_start[slot_sorted]
+    slot_kind = slot_key % n_kinds
     return Predictor(
         arrays["left_child"],
         arrays["right_child"],
@@ -413,13 +457,49 @@ def _make_predictor(
         rank,
         leaf_start,
         arrays["leaf_value"],
-        (slot_key // 4).astype(np.int32),
-        (slot_key % 4).astype(np.uint8),
+        (slot_key // n_kinds).astype(np.int32),
+        np.where(slot_kind < 3, slot_kind, 0).astype(np.uint8),
         slot_column,
         slot_start.astype(np.int64),
         threshold_sorted[is_new],
+        np.maximum(slot_kind - 3, -1),
+        sets.start,
+        sets.words,
         n_scores,
     )
+
+
+def _distinct_sets(
+    threshold: NDArray[np.float64], categorical: NDArray[np.bool_], sets: Sets
+) -> NDArray[np.int64]:
+    """The number of the first set that is equal to each categorical node's."""
+    set_of = np.zeros(len(threshold), dtype=np.int64)
+    first: dict[bytes, int] = {}
+    number = np.array(
+        [
+            first.setdefault(sets.words[start:stop].tobytes(), j)
+            for j, (start, stop) in enumerate(pairwise(sets.start.tolist()))
+        ],
+        dtype=np.int64,
+    )
+    if categorical.any():
+        set_of[categorical] = number[threshold[categorical].astype(np.int64)]
+    return set_of
+
+
+def _check_sets(numbers: NDArray[np.float64], sets: Sets) -> None:
+    start, n_words = sets.start, len(sets.words)
+    if start[0] != 0 or start[-1] != n_words or (np.diff(start) < 0).any():
+        raise ValueError(f"the start of sets must rise from 0 to {n_words}")
+    n_sets = len(start) - 1
+    if numbers.size and not (
+        0 <= numbers.min() <= numbers.max() < n_sets
+        and (numbers == np.floor(numbers)).all()
+    ):
+        raise ValueError(
+            "threshold of categorical nodes must be the number of a set, from 0 to"
+            f" {n_sets - 1}"
+        )
 
 
 def _check_splits(
@@ -436,6 +516,6 @@ def _check_splits(
         decision >> _MISSING_SHIFT > 2
     ).any():
         raise ValueError(
-            "decision_type must be of numerical splits: bit 1 (default left) and bits"
-            " 2-3 (missing: 0 none, 1 zero, 2 NaN)"
+            "decision_type must have bit 0 (categorical), bit 1 (default left) and bits"
+            " 2-3 (missing: 0 none, 1 zero, 2 NaN) alone"
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skgoss._engine import columns, predict
+from skgoss._engine import columns
 from skgoss.ensemble import Ensemble, Tree
 from skgoss.frames import Columns
 
@@ -300,59 +300,3 @@ def test_lightgbm_models_give_lightgbm_scores(name, params, dtype):
         rtol=1e-12,
         atol=1e-12,
     )
-
-
-# ------------------------------------------------------------------- trees in training
-
-
-def walk_binned(tree, bins, threshold_bin, missing_bin, row):
-    node = 0 if tree.n_leaves > 1 else -1
-    while node >= 0:
-        value = int(bins[row, tree.split_feature[node]])
-        if value == missing_bin[node]:
-            left = bool(tree.decision_type[node] & 2)
-        else:
-            left = value <= threshold_bin[node]
-        node = (tree.left_child if left else tree.right_child)[node]
-    return ~node
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-@pytest.mark.parametrize("n_leaves", [1, 2, 31, 400])
-@pytest.mark.parametrize("rows", ["all", "some", "none"])
-@pytest.mark.parametrize("n_threads", [1, 3])
-def test_adding_a_tree_to_training_scores(dtype, n_leaves, rows, n_threads):
-    rng = np.random.default_rng(22)
-    n, n_features, top = 10_000, 7, 255 if dtype == np.uint8 else 65535
-    tree = random_tree(rng, n_leaves, n_features, np.zeros(1))
-    bins = np.zeros((n, 8), dtype=dtype)
-    bins[:, :n_features] = rng.integers(0, top + 1, size=(n, n_features))
-    bins[rng.random(bins.shape) < 0.2] = top
-    threshold_bin = rng.integers(0, top, size=n_leaves - 1).astype(np.int32)
-    missing_bin = rng.choice([-1, 0, top], size=n_leaves - 1).astype(np.int32)
-    ids = {
-        "all": None,
-        "some": np.flatnonzero(rng.random(n) < 0.3).astype(np.uint32),
-        "none": np.empty(0, dtype=np.uint32),
-    }[rows]
-    before = rng.normal(size=n)
-    score = before.copy()
-    predict.add_tree_binned(
-        np.ascontiguousarray(bins.T),
-        tree.split_feature,
-        threshold_bin,
-        (tree.decision_type & 2) >> 1,
-        missing_bin,
-        tree.left_child,
-        tree.right_child,
-        tree.leaf_value,
-        ids,
-        n_threads,
-        score,
-    )
-    chosen = np.arange(n) if ids is None else ids
-    untouched = np.setdiff1d(np.arange(n), chosen)
-    np.testing.assert_array_equal(score[untouched], before[untouched])
-    for row in chosen[:: max(1, len(chosen) // 300)]:
-        leaf = walk_binned(tree, bins, threshold_bin, missing_bin, row)
-        assert score[row] == before[row] + tree.leaf_value[leaf]

@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 
 cdef extern from "predict.h" nogil:
@@ -30,6 +30,8 @@ cdef struct Slot:
     int32_t left_column
     int32_t right_column
     uint8_t missing
+    const uint32_t* words     # of a set of categories, which have 0 in it and 1 outside
+    int64_t n_words           # -1: there is no set
 
 
 # A tree's share of the tables: masks score it when `n_planes` > 0, else its nodes are walked.

@@ -13,7 +13,7 @@ always walked.
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, NAN, fabs, isnan
 from libc.stdint cimport (
-    INT32_MAX, int32_t, int64_t, uint8_t, uint16_t,
+    INT32_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 )
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
@@ -58,13 +58,28 @@ cdef inline bint is_missing(double value, const Slot* slot) noexcept nogil:
     return isnan(value) or (slot.missing == MISSING_ZERO and fabs(value) <= ZERO)
 
 
+cdef inline bint is_member(double value, const Slot* slot) noexcept nogil:
+    """Whether a value is the number of a category in the slot's set; NaN never is."""
+    cdef int64_t category
+    if not 0.0 <= value < 32.0 * slot.n_words:
+        return False
+    category = <int64_t>value
+    return category == value and slot.words[category // 32] >> (category % 32) & 1
+
+
 cdef void load_slot(
     const Slot* slot, const Frame* frame, Py_ssize_t start, Py_ssize_t n, double* out
 ) noexcept nogil:
-    """Load one slot's values; where missing has no meaning, NaN becomes zero."""
+    """Load one slot's values; where missing has no meaning, NaN becomes zero.
+
+    Of a set of categories: 0 for those in it, 1 for others.
+    """
     cdef Py_ssize_t i
     load_block(frame, slot.feature, NULL, start, n, out)
-    if slot.missing == MISSING_NONE:
+    if slot.n_words >= 0:
+        for i in range(n):
+            out[i] = 0.0 if is_member(out[i], slot) else 1.0
+    elif slot.missing == MISSING_NONE:
         for i in range(n):
             out[i] = 0.0 if isnan(out[i]) else out[i]
 
@@ -471,6 +486,11 @@ cdef class Predictor:
         First threshold of each slot.
     slot_threshold : (n_thresholds,) float64
         The thresholds of each slot, ascending and distinct.
+    slot_set : (n_slots,) int64
+        The number of each slot's set of categories; -1: its values are numbers.
+    set_start : (n_sets + 1,) int64
+        Where the words of each set begin.
+    set_words : (n_words,) uint32
     n_scores : int
         Trees per round.
 
@@ -489,6 +509,7 @@ cdef class Predictor:
     cdef double* ordered_value
     cdef const double[::1] leaf_value
     cdef const double[::1] slot_threshold
+    cdef const uint32_t[::1] set_words
 
     def __cinit__(
         self,
@@ -504,6 +525,9 @@ cdef class Predictor:
         const int32_t[:, ::1] slot_column,
         const int64_t[::1] slot_start,
         const double[::1] slot_threshold,
+        const int64_t[::1] slot_set,
+        const int64_t[::1] set_start,
+        const uint32_t[::1] set_words,
         int n_scores,
     ):
         cdef int64_t n_trees = leaf_start.shape[0] - 1
@@ -512,6 +536,7 @@ cdef class Predictor:
             raise ValueError(f"trees must have at most 2**30 leaves in all, got {n_leaves}")
         self.leaf_value = leaf_value
         self.slot_threshold = slot_threshold
+        self.set_words = set_words
         self.nodes = <Node*> malloc((2 * n_leaves - n_trees + 1) * sizeof(Node))
         self.trees = <TreeTables*> malloc((n_trees + 1) * sizeof(TreeTables))
         self.slots = <Slot*> malloc((slot_feature.shape[0] + 1) * sizeof(Slot))
@@ -524,7 +549,8 @@ cdef class Predictor:
             raise MemoryError
         self.tables.n_scores = n_scores
         self.tables.n_slots = slot_feature.shape[0]
-        self.fill_slots(slot_feature, slot_missing, slot_column, slot_start)
+        self.fill_slots(
+            slot_feature, slot_missing, slot_column, slot_start, slot_set, set_start)
         self.fill_trees(left, right, threshold, column, rank, leaf_start)
         self.tables.nodes = self.nodes
         self.tables.trees = self.trees
@@ -548,6 +574,8 @@ cdef class Predictor:
         const uint8_t[::1] missing,
         const int32_t[:, ::1] column,
         const int64_t[::1] start,
+        const int64_t[::1] set_of,
+        const int64_t[::1] set_start,
     ) noexcept:
         cdef Py_ssize_t s
         self.tables.n_columns = 1
@@ -558,6 +586,12 @@ cdef class Predictor:
             self.tables.n_columns = max(
                 self.tables.n_columns, column[s, 0] + 1, column[s, 1] + 1)
             self.slots[s].missing = missing[s]
+            self.slots[s].words = NULL
+            self.slots[s].n_words = -1
+            if set_of[s] >= 0:
+                self.slots[s].n_words = set_start[set_of[s] + 1] - set_start[set_of[s]]
+                if self.slots[s].n_words > 0:
+                    self.slots[s].words = &self.set_words[set_start[set_of[s]]]
             self.slots[s].thresholds = &self.slot_threshold[start[s]]
             self.slots[s].n_thresholds = start[s + 1] - start[s]
             self.tables.wide_ranks |= self.slots[s].n_thresholds > 0xFF

@@ -1,0 +1,168 @@
+"""Whole fits with categories: values in any container, sets in trees, predictions."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from skgoss import LGBMClassifier, LGBMRegressor
+
+pd = pytest.importorskip("pandas")
+DATA = Path(__file__).parents[2] / "shared" / "data"
+OPTIONS = {"n_estimators": 12, "min_data_per_group": 5, "min_child_samples": 5}
+
+
+def frame(n=2000, n_towns=60, seed=0):
+    """Towns and colours (strings) and a number, and what depends on all of them."""
+    rng = np.random.default_rng(seed)
+    town = rng.integers(0, n_towns, n)
+    colour = rng.integers(0, 3, n)
+    number = rng.normal(size=n)
+    effect = rng.normal(size=n_towns)
+    y = effect[town] * (1 + (colour == 1)) + 0.3 * number + 0.1 * rng.normal(size=n)
+    names = np.array([f"town {i * 7919 % 1000}" for i in range(n_towns)])
+    table = pd.DataFrame(
+        {
+            "town": names[town],
+            "number": number,
+            "colour": np.array(["red", "green", "blue"])[colour],
+        }
+    )
+    return table, y
+
+
+def same_trees(one, other):
+    first, second = one._ensemble, other._ensemble
+    assert all(
+        np.array_equal(a, b) for a, b in zip(first.sets, second.sets, strict=True)
+    )
+    for name, values in first._arrays.items():
+        np.testing.assert_array_equal(values, second._arrays[name], err_msg=name)
+
+
+def as_category(table):
+    return table.astype({"town": "category", "colour": "category"})
+
+
+def shuffled_category(table):
+    """The same values in columns whose categories stand in another order."""
+    changed = as_category(table)
+    for name in ("town", "colour"):
+        categories = changed[name].cat.categories[::-1].insert(0, "nowhere")
+        changed[name] = changed[name].cat.set_categories(categories)
+    return changed
+
+
+def as_polars(table, kind):
+    polars = pytest.importorskip("polars")
+    dtype = polars.String if kind == "strings" else polars.Categorical
+    return polars.DataFrame(table.to_dict("list")).with_columns(
+        polars.col("town", "colour").cast(dtype)
+    )
+
+
+def as_arrow(table):
+    arrow = pytest.importorskip("pyarrow")
+    made = arrow.Table.from_pandas(table, preserve_index=False)
+    return made.set_column(0, "town", made["town"].dictionary_encode())
+
+
+CONTAINERS = {
+    "strings": lambda table: table,
+    "category": as_category,
+    "another order": shuffled_category,
+    "polars strings": lambda table: as_polars(table, "strings"),
+    "polars categories": lambda table: as_polars(table, "categories"),
+    "arrow": as_arrow,
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_values_count_and_not_their_container(container):
+    table, y = frame()
+    model = LGBMRegressor(**OPTIONS).fit(table, y)
+    changed = CONTAINERS[container](table)
+    other = LGBMRegressor(**OPTIONS).fit(changed, y)
+    same_trees(model, other)
+    np.testing.assert_array_equal(model.predict(table), other.predict(table))
+    np.testing.assert_array_equal(model.predict(table), model.predict(changed))
+    categorical = model._ensemble._arrays["decision_type"] & 1
+    assert 0 < categorical.sum() < len(categorical)
+
+
+def test_whole_numbers_may_be_categories():
+    table, y = frame()
+    codes = table.assign(
+        town=table["town"].str[5:].astype(int), colour=table["colour"].eq("red")
+    )
+    by_name = LGBMRegressor(categorical_feature=["town"], **OPTIONS).fit(codes, y)
+    by_place = LGBMRegressor(**OPTIONS)
+    by_place.fit(codes.to_numpy(np.float64), y, categorical_feature=[0])
+    same_trees(by_name, by_place)
+    assert (by_name._ensemble._arrays["decision_type"] & 1).any()
+
+
+def test_unknown_and_missing_categories_go_where_the_rest_goes():
+    table, y = frame()
+    model = LGBMRegressor(**OPTIONS).fit(table, y)
+    unknown = table.assign(town="nowhere")
+    missing = table.assign(town=pd.Series([None] * len(table), dtype=object))
+    np.testing.assert_array_equal(model.predict(unknown), model.predict(missing))
+    assert np.ptp(model.predict(unknown)) > 0
+
+
+@pytest.mark.parametrize("n_towns", [3, 60, 700])
+@pytest.mark.parametrize("options", [{}, {"subsample": 0.6, "subsample_freq": 1}])
+def test_predictions_are_the_scores_of_training(n_towns, options):
+    """Rows reach the same leaves by their categories as by their bins."""
+    table, y = frame(5000, n_towns)
+    short = LGBMRegressor(**OPTIONS | options | {"n_estimators": 1}).fit(table, y)
+    leaves = short.predict(table, pred_leaf=True)[:, 0]
+    tree = short._ensemble.tree(0)
+    if not options:
+        counts = np.bincount(leaves, minlength=tree.n_leaves)
+        np.testing.assert_array_equal(counts, tree.leaf_count)
+    one = LGBMRegressor(n_jobs=1, **OPTIONS | options).fit(table, y)
+    same_trees(one, LGBMRegressor(n_jobs=2, **OPTIONS | options).fit(table, y))
+    again = pickle.loads(pickle.dumps(one))
+    np.testing.assert_array_equal(one.predict(table), again.predict(table))
+    first_rows = [one.predict(table.iloc[i : i + 1])[0] for i in range(20)]
+    np.testing.assert_array_equal(one.predict(table)[:20], first_rows)
+
+
+def test_no_leaf_has_fewer_rows():
+    table, y = frame(3000, 200)
+    model = LGBMRegressor(**OPTIONS | {"min_child_samples": 17}).fit(table, y)
+    assert model._ensemble._arrays["leaf_count"].min() >= 17
+
+
+def test_each_category_against_the_rest():
+    table, y = frame()
+    model = LGBMRegressor(max_cat_to_onehot=1000, **OPTIONS).fit(table, y)
+    sets = model._ensemble.sets
+    sizes = [bin(int(word)).count("1") for word in sets.words]
+    held = np.add.reduceat(sizes, sets.start[:-1])
+    assert (held == 1).all()
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the real data are not here")
+def test_census_as_good_as_lightgbm():
+    lightgbm = pytest.importorskip("lightgbm")
+    from sklearn.metrics import log_loss
+
+    def read(name):
+        table = pd.read_csv(DATA / name, header=None, skipinitialspace=True)
+        rich = table.pop(14).str.contains(">").to_numpy()
+        return table.rename(columns="c{}".format), rich.astype(int)
+
+    (X, y), (X_test, y_test) = read("adult-train.csv.gz"), read("adult-test.csv.gz")
+    words = X.columns[[not pd.api.types.is_numeric_dtype(d) for d in X.dtypes]]
+    options = {"min_child_samples": 1, "n_estimators": 60}
+    ours = LGBMClassifier(**options).fit(X, y)
+    both = pd.concat([X, X_test]).astype(dict.fromkeys(words, "category"))
+    theirs = lightgbm.LGBMClassifier(verbose=-1, **options).fit(both[: len(X)], y)
+    loss = log_loss(y_test, ours.predict_proba(X_test))
+    assert loss < log_loss(y_test, theirs.predict_proba(both[len(X) :])) + 0.002

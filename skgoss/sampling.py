@@ -125,8 +125,8 @@ class OneSide:
         self, settings: Any, weight: NDArray[np.float64] | None, n_rows: int
     ) -> None:
         self.seed = settings.bagging_seed
-        self.n_warm_up = int(1.0 / settings.learning_rate)
-        self.weight = None if weight is None else weight[0]
+        self.warm_up = 1.0 / settings.learning_rate
+        self.weight = weight
         self.n_top = max(1, int(n_rows * settings.top_rate))
         self.n_other = int(n_rows * settings.other_rate)
         # Rates that sum to 1 but for rounding leave out no row.
@@ -143,7 +143,7 @@ class OneSide:
         n_threads: int,
     ) -> Sample:
         """The rows of large gradients and some of the others."""
-        if not self.draws or round_index < self.n_warm_up:
+        if not self.draws or round_index + 1 <= self.warm_up:
             return Sample(None, hessian)
         is_constant = hessian is None
         if is_constant:

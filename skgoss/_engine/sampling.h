@@ -9,22 +9,28 @@
 
 #define SAMPLING_TILE 512
 
-/* Keys that fall as the sum over the scores of a row's |gradient| rises: the bits of floats
-   that are not negative are ordered as they are. Scores lie `stride` apart. */
+/* Keys that fall as the sum over the scores of a row's |gradient| * weight rises: the bits of
+   floats that are not negative are ordered as they are. Scores lie `stride` apart, and so do
+   the weights of each, unless `weight_stride` is 0: then they have the same. */
 static SIMD_INLINE void rank_rows_body(const float *gradient, ptrdiff_t stride, int n_scores,
-                                       const double *weight, ptrdiff_t n, uint32_t *keys_out)
+                                       const double *weight, ptrdiff_t weight_stride,
+                                       ptrdiff_t n, uint32_t *keys_out)
 {
     float total[SAMPLING_TILE];
     for (ptrdiff_t start = 0; start < n; start += SAMPLING_TILE) {
         int m = n - start < SAMPLING_TILE ? (int)(n - start) : SAMPLING_TILE;
         for (int i = 0; i < m; i++)
             total[i] = 0;
-        for (int k = 0; k < n_scores; k++)
-            for (int i = 0; i < m; i++)
-                total[i] += fabsf(gradient[k * stride + start + i]);
-        if (weight)
-            for (int i = 0; i < m; i++)
-                total[i] = (float)(total[i] * weight[start + i]);
+        for (int k = 0; k < n_scores; k++) {
+            const float *slope = gradient + k * stride + start;
+            const double *times = weight ? weight + k * weight_stride + start : NULL;
+            if (times)
+                for (int i = 0; i < m; i++)
+                    total[i] += (float)(fabsf(slope[i]) * times[i]);
+            else
+                for (int i = 0; i < m; i++)
+                    total[i] += fabsf(slope[i]);
+        }
         for (int i = 0; i < m; i++) {
             uint32_t bits;
             memcpy(&bits, total + i, sizeof bits);
@@ -34,8 +40,8 @@ static SIMD_INLINE void rank_rows_body(const float *gradient, ptrdiff_t stride, 
 }
 SIMD_KERNEL(rank_rows,
             (const float *gradient, ptrdiff_t stride, int n_scores, const double *weight,
-             ptrdiff_t n, uint32_t *keys_out),
-            (gradient, stride, n_scores, weight, n, keys_out))
+             ptrdiff_t weight_stride, ptrdiff_t n, uint32_t *keys_out),
+            (gradient, stride, n_scores, weight, weight_stride, n, keys_out))
 
 /* The finaliser of splitmix64, as in random.pxd. */
 static SIMD_INLINE uint64_t mix_bits(uint64_t x)
@@ -45,14 +51,14 @@ static SIMD_INLINE uint64_t mix_bits(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* Replaces the keys up to `cut` by 0 and those above it by random odd numbers, a hash of
-   `row_key` and the row's number. */
+/* Replaces the keys up to `cut` by 0 and those above it by a number from 1 to 2**31, a hash
+   of `row_key` and the row's number. */
 static SIMD_INLINE void draw_rest_body(uint64_t row_key, uint32_t cut, ptrdiff_t first,
                                        ptrdiff_t n, uint32_t *keys)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
         uint64_t bits = mix_bits(row_key + (uint64_t)(first + i) * 0x9E3779B97F4A7C15u);
-        uint32_t drawn = (uint32_t)(bits >> 32) | 1;
+        uint32_t drawn = (uint32_t)(bits >> 33) + 1;
         keys[i] = keys[i] <= cut ? 0 : drawn;
     }
 }

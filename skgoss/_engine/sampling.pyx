@@ -11,7 +11,7 @@ from skgoss._engine.random cimport BAGGING, ONE_SIDE, below, draw, key
 cdef extern from "sampling.h" nogil:
     void rank_rows(
         const float* gradient, Py_ssize_t stride, int n_scores, const double* weight,
-        Py_ssize_t n, uint32_t* keys_out)
+        Py_ssize_t weight_stride, Py_ssize_t n, uint32_t* keys_out)
     void draw_rest(
         uint64_t row_key, uint32_t cut, Py_ssize_t first, Py_ssize_t n, uint32_t* keys)
     Py_ssize_t list_rows(
@@ -181,7 +181,7 @@ cdef void part_equals(uint32_t* keys, Py_ssize_t n, Cut cut) noexcept nogil:
 def one_side_sample(
     float[:, ::1] gradient,
     float[:, ::1] hessian,
-    const double[::1] weight,
+    const double[:, ::1] weight,
     int64_t n_top,
     int64_t n_other,
     uint64_t seed,
@@ -200,7 +200,7 @@ def one_side_sample(
     ----------
     gradient, hessian : (n_scores, n_rows) float32
         Changed in place for the rows drawn.
-    weight : (n_rows,) float64 or None
+    weight : (1 or n_scores, n_rows) float64 or None
         The rows' weights, which count where rows are ranked.
     n_top : int
         How many rows are kept; at least 1.
@@ -219,6 +219,7 @@ def one_side_sample(
     cdef Py_ssize_t n = gradient.shape[1]
     cdef Py_ssize_t n_blocks = (n + BLOCK - 1) // BLOCK
     cdef Py_ssize_t n_taken = n_top + n_other
+    cdef Py_ssize_t weight_stride = n if weight is not None and weight.shape[0] > 1 else 0
     cdef float factor = <float>((n - n_top) / <double>n_other)
     cdef uint64_t row_key = key(seed, ONE_SIDE, round)
     cdef uint32_t[::1] keys = np.empty(n, dtype=np.uint32)
@@ -229,13 +230,15 @@ def one_side_sample(
     cdef uint32_t[::1] rows_out = rows
     cdef Py_ssize_t block, first, m, k
     cdef Cut cut
+    n_threads = min(n_threads, n_blocks)
     with nogil:
         for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
             first = block * BLOCK
             m = min(<Py_ssize_t>BLOCK, n - first)
             rank_rows(
                 &gradient[0, first], n, <int>gradient.shape[0],
-                &weight[first] if weight is not None else NULL, m, &keys[first])
+                &weight[0, first] if weight is not None else NULL, weight_stride, m,
+                &keys[first])
             count_block(&keys[0], first, first + m, &counts[block, 0])
         cut = find_cut(&keys[0], n_top, n_threads, counts, place, &room[0])
         part_equals(&keys[0], n, cut)

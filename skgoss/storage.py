@@ -24,9 +24,10 @@ ROW_ALIGNMENT = 8
 LANE_CODES = 256
 MIN_ROWS_TO_SHARE = 4096
 
-# From this share of zeros on a column becomes a list of its other rows. For dense data
-# of few rows that costs more than it saves.
+# From this share of zeros on a column becomes a list of its other rows. For few rows
+# and columns that costs more than it saves.
 LISTED_SHARE = 0.5
+MIN_COLUMNS_TO_LIST = 256
 
 # Measured: an entry costs as much as so many lanes.
 LANES_AN_ENTRY = 6.0
@@ -194,6 +195,8 @@ def build(
     groups, lists, bundled = _group(all_lists, is_list, n_bins, settings, n_rows)
     implied = np.full(len(mappers), -1, dtype=np.int32)
     implied[is_list] = [mappers[j].zero_bin for j in np.flatnonzero(is_list)]
+    # Where columns of a bundle conflict, only its codes tell which one a row has kept.
+    told = lists if settings.max_conflict_rate > 0 else all_lists
     bytes_, shorts, column = _codes(
         columns, mappers, groups, bundled, is_list, rows, n_rows, n_threads
     )
@@ -212,9 +215,9 @@ def build(
             groups.first_code,
             bytes_,
             shorts,
-            all_lists.start_by_column(len(mappers)),
-            all_lists.rows,
-            all_lists.bins,
+            told.start_by_column(len(mappers)),
+            told.rows,
+            told.bins,
         ),
         implied=implied,
         offset=offset,
@@ -243,13 +246,11 @@ def _lists(
 ) -> Lists:
     """The columns of mostly zeros, if anything is done with them."""
     n_rows = columns.n_rows if rows is None else len(rows)
-    if not (settings.enable_bundle or settings.is_enable_sparse):
+    is_small = n_rows < MIN_ROWS_TO_SHARE and len(mappers) < MIN_COLUMNS_TO_LIST
+    if is_small or not (settings.enable_bundle or settings.is_enable_sparse):
         return Lists(np.empty(0, np.int32), *NO_LISTS)
     share = np.array([m.zero_share for m in mappers])
-    listed = share >= LISTED_SHARE
-    if n_rows < MIN_ROWS_TO_SHARE:
-        listed &= columns.index is not None and columns.index > 0
-    member = np.flatnonzero(listed).astype(np.int32)
+    member = np.flatnonzero(share >= LISTED_SHARE).astype(np.int32)
     if len(member) == 0:
         return Lists(member, *NO_LISTS)
     found = bin_lists(columns, mappers, member, rows=rows, n_threads=n_threads)

@@ -1,4 +1,4 @@
-"""Gradient-based one-side sampling: its rows, its fits, and the theorem of its paper."""
+"""Gradient-based one-side sampling: its rows, its fits, its paper's theorem."""
 
 from __future__ import annotations
 

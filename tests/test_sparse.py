@@ -301,15 +301,15 @@ def test_conflicts_stay_under_their_rate(rate):
 
 def test_conflicts_cost_little_accuracy():
     X, y = make_classification(
-        6000, 40, n_informative=20, n_redundant=0, random_state=0, class_sep=0.7
+        7000, 40, n_informative=20, n_redundant=0, random_state=0, class_sep=0.7
     )
     X *= np.random.default_rng(8).random(X.shape) < 0.08
-    train, test = sparse.csr_array(X[:4000]), sparse.csr_array(X[4000:])
+    train, test = sparse.csr_array(X[:5000]), sparse.csr_array(X[5000:])
     losses = {}
     for rate in (0.0, 0.01):
         model = fit(
-            "classifier", train, y[:4000], n_estimators=30, max_conflict_rate=rate
+            "classifier", train, y[:5000], n_estimators=30, max_conflict_rate=rate
         )
-        losses[rate] = log_loss(y[4000:], model.predict_proba(test))
+        losses[rate] = log_loss(y[5000:], model.predict_proba(test))
     assert losses[0.01] < losses[0.0] + 0.01
     assert losses[0.01] != losses[0.0]

@@ -510,9 +510,12 @@ def find_bundles(
     if max_passes < 0:
         max_passes = 1 + MAX_TRIALS // max(len(n_codes), 1)
     entries = np.diff(start)
-    degrees = conflict_degrees(start, rows, n_rows)
-    keys = [(-entries,)] if degrees is None else [(-entries, -degrees), (-entries,)]
     packings = [recent_fit(start, rows, n_rows, max_conflicts, n_codes, max_codes)]
+    keys = []
+    # All columns of one row need bundles of their own: no packing has fewer.
+    if max_conflicts > 0 or packings[0].max(initial=-1) >= np.bincount(rows).max(initial=0):
+        degrees = conflict_degrees(start, rows, n_rows)
+        keys = [(-entries,)] if degrees is None else [(-entries, -degrees), (-entries,)]
     for key in keys:
         bundle = first_fit(
             start, rows, n_rows, np.lexsort(key), max_conflicts, n_codes, max_codes, max_passes)

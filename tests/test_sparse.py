@@ -308,7 +308,12 @@ def test_conflicts_cost_little_accuracy():
     losses = {}
     for rate in (0.0, 0.01):
         model = fit(
-            "classifier", train, y[:5000], n_estimators=30, max_conflict_rate=rate
+            "classifier",
+            train,
+            y[:5000],
+            n_estimators=30,
+            max_bin=15,
+            max_conflict_rate=rate,
         )
         losses[rate] = log_loss(y[5000:], model.predict_proba(test))
     assert losses[0.01] < losses[0.0] + 0.01

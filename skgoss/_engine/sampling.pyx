@@ -120,9 +120,8 @@ cdef Cut cut_few(uint32_t* keys, int64_t n, int64_t n_wanted) noexcept nogil:
             digit += 1
         n_kept = 0
         for i in range(n):
-            if (keys[i] >> shift & (LOW_DIGITS - 1)) == digit:
-                keys[n_kept] = keys[i]
-                n_kept += 1
+            keys[n_kept] = keys[i]
+            n_kept += (keys[i] >> shift & (LOW_DIGITS - 1)) == digit
         n = n_kept
     cut.value = keys[0]
     cut.n_equal = n_wanted - cut.n_below
@@ -140,7 +139,7 @@ cdef Cut find_cut(
     same whoever counts. ``start``: room for a number of each block; ``room``: for all keys.
     """
     cdef Py_ssize_t n_blocks = counts.shape[0]
-    cdef int64_t below = 0
+    cdef int64_t n_below = 0
     cdef int64_t total = 0
     cdef Py_ssize_t block
     cdef uint32_t digit = 0
@@ -149,9 +148,9 @@ cdef Cut find_cut(
         total = 0
         for block in range(n_blocks):
             total += counts[block, digit]
-        if below + total >= n_wanted:
+        if n_below + total >= n_wanted:
             break
-        below += total
+        n_below += total
         digit += 1
     total = 0
     for block in range(n_blocks):
@@ -161,21 +160,22 @@ cdef Cut find_cut(
         collect_keys(
             keys + block * BLOCK, LOW_BITS, digit, counts[block, digit],
             room + start[block])
-    cut = cut_few(room, total, n_wanted - below)
-    cut.n_below += below
+    cut = cut_few(room, total, n_wanted - n_below)
+    cut.n_below += n_below
     return cut
 
 
 cdef void part_equals(uint32_t* keys, Py_ssize_t n, Cut cut) noexcept nogil:
     """Move the equals that are not taken, the last rows, above the cut."""
     cdef int64_t n_seen = 0
+    cdef bint is_equal
     cdef Py_ssize_t i
     if cut.all_equal:
         return
     for i in range(n):
-        if keys[i] == cut.value:
-            n_seen += 1
-            keys[i] += n_seen > cut.n_equal
+        is_equal = keys[i] == cut.value
+        n_seen += is_equal
+        keys[i] += is_equal & (n_seen > cut.n_equal)
 
 
 def one_side_sample(

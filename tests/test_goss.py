@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Gradient-based one-side sampling: its rows, its fits, its paper's theorem."""
-=======
 """Gradient-based one-side sampling: its rows, its fits, its paper's theorem 3.2."""
->>>>>>> 70c0d64 (One-side sampling: gradients that are all alike cost no mispredicted branches)
 
 from __future__ import annotations
 

@@ -268,13 +268,17 @@ cdef void gather(Workspace* ws, Leaf* leaf) noexcept nogil:
     cdef const uint64_t* words = ws.words[leaf.buffer]
     cdef int buffer = next_buffer(leaf)
     cdef uint64_t* out = ws.words[buffer] + leaf.begin + leaf.n_left_behind
+    cdef Py_ssize_t n_staying = leaf.end - leaf.begin - leaf.n_left_behind
+    cdef Py_ssize_t n = 0
     cdef Py_ssize_t i
     if leaf.n_left_behind == 0:
         return
+    # Every word is stored, and the next one over it if it has left: no branch to mispredict.
     for i in range(leaf.begin, leaf.end):
-        if ws.tags[words[i] & ws.code.id_mask] == leaf.tag:
-            out[0] = words[i]
-            out += 1
+        if n == n_staying:
+            break
+        out[n] = words[i]
+        n += ws.tags[words[i] & ws.code.id_mask] == leaf.tag
     leaf.begin += leaf.n_left_behind
     leaf.buffer = buffer
     leaf.n_left_behind = 0
@@ -460,13 +464,16 @@ cdef bint is_by_list(
 
 
 cdef void take_listed(
-    Workspace* ws, const Leaf* parent, const BinColumn* column, Leaf* small, Leaf* large,
+    Workspace* ws, const Leaf* parent, const BinColumn* column, bint sampled, Leaf* small,
+    Leaf* large,
 ) noexcept nogil:
     """Let the rows that a list names leave for the small child; the others stay."""
     cdef bint others_left = ws.goes_left[column.implied]
     cdef const uint64_t* root = ws.words[ROOT_BUFFER]
     cdef uint64_t* out
-    cdef Py_ssize_t place = 0
+    cdef Py_ssize_t found = 0
+    cdef Py_ssize_t n = 0
+    cdef bint leaves
     cdef uint32_t row
     cdef int64_t i
     large.begin = parent.begin
@@ -480,16 +487,19 @@ cdef void take_listed(
     ws.n_tags += 1
     large.n_left_behind = parent.n_left_behind + small.stats.sums.count
     out = ws.words[small.buffer] + small.begin
+    # Without branches to mispredict, as in `gather`.
     for i in range(column.length):
+        if n == small.stats.sums.count:
+            break
         row = column.rows[i]
-        if ws.tags[row] != parent.tag:
-            continue
-        if ws.goes_left[bin_of_stored(column, column.stored[i])] == others_left:
-            continue
-        place = gallop_words(root, place, ws.n_rows, ws.code.id_mask, row)
-        out[0] = root[place]
-        out += 1
-        ws.tags[row] = small.tag
+        leaves = ws.tags[row] == parent.tag and (
+            ws.goes_left[bin_of_stored(column, column.stored[i])] != others_left)
+        if sampled and leaves:
+            # Words and list both ascend.
+            found = gallop_words(root, found, ws.n_rows, ws.code.id_mask, row)
+        out[n] = root[found if sampled else row]
+        ws.tags[row] = small.tag if leaves else ws.tags[row]
+        n += leaves
 
 
 cdef double choose_left(
@@ -544,7 +554,8 @@ cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
     else:
         moved, staying = left, right
     if is_by_list(column, &parent, moved.stats.sums.count):
-        take_listed(ws, &parent, column, moved, staying)
+        take_listed(
+            ws, &parent, column, ws.n_rows < shared.data.n_rows, moved, staying)
     else:
         part_rows(shared, ws, &parent, column, left, right)
     ws.n_leaves += 1

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +30,14 @@ class BinningSettings(Protocol):
 
     max_bin: int
     min_data_in_bin: int
+    min_child_samples: int
     subsample_for_bin: int
     use_missing: bool
     zero_as_missing: bool
     data_random_seed: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BinMapper:
+class BinMapper(NamedTuple):
     """The bins of one column.
 
     Attributes
@@ -62,7 +61,8 @@ class BinMapper:
         The range of the numbers seen, be they those of categories; zero where there
         were none.
     is_trivial : bool
-        Whether all values seen fell into one bin, so that no split can part them.
+        Whether no split can part the rows: all values seen fell into one bin, or too
+        few rows for a leaf are not zero. One bin stands for all values of these.
     zero_bin : int
         The bin of 0.0, in a column of numbers.
     zero_share : float
@@ -83,6 +83,20 @@ class BinMapper:
     zero_bin: int = 0
     zero_share: float = 0.0
     categories: NDArray[np.int32] | None = None
+
+
+# A column in which too few rows for a leaf are not zero.
+ALL_ZERO = BinMapper(
+    upper_bounds=np.array([np.inf]),
+    n_bins=1,
+    missing_type=kernels.NO_MISSING,
+    missing_bin=-1,
+    nan_bin=0,
+    minimum=0.0,
+    maximum=0.0,
+    is_trivial=True,
+    zero_share=1.0,
+)
 
 
 def team(n_values: int, n_threads: int) -> int:
@@ -135,12 +149,15 @@ def find_bin_mappers(
     if rows is not None:
         sample = rows if sample is None else rows[sample]
     mass = _mass(weight, sample)
-    if columns.n_categories is None:
+    is_category = np.zeros(columns.n_features, dtype=bool)
+    if columns.n_categories is not None:
+        is_category = columns.n_categories > 0
+    may_split = _may_split(columns, settings, rows, n_threads)
+    if may_split.all() and not is_category.any():
         return _find_numeric(columns, settings, sample, mass, n_threads)
-    is_category = columns.n_categories > 0
-    mappers: list[Any] = [None] * columns.n_features
+    mappers = [ALL_ZERO] * columns.n_features
     for find, chosen in (
-        (_find_numeric, ~is_category),
+        (_find_numeric, may_split & ~is_category),
         (_find_categories, is_category),
     ):
         features = np.flatnonzero(chosen)
@@ -149,6 +166,36 @@ def find_bin_mappers(
             for j, mapper in zip(features.tolist(), found, strict=True):
                 mappers[j] = mapper
     return mappers
+
+
+def _may_split(
+    columns: Columns,
+    settings: BinningSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+) -> NDArray[np.bool_]:
+    """Whether the rows that are not zero in a column of numbers can fill a leaf."""
+    count = np.empty(columns.n_features, dtype=np.int64)
+    kernels.count_others(
+        columns,
+        rows,
+        places(columns, rows),
+        columns.n_rows if rows is None else len(rows),
+        settings.min_child_samples,
+        not settings.use_missing or settings.zero_as_missing,
+        team(_n_values(columns, columns.n_rows).sum(), n_threads),
+        count,
+    )
+    return count >= settings.min_child_samples
+
+
+def _n_values(columns: Columns, n_rows: int) -> NDArray[np.int64]:
+    """How many values stand for each column, in ``n_rows`` rows, at most."""
+    n_values = np.full(columns.n_features, n_rows, dtype=np.int64)
+    if columns.index is not None:
+        is_sparse = columns.index > 0
+        n_values[is_sparse] = np.minimum(columns.length[is_sparse], n_rows)
+    return n_values
 
 
 def _find_numeric(
@@ -160,13 +207,15 @@ def _find_numeric(
 ) -> list[BinMapper]:
     n_rows = columns.n_rows if sample is None else len(sample)
     n_features = columns.n_features
-    n_threads = team(n_rows * n_features, n_threads)
-    scratch = np.empty((n_threads, kernels.WORDS_PER_ROW * n_rows), dtype=np.uint64)
-    n_values = np.full(n_features, n_rows)
-    if columns.index is not None:
-        n_values = np.where(columns.index > 0, columns.length, n_rows)
+    n_values = _n_values(columns, n_rows)
+    n_threads = team(n_values.sum(), n_threads)
+    scratch = np.empty(
+        (n_threads, kernels.WORDS_PER_VALUE * n_values.max()), dtype=np.uint64
+    )
+    # Bins hold enough rows, but for that of zero and the last ones below and above it.
+    n_full = n_values // max(settings.min_data_in_bin, 1)
     bounds_start = np.zeros(n_features + 1, dtype=np.int64)
-    np.cumsum(np.minimum(settings.max_bin, n_values + 3), out=bounds_start[1:])
+    np.cumsum(np.minimum(settings.max_bin, n_full + 3), out=bounds_start[1:])
     bounds = np.empty(bounds_start[-1])
     n_bounds = np.empty(n_features, dtype=np.int32)
     missing_type = np.empty(n_features, dtype=np.uint8)
@@ -193,19 +242,15 @@ def _find_numeric(
         value_range,
         zero_share,
     )
-    return [
-        _mapper(bounds[start : start + count].copy(), *rest)
-        for start, count, *rest in zip(
-            bounds_start[:-1].tolist(),
-            n_bounds.tolist(),
-            missing_type.tolist(),
-            n_occupied.tolist(),
-            value_range[:, 0].tolist(),
-            value_range[:, 1].tolist(),
-            zero_share.tolist(),
-            strict=True,
-        )
-    ]
+    return _mappers(
+        bounds,
+        bounds_start,
+        n_bounds,
+        missing_type,
+        n_occupied,
+        value_range,
+        zero_share,
+    )
 
 
 def places(
@@ -222,30 +267,36 @@ def places(
     return place
 
 
-def _mapper(
-    upper_bounds: NDArray[np.float64],
-    missing_type: int,
-    n_occupied: int,
-    minimum: float,
-    maximum: float,
-    zero_share: float,
-) -> BinMapper:
+def _mappers(
+    bounds: NDArray[np.float64],
+    bounds_start: NDArray[np.int64],
+    n_bounds: NDArray[np.int32],
+    missing_type: NDArray[np.uint8],
+    n_occupied: NDArray[np.int32],
+    value_range: NDArray[np.float64],
+    zero_share: NDArray[np.float64],
+) -> list[BinMapper]:
+    """Mappers of columns of numbers, from what ``kernels.find_bounds`` writes."""
+    end = np.cumsum(n_bounds)
+    start = end - n_bounds
+    bounds = bounds[np.repeat(bounds_start[:-1] - start, n_bounds) + np.arange(end[-1])]
+    zero_bin = np.add.reduceat(bounds < 0.0, start, dtype=np.int64)
     nan_is_missing = missing_type == kernels.NAN_IS_MISSING
-    n_numbers = len(upper_bounds)
-    zero_bin = int(upper_bounds.searchsorted(0.0))
-    nan_bin = n_numbers if nan_is_missing else zero_bin
-    return BinMapper(
-        upper_bounds=upper_bounds,
-        n_bins=n_numbers + nan_is_missing,
-        missing_type=missing_type,
-        missing_bin=-1 if missing_type == kernels.NO_MISSING else nan_bin,
-        nan_bin=nan_bin,
-        minimum=minimum,
-        maximum=maximum,
-        is_trivial=n_occupied < 2,
-        zero_bin=zero_bin,
-        zero_share=zero_share,
+    nan_bin = np.where(nan_is_missing, n_bounds, zero_bin)
+    fields = (
+        n_bounds + nan_is_missing,
+        missing_type,
+        np.where(missing_type == kernels.NO_MISSING, -1, nan_bin),
+        nan_bin,
+        value_range[:, 0],
+        value_range[:, 1],
+        n_occupied < 2,
+        zero_bin,
+        zero_share,
     )
+    upper_bounds = map(bounds.__getitem__, map(slice, start.tolist(), end.tolist()))
+    rows = zip(upper_bounds, *(field.tolist() for field in fields), strict=True)
+    return [BinMapper(*row) for row in rows]
 
 
 def _find_categories(

@@ -16,6 +16,7 @@ def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> Dataset:
     settings = {
         "max_bin": 255,
         "min_data_in_bin": 3,
+        "min_child_samples": 0,
         "subsample_for_bin": 200_000,
         "use_missing": True,
         "zero_as_missing": False,

@@ -19,6 +19,7 @@ def settings(**changes) -> SimpleNamespace:
     defaults = {
         "max_bin": 255,
         "min_data_in_bin": 3,
+        "min_child_samples": 0,
         "subsample_for_bin": 200_000,
         "use_missing": True,
         "zero_as_missing": False,

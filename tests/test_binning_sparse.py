@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,6 +20,7 @@ def settings(**changes) -> SimpleNamespace:
     defaults = {
         "max_bin": 255,
         "min_data_in_bin": 3,
+        "min_child_samples": 0,
         "subsample_for_bin": 200_000,
         "use_missing": True,
         "zero_as_missing": False,
@@ -67,9 +67,9 @@ def both(X: np.ndarray, explicit: bool = False) -> tuple[Columns, Columns]:
 
 def assert_same_mappers(some: list[BinMapper], others: list[BinMapper]) -> None:
     for one, other in zip(some, others, strict=True):
-        for field in dataclasses.fields(BinMapper):
-            a, b = getattr(one, field.name), getattr(other, field.name)
-            assert np.asarray(a).tobytes() == np.asarray(b).tobytes(), field.name
+        for field in BinMapper._fields:
+            a, b = getattr(one, field), getattr(other, field)
+            assert np.asarray(a).tobytes() == np.asarray(b).tobytes(), field
 
 
 CHANGES = [
@@ -217,3 +217,41 @@ def test_blocks_of_values_end_anywhere(n_rows):
         strict=True,
     ):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("rows", ["all", "half", "few"])
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"use_missing": False}, {"zero_as_missing": True}, {"subsample_for_bin": 700}],
+    ids=str,
+)
+def test_too_few_rows_for_a_leaf_are_no_bins(changes, rows):
+    """Counted in all rows that exist, whatever the sample."""
+    rng = np.random.default_rng(10)
+    rows = chosen_rows(rows)
+    X = np.zeros((N_ROWS, 80))
+    for j in range(80):
+        at = rng.choice(N_ROWS, j, replace=False)
+        X[at, j] = rng.choice([1.0, -2.0, 3.0, np.nan, 1e-40, np.inf], j)
+    kept = X if rows is None else X[rows]
+    nan_counts = changes.get("use_missing", True) and "zero_as_missing" not in changes
+    other = np.where(np.isnan(kept), nan_counts, np.abs(kept) > 1e-35).sum(axis=0)
+    for data in (*both(X), both(X, explicit=True)[1]):
+        found = find_bin_mappers(
+            data, settings(min_child_samples=20, **changes), rows=rows
+        )
+        free = find_bin_mappers(data, settings(**changes), rows=rows)
+        for j, mapper in enumerate(found):
+            if other[j] < 20:
+                assert mapper is binning.ALL_ZERO
+            else:
+                assert_same_mappers([mapper], [free[j]])
+
+
+def test_many_zeros_before_the_others():
+    """The count does not stop at the first block."""
+    X = np.zeros((N_ROWS, 3))
+    X[-20:, 0], X[-19:, 1], X[::100, 2] = 1.0, 1.0, np.arange(1.0, 31.0)
+    for data in both(X):
+        found = find_bin_mappers(data, settings(min_child_samples=20))
+        assert [mapper.is_trivial for mapper in found] == [False, True, False]

@@ -456,6 +456,7 @@ def settings(**changes) -> SimpleNamespace:
     defaults = {
         "max_bin": 255,
         "min_data_in_bin": 3,
+        "min_child_samples": 0,
         "subsample_for_bin": 200_000,
         "use_missing": True,
         "zero_as_missing": False,
@@ -590,7 +591,7 @@ def test_kept_categories_are_lightgbms(name, changes):
 
 
 def mappers_equal(first: BinMapper, second: BinMapper) -> bool:
-    fields = BinMapper.__dataclass_fields__
+    fields = BinMapper._fields
     return all(np.array_equal(getattr(first, f), getattr(second, f)) for f in fields)
 
 

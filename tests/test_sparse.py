@@ -15,7 +15,7 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss import LGBMClassifier, LGBMRegressor, binning
 from skgoss._engine.bundling import count_conflicts, find_bundles
 from skgoss.binning import bin_lists, find_bin_mappers
 from skgoss.ensemble import Tree
@@ -148,9 +148,17 @@ def test_same_bits_of_whole_numbers(dtype):
         assert_same_bits(fit("regressor", matrix, y), dense)
 
 
-@pytest.mark.parametrize("n_rows", [50, 6000])
+# Few rows of a dense matrix are not bundled, so that they have no conflicts.
+@pytest.mark.parametrize(
+    ("options", "n_rows"),
+    [
+        (options, n_rows)
+        for options in OPTIONS
+        for n_rows in (50, 6000)
+        if (options, n_rows) != ("conflicts", 50)
+    ],
+)
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("kind", ["regressor", "multiclass"])
 def test_same_bits_with_any_option(kind, options, weighted, n_rows):
     X = table(n_rows)
@@ -203,6 +211,33 @@ def test_no_leaf_has_fewer_rows(options, least):
         leaves = model.predict(sparse.csr_array(X), pred_leaf=True)
         for tree, leaf_of in zip(model._ensemble.trees, leaves.T, strict=True):
             np.testing.assert_array_equal(np.bincount(leaf_of), tree.leaf_count)
+
+
+@pytest.mark.parametrize("options", ["plain", "GOSS", "columns", "extra trees"])
+@pytest.mark.parametrize(("n_rows", "least"), [(50, 8), (6000, 120)])
+def test_columns_that_cannot_be_split_change_nothing(options, n_rows, least):
+    """Nor do they take part in the drawing of columns."""
+    X, y = table(n_rows), target(table(n_rows))
+    n = np.where(np.isnan(X), 1, X != 0).sum(axis=0)
+    assert 0 < (n < least).sum() < X.shape[1]
+    changes = OPTIONS[options] | {"min_child_samples": least}
+    model = fit("regressor", sparse.csr_array(X), y, **changes)
+    without = fit(
+        "regressor", sparse.csr_array(np.where(n < least, 0, X)), y, **changes
+    )
+    assert_same_bits(model, without)
+
+
+@pytest.mark.parametrize("options", ["plain", "GOSS", "bagging", "no bundles"])
+@pytest.mark.parametrize("least", [0, 20, 100])
+def test_leaving_columns_out_changes_nothing(options, least, monkeypatch):
+    X, y = sparse.csr_array(table(3000)), classes(table(3000), 3)
+    changes = OPTIONS[options] | {"min_child_samples": least}
+    model = fit("multiclass", X, y, **changes)
+    monkeypatch.setattr(
+        binning, "_may_split", lambda data, *_: np.ones(data.n_features, bool)
+    )
+    assert_same_bits(model, fit("multiclass", X, y, **changes))
 
 
 def test_rows_of_weight_zero_are_absent():

@@ -43,8 +43,11 @@ ZERO_BOUND = ZERO
 #: Words of a grid's description.
 GRID_WORDS = 4
 
-#: Words of scratch space ``find_bounds`` needs for each sampled row and thread.
-WORDS_PER_ROW = 7
+cdef enum:
+    SCRATCH_WORDS = 7
+
+#: Words of scratch space ``find_bounds`` needs for each value of a column and thread.
+WORDS_PER_VALUE = SCRATCH_WORDS
 
 ctypedef fused binned:
     uint8_t
@@ -166,13 +169,17 @@ cdef void sort_keys(Scratch* scratch, int64_t n, bint weighted) noexcept nogil:
         scratch.mass, scratch.mass_swap = scratch.mass_swap, scratch.mass
 
 
+cdef inline bint is_zero(double value, bint nan_is_zero) noexcept nogil:
+    return nan_is_zero if isnan(value) else fabs(value) <= ZERO
+
+
 cdef inline void tally_value(
     double value, double mass, bint weighted, Tally* tally, Scratch* scratch_out
 ) noexcept nogil:
     """Count a zero or NaN; keep the key of any other value."""
     if isnan(value):
         tally.n_nan += 1
-    elif fabs(value) <= ZERO:
+    elif is_zero(value, True):
         tally.n_zero += 1
     else:
         scratch_out.key[tally.n_other] = ordered_key(value)
@@ -476,7 +483,8 @@ def find_bounds(
     n_threads : int
     bounds_start : array of shape (n_features + 1,)
         Where the room for the bounds of a column begins.
-    scratch_out : array of shape (n_threads, WORDS_PER_ROW * n_rows)
+    scratch_out : array of shape (n_threads, WORDS_PER_VALUE * n)
+        n: at least the number of values read of any column.
     bounds_out : array of shape (bounds_start[-1],)
         Upper bounds of the bins of numbers, the last one infinite.
     n_bounds_out : array of shape (n_features,)
@@ -495,6 +503,7 @@ def find_bounds(
     cdef Rule rule = Rule(max_bin, min_data_in_bin, use_missing, zero_as_missing)
     cdef Frame frame = read_frame(columns)
     cdef Py_ssize_t n_features = n_bounds_out.shape[0]
+    cdef int64_t room = scratch_out.shape[1] // SCRATCH_WORDS
     cdef Py_ssize_t j
     for j in prange(
         n_features,
@@ -505,7 +514,7 @@ def find_bounds(
     ):
         find_column_bounds(
             &frame, j, row, row_place, mass, n_rows, rule,
-            split_scratch(&scratch_out[omp_get_thread_num(), 0], n_rows),
+            split_scratch(&scratch_out[omp_get_thread_num(), 0], room),
             &bounds_out[bounds_start[j]], &n_bounds_out[j], &missing_type_out[j],
             &n_occupied_out[j], &range_out[j, 0], &zero_share_out[j],
         )
@@ -737,7 +746,8 @@ cdef int64_t list_block(
 ) noexcept nogil:
     """List the rows of a block that are not in the bin of zero; NULL for out only counts.
 
-    ``index``: the rows' numbers; NULL: from ``start`` on.
+    ``index``: the rows' numbers, and ``place``, if any, what they become; NULL: from
+    ``start`` on.
     """
     cdef uint16_t[BLOCK] bins
     cdef int64_t i, row
@@ -747,9 +757,9 @@ cdef int64_t list_block(
     for i in range(n):
         if bins[i] == search.zero_bin:
             continue
-        row = index[i] if index != NULL else start + i
-        if place != NULL:
-            row = place[row]
+        row = start + i
+        if index != NULL:
+            row = place[index[i]] if place != NULL else index[i]
             if row < 0:
                 continue
         if rows_out != NULL:
@@ -759,29 +769,98 @@ cdef int64_t list_block(
     return n_listed
 
 
+cdef inline int64_t n_read(const Frame* frame, Py_ssize_t column, int64_t n_rows) noexcept nogil:
+    """How many values stand for a column: of a sparse one those that are stored."""
+    return frame.length[column] if is_sparse(frame, column) else n_rows
+
+
+cdef inline const int32_t* load_read(
+    const Frame* frame, Py_ssize_t column, const int64_t* rows, int64_t start, int64_t n,
+    double* values_out,
+) noexcept nogil:
+    """Load some of these values; returns the numbers of their rows in a sparse column."""
+    if not is_sparse(frame, column):
+        load_block(frame, column, rows, start, n, values_out)
+        return NULL
+    load_values(
+        frame.address[column], frame.stride[column], frame.kind[column], NULL, start, n,
+        values_out)
+    return <const int32_t*> frame.index[column] + start
+
+
+cdef int64_t count_column(
+    const Frame* frame, Py_ssize_t column, const int64_t* rows, const int32_t* place,
+    int64_t n_rows, int64_t limit, bint nan_is_zero,
+) noexcept nogil:
+    cdef double[BLOCK] values
+    cdef const int32_t* index
+    cdef int64_t n = n_read(frame, column, n_rows)
+    cdef int64_t n_other = 0
+    cdef int64_t block, n_block, i
+    for block in range((n + BLOCK - 1) // BLOCK):
+        n_block = min(<int64_t> BLOCK, n - block * BLOCK)
+        index = load_read(frame, column, rows, block * BLOCK, n_block, values)
+        for i in range(n_block):
+            if not is_zero(values[i], nan_is_zero):
+                n_other += index == NULL or place == NULL or place[index[i]] >= 0
+        if n_other >= limit:
+            break
+    return n_other
+
+
+def count_others(
+    columns,
+    const int64_t[::1] rows,
+    const int32_t[::1] place,
+    int64_t n_rows,
+    int64_t limit,
+    bint nan_is_zero,
+    int n_threads,
+    int64_t[::1] count_out,
+) -> None:
+    """Count the rows of every column that are not zero.
+
+    Parameters
+    ----------
+    columns : skgoss.frames.Columns
+    rows : array of shape (n_rows,) or None
+        The rows to read; None reads all.
+    place : array of shape (columns.n_rows,) or None
+        Where each row of the data is in ``rows``, -1 if it is not.
+    n_rows : int
+    limit : int
+        Counts that reach it need not be exact.
+    nan_is_zero : bool
+    n_threads : int
+    count_out : array of shape (n_features,)
+    """
+    cdef const int64_t* row = NULL if rows is None else &rows[0]
+    cdef const int32_t* row_place = NULL if place is None else &place[0]
+    cdef Frame frame = read_frame(columns)
+    cdef Py_ssize_t j
+    for j in prange(
+        count_out.shape[0], nogil=True, schedule="dynamic", chunksize=16, num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        count_out[j] = count_column(&frame, j, row, row_place, n_rows, limit, nan_is_zero)
+
+
 cdef int64_t list_column(
     const Frame* frame, Py_ssize_t column, const int64_t* rows, const int32_t* place,
     int64_t n_rows, const Search* search, uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
     cdef double[BLOCK] values
-    cdef bint sparse = is_sparse(frame, column)
-    cdef const int32_t* index = <const int32_t*> frame.index[column] if sparse else NULL
-    cdef int64_t n = frame.length[column] if sparse else n_rows
+    cdef const int32_t* index
+    cdef int64_t n = n_read(frame, column, n_rows)
     cdef int64_t n_listed = 0
     cdef int64_t block, start, n_block
     memset(values, 0, sizeof(values))
     for block in range((n + BLOCK - 1) // BLOCK):
         start = block * BLOCK
         n_block = min(<int64_t> BLOCK, n - start)
-        if sparse:
-            load_values(
-                frame.address[column], frame.stride[column], frame.kind[column], NULL, start,
-                n_block, values)
-        else:
-            load_block(frame, column, rows, start, n_block, values)
+        index = load_read(frame, column, rows, start, n_block, values)
         n_listed += list_block(
-            values, n_block, search, index + start if sparse else NULL, start,
-            place if sparse else NULL,
+            values, n_block, search, index, start, place,
             rows_out + n_listed if rows_out != NULL else NULL, bins_out + n_listed)
     return n_listed
 

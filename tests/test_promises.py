@@ -68,6 +68,9 @@ def large() -> tuple[np.ndarray, np.ndarray]:
     return X, target(X)
 
 
+# With this rate the second of three rounds is sampled already.
+ONE_SIDE: dict[str, Any] = {"data_sample_strategy": "goss", "learning_rate": 0.9}
+
 THREADS: dict[str, tuple[type[Model], int, dict[str, Any]]] = {
     "plain": (LGBMRegressor, 0, {}),
     "bagging": (LGBMRegressor, 0, {"subsample": 0.7, "subsample_freq": 1}),
@@ -83,6 +86,9 @@ THREADS: dict[str, tuple[type[Model], int, dict[str, Any]]] = {
     "one versus all": (LGBMClassifier, 3, {"objective": "multiclassova"}),
     "absolute loss": (LGBMRegressor, 0, {"objective": "l1"}),
     "counts": (LGBMRegressor, 0, {"objective": "poisson", "path_smooth": 3.0}),
+    "one side": (LGBMClassifier, 3, ONE_SIDE),
+    "one side, absolute loss": (LGBMRegressor, 0, {"objective": "l1", **ONE_SIDE}),
+    "categories": (LGBMRegressor, 0, {"categorical_feature": [3], **ONE_SIDE}),
 }
 
 

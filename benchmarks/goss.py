@@ -1,8 +1,8 @@
 """Which rows should one-side sampling keep: those of large |g|, or of large |g * h|?
 
 The paper ranks rows by their gradients, LightGBM by gradients times hessians. Both see
-the same splits here and draw as many rows with the same seeds; uniform sampling draws as
-many beside them. Learning rates and rounds are 0.1 and 100, and 0.05 and 200.
+the same splits here and draw as many rows with the same seeds; uniform sampling draws
+as many beside them. Learning rates and rounds are 0.1 and 100, and 0.05 and 200.
 """
 
 from __future__ import annotations

@@ -105,7 +105,8 @@ cdef class Forest:
         nodes : structured ndarray
             ``feature`` (index among the used ones), ``bin``, ``missing_left``, ``left``,
             ``right``, ``gain``, ``value``, ``weight``, ``count``, and ``first_word`` and
-            ``last_word``: where among `words` of the same trees the set of bins of a categorical node lies.
+            ``last_word``: where among `words` of the same trees the set of bins of a
+            categorical node lies.
         leaves : structured ndarray
             ``value``, ``weight``, ``count``.
         leaf_start : ndarray of int64

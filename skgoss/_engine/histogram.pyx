@@ -73,8 +73,8 @@ cdef GradientStats round_stats(
 ) noexcept nogil:
     """Statistics of a round's weighted gradients and hessians, of the n rows ``ids``.
 
-    ``hessian`` and ``weight`` may be NULL for ones, ``ids`` for all rows. Blocks are merged in order, whoever
-    computed them.
+    ``hessian`` and ``weight`` may be NULL for ones, ``ids`` for all rows. Blocks are merged in
+    order, whoever computed them.
     """
     cdef Py_ssize_t n_blocks = (n + STAT_BLOCK - 1) // STAT_BLOCK
     cdef GradientStats total, part

@@ -34,7 +34,7 @@ cdef extern from "layout.h" nogil:
         const int32_t* n_codes       # of each group
         const int64_t* piece_start   # of each group; [n_groups] is their number
         const Piece* pieces
-        const int32_t* place_of_code # LANE_CODES for each group; -1: no place
+        const int32_t* place_of_code  # LANE_CODES for each group; -1: no place
 
         const int64_t* entry_start   # by row; NULL: there are no entries
         const uint32_t* entries      # places

@@ -1,7 +1,7 @@
 """The stable two-way partition of a node's rows."""
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from skgoss._engine.store cimport BinColumn, bin_of_stored

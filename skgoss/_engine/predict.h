@@ -3,11 +3,11 @@
 #ifndef SKGOSS_PREDICT_H
 #define SKGOSS_PREDICT_H
 
+#include "leaves.h"
 #include "simd.h"
 
-/* Rows are scored in tiles of this many, in groups of 64: one cache line of bytes. */
+/* Rows are scored in tiles of this many. */
 #define SKGOSS_TILE 256
-#define SKGOSS_GROUP 64
 
 /* Of the leaves that `plane` holds (8 * plane .. 8 * plane + 7, counted from the left),
  * only those in `mask` remain to a row whose value has a rank above `rank`. */
@@ -43,28 +43,6 @@ typedef struct {
 RANK_KERNEL(skgoss_ranks_u8, uint8_t)
 RANK_KERNEL(skgoss_ranks_u16, uint16_t)
 
-/* The leftmost leaf that remains of each row; a tile of bytes for each plane. */
-static SIMD_INLINE void leftmost_leaf(const uint8_t *planes, int n_planes, uint8_t *leaf_out)
-{
-    for (int r = 0; r < SKGOSS_TILE; r += SKGOSS_GROUP) {
-        uint8_t bits[SKGOSS_GROUP], first[SKGOSS_GROUP];
-        for (int j = 0; j < SKGOSS_GROUP; j++)
-            bits[j] = first[j] = 0;
-        for (int p = n_planes - 1; p >= 0; p--) {
-            const uint8_t *plane = planes + p * SKGOSS_TILE + r;
-            for (int j = 0; j < SKGOSS_GROUP; j++) {
-                bits[j] = plane[j] ? plane[j] : bits[j];
-                first[j] = plane[j] ? (uint8_t)(8 * p) : first[j];
-            }
-        }
-        for (int j = 0; j < SKGOSS_GROUP; j++) {
-            const uint8_t low = bits[j] & (uint8_t)-bits[j];
-            leaf_out[r + j] = (uint8_t)(first[j] + (low & 0xAA ? 1 : 0)
-                                        + (low & 0xCC ? 2 : 0) + (low & 0xF0 ? 4 : 0));
-        }
-    }
-}
-
 #define MASK_ROWS(RANK)                                                              \
     (const skgoss_mask_op *ops, int64_t n_ops, int n_planes, const RANK *ranks,       \
      uint8_t *planes, uint8_t *leaf_out)
@@ -82,7 +60,7 @@ static SIMD_INLINE void leftmost_leaf(const uint8_t *planes, int n_planes, uint8
             for (int r = 0; r < SKGOSS_TILE; r++)                                     \
                 plane[r] &= value[r] > rank ? mask : 0xFF;                            \
         }                                                                             \
-        leftmost_leaf(planes, n_planes, leaf_out);                                    \
+        leftmost_leaf(planes, n_planes, SKGOSS_TILE, leaf_out);                       \
     }                                                                                 \
     SIMD_KERNEL(NAME, MASK_ROWS(RANK), (ops, n_ops, n_planes, ranks, planes, leaf_out))
 

@@ -3,11 +3,10 @@
 #ifndef SKGOSS_SCORE_H
 #define SKGOSS_SCORE_H
 
+#include "leaves.h"
 #include "simd.h"
 
-/* Rows of a tile, in groups of 64: one cache line of bytes. */
 #define SCORE_TILE 2048
-#define SCORE_GROUP 64
 
 /* 0xFF for the rows that go right: whose code is one of `span` + 1 from `low` on, counted
    round the circle of bytes. */
@@ -33,27 +32,10 @@ static SIMD_INLINE void keep_leaves_body(const uint8_t *restrict right, ptrdiff_
 SIMD_KERNEL(keep_leaves, (const uint8_t *right, ptrdiff_t n, uint8_t mask, uint8_t *plane),
             (right, n, mask, plane))
 
-/* The leftmost leaf that remains of each row of a tile. */
 static SIMD_INLINE void first_leaf_body(const uint8_t *planes, int n_planes,
                                         uint8_t *leaf_out)
 {
-    for (int r = 0; r < SCORE_TILE; r += SCORE_GROUP) {
-        uint8_t bits[SCORE_GROUP], first[SCORE_GROUP];
-        for (int j = 0; j < SCORE_GROUP; j++)
-            bits[j] = first[j] = 0;
-        for (int p = n_planes - 1; p >= 0; p--) {
-            const uint8_t *plane = planes + p * SCORE_TILE + r;
-            for (int j = 0; j < SCORE_GROUP; j++) {
-                bits[j] = plane[j] ? plane[j] : bits[j];
-                first[j] = plane[j] ? (uint8_t)(8 * p) : first[j];
-            }
-        }
-        for (int j = 0; j < SCORE_GROUP; j++) {
-            const uint8_t low = bits[j] & (uint8_t)-bits[j];
-            leaf_out[r + j] = (uint8_t)(first[j] + (low & 0xAA ? 1 : 0)
-                                        + (low & 0xCC ? 2 : 0) + (low & 0xF0 ? 4 : 0));
-        }
-    }
+    leftmost_leaf(planes, n_planes, SCORE_TILE, leaf_out);
 }
 SIMD_KERNEL(first_leaf, (const uint8_t *planes, int n_planes, uint8_t *leaf_out),
             (planes, n_planes, leaf_out))

@@ -7,7 +7,7 @@ one vector comparison where the codes that go right are neighbours. Rows walk la
 
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from skgoss._engine.runtime cimport omp_get_thread_num
@@ -233,31 +233,20 @@ def add_tree(
     cdef const int32_t[::1] right = nodes["right"].copy()
     cdef const int64_t[::1] first_word = nodes["first_word"].copy()
     cdef const int64_t[::1] last_word = nodes["last_word"].copy()
-    cdef Py_ssize_t n_rows = store.n_rows
-    cdef Py_ssize_t n_tiles = (n_rows + SCORE_TILE - 1) // SCORE_TILE
+    cdef int32_t[::1] first = np.empty(feature.shape[0], dtype=np.int32)
+    cdef int32_t[::1] size = np.empty(feature.shape[0], dtype=np.int32)
+    cdef double[::1] value = np.array(leaf_value)
+    cdef int64_t[::1] start = np.zeros(feature.shape[0] + 1, dtype=np.int64)
+    cdef uint8_t[::1] table
     cdef Plan plan
-    cdef Test* test
-    cdef const BinColumn* column
-    cdef const uint32_t* set_words
-    cdef int32_t i, c, b
-    cdef Py_ssize_t tile
-    cdef uint8_t[:, ::1] scratch
-    cdef bint masked
+    cdef int32_t i
     plan.n_nodes = feature.shape[0]
     if plan.n_nodes == 0:
         np.asarray(score_inout)[:] += leaf_value[0]
         return
-    masked = plan.n_nodes < MAX_MASKED_LEAVES
-    n_threads = <int>max(1, min(<Py_ssize_t>n_threads, n_tiles))
-    scratch = np.empty((n_threads, (MAX_PLANES + 2) * SCORE_TILE), dtype=np.uint8)
-    table_start = np.zeros(plan.n_nodes + 1, dtype=np.int64)
     for i in range(plan.n_nodes):
-        table_start[i + 1] = table_start[i] + n_codes(&store.columns[feature[i]])
-    cdef const int64_t[::1] start = table_start
-    cdef uint8_t[::1] table = np.empty(start[plan.n_nodes], dtype=np.uint8)
-    cdef int32_t[::1] first = np.empty(plan.n_nodes, dtype=np.int32)
-    cdef int32_t[::1] size = np.empty(plan.n_nodes, dtype=np.int32)
-    cdef double[::1] value = np.array(leaf_value)
+        start[i + 1] = start[i] + n_codes(&store.columns[feature[i]])
+    table = np.empty(start[plan.n_nodes], dtype=np.uint8)
     plan.left = &left[0]
     plan.right = &right[0]
     plan.first = &first[0]
@@ -266,29 +255,38 @@ def add_tree(
     plan.tests = <Test*>calloc(plan.n_nodes, sizeof(Test))
     if plan.tests == NULL:
         raise MemoryError
-    with nogil:
-        for i in range(plan.n_nodes):
-            fill_test(
-                store.columns + feature[i], threshold[i], missing_left[i],
-                missing_bin[feature[i]],
-                &words[first_word[i]] if last_word[i] > first_word[i] else NULL,
-                last_word[i] - first_word[i], &table[start[i]], &plan.tests[i])
-        if masked:
-            span_leaves(&plan, &leaf_value[0])
-        for tile in prange(
-            n_tiles, schedule="static", num_threads=n_threads, use_threads_if=n_threads > 1,
-        ):
-            if masked:
-                mask_tile(
-                    &plan, tile * SCORE_TILE,
-                    min(<Py_ssize_t>SCORE_TILE, n_rows - tile * SCORE_TILE),
-                    &scratch[omp_get_thread_num(), 0], &score_inout[0])
-            else:
-                walk_tile(
-                    &plan, tile * SCORE_TILE,
-                    min(<Py_ssize_t>SCORE_TILE, n_rows - tile * SCORE_TILE),
-                    &score_inout[0])
-    free(plan.tests)
+    for i in range(plan.n_nodes):
+        fill_test(
+            store.columns + feature[i], threshold[i], missing_left[i],
+            missing_bin[feature[i]],
+            &words[first_word[i]] if last_word[i] > first_word[i] else NULL,
+            last_word[i] - first_word[i], &table[start[i]], &plan.tests[i])
+    if plan.n_nodes < MAX_MASKED_LEAVES:
+        span_leaves(&plan, &leaf_value[0])
+    try:
+        score_tiles(&plan, n_threads, score_inout)
+    finally:
+        free(plan.tests)
+
+
+cdef score_tiles(const Plan* plan, int n_threads, double[::1] score_inout):
+    cdef Py_ssize_t n_rows = score_inout.shape[0]
+    cdef Py_ssize_t n_tiles = (n_rows + SCORE_TILE - 1) // SCORE_TILE
+    cdef Py_ssize_t tile, start, n
+    n_threads = <int>max(1, min(<Py_ssize_t>n_threads, n_tiles))
+    cdef uint8_t[:, ::1] scratch = np.empty(
+        (n_threads, (MAX_PLANES + 2) * SCORE_TILE), dtype=np.uint8)
+    for tile in prange(
+        n_tiles, nogil=True, schedule="static", num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        start = tile * SCORE_TILE
+        n = min(<Py_ssize_t>SCORE_TILE, n_rows - start)
+        if plan.n_nodes < MAX_MASKED_LEAVES:
+            mask_tile(
+                plan, start, n, &scratch[omp_get_thread_num(), 0], &score_inout[0])
+        else:
+            walk_tile(plan, start, n, &score_inout[0])
 
 
 cdef void fill_test(

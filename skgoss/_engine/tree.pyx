@@ -20,8 +20,8 @@ from skgoss._engine.random cimport (
     NODE_FEATURES, RANDOM_THRESHOLD, TREE_FEATURES, below, draw, key)
 from skgoss._engine.sampling cimport sample_features
 from skgoss._engine.split cimport (
-    HESSIAN_EPSILON, SCRATCH_CUTS, SCRATCH_ROOM, Bins, FeatureSet, NodeStats, Split,
-    SplitRules, bin_sums, categories_l2, category_set, feature_bins, leaf_output, node_stats,
+    HESSIAN_EPSILON, SCRATCH_CUTS, SCRATCH_ROOM, Bins, FeatureSet, Split, SplitRules,
+    bin_sums, categories_l2, category_set, feature_bins, leaf_output, node_stats,
     search_features)
 from skgoss._engine.store cimport BinColumn, bin_of_code, bin_of_stored
 from skgoss._engine.workspace cimport (

@@ -21,13 +21,14 @@ from measure import parser, report, table
 
 from skgoss import sampling
 from skgoss._engine.sampling import one_side_sample
+from skgoss.sampling import OneSide
 
 RATES = [(0.2, 0.1), (0.1, 0.1)]
 STEPS = [(0.1, 100), (0.05, 200)]
 BY_GRADIENT, BY_BOTH, ALIKE = "by g", "by g h", "uniform"
 
 
-class ByBoth(sampling.OneSide):
+class ByBoth(OneSide):
     """The sampler with LightGBM's rule: the sum over the scores of |g h|."""
 
     def draw(
@@ -72,22 +73,28 @@ DATA: Mapping[str, Callable[[], Problem]] = {
 def methods(top: float, other: float) -> dict[str, tuple[type, dict[str, Any]]]:
     """Return the sampler that stands behind 'goss', and the options, by method."""
     return {
-        BY_GRADIENT: (sampling.OneSide, goss(top, other)),
+        BY_GRADIENT: (OneSide, goss(top, other)),
         BY_BOTH: (ByBoth, goss(top, other)),
-        ALIKE: (sampling.OneSide, uniform(round(top + other, 6))),
+        ALIKE: (OneSide, uniform(round(top + other, 6))),
     }
 
 
-def score(
-    problem: Problem, seed: int, sampler: type, parameters: Mapping[str, Any]
-) -> dict[str, float]:
-    """Fit four fifths of the rows and score the others; the seed shuffles and draws."""
+def fit(
+    problem: Problem, seed: int, parameters: Mapping[str, Any], sampler: type = OneSide
+) -> tuple[Any, np.ndarray]:
+    """Fit four fifths of the rows, return the others; the seed shuffles and draws."""
     rows = np.random.default_rng(seed).permutation(len(problem.y))
     train, test = np.split(rows, [len(rows) * 4 // 5])
     weight = None if problem.weight is None else problem.weight[train]
     model = make("skgoss", problem.task, {**EQUAL, **parameters, "random_state": seed})
     with patch.object(sampling, "OneSide", sampler):
         model.fit(rows_of(problem.X, train), problem.y[train], sample_weight=weight)
+    return model, test
+
+
+def score(problem: Problem, *options: Any) -> dict[str, float]:
+    """Score a fit on the rows that it has not seen; options are those of `fit`."""
+    model, test = fit(problem, *options)
     return scores(model, problem.task, rows_of(problem.X, test), problem.y[test])
 
 
@@ -97,10 +104,10 @@ def compare(
     """Yield metric, row of the table and by how many standard errors |g| is better."""
     equal = {"learning_rate": rate, "n_estimators": rounds, "n_jobs": threads}
     turns = range(seeds)
-    full = [score(problem, seed, sampling.OneSide, equal) for seed in turns]
+    full = [score(problem, seed, equal) for seed in turns]
     for top, other in RATES:
         runs = {
-            method: [score(problem, s, sampler, equal | options) for s in turns]
+            method: [score(problem, s, equal | options, sampler) for s in turns]
             for method, (sampler, options) in methods(top, other).items()
         }
         for metric, more_is_better, _ in METRICS[problem.task]:
@@ -118,37 +125,105 @@ def compare(
             yield metric, row, float(gap.mean() / error) if error > 0 else 0.0
 
 
-def main() -> None:
-    """Read the command line, measure, print."""
-    line = parser(__doc__.splitlines()[0], ("skgoss",))
-    line.set_defaults(repeats=5)
-    line.add_argument("--sets", nargs="+", choices=list(DATA), default=list(DATA))
-    line.add_argument("--threads", type=int, default=2)
-    asked = line.parse_args()
+def deviation(y: np.ndarray, p: np.ndarray) -> float:
+    """Mean absolute error."""
+    return float(np.abs(y - p).mean())
+
+
+def pinball(y: np.ndarray, p: np.ndarray, level: float = 0.7) -> float:
+    """Loss of a quantile."""
+    return float(np.maximum(level * (y - p), (level - 1) * (y - p)).mean())
+
+
+def root_mean_square(y: np.ndarray, p: np.ndarray) -> float:
+    """Root of the mean squared error."""
+    return float(np.sqrt(np.mean((y - p) ** 2)))
+
+
+# What is fitted, and what it is judged by. The unit of huber's alpha is that of y.
+LOSSES: Mapping[str, tuple[dict[str, Any], Callable[..., float]]] = {
+    "regression": ({}, root_mean_square),
+    "huber": ({"alpha": 0.9}, deviation),
+    "regression_l1": ({}, deviation),
+    "quantile": ({"alpha": 0.7}, pinball),
+}
+TARGETS = ["california_housing", "diamonds", "heavy tails"]
+
+
+def by_loss(name: str, seeds: int, threads: int) -> Iterator[list[Any]]:
+    """Yield rows of a table: what sampling costs by the loss that is fitted."""
+    problem = SETS[name]()
+    truth = problem.y if problem.truth is None else problem.truth
+    spread = np.median(np.abs(problem.y - np.median(problem.y)))
+    problem, truth = replace(problem, y=problem.y / spread), truth / spread
+    for objective, (options, loss) in LOSSES.items():
+        found = {}
+        for method, drawn in {"all": {}, "goss": goss(), ALIKE: uniform()}.items():
+            said = {"objective": objective, "n_jobs": threads, **options, **drawn}
+            fits = [fit(problem, seed, said) for seed in range(seeds)]
+            found[method] = np.array(
+                [loss(truth[test], m.predict(problem.X[test])) for m, test in fits]
+            )
+        row = [name, objective, f"{found['all'].mean():.4g}"]
+        for method in ("goss", ALIKE):
+            gain = 100 - 100 * found[method] / found["all"]
+            row.append(f"{gain.mean():+.2f} ± {standard_error(gain):.2f}")
+        yield row
+
+
+def losses_table(seeds: int, threads: int) -> list[str]:
+    """Print what sampling costs by the loss; return the sets that are not there."""
+    rows, missing = [], []
+    for name in TARGETS:
+        try:
+            rows += by_loss(name, seeds, threads)
+        except FileNotFoundError:
+            missing.append(name)
+    header = ["data", "objective", "loss of all rows", "goss, %", f"{ALIKE}, %"]
+    report(
+        f"Gain over all rows by objective, {seeds} seeds",
+        ("skgoss",),
+        table(header, rows),
+    )
+    return missing
+
+
+def rules_tables(names: list[str], seeds: int, threads: int) -> list[str]:
+    """Print gains of both rules, by metric; return the sets that are not there."""
     rows: dict[str, list[list[Any]]] = {}
     gaps: dict[str, list[float]] = {}
     missing = []
-    for name in asked.sets:
+    for name in names:
         try:
             problem = DATA[name]()
         except FileNotFoundError:
             missing.append(name)
             continue
         for step in STEPS:
-            found = compare(name, problem, *step, asked.repeats, asked.threads)
-            for metric, row, gap in found:
+            for metric, row, gap in compare(name, problem, *step, seeds, threads):
                 rows.setdefault(metric, []).append(row)
                 gaps.setdefault(metric, []).append(gap)
     header = ["data", "learning rate", "rates", "all rows"]
     header += [f"{BY_GRADIENT}, %", f"{BY_BOTH}, %", f"{ALIKE}, %", "g - g h"]
     for metric, its in rows.items():
-        average = np.mean(gaps[metric])
         report(
-            f"{metric}: gain over all rows, {asked.repeats} seeds",
+            f"{metric}: gain over all rows, {seeds} seeds",
             ("skgoss",),
             table(header, its),
-            f"By g is better by {average:+.2f} standard errors, on average.",
+            f"By g - by g h, mean: {np.mean(gaps[metric]):+.2f} standard errors.",
         )
+    return missing
+
+
+def main() -> None:
+    """Read the command line, measure, print."""
+    line = parser(__doc__.splitlines()[0], ("skgoss",))
+    line.set_defaults(repeats=5)
+    line.add_argument("--sets", nargs="*", choices=list(DATA), default=list(DATA))
+    line.add_argument("--threads", type=int, default=2)
+    asked = line.parse_args()
+    missing = rules_tables(asked.sets, asked.repeats, asked.threads)
+    missing += losses_table(asked.repeats, asked.threads)
     if missing:
         print(f"Skipped, not found: {', '.join(missing)}.")
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss import storage
+from skgoss._engine.store import BinStore
 from skgoss.binning import BinMapper, BinningSettings, find_bin_mappers
 from skgoss.frames import Columns
+from skgoss.rows import Rows
 from skgoss.storage import Storage, StorageSettings
 
 
@@ -104,6 +106,16 @@ class Dataset:
             storage=storage.build(
                 columns.take(feature), used, settings, rows, n_threads
             ),
+        )
+
+    def store(self, rows: Rows, settings: DatasetSettings, n_threads: int) -> BinStore:
+        """Put other rows into the bins of these, for trees to be applied to."""
+        return storage.store(
+            rows.columns.take(self.feature),
+            self.used_mappers,
+            replace(settings, max_conflict_rate=0.0),
+            rows.numbers,
+            n_threads,
         )
 
     @property

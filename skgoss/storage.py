@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,37 +188,18 @@ def build(
     Storage
     """
     n_rows = columns.n_rows if rows is None else len(rows)
-    n_bins = np.array([mapper.n_bins for mapper in mappers], dtype=np.int32)
-    all_lists = _lists(columns, mappers, settings, rows, n_threads)
-    is_list = np.zeros(len(mappers), dtype=bool)
-    is_list[all_lists.member] = True
-    groups, lists, bundled = _group(all_lists, is_list, n_bins, settings, n_rows)
-    implied = np.full(len(mappers), -1, dtype=np.int32)
-    implied[is_list] = [mappers[j].zero_bin for j in np.flatnonzero(is_list)]
-    # Where columns of a bundle conflict, only its codes tell which one a row has kept.
-    told = lists if settings.max_conflict_rate > 0 else all_lists
-    bytes_, shorts, column = _codes(
-        columns, mappers, groups, bundled, is_list, rows, n_rows, n_threads
-    )
+    binned = _binned(columns, mappers, settings, rows, n_threads)
+    groups, implied, bytes_ = binned.groups, binned.implied, binned.bytes
+    n_bins = _n_bins(mappers)
     lane, radix = share_lanes(groups.n_codes, n_rows if settings.enable_bundle else 0)
     offset = np.zeros(len(mappers) + 1, dtype=np.int64)
     np.cumsum(n_bins - (implied >= 0), out=offset[1:])
     pieces, piece_start = _pieces(groups, offset)
     entry_start, entries, entry_pieces = _entries(
-        lists, shorts, column, offset, n_rows, len(bytes_)
+        binned.lists, binned.shorts, binned.column, offset, n_rows, len(bytes_)
     )
     return Storage(
-        store=BinStore(
-            n_bins,
-            implied,
-            column,
-            groups.first_code,
-            bytes_,
-            shorts,
-            told.start_by_column(len(mappers)),
-            told.rows,
-            told.bins,
-        ),
+        store=binned.store,
         implied=implied,
         offset=offset,
         singles=_singles(mappers, n_bins, implied),
@@ -235,6 +216,75 @@ def build(
         entry_pieces=entry_pieces,
         heavy=_heavy(entries, int(offset[-1])),
     )
+
+
+def store(
+    columns: Columns,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+) -> BinStore:
+    """Bins column by column alone, of rows that trees are applied to.
+
+    See `build` for the parameters. Columns of a bundle must not conflict here:
+    ``settings.max_conflict_rate`` is 0.
+    """
+    return _binned(columns, mappers, settings, rows, n_threads).store
+
+
+class _Binned(NamedTuple):
+    """Bins column by column, and what they were made of.
+
+    ``lists`` are the ones that remain lists, ``column`` says which column of ``bytes``
+    and then ``shorts`` each used one has.
+    """
+
+    store: BinStore
+    groups: Groups
+    lists: Lists
+    implied: NDArray[np.int32]
+    column: NDArray[np.int32]
+    bytes: NDArray[np.uint8]
+    shorts: NDArray[np.uint16]
+
+
+def _binned(
+    columns: Columns,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+) -> _Binned:
+    n_rows = columns.n_rows if rows is None else len(rows)
+    n_bins = _n_bins(mappers)
+    all_lists = _lists(columns, mappers, settings, rows, n_threads)
+    is_list = np.zeros(len(mappers), dtype=bool)
+    is_list[all_lists.member] = True
+    groups, lists, bundled = _group(all_lists, is_list, n_bins, settings, n_rows)
+    implied = np.full(len(mappers), -1, dtype=np.int32)
+    implied[is_list] = [mappers[j].zero_bin for j in np.flatnonzero(is_list)]
+    # Where columns of a bundle conflict, only its codes tell which one a row has kept.
+    told = lists if settings.max_conflict_rate > 0 else all_lists
+    bytes_, shorts, column = _codes(
+        columns, mappers, groups, bundled, is_list, rows, n_rows, n_threads
+    )
+    bin_store = BinStore(
+        n_bins,
+        implied,
+        column,
+        groups.first_code,
+        bytes_,
+        shorts,
+        told.start_by_column(len(mappers)),
+        told.rows,
+        told.bins,
+    )
+    return _Binned(bin_store, groups, lists, implied, column, bytes_, shorts)
+
+
+def _n_bins(mappers: list[BinMapper]) -> NDArray[np.int32]:
+    return np.array([mapper.n_bins for mapper in mappers], dtype=np.int32)
 
 
 def _lists(

@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
+from skgoss import ranking
 from skgoss._engine import losses
+from skgoss.queries import Queries
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -227,6 +229,8 @@ class Kind:
         Whether the hessian is 1 everywhere.
     renewal_level : callable (settings) -> float, or None
         A leaf's value becomes this percentile of its residuals.
+    ranks : type, or None
+        The slopes of an objective for documents of queries.
     """
 
     aliases: tuple[str, ...] = ()
@@ -236,6 +240,7 @@ class Kind:
     check: Callable[[Floats, Floats | None, str], None] = _any_target
     constant_hessian: bool = False
     renewal_level: Callable[[Any], float] | None = None
+    ranks: type[ranking.LambdaRank] | type[ranking.RankXENDCG] | None = None
 
 
 OBJECTIVES: dict[str, Kind] = {
@@ -287,6 +292,11 @@ OBJECTIVES: dict[str, Kind] = {
     "multiclass": Kind(aliases=("softmax",), link=_softmax, start=None),
     "multiclassova": Kind(
         aliases=("multiclass_ova", "ova", "ovr"), link=_steep_logistic, start=None
+    ),
+    "lambdarank": Kind(ranks=ranking.LambdaRank),
+    "rank_xendcg": Kind(
+        aliases=("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"),
+        ranks=ranking.RankXENDCG,
     ),
 }
 
@@ -390,26 +400,45 @@ class _Softmax:
         )
 
 
+def count_arguments(function: Callable[..., Any], role: str) -> int:
+    """The number of arguments of a user's function.
+
+    Raises
+    ------
+    TypeError
+        If it is not 2, 3 or 4: targets, predictions, weights and sizes of queries.
+    """
+    # Keywords that functools.partial has bound are no arguments any more.
+    n_arguments = sum(
+        parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
+        for parameter in inspect.signature(function).parameters.values()
+    )
+    if not 2 <= n_arguments <= 4:
+        raise TypeError(
+            f"Self-defined {role} function should have 2, 3 or 4 arguments, got "
+            f"{n_arguments}"
+        )
+    return n_arguments
+
+
 class _Custom:
     """A function of the user's: see ``make``."""
 
-    def __init__(self, function: Callable[..., Any], y: Floats, weight: Floats | None):
-        # Keywords that functools.partial has bound are no arguments any more.
-        n_arguments = sum(
-            parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
-            for parameter in inspect.signature(function).parameters.values()
-        )
-        if not 2 <= n_arguments <= 4:
-            raise TypeError(
-                "Self-defined objective function should have 2, 3 or 4 arguments, got "
-                f"{n_arguments}"
-            )
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        y: Floats,
+        weight: Floats | None,
+        queries: Queries | None,
+    ):
+        n_arguments = count_arguments(function, "objective")
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
         self.weighs_rows = n_arguments > 2
         # Copies: what the function writes on must not be the caller's.
         self.y = y.copy()
-        others = (None if weight is None else weight.copy(), None)
+        sizes = None if queries is None else queries.sizes
+        others = (None if weight is None else weight.copy(), sizes)
         self.others = others[: n_arguments - 2]
 
     def __call__(
@@ -481,6 +510,8 @@ class Objective:
         differs between the classes). None means 1.
     constant_hessian : bool
         Whether the hessian is 1 for every row.
+    queries : Queries or None
+        Those of the rows, where documents are ranked.
     link : callable
         From raw scores, (n, K) or (n,), to predictions of the same shape.
     """
@@ -495,6 +526,7 @@ class Objective:
     boost_from_average: bool
     constant_hessian: bool = False
     renewal_level: float | None = None
+    queries: Queries | None = field(default=None, repr=False)
 
     @property
     def n_scores(self) -> int:
@@ -568,7 +600,11 @@ class Objective:
 
 
 def make(
-    settings: Any, y: Floats, weight: Floats | None, n_classes: int | None = None
+    settings: Any,
+    y: Floats,
+    weight: Floats | None,
+    n_classes: int | None = None,
+    queries: Queries | None = None,
 ) -> Objective:
     """Join an objective with the data it is to be trained on.
 
@@ -590,6 +626,8 @@ def make(
         Finite and >= 0, class weights included. None means 1.
     n_classes : int or None
         Of a classifier; None for a regressor.
+    queries : Queries or None
+        Of a ranker.
 
     Raises
     ------
@@ -605,12 +643,14 @@ def make(
         if not (weight > 0).any():
             raise ValueError("sample_weight must be positive for at least one row.")
     if callable(settings.objective):
-        return _custom(settings, y, weight, n_classes)
+        return _custom(settings, y, weight, n_classes, queries)
     name = canonical_name(settings.objective)
     kind = OBJECTIVES[name]
     kind.check(y, weight, name)
     if kind.start is None:
         return _classes(name, settings, y, weight, n_classes)
+    if kind.ranks is not None:
+        return _ranking(name, kind, settings, y, weight, queries)
     return Objective(
         name=name,
         y=y,
@@ -625,10 +665,39 @@ def make(
     )
 
 
-def _custom(
-    settings: Any, y: Floats, weight: Floats | None, n_classes: int | None
+def _ranking(
+    name: str,
+    kind: Kind,
+    settings: Any,
+    y: Floats,
+    weight: Floats | None,
+    queries: Queries | None,
 ) -> Objective:
-    slopes = _Custom(settings.objective, y, weight)
+    if queries is None:
+        raise ValueError(
+            f"objective={name!r} ranks the documents of queries: use LGBMRanker."
+        )
+    return Objective(
+        name=name,
+        y=y,
+        slopes=kind.ranks(settings, y, queries),
+        link=make_link(name),
+        average=np.zeros(1),
+        trained=np.array([True]),
+        weight=weight,
+        boost_from_average=False,
+        queries=queries,
+    )
+
+
+def _custom(
+    settings: Any,
+    y: Floats,
+    weight: Floats | None,
+    n_classes: int | None,
+    queries: Queries | None,
+) -> Objective:
+    slopes = _Custom(settings.objective, y, weight, queries)
     n_scores = n_classes if n_classes is not None and n_classes > 2 else 1
     return Objective(
         name=slopes.name,
@@ -639,6 +708,7 @@ def _custom(
         trained=np.ones(n_scores, dtype=bool),
         weight=None if slopes.weighs_rows else weight,
         boost_from_average=settings.boost_from_average,
+        queries=queries,
     )
 
 

@@ -103,7 +103,7 @@ def twin_xendcg(scores, gain, uniform):
 
 
 def uniform_draws(seed, round, n):
-    """What _engine/random.pxd draws for rows 0..n-1 of purpose 64, in [0, 1)."""
+    """What _engine/random.pxd draws for rows 0..n-1 of purpose 6, in [0, 1)."""
     bits, golden = 2**64 - 1, 0x9E3779B97F4A7C15
 
     def mix(x):
@@ -111,7 +111,7 @@ def uniform_draws(seed, round, n):
         x = (x ^ (x >> 27)) * 0x94D049BB133111EB & bits
         return x ^ (x >> 31)
 
-    key = mix((mix((mix((seed + golden) & bits) + 64) & bits) + round) & bits)
+    key = mix((mix((mix((seed + golden) & bits) + 6) & bits) + round) & bits)
     draws = [mix((key + row * golden) & bits) >> 11 for row in range(n)]
     return np.array(draws) * 2.0**-53
 

@@ -55,6 +55,8 @@ cdef class TreeGrower:
         Trees a round.
     n_threads : int
         Size of the thread team.
+    forest : Forest, default=None
+        Trees to go on from.
 
     Attributes
     ----------
@@ -71,10 +73,12 @@ cdef class TreeGrower:
     cdef BinStore store
     cdef object arrays        # keeps what `shared.data` points to
 
-    def __cinit__(self, dataset, settings, int n_scores, int n_threads):
+    def __cinit__(
+        self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
+    ):
         cdef int i
         self.dataset = dataset
-        self.forest = Forest()
+        self.forest = Forest() if forest is None else forest
         self.n_threads = max(n_threads, 1)
         self.n_workspaces = min(self.n_threads, n_scores)
         self._read_dataset(dataset)

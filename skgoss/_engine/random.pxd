@@ -12,6 +12,7 @@ cdef enum Purpose:
     NODE_FEATURES = 3
     RANDOM_THRESHOLD = 4
     ONE_SIDE = 5
+    XENDCG = 6
 
 
 cdef inline uint64_t mix(uint64_t x) noexcept nogil:

@@ -9,7 +9,7 @@ from cython.parallel cimport prange
 from libc.math cimport NAN, log2
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from skgoss._engine.random cimport Purpose, draw, key
+from skgoss._engine.random cimport XENDCG, draw, key
 from skgoss._engine.runtime cimport omp_get_thread_num
 
 import numpy as np
@@ -33,8 +33,6 @@ cdef enum:
     CHUNK = 16
     # Runs that are sorted by insertion before they are merged.
     RUN = 32
-    # The purpose of the draws of rank_xendcg, beside those of random.pxd.
-    XENDCG = 64
     # Doubles of work space a document needs: two copies of Ranked and five numbers.
     WORK = 9
 
@@ -287,7 +285,7 @@ def rank_xendcg(
     S. Bruch, "An alternative cross entropy loss for learning-to-rank", WWW 2021.
     """
     cdef double[:, ::1] work = _work(boundaries, n_threads)
-    cdef uint64_t row_key = key(seed, <Purpose>XENDCG, round)
+    cdef uint64_t row_key = key(seed, XENDCG, round)
     cdef int64_t query, start, n
     cdef int64_t n_queries = boundaries.shape[0] - 1
     if scores.shape[0] < SERIAL:

@@ -1,0 +1,500 @@
+"""Metrics of evaluation sets, by LightGBM's names and definitions.
+
+``METRICS`` is the table: a name, its aliases, which way is better, what it is computed
+from and for which tasks. ``make`` turns names into functions of targets and scores.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss import objectives
+from skgoss._engine import losses, metrics, ranking
+from skgoss.ranking import gains
+
+Floats = NDArray[np.float64]
+
+# Words that mean "no metric".
+NO_METRIC = ("", "none", "na", "null", "custom")
+
+
+class Result(NamedTuple):
+    """One value of a metric."""
+
+    name: str
+    value: float
+    maximize: bool
+
+
+class Sample(NamedTuple):
+    """What a metric is computed from.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n,), float64
+        Numbers, the numbers of classes, or grades.
+    scores : ndarray of shape (n_scores, n), float64
+        Raw scores or predictions: see `Kind`.
+    weight : ndarray of shape (n,), float64, or None
+    boundaries : ndarray of shape (n_queries + 1,), int64, or None
+        Where queries begin, whose rows stand together.
+    n_threads : int
+    """
+
+    y: Floats
+    scores: Floats
+    weight: Floats | None
+    boundaries: NDArray[np.int64] | None
+    n_threads: int
+
+    @property
+    def mass(self) -> float:
+        """The sum of the weights."""
+        n = len(self.y)
+        return float(n) if self.weight is None else losses.weighted_sum(self.weight)
+
+
+# --- What is computed -----------------------------------------------------------------
+
+
+def _sum(loss: str, sample: Sample, parameter: float) -> float:
+    return metrics.pointwise(
+        metrics.LOSSES[loss],
+        sample.y,
+        sample.scores[0],
+        sample.weight,
+        parameter,
+        sample.n_threads,
+    )
+
+
+def _mean_of(loss: str, parameter: str | None = None) -> Callable[[Sample, Any], float]:
+    def measure(sample: Sample, settings: Any) -> float:
+        value = 0.0 if parameter is None else getattr(settings, parameter)
+        return _sum(loss, sample, value) / sample.mass
+
+    return measure
+
+
+def _rmse(sample: Sample, settings: Any) -> float:
+    return float(np.sqrt(_sum("l2", sample, 0.0) / sample.mass))
+
+
+def _r2(sample: Sample, settings: Any) -> float:
+    mean = losses.weighted_sum(sample.y, sample.weight) / sample.mass
+    about_mean = sample._replace(scores=np.full((1, len(sample.y)), mean))
+    total = _sum("l2", about_mean, 0.0)
+    return 1.0 - _sum("l2", sample, 0.0) / total if total > 0 else 0.0
+
+
+def _gamma_deviance(sample: Sample, settings: Any) -> float:
+    return _sum("gamma_deviance", sample, 0.0)
+
+
+def _kullback_leibler(sample: Sample, settings: Any) -> float:
+    sums = _sum("cross_entropy", sample, 0.0) - _sum("entropy", sample, 0.0)
+    return sums / sample.mass
+
+
+def _cross_entropy_lambda(sample: Sample, settings: Any) -> float:
+    sums = metrics.lambda_entropy(sample.y, sample.scores[0], sample.weight)
+    return sums / len(sample.y)
+
+
+def _multi_logloss(sample: Sample, settings: Any) -> float:
+    return _by_class(sample, 0)
+
+
+def _multi_error(sample: Sample, settings: Any) -> float:
+    return _by_class(sample, settings.multi_error_top_k)
+
+
+def _by_class(sample: Sample, top_k: int) -> float:
+    y, scores, weight, _, n_threads = sample
+    return metrics.by_class(y, scores, weight, top_k, n_threads) / sample.mass
+
+
+def _auc(sample: Sample, settings: Any) -> float:
+    return metrics.auc(*_by_rank(sample))
+
+
+def _average_precision(sample: Sample, settings: Any) -> float:
+    return metrics.average_precision(*_by_rank(sample))
+
+
+def _by_rank(sample: Sample) -> tuple[Any, ...]:
+    score = sample.scores[0]
+    return sample.y, score, sample.weight, np.argsort(score).astype(np.int64)
+
+
+def _auc_mu(sample: Sample, settings: Any) -> float:
+    """Kleiman and Page, "AUC mu", ICML 2019, equations 3 to 7."""
+    n_classes = len(sample.scores)
+    costs = _costs(settings.auc_mu_weights, n_classes)
+    pairs = list(combinations(range(n_classes), 2))
+    total = 0.0
+    for i, j in pairs:
+        rows = np.flatnonzero((sample.y == i) | (sample.y == j))
+        direction = costs[i] - costs[j]
+        distance = (direction[i] - direction[j]) * (direction @ sample.scores[:, rows])
+        weight = None if sample.weight is None else sample.weight[rows]
+        of_i = (sample.y[rows] == i).astype(np.float64)
+        order = np.argsort(distance).astype(np.int64)
+        total += metrics.auc(of_i, distance, weight, order)
+    return total / len(pairs)
+
+
+def _costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
+    if weights is None:
+        return 1.0 - np.eye(n_classes)
+    if len(weights) != n_classes**2:
+        raise ValueError(
+            f"auc_mu_weights must have {n_classes**2} numbers for {n_classes} classes,"
+            f" row by row, got {len(weights)}."
+        )
+    costs = np.array(weights, dtype=np.float64).reshape(n_classes, n_classes)
+    np.fill_diagonal(costs, 0.0)
+    return costs
+
+
+def _ndcg(sample: Sample, settings: Any) -> Floats:
+    """Of each query, (n_at, n_queries)."""
+    gain = gains(sample.y, settings.label_gain)
+    found, best = (
+        _dcg(sample, scores, gain, settings) for scores in (sample.scores[0], gain)
+    )
+    return np.divide(found, best, out=np.ones_like(best), where=best > 0)
+
+
+def _dcg(sample: Sample, scores: Floats, gain: Floats, settings: Any) -> Floats:
+    at = np.array(settings.eval_at, dtype=np.int64)
+    dcg = np.empty((len(at), len(sample.boundaries) - 1))
+    ranking.dcg(scores, gain, sample.boundaries, at, sample.n_threads, dcg)
+    return dcg
+
+
+def _map(sample: Sample, settings: Any) -> Floats:
+    """Of each query, (n_at, n_queries)."""
+    at = np.array(settings.eval_at, dtype=np.int64)
+    precision = np.empty((len(at), len(sample.boundaries) - 1))
+    ranking.average_precision(
+        sample.scores[0],
+        (sample.y > 0.5).astype(np.uint8),
+        sample.boundaries,
+        at,
+        sample.n_threads,
+        precision,
+    )
+    return precision
+
+
+# --- The table ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A metric.
+
+    Attributes
+    ----------
+    measure : callable (sample, settings) -> float or array
+        For tasks with queries: an array of one row a level, one column a query.
+    aliases : tuple of str
+        Its other names, names of objectives among them.
+    maximize : bool
+        Whether higher is better.
+    on_raw : bool
+        Whether it is computed from raw scores, as it looks at their order alone, and
+        not from predictions.
+    task : str
+        'one': for one score a row, 'many': for more than two classes, 'rank': for
+        queries.
+    """
+
+    measure: Callable[[Sample, Any], Any]
+    aliases: tuple[str, ...] = ()
+    maximize: bool = False
+    on_raw: bool = False
+    task: str = "one"
+
+
+METRICS: dict[str, Kind] = {
+    "l2": Kind(
+        _mean_of("l2"), ("mean_squared_error", "mse", "regression", "regression_l2")
+    ),
+    "rmse": Kind(_rmse, ("root_mean_squared_error", "l2_root")),
+    "l1": Kind(_mean_of("l1"), ("mean_absolute_error", "mae", "regression_l1")),
+    "quantile": Kind(_mean_of("quantile", "alpha")),
+    "mape": Kind(_mean_of("mape"), ("mean_absolute_percentage_error",)),
+    "huber": Kind(_mean_of("huber", "alpha")),
+    "fair": Kind(_mean_of("fair", "fair_c")),
+    "poisson": Kind(_mean_of("poisson")),
+    "tweedie": Kind(_mean_of("tweedie", "tweedie_variance_power")),
+    "gamma": Kind(_mean_of("gamma")),
+    "gamma_deviance": Kind(_gamma_deviance),
+    "r2": Kind(_r2, maximize=True),
+    "binary_logloss": Kind(_mean_of("binary_logloss"), ("binary",)),
+    "binary_error": Kind(_mean_of("binary_error")),
+    "auc": Kind(_auc, maximize=True, on_raw=True),
+    "average_precision": Kind(_average_precision, maximize=True, on_raw=True),
+    "cross_entropy": Kind(_mean_of("cross_entropy"), ("xentropy",)),
+    "cross_entropy_lambda": Kind(_cross_entropy_lambda, ("xentlambda",)),
+    "kullback_leibler": Kind(_kullback_leibler, ("kldiv",)),
+    "multi_logloss": Kind(
+        _multi_logloss,
+        ("multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr"),
+        task="many",
+    ),
+    "multi_error": Kind(_multi_error, task="many"),
+    "auc_mu": Kind(_auc_mu, maximize=True, on_raw=True, task="many"),
+    "ndcg": Kind(
+        _ndcg,
+        (
+            "lambdarank",
+            "rank_xendcg",
+            "xendcg",
+            "xe_ndcg",
+            "xe_ndcg_mart",
+            "xendcg_mart",
+        ),
+        maximize=True,
+        on_raw=True,
+        task="rank",
+    ),
+    "map": Kind(
+        _map, ("mean_average_precision",), maximize=True, on_raw=True, task="rank"
+    ),
+}
+
+_NAME_OF = {
+    word: name for name, kind in METRICS.items() for word in (name, *kind.aliases)
+}
+
+# What a classifier's metric is called for two classes and for more.
+_BY_CLASSES = (
+    {
+        "logloss": "binary_logloss",
+        "multi_logloss": "binary_logloss",
+        "error": "binary_error",
+        "multi_error": "binary_error",
+    },
+    {
+        "logloss": "multi_logloss",
+        "binary_logloss": "multi_logloss",
+        "error": "multi_error",
+        "binary_error": "multi_error",
+    },
+)
+
+
+class Metric:
+    """A metric of the table with its options.
+
+    Parameters
+    ----------
+    name : str
+        In ``METRICS``.
+    settings : Settings
+    """
+
+    def __init__(self, name: str, settings: Any) -> None:
+        self.name = name
+        self.kind = METRICS[name]
+        self.settings = settings
+
+    @property
+    def on_raw(self) -> bool:
+        """Whether raw scores are wanted, and not predictions."""
+        return self.kind.on_raw
+
+    def __call__(self, sample: Sample) -> list[Result]:
+        """The values, one for each level of a ranking."""
+        found = self.kind.measure(sample, self.settings)
+        return [
+            Result(name, float(value), self.kind.maximize)
+            for name, value in self._named(found, sample)
+        ]
+
+    def _named(self, found: Any, sample: Sample) -> Iterable[tuple[str, float]]:
+        if self.kind.task == "rank":
+            mass = _query_mass(sample)
+            means = np.average(found, axis=1, weights=mass)
+            names = [f"{self.name}@{k}" for k in self.settings.eval_at]
+            return zip(names, means, strict=True)
+        top_k = self.settings.multi_error_top_k
+        suffix = f"@{top_k}" if self.name == "multi_error" and top_k > 1 else ""
+        return [(self.name + suffix, found)]
+
+
+def _query_mass(sample: Sample) -> Floats | None:
+    """The weight of each query: the mean of its rows'."""
+    if sample.weight is None:
+        return None
+    start = sample.boundaries
+    return np.add.reduceat(sample.weight, start[:-1]) / np.diff(start)
+
+
+class Custom:
+    """A metric by a function of the user's.
+
+    Parameters
+    ----------
+    function : callable
+        ``f(y_true, y_pred)``, ``f(y_true, y_pred, weight)`` or ``f(y_true, y_pred,
+        weight, group)``, which returns ``(name, value, is_higher_better)`` or a list
+        of such. ``y_pred`` has the shape (n,), or (n, n_classes) for more than two.
+
+    Raises
+    ------
+    TypeError
+        If it takes another number of arguments.
+    """
+
+    on_raw = False
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.n_arguments = objectives.count_arguments(function, "eval")
+        self.function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+
+    def __call__(self, sample: Sample) -> list[Result]:
+        """The values that the function returns."""
+        scores = sample.scores
+        predicted = scores[0].copy() if len(scores) == 1 else scores.T.copy()
+        weight = None if sample.weight is None else sample.weight.copy()
+        sizes = None if sample.boundaries is None else np.diff(sample.boundaries)
+        given = (sample.y.copy(), predicted, weight, sizes)[: self.n_arguments]
+        found = self.function(*given)
+        results = found if isinstance(found, list) else [found]
+        return [self._checked(result) for result in results]
+
+    def _checked(self, result: Any) -> Result:
+        if isinstance(result, tuple | list) and len(result) == 3:
+            name, value, maximize = result
+            if isinstance(name, str) and np.ndim(value) == 0:
+                return Result(name, float(value), bool(maximize))
+        raise ValueError(
+            f"The metric function {self.name!r} must return (name, value,"
+            f" is_higher_better) or a list of such, got {result!r}."
+        )
+
+
+# --- Names ----------------------------------------------------------------------------
+
+
+def sorted_words(
+    given: Iterable[Any],
+) -> tuple[list[str], list[Callable[..., Any]]]:
+    """Part the user's metrics into words and functions, each once, in their order.
+
+    Parameters
+    ----------
+    given : iterable
+        Words, functions, None, or lists of these; words may be joined by commas.
+    """
+    words: list[str] = []
+    functions: list[Callable[..., Any]] = []
+    for one in given:
+        items = list(one) if isinstance(one, list | tuple | set) else [one]
+        for item in items:
+            if callable(item):
+                functions.append(item)
+            elif isinstance(item, str):
+                words += [word.strip() for word in _apart(item)]
+            elif item is not None:
+                raise TypeError(
+                    "eval_metric must be a str, a callable or a list of them, got"
+                    f" {type(item).__name__}."
+                )
+    return list(dict.fromkeys(words)), functions
+
+
+def _apart(words: str) -> list[str]:
+    """Split at commas, but for those of levels as in 'ndcg@1,3'."""
+    return re.split(r",(?!\s*\d)", words)
+
+
+def default_name(objective: str) -> str | None:
+    """LightGBM's metric of an objective, by any name of it."""
+    return _NAME_OF.get(objective)
+
+
+def make(
+    words: Iterable[str], settings: Any, n_classes: int | None, *, ranks: bool
+) -> list[Metric]:
+    """Understand names of metrics.
+
+    Parameters
+    ----------
+    words : iterable of str
+        Names or aliases; 'ndcg@1,3' names its levels; 'None' is no metric.
+    settings : Settings
+    n_classes : int or None
+        Of a classifier.
+    ranks : bool
+        Whether there are queries.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or the metric does not fit the task.
+    """
+    made: dict[tuple[str, Any], Metric] = {}
+    for word in words:
+        if word.lower() in NO_METRIC:
+            continue
+        name, levels = _name_and_levels(word, n_classes)
+        _check_task(name, n_classes, ranks)
+        own = settings if levels is None else _with_levels(settings, levels)
+        made.setdefault((name, own.eval_at), Metric(name, own))
+    return list(made.values())
+
+
+def _name_and_levels(
+    word: str, n_classes: int | None
+) -> tuple[str, tuple[int, ...] | None]:
+    stem, _, tail = word.partition("@")
+    if n_classes is not None:
+        stem = _BY_CLASSES[n_classes > 2].get(_NAME_OF.get(stem, stem), stem)
+    if stem not in _NAME_OF:
+        near = difflib.get_close_matches(stem, _NAME_OF, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(
+            f"metric {word!r} is not known.{hint} The metrics are"
+            f" {', '.join(METRICS)}; or pass a function as eval_metric."
+        )
+    if not tail:
+        return _NAME_OF[stem], None
+    if METRICS[_NAME_OF[stem]].task != "rank" or not re.fullmatch(r"[\d,\s]+", tail):
+        raise ValueError(
+            f"metric {word!r} is not known: only 'ndcg' and 'map' have levels, as in"
+            " 'ndcg@10'."
+        )
+    return _NAME_OF[stem], tuple(int(level) for level in tail.split(","))
+
+
+def _with_levels(settings: Any, levels: tuple[int, ...]) -> Any:
+    if min(levels) < 1:
+        raise ValueError("The levels of 'ndcg' and 'map' must be at least 1.")
+    return dataclasses.replace(settings, eval_at=levels)
+
+
+def _check_task(name: str, n_classes: int | None, ranks: bool) -> None:
+    many = n_classes is not None and n_classes > 2
+    tasks = ["many"] if many else ["one", "rank"] if ranks else ["one"]
+    if METRICS[name].task in tasks:
+        return
+    fitting = [word for word, kind in METRICS.items() if kind.task in tasks]
+    raise ValueError(
+        f"metric {name!r} does not fit here; use one of {', '.join(fitting)}, or a"
+        " function."
+    )

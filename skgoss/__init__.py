@@ -1,5 +1,22 @@
 """Gradient boosting that belongs in scikit-learn."""
 
-from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRegressor
+from skgoss.callbacks import (
+    early_stopping,
+    log_evaluation,
+    record_evaluation,
+    reset_parameter,
+)
+from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
+from skgoss.ranking import ndcg_scorer
 
-__all__ = ["LGBMClassifier", "LGBMModel", "LGBMRegressor"]
+__all__ = [
+    "LGBMClassifier",
+    "LGBMModel",
+    "LGBMRanker",
+    "LGBMRegressor",
+    "early_stopping",
+    "log_evaluation",
+    "ndcg_scorer",
+    "record_evaluation",
+    "reset_parameter",
+]

@@ -1,38 +1,118 @@
-"""The round loop: gradients, row sample, trees, scores."""
+"""The round loop: gradients, row sample, trees, scores, metrics, callbacks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss import sampling
+from skgoss import assembly, callbacks, objectives, parameters, sampling
 from skgoss._engine.grower import TreeGrower
 from skgoss._engine.score import add_tree
+from skgoss._engine.store import BinStore
+from skgoss.callbacks import Callback, CallbackEnv, EarlyStopException, EvalResult
 from skgoss.dataset import Dataset
-from skgoss.ensemble import NO_SETS, NODE_TYPES, Ensemble, Sets, Tree
+from skgoss.ensemble import Ensemble
+from skgoss.evaluation import EvaluationSet, by_name
+from skgoss.metrics import Custom, Metric
 from skgoss.objectives import Objective
+from skgoss.rows import Rows
 
 AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
+Floats = NDArray[np.float64]
+History = dict[str, dict[str, list[float]]]
 
-# Bits of LightGBM's decision_type.
-CATEGORICAL = 1
-DEFAULT_LEFT = 2
-MISSING_SHIFT = 2
+
+@dataclass(frozen=True)
+class Trained:
+    """What a fit has made.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        Up to the best round where early stopping chose one.
+    best_iteration : int
+        The number of rounds that early stopping kept; 0 without it.
+    best_score : dict
+        Metrics by evaluation set and name, of the best or the last round.
+    history : dict
+        The same, a list of one value a round.
+    """
+
+    ensemble: Ensemble
+    best_iteration: int
+    best_score: dict[str, dict[str, float]]
+    history: History
 
 
 def train(
-    dataset: Dataset,
-    objective: Objective,
-    settings: Any,
-    n_threads: int,
+    booster: Booster,
     *,
+    given: Sequence[Callback] = (),
     after_round: AfterRound | None = None,
-) -> Ensemble:
-    """Boost trees on a binned training set.
+) -> Trained:
+    """Boost round by round.
+
+    Parameters
+    ----------
+    booster : Booster
+        Its settings tell the number of rounds.
+    given : sequence of callable, default=()
+        The user's callbacks: see `skgoss.callbacks`.
+    after_round : callable, default=None
+        Called after each round as ``after_round(round_index, ensemble)``, where
+        ``ensemble()`` makes an ensemble of the trees so far. True stops.
+
+    Returns
+    -------
+    Trained
+
+    Raises
+    ------
+    ValueError
+        If a gradient or hessian is NaN or infinite.
+    """
+    history: History = {}
+    calls = callbacks.Calls([*given, callbacks.record_evaluation(history)])
+    first, n_rounds = booster.first_round, booster.settings.n_estimators
+    params = asdict(booster.settings) if given else {}
+    env = CallbackEnv(booster, params, first, first, first + n_rounds, [])
+    try:
+        for index in range(n_rounds):
+            env = env._replace(iteration=first + index, evaluation_result_list=[])
+            calls.before_round(env)
+            grew = booster.boost(first + index)
+            if not grew and index > 0:
+                break
+            calls.after_round(env._replace(evaluation_result_list=booster.evaluate()))
+            if not grew or (after_round and after_round(index, booster.ensemble)):
+                break
+        calls.at_end()
+    except EarlyStopException as stop:
+        kept = stop.best_iteration + 1
+        ensemble = booster.ensemble().truncated(kept)
+        return Trained(ensemble, kept, by_name(stop.best_score or []), history)
+    last = {
+        name: {metric: values[-1] for metric, values in metrics.items()}
+        for name, metrics in history.items()
+    }
+    return Trained(booster.ensemble(), 0, last, history)
+
+
+class BinnedTrees(NamedTuple):
+    """The trees of one round in terms of bins, as from ``Forest.arrays``."""
+
+    nodes: NDArray[Any]
+    leaves: NDArray[Any]
+    leaf_start: NDArray[np.int64]
+    words: NDArray[np.uint32]
+
+
+class Booster:
+    """The state of boosting: the scores of the training rows and the trees so far.
 
     Parameters
     ----------
@@ -43,47 +123,45 @@ def train(
         Resolved options.
     n_threads : int
         Threads at most; the trees do not depend on it.
-    after_round : callable, default=None
-        Called after each round as ``after_round(round_index, ensemble)``, where
-        ``ensemble()`` makes an ensemble of the trees so far. True stops.
-
-    Returns
-    -------
-    Ensemble
-
-    Raises
-    ------
-    ValueError
-        If a gradient or hessian is NaN or infinite.
+    init_score : ndarray of shape (n_scores, n_rows), float64, default=None
+        Where the scores start, instead of the best constant; no part of the trees.
+    sets : sequence of EvaluationSet, default=()
+        Whose scores are followed.
+    first : Ensemble, default=None
+        Trees that come before the ones to grow; ``init_score`` holds their scores.
     """
-    booster = Booster(dataset, objective, settings, n_threads)
-    for round_index in range(settings.n_estimators):
-        if not booster.boost(round_index):
-            break
-        if after_round is not None and after_round(round_index, booster.ensemble):
-            break
-    return booster.ensemble()
 
-
-class Booster:
-    """The state of boosting: the scores of the training rows and the trees so far.
-
-    Parameters
-    ----------
-    dataset, objective, settings, n_threads
-        See `train`.
-    """
+    # Whether the grower may add the values of new trees to the training scores.
+    adds_early = True
+    # Whether predictions are means of trees, and not sums.
+    averages = False
 
     def __init__(
-        self, dataset: Dataset, objective: Objective, settings: Any, n_threads: int
+        self,
+        dataset: Dataset,
+        objective: Objective,
+        settings: Any,
+        n_threads: int,
+        *,
+        init_score: Floats | None = None,
+        sets: Sequence[EvaluationSet] = (),
+        first: Ensemble | None = None,
     ) -> None:
         shape = (objective.n_scores, dataset.n_rows)
         self.dataset = dataset
         self.objective = objective
         self.settings = settings
         self.n_threads = n_threads
-        self.start = objective.start_scores()
-        self.scores = np.repeat(self.start[:, None], shape[1], axis=1)
+        self.sets = sets
+        self.first = first
+        self.starts_itself = init_score is None
+        self.start = (
+            objective.start_scores() if init_score is None else np.zeros(shape[0])
+        )
+        self.scores = _started(self.start, init_score, shape[1])
+        for one in sets:
+            its = one.rows.init_score
+            one.scores = _started(self.start, its, len(one.rows))
         self.gradient = np.empty(shape, dtype=np.float32)
         self.hessian = (
             None if objective.constant_hessian else np.empty(shape, dtype=np.float32)
@@ -91,70 +169,66 @@ class Booster:
         self.weight = (
             None if objective.weight is None else np.atleast_2d(objective.weight)
         )
-        self.sampler = sampling.make(settings, self.weight, dataset.n_rows)
+        self.sampler = self._sampler()
         self.grower = (
             TreeGrower(dataset, settings, shape[0], n_threads)
             if len(dataset.feature)
             else None
         )
 
+    def _sampler(self) -> sampling.Sampler:
+        made = self.objective
+        return sampling.make(self.settings, self.weight, made.y, made.queries)
+
+    @property
+    def first_round(self) -> int:
+        """The number of the first round to boost."""
+        return 0 if self.first is None else self.first.n_rounds
+
     def ensemble(self) -> Ensemble:
         """The trees so far, in terms of the input: columns and thresholds."""
-        dataset, objective = self.dataset, self.objective
-        if self.grower is None:
-            return _constant(objective, dataset)
-        nodes, leaves, leaf_start = self.grower.forest.arrays()
-        feature = nodes["feature"]
-        sets, set_of = self._sets(nodes)
-        # Categorical columns have no bounds; one stands for each of them.
-        bounds = np.concatenate([b if len(b) else [0.0] for b in dataset.upper_bounds])
-        bound_start = np.cumsum([0, *(max(1, len(b)) for b in dataset.upper_bounds)])
-        categorical = dataset.categorical[feature]
-        cut = bounds[bound_start[feature] + np.where(categorical, 0, nodes["bin"])]
-        arrays = {
-            "split_feature": dataset.feature[feature],
-            "threshold": np.where(categorical, set_of, cut),
-            "decision_type": (
-                np.where(categorical, CATEGORICAL, nodes["missing_left"] * DEFAULT_LEFT)
-                | dataset.missing_type[feature] << MISSING_SHIFT
-            ).astype(np.uint8),
-            "left_child": nodes["left"].copy(),
-            "right_child": nodes["right"].copy(),
-            "split_gain": nodes["gain"].copy(),
-            "internal_value": nodes["value"].copy(),
-            "internal_weight": nodes["weight"].copy(),
-            "internal_count": nodes["count"].copy(),
-            "leaf_value": leaves["value"].copy(),
-            "leaf_weight": leaves["weight"].copy(),
-            "leaf_count": leaves["count"].copy(),
-        }
-        for k in range(objective.n_scores):
-            first, last = leaf_start[k], leaf_start[k + 1]
-            arrays["leaf_value"][first:last] += self.start[k]
-            arrays["internal_value"][first - k : last - k - 1] += self.start[k]
-        return Ensemble.from_arrays(
-            arrays, leaf_start, objective.n_scores, dataset.n_features, sets
+        grown = (
+            self._constant()
+            if self.grower is None
+            else assembly.ensemble(
+                self.grower.forest,
+                self.dataset,
+                self._starts(),
+                self._factors(),
+                average=self.averages,
+            )
         )
+        return grown if self.first is None else self.first.joined(grown)
 
-    def _sets(self, nodes: NDArray[Any]) -> tuple[Sets, NDArray[np.int64]]:
-        """The categories that go left at categorical nodes, and each node's set."""
-        dataset = self.dataset
-        set_of = np.cumsum(nodes["last_word"] > nodes["first_word"]) - 1
-        chosen = nodes[nodes["last_word"] > nodes["first_word"]]
-        if len(chosen) == 0:
-            return NO_SETS, set_of
-        categories = [mapper.categories for mapper in dataset.used_mappers]
-        n_words = np.array([0 if c is None else c.max() // 32 + 1 for c in categories])
-        start = np.concatenate([[0], np.cumsum(n_words[chosen["feature"]])])
-        bits = np.unpackbits(
-            self.grower.forest.words().view(np.uint8), bitorder="little"
-        )
-        into = np.zeros(32 * start[-1], dtype=np.uint8)
-        for node, first in zip(chosen, start.tolist(), strict=False):
-            its = categories[node["feature"]]
-            at = 32 * node["first_word"]
-            into[32 * first + its[bits[at : at + len(its)] > 0]] = 1
-        return Sets(start, np.packbits(into, bitorder="little").view(np.uint32)), set_of
+    def _constant(self) -> Ensemble:
+        values = self.objective.average if self.starts_itself else self.start
+        return assembly.constant(values, self.dataset, self.objective.weight)
+
+    def _starts(self) -> Floats:
+        """What is added to the leaves of each round, (n_rounds, n_scores)."""
+        starts = np.zeros((self._n_grown, self.objective.n_scores))
+        starts[:1] = self.start
+        return starts
+
+    def _factors(self) -> Floats | None:
+        """What the trees of each round are multiplied by, (n_rounds,); None: 1."""
+        return None
+
+    @property
+    def _n_grown(self) -> int:
+        """The number of rounds that have trees of their own."""
+        n_trees = 0 if self.grower is None else self.grower.forest.n_trees
+        return n_trees // self.objective.n_scores
+
+    def reset(self, values: dict[str, Any]) -> None:
+        """Change options of single trees, by any of their names."""
+        self.settings = parameters.changed(self.settings, values)
+        self.sampler = self._sampler()
+        if self.grower is not None:
+            n_scores, forest = self.objective.n_scores, self.grower.forest
+            self.grower = TreeGrower(
+                self.dataset, self.settings, n_scores, self.n_threads, forest
+            )
 
     def boost(self, round_index: int) -> bool:
         """Grow one round's trees; False when none could be split.
@@ -162,6 +236,7 @@ class Booster:
         Then there are no trees but, in the first round, constant ones.
         """
         if self.grower is None:
+            self._stay_constant(np.ones(self.objective.n_scores, dtype=bool))
             return False
         self.objective.gradients(
             self.scores, self.gradient, self.hessian, self.n_threads
@@ -170,14 +245,26 @@ class Booster:
             round_index, self.gradient, self.hessian, self.n_threads
         )
         renews = self.objective.renews_leaves
-        adds_itself = sample.rows is None and not renews
+        added = self.adds_early and sample.rows is None and not renews
+        grew = self._grow(sample, self.scores if added else None, round_index)
+        if self._n_grown == 1:
+            self._stay_constant(np.diff(self.grower.forest.arrays()[2]) == 1)
+        if grew and renews:
+            self._renew(sample.hessian)
+        if grew:
+            self._add_round(added)
+        return grew
+
+    def _grow(
+        self, sample: sampling.Sample, scores: Floats | None, round_index: int
+    ) -> bool:
         try:
-            grew = self.grower.grow(
+            return self.grower.grow(
                 self.gradient,
                 sample.hessian,
                 self.weight,
                 sample.rows,
-                self.scores if adds_itself else None,
+                scores,
                 round_index,
             )
         except FloatingPointError as error:
@@ -185,19 +272,15 @@ class Booster:
                 f"objective {self.objective.name!r} gave NaN or infinite gradients in "
                 f"round {round_index}; look for huge values in y or sample_weight."
             ) from error
-        if round_index == 0:
-            self._start_stumps()
-        if grew and renews:
-            self._renew(sample.hessian)
-        if grew and not adds_itself:
-            self._score_rows()
-        return grew
 
-    def _start_stumps(self) -> None:
+    def _stay_constant(self, is_stump: NDArray[np.bool_]) -> None:
         """A class whose first tree has no split predicts its average (as LightGBM)."""
-        stump = np.diff(self.grower.forest.arrays()[2]) == 1
-        self.start = np.where(stump, self.objective.average, self.start)
-        self.scores[stump] = self.start[stump, None]
+        if not self.starts_itself or not is_stump.any():
+            return
+        change = np.where(is_stump, self.objective.average - self.start, 0.0)
+        self.start = self.start + change
+        for scores in (self.scores, *(one.scores for one in self.sets)):
+            scores[is_stump] += change[is_stump, None]
 
     def _renew(self, counts: NDArray[np.float32] | None) -> None:
         """Replace the values of the leaves, before they are added to the scores.
@@ -218,39 +301,245 @@ class Booster:
         ]
         forest.set_leaf_values(self.settings.learning_rate * np.array(values))
 
-    def _score_rows(self) -> None:
-        """All rows, drawn or not, reach their leaves by their bins."""
-        n_scores = self.objective.n_scores
+    def _add_round(self, added: bool) -> None:
+        """Follow the new trees; ``added``: the training scores do so already."""
+        followed = [(one.store, one.scores) for one in self.sets if one.store]
+        if not added:
+            # Rows that were not drawn reach their leaves by their bins, too.
+            followed.append((self.dataset.storage.store, self.scores))
+        if followed:
+            self._add(self._last_trees(), followed)
+
+    def _last_trees(self) -> BinnedTrees:
         forest = self.grower.forest
-        nodes, leaves, start = forest.arrays(forest.n_trees - n_scores)
-        words = forest.words(forest.n_trees - n_scores)
-        for k, score in enumerate(self.scores):
-            add_tree(
-                self.dataset.storage.store,
-                nodes[start[k] - k : start[k + 1] - k - 1],
-                self.dataset.missing_bin,
-                words,
-                leaves["value"][start[k] : start[k + 1]].copy(),
-                self.n_threads,
-                score,
-            )
+        first = forest.n_trees - self.objective.n_scores
+        return BinnedTrees(*forest.arrays(first), forest.words(first))
+
+    def _add(
+        self,
+        trees: BinnedTrees,
+        followed: Sequence[tuple[BinStore, Floats]],
+        factor: float = 1.0,
+    ) -> None:
+        """Add a multiple of a round's trees to the scores of binned rows."""
+        start = trees.leaf_start
+        for k in range(self.objective.n_scores):
+            nodes = trees.nodes[start[k] - k : start[k + 1] - k - 1]
+            values = factor * trees.leaves["value"][start[k] : start[k + 1]]
+            for store, scores in followed:
+                add_tree(
+                    store,
+                    nodes,
+                    self.dataset.missing_bin,
+                    trees.words,
+                    values,
+                    self.n_threads,
+                    scores[k],
+                )
+
+    def evaluate(self) -> list[EvalResult]:
+        """The metrics of the evaluation sets after the last round."""
+        results = []
+        for one in self.sets:
+            scores = self._evaluated(one)
+            results += one.measure(scores, self._link, self.n_threads)
+        return results
+
+    def _link(self, scores: Floats) -> Floats:
+        """Predictions, (n_scores, n_rows) as the scores."""
+        if len(scores) == 1:
+            return self.objective.link(scores)
+        return np.ascontiguousarray(self.objective.link(scores.T).T)
+
+    def _evaluated(self, one: EvaluationSet) -> Floats:
+        """The raw scores of a set."""
+        return self.scores if one.store is None else one.scores
 
 
-def _constant(objective: Objective, dataset: Dataset) -> Ensemble:
-    """An ensemble of the averages, where no column can part the rows."""
-    weight = 1.0 if objective.weight is None else objective.weight
-    tree = {
-        field.name: np.empty(0, NODE_TYPES.get(field.name)) for field in fields(Tree)
-    }
-    trees = [
-        Tree(
-            **tree
-            | {
-                "leaf_value": np.array([average]),
-                "leaf_weight": np.array([float(np.sum(weight))]),
-                "leaf_count": np.array([dataset.n_rows]),
-            }
+def _started(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:
+    scores = np.repeat(start[:, None], n_rows, axis=1)
+    return scores if init_score is None else scores + init_score
+
+
+class Dart(Booster):
+    """Trees that are dropped at random while the next one is grown.
+
+    References
+    ----------
+    K. V. Rashmi and R. Gilad-Bachrach, "DART: Dropouts meet Multiple Additive
+    Regression Trees", AISTATS 2015.
+    """
+
+    adds_early = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.trees: list[BinnedTrees] = []
+        self.factor = np.empty(0)
+        self.new_factor = 1.0
+
+    def _factors(self) -> Floats:
+        return np.resize(self.factor, self._n_grown) if len(self.factor) else np.ones(1)
+
+    def boost(self, round_index: int) -> bool:
+        """Grow one round's trees on what the dropped ones leave."""
+        dropped = self._draw(round_index)
+        for i in dropped:
+            self._add_everywhere(i, -self.factor[i])
+        n, rate = len(dropped), self.settings.learning_rate
+        share = rate if self.settings.xgboost_dart_mode else 1.0
+        self.new_factor = 1.0 / (share + n) if n else 1.0
+        grew = super().boost(round_index)
+        if grew:
+            self.factor[dropped] *= n / (n + share)
+        for i in dropped:
+            self._add_everywhere(i, self.factor[i])
+        return grew
+
+    def _draw(self, round_index: int) -> NDArray[np.intp]:
+        """The trees to drop, each with a probability in proportion to its weight."""
+        settings, n = self.settings, len(self.factor)
+        random = np.random.default_rng([settings.drop_seed, round_index])
+        if n == 0 or random.random() < settings.skip_drop:
+            return np.empty(0, dtype=np.intp)
+        limit = settings.max_drop if settings.max_drop > 0 else n
+        weight = (
+            np.ones(n) if settings.uniform_drop else self.factor / self.factor.mean()
         )
-        for average in objective.average
-    ]
-    return Ensemble(trees, objective.n_scores, dataset.n_features)
+        chance = min(settings.drop_rate, limit / n) * weight
+        return np.flatnonzero(random.random(n) < chance)[:limit]
+
+    def _add_round(self, added: bool) -> None:
+        self.trees.append(self._last_trees())
+        self.factor = np.append(self.factor, self.new_factor)
+        self._add_everywhere(len(self.trees) - 1, self.new_factor)
+
+    def _add_everywhere(self, index: int, factor: float) -> None:
+        followed = [(one.store, one.scores) for one in self.sets if one.store]
+        followed.append((self.dataset.storage.store, self.scores))
+        self._add(self.trees[index], followed, factor)
+
+
+class Forest(Booster):
+    """A random forest: every tree is grown from the start, and their mean predicts."""
+
+    adds_early = False
+    averages = True
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        objective: Objective,
+        settings: Any,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        settings = replace(settings, learning_rate=1.0)
+        super().__init__(dataset, objective, settings, *args, **kwargs)
+        self.sums = [np.zeros_like(self._evaluated(one)) for one in self.sets]
+
+    def _starts(self) -> Floats:
+        return np.tile(self.start, (self._n_grown, 1))
+
+    def _add_round(self, added: bool) -> None:
+        own = self.dataset.storage.store
+        followed = [
+            (one.store or own, total)
+            for one, total in zip(self.sets, self.sums, strict=True)
+        ]
+        if followed:
+            self._add(self._last_trees(), followed)
+
+    def _evaluated(self, one: EvaluationSet) -> Floats:
+        start = super()._evaluated(one)
+        if not hasattr(self, "sums"):
+            return start
+        total = self.sums[self.sets.index(one)]
+        return start + total / max(1, self._n_grown)
+
+
+BOOSTERS: dict[str, type[Booster]] = {"gbdt": Booster, "dart": Dart, "rf": Forest}
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How to boost: everything but the rows.
+
+    Attributes
+    ----------
+    settings : Settings
+    n_classes : int or None
+        Of a classifier.
+    metrics : list of Metric and Custom
+        Of the evaluation sets.
+    n_threads : int
+    earlier : Ensemble or None
+        Trees to go on from.
+    """
+
+    settings: Any
+    n_classes: int | None
+    metrics: list[Metric | Custom]
+    n_threads: int
+    earlier: Ensemble | None
+
+    def booster(self, rows: Rows, sets: Mapping[str, Rows]) -> Booster:
+        """Bin the rows to learn from, and those of the evaluation sets."""
+        settings, n_threads = self.settings, self.n_threads
+        objective = objectives.make(
+            settings, rows.target, rows.weight, self.n_classes, rows.queries
+        )
+        self._check_earlier(objective)
+        dataset = Dataset.build(
+            rows.columns,
+            settings,
+            weight=rows.spread_weight(),
+            rows=rows.numbers,
+            n_threads=n_threads,
+        )
+        followed = [
+            EvaluationSet(
+                name,
+                replace(its, init_score=self._start(its)),
+                self.metrics,
+                None if its is rows else dataset.store(its, settings, n_threads),
+            )
+            for name, its in sets.items()
+        ]
+        return BOOSTERS[settings.boosting_type](
+            dataset,
+            objective,
+            settings,
+            n_threads,
+            init_score=self._start(rows),
+            sets=followed,
+            first=self.earlier,
+        )
+
+    def refitted(self, rows: Rows, trained: Trained) -> Ensemble:
+        """Boost as many rounds as were found best, on other rows."""
+        n_rounds = trained.ensemble.n_rounds
+        n_earlier = 0 if self.earlier is None else self.earlier.n_rounds
+        settings = replace(self.settings, n_estimators=max(1, n_rounds - n_earlier))
+        return train(replace(self, settings=settings).booster(rows, {})).ensemble
+
+    def _start(self, rows: Rows) -> Floats | None:
+        """The scores of the trees to go on from, and the user's."""
+        if self.earlier is None:
+            return rows.init_score
+        scores = self.earlier.raw_scores(rows.columns, n_threads=self.n_threads)
+        if rows.numbers is not None:
+            scores = scores[rows.numbers]
+        start = np.ascontiguousarray(scores.T)
+        return start if rows.init_score is None else start + rows.init_score
+
+    def _check_earlier(self, objective: Objective) -> None:
+        if self.earlier is None:
+            return
+        if self.settings.boosting_type == "rf" or self.earlier.average:
+            raise ValueError("init_model cannot be joined with a random forest.")
+        if self.earlier.n_scores != objective.n_scores:
+            raise ValueError(
+                f"init_model has {self.earlier.n_scores} trees a round, but"
+                f" {objective.n_scores} are needed here."
+            )

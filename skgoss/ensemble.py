@@ -189,6 +189,8 @@ class Ensemble:
         n_scores: int,
         n_features: int,
         sets: Sets = NO_SETS,
+        *,
+        average: bool = False,
     ) -> Ensemble:
         """Make an ensemble of the joined arrays of its trees.
 
@@ -200,6 +202,7 @@ class Ensemble:
             Where the leaves of each tree begin, and the end of the last.
         n_scores, n_features : int
         sets : Sets, default=NO_SETS
+        average : bool, default=False
             As in the constructor.
         """
         ensemble = cls.__new__(cls)
@@ -209,7 +212,7 @@ class Ensemble:
                 "leaf_start": leaf_start,
                 "n_scores": n_scores,
                 "n_features": n_features,
-                "average": False,
+                "average": average,
                 "sets": sets,
             }
         )
@@ -269,6 +272,28 @@ class Ensemble:
         short = Ensemble.__new__(Ensemble)
         short._restore(state, self._predictor)
         return short
+
+    def joined(self, later: Ensemble) -> Ensemble:
+        """The rounds of both, these first."""
+        sets = self.sets
+        theirs = dict(later._arrays)
+        if len(later.sets.start) > 1:
+            categorical = theirs["decision_type"] & _CATEGORICAL != 0
+            shift = np.where(categorical, len(sets.start) - 1.0, 0.0)
+            theirs["threshold"] = theirs["threshold"] + shift
+            sets = Sets(
+                np.concatenate([sets.start, sets.start[-1] + later.sets.start[1:]]),
+                np.concatenate([sets.words, later.sets.words]),
+            )
+        start = self._leaf_start
+        return Ensemble.from_arrays(
+            {n: np.concatenate([own, theirs[n]]) for n, own in self._arrays.items()},
+            np.concatenate([start, start[-1] + later._leaf_start[1:]]),
+            self.n_scores,
+            self.n_features,
+            sets,
+            average=self.average,
+        )
 
     def importances(self, kind: Literal["split", "gain"] = "split") -> NDArray[Any]:
         """How much each input column is used.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -16,12 +16,30 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from skgoss import _compat, boosting, frames, objectives, parameters
-from skgoss.dataset import Dataset
+from skgoss import (
+    _compat,
+    boosting,
+    callbacks,
+    fit_arguments,
+    frames,
+    metrics,
+    objectives,
+    parameters,
+    queries,
+    ranking,
+)
+from skgoss.ensemble import Ensemble
+from skgoss.fit_arguments import FitArguments, GivenSet, given_sets, training_set
+from skgoss.rows import Rows, held_out, start_scores
+
+Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 
 # The objectives for classes that a classifier can have: by its number of classes.
 _TWO_CLASSES = ("binary", "cross_entropy")
 _MANY_CLASSES = ("multiclass", "multiclassova")
+
+# What an estimator knows of its columns.
+_OF_COLUMNS = ("n_features_in_", "feature_names_in_", "_categories", "_feature_name")
 
 
 @contextmanager
@@ -82,15 +100,23 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         min_child_samples: int = 20,
         subsample: float = 1.0,
         subsample_freq: int = 0,
+        pos_bagging_fraction: float = 1.0,
+        neg_bagging_fraction: float = 1.0,
+        bagging_by_query: bool = False,
+        data_sample_strategy: str = "bagging",
+        top_rate: float = 0.2,
+        other_rate: float = 0.1,
+        drop_rate: float = 0.1,
+        max_drop: int = 50,
+        skip_drop: float = 0.5,
+        uniform_drop: bool = False,
+        xgboost_dart_mode: bool = False,
         colsample_bytree: float = 1.0,
         reg_alpha: float = 0.0,
         reg_lambda: float = 0.0,
         random_state: int | np.random.RandomState | np.random.Generator | None = None,
         n_jobs: int | None = None,
         importance_type: str = "split",
-        data_sample_strategy: str = "bagging",
-        top_rate: float = 0.2,
-        other_rate: float = 0.1,
         max_bin: int = 255,
         min_data_in_bin: int = 3,
         use_missing: bool = True,
@@ -114,12 +140,30 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         scale_pos_weight: float = 1.0,
         sigmoid: float = 1.0,
         alpha: float = 0.9,
+        fair_c: float = 1.0,
         poisson_max_delta_step: float = 0.7,
         tweedie_variance_power: float = 1.5,
+        lambdarank_truncation_level: int = 30,
+        lambdarank_norm: bool = True,
+        label_gain: Iterable[float] | None = None,
+        metric: str
+        | Callable[..., Any]
+        | Iterable[str | Callable[..., Any]]
+        | None = None,
+        multi_error_top_k: int = 1,
+        auc_mu_weights: Iterable[float] | None = None,
+        eval_at: int | Iterable[int] = (1, 2, 3, 4, 5),
+        early_stopping_round: int | None = None,
+        first_metric_only: bool = False,
+        early_stopping_min_delta: float | Iterable[float] = 0.0,
+        validation_fraction: float = 0.1,
+        refit: bool = False,
         data_random_seed: int | None = None,
         bagging_seed: int | None = None,
         feature_fraction_seed: int | None = None,
         extra_seed: int | None = None,
+        objective_seed: int | None = None,
+        drop_seed: int | None = None,
         verbosity: int = -1,
         deterministic: bool = False,
         force_col_wise: bool = False,
@@ -138,15 +182,23 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         self.min_child_samples = min_child_samples
         self.subsample = subsample
         self.subsample_freq = subsample_freq
+        self.pos_bagging_fraction = pos_bagging_fraction
+        self.neg_bagging_fraction = neg_bagging_fraction
+        self.bagging_by_query = bagging_by_query
+        self.data_sample_strategy = data_sample_strategy
+        self.top_rate = top_rate
+        self.other_rate = other_rate
+        self.drop_rate = drop_rate
+        self.max_drop = max_drop
+        self.skip_drop = skip_drop
+        self.uniform_drop = uniform_drop
+        self.xgboost_dart_mode = xgboost_dart_mode
         self.colsample_bytree = colsample_bytree
         self.reg_alpha = reg_alpha
         self.reg_lambda = reg_lambda
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.importance_type = importance_type
-        self.data_sample_strategy = data_sample_strategy
-        self.top_rate = top_rate
-        self.other_rate = other_rate
         self.max_bin = max_bin
         self.min_data_in_bin = min_data_in_bin
         self.use_missing = use_missing
@@ -170,12 +222,27 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         self.scale_pos_weight = scale_pos_weight
         self.sigmoid = sigmoid
         self.alpha = alpha
+        self.fair_c = fair_c
         self.poisson_max_delta_step = poisson_max_delta_step
         self.tweedie_variance_power = tweedie_variance_power
+        self.lambdarank_truncation_level = lambdarank_truncation_level
+        self.lambdarank_norm = lambdarank_norm
+        self.label_gain = label_gain
+        self.metric = metric
+        self.multi_error_top_k = multi_error_top_k
+        self.auc_mu_weights = auc_mu_weights
+        self.eval_at = eval_at
+        self.early_stopping_round = early_stopping_round
+        self.first_metric_only = first_metric_only
+        self.early_stopping_min_delta = early_stopping_min_delta
+        self.validation_fraction = validation_fraction
+        self.refit = refit
         self.data_random_seed = data_random_seed
         self.bagging_seed = bagging_seed
         self.feature_fraction_seed = feature_fraction_seed
         self.extra_seed = extra_seed
+        self.objective_seed = objective_seed
+        self.drop_seed = drop_seed
         self.verbosity = verbosity
         self.deterministic = deterministic
         self.force_col_wise = force_col_wise
@@ -215,64 +282,200 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return "_ensemble" in vars(self)
 
     @_compat.with_callbacks
+    @fit_arguments.documented
     def fit(
         self,
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        init_score: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        eval_set: Sequence[Any] | None = None,
+        eval_names: Sequence[Any] | None = None,
+        eval_sample_weight: Sequence[Any] | None = None,
+        eval_class_weight: Sequence[Any] | None = None,
+        eval_init_score: Sequence[Any] | None = None,
+        eval_group: Sequence[Any] | None = None,
+        eval_metric: Metrics | None = None,
+        feature_name: str | Sequence[str] = "auto",
         categorical_feature: str | Iterable[str | int] | None = "auto",
+        callbacks: Sequence[Callable[..., Any]] | None = None,
+        init_model: LGBMModel | None = None,
+        *,
+        eval_X: Any = None,
+        eval_y: Any = None,
+        early_stopping_rounds: int | None = None,
+        verbose: bool | int = False,
+        qid: ArrayLike | None = None,
+        eval_qid: Any = None,
     ) -> Self:
-        """Grow the trees.
+        return self._fit(X, y, FitArguments.of(locals()))
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Numbers and, in data frames, categories; NaN means missing.
-        y : array-like of shape (n_samples,)
-            The target: numbers, or labels of any kind for a classifier.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How many times each row counts. A row of weight 0 is an absent row.
-        categorical_feature : 'auto', None or list of str and int, default='auto'
-            The columns that hold categories, instead of the constructor's; 'auto'
-            leaves the choice to the constructor's.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If a parameter is outside its domain, or the data cannot be learned from.
-            The estimator stays as it was.
-        """
-        settings = parameters.settings(self, categorical_feature=categorical_feature)
+    def _fit(self, X: ArrayLike, y: ArrayLike, given: FitArguments) -> Self:
+        settings = self._settings(given)
         n_threads = _compat.n_threads(settings.n_jobs)
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         hooks = _compat.round_hooks(
-            self, settings.n_estimators, X=X, y=y, metadata=metadata
+            self, settings.n_estimators, X=X, y=y, metadata=given.metadata
         )
         with _unchanged_on_failure(self):
-            columns = frames.columns(
-                self,
-                X,
-                reset=True,
-                categorical_feature=settings.categorical_feature,
-            )
-            target = self._encode_target(_one_column(self, y, columns.n_rows))
-            weight = self._weights(sample_weight, target)
-            rows, target, row_weight = _existing_rows(target, weight)
+            earlier = self._earlier_trees(given.init_model)
+            columns = self._columns(X, given, settings)
+            one = training_set(X, y, given, self.class_weight)
+            rows = self._rows(columns, one, fits=True).existing()
             settings = self._with_objective(settings)
-            objective = objectives.make(settings, target, row_weight, self._n_classes)
-            dataset = Dataset.build(
-                columns, settings, weight=weight, rows=rows, n_threads=n_threads
+            sets = {
+                one.name: rows if one.is_training else self._evaluated(one)
+                for one in given_sets(given, X, y)
+            }
+            fitted, sets = self._with_held_out(rows, sets, settings)
+            plan = boosting.Plan(
+                settings,
+                self._n_classes,
+                self._metrics(given, settings, ranks=rows.queries is not None),
+                n_threads,
+                earlier,
             )
+            booster = plan.booster(fitted, sets)
             hooks.begin()
-            self._ensemble = boosting.train(
-                dataset, objective, settings, n_threads, after_round=hooks.after_round
+            trained = boosting.train(
+                booster,
+                given=self._callbacks(given, settings, bool(sets)),
+                after_round=hooks.after_round,
             )
+            self._take(trained)
+            if settings.refit and fitted is not rows:
+                self._ensemble = plan.refitted(rows, trained)
             hooks.end()
         return self
+
+    def _settings(self, given: FitArguments) -> Any:
+        """The checked options, with those that fit was given instead."""
+        chosen = {
+            name: value
+            for name, value, absent in (
+                ("categorical_feature", given.categorical_feature, "auto"),
+                ("early_stopping_round", given.early_stopping_rounds, None),
+                ("eval_at", given.eval_at, None),
+            )
+            if not (isinstance(value, str) and value == absent) and value is not absent
+        }
+        return parameters.settings(self, **chosen)
+
+    def _columns(self, X: Any, given: FitArguments, settings: Any) -> frames.Columns:
+        """The columns of the training set; what they are is remembered."""
+        names = given.feature_name
+        self._feature_name = None if isinstance(names, str) else list(names)
+        if given.init_model is not None:
+            for name in _OF_COLUMNS:
+                if hasattr(given.init_model, name):
+                    setattr(self, name, getattr(given.init_model, name))
+            return frames.columns(self, X, reset=False)
+        categorical = settings.categorical_feature
+        if self._feature_name is not None and isinstance(categorical, list):
+            number = {name: j for j, name in enumerate(self._feature_name)}
+            categorical = [number.get(name, name) for name in categorical]
+        columns = frames.columns(self, X, reset=True, categorical_feature=categorical)
+        if self._feature_name is not None:
+            _check_names(self._feature_name, columns.n_features)
+        return columns
+
+    def _rows(self, columns: frames.Columns, one: GivenSet, *, fits: bool) -> Rows:
+        """Columns with what belongs to each row."""
+        prefix = "" if fits else "eval_"
+        y = _one_column(self, one.y, columns.n_rows)
+        target = self._encode_target(y) if fits else self._encoded(y)
+        weight = self._weights(one.sample_weight, target, one.class_weight)
+        init_score = one.init_score
+        if init_score is not None:
+            n_scores = self._n_classes if (self._n_classes or 0) > 2 else 1
+            init_score = start_scores(
+                init_score, len(y), n_scores, f"{prefix}init_score"
+            )
+        its_queries = self._queries(len(y), one.group, one.qid, prefix)
+        return Rows(columns, target, weight, its_queries, init_score)
+
+    def _queries(
+        self, n_rows: int, group: Any, qid: Any, prefix: str
+    ) -> queries.Queries | None:
+        if group is None and qid is None:
+            return None
+        return queries.make(n_rows, group=group, qid=qid, prefix=prefix)
+
+    def _evaluated(self, one: GivenSet) -> Rows:
+        """The rows of an evaluation set."""
+        columns = frames.columns(self, one.X, reset=False)
+        return self._rows(columns, one, fits=False).existing()
+
+    def _with_held_out(
+        self, rows: Rows, sets: dict[str, Rows], settings: Any
+    ) -> tuple[Rows, dict[str, Rows]]:
+        """The rows to learn from; where some have to be held out, these as a set."""
+        if sets or (settings.early_stopping_round or 0) <= 0:
+            return rows, sets
+        if settings.boosting_type == "dart":
+            return rows, sets
+        chosen = held_out(
+            rows,
+            settings.validation_fraction,
+            settings.random_state,
+            stratify=self._n_classes is not None,
+        )
+        fitted = rows.take(np.flatnonzero(~chosen))
+        return fitted, {"validation": rows.take(np.flatnonzero(chosen))}
+
+    def _metrics(
+        self, given: FitArguments, settings: Any, *, ranks: bool
+    ) -> list[metrics.Metric | metrics.Custom]:
+        """LightGBM's order: those of fit, the option's or objective's, functions."""
+        usual = settings.metric
+        if usual is None and not callable(settings.objective):
+            usual = metrics.default_name(self.objective or settings.objective)
+        words, functions = metrics.sorted_words([given.eval_metric, usual])
+        made = metrics.make(words, settings, self._n_classes, ranks=ranks)
+        return [*made, *map(metrics.Custom, functions)]
+
+    def _callbacks(
+        self, given: FitArguments, settings: Any, evaluates: bool
+    ) -> list[callbacks.Callback]:
+        """Those of the user, and those that options stand for."""
+        own = list(given.callbacks or [])
+        patience = settings.early_stopping_round or 0
+        if settings.boosting_type == "dart" and patience > 0:
+            warnings.warn(
+                "Early stopping is not available in dart mode, as later rounds change"
+                " earlier trees: all rounds are kept.",
+                UserWarning,
+                stacklevel=4,
+            )
+        elif patience > 0:
+            own.append(
+                callbacks.early_stopping(
+                    patience,
+                    settings.first_metric_only,
+                    verbose=settings.verbosity >= 1 or bool(given.verbose),
+                    min_delta=settings.early_stopping_min_delta,
+                )
+            )
+        if given.verbose and evaluates:
+            own.append(callbacks.log_evaluation(int(given.verbose)))
+        return own
+
+    def _earlier_trees(self, model: LGBMModel | None) -> Ensemble | None:
+        """The trees of the model to go on from."""
+        if model is None:
+            return None
+        if not isinstance(model, LGBMModel):
+            raise TypeError(
+                "init_model must be a fitted estimator of skgoss, got"
+                f" {type(model).__name__}."
+            )
+        return model._fitted("_ensemble")
+
+    def _take(self, trained: boosting.Trained) -> None:
+        self._ensemble = trained.ensemble
+        self._best_iteration = trained.best_iteration
+        self._best_score = trained.best_score
+        self._history = trained.history
 
     @property
     def _n_classes(self) -> int | None:
@@ -288,11 +491,18 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
                 f" LGBMClassifier. {error}."
             ) from error
 
+    def _encoded(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        """The target of an evaluation set as numbers."""
+        return self._encode_target(y)
+
     def _weights(
-        self, sample_weight: ArrayLike | None, target: NDArray[np.float64]
+        self,
+        sample_weight: ArrayLike | None,
+        target: NDArray[np.float64],
+        class_weight: Any,
     ) -> NDArray[np.float64] | None:
         """The weight of every row; None where all are 1."""
-        if self.class_weight is not None:
+        if class_weight is not None:
             raise ValueError(
                 f"The 'class_weight' parameter of {type(self).__name__} must be None:"
                 " there are no classes. Use the argument sample_weight of fit."
@@ -416,20 +626,17 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     @property
     def best_iteration_(self) -> int:
         """The number of rounds that early stopping kept; 0 without it."""
-        self._fitted("_ensemble")
-        return 0
+        return self._fitted("_best_iteration")
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:
-        """The last metrics by evaluation set; empty without any."""
-        self._fitted("_ensemble")
-        return {}
+        """The metrics of the best round, or else the last, by evaluation set."""
+        return self._fitted("_best_score")
 
     @property
     def evals_result_(self) -> dict[str, dict[str, list[float]]]:
         """The metrics of all rounds by evaluation set; empty without any."""
-        self._fitted("_ensemble")
-        return {}
+        return self._fitted("_history")
 
     @property
     def fitted_(self) -> bool:
@@ -451,6 +658,8 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     def feature_name_(self) -> list[str]:
         """The names of the columns; 'Column_0' and so on if ``X`` had none."""
         n_features = self._fitted("n_features_in_")
+        if self._feature_name is not None:
+            return list(self._feature_name)
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             return [f"Column_{i}" for i in range(n_features)]
@@ -477,17 +686,12 @@ def _one_column(estimator: LGBMModel, y: Any, n_rows: int) -> NDArray[Any]:
     return y
 
 
-def _existing_rows(
-    target: NDArray[np.float64], weight: NDArray[np.float64] | None
-) -> tuple[NDArray[np.int64] | None, NDArray[np.float64], NDArray[np.float64] | None]:
-    """The numbers of the rows with a weight, None for all; and what belongs to them."""
-    if weight is None:
-        return None, target, None
-    rows = None
-    if not weight.all():
-        rows = np.flatnonzero(weight)
-        target, weight = target[rows], weight[rows]
-    return rows, target, None if (weight == 1).all() else weight
+def _check_names(names: Sequence[str], n_features: int) -> None:
+    if len(names) != n_features or len(set(names)) < len(names):
+        raise ValueError(
+            f"feature_name must have a name of its own for each of the {n_features}"
+            f" columns, got {len(names)} names, {len(set(names))} of them different."
+        )
 
 
 @parameters.documented
@@ -524,6 +728,31 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
     >>> LGBMRegressor(n_estimators=30).fit(X, y).predict(X).shape
     (442,)
     """
+
+    @_compat.with_callbacks
+    @fit_arguments.documented
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        init_score: ArrayLike | None = None,
+        eval_set: Sequence[Any] | None = None,
+        eval_names: Sequence[Any] | None = None,
+        eval_sample_weight: Sequence[Any] | None = None,
+        eval_init_score: Sequence[Any] | None = None,
+        eval_metric: Metrics | None = None,
+        feature_name: str | Sequence[str] = "auto",
+        categorical_feature: str | Iterable[str | int] | None = "auto",
+        callbacks: Sequence[Callable[..., Any]] | None = None,
+        init_model: LGBMModel | None = None,
+        *,
+        eval_X: Any = None,
+        eval_y: Any = None,
+        early_stopping_rounds: int | None = None,
+        verbose: bool | int = False,
+    ) -> Self:
+        return self._fit(X, y, FitArguments.of(locals()))
 
     def _default_objective(self) -> str:
         return "regression"
@@ -571,6 +800,32 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     (150, 3)
     """
 
+    @_compat.with_callbacks
+    @fit_arguments.documented
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        init_score: ArrayLike | None = None,
+        eval_set: Sequence[Any] | None = None,
+        eval_names: Sequence[Any] | None = None,
+        eval_sample_weight: Sequence[Any] | None = None,
+        eval_class_weight: Sequence[Any] | None = None,
+        eval_init_score: Sequence[Any] | None = None,
+        eval_metric: Metrics | None = None,
+        feature_name: str | Sequence[str] = "auto",
+        categorical_feature: str | Iterable[str | int] | None = "auto",
+        callbacks: Sequence[Callable[..., Any]] | None = None,
+        init_model: LGBMModel | None = None,
+        *,
+        eval_X: Any = None,
+        eval_y: Any = None,
+        early_stopping_rounds: int | None = None,
+        verbose: bool | int = False,
+    ) -> Self:
+        return self._fit(X, y, FitArguments.of(locals()))
+
     @property
     def classes_(self) -> NDArray[Any]:
         """The labels, sorted."""
@@ -594,33 +849,49 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             raise ValueError(message) from error
         return codes.astype(np.float64)
 
+    def _encoded(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        known = np.isin(y, self._classes)
+        if not known.all():
+            raise ValueError(
+                "eval_y holds labels that y does not hold:"
+                f" {np.unique(y[~known]).tolist()}."
+            )
+        return np.searchsorted(self._classes, y).astype(np.float64)
+
     def _weights(
-        self, sample_weight: ArrayLike | None, target: NDArray[np.float64]
+        self,
+        sample_weight: ArrayLike | None,
+        target: NDArray[np.float64],
+        class_weight: Any,
     ) -> NDArray[np.float64] | None:
-        if self.class_weight is None:
-            return super()._weights(sample_weight, target)
+        if class_weight is None:
+            return super()._weights(sample_weight, target, None)
         weight = _compat.sample_weights(
             1.0 if sample_weight is None else sample_weight, target
         )
-        return weight * self._class_weights(target, weight)[target.astype(np.intp)]
+        by_class = self._class_weights(class_weight, target, weight)
+        return weight * by_class[target.astype(np.intp)]
 
     def _class_weights(
-        self, target: NDArray[np.float64], weight: NDArray[np.float64]
+        self,
+        class_weight: Any,
+        target: NDArray[np.float64],
+        weight: NDArray[np.float64],
     ) -> NDArray[np.float64]:
         """The weight of each class. 'balanced' counts rows by their weights."""
         codes = target.astype(np.intp)
-        if isinstance(self.class_weight, str):
+        if isinstance(class_weight, str):
             mass = np.bincount(codes, weight, minlength=self._n_classes)
             present = mass > 0
             share = mass.sum() / present.sum()
             return np.divide(share, mass, out=np.zeros_like(mass), where=present)
         by_class = compute_class_weight(
-            self.class_weight, classes=self._classes, y=self._classes[codes]
+            class_weight, classes=self._classes, y=self._classes[codes]
         )
         if not (np.isfinite(by_class) & (by_class >= 0)).all() or not by_class.any():
             raise ValueError(
                 "The 'class_weight' parameter of LGBMClassifier must hold finite"
-                f" weights >= 0, not all zero. Got {self.class_weight!r} instead."
+                f" weights >= 0, not all zero. Got {class_weight!r} instead."
             )
         return by_class
 
@@ -775,3 +1046,138 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two
         """
         return self._output(X, True, start_iteration, num_iteration, False, kwargs)
+
+
+@parameters.documented
+class LGBMRanker(LGBMModel):
+    """Gradient boosted trees that rank the documents of queries.
+
+    Rows are documents, graded by ``y``: 0 is irrelevant, and better grades are worth
+    2**grade - 1 each. Queries come as ``qid``, a mark of any kind for each row in any
+    order, or as ``group``, the sizes of queries whose rows stand together. Neither: all
+    rows are documents of one query.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        The number of columns of ``X`` in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names; only if all names are strings.
+    n_iter_ : int
+        The number of rounds.
+    objective_ : str or callable
+        The objective's one name, or the function.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        By ``importance_type``; not normalised.
+
+    References
+    ----------
+    C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview",
+    MSR-TR-2010-82.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgoss import LGBMRanker
+    >>> random = np.random.default_rng(0)
+    >>> X, qid = random.normal(size=(400, 3)), np.repeat(np.arange(40), 10)
+    >>> y = np.clip(np.rint(X[:, 0] + 1), 0, 3)
+    >>> ranker = LGBMRanker(n_estimators=20).fit(X, y, qid=qid)
+    >>> bool(ranker.score(X, y, qid=qid) > 0.9)
+    True
+    """
+
+    @_compat.with_callbacks
+    @fit_arguments.documented
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        init_score: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        eval_set: Sequence[Any] | None = None,
+        eval_names: Sequence[Any] | None = None,
+        eval_sample_weight: Sequence[Any] | None = None,
+        eval_init_score: Sequence[Any] | None = None,
+        eval_group: Sequence[Any] | None = None,
+        eval_metric: Metrics | None = None,
+        eval_at: int | Iterable[int] | None = None,
+        feature_name: str | Sequence[str] = "auto",
+        categorical_feature: str | Iterable[str | int] | None = "auto",
+        callbacks: Sequence[Callable[..., Any]] | None = None,
+        init_model: LGBMModel | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        eval_qid: Any = None,
+        eval_X: Any = None,
+        eval_y: Any = None,
+        early_stopping_rounds: int | None = None,
+        verbose: bool | int = False,
+    ) -> Self:
+        return self._fit(X, y, FitArguments.of(locals()))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "ranker"
+        return tags
+
+    def _default_objective(self) -> str:
+        return "lambdarank"
+
+    def _check_objective(self, name: str) -> None:
+        if objectives.OBJECTIVES[name].ranks is None:
+            raise ValueError(
+                f"objective={name!r} does not rank. Use 'lambdarank' or 'rank_xendcg',"
+                " or LGBMRegressor."
+            )
+
+    def _queries(
+        self, n_rows: int, group: Any, qid: Any, prefix: str
+    ) -> queries.Queries:
+        return queries.make(n_rows, group=group, qid=qid, prefix=prefix)
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """The mean NDCG of the predicted rankings.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            With the columns of ``fit``, in the same order.
+        y : array-like of shape (n_samples,)
+            The grades of the documents.
+        qid : array-like of shape (n_samples,), default=None
+            A mark of the query of each row. Neither ``qid`` nor ``group``: all rows
+            are documents of one query.
+        group : array-like of shape (n_queries,), default=None
+            The sizes of the queries, whose rows stand together in this order.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A query weighs the mean of its rows' weights.
+
+        Returns
+        -------
+        float
+            In [0, 1]: the mean over queries of the discounted cumulative gain of all
+            documents over that of the best order. Queries without gains count as 1.
+        """
+        predicted = self.predict(X)
+        grades = _one_column(self, y, len(predicted)).astype(np.float64)
+        return ranking.mean_ndcg(
+            grades,
+            predicted,
+            queries.make(len(predicted), group=group, qid=qid),
+            label_gain=parameters.value(self, "label_gain"),
+            weight=self._weights(sample_weight, grades, None),
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import functools
 import inspect
@@ -157,6 +158,72 @@ COLUMNS = Domain(
 )
 
 
+def _convert_metric(value: Any) -> Any:
+    """None, a word, a function, or a list of words and functions."""
+    if value is None or isinstance(value, str) or callable(value):
+        return value
+    if not isinstance(value, list | tuple | set):
+        return NotImplemented
+    words = list(value)
+    known = all(
+        word is None or isinstance(word, str) or callable(word) for word in words
+    )
+    return words if known else NotImplemented
+
+
+def _numbers_of(domain: Domain) -> Callable[[Any], Any]:
+    """From a number, a list of them or words like '1,3,5' to a tuple."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, str):
+            try:
+                value = [float(word) for word in value.split(",")]
+            except ValueError:
+                return NotImplemented
+            value = [
+                int(v) if v == int(v) and domain.type == "int" else v for v in value
+            ]
+        if isinstance(value, numbers.Real):
+            value = [value]
+        if not isinstance(value, Iterable) or isinstance(value, Mapping):
+            return NotImplemented
+        converted = tuple(domain.convert(number) for number in value)
+        known = converted and NotImplemented not in converted
+        return converted if known else NotImplemented
+
+    return convert
+
+
+METRIC = Domain(
+    "str, callable, list of them or None",
+    "None, a str, a callable or a list of them",
+    _convert_metric,
+)
+POSITIONS = Domain(
+    "int or list of int",
+    "an int >= 1 or a list of such",
+    _numbers_of(integer(1)),
+)
+GAINS = optional(
+    Domain("list of float", "a list of floats >= 0", _numbers_of(NOT_NEGATIVE))
+)
+COSTS = optional(Domain("list of float", "a list of floats", _numbers_of(real())))
+DELTAS = Domain(
+    "float or list of float",
+    "a float >= 0 or a list of such",
+    lambda value: (
+        NOT_NEGATIVE.convert(value)
+        if isinstance(value, numbers.Real)
+        else _list_of_deltas(value)
+    ),
+)
+
+
+def _list_of_deltas(value: Any) -> Any:
+    converted = _numbers_of(NOT_NEGATIVE)(value)
+    return converted if converted is NotImplemented else list(converted)
+
+
 @dataclass(frozen=True)
 class Option:
     """One row of the table."""
@@ -192,8 +259,18 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "boosting_type",
         "gbdt",
-        choice(gbdt="gbdt", gbrt="gbdt", goss="goss"),
+        choice(
+            gbdt="gbdt",
+            gbrt="gbdt",
+            dart="dart",
+            rf="rf",
+            random_forest="rf",
+            goss="goss",
+        ),
         "The kind of boosting: 'gbdt', gradient boosted trees; 'gbrt' is the same;"
+        " 'dart', trees that are dropped at random while others are grown (Rashmi and"
+        " Gilad-Bachrach, AISTATS 2015); 'rf' or 'random_forest', a random forest,"
+        " which needs ``subsample`` and ``subsample_freq`` or ``colsample_bytree``;"
         " 'goss' is 'gbdt' with ``data_sample_strategy='goss'``.",
         "boosting",
         "boost",
@@ -291,6 +368,28 @@ OPTIONS: tuple[Option, ...] = (
         "bagging_freq",
     ),
     _option(
+        "pos_bagging_fraction",
+        1.0,
+        FRACTION,
+        "The share of the positive rows that are drawn, instead of ``subsample``; for"
+        " two classes, with ``subsample_freq``.",
+        aliases="pos_sub_row pos_subsample pos_bagging",
+    ),
+    _option(
+        "neg_bagging_fraction",
+        1.0,
+        FRACTION,
+        "The share of the other rows that are drawn, instead of ``subsample``; for two"
+        " classes, with ``subsample_freq``.",
+        aliases="neg_sub_row neg_subsample neg_bagging",
+    ),
+    _option(
+        "bagging_by_query",
+        False,
+        FLAG,
+        "Whether ``subsample`` draws whole queries; rankers only.",
+    ),
+    _option(
         "data_sample_strategy",
         "bagging",
         choice(bagging="bagging", goss="goss"),
@@ -311,6 +410,38 @@ OPTIONS: tuple[Option, ...] = (
         UNIT,
         "The share of rows that 'goss' draws from the others. With ``top_rate`` at"
         " most 1.",
+    ),
+    _option(
+        "drop_rate",
+        0.1,
+        UNIT,
+        "The share of trees that 'dart' drops in a round.",
+        aliases="rate_drop",
+    ),
+    _option(
+        "max_drop",
+        50,
+        ANY_INT,
+        "The largest number of trees that 'dart' drops in a round; no limit when <= 0.",
+    ),
+    _option(
+        "skip_drop",
+        0.5,
+        UNIT,
+        "The probability that 'dart' drops nothing in a round.",
+    ),
+    _option(
+        "uniform_drop",
+        False,
+        FLAG,
+        "Whether 'dart' drops all trees alike, and not in proportion to their weights.",
+    ),
+    _option(
+        "xgboost_dart_mode",
+        False,
+        FLAG,
+        "Whether 'dart' weighs trees as XGBoost does: with n trees dropped a new one"
+        " counts 1 / (n + ``learning_rate``) of its value.",
     ),
     _option(
         "colsample_bytree",
@@ -517,6 +648,7 @@ OPTIONS: tuple[Option, ...] = (
         POSITIVE,
         "The width of 'huber', the level of 'quantile'.",
     ),
+    _option("fair_c", 1.0, POSITIVE, "The width of 'fair'."),
     _option(
         "poisson_max_delta_step",
         0.7,
@@ -528,6 +660,90 @@ OPTIONS: tuple[Option, ...] = (
         1.5,
         real(1, 2, closed="left"),
         "The variance of 'tweedie' is the mean to this power.",
+    ),
+    _option(
+        "lambdarank_truncation_level",
+        30,
+        integer(1),
+        "How many of the best documents of a query 'lambdarank' compares with all"
+        " others; a little more than the k of the NDCG@k that matters.",
+    ),
+    _option(
+        "lambdarank_norm",
+        True,
+        FLAG,
+        "Whether 'lambdarank' evens out the queries' gradients.",
+    ),
+    _option(
+        "label_gain",
+        None,
+        GAINS,
+        "What documents of each grade are worth, from grade 0; None: 2**grade - 1 for"
+        " the grades 0 to 30.",
+    ),
+    _option(
+        "metric",
+        None,
+        METRIC,
+        "The metrics of evaluation sets; None: that of the objective; 'None': none.",
+        aliases="metrics metric_types",
+    ),
+    _option(
+        "multi_error_top_k",
+        1,
+        integer(1),
+        "'multi_error' counts rows whose class is not among so many best.",
+    ),
+    _option(
+        "auc_mu_weights",
+        None,
+        COSTS,
+        "The costs of 'auc_mu', for each class those of taking it for each other one;"
+        " None: 1 each.",
+    ),
+    _option(
+        "eval_at",
+        (1, 2, 3, 4, 5),
+        POSITIONS,
+        "How many of the best documents 'ndcg' and 'map' look at.",
+        aliases="ndcg_eval_at ndcg_at map_eval_at map_at",
+    ),
+    _option(
+        "early_stopping_round",
+        None,
+        optional(ANY_INT),
+        "Boosting stops when a metric of an evaluation set has not improved for so many"
+        " rounds, and keeps the best one. Where fit gets no evaluation set, rows are"
+        " held out: see ``validation_fraction``. None or <= 0: all rounds.",
+        aliases="early_stopping_rounds early_stopping n_iter_no_change",
+    ),
+    _option(
+        "first_metric_only",
+        False,
+        FLAG,
+        "Whether early stopping looks at the first metric only.",
+    ),
+    _option(
+        "early_stopping_min_delta",
+        0.0,
+        DELTAS,
+        "By how much a metric must improve for early stopping; a list has one number"
+        " for each metric.",
+    ),
+    _option(
+        "validation_fraction",
+        0.1,
+        real(0, 1),
+        "The share of the rows that is held out for early stopping when fit gets no"
+        " evaluation set: of each class for classifiers, whole queries for rankers,"
+        " chosen by ``random_state``.",
+    ),
+    _option(
+        "refit",
+        False,
+        FLAG,
+        "Whether the best number of rounds is then boosted anew on all rows, when rows"
+        " were held out for early stopping.",
     ),
     _option(
         "data_random_seed",
@@ -560,10 +776,24 @@ OPTIONS: tuple[Option, ...] = (
         " when that is None too.",
     ),
     _option(
+        "objective_seed",
+        None,
+        SEED,
+        "Seed of the draws of 'rank_xendcg'. None: from ``random_state``; 5 when that"
+        " is None too.",
+    ),
+    _option(
+        "drop_seed",
+        None,
+        SEED,
+        "Seed of the trees that 'dart' drops. None: from ``random_state``; 4 when that"
+        " is None too.",
+    ),
+    _option(
         "verbosity",
         -1,
         ANY_INT,
-        "Accepted for scripts that carry it; nothing is ever printed.",
+        "From 1 on, early stopping tells about itself; nothing else is printed.",
         aliases="verbose",
     ),
     _option(
@@ -591,6 +821,8 @@ FIXED_SEEDS = {
     "bagging_seed": 3,
     "feature_fraction_seed": 2,
     "extra_seed": 6,
+    "objective_seed": 5,
+    "drop_seed": 4,
 }
 
 _NAME_OF = {
@@ -718,15 +950,15 @@ def value(estimator: Any, name: str) -> Any:
     return checked(_OPTION[name], getattr(estimator, name), type(estimator).__name__)
 
 
-def settings(estimator: Any, *, categorical_feature: Any = "auto") -> Any:
+def settings(estimator: Any, **chosen: Any) -> Any:
     """Check all options of an estimator and resolve its seeds.
 
     Parameters
     ----------
     estimator : LGBMModel
         It is not changed, but a generator in ``random_state`` is drawn from.
-    categorical_feature : 'auto', None or list of str and int, default='auto'
-        Instead of the estimator's own, unless it is 'auto'.
+    **chosen : dict
+        Values instead of the estimator's own.
 
     Returns
     -------
@@ -736,19 +968,80 @@ def settings(estimator: Any, *, categorical_feature: Any = "auto") -> Any:
     Raises
     ------
     ValueError
-        If an option is outside its domain.
+        If an option is outside its domain, or options contradict each other.
     """
-    values = {option.name: value(estimator, option.name) for option in OPTIONS}
-    chosen = checked(
-        _OPTION["categorical_feature"], categorical_feature, type(estimator).__name__
-    )
-    if chosen != "auto":
-        values["categorical_feature"] = chosen
+    owner = type(estimator).__name__
+    values = {
+        option.name: checked(
+            option, chosen.get(option.name, getattr(estimator, option.name)), owner
+        )
+        for option in OPTIONS
+    }
     if values["boosting_type"] == "goss":
-        values["data_sample_strategy"] = "goss"
+        values |= {"boosting_type": "gbdt", "data_sample_strategy": "goss"}
     if values["data_sample_strategy"] == "goss":
-        _check_rates(values, type(estimator).__name__)
+        _check_rates(values, owner)
+    if values["boosting_type"] == "rf":
+        _check_forest(values, owner)
     return Settings(**{**values, **_seeds(values)})
+
+
+# What a round may change: options of single trees.
+CHANGEABLE = frozenset(
+    {
+        *("learning_rate", "num_leaves", "max_depth", "min_split_gain"),
+        *("min_child_weight", "min_child_samples", "reg_alpha", "reg_lambda"),
+        *("max_delta_step", "path_smooth", "extra_trees"),
+        *("subsample", "subsample_freq", "colsample_bytree", "feature_fraction_bynode"),
+        *("pos_bagging_fraction", "neg_bagging_fraction", "top_rate", "other_rate"),
+        *("drop_rate", "max_drop", "skip_drop"),
+        *("max_cat_to_onehot", "max_cat_threshold", "cat_smooth", "cat_l2"),
+        "min_data_per_group",
+    }
+)
+
+
+def changed(settings: Any, values: Mapping[str, Any]) -> Any:
+    """Settings with other values of some options.
+
+    Parameters
+    ----------
+    settings : Settings
+    values : mapping
+        By any name of an option in ``CHANGEABLE``.
+
+    Raises
+    ------
+    ValueError
+        If an option does not belong to single trees, or a value is outside its domain.
+    """
+    options = canonical(values, "reset_parameter")
+    fixed = options.keys() - CHANGEABLE
+    if fixed:
+        raise ValueError(
+            f"reset_parameter cannot change {min(fixed)!r} during a fit; it can change"
+            f" {', '.join(sorted(CHANGEABLE))}."
+        )
+    return dataclasses.replace(
+        settings,
+        **{
+            name: checked(_OPTION[name], value, "reset_parameter")
+            for name, value in options.items()
+        },
+    )
+
+
+def _check_forest(values: Mapping[str, Any], owner: str) -> None:
+    """Whether the trees of a forest can differ from each other."""
+    bags = values["subsample_freq"] > 0 and (
+        min(values[f"{kind}bagging_fraction"] for kind in ("pos_", "neg_")) < 1
+        or values["subsample"] < 1
+    )
+    if not bags and values["colsample_bytree"] == 1:
+        raise ValueError(
+            f"boosting_type='rf' of {owner} needs trees that differ: set subsample < 1"
+            " and subsample_freq > 0, or colsample_bytree < 1."
+        )
 
 
 def _check_rates(values: Mapping[str, Any], owner: str) -> None:
@@ -765,7 +1058,14 @@ def _check_rates(values: Mapping[str, Any], owner: str) -> None:
             f"The 'top_rate' and 'other_rate' parameters of {owner} are shares of the"
             f" same rows: their sum must be at most 1. Got {top!r} and {other!r}."
         )
-    if values["subsample"] < 1 and values["subsample_freq"] > 0:
+    if (
+        values["subsample_freq"] > 0
+        and min(
+            values[name]
+            for name in ("subsample", "pos_bagging_fraction", "neg_bagging_fraction")
+        )
+        < 1
+    ):
         raise ValueError(
             f"{owner} draws rows either by data_sample_strategy='goss' or by subsample"
             f" and subsample_freq. Set subsample=1 or subsample_freq=0, or"

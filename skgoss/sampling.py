@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.sampling import bagging_mask, one_side_sample
+from skgoss.queries import Queries
 
 Singles = NDArray[np.float32]
 
@@ -52,20 +54,34 @@ class Sampler(Protocol):
         ...
 
 
-def make(settings: Any, weight: NDArray[np.float64] | None, n_rows: int) -> Sampler:
+def make(
+    settings: Any,
+    weight: NDArray[np.float64] | None,
+    y: NDArray[np.float64],
+    queries: Queries | None = None,
+) -> Sampler:
     """The sampler that the options ask for.
 
     Parameters
     ----------
     settings : Settings
     weight : ndarray of shape (1 or n_scores, n_rows), float64, or None
-    n_rows : int
+    y : ndarray of shape (n_rows,), float64
+        The target; rows of class 1 are the positive ones.
+    queries : Queries, default=None
     """
     if settings.data_sample_strategy == "goss":
-        return OneSide(settings, weight, n_rows)
-    if settings.subsample < 1.0 and settings.subsample_freq > 0:
-        return Bagging(settings, n_rows)
-    return All()
+        return OneSide(settings, weight, len(y))
+    shares = (settings.pos_bagging_fraction, settings.neg_bagging_fraction)
+    if settings.subsample_freq <= 0 or min(settings.subsample, *shares) == 1.0:
+        return All()
+    if settings.bagging_by_query and queries is not None:
+        return Bagging(settings, queries.n_queries, unit=queries.number)
+    if min(shares) < 1.0:
+        return Bagging(
+            settings, len(y), kind=(y > 0).astype(np.intp), shares=shares[::-1]
+        )
+    return Bagging(settings, len(y))
 
 
 class All:
@@ -83,11 +99,34 @@ class All:
 
 
 class Bagging:
-    """A new bag of rows every ``subsample_freq`` rounds."""
+    """A new bag of rows every ``subsample_freq`` rounds.
 
-    def __init__(self, settings: Any, n_rows: int) -> None:
+    Parameters
+    ----------
+    settings : Settings
+    n_units : int
+        Rows, or queries that are drawn whole.
+    unit : ndarray of shape (n_rows,), int64, default=None
+        The unit of each row; None: its own.
+    kind : ndarray of shape (n_units,), intp, default=None
+        Which of the shares each unit is drawn by; None: ``subsample``.
+    shares : sequence of float, default=()
+    """
+
+    def __init__(
+        self,
+        settings: Any,
+        n_units: int,
+        *,
+        unit: NDArray[np.int64] | None = None,
+        kind: NDArray[np.intp] | None = None,
+        shares: Sequence[float] = (),
+    ) -> None:
         self.settings = settings
-        self.n_rows = n_rows
+        self.n_units = n_units
+        self.unit = unit
+        self.kind = kind
+        self.shares = shares if kind is not None else (settings.subsample,)
         self.rows: NDArray[np.uint32] | None = None
 
     def draw(
@@ -98,19 +137,22 @@ class Bagging:
         n_threads: int,
     ) -> Sample:
         """The bag, which is never empty."""
-        settings = self.settings
-        if round_index % settings.subsample_freq == 0:
-            kept = bagging_mask(
-                self.n_rows,
-                settings.subsample,
-                settings.bagging_seed,
-                round_index,
-                n_threads,
-            )
+        if self.rows is None or round_index % self.settings.subsample_freq == 0:
+            kept = self._kept(round_index, n_threads)
             if not kept.any():
                 kept[0] = True
+            if self.unit is not None:
+                kept = kept[self.unit]
             self.rows = np.flatnonzero(kept).astype(np.uint32)
         return Sample(self.rows, hessian)
+
+    def _kept(self, round_index: int, n_threads: int) -> NDArray[np.bool_]:
+        seed = self.settings.bagging_seed
+        masks = [
+            bagging_mask(self.n_units, share, seed, round_index, n_threads)
+            for share in self.shares
+        ]
+        return masks[0] if self.kind is None else np.choose(self.kind, masks)
 
 
 class OneSide:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
 
 
 class _Subclass(LGBMRegressor):
@@ -17,6 +17,8 @@ class _Subclass(LGBMRegressor):
 
 
 ESTIMATORS = [
+    LGBMRanker(),
+    LGBMRanker(n_estimators=10, objective="rank_xendcg"),
     LGBMClassifier(n_estimators=10),
     LGBMClassifier(n_estimators=10, min_child_samples=1, min_data_in_bin=1),
     LGBMRegressor(n_estimators=20),

@@ -369,8 +369,8 @@ def test_balanced_counts_weights_as_copies():
     weight = np.array([1, 2, 0, 1, 0, 3])
     X = np.arange(6.0)[:, None]
     model.fit(X, y, sample_weight=weight)
-    weighted = model._class_weights(y, weight)
-    copies = model._class_weights(np.repeat(y, weight), np.ones(7))
+    weighted = model._class_weights("balanced", y, weight)
+    copies = model._class_weights("balanced", np.repeat(y, weight), np.ones(7))
     np.testing.assert_array_equal(weighted, copies)
 
 

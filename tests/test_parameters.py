@@ -13,9 +13,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor, parameters
+from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor, parameters
+from skgoss.fit_arguments import FitArguments
 
-ESTIMATORS = [LGBMModel, LGBMClassifier, LGBMRegressor]
+ESTIMATORS = [LGBMModel, LGBMClassifier, LGBMRanker, LGBMRegressor]
 ALIASES = [
     (word, option) for option in parameters.OPTIONS for word in option.other_names
 ]
@@ -63,7 +64,10 @@ def test_defaults_and_names_are_lightgbm_s():
 def test_every_alias_of_lightgbm_is_known():
     lightgbm = pytest.importorskip("lightgbm")
     theirs = lightgbm.basic._ConfigAliases._get_all_param_aliases()
-    not_theirs = {"class_weight", "importance_type", "max_conflict_rate"}
+    not_theirs = {
+        *("class_weight", "importance_type", "max_conflict_rate"),
+        *("validation_fraction", "refit"),
+    }
     for option in parameters.OPTIONS:
         if option.name not in not_theirs:
             words = {option.name, *option.other_names}
@@ -151,7 +155,7 @@ def test_grid_over_an_alias():
 
 
 BAD = [
-    ("boosting_type", "dart", r"a str among \{'gbdt', 'gbrt', 'goss'\}. Got 'dart'"),
+    ("boosting_type", "darts", r"a str among \{'gbdt', 'gbrt', .*\}. Got 'darts'"),
     ("num_leaves", 1, r"an int in the range \[2, 131072\]. Got 1 instead."),
     ("num_leaves", 31.0, "an int"),
     ("num_leaves", True, "an int"),
@@ -226,12 +230,12 @@ def test_columns_of_categories_become_a_list(given, kept):
 def test_columns_of_categories_given_at_fit_come_first():
     model = LGBMRegressor(categorical_feature=["a"])
     for given, kept in (("auto", ["a"]), ([1], [1]), (None, None)):
-        settings = parameters.settings(model, categorical_feature=given)
+        settings = model._settings(FitArguments(categorical_feature=given))
         assert settings.categorical_feature == kept
     with pytest.raises(
         ValueError, match="The 'categorical_feature' parameter of LGBMR"
     ):
-        parameters.settings(model, categorical_feature="a")
+        model._settings(FitArguments(categorical_feature="a"))
 
 
 def test_settings_have_the_names_of_the_table_and_are_frozen():
@@ -249,12 +253,12 @@ def seeds(**options):
 
 
 def test_seeds():
-    assert seeds() == [1, 3, 2, 6]
+    assert seeds() == [1, 3, 2, 6, 5, 4]
     assert seeds(random_state=0) == seeds(random_state=0) != seeds()
     assert seeds(random_state=0) != seeds(random_state=1)
-    assert len(set(seeds(random_state=0))) == 4
+    assert len(set(seeds(random_state=0))) == 6
     assert seeds(random_state=0, bagging_seed=9)[1] == 9
-    assert seeds(bagging_seed=9) == [1, 9, 2, 6]
+    assert seeds(bagging_seed=9) == [1, 9, 2, 6, 5, 4]
     everything = [s for i in range(50) for s in seeds(random_state=i)]
     assert all(type(seed) is int and 0 <= seed < 2**31 for seed in everything)
 

@@ -480,8 +480,9 @@ def fit(
     columns = frames.columns(estimator, X, reset=True)
     data = Dataset.build(columns, settings, n_threads=n_threads)
     made = objectives.make(settings, y, weight, n_classes)
-    ensemble = boosting.train(data, made, settings, n_threads, after_round=after_round)
-    return Fit(columns, data, made, settings, ensemble)
+    booster = boosting.Booster(data, made, settings, n_threads)
+    trained = boosting.train(booster, after_round=after_round)
+    return Fit(columns, data, made, settings, trained.ensemble)
 
 
 def table(n: int, n_features: int, seed: int = 0) -> np.ndarray:

@@ -1,0 +1,406 @@
+"""Callbacks of the rounds, with LightGBM's names and signatures.
+
+A callback is a callable with one argument, a `CallbackEnv`. It is called after each
+round, or before it where it has a true attribute ``before_iteration``; callbacks with a
+smaller attribute ``order`` come first. Raising `EarlyStopException` ends the fit.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+LOGGER = logging.getLogger("skgoss")
+
+
+class EvalResult(NamedTuple):
+    """One metric of one evaluation set in one round.
+
+    Attributes
+    ----------
+    dataset_name, metric_name : str
+    metric_value : float
+    maximize : bool
+        Whether higher is better.
+    metric_std_dev : float or None
+        None outside cross-validation.
+    """
+
+    dataset_name: str
+    metric_name: str
+    metric_value: float
+    maximize: bool
+    metric_std_dev: float | None = None
+
+
+class CallbackEnv(NamedTuple):
+    """What a callback is told.
+
+    Attributes
+    ----------
+    model : Booster
+        The state of boosting; ``model.ensemble()`` makes the trees so far.
+    params : dict
+        The options of the fit.
+    iteration : int
+        The number of the round, from ``begin_iteration`` on.
+    begin_iteration, end_iteration : int
+        The first round, and the one after the last.
+    evaluation_result_list : list of EvalResult
+        Empty before a round.
+    """
+
+    model: Any
+    params: dict[str, Any]
+    iteration: int
+    begin_iteration: int
+    end_iteration: int
+    evaluation_result_list: list[EvalResult]
+
+
+class EarlyStopException(Exception):
+    """Ends boosting.
+
+    Parameters
+    ----------
+    best_iteration : int
+        The number, from 0, of the round to keep as the last.
+    best_score : list of EvalResult
+        The metrics of that round.
+    """
+
+    def __init__(self, best_iteration: int, best_score: list[EvalResult]) -> None:
+        super().__init__(best_iteration, best_score)
+        self.best_iteration = best_iteration
+        self.best_score = best_score
+
+
+Callback = Callable[[CallbackEnv], None]
+
+
+def say(message: str) -> None:
+    """Tell the user what was asked for: by the logger if it is set up, else printed."""
+    if LOGGER.hasHandlers():
+        LOGGER.info(message)
+    else:
+        print(message)
+
+
+def show(results: Sequence[EvalResult]) -> str:
+    """The metrics of a round in one line."""
+    return "\t".join(
+        f"{result.dataset_name}'s {result.metric_name}: {result.metric_value:g}"
+        for result in results
+    )
+
+
+def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
+    """Tell the metrics of every round, or of every so many.
+
+    Messages go to the logger ``skgoss`` at level INFO, or are printed where no handler
+    listens.
+
+    Parameters
+    ----------
+    period : int, default=1
+        Rounds between two messages; <= 0: none.
+    show_stdv : bool, default=True
+        Accepted for scripts that carry it.
+
+    Returns
+    -------
+    callable
+    """
+    return _LogEvaluation(period)
+
+
+class _LogEvaluation:
+    order = 10
+    before_iteration = False
+
+    def __init__(self, period: int) -> None:
+        self.period = period
+
+    def __call__(self, env: CallbackEnv) -> None:
+        number = env.iteration + 1
+        if self.period > 0 and env.evaluation_result_list and not number % self.period:
+            say(f"[{number}]\t{show(env.evaluation_result_list)}")
+
+
+def record_evaluation(eval_result: dict[str, dict[str, list[float]]]) -> Callback:
+    """Keep the metrics of all rounds in a dictionary.
+
+    Parameters
+    ----------
+    eval_result : dict
+        It is emptied first; then ``eval_result[set][metric]`` is a list of one value a
+        round.
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    TypeError
+        If it is no dictionary.
+    """
+    if not isinstance(eval_result, dict):
+        raise TypeError(
+            f"eval_result must be a dict, got {type(eval_result).__name__}."
+        )
+    return _RecordEvaluation(eval_result)
+
+
+class _RecordEvaluation:
+    order = 20
+    before_iteration = False
+
+    def __init__(self, eval_result: dict[str, dict[str, list[float]]]) -> None:
+        self.eval_result = eval_result
+
+    def __call__(self, env: CallbackEnv) -> None:
+        if env.iteration == env.begin_iteration:
+            self.eval_result.clear()
+        for result in env.evaluation_result_list:
+            by_metric = self.eval_result.setdefault(result.dataset_name, {})
+            by_metric.setdefault(result.metric_name, []).append(result.metric_value)
+
+
+def reset_parameter(**kwargs: Sequence[Any] | Callable[[int], Any]) -> Callback:
+    """Change options from round to round.
+
+    Parameters
+    ----------
+    **kwargs : list or callable
+        By option: its value in each round, or a function from the number of the round,
+        from 0, to its value. Options of single trees can be changed: ``learning_rate``,
+        ``num_leaves``, ``max_depth``, ``min_child_samples``, ``min_child_weight``,
+        ``min_split_gain``, ``reg_alpha``, ``reg_lambda``, ``colsample_bytree``, ...,
+        by any of their names.
+
+    Returns
+    -------
+    callable
+    """
+    return _ResetParameter(kwargs)
+
+
+class _ResetParameter:
+    order = 10
+    before_iteration = True
+
+    def __init__(self, schedule: dict[str, Any]) -> None:
+        self.schedule = schedule
+
+    def __call__(self, env: CallbackEnv) -> None:
+        index = env.iteration - env.begin_iteration
+        n_rounds = env.end_iteration - env.begin_iteration
+        values = {
+            name: self._value(name, values, index, n_rounds)
+            for name, values in self.schedule.items()
+        }
+        env.model.reset(values)
+
+    @staticmethod
+    def _value(name: str, values: Any, index: int, n_rounds: int) -> Any:
+        if callable(values):
+            return values(index)
+        if not isinstance(values, Sequence) or isinstance(values, str):
+            raise ValueError(
+                f"reset_parameter: {name!r} must be a list of values or a function of"
+                f" the round, got {type(values).__name__}."
+            )
+        if len(values) != n_rounds:
+            raise ValueError(
+                f"reset_parameter: {name!r} has {len(values)} values for {n_rounds}"
+                " rounds; pass one for each."
+            )
+        return values[index]
+
+
+def early_stopping(
+    stopping_rounds: int,
+    first_metric_only: bool = False,
+    verbose: bool = True,
+    min_delta: float | list[float] = 0.0,
+) -> Callback:
+    """Stop when a metric of an evaluation set has not improved for some rounds.
+
+    Metrics of the training set are not looked at. The fit keeps the rounds up to the
+    best one, also if it ends before it is stopped.
+
+    Parameters
+    ----------
+    stopping_rounds : int
+        How many rounds to wait; <= 0: for ever.
+    first_metric_only : bool, default=False
+        Whether the first metric alone decides; else any of them may stop the fit.
+    verbose : bool, default=True
+        Whether to tell about it, as `log_evaluation` does.
+    min_delta : float or list of float, default=0.0
+        By how much a metric must improve; a list has one number for each metric.
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    TypeError
+        If ``stopping_rounds`` is no int.
+    ValueError
+        If ``min_delta`` is negative.
+    """
+    return _EarlyStopping(stopping_rounds, first_metric_only, verbose, min_delta)
+
+
+class _Watch:
+    """The best value so far of one metric of one set."""
+
+    def __init__(self, result: EvalResult, min_delta: float) -> None:
+        self.dataset, self.metric = result.dataset_name, result.metric_name
+        self.sign = 1.0 if result.maximize else -1.0
+        self.min_delta = min_delta
+        self.iteration = -1
+        self.value = 0.0
+        self.results: list[EvalResult] = []
+
+    def see(self, iteration: int, value: float, results: list[EvalResult]) -> None:
+        better = self.sign * (value - self.value) > self.min_delta
+        if self.iteration < 0 or better:
+            self.iteration, self.value, self.results = iteration, value, results
+
+
+class _EarlyStopping:
+    order = 30
+    before_iteration = False
+
+    def __init__(
+        self,
+        stopping_rounds: int,
+        first_metric_only: bool,
+        verbose: bool,
+        min_delta: float | list[float],
+    ) -> None:
+        if not isinstance(stopping_rounds, int) or isinstance(stopping_rounds, bool):
+            raise TypeError(
+                "early_stopping: stopping_rounds must be an int, got"
+                f" {type(stopping_rounds).__name__}."
+            )
+        deltas = min_delta if isinstance(min_delta, list) else [min_delta]
+        if any(delta < 0 for delta in deltas):
+            raise ValueError("early_stopping: min_delta must not be negative.")
+        self.stopping_rounds = stopping_rounds
+        self.first_metric_only = first_metric_only
+        self.verbose = verbose
+        self.min_delta = min_delta
+        self.watches: dict[tuple[str, str], _Watch] = {}
+
+    def __call__(self, env: CallbackEnv) -> None:
+        if self.stopping_rounds <= 0:
+            return
+        if env.iteration == env.begin_iteration:
+            self._begin(env)
+        results = env.evaluation_result_list
+        watched = [
+            (self.watches[key], result.metric_value)
+            for result in results
+            if (key := result[:2]) in self.watches
+        ]
+        for watch, value in watched:
+            watch.see(env.iteration, value, results)
+        for watch, _ in watched:
+            if env.iteration - watch.iteration >= self.stopping_rounds:
+                self._stop("Early stopping, best iteration is:", watch)
+
+    def at_end(self) -> None:
+        """The fit ends, but not because of this callback: keep the best round."""
+        if self.watches:
+            first = next(iter(self.watches.values()))
+            self._stop("Did not meet early stopping. Best iteration is:", first)
+
+    def _begin(self, env: CallbackEnv) -> None:
+        results = env.evaluation_result_list
+        if not results:
+            raise ValueError(
+                "For early stopping, at least one dataset and eval metric is required"
+                " for evaluation: pass eval_X and eval_y, or set validation_fraction."
+            )
+        others = [result for result in results if result.dataset_name != "training"]
+        if self.first_metric_only:
+            others = [r for r in others if r.metric_name == results[0].metric_name]
+        deltas = self._deltas([result.metric_name for result in results])
+        self.watches = {
+            result[:2]: _Watch(result, deltas[result.metric_name]) for result in others
+        }
+        if not self.watches:
+            warnings.warn(
+                "Only the training set is evaluated: early stopping is off. Pass"
+                " eval_X and eval_y, or set validation_fraction.",
+                UserWarning,
+                stacklevel=2,
+            )
+        elif self.verbose:
+            say(
+                "Training until validation scores don't improve for"
+                f" {self.stopping_rounds} rounds"
+            )
+
+    def _deltas(self, metrics: list[str]) -> dict[str, float]:
+        """How much each metric must improve."""
+        names = list(dict.fromkeys(metrics))
+        given = self.min_delta if isinstance(self.min_delta, list) else [self.min_delta]
+        if len(given) <= 1:
+            return dict.fromkeys(names, given[0] if given else 0.0)
+        if len(given) != len(names):
+            raise ValueError(
+                f"early_stopping: min_delta has {len(given)} values for the"
+                f" {len(names)} metrics {', '.join(names)}; pass one for each."
+            )
+        return dict(zip(names, given, strict=True))
+
+    def _stop(self, why: str, watch: _Watch) -> None:
+        if self.verbose:
+            say(f"{why}\n[{watch.iteration + 1}]\t{show(watch.results)}")
+            if self.first_metric_only:
+                say(f"Evaluated only: {watch.metric}")
+        raise EarlyStopException(watch.iteration, watch.results)
+
+
+class Calls:
+    """The callbacks of a fit, in their order.
+
+    Parameters
+    ----------
+    callbacks : sequence of callable
+        Those without an attribute ``order`` come first, as they were given.
+    """
+
+    def __init__(self, callbacks: Sequence[Callback]) -> None:
+        for callback in callbacks:
+            if not callable(callback):
+                raise TypeError(
+                    f"callbacks must hold callables, got {type(callback).__name__}."
+                )
+        ordered = sorted(callbacks, key=lambda c: getattr(c, "order", -1))
+        self.before = [c for c in ordered if getattr(c, "before_iteration", False)]
+        self.after = [c for c in ordered if not getattr(c, "before_iteration", False)]
+
+    def before_round(self, env: CallbackEnv) -> None:
+        """A round begins."""
+        for callback in self.before:
+            callback(env)
+
+    def after_round(self, env: CallbackEnv) -> None:
+        """A round has ended."""
+        for callback in self.after:
+            callback(env)
+
+    def at_end(self) -> None:
+        """No round follows; nobody has ended the fit."""
+        for callback in self.after:
+            if isinstance(callback, _EarlyStopping):
+                callback.at_end()

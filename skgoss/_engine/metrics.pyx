@@ -114,7 +114,7 @@ def pointwise(
     cdef double[::1] sums = np.zeros(n_blocks)
     cdef Loss loss = <Loss>kind
     cdef bint is_weighted = weight is not None
-    cdef Py_ssize_t block, i
+    cdef Py_ssize_t block
     if n < SERIAL:
         n_threads = 1
     for block in prange(

@@ -331,7 +331,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             plan = boosting.Plan(
                 settings,
                 self._n_classes,
-                self._metrics(given, settings, ranks=rows.queries is not None),
+                self._metrics(given, settings, rows) if sets else [],
                 n_threads,
                 earlier,
             )
@@ -424,13 +424,14 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return fitted, {"validation": rows.take(np.flatnonzero(chosen))}
 
     def _metrics(
-        self, given: FitArguments, settings: Any, *, ranks: bool
+        self, given: FitArguments, settings: Any, rows: Rows
     ) -> list[metrics.Metric | metrics.Custom]:
         """LightGBM's order: those of fit, the option's or objective's, functions."""
         usual = settings.metric
         if usual is None and not callable(settings.objective):
             usual = metrics.default_name(self.objective or settings.objective)
         words, functions = metrics.sorted_words([given.eval_metric, usual])
+        ranks = rows.queries is not None
         made = metrics.make(words, settings, self._n_classes, ranks=ranks)
         return [*made, *map(metrics.Custom, functions)]
 

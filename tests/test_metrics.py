@@ -1,6 +1,8 @@
-"""Metrics: LightGBM's values on LightGBM's predictions, and scikit-learn's where it has them."""
+"""Metrics: the values of LightGBM on its own predictions, and those of scikit-learn."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -157,7 +159,7 @@ def test_ndcg_is_scikit_learn_s():
     (ours,) = metric(sample(y, scores, boundaries=BOUNDARIES))
     theirs = [
         sk.ndcg_score([2 ** y[a:b] - 1], [scores[a:b]], k=4) if b - a > 1 else 1.0
-        for a, b in zip(BOUNDARIES[:-1], BOUNDARIES[1:], strict=True)
+        for a, b in pairwise(BOUNDARIES)
     ]
     np.testing.assert_allclose(ours.value, np.mean(theirs), rtol=1e-12)
 
@@ -291,7 +293,7 @@ def test_functions_of_any_arity():
 def test_bad_functions():
     with pytest.raises(TypeError, match="eval function should have 2, 3 or 4"):
         metrics.Custom(lambda y: 0)
-    with pytest.raises(ValueError, match="must return .name, value"):
+    with pytest.raises(ValueError, match=r"must return \(name, value"):
         metrics.Custom(lambda y, p: 3.0)(sample([0.0], [0.0]))
 
 

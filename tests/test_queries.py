@@ -1,0 +1,70 @@
+"""Queries as sizes or as marks of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skgoss import queries
+from skgoss.queries import Queries
+
+
+def test_sizes_and_marks_are_the_same_queries():
+    by_size = queries.make(6, group=[2, 0, 3, 1])
+    by_mark = queries.make(6, qid=["b", "b", "c", "c", "c", "d"])
+    for made in (by_size, by_mark):
+        assert made.order is None
+        assert made.n_queries == 3
+        np.testing.assert_array_equal(made.boundaries, [0, 2, 5, 6])
+        np.testing.assert_array_equal(made.number, [0, 0, 1, 1, 1, 2])
+
+
+def test_marks_in_any_order():
+    made = queries.make(6, qid=[7, 3, 7, 7, 3, 5])
+    np.testing.assert_array_equal(made.sizes, [2, 1, 3])
+    np.testing.assert_array_equal(made.order, [1, 4, 5, 0, 2, 3])
+    np.testing.assert_array_equal(made.gathered(np.arange(6.0)), [1, 4, 5, 0, 2, 3])
+
+
+def test_some_of_the_rows():
+    made = queries.make(5, group=[2, 3]).take(np.array([2, 4]))
+    assert made.n_queries == 1
+    np.testing.assert_array_equal(made.boundaries, [0, 2])
+
+
+def test_neither_is_one_query_and_a_warning_for_many_rows():
+    assert queries.make(1000).n_queries == 1
+    with pytest.warns(UserWarning, match="Neither qid nor group is given: all 1001"):
+        assert queries.make(1001).n_queries == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"group": [2, 1], "qid": [1, 1, 2]}, "group and qid both tell"),
+        ({"group": [2, 2]}, "sizes in group sum to 4, but there are 3 rows.*pass qid"),
+        ({"group": [4, -1]}, "group must hold whole numbers >= 0"),
+        ({"group": [1.5, 1.5]}, "group must hold whole numbers"),
+        ({"group": [np.nan, 3]}, "group must hold whole numbers"),
+        ({"group": 3}, "group must be a list of sizes"),
+        ({"group": ["a"]}, "group must be a list of sizes"),
+        ({"qid": [1, 2]}, r"qid must have one mark for each of the 3 rows.*\(2,\)"),
+        ({"qid": [1.0, np.nan, 2]}, "qid contains missing values"),
+        ({"qid": ["a", None, "b"]}, "qid contains missing values"),
+        ({"qid": ["a", 1, "b"]}, "qid must hold marks that can be sorted"),
+    ],
+)
+def test_bad_queries(given, message):
+    if "qid" in given:
+        given["qid"] = np.array(
+            given["qid"], dtype=object if "a" in given["qid"] else None
+        )
+    with pytest.raises(ValueError, match=message):
+        queries.make(3, **given)
+    with pytest.raises(ValueError, match="eval_"):
+        queries.make(3, **given, prefix="eval_")
+
+
+def test_queries_of_numbers_with_gaps():
+    made = Queries.of(np.array([9, 4, 9]))
+    np.testing.assert_array_equal(made.number, [1, 0, 1])

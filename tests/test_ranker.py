@@ -1,0 +1,205 @@
+"""LGBMRanker: queries in any form and order, the losses, the score."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_svmlight_file
+from sklearn.metrics import ndcg_score
+
+from skgoss import LGBMModel, LGBMRanker, LGBMRegressor, ndcg_scorer
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+RNG = np.random.default_rng(3)
+SIZES = RNG.integers(1, 40, size=60)
+QID = np.repeat(np.arange(len(SIZES)), SIZES)
+N = len(QID)
+X = RNG.normal(size=(N, 4))
+Y = np.clip(np.rint(X[:, 0] + 0.5 * X[:, 1] + 0.5 * RNG.normal(size=N) + 1), 0, 4)
+
+
+def ranker(**options):
+    return LGBMRanker(**{"n_estimators": 15, "min_child_samples": 5} | options)
+
+
+@pytest.mark.parametrize("objective", ["lambdarank", "rank_xendcg"])
+def test_sizes_and_marks_give_the_same_model(objective):
+    by_size = ranker(objective=objective).fit(X, Y, group=SIZES)
+    by_mark = ranker(objective=objective).fit(X, Y, qid=[f"q{q:03}" for q in QID])
+    np.testing.assert_array_equal(by_size.predict(X), by_mark.predict(X))
+    assert by_size.score(X, Y, group=SIZES) == by_size.score(X, Y, qid=QID) > 0.85
+
+
+def test_queries_may_lie_in_any_order():
+    # Queries change places and mingle, but the documents of each keep their order.
+    order = np.argsort(RNG.random(len(SIZES))[QID] + 0.3 * RNG.random(N), kind="stable")
+    rank = np.empty(N, dtype=int)
+    for q in range(len(SIZES)):
+        rank[np.sort(np.flatnonzero(q == QID[order]))] = np.flatnonzero(q == QID)
+    there = ranker().fit(X[rank], Y[rank], qid=QID[rank])
+    here = ranker().fit(X, Y, qid=QID)
+    np.testing.assert_array_equal(there.predict(X), here.predict(X))
+    assert there.score(X[rank], Y[rank], qid=QID[rank]) == pytest.approx(
+        here.score(X, Y, qid=QID), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"objective": "rank_xendcg"}])
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        {},
+        {"data_sample_strategy": "goss"},
+        {"subsample": 0.6, "subsample_freq": 1, "bagging_by_query": True},
+    ],
+)
+def test_any_number_of_threads(options, sampling):
+    models = [
+        ranker(n_jobs=k, **options, **sampling).fit(X, Y, qid=QID) for k in (1, 3)
+    ]
+    first, second = (model.predict(X) for model in models)
+    np.testing.assert_array_equal(first, second)
+
+
+def test_bagging_by_query_draws_whole_queries():
+    drawn = []
+
+    def watch(env):
+        drawn.append(env.model.sampler.rows)
+
+    options = {"subsample": 0.5, "subsample_freq": 2, "bagging_by_query": True}
+    ranker(n_estimators=4, **options).fit(X, Y, qid=QID, callbacks=[watch])
+    for rows in drawn:
+        assert 0 < len(rows) < N
+        chosen = np.unique(QID[rows])
+        np.testing.assert_array_equal(rows, np.flatnonzero(np.isin(QID, chosen)))
+    assert drawn[0] is drawn[1] is not drawn[2]
+
+
+def test_a_query_of_weight_two_is_two_queries():
+    weight = RNG.integers(0, 3, size=len(SIZES))
+    twice = np.concatenate([np.flatnonzero(weight[QID] >= k) for k in (1, 2)])
+    qid = np.concatenate([QID[weight[QID] >= k] + 1000 * k for k in (1, 2)])
+    options = {"min_child_samples": 1, "min_data_in_bin": 1, "min_child_weight": 0.5}
+    weighted = ranker(**options).fit(X, Y, qid=QID, sample_weight=weight[QID])
+    copied = ranker(**options).fit(X[twice], Y[twice], qid=qid)
+    np.testing.assert_allclose(weighted.predict(X), copied.predict(X), rtol=1e-9)
+    assert weighted.score(X, Y, qid=QID, sample_weight=weight[QID]) == pytest.approx(
+        weighted.score(X[twice], Y[twice], qid=qid), rel=1e-12
+    )
+
+
+class First:
+    """Predicts the first column, which has no ties."""
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+def test_scorer_is_scikit_learn_s_ndcg():
+    for k in (3, None):
+        expected = []
+        for query in np.split(np.arange(N), np.cumsum(SIZES)[:-1]):
+            is_trivial = len(query) == 1 or not Y[query].any()
+            gain, scores = [2 ** Y[query] - 1], [X[query, 0]]
+            expected.append(1.0 if is_trivial else ndcg_score(gain, scores, k=k))
+        found = ndcg_scorer(k)(First(), X, Y, qid=QID)
+        assert found == pytest.approx(np.mean(expected), rel=1e-12)
+    model = ranker().fit(X, Y, qid=QID)
+    assert model.score(X, Y, qid=QID) == ndcg_scorer(None)(model, X, Y, group=SIZES)
+
+
+def test_one_query_without_marks():
+    model = ranker().fit(X[:200], Y[:200])
+    alone = ranker().fit(X[:200], Y[:200], group=[200])
+    np.testing.assert_array_equal(model.predict(X), alone.predict(X))
+    with pytest.warns(UserWarning, match="Neither qid nor group"):
+        ranker().fit(np.resize(X, (1500, 4)), np.resize(Y, 1500))
+
+
+def test_a_query_of_twenty_thousand_documents():
+    n = 20_000
+    features = RNG.normal(size=(n, 2))
+    grades = np.clip(np.rint(features[:, 0] + 1), 0, 3)
+    model = ranker(n_estimators=5).fit(features, grades, group=[n])
+    assert model.score(features, grades, group=[n]) > 0.9
+
+
+def test_label_gain_says_what_grades_are_worth():
+    plain = ranker().fit(X, Y, qid=QID)
+    same = ranker(label_gain=[0, 1, 3, 7, 15]).fit(X, Y, qid=QID)
+    other = ranker(label_gain=[0, 1, 2, 3, 4]).fit(X, Y, qid=QID)
+    np.testing.assert_array_equal(plain.predict(X), same.predict(X))
+    assert (plain.predict(X) != other.predict(X)).any()
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "message"),
+    [
+        ([0, 1, -1], {}, "y must hold grades of documents, whole numbers"),
+        ([0, 1, 0.5], {}, "y must hold grades"),
+        ([0, 1, 31], {}, "y has the grade 31, but label_gain has gains for .* 0 to 30"),
+        ([0, 1, 2], {"label_gain": [0, 1]}, "y has the grade 2, .* longer label_gain"),
+        ([0, 1, np.nan], {}, "Input y contains NaN"),
+        ([0, 1, 2], {"objective": "l2"}, "objective='l2' does not rank|does not rank"),
+        ([0, 1, 2], {"label_gain": []}, "label_gain.* must be a list of floats"),
+        ([0, 1, 2], {"lambdarank_truncation_level": 0}, "lambdarank_truncation_level"),
+    ],
+)
+def test_bad_grades_and_options(y, options, message):
+    with pytest.raises(ValueError, match=message):
+        ranker(**options).fit(np.eye(3), y, group=[3])
+
+
+def test_other_estimators_and_queries():
+    with pytest.raises(ValueError, match="ranks the documents of queries"):
+        LGBMRegressor(objective="lambdarank").fit(X, Y)
+    model = LGBMModel(objective="lambdarank", n_estimators=5, min_child_samples=5)
+    alike = ranker(n_estimators=5).fit(X, Y, group=SIZES)
+    np.testing.assert_array_equal(
+        model.fit(X, Y, group=SIZES).predict(X), alike.predict(X)
+    )
+
+
+def test_bad_levels_of_the_scorer():
+    for k in (0, -1, 2.5, "3"):
+        with pytest.raises(ValueError, match="k must be an int >= 1 or None"):
+            ndcg_scorer(k)
+
+
+def test_custom_objective_gets_the_sizes():
+    seen = []
+
+    def squares(y_true, y_pred, weight, group):
+        seen.append((weight, group))
+        return y_pred - y_true, np.ones_like(y_pred)
+
+    ranker(objective=squares, n_estimators=1).fit(X, Y, group=SIZES)
+    assert seen[0][0] is None
+    np.testing.assert_array_equal(seen[0][1], SIZES)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the ranking data is not here")
+def test_real_documents_are_ranked_as_well_as_by_lightgbm():
+    lightgbm = pytest.importorskip("lightgbm")
+    train, grades = load_svmlight_file(str(DATA / "rank.train.gz"))
+    test, test_grades = load_svmlight_file(
+        str(DATA / "rank.test.gz"), n_features=train.shape[1]
+    )
+    sizes, test_sizes = (
+        np.loadtxt(DATA / f"rank.{part}.query", dtype=int) for part in ("train", "test")
+    )
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    found = {LGBMRanker: [], lightgbm.LGBMRanker: []}
+    for seed in range(5):
+        # Equal scores are ranked by position: documents of a query change places.
+        order = np.random.default_rng(seed).permutation(len(qid))
+        order = order[np.argsort(qid[order], kind="stable")]
+        for kind, values in found.items():
+            model = kind(n_jobs=1, verbosity=-1, random_state=seed)
+            model.fit(train[order], grades[order], group=sizes)
+            score = ndcg_scorer(10)(model, test, test_grades, group=test_sizes)
+            values.append(score)
+    assert np.mean(found[LGBMRanker]) >= np.mean(found[lightgbm.LGBMRanker])

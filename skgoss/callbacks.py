@@ -81,8 +81,8 @@ Callback = Callable[[CallbackEnv], None]
 
 
 def say(message: str) -> None:
-    """Tell the user what was asked for: by the logger if it is set up, else printed."""
-    if LOGGER.hasHandlers():
+    """Tell what the user asked for: by the logger if it is set up, else printed."""
+    if LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers():
         LOGGER.info(message)
     else:
         print(message)
@@ -99,8 +99,8 @@ def show(results: Sequence[EvalResult]) -> str:
 def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
     """Tell the metrics of every round, or of every so many.
 
-    Messages go to the logger ``skgoss`` at level INFO, or are printed where no handler
-    listens.
+    Messages go to the logger ``skgoss`` if it is set up for the level INFO, else they
+    are printed.
 
     Parameters
     ----------

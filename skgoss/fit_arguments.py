@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import numbers
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -313,7 +314,7 @@ def _by_set(argument: str, given: Any, n_sets: int) -> list[Any]:
         return [given] * n_sets
     if isinstance(given, Mapping):
         return [given.get(i) for i in range(n_sets)]
-    if n_sets == 1 and _is_one(given):
+    if n_sets == 1 and argument != "class_weight" and _is_one(given):
         return [given]
     if not isinstance(given, list | tuple) or len(given) != n_sets:
         raise ValueError(
@@ -332,7 +333,6 @@ def _is_weights(given: Any) -> bool:
 
 def _is_one(given: Any) -> bool:
     """Whether the argument of a single set was passed without a list around it."""
-    is_listed = isinstance(given, list | tuple)
-    return not is_listed or (
-        len(given) > 0 and np.ndim(given[0]) == 0 and (given[0] is not None)
-    )
+    if not isinstance(given, list | tuple):
+        return True
+    return len(given) > 0 and isinstance(given[0], numbers.Real | str)

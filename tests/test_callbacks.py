@@ -1,0 +1,238 @@
+"""Callbacks with LightGBM's names: what they see, what they do, what they say."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+
+import skgoss
+from skgoss import (
+    LGBMRegressor,
+    early_stopping,
+    log_evaluation,
+    record_evaluation,
+    reset_parameter,
+)
+from skgoss.callbacks import CallbackEnv, EarlyStopException, EvalResult
+
+X, Y = load_diabetes(return_X_y=True)
+SETS = {"eval_set": [(X, Y), (X[:100], Y[:100])]}
+
+
+def fit(*callbacks, n_estimators=6, sets=SETS, **options):
+    model = LGBMRegressor(n_estimators=n_estimators, **options)
+    return model.fit(X, Y, **sets, callbacks=list(callbacks))
+
+
+def test_what_a_callback_is_told():
+    seen = []
+    model = fit(seen.append)
+    assert [env.iteration for env in seen] == list(range(6))
+    last = seen[-1]
+    assert (last.begin_iteration, last.end_iteration) == (0, 6)
+    assert last.params["learning_rate"] == 0.1
+    assert [r.dataset_name for r in last.evaluation_result_list] == [
+        "training",
+        "valid_1",
+    ]
+    name, metric, value, maximize, deviation = last.evaluation_result_list[0]
+    assert (name, metric, maximize, deviation) == ("training", "l2", False, None)
+    assert value == model.evals_result_["training"]["l2"][-1]
+    assert last.model.ensemble().n_rounds == 6
+
+
+def test_order_and_before_rounds():
+    calls = []
+
+    def note(word, **attributes):
+        def callback(env):
+            calls.append((word, len(env.evaluation_result_list)))
+
+        vars(callback).update(attributes)
+        return callback
+
+    fit(
+        note("late", order=50),
+        note("plain"),
+        note("early", before_iteration=True),
+        n_estimators=1,
+    )
+    assert calls == [("early", 0), ("plain", 2), ("late", 2)]
+
+
+def test_ending_a_fit():
+    def stop(env):
+        if env.iteration == 3:
+            raise EarlyStopException(1, env.evaluation_result_list)
+
+    model = fit(stop)
+    assert model.best_iteration_ == model.n_iter_ == 2
+    assert model.best_score_["valid_1"]["l2"] < model.evals_result_["valid_1"]["l2"][2]
+    assert len(model.evals_result_["valid_1"]["l2"]) == 3
+
+
+def test_record_evaluation():
+    record = {"old": 1}
+    model = fit(record_evaluation(record))
+    assert record == model.evals_result_
+    with pytest.raises(TypeError, match="eval_result must be a dict, got list"):
+        record_evaluation([])
+
+
+# --- Messages -------------------------------------------------------------------------
+
+
+def lines(capsys):
+    return capsys.readouterr().out.splitlines()
+
+
+def test_messages_are_printed(capsys):
+    model = fit(log_evaluation(3))
+    values = [model.evals_result_[s]["l2"][2] for s in ("training", "valid_1")]
+    first, second = lines(capsys)
+    assert first == f"[3]\ttraining's l2: {values[0]:g}\tvalid_1's l2: {values[1]:g}"
+    assert second.startswith("[6]\t")
+    fit(log_evaluation(0))
+    assert lines(capsys) == []
+
+
+def test_messages_go_to_the_logger_where_it_is_set_up(caplog, capsys):
+    with caplog.at_level(logging.INFO, logger="skgoss"):
+        fit(log_evaluation(3))
+    assert [message[:3] for message in caplog.messages] == ["[3]", "[6]"]
+    assert lines(capsys) == []
+
+
+def test_early_stopping_tells_about_itself(capsys):
+    options = {"n_estimators": 200, "learning_rate": 0.5}
+    sets = {"eval_X": X[300:], "eval_y": Y[300:]}
+    model = LGBMRegressor(**options)
+    model.fit(X[:300], Y[:300], **sets, callbacks=[early_stopping(3)])
+    first, second, third = lines(capsys)
+    assert first == "Training until validation scores don't improve for 3 rounds"
+    assert second == "Early stopping, best iteration is:"
+    best = model.best_score_["valid_0"]["l2"]
+    assert third == f"[{model.best_iteration_}]\tvalid_0's l2: {best:g}"
+    quiet = LGBMRegressor(**options)
+    quiet.fit(X[:300], Y[:300], **sets, callbacks=[early_stopping(3, verbose=False)])
+    assert quiet.best_iteration_ == model.best_iteration_
+    LGBMRegressor(early_stopping_round=3, **options).fit(X[:300], Y[:300], **sets)
+    assert lines(capsys) == []
+    told = LGBMRegressor(early_stopping_round=500, verbosity=1, **options)
+    told.fit(X[:300], Y[:300], **sets)
+    assert lines(capsys)[1] == "Did not meet early stopping. Best iteration is:"
+
+
+@pytest.mark.parametrize(("verbose", "expected"), [(True, 6), (4, 1), (False, 0)])
+def test_verbose_of_fit(verbose, expected, capsys):
+    LGBMRegressor(n_estimators=6).fit(X, Y, **SETS, verbose=verbose)
+    assert len(lines(capsys)) == expected
+
+
+def test_nothing_is_printed_without_being_asked(capfd):
+    fit(verbosity=0)
+    assert capfd.readouterr() == ("", "")
+
+
+# --- Early stopping by itself ---------------------------------------------------------
+
+
+def env(iteration, value, *, n=50, name="valid_0", maximize=False):
+    results = [EvalResult(name, "m", value, maximize)]
+    return CallbackEnv(None, {}, iteration, 0, n, results)
+
+
+def test_an_instance_serves_several_fits():
+    callback = early_stopping(2, verbose=False)
+    for _ in range(2):
+        for i, value in enumerate([3.0, 2.0, 2.5]):
+            callback(env(i, value))
+        with pytest.raises(EarlyStopException) as stopped:
+            callback(env(3, 2.0))
+        assert stopped.value.best_iteration == 1
+
+
+def test_higher_may_be_better():
+    callback = early_stopping(2, verbose=False)
+    for i, value in enumerate([0.3, 0.5, 0.4]):
+        callback(env(i, value, maximize=True))
+    with pytest.raises(EarlyStopException) as stopped:
+        callback(env(3, 0.5, maximize=True))
+    assert stopped.value.best_iteration == 1
+
+
+def test_r2_is_better_when_higher():
+    model = fit(early_stopping(2, verbose=False), metric="r2", n_estimators=20)
+    assert model.best_iteration_ == 20
+
+
+def test_bad_arguments():
+    with pytest.raises(TypeError, match="stopping_rounds must be an int, got float"):
+        early_stopping(2.5)
+    with pytest.raises(ValueError, match="min_delta must not be negative"):
+        early_stopping(2, min_delta=-1.0)
+    with pytest.raises(ValueError, match="2 values for the 1 metrics"):
+        fit(early_stopping(2, min_delta=[0.1, 0.2]))
+    with pytest.raises(ValueError, match="at least one dataset and eval metric"):
+        fit(early_stopping(2), sets={})
+    with pytest.raises(ValueError, match="at least one dataset and eval metric"):
+        fit(early_stopping(2), metric="None")
+    assert fit(early_stopping(0), sets={}).n_iter_ == 6
+
+
+# --- Options that change --------------------------------------------------------------
+
+
+def test_changed_options_are_those_of_lightgbm():
+    lightgbm = pytest.importorskip("lightgbm")
+    schedule = {
+        "learning_rate": [0.1, 0.2, 0.3, 0.1, 0.05, 0.2],
+        "num_leaves": lambda i: 4 + 10 * i,
+    }
+    model = fit(reset_parameter(**schedule))
+    theirs = lightgbm.LGBMRegressor(n_estimators=6, verbosity=-1).fit(
+        X, Y, callbacks=[lightgbm.reset_parameter(**schedule)]
+    )
+    np.testing.assert_allclose(model.predict(X), theirs.predict(X), rtol=1e-6)
+
+
+def test_a_value_that_stays_is_the_option():
+    schedule = {"lambda_l2": lambda i: 5.0, "min_child_samples": [30] * 6}
+    changed = fit(reset_parameter(**schedule))
+    plain = fit(reg_lambda=5.0, min_child_samples=30)
+    np.testing.assert_array_equal(changed.predict(X), plain.predict(X))
+
+
+def test_changing_samples():
+    sizes = []
+
+    def watch(env):
+        rows = env.model.sampler.rows
+        sizes.append(len(rows) / len(X))
+
+    change = reset_parameter(subsample=lambda i: 0.2 + 0.1 * i)
+    fit(change, watch, subsample=0.9, subsample_freq=1)
+    np.testing.assert_allclose(sizes, 0.2 + 0.1 * np.arange(6), atol=0.08)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "message"),
+    [
+        ({"learning_rate": [0.1]}, "'learning_rate' has 1 values for 6 rounds"),
+        ({"learning_rate": 0.1}, "'learning_rate' must be a list of values or a func"),
+        ({"learning_rate": [0.0] * 6}, "'learning_rate' parameter of reset_parameter"),
+        ({"max_bin": [10] * 6}, "cannot change 'max_bin' during a fit"),
+        ({"learning_rat": [10] * 6}, "cannot change 'learning_rat' during a fit"),
+    ],
+)
+def test_bad_schedules(schedule, message):
+    with pytest.raises(ValueError, match=message):
+        fit(reset_parameter(**schedule))
+
+
+def test_public_names():
+    for name in skgoss.__all__:
+        assert getattr(skgoss, name).__doc__

@@ -1,0 +1,457 @@
+"""Evaluation sets, early stopping, start scores and models to go on from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.metrics import log_loss, roc_auc_score
+
+from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
+
+X, Y = load_breast_cancer(return_X_y=True)
+TRAIN, VALID = (X[:400], Y[:400]), (X[400:], Y[400:])
+RX, RY = load_diabetes(return_X_y=True)
+RNG = np.random.default_rng(8)
+
+
+def classifier(**options):
+    return LGBMClassifier(**{"n_estimators": 12, "num_leaves": 7} | options)
+
+
+def regressor(**options):
+    return LGBMRegressor(**{"n_estimators": 12, "num_leaves": 7} | options)
+
+
+# --- What is recorded -----------------------------------------------------------------
+
+
+def test_history_is_that_of_predictions_after_each_round():
+    model = classifier().fit(
+        *TRAIN, eval_set=[TRAIN, VALID], eval_names=["a", "b"], eval_metric="auc"
+    )
+    assert list(model.evals_result_) == ["a", "b"]
+    for name, (features, y) in (("a", TRAIN), ("b", VALID)):
+        history = model.evals_result_[name]
+        assert list(history) == ["auc", "binary_logloss"]
+        for n in (1, 5, 12):
+            p = model.predict_proba(features, num_iteration=n)[:, 1]
+            assert history["auc"][n - 1] == pytest.approx(roc_auc_score(y, p))
+            assert history["binary_logloss"][n - 1] == pytest.approx(log_loss(y, p))
+        assert model.best_score_[name] == {k: v[-1] for k, v in history.items()}
+    assert model.best_iteration_ == 0
+    assert model.n_iter_ == model.n_estimators_ == 12
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"data_sample_strategy": "goss", "learning_rate": 0.5},
+        {"subsample": 0.5, "subsample_freq": 2},
+        {"boosting_type": "dart", "skip_drop": 0.0, "drop_rate": 0.4},
+        {"boosting_type": "dart", "xgboost_dart_mode": True, "skip_drop": 0.0},
+        {"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1},
+        {"boosting_type": "rf", "colsample_bytree": 0.5, "objective": "l1"},
+        {"objective": "quantile"},
+        {"min_child_samples": 500},
+        {"max_conflict_rate": 0.3},
+    ],
+)
+@pytest.mark.parametrize("container", [np.asarray, csr_array])
+def test_scores_are_followed_in_every_kind_of_boosting(options, container):
+    features = np.where(np.abs(RX) < 0.03, 0.0, RX)
+    train, valid = container(features[:300]), container(features[300:])
+    y, y_valid = RY[:300], RY[300:]
+    model = regressor(metric="rmse", **options)
+    model.fit(train, y, eval_X=(train, valid), eval_y=(y, y_valid))
+    for name, part, target in (
+        ("training", train, y),
+        ("valid_1", valid, y_valid),
+    ):
+        error = np.sqrt(np.mean((model.predict(part) - target) ** 2))
+        assert model.best_score_[name]["rmse"] == pytest.approx(error, rel=1e-9)
+    assert len(model.evals_result_["training"]["rmse"]) == model.n_iter_
+
+
+@pytest.mark.parametrize("objective", ["multiclass", "multiclassova"])
+def test_many_classes_with_labels_of_any_kind(objective):
+    features, codes = load_iris(return_X_y=True)
+    y = np.array(["setosa", "versicolor", "virginica"], dtype=object)[codes]
+    model = classifier(objective=objective, metric=["multi_error", "multi_logloss"])
+    model.fit(features[::2], y[::2], eval_X=features[1::2], eval_y=y[1::2])
+    p = model.predict_proba(features[1::2])
+    error = np.mean(model.predict(features[1::2]) != y[1::2])
+    found = model.best_score_["valid_0"]
+    assert found["multi_error"] == pytest.approx(error)
+    own = p[np.arange(75), codes[1::2]]
+    assert found["multi_logloss"] == pytest.approx(-np.log(own).mean())
+
+
+def test_labels_that_are_not_codes_stop_at_the_right_round():
+    y = np.where(TRAIN[1] > 0, 2, 1)
+    y_valid = np.where(VALID[1] > 0, 2, 1)
+    options = {"n_estimators": 300, "early_stopping_round": 3, "learning_rate": 0.3}
+    model = classifier(**options).fit(X[:400], y, eval_X=X[400:], eval_y=y_valid)
+    plain = classifier(**options).fit(*TRAIN, eval_set=[VALID])
+    assert model.best_iteration_ == plain.best_iteration_ < 300
+    assert model.best_score_ == plain.best_score_
+
+
+def test_the_same_objects_are_the_training_set():
+    features, y = TRAIN
+    model = classifier().fit(features, y, eval_X=features, eval_y=y)
+    assert list(model.evals_result_) == ["training"]
+    other = classifier().fit(features, y, eval_set=[(features.copy(), y)])
+    assert list(other.evals_result_) == ["valid_0"]
+    np.testing.assert_allclose(
+        model.evals_result_["training"]["binary_logloss"],
+        other.evals_result_["valid_0"]["binary_logloss"],
+        rtol=1e-12,
+    )
+
+
+def test_a_model_does_not_depend_on_its_evaluation():
+    plain = classifier().fit(*TRAIN)
+    watched = classifier().fit(*TRAIN, eval_set=[TRAIN, VALID])
+    np.testing.assert_array_equal(plain.predict_proba(X), watched.predict_proba(X))
+    assert plain.evals_result_ == plain.best_score_ == {}
+
+
+@pytest.mark.parametrize("options", [{}, {"boosting_type": "dart", "skip_drop": 0.0}])
+def test_any_number_of_threads(options):
+    found = [
+        classifier(n_jobs=k, **options).fit(*TRAIN, eval_set=[VALID]).evals_result_
+        for k in (1, 3)
+    ]
+    assert found[0] == found[1]
+
+
+def test_weights_of_sets():
+    weight = RNG.integers(0, 3, size=len(VALID[1]))
+    copies = tuple(np.repeat(part, weight, axis=0) for part in VALID)
+    given = {"eval_set": [VALID, copies]}
+    model = classifier().fit(*TRAIN, **given, eval_sample_weight=[weight, None])
+    found = [next(iter(model.evals_result_[f"valid_{i}"].values())) for i in (0, 1)]
+    np.testing.assert_allclose(*found, rtol=1e-12)
+    by_number = classifier().fit(*TRAIN, **given, eval_sample_weight={0: weight})
+    assert by_number.evals_result_ == model.evals_result_
+    alone = classifier().fit(*TRAIN, eval_set=VALID, eval_sample_weight=weight)
+    assert alone.evals_result_["valid_0"] == model.evals_result_["valid_0"]
+
+
+def test_class_weights_of_sets():
+    by_class = {0: 3.0, 1: 1.0}
+    weight = np.where(VALID[1] == 0, 3.0, 1.0)
+    one = classifier().fit(*TRAIN, eval_set=[VALID], eval_class_weight=[by_class])
+    two = classifier().fit(*TRAIN, eval_set=[VALID], eval_sample_weight=[weight])
+    assert one.evals_result_ == two.evals_result_
+
+
+def test_queries_of_sets():
+    features, sizes = RNG.normal(size=(300, 3)), [100, 120, 80]
+    qid = np.repeat([5, 3, 9], sizes)
+    y = np.clip(np.rint(features[:, 0] + 1), 0, 3)
+    order = RNG.permutation(300)
+    models = [
+        LGBMRanker(n_estimators=4).fit(
+            features, y, qid=qid, eval_set=[(features[rows], y[rows])], **given
+        )
+        for rows, given in (
+            (np.arange(300), {"eval_group": [sizes]}),
+            (np.arange(300), {"eval_qid": qid}),
+            (np.argsort(qid, kind="stable"), {"eval_qid": [np.sort(qid)]}),
+        )
+    ]
+    assert models[0].evals_result_ == models[1].evals_result_
+    for key, values in models[0].evals_result_["valid_0"].items():
+        np.testing.assert_allclose(values, models[2].evals_result_["valid_0"][key])
+    with pytest.raises(ValueError, match="sizes in eval_group sum to 3"):
+        LGBMRanker().fit(
+            features, y, qid=qid, eval_X=features, eval_y=y[order], eval_group=[[1, 2]]
+        )
+
+
+def test_functions_see_predictions_and_are_recorded_last():
+    seen = []
+
+    def worst(y_true, y_pred):
+        seen.append(y_pred)
+        return "worst", np.abs(y_true - y_pred).max(), False
+
+    model = classifier(n_estimators=2)
+    model.fit(*TRAIN, eval_set=[VALID], eval_metric=[worst, "auc"])
+    assert list(model.evals_result_["valid_0"]) == ["auc", "binary_logloss", "worst"]
+    np.testing.assert_allclose(seen[-1], model.predict_proba(VALID[0])[:, 1])
+
+
+def test_metrics_of_custom_objectives_see_raw_scores():
+    def logistic(y_true, y_pred):
+        p = 1 / (1 + np.exp(-y_pred))
+        return p - y_true, p * (1 - p)
+
+    seen = []
+
+    def watch(y_true, y_pred):
+        seen.append(y_pred)
+        return "watch", 0.0, False
+
+    model = classifier(objective=logistic, n_estimators=3)
+    model.fit(*TRAIN, eval_set=[VALID], eval_metric=watch)
+    assert list(model.evals_result_["valid_0"]) == ["watch"]
+    np.testing.assert_allclose(seen[-1], model.predict(VALID[0], raw_score=True))
+
+
+# --- Early stopping -------------------------------------------------------------------
+
+
+def test_stops_at_the_best_round_and_keeps_it():
+    model = classifier(n_estimators=400, learning_rate=0.3, early_stopping_round=5)
+    model.fit(*TRAIN, eval_set=[VALID])
+    history = model.evals_result_["valid_0"]["binary_logloss"]
+    assert model.best_iteration_ == np.argmin(history) + 1 == len(history) - 5
+    assert model.n_iter_ == model.best_iteration_
+    assert model.best_score_["valid_0"]["binary_logloss"] == min(history)
+    alone = classifier(n_estimators=model.best_iteration_, learning_rate=0.3).fit(
+        *TRAIN
+    )
+    np.testing.assert_array_equal(model.predict_proba(X), alone.predict_proba(X))
+
+
+def test_rounds_up_to_the_best_are_kept_if_nothing_stops():
+    model = classifier(n_estimators=60, learning_rate=0.5, early_stopping_round=100)
+    model.fit(*TRAIN, eval_set=[VALID])
+    history = model.evals_result_["valid_0"]["binary_logloss"]
+    assert len(history) == 60
+    assert model.best_iteration_ == np.argmin(history) + 1 < 60
+
+
+@pytest.mark.parametrize("name", ["early_stopping_rounds", "n_iter_no_change"])
+def test_every_way_to_ask_for_it_is_the_same(name):
+    options = {"n_estimators": 200, "learning_rate": 0.3}
+    by_name = classifier(**options, **{name: 4}).fit(*TRAIN, eval_set=[VALID])
+    at_fit = classifier(**options).fit(
+        *TRAIN, eval_set=[VALID], early_stopping_rounds=4
+    )
+    assert by_name.best_iteration_ == at_fit.best_iteration_ > 0
+
+
+def test_first_metric_only():
+    def falling(y_true, y_pred):
+        return "falling", -len(falling.calls), falling.calls.append(1) or True
+
+    falling.calls = []
+    options = {"n_estimators": 30, "early_stopping_round": 3, "metric": "auc"}
+    any_metric = classifier(**options).fit(
+        *TRAIN, eval_set=[VALID], eval_metric=falling
+    )
+    assert any_metric.best_iteration_ == 1
+    falling.calls = []
+    first = classifier(first_metric_only=True, **options)
+    first.fit(*TRAIN, eval_set=[VALID], eval_metric=falling)
+    assert first.best_iteration_ > 1
+
+
+def test_least_improvement():
+    options = {"n_estimators": 100, "early_stopping_round": 2}
+    model = classifier(early_stopping_min_delta=0.05, **options)
+    model.fit(*TRAIN, eval_set=[VALID])
+    history = model.evals_result_["valid_0"]["binary_logloss"]
+    best = model.best_iteration_
+    assert len(history) == best + 2
+    assert all(value > history[best - 1] - 0.05 for value in history[best:])
+
+
+def test_rows_are_held_out_where_no_set_is_given():
+    model = classifier(n_estimators=300, learning_rate=0.3, early_stopping_round=5)
+    model.fit(X, Y)
+    assert list(model.evals_result_) == ["validation"]
+    assert 0 < model.best_iteration_ < 300
+    again = classifier(**{k: v for k, v in model.get_params().items() if v is not None})
+    np.testing.assert_array_equal(
+        again.fit(X, Y).predict_proba(X), model.predict_proba(X)
+    )
+    other = model.set_params(random_state=3).fit(X, Y)
+    assert other.evals_result_ != again.evals_result_
+
+
+def test_held_out_rows_are_stratified_whole_queries_and_existing():
+    from skgoss.queries import Queries
+    from skgoss.rows import Rows, held_out
+
+    y = np.repeat([0.0, 1, 2], [100, 50, 10])
+    chosen = held_out(Rows(None, y), 0.2, 0, stratify=True)
+    assert np.bincount(y[chosen].astype(int)).tolist() == [20, 10, 2]
+    qid = np.repeat(np.arange(40), 4)
+    rows = Rows(None, y, queries=Queries.of(qid))
+    chosen = held_out(rows, 0.25, 0, stratify=False)
+    assert chosen.sum() == 40
+    assert set(qid[chosen]).isdisjoint(qid[~chosen])
+    one = Rows(None, y, queries=Queries.of(np.zeros(160, np.int64)))
+    with pytest.raises(ValueError, match=r"validation_fraction=0\.1 of the queries"):
+        held_out(one, 0.1, 0, stratify=False)
+    weight = RNG.integers(0, 2, size=len(Y))
+    options = {"n_estimators": 50, "early_stopping_round": 5}
+    some = classifier(**options).fit(X, Y, sample_weight=weight)
+    kept = classifier(**options).fit(X[weight > 0], Y[weight > 0])
+    np.testing.assert_array_equal(some.predict_proba(X), kept.predict_proba(X))
+
+
+def test_refit_uses_all_rows_for_the_best_number_of_rounds():
+    options = {"n_estimators": 300, "learning_rate": 0.3, "early_stopping_round": 5}
+    part = classifier(**options).fit(X, Y)
+    whole = classifier(refit=True, **options).fit(X, Y)
+    assert whole.best_iteration_ == part.best_iteration_ == whole.n_iter_
+    plain = classifier(n_estimators=whole.n_iter_, learning_rate=0.3).fit(X, Y)
+    np.testing.assert_array_equal(whole.predict_proba(X), plain.predict_proba(X))
+
+
+def test_dart_keeps_all_rounds():
+    model = classifier(boosting_type="dart", early_stopping_round=2)
+    with pytest.warns(UserWarning, match="not available in dart mode"):
+        model.fit(*TRAIN, eval_set=[VALID])
+    assert model.n_iter_ == 12
+
+
+@pytest.mark.parametrize("metrics", ["auc", ["auc", "binary_logloss"]])
+def test_the_training_set_alone_stops_nothing(metrics):
+    model = classifier(early_stopping_round=1, metric=metrics)
+    with pytest.warns(UserWarning, match="Only the training set is evaluated"):
+        model.fit(*TRAIN, eval_set=[TRAIN])
+    assert (model.n_iter_, model.best_iteration_) == (12, 0)
+
+
+def test_history_is_as_long_as_the_model():
+    model = regressor(n_estimators=50, min_split_gain=1e5).fit(
+        RX, RY, eval_set=[(RX, RY)]
+    )
+    assert 1 <= model.n_iter_ < 50
+    assert len(model.evals_result_["training"]["l2"]) == model.n_iter_
+
+
+# --- Start scores and earlier models --------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(-1,), (-1, 1)])
+def test_start_scores_go_on_from_another_model(shape):
+    first = regressor(n_estimators=5).fit(RX, RY)
+    scores = first.predict(RX)
+    second = regressor(n_estimators=7).fit(
+        RX,
+        RY,
+        init_score=scores.reshape(shape),
+        eval_set=[(RX, RY)],
+        eval_init_score=[scores],
+    )
+    whole = regressor().fit(RX, RY)
+    np.testing.assert_allclose(
+        scores + second.predict(RX), whole.predict(RX), rtol=1e-10
+    )
+    error = np.mean((whole.predict(RX) - RY) ** 2)
+    assert second.best_score_["training"]["l2"] == pytest.approx(error)
+
+
+def test_start_scores_of_many_classes():
+    features, y = load_iris(return_X_y=True)
+    start = RNG.normal(size=(150, 3))
+    one = classifier().fit(features, y, init_score=start)
+    flat = classifier().fit(features, y, init_score=start.ravel(order="F"))
+    np.testing.assert_array_equal(
+        one.predict_proba(features), flat.predict_proba(features)
+    )
+    assert (
+        one.predict(features) != classifier().fit(features, y).predict(features)
+    ).any()
+
+
+@pytest.mark.parametrize("options", [{}, {"subsample": 0.6, "subsample_freq": 1}])
+def test_a_model_goes_on_from_another(options):
+    first = regressor(n_estimators=5, **options).fit(RX, RY)
+    both = regressor(n_estimators=7, **options).fit(
+        RX, RY, init_model=first, eval_set=[(RX, RY)]
+    )
+    whole = regressor(**options).fit(RX, RY)
+    assert (first.n_iter_, both.n_iter_) == (5, 12)
+    np.testing.assert_allclose(both.predict(RX), whole.predict(RX), rtol=1e-9)
+    assert len(both.evals_result_["training"]["l2"]) == 7
+    np.testing.assert_array_equal(both.predict(RX, num_iteration=5), first.predict(RX))
+
+
+def test_categories_keep_their_meaning_in_a_model_that_goes_on():
+    pandas = pytest.importorskip("pandas")
+    words = RNG.choice(["a", "b", "c", "d", "e", "f"], size=600)
+    y = np.isin(words, ["a", "d", "e"]) * 3.0 + RNG.normal(size=600)
+    frame = pandas.DataFrame({"w": words, "x": RNG.normal(size=600)})
+    options = {"min_data_per_group": 5, "max_cat_to_onehot": 1}
+    first = regressor(**options).fit(frame, y)
+    later = frame["w"].isin(["d", "e", "f"])
+    both = regressor(**options).fit(frame[later], y[later] + 5, init_model=first)
+    np.testing.assert_array_equal(
+        both.predict(frame, num_iteration=12), first.predict(frame)
+    )
+    error = np.abs(both.predict(frame[later]) - y[later] - 5).mean()
+    assert error < np.abs(first.predict(frame[later]) - y[later] - 5).mean() / 2
+
+
+# --- Bad input ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"eval_X": X}, ValueError, "eval_X and eval_y belong together"),
+        ({"eval_X": X, "eval_y": Y, "eval_set": [VALID]}, ValueError, "not both"),
+        ({"eval_X": (X, X), "eval_y": (Y,)}, ValueError, "tuples of the same length"),
+        ({"eval_X": (X, X), "eval_y": Y}, ValueError, "tuples of the same length"),
+        ({"eval_set": [X]}, TypeError, "eval_set must be a list of pairs"),
+        ({"eval_set": 3}, TypeError, "eval_set must be a list of pairs"),
+        ({"eval_set": [VALID], "eval_names": ["a", "b"]}, ValueError, "2 names for 1"),
+        (
+            {"eval_set": [VALID] * 2, "eval_names": ["a", "a"]},
+            ValueError,
+            "eval_names must differ",
+        ),
+        (
+            {"eval_set": [VALID] * 2, "eval_sample_weight": [None]},
+            ValueError,
+            "eval_sample_weight must be a list with one item for each of the 2",
+        ),
+        ({"eval_X": X[:, :3], "eval_y": Y}, ValueError, "X has 3 features"),
+        ({"eval_X": X, "eval_y": Y[1:]}, ValueError, "inconsistent numbers of samples"),
+        ({"eval_X": X, "eval_y": Y + 1}, ValueError, r"labels that y does not hold.*2"),
+        ({"init_score": Y[1:]}, ValueError, "init_score must have the shape"),
+        ({"init_score": Y * np.nan}, ValueError, "init_score must be finite"),
+        ({"init_model": 3}, TypeError, "init_model must be a fitted estimator"),
+        ({"eval_set": [VALID], "eval_metric": "rsme"}, ValueError, "mean 'rmse'"),
+        ({"eval_set": [VALID], "verbose": "yes"}, TypeError, "verbose must be a bool"),
+        ({"callbacks": [3]}, TypeError, "callbacks must hold callables"),
+        ({"feature_name": ["a"]}, ValueError, "feature_name must have a name"),
+    ],
+)
+def test_bad_arguments_leave_the_estimator_as_it_was(given, error, message):
+    model = classifier()
+    with pytest.raises(error, match=message):
+        model.fit(X, Y, **given)
+    assert vars(model) == vars(classifier())
+
+
+def test_bad_earlier_models():
+    forest = classifier(boosting_type="rf", colsample_bytree=0.5)
+    plain = classifier().fit(X, Y)
+    with pytest.raises(ValueError, match="cannot be joined with a random forest"):
+        forest.fit(X, Y, init_model=plain)
+    features, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="X has 4 features"):
+        classifier().fit(features, y, init_model=plain)
+    many = classifier().fit(X, np.arange(len(X)) % 3)
+    with pytest.raises(ValueError, match="init_model has 3 trees a round, but 1"):
+        classifier().fit(X, Y, init_model=many)
+    with pytest.raises(ValueError, match="needs trees that differ"):
+        classifier(boosting_type="rf").fit(X, Y)
+
+
+def test_names_of_columns():
+    names = [f"measure {i}" for i in range(X.shape[1])]
+    model = classifier().fit(X, Y, feature_name=names)
+    assert model.feature_name_ == names
+    assert not hasattr(model, "feature_names_in_")

@@ -199,6 +199,11 @@ class NDCGScorer:
 
     def __init__(self, k: int | None) -> None:
         self.k = k
+        self.requests: dict[str, bool | str | None] = {
+            "qid": True,
+            "group": None,
+            "sample_weight": None,
+        }
 
     def __call__(
         self,
@@ -225,9 +230,31 @@ class NDCGScorer:
     def get_metadata_routing(self) -> MetadataRequest:
         """What scikit-learn hands to the scorer, if the user passes it."""
         request = MetadataRequest(owner=self)
-        for name in ("qid", "group", "sample_weight"):
-            request.score.add_request(param=name, alias=name == "qid")
+        for name, alias in self.requests.items():
+            request.score.add_request(param=name, alias=alias)
         return request
+
+    def set_score_request(self, **requests: bool | str | None) -> NDCGScorer:
+        """Ask for other metadata, or by another name.
+
+        Parameters
+        ----------
+        **requests : dict
+            By ``qid``, ``group`` and ``sample_weight``: whether it is wanted, or the
+            name under which the user passes it.
+
+        Returns
+        -------
+        self
+        """
+        unknown = requests.keys() - self.requests.keys()
+        if unknown:
+            raise TypeError(
+                f"Unexpected argument {min(unknown)!r}: ndcg_scorer takes"
+                f" {', '.join(self.requests)}."
+            )
+        self.requests |= requests
+        return self
 
 
 def ndcg_scorer(k: int | None = 10) -> NDCGScorer:

@@ -187,7 +187,7 @@ cdef void encode(
     cdef double hessian_scale = 1.0 / code.hessian_unit
     for block in prange(
         (n + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
-        num_threads=n_threads, use_threads_if=n_threads > 1,
+        num_threads=n_threads, use_threads_if=n_threads > 1 and n > ENCODE_BLOCK,
     ):
         first = block * ENCODE_BLOCK
         if code.packed:
@@ -203,7 +203,7 @@ cdef void encode(
     # Rows that are not sampled have pairs that nobody reads.
     for block in prange(
         (n_rows + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
-        num_threads=n_threads, use_threads_if=n_threads > 1,
+        num_threads=n_threads, use_threads_if=n_threads > 1 and n_rows > ENCODE_BLOCK,
     ):
         first = block * ENCODE_BLOCK
         encode_wide(

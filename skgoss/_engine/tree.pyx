@@ -31,7 +31,7 @@ from skgoss._engine.workspace cimport (
 cdef enum:
     # Below so many bin updates or bin visits a team of threads costs more than it gives.
     MIN_UPDATES_A_TEAM = 100000
-    MIN_VISITS_A_TEAM = 12000
+    MIN_VISITS_A_TEAM = 24000
     MIN_ROWS_A_TEAM = 20000
     PREFETCH_AHEAD = 24
     # Finding a row by a list costs as much as moving so many from a leaf to its children.

@@ -1,0 +1,35 @@
+"""Rank the documents of queries, and choose the model by cross-validated NDCG.
+
+``qid`` marks the query of each row. It is passed once, under the name ``groups``: the
+splitter keeps queries whole by it, the ranker learns from it and the scorer scores by it.
+"""
+
+import numpy as np
+from sklearn import set_config
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skgoss import LGBMRanker, ndcg_scorer
+
+set_config(enable_metadata_routing=True)
+
+random = np.random.default_rng(0)
+qid = random.permutation(np.repeat(np.arange(300), 20))
+X = random.normal(size=(len(qid), 10))
+taste = X[:, 0] + X[:, 1] * X[:, 2] + random.normal(size=len(qid))
+grades = np.digitize(taste, [0.5, 1.5, 2.5])
+
+ranker = LGBMRanker(n_estimators=300, early_stopping_round=20, eval_at=10)
+ranker.set_fit_request(qid="groups")
+search = GridSearchCV(
+    make_pipeline(StandardScaler(), ranker),
+    {"lgbmranker__num_leaves": [7, 15, 31]},
+    cv=GroupKFold(4),
+    scoring=ndcg_scorer(k=10).set_score_request(qid="groups"),
+)
+search.fit(X, grades, groups=qid)
+
+best = search.best_estimator_[-1]
+print(f"num_leaves: {best.num_leaves}, rounds: {best.best_iteration_}")
+print(f"NDCG@10 on held-out queries: {search.best_score_:.3f}")

@@ -131,8 +131,9 @@ static inline double side_gain(Sums left, const NodeStats *node, double needed,
                                const SplitRules *rules)
 {
     Sums none = {0, 0, 0};
+    Limits limits = {node->lower, node->upper, node->lower, node->upper, 0};
     return cut_gain((double)left.gradient, (double)left.hessian, (double)left.count, none,
-                    node, needed, gain_form(rules), rules);
+                    node, needed, limits, gain_form(rules), rules);
 }
 
 static inline int holds_enough(int64_t count, int64_t hessian, int64_t least,
@@ -183,11 +184,12 @@ static inline void improve(double gain, int feature, int bin, int missing_left,
     best_out->missing_left = missing_left;
 }
 
-/* Improves *best_out by the best split of one categorical feature. `scratch`: see
-   CATEGORY_SCRATCH. */
+/* Improves *best_out by the best split of one categorical feature, whose gains count
+   `factor` times. `scratch`: see CATEGORY_SCRATCH. */
 static inline void search_categories(const Bins *bins, const Encoding *code, int feature,
-                                     const NodeStats *node, const SplitRules *rules,
-                                     void *scratch, Split *best_out)
+                                     double factor, const NodeStats *node,
+                                     const SplitRules *rules, void *scratch,
+                                     Split *best_out)
 {
     double needed = node->gain + rules->min_gain;
     SplitRules child_rules = *rules;
@@ -195,7 +197,7 @@ static inline void search_categories(const Bins *bins, const Encoding *code, int
     if (one_against_rest(bins->n_bins, rules)) {
         for (int b = 1; b < bins->n_bins; b++) {
             double gain = side_gain(bin_sums(bins, b, code), node, needed, rules);
-            improve(gain, feature, b, 0, rules, best_out);
+            improve(factor * gain, feature, b, 0, rules, best_out);
         }
         return;
     }
@@ -205,7 +207,7 @@ static inline void search_categories(const Bins *bins, const Encoding *code, int
         int taken = 0;
         double gain =
             search_end(&ends[low], bins, code, node, needed, &child_rules, &taken);
-        improve(gain, feature, taken, low, rules, best_out);
+        improve(factor * gain, feature, taken, low, rules, best_out);
     }
 }
 

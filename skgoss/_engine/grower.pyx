@@ -5,7 +5,7 @@ the threads share the work inside a tree; the trees are the same either way.
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
 
 import numpy as np
@@ -13,12 +13,14 @@ import numpy as np
 from skgoss._engine.forest cimport Forest
 from skgoss._engine.histogram cimport FOLD_ROOM
 from skgoss._engine.layout cimport LANE_CODES, Binned, Histogram, Piece
-from skgoss._engine.split cimport SCRATCH_ROOM, SCRATCH_SHARES, Split, SplitRules, split_rules
+from skgoss._engine.split cimport (
+    SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, Extent, Split, SplitRules, split_rules)
 from skgoss._engine.store cimport BinStore
 from skgoss._engine.tree cimport grow_tree
 from skgoss._engine.workspace cimport (
-    NO_MEMORY, NOT_FINITE, Leaf, Node, Round, Settings, Shared, Workspace,
-    allocate_histogram, clear_histogram)
+    ADVANCED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, UNBOUNDED, Bounding, Constraints,
+    ForcedSplit, Leaf, Node, Round, Settings, Shared, Workspace, allocate_histogram,
+    clear_histogram)
 
 
 # As `Piece` in layout.h.
@@ -57,6 +59,7 @@ cdef class TreeGrower:
         Size of the thread team.
     forest : Forest, default=None
         Trees to go on from.
+    constraints : skgoss.constraints.TreeConstraints, default=None
 
     Attributes
     ----------
@@ -75,6 +78,7 @@ cdef class TreeGrower:
 
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
+        constraints=None,
     ):
         cdef int i
         self.dataset = dataset
@@ -83,6 +87,8 @@ cdef class TreeGrower:
         self.n_workspaces = min(self.n_threads, n_scores)
         self._read_dataset(dataset)
         self._read_settings(settings)
+        if constraints is not None:
+            self._read_constraints(constraints)
         self._allocate_threads()
         self.workspaces = <Workspace*>allocate(self.n_workspaces * sizeof(Workspace))
         for i in range(self.n_workspaces):
@@ -172,8 +178,30 @@ cdef class TreeGrower:
         out.extra_trees = settings.extra_trees
         out.learning_rate = settings.learning_rate
 
+    cdef _read_constraints(self, constraints):
+        cdef Constraints* out = &self.shared.constraints
+        out.bounding = <Bounding><int>constraints.bounding
+        out.penalty = constraints.penalty
+        if constraints.sign is not None:
+            out.sign = <const int8_t*>self._address(constraints.sign, np.int8)
+            self.shared.rules.bounded = out.bounding != UNBOUNDED
+        if constraints.factor is not None:
+            out.factor = <const double*>self._address(constraints.factor, np.float64)
+        if constraints.sets is not None:
+            out.n_sets = len(constraints.sets.start) - 1
+            out.set_start = <const int64_t*>self._address(constraints.sets.start, np.int64)
+            out.set_features = <const int32_t*>self._address(
+                constraints.sets.features, np.int32)
+            out.sets_start = <const int64_t*>self._address(
+                constraints.sets.by_feature_start, np.int64)
+            out.sets_of = <const int32_t*>self._address(
+                constraints.sets.by_feature, np.int32)
+        out.n_forced = len(constraints.forced)
+        out.forced = <const ForcedSplit*>self._address(constraints.forced, np.int32)
+
     cdef _allocate_threads(self):
         cdef Shared* shared = &self.shared
+        cdef int n_shares = SCRATCH_BOUNDED if shared.rules.bounded else SCRATCH_SHARES
         cdef int n = self.n_threads
         cdef int i
         shared.sums = <int64_t**>allocate(n * sizeof(int64_t*))
@@ -186,7 +214,7 @@ cdef class TreeGrower:
         for i in range(n):
             shared.sums[i] = <int64_t*>allocate(3 * shared.data.sums_size * sizeof(int64_t))
             shared.scratch[i] = <double*>allocate(
-                SCRATCH_SHARES * (shared.max_bins + SCRATCH_ROOM) * sizeof(double))
+                n_shares * (shared.max_bins + SCRATCH_ROOM) * sizeof(double))
             if i > 0 and allocate_histogram(&shared.data, &shared.partial[i]) < 0:
                 raise MemoryError("could not allocate histograms")
 
@@ -223,6 +251,37 @@ cdef class TreeGrower:
         ws.leaf_value = <double*>allocate(max_leaves * sizeof(double))
         ws.leaf_weight = <double*>allocate(max_leaves * sizeof(double))
         ws.learning_rate = self.shared.settings.learning_rate
+        self._allocate_constraints(ws)
+
+    cdef _allocate_constraints(self, Workspace* ws):
+        cdef const Constraints* limits = &self.shared.constraints
+        cdef size_t n_features = self.shared.data.n_features
+        cdef size_t max_leaves = self.shared.settings.max_leaves
+        cdef int side, i
+        if limits.n_sets > 0:
+            ws.allowed = <int32_t*>allocate(n_features * sizeof(int32_t))
+            ws.may_use = <uint8_t*>allocate(n_features)
+            ws.hits = <int32_t*>allocate(limits.n_sets * sizeof(int32_t))
+        if limits.bounding >= INTERMEDIATE:
+            ws.above = <int8_t*>allocate(max_leaves * max_leaves)
+        if limits.bounding == ADVANCED:
+            ws.row_of = <int32_t*>allocate(n_features * sizeof(int32_t))
+            ws.split_features = <int32_t*>allocate(n_features * sizeof(int32_t))
+            for i in range(self.shared.data.n_features):
+                ws.row_of[i] = -1
+        for side in range(2):
+            if limits.factor != NULL or limits.penalty > 0:
+                ws.factor[side] = <double*>allocate(n_features * sizeof(double))
+            if limits.bounding == ADVANCED:
+                ws.bound[side] = <double*>allocate(max_leaves * sizeof(double))
+                ws.is_above[side] = <int8_t*>allocate(max_leaves)
+                ws.extents[side] = <Extent*>allocate(
+                    min(max_leaves, n_features) * max_leaves * sizeof(Extent))
+            ws.order[side].sign = limits.sign
+            ws.order[side].row_of = ws.row_of
+            ws.order[side].value = ws.bound[side]
+            ws.order[side].is_above = ws.is_above[side]
+            ws.order[side].extent = ws.extents[side]
 
     def __dealloc__(self):
         cdef Shared* shared = &self.shared
@@ -354,10 +413,19 @@ cdef void free_workspace(Workspace* ws) noexcept:
     free(ws.pairs)
     free(ws.features)
     free(ws.sample)
-    free(ws.searched[0])
-    free(ws.searched[1])
-    free(ws.cut[0])
-    free(ws.cut[1])
+    free(ws.allowed)
+    free(ws.may_use)
+    free(ws.hits)
+    free(ws.above)
+    free(ws.row_of)
+    free(ws.split_features)
+    for i in range(2):
+        free(ws.searched[i])
+        free(ws.cut[i])
+        free(ws.factor[i])
+        free(ws.bound[i])
+        free(ws.is_above[i])
+        free(ws.extents[i])
     free(ws.slots)
     free(ws.free_slots)
     free(ws.leaves)

@@ -27,6 +27,8 @@
    for the bins where one is implied. */
 #define SCRATCH_CUTS 4
 #define SCRATCH_SHARES 7
+/* And four more where outputs are bounded, from SCRATCH_SHARES on. */
+#define SCRATCH_BOUNDED 11
 
 typedef struct {
     double gradient_unit;
@@ -43,6 +45,7 @@ typedef struct {
     int max_cat_threshold;
     int max_cat_to_onehot;
     int64_t min_data_per_group;
+    int bounded; /* whether outputs have bounds: see Order */
 } SplitRules;
 
 typedef struct {
@@ -57,7 +60,28 @@ typedef struct {
     Sums sums;
     double output;
     double gain;
+    double lower; /* bounds of the output, and of those of all nodes below */
+    double upper;
 } NodeStats;
+
+/* The bins of a feature that a leaf and a neighbour of it share; see Order. */
+typedef struct {
+    int32_t first;
+    int32_t last;
+    int32_t missing;
+} Extent;
+
+/* Monotone features, and the leaves that bound the outputs of one node: a child of it is
+   bounded by the neighbours whose bins it shares. */
+typedef struct {
+    const int8_t *sign;     /* by feature: 1 rising, -1 falling, 0 free */
+    const int32_t *row_of;  /* by feature: its row of extents; -1, or NULL: the node's
+                               bounds are those of its children, too */
+    const Extent *extent;   /* n a row */
+    const double *value;    /* of the neighbours */
+    const int8_t *is_above; /* whether a neighbour bounds from above */
+    int n;
+} Order;
 
 static SIMD_INLINE double soft_threshold(double gradient, double l1)
 {
@@ -86,23 +110,35 @@ static SIMD_INLINE double output_gain(double gradient, double hessian, double ou
              + (hessian + rules->l2) * output * output);
 }
 
+static SIMD_INLINE double clamp(double x, double lower, double upper)
+{
+    x = x < lower ? lower : x;
+    return x > upper ? upper : x;
+}
+
 /* How much of the formulas the options need; each form has its own loop. */
-enum { FORM_RIDGE, FORM_ELASTIC, FORM_GENERAL };
+enum { FORM_RIDGE, FORM_ELASTIC, FORM_GENERAL, FORM_BOUNDED };
 
 static inline int gain_form(const SplitRules *rules)
 {
+    if (rules->bounded)
+        return FORM_BOUNDED;
     if (!isinf(rules->max_delta_step) || rules->path_smooth > 0)
         return FORM_GENERAL;
     return rules->l1 > 0 ? FORM_ELASTIC : FORM_RIDGE;
 }
 
-static inline NodeStats node_stats(Sums sums, double parent_output, const SplitRules *rules)
+static inline NodeStats node_stats(Sums sums, double parent_output, double lower,
+                                   double upper, const SplitRules *rules)
 {
     NodeStats node;
     double g = (double)sums.gradient * rules->gradient_unit;
     double h = (double)sums.hessian * rules->hessian_unit + HESSIAN_EPSILON;
     node.sums = sums;
-    node.output = leaf_output(g, h, (double)sums.count, parent_output, rules);
+    node.lower = lower;
+    node.upper = upper;
+    node.output = clamp(leaf_output(g, h, (double)sums.count, parent_output, rules), lower,
+                        upper);
     node.gain = output_gain(g, h, node.output, rules);
     return node;
 }
@@ -245,6 +281,13 @@ typedef struct {
     int n;
 } Cuts;
 
+/* The last bin on the left of a cut: of equal cuts the larger threshold if missing values go
+   left and the smaller one otherwise (LightGBM's order). */
+static SIMD_INLINE int cut_bin(const Cuts *cuts, int i, int missing_left)
+{
+    return missing_left ? cuts->bin[i + 1] - 1 : cuts->bin[i];
+}
+
 /* Whether the first cut lies behind an empty side: missing values alone go left of it. */
 static inline int starts_empty(const Bins *bins, const Encoding *code)
 {
@@ -315,14 +358,39 @@ static SIMD_INLINE void list_cuts_compact(const Bins *bins, const Encoding *code
     cuts->n = n;
 }
 
-/* A cut's gain above `needed` when `extra` rows join the left side; -1: not allowed. */
+/* The bounds of both outputs of a cut. */
+typedef struct {
+    double left_lower;
+    double left_upper;
+    double right_lower;
+    double right_upper;
+    double sign; /* of the difference that the outputs may have, right minus left */
+} Limits;
+
+/* The gain of two sides with bounded outputs; whether they may part: in the right
+   order, and not equal, which rounding could make look like a gain. */
+static SIMD_INLINE double bounded_gain(double gl, double hl, double cl, double gr, double hr,
+                                       double cr, double parent_output, Limits limits,
+                                       const SplitRules *rules, int *allowed_out)
+{
+    double wl = clamp(leaf_output(gl, hl, cl, parent_output, rules), limits.left_lower,
+                      limits.left_upper);
+    double wr = clamp(leaf_output(gr, hr, cr, parent_output, rules), limits.right_lower,
+                      limits.right_upper);
+    *allowed_out = (limits.sign * (wr - wl) >= 0) & (wl != wr);
+    return output_gain(gl, hl, wl, rules) + output_gain(gr, hr, wr, rules);
+}
+
+/* A cut's gain above `needed` when `extra` rows join the left side; -1: not allowed.
+   `limits` are those of FORM_BOUNDED. */
 static SIMD_INLINE double cut_gain(double gl, double hl, double cl, Sums extra,
-                                   const NodeStats *node, double needed, int form,
-                                   const SplitRules *rules)
+                                   const NodeStats *node, double needed, Limits limits,
+                                   int form, const SplitRules *rules)
 {
     const double gu = rules->gradient_unit, hu = rules->hessian_unit;
     const double l1 = rules->l1, l2 = rules->l2, min_count = (double)rules->min_count;
     double gain, gr, hr, cr;
+    int in_order = 1;
     gl += (double)extra.gradient;
     hl += (double)extra.hessian;
     cl += (double)extra.count;
@@ -331,11 +399,14 @@ static SIMD_INLINE double cut_gain(double gl, double hl, double cl, Sums extra,
     cr = (double)node->sums.count - cl;
     gl *= gu;
     hl *= hu;
-    if (form != FORM_GENERAL) {
+    if (form == FORM_RIDGE || form == FORM_ELASTIC) {
         double tl = form == FORM_RIDGE ? gl : soft_threshold(gl, l1);
         double tr = form == FORM_RIDGE ? gr : soft_threshold(gr, l1);
         double dl = hl + l2 + HESSIAN_EPSILON, dr = hr + l2 + HESSIAN_EPSILON;
         gain = (tl * tl * dr + tr * tr * dl) / (dl * dr);
+    } else if (form == FORM_BOUNDED) {
+        gain = bounded_gain(gl, hl + HESSIAN_EPSILON, cl, gr, hr + HESSIAN_EPSILON, cr,
+                            node->output, limits, rules, &in_order);
     } else {
         double wl = leaf_output(gl, hl + HESSIAN_EPSILON, cl, node->output, rules);
         double wr = leaf_output(gr, hr + HESSIAN_EPSILON, cr, node->output, rules);
@@ -344,15 +415,68 @@ static SIMD_INLINE double cut_gain(double gl, double hl, double cl, Sums extra,
     }
     gain -= needed;
     int allowed = (cl >= min_count) & (cr >= min_count) & (hl >= rules->min_hessian)
-                  & (hr >= rules->min_hessian) & (gain > 0);
+                  & (hr >= rules->min_hessian) & (gain > 0) & in_order;
     return allowed ? gain : -1.0;
+}
+
+/* The bounds of each cut's sides: arrays as long as the cuts', in SCRATCH_BOUNDED. */
+typedef struct {
+    double *left_lower;
+    double *left_upper;
+    double *right_lower;
+    double *right_upper;
+    double sign;
+} CutLimits;
+
+static SIMD_INLINE Limits limits_at(const CutLimits *limits, int i, int form)
+{
+    Limits none = {0, 0, 0, 0, 0};
+    if (form != FORM_BOUNDED)
+        return none;
+    Limits at = {limits->left_lower[i], limits->left_upper[i], limits->right_lower[i],
+                 limits->right_upper[i], limits->sign};
+    return at;
+}
+
+/* Tightens one bound of the cuts that let a neighbour's bins into a side. */
+static SIMD_INLINE void tighten(double value, int is_above, int inside, double *lower,
+                                double *upper)
+{
+    *upper = inside & is_above & (value < *upper) ? value : *upper;
+    *lower = inside & !is_above & (value > *lower) ? value : *lower;
+}
+
+/* The bounds of the cuts of a feature. `missing_left`: where missing values go; see
+   cut_bin. */
+static SIMD_INLINE void list_limits(const Order *order, int feature, const NodeStats *node,
+                                    const Cuts *cuts, int missing_left, CutLimits *limits)
+{
+    int row = order->row_of ? order->row_of[feature] : -1;
+    for (int i = cuts->first; i < cuts->n; i++) {
+        limits->left_lower[i] = limits->right_lower[i] = row < 0 ? node->lower : -INFINITY;
+        limits->left_upper[i] = limits->right_upper[i] = row < 0 ? node->upper : INFINITY;
+    }
+    for (int b = 0; row >= 0 && b < order->n; b++) {
+        const Extent shared = order->extent[(ptrdiff_t)row * order->n + b];
+        const double value = order->value[b];
+        const int is_above = order->is_above[b];
+        const int left = shared.missing & missing_left;
+        const int right = shared.missing & !missing_left;
+        for (int i = cuts->first; i < cuts->n; i++) {
+            int bin = cut_bin(cuts, i, missing_left);
+            tighten(value, is_above, (shared.first <= bin) | left, &limits->left_lower[i],
+                    &limits->left_upper[i]);
+            tighten(value, is_above, (shared.last > bin) | right, &limits->right_lower[i],
+                    &limits->right_upper[i]);
+        }
+    }
 }
 
 /* The gains of the cuts; returns the largest, 0 if none is allowed. Positive doubles are
    ordered as their bits are, and integers have a vector maximum. */
 static SIMD_INLINE double cut_gains(const Cuts *cuts, Sums extra, const NodeStats *node,
-                                    double needed, int form, const SplitRules *rules,
-                                    double *restrict gain_out)
+                                    double needed, const CutLimits *limits, int form,
+                                    const SplitRules *rules, double *restrict gain_out)
 {
     const double *gradient = cuts->gradient + cuts->first;
     const double *hessian = cuts->hessian + cuts->first;
@@ -363,7 +487,8 @@ static SIMD_INLINE double cut_gains(const Cuts *cuts, Sums extra, const NodeStat
     gain_out += cuts->first;
     for (int i = 0; i < n; i++)
         gain_out[i] = cut_gain(gradient[i], hessian[i], (double)count[i], extra, node,
-                               needed, form, rules);
+                               needed, limits_at(limits, cuts->first + i, form), form,
+                               rules);
     for (int i = 0; i < n; i++) {
         int64_t bits;
         memcpy(&bits, gain_out + i, sizeof bits);
@@ -396,19 +521,37 @@ static SIMD_INLINE int improves(double gain, int feature, const Split *best)
     return gain > best->gain || (gain == best->gain && feature < best->feature);
 }
 
+/* The features of one node's search. */
+typedef struct {
+    const int32_t *features;
+    const uint8_t *searched; /* by feature: whether it is */
+    const int32_t *cut;      /* by feature: the only bin to cut after; NULL: all cuts */
+    const double *factor;    /* by feature: of the gains; NULL: ones */
+    const Order *order;      /* in FORM_BOUNDED */
+    int n;
+    int whole; /* whether they are consecutive and all searched */
+} FeatureSet;
+
+static SIMD_INLINE double gain_factor(const FeatureSet *set, int feature)
+{
+    return set->factor ? set->factor[feature] : 1.0;
+}
+
 /* Improves *best_out by the best cut of one feature. Equal gains: missing values left
-   first, then the larger threshold there and the smaller one otherwise (LightGBM's order).
-   `cut`: -1, or the only bin after which to cut. `scratch`: 4 (n_bins + SCRATCH_ROOM)
-   doubles. */
+   first, then as cut_bin says. `scratch`: as many shares as SCRATCH_CUTS says, or
+   SCRATCH_BOUNDED. */
 static SIMD_INLINE void search_feature(const Bins *bins, const Encoding *code,
-                                       int feature, int cut, const NodeStats *node,
-                                       const SplitRules *rules, int form,
-                                       double *scratch, Split *best_out)
+                                       const FeatureSet *set, int feature,
+                                       const NodeStats *node, const SplitRules *rules,
+                                       int form, double *scratch, Split *best_out)
 {
     int size = bins->n_bins + SCRATCH_ROOM;
     double *gain = scratch + 2 * size;
     int32_t *numbers = (int32_t *)(gain + size);
     Cuts cuts = {scratch, scratch + size, numbers, numbers + size, 0, 0};
+    double *bounds = scratch + SCRATCH_SHARES * size;
+    CutLimits limits = {bounds, bounds + size, bounds + 2 * size, bounds + 3 * size,
+                        form == FORM_BOUNDED ? set->order->sign[feature] : 0};
     Sums none = {0, 0, 0}, missing = none;
     double needed = node->gain + rules->min_gain;
     int64_t most = node->sums.count - rules->min_count, least;
@@ -419,8 +562,8 @@ static SIMD_INLINE void search_feature(const Bins *bins, const Encoding *code,
         list_cuts_compact(bins, code, least, most, (int64_t *)gain, &cuts);
     else
         list_cuts(bins, code, least, most, &cuts);
-    if (cut >= 0)
-        keep_cut(cut, &cuts);
+    if (set->cut)
+        keep_cut(set->cut[feature], &cuts);
     if (cuts.first >= cuts.n)
         return;
     for (int i = cuts.n; i < cuts.n + SPLIT_LANES - 1; i++) {
@@ -428,16 +571,19 @@ static SIMD_INLINE void search_feature(const Bins *bins, const Encoding *code,
         cuts.count[i] = NO_CUT;
     }
     for (int left = 1; left >= (missing.count ? 0 : 1); left--) {
-        double top = cut_gains(&cuts, left ? missing : none, node, needed, form, rules,
-                               gain);
-        if (top <= 0 || !improves(top + rules->min_gain, feature, best_out))
+        if (form == FORM_BOUNDED)
+            list_limits(set->order, feature, node, &cuts, left, &limits);
+        double top = cut_gains(&cuts, left ? missing : none, node, needed, &limits, form,
+                               rules, gain);
+        double weighed = top * gain_factor(set, feature);
+        if (weighed <= 0 || !improves(weighed + rules->min_gain, feature, best_out))
             continue;
         int i = left ? cuts.n - 1 : cuts.first;
         while (gain[i] != top)
             i += left ? -1 : 1;
-        best_out->gain = top + rules->min_gain;
+        best_out->gain = weighed + rules->min_gain;
         best_out->feature = feature;
-        best_out->bin = left ? cuts.bin[i + 1] - 1 : cuts.bin[i];
+        best_out->bin = cut_bin(&cuts, i, left);
         best_out->missing_left = left;
     }
 }
@@ -498,8 +644,8 @@ static SIMD_INLINE void search_singles(const Binned *data, const Encoding *code,
     const Sums none = {0, 0, 0};
     list_singles(histogram, data->offset[feature], n, code, &node->sums,
                  data->implied[feature] == 0, &cuts);
-    double top = cut_gains(&cuts, none, node, node->gain + rules->min_gain, form, rules,
-                           gain);
+    double top = cut_gains(&cuts, none, node, node->gain + rules->min_gain, NULL, form,
+                           rules, gain);
     int i = 0;
     if (top <= 0)
         return;
@@ -513,19 +659,12 @@ static SIMD_INLINE void search_singles(const Binned *data, const Encoding *code,
     best_out->missing_left = 1;
 }
 
-/* The features of one node's search. */
-typedef struct {
-    const int32_t *features;
-    const uint8_t *searched; /* by feature: whether it is */
-    const int32_t *cut;      /* by feature: see search_feature; NULL: all cuts */
-    int n;
-    int whole; /* whether they are consecutive and all searched */
-} FeatureSet;
-
 /* How many features, from the i-th on, one call of search_singles may take; 0: none. */
-static SIMD_INLINE int singles_ahead(const Binned *data, const FeatureSet *set, int i)
+static SIMD_INLINE int singles_ahead(const Binned *data, const FeatureSet *set, int i,
+                                     int form)
 {
-    int n = set->cut ? 0 : data->singles[set->features[i]];
+    int together = !set->cut && !set->factor && form != FORM_BOUNDED;
+    int n = together ? data->singles[set->features[i]] : 0;
     if (n > 1 && !set->whole)
         n = 1;
     n = n < set->n - i ? n : set->n - i;
@@ -541,7 +680,7 @@ static SIMD_INLINE void search_form(const Binned *data, const Encoding *code,
     const SplitRules local_rules = *rules;
     for (int i = 0, n; i < set->n; i += n) {
         int feature = set->features[i];
-        int singles = singles_ahead(data, set, i);
+        int singles = singles_ahead(data, set, i, form);
         n = singles > 1 ? singles : 1;
         if (!set->searched[feature])
             continue;
@@ -554,11 +693,11 @@ static SIMD_INLINE void search_form(const Binned *data, const Encoding *code,
         Bins bins = feature_bins(data, histogram, feature, &node->sums, &local_code,
                                  (int64_t *)(scratch + SCRATCH_CUTS * size));
         if (data->categorical[feature])
-            search_categories(&bins, &local_code, feature, node, &local_rules, scratch,
-                              best_out);
+            search_categories(&bins, &local_code, feature, gain_factor(set, feature), node,
+                              &local_rules, scratch, best_out);
         else
-            search_feature(&bins, &local_code, feature, set->cut ? set->cut[feature] : -1,
-                           node, &local_rules, form, scratch, best_out);
+            search_feature(&bins, &local_code, set, feature, node, &local_rules, form,
+                           scratch, best_out);
     }
 }
 
@@ -577,8 +716,12 @@ static SIMD_INLINE void search_features_body(const Binned *data, const Encoding 
         search_form(data, code, histogram, set, node, rules, FORM_ELASTIC, scratch,
                     best_out);
         break;
-    default:
+    case FORM_GENERAL:
         search_form(data, code, histogram, set, node, rules, FORM_GENERAL, scratch,
+                    best_out);
+        break;
+    default:
+        search_form(data, code, histogram, set, node, rules, FORM_BOUNDED, scratch,
                     best_out);
     }
 }

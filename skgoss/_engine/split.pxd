@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
 from skgoss._engine.layout cimport Binned, Encoding, Histogram, Sums
 
@@ -7,6 +7,7 @@ cdef extern from "split.h" nogil:
     const int SCRATCH_ROOM
     const int SCRATCH_CUTS
     const int SCRATCH_SHARES
+    const int SCRATCH_BOUNDED
 
     ctypedef struct SplitRules:
         double gradient_unit
@@ -23,6 +24,7 @@ cdef extern from "split.h" nogil:
         int max_cat_threshold
         int max_cat_to_onehot
         int64_t min_data_per_group
+        int bounded
 
     ctypedef struct Split:
         double gain
@@ -34,10 +36,28 @@ cdef extern from "split.h" nogil:
         Sums sums
         double output
         double gain
+        double lower
+        double upper
 
+    ctypedef struct Extent:
+        int32_t first
+        int32_t last
+        int32_t missing
+
+    ctypedef struct Order:
+        const int8_t* sign
+        const int32_t* row_of
+        const Extent* extent
+        const double* value
+        const int8_t* is_above
+        int n
+
+    double clamp(double x, double lower, double upper)
     double leaf_output(double gradient, double hessian, double count,
                        double parent_output, const SplitRules* rules)
-    NodeStats node_stats(Sums sums, double parent_output, const SplitRules* rules)
+    NodeStats node_stats(
+        Sums sums, double parent_output, double lower, double upper,
+        const SplitRules* rules)
     ctypedef struct Bins:
         const int64_t* gradient
         const int64_t* hessian
@@ -49,6 +69,8 @@ cdef extern from "split.h" nogil:
         const int32_t* features
         const uint8_t* searched
         const int32_t* cut
+        const double* factor
+        const Order* order
         int n
         int whole
 
@@ -63,8 +85,8 @@ cdef extern from "split.h" nogil:
     size_t CATEGORY_SCRATCH(int n_bins)
     double categories_l2(int n_bins, const SplitRules* rules)
     void search_categories(
-        const Bins* bins, const Encoding* code, int feature, const NodeStats* node,
-        const SplitRules* rules, void* scratch, Split* best_out)
+        const Bins* bins, const Encoding* code, int feature, double factor,
+        const NodeStats* node, const SplitRules* rules, void* scratch, Split* best_out)
     void category_set(
         const Bins* bins, const Encoding* code, const SplitRules* rules, const Split* split,
         void* scratch, uint8_t* goes_left_out)

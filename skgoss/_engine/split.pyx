@@ -26,6 +26,7 @@ cdef SplitRules split_rules(settings) except *:
     rules.max_cat_threshold = settings.max_cat_threshold
     rules.max_cat_to_onehot = settings.max_cat_to_onehot
     rules.min_data_per_group = settings.min_data_per_group
+    rules.bounded = False
     return rules
 
 
@@ -83,9 +84,9 @@ def best_categories(
         sums.gradient += part.gradient
         sums.hessian += part.hessian
         sums.count += part.count
-    node = node_stats(sums, 0.0, &rules)
+    node = node_stats(sums, 0.0, -INFINITY, INFINITY, &rules)
     with nogil:
-        search_categories(&bins, &code, 0, &node, &rules, &scratch[0], &split)
+        search_categories(&bins, &code, 0, 1.0, &node, &rules, &scratch[0], &split)
         if split.gain > 0:
             category_set(&bins, &code, &rules, &split, &scratch[0], &goes_left_out[0])
     return split.gain, goes_left

@@ -5,11 +5,14 @@ both, split the best leaf, partition its rows; at the end, the leaves' values.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport isfinite
+from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport malloc, realloc
 from libc.string cimport memset
 
+from skgoss._engine.constraints cimport (
+    allowed_features, bound_children, bound_leaves, next_stale, order_children,
+    prepare_constraints, start_constraints)
 from skgoss._engine.histogram cimport (
     GradientStats, accumulate, add_places, choose_encoding, encode, fine_scale, move_rows,
     prefetch, round_stats, sum_words)
@@ -21,12 +24,12 @@ from skgoss._engine.random cimport (
 from skgoss._engine.sampling cimport sample_features
 from skgoss._engine.split cimport (
     HESSIAN_EPSILON, SCRATCH_CUTS, SCRATCH_ROOM, Bins, FeatureSet, Split, SplitRules,
-    bin_sums, categories_l2, category_set, feature_bins, leaf_output, node_stats,
+    bin_sums, categories_l2, category_set, clamp, feature_bins, leaf_output, node_stats,
     search_features)
 from skgoss._engine.store cimport BinColumn, bin_of_code, bin_of_stored
 from skgoss._engine.workspace cimport (
-    NO_MEMORY, NOT_FINITE, Leaf, Node, Round, Shared, Workspace, better, free_slot, heap_pop,
-    heap_push, take_slot)
+    INTERMEDIATE, NO_MEMORY, NO_TURN, NOT_FINITE, ForcedSplit, Leaf, Node, Round, Shared,
+    Workspace, better, free_slot, heap_pop, heap_push, heap_remove, take_slot)
 
 cdef enum:
     # Below so many bin updates or bin visits a team of threads costs more than it gives.
@@ -88,19 +91,32 @@ cdef void draw_cuts(
 cdef bint whole_set(const Shared* shared, const Workspace* ws) noexcept nogil:
     """Whether every feature may be searched."""
     return (
-        ws.n_features == shared.data.n_features and shared.settings.node_fraction >= 1.0)
+        ws.n_features == shared.data.n_features and shared.settings.node_fraction >= 1.0
+        and shared.constraints.n_sets == 0)
+
+
+cdef FeatureSet feature_set(
+    const Shared* shared, const Workspace* ws, int side, const int32_t* features, int n,
+    bint whole,
+) noexcept nogil:
+    """Features to search in one of the two leaves at hand."""
+    cdef FeatureSet out
+    out.features = features
+    out.n = n
+    out.searched = ws.searched[side]
+    out.cut = ws.cut[side] if shared.settings.extra_trees else NULL
+    out.factor = ws.factor[side]
+    out.order = &ws.order[side]
+    out.whole = whole
+    return out
 
 
 cdef void search_leaf(
     Shared* shared, Workspace* ws, int side, const Leaf* leaf, int first, int n, int thread,
 ) noexcept nogil:
     """Search n of the tree's features, from ``first`` on, in one of the two leaves at hand."""
-    cdef FeatureSet features
-    features.features = ws.features + first
-    features.n = n
-    features.searched = ws.searched[side]
-    features.cut = ws.cut[side] if shared.settings.extra_trees else NULL
-    features.whole = whole_set(shared, ws)
+    cdef FeatureSet features = feature_set(
+        shared, ws, side, ws.features + first, n, whole_set(shared, ws))
     search_features(
         &shared.data, &ws.code, &ws.slots[leaf.slot], &features, &leaf.stats, &ws.rules,
         shared.scratch[thread], &shared.best[2 * thread + side])
@@ -141,15 +157,19 @@ cdef void finish_features(
 cdef void sample_node_features(
     Shared* shared, Workspace* ws, const Leaf* leaf, uint8_t* searched_out,
 ) noexcept nogil:
+    cdef const int32_t* pool = ws.features
     cdef uint64_t node_key
-    cdef int i, n
+    cdef int i
+    cdef int n = ws.n_features
     if whole_set(shared, ws):
         memset(searched_out, 1, shared.data.n_features)
         return
+    if shared.constraints.n_sets > 0:
+        n = allowed_features(shared, ws, leaf, ws.allowed)
+        pool = ws.allowed
     node_key = draw(
         key(shared.settings.feature_seed, NODE_FEATURES, ws.tree_index), leaf.identity)
-    n = sample_features(
-        ws.features, ws.n_features, shared.settings.node_fraction, node_key, ws.sample)
+    n = sample_features(pool, n, shared.settings.node_fraction, node_key, ws.sample)
     memset(searched_out, 0, shared.data.n_features)
     for i in range(n):
         searched_out[ws.sample[i]] = 1
@@ -159,6 +179,7 @@ cdef void prepare_search(
     Shared* shared, Workspace* ws, const Leaf* leaf, int side,
 ) noexcept nogil:
     sample_node_features(shared, ws, leaf, ws.searched[side])
+    prepare_constraints(shared, ws, leaf, side)
     if shared.settings.extra_trees:
         draw_cuts(shared, ws, leaf, ws.cut[side])
 
@@ -196,15 +217,54 @@ cdef void finish(
             if better(&shared.best[2 * thread + side],
                       &shared.best[2 * ws.first_thread + side]):
                 shared.best[2 * ws.first_thread + side] = shared.best[2 * thread + side]
-    settle(ws, built, &shared.best[2 * ws.first_thread])
+    settle(shared, ws, 0, built, search_built, &ws.slots[built.slot])
     if other != NULL:
-        settle(ws, other, &shared.best[2 * ws.first_thread + 1])
+        settle(shared, ws, 1, other, search_other, &ws.slots[other.slot])
 
 
-cdef void settle(Workspace* ws, Leaf* leaf, const Split* best) noexcept nogil:
+cdef bint is_allowed(
+    const Shared* shared, Workspace* ws, const Leaf* leaf, int feature,
+) noexcept nogil:
+    """Whether interactions allow a feature in a leaf, drawn for the tree or not."""
+    if shared.constraints.n_sets > 0:
+        allowed_features(shared, ws, leaf, ws.allowed)
+        return ws.may_use[feature]
+    return True
+
+
+cdef void force(
+    Shared* shared, Workspace* ws, int side, Leaf* leaf, const Histogram* histogram,
+) noexcept nogil:
+    """Split a leaf as is wanted here, if that gains anything, and before any other."""
+    cdef const ForcedSplit* wanted = &shared.constraints.forced[leaf.forced]
+    cdef Split* best = &shared.best[2 * ws.first_thread + side]
+    cdef FeatureSet features = feature_set(shared, ws, side, &wanted.feature, 1, False)
+    cdef Split split
+    if not is_allowed(shared, ws, leaf, wanted.feature):
+        return
+    ws.searched[side][wanted.feature] = True
+    ws.cut[side][wanted.feature] = wanted.bin
+    features.cut = ws.cut[side]
+    features.factor = NULL
+    split.gain = 0
+    search_features(
+        &shared.data, &ws.code, histogram, &features, &leaf.stats, &ws.rules,
+        shared.scratch[ws.first_thread], &split)
+    if split.gain > 0:
+        best[0] = split
+        leaf.turn = leaf.forced
+
+
+cdef void settle(
+    Shared* shared, Workspace* ws, int side, Leaf* leaf, bint searched,
+    const Histogram* histogram,
+) noexcept nogil:
     """Queue a leaf that has a split; give back the histogram of one that has none."""
-    leaf.best = best[0]
-    if best.gain > 0:
+    leaf.turn = NO_TURN
+    if searched and leaf.forced >= 0:
+        force(shared, ws, side, leaf, histogram)
+    leaf.best = shared.best[2 * ws.first_thread + side]
+    if leaf.best.gain > 0:
         heap_push(ws, <int>(leaf - ws.leaves))
     else:
         free_slot(ws, leaf)
@@ -323,6 +383,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     root.end = round.n
     root.node = -1
     root.l2 = ws.rules.l2
+    root.forced = 0 if shared.constraints.n_forced > 0 else -1
     ws.n_rows = round.n
     ws.n_leaves = 1
     ws.n_heap = 0
@@ -336,7 +397,8 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     sums = sum_words(&ws.code, ws.words[root.buffer], round.n, ws.pairs)
     unsmoothed = ws.rules
     unsmoothed.path_smooth = 0
-    root.stats = node_stats(sums, 0.0, &unsmoothed)
+    root.stats = node_stats(sums, 0.0, -INFINITY, INFINITY, &unsmoothed)
+    start_constraints(ws)
     finish(shared, ws, n_parts, root, NULL, may_split(shared, ws, root), False)
     return 0
 
@@ -371,6 +433,8 @@ cdef void add_node(Workspace* ws, int leaf_index) noexcept nogil:
             ws.nodes[leaf.node].left = index
         else:
             ws.nodes[leaf.node].right = index
+    node.parent = leaf.node
+    node.is_left = leaf.is_left
     node.feature = leaf.best.feature
     node.bin = leaf.best.bin
     node.missing_left = leaf.best.missing_left
@@ -409,8 +473,10 @@ cdef void make_child(
     Workspace* ws, const Leaf* parent, int node, bint is_left, Sums sums, double l2,
     Leaf* child_out,
 ) noexcept nogil:
-    """All of a child but its rows."""
+    """All of a child but its rows. It has its bounds already."""
     cdef SplitRules rules = ws.rules
+    cdef double lower = child_out.stats.lower
+    cdef double upper = child_out.stats.upper
     child_out.n_left_behind = 0
     child_out.depth = parent.depth + 1
     child_out.node = node
@@ -418,10 +484,12 @@ cdef void make_child(
     child_out.identity = 2 * <uint64_t>node + 2 - is_left
     child_out.slot = -1
     child_out.l2 = l2
-    child_out.stats = node_stats(sums, parent.stats.output, &rules)
+    child_out.stats = node_stats(sums, parent.stats.output, lower, upper, &rules)
     rules.l2 = l2
-    child_out.stats.output = node_stats(sums, parent.stats.output, &rules).output
+    child_out.stats.output = node_stats(
+        sums, parent.stats.output, lower, upper, &rules).output
     child_out.best.gain = 0
+    child_out.forced = -1
 
 
 cdef void part_rows(
@@ -547,8 +615,12 @@ cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
     add_node(ws, index)
     if shared.data.categorical[parent.best.feature] and add_set(&shared.data, ws) < 0:
         return NO_MEMORY
+    bound_children(shared, ws, index, &parent)
     make_child(ws, &parent, ws.n_leaves - 1, True, left_sums, l2, left)
     make_child(ws, &parent, ws.n_leaves - 1, False, right_sums, l2, right)
+    if parent.turn != NO_TURN:
+        left.forced = shared.constraints.forced[parent.turn].left
+        right.forced = shared.constraints.forced[parent.turn].right
     if column.rows != NULL and ws.goes_left[column.implied]:
         moved, staying = right, left
     else:
@@ -559,7 +631,22 @@ cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
     else:
         part_rows(shared, ws, &parent, column, left, right)
     ws.n_leaves += 1
+    order_children(shared, ws, index)
     return search_children(shared, ws, parent.slot, left, right)
+
+
+cdef void search_again(Shared* shared, Workspace* ws, int index) noexcept nogil:
+    """Search the leaves that the newest split, of leaf ``index``, bounds anew."""
+    cdef int stale = next_stale(shared, ws, index, 0)
+    cdef Leaf* leaf
+    while stale >= 0:
+        heap_remove(ws, stale)
+        leaf = &ws.leaves[stale]
+        if leaf.slot < 0:
+            search_few(shared, ws, leaf)
+        else:
+            finish(shared, ws, 1, leaf, NULL, True, False)
+        stale = next_stale(shared, ws, index, stale + 1)
 
 
 cdef void show_rows(
@@ -590,19 +677,15 @@ cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
     cdef int i
     prepare_search(shared, ws, leaf, 0)
     show_rows(data, ws, leaf, ws.seen)
-    features.features = ws.touched
-    features.n = ws.n_touched
-    features.searched = ws.searched[0]
-    features.cut = ws.cut[0] if shared.settings.extra_trees else NULL
-    features.whole = False
+    features = feature_set(shared, ws, 0, ws.touched, ws.n_touched, False)
     best.gain = 0
     search_features(
         data, &ws.code, &ws.rows_histogram, &features, &leaf.stats, &ws.rules,
         shared.scratch[ws.first_thread], best)
     for i in range(ws.n_touched):
         ws.seen[ws.touched[i]] = 0
+    settle(shared, ws, 0, leaf, True, &ws.rows_histogram)
     hide_rows(data, ws, leaf)
-    settle(ws, leaf, best)
 
 
 cdef int search_children(
@@ -685,7 +768,7 @@ cdef void fill_leaf(Workspace* ws, const Round* round, int index) noexcept nogil
     value = leaf_output(
         gradient / ws.gradient_scale, ws.leaf_weight[index] + HESSIAN_EPSILON,
         leaf.end - leaf.begin, ws.nodes[leaf.node].stats.output, &rules)
-    value = value * ws.learning_rate
+    value = clamp(value, leaf.stats.lower, leaf.stats.upper) * ws.learning_rate
     ws.leaf_value[index] = value
     if round.score != NULL:
         for i in range(leaf.begin, leaf.end):
@@ -710,8 +793,13 @@ cdef void fill_leaves(Workspace* ws, const Round* round) noexcept nogil:
 cdef int grow_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
     """Grow one tree; 0, NO_MEMORY or NOT_FINITE."""
     cdef int status = start_tree(shared, ws, round)
+    cdef int leaf
     while status == 0 and ws.n_heap > 0 and ws.n_leaves < shared.settings.max_leaves:
-        status = split_leaf(shared, ws, heap_pop(ws))
+        leaf = heap_pop(ws)
+        status = split_leaf(shared, ws, leaf)
+        if status == 0 and shared.constraints.bounding >= INTERMEDIATE:
+            search_again(shared, ws, leaf)
+    bound_leaves(shared, ws)
     while ws.n_heap > 0:
         free_slot(ws, &ws.leaves[heap_pop(ws)])
     if status == 0:

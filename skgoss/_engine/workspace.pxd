@@ -1,15 +1,24 @@
 """What growing a tree works on: options, the tree so far, its leaves and histograms."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from skgoss._engine.layout cimport Binned, Encoding, Histogram
-from skgoss._engine.split cimport NodeStats, Split, SplitRules
+from skgoss._engine.split cimport Extent, NodeStats, Order, Split, SplitRules
 from skgoss._engine.store cimport BinColumn
 
 cdef enum:
     # What growing may end with, besides 0.
     NO_MEMORY = -1
     NOT_FINITE = -2
+    # The turn of a leaf whose split is not a forced one.
+    NO_TURN = 0x7FFFFFFF
+
+cdef enum Bounding:
+    # Where the bounds of outputs come from, under monotone constraints.
+    UNBOUNDED
+    BASIC                     # the middle of the outputs at a monotone node
+    INTERMEDIATE              # the outputs of the leaves next to a leaf
+    ADVANCED                  # of those next to either side of a cut
 
 cdef struct Leaf:
     Py_ssize_t begin          # its rows: words[buffer][begin:end]
@@ -25,8 +34,12 @@ cdef struct Leaf:
     double l2                 # the ridge penalty of its output
     NodeStats stats
     Split best
+    int32_t forced            # the forced split wanted here; -1: none
+    int32_t turn              # forced splits come first, by their numbers
 
 cdef struct Node:
+    int32_t parent            # -1: it is the root
+    int32_t is_left
     int32_t feature
     int32_t bin
     int32_t missing_left
@@ -53,6 +66,19 @@ cdef struct Workspace:
     uint8_t* searched[2]      # features sampled for the two leaves at hand
     int32_t* cut[2]           # and their only cuts, in extremely random trees
     int32_t* sample
+    int32_t* allowed          # features that interactions allow a leaf
+    uint8_t* may_use
+    int32_t* hits             # of the path's features, by set
+    double* factor[2]         # of gains, by feature, for the two leaves at hand
+    Order order[2]            # and what bounds their children
+    double* bound[2]          # its arrays
+    int8_t* is_above[2]
+    Extent* extents[2]
+    int8_t* above             # by two leaves: 1: the second bounds the first from above,
+    #                           -1: from below, 0: it does not
+    int32_t* row_of           # by feature: see Order; NULL unless bounds are ADVANCED
+    int n_split_features      # those with a row
+    int32_t* split_features
     Histogram* slots
     int* free_slots
     int n_slots
@@ -87,12 +113,32 @@ cdef struct Settings:
     int extra_trees
     double learning_rate
 
+cdef struct ForcedSplit:
+    int32_t feature
+    int32_t bin
+    int32_t left              # the one wanted in the left child; -1: none
+    int32_t right
+
+cdef struct Constraints:
+    Bounding bounding
+    const int8_t* sign        # by feature: see Order
+    double penalty            # on splits of monotone features near the root
+    const double* factor      # of gains, by feature; NULL: ones
+    int n_sets                # of features that may interact; 0: all may
+    const int64_t* set_start
+    const int32_t* set_features
+    const int64_t* sets_start  # by feature: the sets it is in
+    const int32_t* sets_of
+    const ForcedSplit* forced
+    int n_forced
+
 cdef struct Shared:
     Binned data
     const BinColumn* columns
     bint has_lists
     Settings settings
     SplitRules rules
+    Constraints constraints
     int64_t** sums            # accumulators of each thread
     Histogram* partial        # of each thread
     double** scratch          # of each thread
@@ -123,3 +169,5 @@ cdef bint better(const Split* a, const Split* b) noexcept nogil
 cdef void heap_push(Workspace* ws, int leaf) noexcept nogil
 
 cdef int heap_pop(Workspace* ws) noexcept nogil
+
+cdef void heap_remove(Workspace* ws, int leaf) noexcept nogil

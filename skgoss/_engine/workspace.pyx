@@ -49,6 +49,8 @@ cdef bint better(const Split* a, const Split* b) noexcept nogil:
 
 cdef bint leaf_before(const Workspace* ws, int a, int b) noexcept nogil:
     """Whether leaf ``a`` is split before leaf ``b``."""
+    if ws.leaves[a].turn != ws.leaves[b].turn:
+        return ws.leaves[a].turn < ws.leaves[b].turn
     if better(&ws.leaves[a].best, &ws.leaves[b].best):
         return True
     return a < b and not better(&ws.leaves[b].best, &ws.leaves[a].best)
@@ -85,3 +87,13 @@ cdef int heap_pop(Workspace* ws) noexcept nogil:
         at = down
     ws.heap[at] = last
     return top
+
+
+cdef void heap_remove(Workspace* ws, int leaf) noexcept nogil:
+    """Take out a leaf that is in the heap, wherever it is."""
+    cdef int n = ws.n_heap
+    cdef int i
+    ws.n_heap = 0
+    for i in range(n):
+        if ws.heap[i] != leaf:
+            heap_push(ws, ws.heap[i])

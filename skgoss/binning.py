@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -29,6 +30,7 @@ class BinningSettings(Protocol):
     """What binning needs to know of an estimator's parameters."""
 
     max_bin: int
+    max_bin_by_feature: Sequence[int | None] | None
     min_data_in_bin: int
     min_child_samples: int
     subsample_for_bin: int
@@ -153,19 +155,31 @@ def find_bin_mappers(
     if columns.n_categories is not None:
         is_category = columns.n_categories > 0
     may_split = _may_split(columns, settings, rows, n_threads)
-    if may_split.all() and not is_category.any():
-        return _find_numeric(columns, settings, sample, mass, n_threads)
+    max_bin = _max_bins(settings, columns.n_features)
+    all_equal = bool((max_bin == max_bin[0]).all())
+    if may_split.all() and not is_category.any() and all_equal:
+        return _find_numeric(columns, settings, max_bin[0], sample, mass, n_threads)
     mappers = [ALL_ZERO] * columns.n_features
     for find, chosen in (
         (_find_numeric, may_split & ~is_category),
         (_find_categories, is_category),
     ):
-        features = np.flatnonzero(chosen)
-        if len(features):
-            found = find(columns.take(features), settings, sample, mass, n_threads)
+        for most in np.unique(max_bin[chosen]):
+            features = np.flatnonzero(chosen & (max_bin == most))
+            found = find(
+                columns.take(features), settings, most, sample, mass, n_threads
+            )
             for j, mapper in zip(features.tolist(), found, strict=True):
                 mappers[j] = mapper
     return mappers
+
+
+def _max_bins(settings: BinningSettings, n_features: int) -> NDArray[np.int64]:
+    """The largest number of bins of each column."""
+    given = settings.max_bin_by_feature
+    if given is None:
+        return np.full(n_features, settings.max_bin)
+    return np.array([settings.max_bin if most is None else most for most in given])
 
 
 def _may_split(
@@ -201,6 +215,7 @@ def _n_values(columns: Columns, n_rows: int) -> NDArray[np.int64]:
 def _find_numeric(
     columns: Columns,
     settings: BinningSettings,
+    max_bin: int,
     sample: NDArray[np.int64] | None,
     mass: NDArray[np.float64] | None,
     n_threads: int,
@@ -215,7 +230,7 @@ def _find_numeric(
     # Bins hold enough rows, but for that of zero and the last ones below and above it.
     n_full = n_values // max(settings.min_data_in_bin, 1)
     bounds_start = np.zeros(n_features + 1, dtype=np.int64)
-    np.cumsum(np.minimum(settings.max_bin, n_full + 3), out=bounds_start[1:])
+    np.cumsum(np.minimum(max_bin, n_full + 3), out=bounds_start[1:])
     bounds = np.empty(bounds_start[-1])
     n_bounds = np.empty(n_features, dtype=np.int32)
     missing_type = np.empty(n_features, dtype=np.uint8)
@@ -228,7 +243,7 @@ def _find_numeric(
         places(columns, sample),
         mass,
         n_rows,
-        settings.max_bin,
+        max_bin,
         settings.min_data_in_bin,
         settings.use_missing,
         settings.zero_as_missing,
@@ -302,6 +317,7 @@ def _mappers(
 def _find_categories(
     columns: Columns,
     settings: BinningSettings,
+    max_bin: int,
     sample: NDArray[np.int64] | None,
     mass: NDArray[np.float64] | None,
     n_threads: int,
@@ -324,7 +340,7 @@ def _find_categories(
     )
     unit = 1.0 if mass is None else float(mass.min(where=mass > 0, initial=mass.max()))
     return [
-        _category_mapper(count[start:stop], total[start:stop], unit, settings)
+        _category_mapper(count[start:stop], total[start:stop], unit, max_bin, settings)
         for start, stop in zip(first[:-1].tolist(), first[1:].tolist(), strict=True)
     ]
 
@@ -333,6 +349,7 @@ def _category_mapper(
     count: NDArray[np.int64],
     mass: NDArray[np.float64],
     unit: float,
+    max_bin: int,
     settings: BinningSettings,
 ) -> BinMapper:
     """The bins of a column, from the rows of missing values and of each category.
@@ -343,7 +360,7 @@ def _category_mapper(
     count, mass = count[1:], mass[1:] / unit
     present = np.flatnonzero(count)
     by_mass = present[np.argsort(-mass[present], kind="stable")]
-    n_kept = _n_kept(count[by_mass], mass[by_mass], n_missing > 0, settings)
+    n_kept = _n_kept(count[by_mass], mass[by_mass], n_missing > 0, max_bin, settings)
     kept = by_mass[:n_kept]
     is_complete = n_kept == len(present) and n_missing == 0
     n_occupied = n_kept + (count[kept].sum() < n_rows)
@@ -364,10 +381,11 @@ def _n_kept(
     count: NDArray[np.int64],
     mass: NDArray[np.float64],
     has_missing: bool,
+    max_bin: int,
     settings: BinningSettings,
 ) -> int:
     """How many of the categories, by falling mass, get bins of their own."""
-    n_few = min(len(count) + has_missing, settings.max_bin) - 1
+    n_few = min(len(count) + has_missing, max_bin) - 1
     share = np.floor(float(np.float32(mass.sum()) * COMMON_SHARE) + 0.5)
     n_common = int(np.searchsorted(np.cumsum(mass), share)) + 1
     n_kept = min(len(count), max(n_common, n_few), MAX_CATEGORY_BINS - 1)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss import assembly, callbacks, objectives, parameters, sampling
+from skgoss import assembly, callbacks, constraints, objectives, parameters, sampling
 from skgoss._engine.grower import TreeGrower
 from skgoss._engine.score import add_tree
 from skgoss._engine.store import BinStore
@@ -170,10 +170,17 @@ class Booster:
             None if objective.weight is None else np.atleast_2d(objective.weight)
         )
         self.sampler = self._sampler()
-        self.grower = (
-            TreeGrower(dataset, settings, shape[0], n_threads)
-            if len(dataset.feature)
-            else None
+        self.constraints = constraints.of_trees(settings, dataset)
+        self.grower = self._grower() if len(dataset.feature) else None
+
+    def _grower(self, forest: Any = None) -> TreeGrower:
+        return TreeGrower(
+            self.dataset,
+            self.settings,
+            self.objective.n_scores,
+            self.n_threads,
+            forest,
+            self.constraints,
         )
 
     def _sampler(self) -> sampling.Sampler:
@@ -225,10 +232,7 @@ class Booster:
         self.settings = parameters.changed(self.settings, values)
         self.sampler = self._sampler()
         if self.grower is not None:
-            n_scores, forest = self.objective.n_scores, self.grower.forest
-            self.grower = TreeGrower(
-                self.dataset, self.settings, n_scores, self.n_threads, forest
-            )
+            self.grower = self._grower(self.grower.forest)
 
     def boost(self, round_index: int) -> bool:
         """Grow one round's trees; False when none could be split.
@@ -289,17 +293,19 @@ class Booster:
         many rows each one counts.
         """
         forest = self.grower.forest
-        n_leaves = len(forest.arrays(forest.n_trees - 1)[1])
+        nodes, leaves, _ = forest.arrays(forest.n_trees - 1)
         weight = None if self.weight is None else self.weight[0]
         if counts is not None:
             weight = counts[0].astype(np.float64) * (1.0 if weight is None else weight)
-        values = [
-            self.objective.renewed_leaf(
-                self.scores[0], self.grower.leaf_rows(leaf), weight
-            )
-            for leaf in range(n_leaves)
-        ]
-        forest.set_leaf_values(self.settings.learning_rate * np.array(values))
+
+        def value(chosen: list[int]) -> float:
+            rows = np.concatenate([self.grower.leaf_rows(leaf) for leaf in chosen])
+            return self.objective.renewed_leaf(self.scores[0], rows, weight)
+
+        values = np.array([value([leaf]) for leaf in range(len(leaves))])
+        if self.constraints is not None and self.constraints.sign is not None:
+            values = constraints.in_order(values, nodes, self.constraints.sign, value)
+        forest.set_leaf_values(self.settings.learning_rate * values)
 
     def _add_round(self, added: bool) -> None:
         """Follow the new trees; ``added``: the training scores do so already."""

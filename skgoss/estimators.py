@@ -6,6 +6,7 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from skgoss import (
     _compat,
     boosting,
     callbacks,
+    constraints,
     fit_arguments,
     frames,
     metrics,
@@ -118,6 +120,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         n_jobs: int | None = None,
         importance_type: str = "split",
         max_bin: int = 255,
+        max_bin_by_feature: Iterable[int] | Mapping[Any, int] | str | None = None,
         min_data_in_bin: int = 3,
         use_missing: bool = True,
         zero_as_missing: bool = False,
@@ -135,6 +138,12 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         path_smooth: float = 0.0,
         extra_trees: bool = False,
         feature_fraction_bynode: float = 1.0,
+        feature_contri: Iterable[float] | Mapping[Any, float] | str | None = None,
+        monotone_constraints: Iterable[int] | Mapping[Any, int] | str | None = None,
+        monotone_constraints_method: str = "basic",
+        monotone_penalty: float = 0.0,
+        interaction_constraints: Iterable[Iterable[str | int]] | str | None = None,
+        forcedsplits_filename: Mapping[str, Any] | str | PathLike[str] | None = None,
         boost_from_average: bool = True,
         is_unbalance: bool = False,
         scale_pos_weight: float = 1.0,
@@ -200,6 +209,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.importance_type = importance_type
         self.max_bin = max_bin
+        self.max_bin_by_feature = max_bin_by_feature
         self.min_data_in_bin = min_data_in_bin
         self.use_missing = use_missing
         self.zero_as_missing = zero_as_missing
@@ -217,6 +227,12 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         self.path_smooth = path_smooth
         self.extra_trees = extra_trees
         self.feature_fraction_bynode = feature_fraction_bynode
+        self.feature_contri = feature_contri
+        self.monotone_constraints = monotone_constraints
+        self.monotone_constraints_method = monotone_constraints_method
+        self.monotone_penalty = monotone_penalty
+        self.interaction_constraints = interaction_constraints
+        self.forcedsplits_filename = forcedsplits_filename
         self.boost_from_average = boost_from_average
         self.is_unbalance = is_unbalance
         self.scale_pos_weight = scale_pos_weight
@@ -320,6 +336,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         with _unchanged_on_failure(self):
             earlier = self._earlier_trees(given.init_model)
             columns = self._columns(X, given, settings)
+            settings = constraints.resolved(settings, columns, self._names)
             one = training_set(X, y, given, self.class_weight)
             rows = self._rows(columns, one, fits=True).existing()
             settings = self._with_objective(settings)
@@ -378,6 +395,11 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         if self._feature_name is not None:
             _check_names(self._feature_name, columns.n_features)
         return columns
+
+    @property
+    def _names(self) -> Sequence[str] | None:
+        """The names of the columns, those given to fit first."""
+        return self._feature_name or getattr(self, "feature_names_in_", None)
 
     def _rows(self, columns: frames.Columns, one: GivenSet, *, fits: bool) -> Rows:
         """Columns with what belongs to each row."""

@@ -6,11 +6,13 @@ import dataclasses
 import difflib
 import functools
 import inspect
+import json
 import math
 import numbers
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, make_dataclass
+from os import PathLike, fspath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -194,6 +196,66 @@ def _numbers_of(domain: Domain) -> Callable[[Any], Any]:
     return convert
 
 
+def _by_column(domain: Domain, type_: str, words: str) -> Domain:
+    """One value a column: a sequence, words like '1,0,-1', or a dict by column."""
+
+    def convert(value: Any) -> Any:
+        if value is None or (isinstance(value, str | list | tuple) and not value):
+            return None
+        if not isinstance(value, Mapping):
+            return _numbers_of(domain)(value)
+        converted = {
+            ANY_COLUMN.convert(word): domain.convert(its) for word, its in value.items()
+        }
+        known = NotImplemented not in (*converted, *converted.values())
+        return converted if known else NotImplemented
+
+    both = f"or a dict from column names or numbers to {words}"
+    return Domain(
+        f"list of {type_}, dict, str or None",
+        f"None, one of {words} for each column (a list, or a str like '1,0') {both}",
+        convert,
+    )
+
+
+def _convert_sets(value: Any) -> Any:
+    """Sets of columns: a list of lists, words like '[0,1],[2]', or a kind of them."""
+    if isinstance(value, str):
+        if value in {"pairwise", "no_interactions"}:
+            return value
+        try:
+            value = json.loads(f"[{value}]")
+        except ValueError:
+            return NotImplemented
+    if value is None or not isinstance(value, Iterable) or isinstance(value, Mapping):
+        return None if value is None else NotImplemented
+    sets = [_convert_columns(one) for one in value]
+    known = all(one is not NotImplemented and one for one in sets)
+    return (sets or None) if known else NotImplemented
+
+
+def _convert_file(value: Any) -> Any:
+    """The name of a file, or what it would hold."""
+    if isinstance(value, PathLike):
+        return fspath(value)
+    known = value is None or isinstance(value, str | Mapping)
+    return (value or None) if known else NotImplemented
+
+
+SIGNS = _by_column(integer(-1, 1), "int", "-1, 0, 1")
+FACTORS = _by_column(NOT_NEGATIVE, "float", "the floats >= 0")
+BINS = _by_column(integer(2, 65535), "int", "the ints from 2 to 65535")
+SETS = Domain(
+    "list of lists of str and int, str or None",
+    "None, 'pairwise', 'no_interactions', or a list of lists of column names and"
+    " numbers (or a str like '[0,1],[2]'), none of them empty",
+    _convert_sets,
+)
+FORCED = Domain(
+    "dict, str, path or None",
+    "None, the name of a JSON file, or a dict",
+    _convert_file,
+)
 METRIC = Domain(
     "str, callable, list of them or None",
     "None, a str, a callable or a list of them",
@@ -500,6 +562,13 @@ OPTIONS: tuple[Option, ...] = (
         "The largest number of bins of a column, the one for NaN included.",
         aliases="max_bins",
     ),
+    _option(
+        "max_bin_by_feature",
+        None,
+        BINS,
+        "The largest number of bins of each column, instead of ``max_bin``, which a"
+        " dict leaves to the others.",
+    ),
     _option("min_data_in_bin", 3, integer(1), "The least number of rows in a bin."),
     _option(
         "use_missing",
@@ -615,6 +684,59 @@ OPTIONS: tuple[Option, ...] = (
         FRACTION,
         "The share of the tree's columns drawn for a node.",
         aliases="sub_feature_bynode colsample_bynode",
+    ),
+    _option(
+        "feature_contri",
+        None,
+        FACTORS,
+        "What the gains of the splits of each column are multiplied by; at 0 a column"
+        " is never split. A dict leaves the others at 1.",
+        aliases="feature_contrib fc fp feature_penalty",
+    ),
+    _option(
+        "monotone_constraints",
+        None,
+        SIGNS,
+        "Along which columns raw predictions may only rise, 1, or only fall, -1. A dict"
+        " leaves the others at 0, free. Kept exactly, with any objective; missing"
+        " values may lie anywhere.",
+        aliases="mc monotone_constraint monotonic_cst",
+    ),
+    _option(
+        "monotone_constraints_method",
+        "basic",
+        choice(basic="basic", intermediate="intermediate", advanced="advanced"),
+        "How trees are kept monotone: 'basic', all below a split keep to their side of"
+        " its middle; 'intermediate', each leaf keeps to the values of the leaves that"
+        " it must not pass; 'advanced', so does each side of a split that is tried."
+        " Slower and, as a rule, more accurate in this order.",
+        aliases="monotone_constraining_method mc_method",
+    ),
+    _option(
+        "monotone_penalty",
+        0.0,
+        NOT_NEGATIVE,
+        "Reduces the gains of the splits of columns with monotone constraints, less so"
+        " the deeper: such splits are the last resort on the first so many levels.",
+        aliases="monotone_splits_penalty ms_penalty mc_penalty",
+    ),
+    _option(
+        "interaction_constraints",
+        None,
+        SETS,
+        "The sets of columns that may be split together on a path from the root to a"
+        " leaf. Columns in no set are never split. 'pairwise': all sets of two;"
+        " 'no_interactions': of one.",
+    ),
+    _option(
+        "forcedsplits_filename",
+        None,
+        FORCED,
+        "Splits that all trees begin with: a JSON file, or the same as a dict, of"
+        " objects with 'feature' (number or name), 'threshold' and perhaps 'left' and"
+        " 'right', the objects below. A split that gains nothing, or leaves too few"
+        " rows, is left out with those below it.",
+        aliases="fs forced_splits_filename forced_splits_file forced_splits",
     ),
     _option(
         "boost_from_average",

@@ -15,6 +15,7 @@ def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> Dataset:
     data = columns(BaseEstimator(), X, reset=True)
     settings = {
         "max_bin": 255,
+        "max_bin_by_feature": None,
         "min_data_in_bin": 3,
         "min_child_samples": 0,
         "subsample_for_bin": 200_000,

@@ -33,7 +33,8 @@ class Subclass(LGBMClassifier):
 
 def valid_value(option):
     """A value that is inside the option's domain and not its default."""
-    candidates = [3, 0.5, 1.5, not option.default, "gain", "gbrt", "balanced", [1]]
+    words = ["gain", "gbrt", "balanced", "advanced"]
+    candidates = [3, 0.5, 1.5, not option.default, *words, [1]]
     return next(
         value
         for value in candidates

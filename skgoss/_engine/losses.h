@@ -1,4 +1,5 @@
-/* The loops over rows of every loss: scores and targets in, gradients and hessians out.
+/* The loops over rows of every loss, scores and targets in, gradients and hessians out,
+ * and of every link, from scores to predictions.
  *
  * A loss is one function of a row, `<loss>_row`; LOSS makes its loop, `<loss>_loss`, and simd.h its
  * versions for the instruction sets. `a` and `b` are the loss's parameters. Results are
@@ -28,12 +29,17 @@ static SIMD_INLINE double power_of_two(double shifted)
     return shifted;
 }
 
-/* exp(x) within 2 units in the last place, x clipped to +-708, without a branch.
+/* exp(x) = scale (1 + rest), with rest = exp(r) - 1 for an |r| <= ln(2) / 2. */
+typedef struct {
+    double rest, scale;
+} scaled_exponential;
+
+/* x clipped to +-708, without a branch.
  *
- * x = k ln 2 + r with |r| <= ln(2) / 2; exp(r) = 1 + r + r**2 q(r), where q interpolates
- * at the ten Chebyshev nodes (relative error of the whole 1.6e-17).
+ * x = k ln 2 + r; exp(r) = 1 + r + r**2 q(r), where q interpolates at the ten Chebyshev
+ * nodes (relative error of the whole 1.6e-17).
  */
-static SIMD_INLINE double exponential(double x)
+static SIMD_INLINE scaled_exponential reduced_exponential(double x)
 {
     const double shift = 0x1.8p52;
     x = x < -EXP_LIMIT ? -EXP_LIMIT : x;
@@ -51,7 +57,50 @@ static SIMD_INLINE double exponential(double x)
     q = q * r + 0x1.5555555553d63p-5;
     q = q * r + 0x1.5555555555556p-3;
     q = q * r + 0x1.0000000000001p-1;
-    return (1.0 + (r + r * r * q)) * power_of_two(shifted);
+    scaled_exponential e = {r + r * r * q, power_of_two(shifted)};
+    return e;
+}
+
+/* exp(x) within 2 units in the last place, x clipped to +-708. */
+static SIMD_INLINE double exponential(double x)
+{
+    scaled_exponential e = reduced_exponential(x);
+    return (1.0 + e.rest) * e.scale;
+}
+
+/* exp(x) - 1 within 3 units in the last place, also where x is small. */
+static SIMD_INLINE double exponential_minus_1(double x)
+{
+    scaled_exponential e = reduced_exponential(x);
+    return e.scale * e.rest + (e.scale - 1.0);
+}
+
+/* log(1 + x) for x in [0, 1], within 2 units in the last place.
+ *
+ * 2 artanh(t) with t = x / (2 + x) <= 1/3, so 2 t = x - t x; artanh(t) = t + t**3 q(t**2),
+ * where q interpolates at the ten Chebyshev nodes (relative error of the whole 5e-18).
+ */
+static SIMD_INLINE double log_1_plus(double x)
+{
+    double t = x / (2.0 + x);
+    double square = t * t;
+    double q = 0x1.4b0a26c5f2af0p-4;
+    q = q * square + 0x1.687a6e7c95176p-5;
+    q = q * square + 0x1.eb905e8575054p-5;
+    q = q * square + 0x1.10ac75dc602b1p-4;
+    q = q * square + 0x1.3b18b294bebf9p-4;
+    q = q * square + 0x1.745cf0b0e03bdp-4;
+    q = q * square + 0x1.c71c727143318p-4;
+    q = q * square + 0x1.24924923d44c6p-3;
+    q = q * square + 0x1.999999999a3ddp-3;
+    q = q * square + 0x1.5555555555555p-2;
+    return x - t * (x - 2.0 * square * q);
+}
+
+/* log(1 + exp(x)). */
+static SIMD_INLINE double log_1_plus_exponential(double x)
+{
+    return (x > 0.0 ? x : 0.0) + log_1_plus(exponential(-fabs(x)));
 }
 
 static SIMD_INLINE double within_float(double x)
@@ -95,6 +144,13 @@ static SIMD_INLINE double huber_row(double f, double y, double a, double b)
     return x > a ? a : x;
 }
 
+/* The absolute error as a share of the target, or of 1 where that is larger. */
+static SIMD_INLINE double relative_row(double f, double y, double a, double b)
+{
+    double size = fabs(y);
+    return absolute_row(f, y, a, b) / (size > 1.0 ? size : 1.0);
+}
+
 /* a: the quantile. */
 static SIMD_INLINE double quantile_row(double f, double y, double a, double b)
 {
@@ -106,6 +162,15 @@ static SIMD_INLINE double quantile_row(double f, double y, double a, double b)
 typedef struct {
     double gradient, hessian;
 } slopes;
+
+/* a: about where the loss turns from a parabola into a line. */
+static SIMD_INLINE slopes fair_row(double f, double y, double a, double b)
+{
+    double x = f - y;
+    double share = a / (fabs(x) + a);
+    slopes s = {x * share, share * share};
+    return s;
+}
 
 /* a: exp(poisson_max_delta_step). */
 static SIMD_INLINE slopes poisson_row(double f, double y, double a, double b)
@@ -151,6 +216,30 @@ static SIMD_INLINE slopes cross_entropy_row(double f, double y, double a, double
     return s;
 }
 
+/* The cross entropy of y and z = 1 - exp(-w u), with u = log(1 + exp(f)) and a weight w.
+ *
+ * With p = sigmoid(f) and q = w p / z, the slopes are w p - y q and
+ * w p (1 - p) + y q (1 - p) (w (exp(u) - 1) / (exp(w u) - 1) - 1).
+ */
+static SIMD_INLINE slopes intensity_row(double f, double y, double w)
+{
+    odds p = logistic(f);
+    double yes = f >= 0.0 ? p.large : p.small;
+    double no = f >= 0.0 ? p.small : p.large;
+    double u = log_1_plus_exponential(f);
+    double v = w * u;
+    double z = -exponential_minus_1(-v);
+    double q = z > 0.0 ? w * yes / z : 1.0;
+    double bend = w * exponential_minus_1(u) / exponential_minus_1(v) - 1.0;
+    /* Where both are small their difference would be lost, but its series is short. */
+    bend = (u > v ? u : v) < 1e-8 ? 0.5 * (u - v) : bend;
+    double hessian = no * (w * yes + y * q * bend);
+    /* It is never negative, but may round to it. */
+    slopes s = {within_float(w * yes - y * q),
+                within_float(hessian > 0.0 ? hessian : 0.0)};
+    return s;
+}
+
 /* --------------------------------------------------------------------------- the loops */
 
 #define ROWS                                                                          \
@@ -181,6 +270,8 @@ CONSTANT_HESSIAN_LOSS(squared)
 CONSTANT_HESSIAN_LOSS(absolute)
 CONSTANT_HESSIAN_LOSS(huber)
 CONSTANT_HESSIAN_LOSS(quantile)
+CONSTANT_HESSIAN_LOSS(relative)
+LOSS(fair)
 LOSS(poisson)
 LOSS(gamma)
 LOSS(tweedie)
@@ -191,11 +282,67 @@ typedef void(*pointwise_loss) ROWS;
 
 /* In the order of losses.pyx's LOSSES. */
 static const pointwise_loss POINTWISE[] = {
-    squared_loss, absolute_loss, huber_loss, quantile_loss, poisson_loss,
-    gamma_loss, tweedie_loss, binary_loss, cross_entropy_loss,
+    squared_loss, absolute_loss, huber_loss, quantile_loss, relative_loss,
+    fair_loss, poisson_loss, gamma_loss, tweedie_loss, binary_loss,
+    cross_entropy_loss,
 };
 
-/* Softmax of n rows whose scores and results are class-major, `stride` rows a class.
+#define INTENSITY_ROWS                                                                \
+    (const double *restrict score, const double *restrict y,                          \
+     const double *restrict weight, int64_t n, float *restrict gradient_out,          \
+     float *restrict hessian_out)
+
+static SIMD_INLINE void intensity_body INTENSITY_ROWS
+{
+    for (int64_t i = 0; i < n; i++) {
+        slopes s = intensity_row(score[i], y[i], weight[i]);
+        gradient_out[i] = (float)s.gradient;
+        hessian_out[i] = (float)s.hessian;
+    }
+}
+
+SIMD_KERNEL(intensity, INTENSITY_ROWS, (score, y, weight, n, gradient_out, hessian_out))
+
+/* ---------------------------------------------------------------------------- softmax */
+
+/* From scores to probabilities in place: n rows, class-major, `stride` rows a class.
+ * work: 2 n doubles. */
+#define SOFTMAX_LINK                                                                  \
+    (double *restrict x, int64_t n_classes, int64_t stride, int64_t n,                \
+     double *restrict work)
+
+static SIMD_INLINE void softmax_link_body SOFTMAX_LINK
+{
+    double *restrict top = work;
+    double *restrict total = work + n;
+    for (int64_t i = 0; i < n; i++) {
+        top[i] = x[i];
+        total[i] = 0.0;
+    }
+    for (int64_t k = 1; k < n_classes; k++) {
+        const double *restrict f = x + k * stride;
+        for (int64_t i = 0; i < n; i++)
+            top[i] = f[i] > top[i] ? f[i] : top[i];
+    }
+    for (int64_t k = 0; k < n_classes; k++) {
+        double *restrict e = x + k * stride;
+        for (int64_t i = 0; i < n; i++) {
+            e[i] = exponential(e[i] - top[i]);
+            total[i] += e[i];
+        }
+    }
+    for (int64_t i = 0; i < n; i++)
+        total[i] = 1.0 / total[i];
+    for (int64_t k = 0; k < n_classes; k++) {
+        double *restrict p = x + k * stride;
+        for (int64_t i = 0; i < n; i++)
+            p[i] *= total[i];
+    }
+}
+
+SIMD_KERNEL(softmax_link, SOFTMAX_LINK, (x, n_classes, stride, n, work))
+
+/* The slopes of n rows whose scores and results are class-major, `stride` rows a class.
  * factor: scale of the hessian; work: (n_classes + 2) * n doubles. */
 #define SOFTMAX_ROWS                                                                  \
     (const double *restrict score, const double *restrict y, int64_t n_classes,       \
@@ -204,35 +351,17 @@ static const pointwise_loss POINTWISE[] = {
 
 static SIMD_INLINE void softmax_body SOFTMAX_ROWS
 {
-    double *restrict top = work;
-    double *restrict total = work + n;
-    for (int64_t i = 0; i < n; i++) {
-        top[i] = score[i];
-        total[i] = 0.0;
-    }
-    for (int64_t k = 1; k < n_classes; k++) {
-        const double *restrict f = score + k * stride;
-        for (int64_t i = 0; i < n; i++)
-            top[i] = f[i] > top[i] ? f[i] : top[i];
-    }
+    double *probability = work + 2 * n;
+    for (int64_t k = 0; k < n_classes; k++)
+        memcpy(probability + k * n, score + k * stride, (size_t)n * sizeof *score);
+    softmax_link_body(probability, n_classes, n, n, work);
     for (int64_t k = 0; k < n_classes; k++) {
-        const double *restrict f = score + k * stride;
-        double *restrict e = work + (k + 2) * n;
-        for (int64_t i = 0; i < n; i++) {
-            e[i] = exponential(f[i] - top[i]);
-            total[i] += e[i];
-        }
-    }
-    for (int64_t i = 0; i < n; i++)
-        total[i] = 1.0 / total[i];
-    for (int64_t k = 0; k < n_classes; k++) {
-        const double *restrict e = work + (k + 2) * n;
+        const double *restrict p = probability + k * n;
         float *restrict gradient = gradient_out + k * stride;
         float *restrict hessian = hessian_out + k * stride;
         for (int64_t i = 0; i < n; i++) {
-            double p = e[i] * total[i];
-            gradient[i] = (float)(p - (y[i] == (double)k ? 1.0 : 0.0));
-            hessian[i] = (float)(factor * p * (1.0 - p));
+            gradient[i] = (float)(p[i] - (y[i] == (double)k ? 1.0 : 0.0));
+            hessian[i] = (float)(factor * p[i] * (1.0 - p[i]));
         }
     }
 }
@@ -240,14 +369,32 @@ static SIMD_INLINE void softmax_body SOFTMAX_ROWS
 SIMD_KERNEL(softmax, SOFTMAX_ROWS,
             (score, y, n_classes, stride, factor, n, work, gradient_out, hessian_out))
 
-#define EXP_ROWS (const double *restrict x, int64_t n, double *restrict x_out)
+/* ------------------------------------------------- links of single scores, in place */
 
-static SIMD_INLINE void exponentials_body EXP_ROWS
-{
-    for (int64_t i = 0; i < n; i++)
-        x_out[i] = exponential(x[i]);
-}
+#define LINK_ROWS (double *restrict x, double slope, int64_t n)
 
-SIMD_KERNEL(exponentials, EXP_ROWS, (x, n, x_out))
+#define LINK(name, prediction)                                                        \
+    static SIMD_INLINE void name##_link_body LINK_ROWS                                \
+    {                                                                                 \
+        for (int64_t i = 0; i < n; i++) {                                             \
+            double f = x[i];                                                          \
+            x[i] = prediction;                                                        \
+        }                                                                             \
+    }                                                                                 \
+    SIMD_KERNEL(name##_link, LINK_ROWS, (x, slope, n))
+
+static void identity_link LINK_ROWS {}
+LINK(exp, exponential(f))
+/* Right to the last bits in both tails, and it never falls, as each step is rounded. */
+LINK(logistic, 1.0 / (1.0 + exponential(-slope * f)))
+LINK(log1p_exp, log_1_plus_exponential(f))
+LINK(signed_square, f * fabs(f))
+
+typedef void(*link_rows) LINK_ROWS;
+
+/* In the order of losses.pyx's LINKS. */
+static const link_rows LINKS[] = {
+    identity_link, exp_link, logistic_link, log1p_exp_link, signed_square_link,
+};
 
 #endif

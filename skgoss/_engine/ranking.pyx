@@ -22,9 +22,7 @@ cdef extern from "ranking.h" nogil:
         double factor, double offset, double slope, double sigmoid, double* odds,
         double* gradient, double* hessian, double* magnitude_out
     ) noexcept
-    void exponential_rows "exponentials"(
-        const double* x, int64_t n, double* x_out
-    ) noexcept
+    void exp_link(double* x, double slope, int64_t n) noexcept
 
 cdef enum:
     # Below so many documents (times the pairs of each) a thread team costs more than it saves.
@@ -224,7 +222,7 @@ cdef void softmax_query(const double* score, int64_t n, double* p_out) noexcept 
         top = max(top, score[i])
     for i in range(n):
         p_out[i] = score[i] - top
-    exponential_rows(p_out, n, p_out)
+    exp_link(p_out, 1.0, n)
     for i in range(n):
         total += p_out[i]
     for i in range(n):

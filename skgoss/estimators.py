@@ -145,6 +145,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         interaction_constraints: Iterable[Iterable[str | int]] | str | None = None,
         forcedsplits_filename: Mapping[str, Any] | str | PathLike[str] | None = None,
         boost_from_average: bool = True,
+        reg_sqrt: bool = False,
         is_unbalance: bool = False,
         scale_pos_weight: float = 1.0,
         sigmoid: float = 1.0,
@@ -234,6 +235,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         self.interaction_constraints = interaction_constraints
         self.forcedsplits_filename = forcedsplits_filename
         self.boost_from_average = boost_from_average
+        self.reg_sqrt = reg_sqrt
         self.is_unbalance = is_unbalance
         self.scale_pos_weight = scale_pos_weight
         self.sigmoid = sigmoid

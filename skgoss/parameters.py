@@ -745,6 +745,13 @@ OPTIONS: tuple[Option, ...] = (
         "Whether boosting starts from the best constant rather than from 0.",
     ),
     _option(
+        "reg_sqrt",
+        False,
+        FLAG,
+        "Whether to learn the square root of the target, with its sign, and to predict"
+        " squares; 'regression', 'regression_l1', 'fair', 'quantile' and 'mape' only.",
+    ),
+    _option(
         "is_unbalance",
         False,
         FLAG,

@@ -353,9 +353,7 @@ class Booster:
 
     def _link(self, scores: Floats) -> Floats:
         """Predictions, (n_scores, n_rows) as the scores."""
-        if len(scores) == 1:
-            return self.objective.link(scores)
-        return np.ascontiguousarray(self.objective.link(scores.T).T)
+        return objectives.transform(self.objective.link, scores, self.n_threads)
 
     def _evaluated(self, one: EvaluationSet) -> Floats:
         """The raw scores of a set."""

@@ -542,7 +542,10 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         if not callable(objective):
             objective = objectives.canonical_name(objective)
             self._check_objective(objective)
-        self._objective, self._sigmoid = objective, settings.sigmoid
+        self._objective = objective
+        self._link = objectives.make_link(
+            objective, settings.sigmoid, settings.reg_sqrt
+        )
         return dataclasses.replace(settings, objective=objective)
 
     def _default_objective(self) -> str:
@@ -552,7 +555,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         )
 
     def _check_objective(self, name: str) -> None:
-        if name in _MANY_CLASSES or name == "binary":
+        if name in _MANY_CLASSES:
             raise ValueError(
                 f"objective={name!r} is for classes: {type(self).__name__} learns"
                 " numbers. Use LGBMClassifier."
@@ -616,7 +619,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             return ensemble.leaves(columns, *span, n_threads)
         scores = ensemble.raw_scores(columns, *span, n_threads)
         if not raw_score:
-            scores = objectives.make_link(self._objective, self._sigmoid)(scores)
+            scores = self._link(scores, n_threads)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _span(self, start: int, length: int | None) -> tuple[int, int]:
@@ -924,12 +927,19 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         return "binary" if self._n_classes <= 2 else "multiclass"
 
     def _check_objective(self, name: str) -> None:
-        allowed = _TWO_CLASSES if self._n_classes <= 2 else _MANY_CLASSES
-        if name not in allowed:
+        two = self._n_classes <= 2
+        if (name in _MANY_CLASSES) == two:
+            allowed = _TWO_CLASSES if two else _MANY_CLASSES
             raise ValueError(
                 f"objective={name!r} cannot learn the {self._n_classes} classes of y."
                 f" Use one of {', '.join(map(repr, allowed))}, or None to let the"
                 " number of classes decide."
+            )
+        if two and name not in _TWO_CLASSES:
+            warnings.warn(
+                f"objective={name!r} learns the numbers 0 and 1: predict_proba gives no"
+                f" probabilities. Use one of {', '.join(map(repr, _TWO_CLASSES))}.",
+                stacklevel=2,
             )
 
     def predict(

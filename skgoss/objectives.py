@@ -5,8 +5,9 @@ An objective is a choice of parts: a pointwise loss (its slopes are computed by
 to predictions, the renewal of leaf values and the targets it accepts. ``OBJECTIVES`` is
 the table of the choices, ``make`` joins them with the data.
 
-Nothing here is multiplied by sample weights: the engine does so when it sums, in double
-precision, so that a weight means copies.
+Nothing here is multiplied by sample weights (but in 'cross_entropy_lambda', where they
+are no factors): the engine does so when it sums, in double precision, so that a weight
+means copies.
 """
 
 from __future__ import annotations
@@ -14,12 +15,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 
 from skgoss import ranking
 from skgoss._engine import losses
@@ -27,7 +26,6 @@ from skgoss.queries import Queries
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-Link = Callable[[Floats], Floats]
 # Scores, gradients out, hessians out, number of threads: see ``Objective.gradients``.
 Slopes = Callable[[Floats, Singles, Singles | None, int], None]
 
@@ -44,7 +42,12 @@ def weighted_mean(values: Floats, weight: Floats | None) -> float:
     return losses.weighted_sum(values, weight) / total
 
 
-def percentile(values: Floats, level: float, weight: Floats | None = None) -> float:
+def percentile(
+    values: Floats,
+    level: float,
+    weight: Floats | None = None,
+    unit: Floats | None = None,
+) -> float:
     """LightGBM's percentile.
 
     Parameters
@@ -58,6 +61,9 @@ def percentile(values: Floats, level: float, weight: Floats | None = None) -> fl
         is sought; the result lies between its predecessor and it, interpolated if it
         weighs at least 1, and is the predecessor if it weighs less (LightGBM's rule).
         Rows of weight 0 are absent.
+    unit : (n,) float64 or None
+        What a copy of a row weighs, by which ``weight`` is multiplied: LightGBM's rule
+        is used, with copies that weigh as much. None means 1.
 
     Returns
     -------
@@ -66,10 +72,15 @@ def percentile(values: Floats, level: float, weight: Floats | None = None) -> fl
     """
     if weight is not None:
         present = weight > 0
-        return _weighted_percentile(values[present], level, weight[present])
-    n = len(values)
-    if n == 0:
+        values, weight = values[present], weight[present]
+        unit = None if unit is None else unit[present]
+    if len(values) == 0:
         return 0.0
+    if unit is not None:
+        return _percentile_of_units(values, level, unit, weight)
+    if weight is not None:
+        return _weighted_percentile(values, level, weight)
+    n = len(values)
     rank, part = _rank_from_top(n, level)
     if rank + 1 >= n:
         return float(values.min())
@@ -87,24 +98,45 @@ def _rank_from_top(n: int, level: float) -> tuple[int, float]:
     return rank, position - rank
 
 
+def _are_copies(weight: Floats) -> bool:
+    return not (weight % 1.0).any()
+
+
 def _weighted_percentile(values: Floats, level: float, weight: Floats) -> float:
-    n = len(values)
-    if n == 0:
-        return 0.0
+    if not _are_copies(weight):
+        return _percentile_of_units(values, level, weight)
     order = np.argsort(values, kind="stable")
-    cumulated = np.cumsum(weight[order])
-    if not (weight % 1.0).any():
-        return _percentile_of_copies(values[order], cumulated, level)
+    return _percentile_of_copies(values[order], np.cumsum(weight[order]), level)
+
+
+def _percentile_of_units(
+    values: Floats, level: float, unit: Floats, weight: Floats | None = None
+) -> float:
+    """LightGBM's rule for rows that weigh ``unit``, or ``unit`` times ``weight``."""
+    if weight is None or not _are_copies(weight):
+        unit = unit if weight is None else unit * weight
+        weight = np.ones(len(unit))
+    # Multiples of so small a part of the total have exact sums, whatever the order and
+    # however many copies are one row.
+    grain = np.ldexp(1.0, np.frexp(losses.weighted_sum(unit, weight))[1] - 50)
+    unit = np.rint(unit / grain) * grain
+    order = np.argsort(values, kind="stable")
+    cumulated = np.cumsum((unit * weight)[order])
     threshold = cumulated[-1] * level
-    i = min(int(np.searchsorted(cumulated, threshold, side="right")), n - 1)
-    value = float(values[order[i]])
-    if i in (0, n - 1):
-        return value
+    i = min(int(np.searchsorted(cumulated, threshold, side="right")), len(values) - 1)
+    row = order[i]
+    here = float(values[row])
+    if i == 0:
+        return here
+    # How far the threshold lies into the row's copies.
+    inside = threshold - cumulated[i - 1]
+    is_last_copy = i == len(values) - 1 and weight[row] <= 1.0
+    if is_last_copy or inside >= unit[row]:
+        return here
     before = float(values[order[i - 1]])
-    step = cumulated[i] - cumulated[i - 1]
-    if step < 1.0:
+    if unit[row] < 1.0:
         return before
-    return before + float((threshold - cumulated[i - 1]) / step) * (value - before)
+    return before + float(inside / unit[row]) * (here - before)
 
 
 def _percentile_of_copies(ordered: Floats, n_up_to: Floats, level: float) -> float:
@@ -120,24 +152,58 @@ def _percentile_of_copies(ordered: Floats, n_up_to: Floats, level: float) -> flo
 # --- Links ----------------------------------------------------------------------------
 
 
-def _identity(raw: Floats, sigmoid: float) -> Floats:
-    return raw
+@dataclass(frozen=True)
+class Link:
+    """What turns raw scores into predictions.
+
+    Attributes
+    ----------
+    kind : str
+        'identity', 'exp', 'logistic', 'log1p_exp' (log(1 + exp)), 'signed_square' or
+        'softmax', which is over the scores of a row.
+    slope : float
+        Multiplies the scores of 'logistic'.
+    """
+
+    kind: str = "identity"
+    slope: float = 1.0
+
+    def __call__(self, raw: Floats, n_threads: int = 1) -> Floats:
+        """The predictions for raw scores, (n, K) or (n,), as an array of that shape.
+
+        'identity' may return ``raw`` itself.
+        """
+        if self.kind == "softmax":
+            predictions = transform(self, np.ascontiguousarray(raw.T), n_threads)
+            return np.ascontiguousarray(predictions.T)
+        values = np.ascontiguousarray(raw).reshape(1, -1)
+        return transform(self, values, n_threads).reshape(raw.shape)
 
 
-def _exp(raw: Floats, sigmoid: float) -> Floats:
-    return np.exp(np.clip(raw, -708.0, 708.0))
+def transform(
+    link: Link, raw: Floats, n_threads: int = 1, out: Floats | None = None
+) -> Floats:
+    """From raw scores to predictions, one row of the arrays a score.
 
+    Parameters
+    ----------
+    link : Link
+    raw : (K, n) float64, C-contiguous
+    n_threads : int
+        The results are the same bits for any number.
+    out : (K, n) float64, C-contiguous, or None
+        Where to write; may be ``raw``. None means a new array, or ``raw`` itself for
+        'identity'.
 
-def _logistic(raw: Floats, sigmoid: float) -> Floats:
-    return expit(raw)
-
-
-def _steep_logistic(raw: Floats, sigmoid: float) -> Floats:
-    return expit(sigmoid * raw)
-
-
-def _softmax(raw: Floats, sigmoid: float) -> Floats:
-    return softmax(raw, axis=1)
+    Returns
+    -------
+    (K, n) float64
+    """
+    if out is None and link.kind == "identity":
+        return raw
+    out = np.empty_like(raw) if out is None else out
+    losses.link(losses.LINKS[link.kind], raw, link.slope, n_threads, out)
+    return out
 
 
 # --- Start scores of a class or a regression ------------------------------------------
@@ -160,6 +226,10 @@ def _logit_mean(y: Floats, weight: Floats | None, settings: Any) -> float:
     return _log_odds(weighted_mean(y, weight))
 
 
+def _log_expm1_mean(y: Floats, weight: Floats | None, settings: Any) -> float:
+    return float(np.log(np.expm1(max(weighted_mean(y, weight), TINY_PRIOR))))
+
+
 def _median(y: Floats, weight: Floats | None, settings: Any) -> float:
     return percentile(y, 0.5, weight)
 
@@ -175,6 +245,15 @@ def _quantile(settings: Any) -> float:
 
 def _alpha_percentile(y: Floats, weight: Floats | None, settings: Any) -> float:
     return percentile(y, _quantile(settings), weight)
+
+
+def _relative_weight(y: Floats) -> Floats:
+    """What an absolute error counts in 'mape'."""
+    return 1.0 / np.maximum(np.abs(y), 1.0)
+
+
+def _relative_median(y: Floats, weight: Floats | None, settings: Any) -> float:
+    return percentile(y, 0.5, weight, _relative_weight(y))
 
 
 # --- Targets --------------------------------------------------------------------------
@@ -218,7 +297,12 @@ class Kind:
     ----------
     aliases : tuple of str
         The other names LightGBM gives it.
-    link : callable (raw, sigmoid) -> predictions
+    link : str
+        The kind of its ``Link``.
+    has_slope : bool
+        Whether the option ``sigmoid`` is the link's slope.
+    learns_roots : bool
+        Whether ``reg_sqrt`` makes it learn the square root of the target.
     start : callable (y, weight, settings) -> float, or None
         The constant raw score that fits best (about); None for classes.
     parameters : callable (settings) -> (a, b)
@@ -231,16 +315,24 @@ class Kind:
         A leaf's value becomes this percentile of its residuals.
     ranks : type, or None
         The slopes of an objective for documents of queries.
+    renewal_unit : callable (y) -> (n,) float64, or None
+        What the residuals count in it, besides their weights.
+    weighs_rows : bool
+        Whether sample weights are no factors of the loss, but part of it.
     """
 
     aliases: tuple[str, ...] = ()
-    link: Callable[[Floats, float], Floats] = _identity
+    link: str = "identity"
+    has_slope: bool = False
+    learns_roots: bool = False
     start: Callable[[Floats, Floats | None, Any], float] | None = _mean
     parameters: Callable[[Any], tuple[float, float]] = lambda s: (0.0, 0.0)
     check: Callable[[Floats, Floats | None, str], None] = _any_target
     constant_hessian: bool = False
     renewal_level: Callable[[Any], float] | None = None
     ranks: type[ranking.LambdaRank] | type[ranking.RankXENDCG] | None = None
+    renewal_unit: Callable[[Floats], Floats] | None = None
+    weighs_rows: bool = False
 
 
 OBJECTIVES: dict[str, Kind] = {
@@ -254,30 +346,42 @@ OBJECTIVES: dict[str, Kind] = {
             "root_mean_squared_error",
             "rmse",
         ),
+        learns_roots=True,
         constant_hessian=True,
     ),
     "regression_l1": Kind(
         aliases=("l1", "mean_absolute_error", "mae"),
+        learns_roots=True,
         start=_median,
         constant_hessian=True,
         renewal_level=lambda s: 0.5,
     ),
     "huber": Kind(parameters=lambda s: (s.alpha, 0.0), constant_hessian=True),
+    "fair": Kind(learns_roots=True, parameters=lambda s: (s.fair_c, 0.0)),
     "quantile": Kind(
+        learns_roots=True,
         start=_alpha_percentile,
         parameters=lambda s: (_quantile(s), 0.0),
         constant_hessian=True,
         renewal_level=_quantile,
     ),
+    "mape": Kind(
+        aliases=("mean_absolute_percentage_error",),
+        learns_roots=True,
+        start=_relative_median,
+        constant_hessian=True,
+        renewal_level=lambda s: 0.5,
+        renewal_unit=_relative_weight,
+    ),
     "poisson": Kind(
-        link=_exp,
+        link="exp",
         start=_log_mean,
         parameters=lambda s: (float(np.exp(s.poisson_max_delta_step)), 0.0),
         check=_counts,
     ),
-    "gamma": Kind(link=_exp, start=_log_mean, check=_positive),
+    "gamma": Kind(link="exp", start=_log_mean, check=_positive),
     "tweedie": Kind(
-        link=_exp,
+        link="exp",
         start=_log_mean,
         parameters=lambda s: (
             1.0 - s.tweedie_variance_power,
@@ -286,12 +390,22 @@ OBJECTIVES: dict[str, Kind] = {
         check=_counts,
     ),
     "cross_entropy": Kind(
-        aliases=("xentropy",), link=_logistic, start=_logit_mean, check=_probabilities
+        aliases=("xentropy",), link="logistic", start=_logit_mean, check=_probabilities
     ),
-    "binary": Kind(link=_steep_logistic, start=None),
-    "multiclass": Kind(aliases=("softmax",), link=_softmax, start=None),
+    "cross_entropy_lambda": Kind(
+        aliases=("xentlambda",),
+        link="log1p_exp",
+        start=_log_expm1_mean,
+        check=_probabilities,
+        weighs_rows=True,
+    ),
+    "binary": Kind(link="logistic", has_slope=True, start=None),
+    "multiclass": Kind(aliases=("softmax",), link="softmax", start=None),
     "multiclassova": Kind(
-        aliases=("multiclass_ova", "ova", "ovr"), link=_steep_logistic, start=None
+        aliases=("multiclass_ova", "ova", "ovr"),
+        link="logistic",
+        has_slope=True,
+        start=None,
     ),
     "lambdarank": Kind(ranks=ranking.LambdaRank),
     "rank_xendcg": Kind(
@@ -304,6 +418,9 @@ ALIASES: dict[str, str] = {
     alias: name for name, kind in OBJECTIVES.items() for alias in (name, *kind.aliases)
 }
 
+# LightGBM's names for an objective that the user brings along.
+OF_THE_USER = ("none", "null", "custom", "na")
+
 
 def canonical_name(objective: str) -> str:
     """The name in ``OBJECTIVES`` of an objective or an alias of one.
@@ -313,6 +430,11 @@ def canonical_name(objective: str) -> str:
     ValueError
         If there is none.
     """
+    if isinstance(objective, str) and objective.lower() in OF_THE_USER:
+        raise ValueError(
+            f"objective={objective!r} stands for a function of your own: pass the "
+            "function itself, (y_true, y_pred) -> (gradient, hessian)."
+        )
     if not isinstance(objective, str) or objective not in ALIASES:
         raise ValueError(
             f"objective={objective!r} is not known; use a callable or one of "
@@ -321,26 +443,30 @@ def canonical_name(objective: str) -> str:
     return ALIASES[objective]
 
 
-def make_link(objective: str | Callable[..., Any], sigmoid: float = 1.0) -> Link:
+def make_link(
+    objective: str | Callable[..., Any], sigmoid: float = 1.0, reg_sqrt: bool = False
+) -> Link:
     """What turns an objective's raw scores into predictions.
 
     Parameters
     ----------
     objective : str or callable
         A callable's raw scores are its predictions.
-    sigmoid : float
-        The parameter of that name.
+    sigmoid, reg_sqrt
+        The options of that name.
 
     Returns
     -------
-    callable
-        From raw scores, (n, K) or (n,), to an array of that shape: probabilities of the
-        K classes (of the second one for binary), means, quantiles.
+    Link
+        Its predictions are probabilities of the K classes (of the second one for
+        binary), means, quantiles.
     """
-    transform = (
-        _identity if callable(objective) else OBJECTIVES[canonical_name(objective)].link
-    )
-    return partial(transform, sigmoid=sigmoid)
+    if callable(objective):
+        return Link()
+    kind = OBJECTIVES[canonical_name(objective)]
+    if reg_sqrt and kind.learns_roots:
+        return Link("signed_square")
+    return Link(kind.link, sigmoid if kind.has_slope else 1.0)
 
 
 # --- Slopes ---------------------------------------------------------------------------
@@ -419,6 +545,25 @@ def count_arguments(function: Callable[..., Any], role: str) -> int:
             f"{n_arguments}"
         )
     return n_arguments
+
+
+class _CrossEntropyLambda:
+    """The cross entropy of targets and probabilities that grow with rows' weights."""
+
+    def __init__(self, y: Floats, weight: Floats | None):
+        self.y = y
+        self.weight = np.ones(len(y)) if weight is None else weight
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        losses.cross_entropy_lambda(
+            scores[0], self.y, self.weight, n_threads, gradient_out[0], hessian_out[0]
+        )
 
 
 class _Custom:
@@ -512,8 +657,10 @@ class Objective:
         Whether the hessian is 1 for every row.
     queries : Queries or None
         Those of the rows, where documents are ranked.
-    link : callable
-        From raw scores, (n, K) or (n,), to predictions of the same shape.
+    link : Link
+        From raw scores to predictions.
+    renewal_level, renewal_unit : float and (n,) float64, or None
+        See ``renewed_leaf``.
     """
 
     name: str
@@ -527,6 +674,7 @@ class Objective:
     constant_hessian: bool = False
     renewal_level: float | None = None
     queries: Queries | None = field(default=None, repr=False)
+    renewal_unit: Floats | None = field(default=None, repr=False)
 
     @property
     def n_scores(self) -> int:
@@ -596,6 +744,7 @@ class Objective:
             self.y[rows] - score[rows],
             self.renewal_level,
             None if weight is None else weight[rows],
+            None if self.renewal_unit is None else self.renewal_unit[rows],
         )
 
 
@@ -613,7 +762,8 @@ def make(
     settings : object
         With the attributes ``objective`` (a name, an alias or a callable),
         ``boost_from_average``, ``is_unbalance``, ``scale_pos_weight``, ``sigmoid``,
-        ``alpha``, ``poisson_max_delta_step`` and ``tweedie_variance_power``.
+        ``alpha``, ``fair_c``, ``poisson_max_delta_step``, ``tweedie_variance_power``
+        and ``reg_sqrt``.
 
         A callable takes ``(y_true, y_pred)``, ``(y_true, y_pred, weight)`` or
         ``(y_true, y_pred, weight, group)`` and returns the gradient and the hessian,
@@ -651,17 +801,29 @@ def make(
         return _classes(name, settings, y, weight, n_classes)
     if kind.ranks is not None:
         return _ranking(name, kind, settings, y, weight, queries)
+    return _numbers(name, settings, y, weight)
+
+
+def _numbers(name: str, settings: Any, y: Floats, weight: Floats | None) -> Objective:
+    kind = OBJECTIVES[name]
+    if settings.reg_sqrt and kind.learns_roots:
+        y = np.copysign(np.sqrt(np.abs(y)), y)
+    if kind.weighs_rows:
+        slopes: Slopes = _CrossEntropyLambda(y, weight)
+    else:
+        slopes = _Pointwise(name, y, (kind.parameters(settings),))
     return Objective(
         name=name,
         y=y,
-        slopes=_Pointwise(name, y, (kind.parameters(settings),)),
-        link=make_link(name),
+        slopes=slopes,
+        link=make_link(name, reg_sqrt=settings.reg_sqrt),
         average=np.array([kind.start(y, weight, settings)]),
         trained=np.array([True]),
-        weight=weight,
+        weight=None if kind.weighs_rows else weight,
         boost_from_average=settings.boost_from_average,
         constant_hessian=kind.constant_hessian,
         renewal_level=kind.renewal_level and kind.renewal_level(settings),
+        renewal_unit=kind.renewal_unit and kind.renewal_unit(y),
     )
 
 
@@ -715,7 +877,13 @@ def _custom(
 def _classes(
     name: str, settings: Any, y: Floats, weight: Floats | None, n_classes: int | None
 ) -> Objective:
-    n_classes = _checked_n_classes(name, y, n_classes)
+    if n_classes is None:
+        y, n_classes = _sides(name, y), 2
+    if name == "binary" and n_classes > 2:
+        raise ValueError(
+            f"objective='binary' is for two classes, but y has {n_classes}; use "
+            "'multiclass' or 'multiclassova'."
+        )
     codes = [1] if name == "binary" else list(range(n_classes))
     shares = [_shares(y == code, weight) for code in codes]
     prior = np.array([yes / (yes + no) for yes, no in shares])
@@ -747,19 +915,16 @@ def _shares(positive: NDArray[np.bool_], weight: Floats | None) -> tuple[float, 
     )
 
 
-def _checked_n_classes(name: str, y: Floats, n_classes: int | None) -> int:
-    if n_classes is None:
-        if name != "binary" or not np.isin(y, (0.0, 1.0)).all():
-            raise ValueError(
-                f"objective={name!r} is for classifiers; y holds numbers here."
-            )
-        return 2
-    if name == "binary" and n_classes > 2:
+def _sides(name: str, y: Floats) -> Floats:
+    """Numbers as the codes of two classes."""
+    sides = any(np.isin(y, pair).all() for pair in ((0.0, 1.0), (-1.0, 1.0)))
+    if name != "binary" or not sides:
         raise ValueError(
-            f"objective='binary' is for two classes, but y has {n_classes}; use "
-            "'multiclass' or 'multiclassova'."
+            f"objective={name!r} is for classes. LGBMClassifier learns labels of any "
+            "kind; where numbers are learned, only 'binary' can be used, with 0 and 1 "
+            "(or -1 and 1) in y."
         )
-    return n_classes
+    return (y > 0) * 1.0
 
 
 def _with_label_weights(

@@ -180,11 +180,10 @@ def test_objective_and_classes_must_fit():
     )
     words = "'multiclass' cannot learn the 2 classes.*'binary'"
     refused(words, LGBMClassifier, objective="softmax")
-    words = "'regression' cannot learn the 2 classes"
-    refused(words, LGBMClassifier, objective="mse")
-    refused(
-        "'binary' is for classes.*LGBMClassifier", LGBMRegressor, objective="binary"
-    )
+    words = "'regression' cannot learn the 3 classes"
+    refused(words, LGBMClassifier, y=three, objective="mse")
+    words = "'binary' is for classes.*LGBMClassifier"
+    refused(words, LGBMRegressor, y=three, objective="binary")
     refused("objective='nonsense'", LGBMRegressor, objective="nonsense")
 
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import skgoss
 from skgoss import objectives
 
 RNG = np.random.default_rng(3)
@@ -23,7 +24,9 @@ TARGETS = {
     "poisson": RNG.poisson(np.exp(SIGNAL)),
     "gamma": np.exp(SIGNAL),
     "tweedie": RNG.poisson(np.exp(SIGNAL)) * RNG.gamma(2.0, size=N),
+    "mape": 2 * SIGNAL,
     "cross_entropy": 1 / (1 + np.exp(-SIGNAL)),
+    "cross_entropy_lambda": 1 / (1 + np.exp(-SIGNAL)),
     "binary": SIGNAL > 0.5,
     "multiclass": CLASSES,
     "multiclassova": CLASSES,
@@ -44,6 +47,8 @@ def settings(objective, **changed):
             "scale_pos_weight": 1.0,
             "sigmoid": 1.0,
             "alpha": 0.9,
+            "fair_c": 1.0,
+            "reg_sqrt": False,
             "poisson_max_delta_step": 0.7,
             "tweedie_variance_power": 1.5,
             **changed,
@@ -83,11 +88,14 @@ def gradients(objective, scores, n_threads=1):
         ),
         ("regression_l1", "l1 mean_absolute_error mae"),
         ("huber", ""),
+        ("fair", ""),
         ("quantile", ""),
+        ("mape", "mean_absolute_percentage_error"),
         ("poisson", ""),
         ("gamma", ""),
         ("tweedie", ""),
         ("cross_entropy", "xentropy"),
+        ("cross_entropy_lambda", "xentlambda"),
         ("binary", ""),
         ("multiclass", "softmax"),
         ("multiclassova", "multiclass_ova ova ovr"),
@@ -106,6 +114,9 @@ def test_unknown_objective():
         make("mse2")
     with pytest.raises(ValueError, match="is not known"):
         objectives.canonical_name(["l2"])
+    for name in ("none", "None", "null", "custom", "na"):
+        with pytest.raises(ValueError, match=f"'{name}'.*pass the function itself"):
+            make(name)
 
 
 WITHOUT_QUERIES = [
@@ -119,6 +130,12 @@ CASES = [
     *((name, {}) for name in WITHOUT_QUERIES),
     ("huber", {"alpha": 0.3}),
     ("quantile", {"alpha": 0.25}),
+    ("fair", {"fair_c": 0.4}),
+    *(
+        (name, {"reg_sqrt": True})
+        for name in WITHOUT_QUERIES
+        if n_classes_of(name) is None
+    ),
     ("tweedie", {"tweedie_variance_power": 1.1}),
     ("poisson", {"poisson_max_delta_step": 0.1}),
     ("binary", {"sigmoid": 2.5}),
@@ -184,9 +201,122 @@ def test_leaf_values_are_those_of_lightgbm(name, changed, weighted, average):
 
     predicted = model.predict(X).reshape(N, k)
     np.testing.assert_allclose(objective.link(raw), predicted, rtol=1e-12)
-    link = objectives.make_link(name, changed.get("sigmoid", 1.0))
-    link = pickle.loads(pickle.dumps(link))
-    np.testing.assert_array_equal(link(raw), objective.link(raw))
+    link = objectives.make_link(
+        name, changed.get("sigmoid", 1.0), changed.get("reg_sqrt", False)
+    )
+    assert pickle.loads(pickle.dumps(link)) == objective.link
+
+
+TRAINING_LOSS = {
+    "regression": lambda p, y: (p - y) ** 2,
+    "regression_l1": lambda p, y: np.abs(p - y),
+    "huber": lambda p, y: np.where(
+        np.abs(p - y) <= 0.9, (p - y) ** 2 / 2, 0.9 * (np.abs(p - y) - 0.45)
+    ),
+    "fair": lambda p, y: np.abs(p - y) - np.log1p(np.abs(p - y)),
+    "quantile": lambda p, y: np.maximum(0.1 * (p - y), 0.9 * (y - p)),
+    "mape": lambda p, y: np.abs(p - y) / np.maximum(1, np.abs(y)),
+    "poisson": lambda p, y: p - y * np.log(p),
+    "gamma": lambda p, y: y / p + np.log(p),
+    "tweedie": lambda p, y: 2 * np.sqrt(p) + 2 * y / np.sqrt(p),
+    "cross_entropy": lambda p, y: -y * np.log(p) - (1 - y) * np.log(1 - p),
+    "cross_entropy_lambda": lambda p, y: (1 - y) * p - y * np.log(-np.expm1(-p)),
+    "binary": lambda p, y: -np.log(np.where(y > 0, p[:, 1], p[:, 0])),
+    "multiclass": lambda p, y: -np.log(p[np.arange(N), y.astype(int)]),
+    "multiclassova": lambda p, y: (
+        -np.log(np.where(y[:, None] == np.arange(3), p, 1 - p)).sum(axis=1)
+    ),
+}
+
+
+def models(name, **options):
+    """Ours and LightGBM's, as the functions that predict."""
+    lgb = pytest.importorskip("lightgbm")
+    kind = "LGBMRegressor" if n_classes_of(name) is None else "LGBMClassifier"
+    for package in (skgoss, lgb):
+        options = {"objective": name, "n_jobs": 1, "verbosity": -1, **options}
+        model = getattr(package, kind)(**options)
+        yield model, getattr(model, "predict_proba", model.predict)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", WITHOUT_QUERIES)
+def test_models_are_as_good_as_lightgbm_s(name, weighted):
+    y, weight = target(name), WEIGHT if weighted else None
+    reached = []
+    # LightGBM estimates the rows of a leaf from hessians: the limit must not bind.
+    for model, predict in models(name, n_estimators=20, min_child_samples=1):
+        model.fit(X, y, sample_weight=weight)
+        loss = TRAINING_LOSS[name](predict(X), y)
+        reached.append(np.average(loss, weights=weight))
+    start = make(name, weight=weight)
+    constant = np.repeat(start.link(start.average[None]), N, axis=0)
+    if name == "binary":
+        constant = np.hstack([1 - constant, constant])
+    before = np.average(TRAINING_LOSS[name](constant.squeeze(), y), weights=weight)
+    assert before - reached[0] >= 0.97 * (before - reached[1]) > 0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", WITHOUT_QUERIES)
+def test_a_model_without_splits_predicts_what_lightgbm_s_does(name, weighted):
+    y, weight = target(name), WEIGHT if weighted else None
+    predictions = []
+    for model, predict in models(name, n_estimators=1, min_child_samples=N):
+        predictions.append(predict(model.fit(X, y, sample_weight=weight) and X))
+    ours, theirs = predictions
+    np.testing.assert_allclose(ours, theirs, rtol=2e-6)
+
+
+def test_roots_are_learned():
+    y = target("regression") * 10
+    for model, predict in models("l2", n_estimators=20, reg_sqrt=True):
+        error = np.mean((predict(model.fit(X, y) and X) - y) ** 2)
+        assert error < 0.2 * np.var(y)
+        raw = model.predict(X, raw_score=True)
+        np.testing.assert_allclose(predict(X), np.sign(raw) * raw**2)
+
+
+@pytest.mark.parametrize("name", ["mape", "fair"])
+def test_weights_mean_copies_in_a_model(name):
+    y, copies = target(name), RNG.integers(0, 4, size=N)
+    few = np.round(2 * X)
+    options = {"objective": name, "min_child_samples": 1, "min_data_in_bin": 1}
+    weighted, copied = (skgoss.LGBMRegressor(**options) for _ in range(2))
+    weighted.fit(few, y, sample_weight=copies)
+    copied.fit(np.repeat(few, copies, axis=0), np.repeat(y, copies))
+    np.testing.assert_allclose(
+        weighted.predict(few), copied.predict(few), rtol=1e-8, atol=1e-8
+    )
+
+
+# --- Numbers for a classifier, classes for a regressor --------------------------------
+
+
+def test_a_regressor_learns_the_probability_of_1():
+    y = target("binary")
+    probability = skgoss.LGBMClassifier().fit(X, y).predict_proba(X)[:, 1]
+    for cls in (skgoss.LGBMRegressor, skgoss.LGBMModel):
+        model = cls(objective="binary")
+        for numbers in (y, 2 * y - 1):
+            np.testing.assert_array_equal(model.fit(X, numbers).predict(X), probability)
+    with pytest.raises(ValueError, match="0 and 1"):
+        model.fit(X, y + 1)
+
+
+@pytest.mark.parametrize("name", ["regression", "l1", "poisson", "xentlambda"])
+def test_a_classifier_of_two_classes_learns_numbers_with_a_warning(name):
+    labels = np.array(["no", "yes"])[target("binary").astype(int)]
+    numbers = skgoss.LGBMRegressor(objective=name).fit(X, target("binary")).predict(X)
+    model = skgoss.LGBMClassifier(objective=name)
+    with pytest.warns(UserWarning, match="no probabilities.*'binary'"):
+        model.fit(X, labels)
+    np.testing.assert_array_equal(
+        model.predict_proba(X), np.column_stack([1 - numbers, numbers])
+    )
+    np.testing.assert_array_equal(
+        model.predict(X), np.where(numbers > 0.5, "yes", "no")
+    )
 
 
 # --- Percentiles ----------------------------------------------------------------------
@@ -244,6 +374,23 @@ def test_whole_weights_of_a_percentile_are_copies(level, n):
     )
 
 
+@pytest.mark.parametrize("level", [0.0, 0.25, 0.5, 0.87, 1.0])
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 101])
+def test_whole_weights_are_copies_whatever_a_copy_weighs(level, n):
+    values = np.sort(RNG.normal(size=n))
+    unit = RNG.choice([0.1, 1 / 3, 0.7, 1.0], size=n)
+    copies = RNG.integers(0, 4, size=n)
+    copies[0] = 1
+    many, its_unit = np.repeat(values, copies), np.repeat(unit, copies)
+    result = objectives.percentile(values, level, copies.astype(float), unit)
+    assert result == objectives.percentile(many, level, None, its_unit)
+    naive = naive_weighted_percentile(many, level, its_unit)
+    np.testing.assert_allclose(result, naive, rtol=1e-9)
+    product = objectives.percentile(values, level, 0.3 * unit)
+    halves = np.full(n, 0.3)
+    assert objectives.percentile(values, level, halves, unit) == product
+
+
 def test_percentile_of_huge_whole_weights():
     values = np.array([3.0, 1.0, 2.0])
     weight = np.array([1e300, 1e18, 1e300])
@@ -254,6 +401,7 @@ def test_percentile_of_huge_whole_weights():
 def test_percentile_of_nothing():
     assert objectives.percentile(np.empty(0), 0.5) == 0.0
     assert objectives.percentile(np.ones(2), 0.5, np.zeros(2)) == 0.0
+    assert objectives.percentile(np.ones(2), 0.5, np.zeros(2), np.ones(2)) == 0.0
 
 
 # --- Weights --------------------------------------------------------------------------
@@ -267,10 +415,9 @@ def test_weights_mean_copies_in_the_start_score(name, changed):
     copied = make(name, np.repeat(y, copies), **changed)
     np.testing.assert_array_equal(weighted.start_scores(), copied.start_scores())
     if changed.get("is_unbalance"):
-        ratio = weighted.weight / np.maximum(copies, 1)
-        np.testing.assert_allclose(
-            np.repeat(ratio, copies, axis=-1), copied.weight, rtol=1e-15
-        )
+        products = np.repeat(weighted.weight, copies, axis=-1)
+        expected = copied.weight * np.repeat(copies, copies)
+        np.testing.assert_array_equal(products, expected)
 
 
 def test_label_weights():
@@ -358,11 +505,20 @@ def test_objectives_that_do_not_fit_the_task():
     with pytest.raises(ValueError, match="objective='binary' is for two classes"):
         objectives.make(settings("binary"), y, None, 3)
     for name in ("binary", "multiclass", "multiclassova"):
-        with pytest.raises(ValueError, match="is for classifiers"):
+        with pytest.raises(ValueError, match=r"is for classes\. LGBMClassifier"):
             objectives.make(settings(name), y, None, None)
-    assert objectives.make(settings("binary"), np.array([0.0, 1]), None).n_scores == 1
     with pytest.raises(ValueError, match="alpha must lie between 0 and 1"):
         make("quantile", alpha=1.0)
+
+
+def test_binary_of_numbers():
+    y = np.array([0.0, 1, 1, 0, 1])
+    codes = make("binary", y)
+    for numbers in (y, 2 * y - 1):
+        objective = objectives.make(settings("binary"), numbers, None)
+        assert objective.n_scores == 1
+        np.testing.assert_array_equal(objective.y, y)
+        np.testing.assert_array_equal(objective.average, codes.average)
 
 
 # --- Links ----------------------------------------------------------------------------
@@ -373,8 +529,13 @@ def test_links_are_silent_and_finite_at_any_score(name):
     link = objectives.make_link(name)
     raw = np.array([[-1e4, 0.0, 1e4], [5.0, -800.0, 800.0]])
     assert np.isfinite(link(raw)).all()
-    if name not in ("multiclass",):
+    if name != "multiclass":
         np.testing.assert_array_equal(link(raw[0]), link(raw)[0])
+    class_major = np.ascontiguousarray(raw.T)
+    np.testing.assert_array_equal(objectives.transform(link, class_major).T, link(raw))
+    assert objectives.transform(link, class_major, out=class_major) is class_major
+    np.testing.assert_array_equal(class_major.T, link(raw))
+    assert link(raw).flags.c_contiguous
 
 
 # --- Functions of the user ------------------------------------------------------------
@@ -404,7 +565,7 @@ def test_custom_objective_is_that_of_the_built_in_one():
     ):
         np.testing.assert_allclose(ours, built_in, rtol=1e-6)
     raw = scores.T
-    assert objective.link(raw) is raw
+    np.testing.assert_array_equal(objective.link(raw), raw)
 
 
 def test_custom_objective_may_take_weights():

@@ -204,13 +204,13 @@ cdef void finish(
         prepare_search(shared, ws, other, 1)
     if n_threads == 1:
         finish_features(
-            shared, ws, 0, ws.n_features, n_parts, built, other, search_built,
+            shared, ws, 0, ws.n_summed, n_parts, built, other, search_built,
             search_other, ws.first_thread)
     else:
         for i in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
             finish_features(
-                shared, ws, i * ws.n_features // n_threads,
-                (i + 1) * ws.n_features // n_threads - i * ws.n_features // n_threads,
+                shared, ws, i * ws.n_summed // n_threads,
+                (i + 1) * ws.n_summed // n_threads - i * ws.n_summed // n_threads,
                 n_parts, built, other, search_built, search_other, ws.first_thread + i)
     for side in range(2):
         for thread in range(ws.first_thread + 1, ws.first_thread + n_threads):
@@ -348,6 +348,21 @@ cdef inline int next_buffer(const Leaf* leaf) noexcept nogil:
     return 1 if leaf.buffer == 0 else 0
 
 
+cdef void add_forced_features(const Shared* shared, Workspace* ws) noexcept nogil:
+    """Keep the sums of features that forced splits need and that were not drawn."""
+    cdef int32_t feature
+    cdef int i, j
+    ws.n_summed = ws.n_features
+    for i in range(shared.constraints.n_forced):
+        feature = shared.constraints.forced[i].feature
+        for j in range(ws.n_summed):
+            if ws.features[j] == feature:
+                break
+        else:
+            ws.features[ws.n_summed] = feature
+            ws.n_summed += 1
+
+
 cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
     """Encode the round, sample the tree's features, search the root."""
     cdef Binned* data = &shared.data
@@ -390,6 +405,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     ws.n_features = sample_features(
         shared.all_features, data.n_features, shared.settings.tree_fraction,
         key(shared.settings.feature_seed, TREE_FEATURES, ws.tree_index), ws.features)
+    add_forced_features(shared, ws)
     root.slot = take_slot(data, ws)
     if root.slot < 0:
         return NO_MEMORY

@@ -61,8 +61,9 @@ cdef struct Workspace:
     uint8_t* goes_left        # by bin
     uint8_t* code_goes_left
     int64_t* pairs
-    int32_t* features         # sampled for the tree
+    int32_t* features         # sampled for the tree; then others in forced splits
     int n_features
+    int n_summed              # with those others
     uint8_t* searched[2]      # features sampled for the two leaves at hand
     int32_t* cut[2]           # and their only cuts, in extremely random trees
     int32_t* sample

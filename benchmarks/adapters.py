@@ -53,7 +53,7 @@ class Library:
     ----------
     package : str
         Name of the distribution, for its version.
-    module, classifier, regressor : str
+    module, classifier, regressor, ranker : str
         Where the estimators are; imported when asked for and not before.
     words : mapping of str to (str or None)
         LightGBM's names that differ here; None: the library has no such option.
@@ -69,6 +69,7 @@ class Library:
     module: str
     classifier: str
     regressor: str
+    ranker: str = ""
     words: Mapping[str, str | None] = field(default_factory=dict)
     always: Mapping[str, Any] = field(default_factory=dict)
     shape: Mapping[str, Any] = field(default_factory=dict)
@@ -81,6 +82,7 @@ LIBRARIES: Mapping[str, Library] = {
         "skgoss",
         "LGBMClassifier",
         "LGBMRegressor",
+        "LGBMRanker",
         first_rounds=_num_iteration,
     ),
     "lightgbm": Library(
@@ -88,6 +90,7 @@ LIBRARIES: Mapping[str, Library] = {
         "lightgbm",
         "LGBMClassifier",
         "LGBMRegressor",
+        "LGBMRanker",
         words={"max_conflict_rate": None},
         always={"verbosity": -1},
         first_rounds=_num_iteration,
@@ -97,6 +100,7 @@ LIBRARIES: Mapping[str, Library] = {
         "xgboost",
         "XGBClassifier",
         "XGBRegressor",
+        "XGBRanker",
         words={
             "num_leaves": "max_leaves",
             "min_child_samples": None,
@@ -140,7 +144,7 @@ def make(library: str, task: str, parameters: Mapping[str, Any] = EQUAL) -> Any:
     ----------
     library : str
         A key of `LIBRARIES`.
-    task : {"binary", "multiclass", "regression"}
+    task : {"binary", "multiclass", "regression", "ranking"}
         What is learned.
     parameters : mapping, default=EQUAL
         Options by LightGBM's names; empty: the library's own defaults.
@@ -151,7 +155,8 @@ def make(library: str, task: str, parameters: Mapping[str, Any] = EQUAL) -> Any:
         A scikit-learn estimator.
     """
     its = LIBRARIES[library]
-    name = its.regressor if task == "regression" else its.classifier
+    kinds = {"regression": its.regressor, "ranking": its.ranker}
+    name = kinds.get(task, its.classifier)
     said = {its.words.get(key, key): value for key, value in parameters.items()}
     said.pop(None, None)
     shape = its.shape if "num_leaves" in parameters else {}

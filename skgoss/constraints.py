@@ -30,6 +30,8 @@ BY_COLUMN = {
     "max_bin_by_feature": None,
 }
 
+OF_COLUMNS = (*BY_COLUMN, "interaction_constraints", "forcedsplits_filename")
+
 
 class ForcedSplit(NamedTuple):
     """A split that every tree begins with; `left` and `right` number those below."""
@@ -112,6 +114,8 @@ def resolved(settings: Any, columns: Columns, names: Sequence[Any] | None) -> An
         If a column is unknown, a list has another length than there are columns, or
         a constraint cannot be kept.
     """
+    if all(getattr(settings, option) is None for option in OF_COLUMNS):
+        return settings
     finder = _Finder(columns.n_features, names)
     found = {name: finder.by_column(settings, name) for name in BY_COLUMN}
     found["interaction_constraints"] = finder.sets(settings.interaction_constraints)

@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from skgoss._engine.layout cimport Binned
-from skgoss._engine.split cimport Extent, Order
+from skgoss._engine.split cimport Extent, Step, StepRow
 from skgoss._engine.workspace cimport (
     ADVANCED, BASIC, INTERMEDIATE, UNBOUNDED, Constraints, Leaf, Node, Shared, Workspace)
 
@@ -118,24 +118,23 @@ cdef inline bint is_empty(Extent bins) noexcept nogil:
     return bins.first > bins.last and not bins.missing
 
 
-cdef Extent shared_extent(
-    const Binned* data, const Workspace* ws, const Leaf* leaf, const Leaf* neighbour,
-    int feature,
-) noexcept nogil:
+cdef inline Extent meeting(Extent own, Extent other) noexcept nogil:
     """The bins of a feature by which a neighbour meets either side of a cut of a leaf.
 
     Neighbours along the feature itself share no bins of it, but have to do with both sides.
     """
-    cdef Extent bins = common(
-        extent(data, ws, leaf, feature), extent(data, ws, neighbour, feature))
+    cdef Extent bins = common(own, other)
     if is_empty(bins):
-        bins.first = -1
-        bins.last = 0x7FFFFFFF
-        bins.missing = True
-    elif bins.first > bins.last:
+        return own
+    if bins.first > bins.last:
         bins.first = 0x7FFFFFFF
         bins.last = -1
     return bins
+
+
+cdef inline bint covers(Extent bins, Extent own) noexcept nogil:
+    """Whether there is no side of a cut of a leaf that its neighbour does not meet."""
+    return bins.first == own.first and bins.last == own.last and bins.missing == own.missing
 
 
 cdef inline bint meets(Extent bins, int cut, bint missing_left, bint is_left) noexcept nogil:
@@ -153,8 +152,10 @@ cdef void relate_children(
     cdef int cut = parent.best.bin
     cdef bint missing_left = parent.best.missing_left
     cdef bint categorical = shared.data.categorical[parent.best.feature]
-    cdef Extent bins
+    cdef Extent own, bins
     cdef int other, relation
+    if not categorical:
+        own = extent(&shared.data, ws, parent, parent.best.feature)
     ws.above[right * stride + right] = 0
     ws.above[right * stride + index] = ws.above[index * stride + right] = 0
     for other in range(ws.n_leaves):
@@ -165,8 +166,8 @@ cdef void relate_children(
         ws.above[other * stride + right] = -relation
         if relation == 0 or categorical:
             continue
-        bins = shared_extent(
-            &shared.data, ws, parent, &ws.leaves[other], parent.best.feature)
+        bins = meeting(
+            own, extent(&shared.data, ws, &ws.leaves[other], parent.best.feature))
         if not meets(bins, cut, missing_left, False):
             ws.above[right * stride + other] = ws.above[other * stride + right] = 0
         if not meets(bins, cut, missing_left, True):
@@ -206,26 +207,42 @@ cdef void start_constraints(Workspace* ws) noexcept nogil:
     ws.n_split_features = 0
 
 
-cdef void list_neighbours(
-    const Shared* shared, Workspace* ws, const Leaf* leaf, int side,
+cdef void fill_row(
+    const Shared* shared, const Workspace* ws, const Leaf* leaf, int feature,
+    StepRow* row_out,
 ) noexcept nogil:
-    cdef Order* order = &ws.order[side]
-    cdef Py_ssize_t index = leaf - ws.leaves
-    cdef const signed char* above = ws.above + index * shared.settings.max_leaves
-    cdef int other, row
-    cdef int n = 0
-    order.n = 0
-    for other in range(ws.n_leaves):
-        order.n += above[other] != 0
+    """What bounds the children of a leaf if a feature is split."""
+    cdef const signed char* above = ws.above + (
+        (leaf - ws.leaves) * <Py_ssize_t>shared.settings.max_leaves)
+    cdef Extent own = extent(&shared.data, ws, leaf, feature)
+    cdef Step step
+    cdef int other
+    row_out.lower = -INFINITY
+    row_out.upper = INFINITY
+    row_out.n = 0
     for other in range(ws.n_leaves):
         if above[other] == 0:
             continue
-        ws.bound[side][n] = ws.leaves[other].stats.output
-        ws.is_above[side][n] = above[other] > 0
-        for row in range(ws.n_split_features):
-            ws.extents[side][row * <Py_ssize_t>order.n + n] = shared_extent(
-                &shared.data, ws, leaf, &ws.leaves[other], ws.split_features[row])
-        n += 1
+        step.value = ws.leaves[other].stats.output
+        step.is_above = above[other] > 0
+        step.shared = meeting(own, extent(&shared.data, ws, &ws.leaves[other], feature))
+        if not covers(step.shared, own):
+            row_out.steps[row_out.n] = step
+            row_out.n += 1
+        elif step.is_above:
+            row_out.upper = min(row_out.upper, step.value)
+        else:
+            row_out.lower = max(row_out.lower, step.value)
+
+
+cdef void fill_rows(
+    const Shared* shared, Workspace* ws, const Leaf* leaf, int side,
+) noexcept nogil:
+    cdef StepRow* rows = ws.order[side].rows
+    cdef int row
+    for row in range(ws.n_split_features):
+        rows[row].steps = ws.steps[side] + row * <Py_ssize_t>shared.settings.max_leaves
+        fill_row(shared, ws, leaf, ws.split_features[row], &rows[row])
 
 
 cdef double penalty_factor(double penalty, int depth) noexcept nogil:
@@ -246,7 +263,7 @@ cdef void prepare_constraints(
     cdef double penalty
     cdef int feature
     if limits.bounding == ADVANCED:
-        list_neighbours(shared, ws, leaf, side)
+        fill_rows(shared, ws, leaf, side)
     if factor == NULL:
         return
     penalty = penalty_factor(limits.penalty, leaf.depth) if limits.penalty > 0 else 1.0

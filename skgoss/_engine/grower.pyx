@@ -14,7 +14,7 @@ from skgoss._engine.forest cimport Forest
 from skgoss._engine.histogram cimport FOLD_ROOM
 from skgoss._engine.layout cimport LANE_CODES, Binned, Histogram, Piece
 from skgoss._engine.split cimport (
-    SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, Extent, Split, SplitRules, split_rules)
+    SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, Split, SplitRules, Step, StepRow, split_rules)
 from skgoss._engine.store cimport BinStore
 from skgoss._engine.tree cimport grow_tree
 from skgoss._engine.workspace cimport (
@@ -273,15 +273,12 @@ cdef class TreeGrower:
             if limits.factor != NULL or limits.penalty > 0:
                 ws.factor[side] = <double*>allocate(n_features * sizeof(double))
             if limits.bounding == ADVANCED:
-                ws.bound[side] = <double*>allocate(max_leaves * sizeof(double))
-                ws.is_above[side] = <int8_t*>allocate(max_leaves)
-                ws.extents[side] = <Extent*>allocate(
-                    min(max_leaves, n_features) * max_leaves * sizeof(Extent))
+                ws.order[side].rows = <StepRow*>allocate(
+                    min(max_leaves, n_features) * sizeof(StepRow))
+                ws.steps[side] = <Step*>allocate(
+                    min(max_leaves, n_features) * max_leaves * sizeof(Step))
             ws.order[side].sign = limits.sign
             ws.order[side].row_of = ws.row_of
-            ws.order[side].value = ws.bound[side]
-            ws.order[side].is_above = ws.is_above[side]
-            ws.order[side].extent = ws.extents[side]
 
     def __dealloc__(self):
         cdef Shared* shared = &self.shared
@@ -423,9 +420,8 @@ cdef void free_workspace(Workspace* ws) noexcept:
         free(ws.searched[i])
         free(ws.cut[i])
         free(ws.factor[i])
-        free(ws.bound[i])
-        free(ws.is_above[i])
-        free(ws.extents[i])
+        free(ws.order[i].rows)
+        free(ws.steps[i])
     free(ws.slots)
     free(ws.free_slots)
     free(ws.leaves)

@@ -71,16 +71,28 @@ typedef struct {
     int32_t missing;
 } Extent;
 
-/* Monotone features, and the leaves that bound the outputs of one node: a child of it is
-   bounded by the neighbours whose bins it shares. */
+/* A neighbour that bounds one side of some cuts of a feature only: the sides that share
+   bins with it. */
 typedef struct {
-    const int8_t *sign;     /* by feature: 1 rising, -1 falling, 0 free */
-    const int32_t *row_of;  /* by feature: its row of extents; -1, or NULL: the node's
-                               bounds are those of its children, too */
-    const Extent *extent;   /* n a row */
-    const double *value;    /* of the neighbours */
-    const int8_t *is_above; /* whether a neighbour bounds from above */
+    Extent shared;
+    int32_t is_above; /* whether it bounds from above */
+    double value;
+} Step;
+
+/* What bounds the children of a node if one feature is split. */
+typedef struct {
+    double lower; /* whatever the cut */
+    double upper;
+    Step *steps;
     int n;
+} StepRow;
+
+/* Monotone features, and the neighbours that bound the outputs of one node. */
+typedef struct {
+    const int8_t *sign;    /* by feature: 1 rising, -1 falling, 0 free */
+    const int32_t *row_of; /* by feature: its row; -1, or NULL: the node's bounds are those
+                              of its children, too */
+    StepRow *rows;
 } Order;
 
 static SIMD_INLINE double soft_threshold(double gradient, double l1)
@@ -451,15 +463,17 @@ static SIMD_INLINE void tighten(double value, int is_above, int inside, double *
 static SIMD_INLINE void list_limits(const Order *order, int feature, const NodeStats *node,
                                     const Cuts *cuts, int missing_left, CutLimits *limits)
 {
-    int row = order->row_of ? order->row_of[feature] : -1;
+    StepRow row = {node->lower, node->upper, NULL, 0};
+    if (order->row_of && order->row_of[feature] >= 0)
+        row = order->rows[order->row_of[feature]];
     for (int i = cuts->first; i < cuts->n; i++) {
-        limits->left_lower[i] = limits->right_lower[i] = row < 0 ? node->lower : -INFINITY;
-        limits->left_upper[i] = limits->right_upper[i] = row < 0 ? node->upper : INFINITY;
+        limits->left_lower[i] = limits->right_lower[i] = row.lower;
+        limits->left_upper[i] = limits->right_upper[i] = row.upper;
     }
-    for (int b = 0; row >= 0 && b < order->n; b++) {
-        const Extent shared = order->extent[(ptrdiff_t)row * order->n + b];
-        const double value = order->value[b];
-        const int is_above = order->is_above[b];
+    for (int s = 0; s < row.n; s++) {
+        const Extent shared = row.steps[s].shared;
+        const double value = row.steps[s].value;
+        const int is_above = row.steps[s].is_above;
         const int left = shared.missing & missing_left;
         const int right = shared.missing & !missing_left;
         for (int i = cuts->first; i < cuts->n; i++) {

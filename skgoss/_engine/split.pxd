@@ -44,13 +44,21 @@ cdef extern from "split.h" nogil:
         int32_t last
         int32_t missing
 
+    ctypedef struct Step:
+        Extent shared
+        int32_t is_above
+        double value
+
+    ctypedef struct StepRow:
+        double lower
+        double upper
+        Step* steps
+        int n
+
     ctypedef struct Order:
         const int8_t* sign
         const int32_t* row_of
-        const Extent* extent
-        const double* value
-        const int8_t* is_above
-        int n
+        StepRow* rows
 
     double clamp(double x, double lower, double upper)
     double leaf_output(double gradient, double hessian, double count,

@@ -3,7 +3,7 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from skgoss._engine.layout cimport Binned, Encoding, Histogram
-from skgoss._engine.split cimport Extent, NodeStats, Order, Split, SplitRules
+from skgoss._engine.split cimport NodeStats, Order, Split, SplitRules, Step
 from skgoss._engine.store cimport BinColumn
 
 cdef enum:
@@ -72,9 +72,7 @@ cdef struct Workspace:
     int32_t* hits             # of the path's features, by set
     double* factor[2]         # of gains, by feature, for the two leaves at hand
     Order order[2]            # and what bounds their children
-    double* bound[2]          # its arrays
-    int8_t* is_above[2]
-    Extent* extents[2]
+    Step* steps[2]            # of all their rows
     int8_t* above             # by two leaves: 1: the second bounds the first from above,
     #                           -1: from below, 0: it does not
     int32_t* row_of           # by feature: see Order; NULL unless bounds are ADVANCED

@@ -954,6 +954,38 @@ FIXED_SEEDS = {
     "drop_seed": 4,
 }
 
+# LightGBM's options that have nothing to do here: accepted, and forgotten. Why, with
+# all of their names.
+WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
+    "Histograms are sums of integers anyway, which are exact.": (
+        *("use_quantized_grad", "num_grad_quant_bins", "quant_train_renew_leaf"),
+        "stochastic_rounding",
+    ),
+    "There is one engine, on the processor.": (
+        *("device_type", "device", "gpu_platform_id", "gpu_device_id", "gpu_use_dp"),
+        *("num_gpu", "tree_learner", "tree", "tree_type", "tree_learner_type"),
+        *("top_k", "topk", "num_machines", "num_machine", "machines", "workers"),
+        *("nodes", "local_listen_port", "local_port", "port", "time_out"),
+        *("machine_list_filename", "machine_list_file", "machine_list", "mlist"),
+    ),
+    "Histograms are few: those of the open leaves alone.": (
+        *("histogram_pool_size", "hist_pool_size"),
+    ),
+    "The number of classes is that of the labels in y.": ("num_class", "num_classes"),
+    "X is no file.": (
+        *("two_round", "two_round_loading", "use_two_round_loading", "header"),
+        *("has_header", "pre_partition", "is_pre_partition", "save_binary"),
+        *("is_save_binary", "is_save_binary_file", "precise_float_parser"),
+        *("snapshot_freq", "save_period", "saved_feature_importance_type"),
+    ),
+    "Predictions use all trees; X is always checked.": (
+        *("pred_early_stop", "pred_early_stop_freq", "pred_early_stop_margin"),
+        "predict_disable_shape_check",
+    ),
+    "Nothing is printed by default (before LightGBM 3.3).": ("silent",),
+}
+_FORGOTTEN = {word for words in WITHOUT_EFFECT.values() for word in words}
+
 _NAME_OF = {
     word: option.name
     for option in OPTIONS
@@ -982,7 +1014,7 @@ def canonical(given: Mapping[str, Any], owner: str) -> dict[str, Any]:
     Parameters
     ----------
     given : mapping from words to values
-        Words that are no names of options are kept.
+        Words that are no names of options are kept, but for those ``WITHOUT_EFFECT``.
     owner : str
         The estimator's name, for messages.
 
@@ -999,6 +1031,8 @@ def canonical(given: Mapping[str, Any], owner: str) -> dict[str, Any]:
     resolved: dict[str, Any] = {}
     word_of: dict[str, str] = {}
     for word, value in given.items():
+        if word in _FORGOTTEN:
+            continue
         name = _NAME_OF.get(word, word)
         if name in resolved and not _same(resolved[name], value):
             raise ValueError(
@@ -1259,7 +1293,21 @@ def markdown() -> str:
         "| parameter | default | values | meaning | other names |\n"
         "|---|---|---|---|---|\n"
     )
-    return head + "".join(_markdown_row(option) for option in OPTIONS)
+    rows = "".join(_markdown_row(option) for option in OPTIONS)
+    tail = (
+        "\n## Accepted, without effect\n\n"
+        "Scripts carry these options; they are forgotten, and `get_params` does not"
+        " show them.\n\n| names | why |\n|---|---|\n"
+    )
+    return (
+        head
+        + rows
+        + tail
+        + "".join(
+            f"| {', '.join(f'`{word}`' for word in words)} | {why} |\n"
+            for why, words in WITHOUT_EFFECT.items()
+        )
+    )
 
 
 def _markdown_row(option: Option) -> str:

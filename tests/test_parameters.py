@@ -96,6 +96,24 @@ def test_alias_resolves_at_once(word, option):
         assert repr(model) == f"LGBMClassifier({option.name}={value!r})"
 
 
+def test_options_without_effect_are_forgotten():
+    words = [word for words in parameters.WITHOUT_EFFECT.values() for word in words]
+    assert len(words) == len(set(words))
+    known = {w for o in parameters.OPTIONS for w in (o.name, *o.other_names)}
+    assert known.isdisjoint(words)
+    model = LGBMClassifier(**dict.fromkeys(words, 1)).set_params(device_type="gpu")
+    assert model.get_params() == LGBMClassifier().get_params()
+    assert repr(model) == "LGBMClassifier()"
+
+
+def test_options_without_effect_are_lightgbm_s():
+    lightgbm = pytest.importorskip("lightgbm")
+    theirs = lightgbm.basic._ConfigAliases._get_all_param_aliases()
+    known = {word for name, others in theirs.items() for word in (name, *others)}
+    words = {word for words in parameters.WITHOUT_EFFECT.values() for word in words}
+    assert words - known == {"silent"}
+
+
 def test_same_value_twice_is_no_conflict():
     assert LGBMClassifier(learning_rate=0.2, eta=0.2).learning_rate == 0.2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from skgoss._engine.forest import Forest
 from skgoss.dataset import Dataset
 from skgoss.ensemble import NO_SETS, NODE_TYPES, Ensemble, Sets, Tree
+from skgoss.linear import LinearLeaves
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +27,7 @@ def ensemble(
     dataset: Dataset,
     starts: Floats,
     factors: Floats | None = None,
+    linear: Sequence[Sequence[LinearLeaves]] = (),
     *,
     average: bool = False,
 ) -> Ensemble:
@@ -39,6 +42,8 @@ def ensemble(
         What is added to the values of each tree.
     factors : ndarray of shape (n_rounds,), default=None
         What they are multiplied by before that.
+    linear : sequence of sequences of LinearLeaves, default=()
+        The linear models of the leaves, by round and score; none: leaves are constant.
     average : bool, default=False
         Whether the mean over rounds predicts.
 
@@ -74,7 +79,28 @@ def ensemble(
         "leaf_count": leaves["count"].copy(),
     }
     return Ensemble.from_arrays(
-        arrays, leaf_start, n_scores, dataset.n_features, sets, average=average
+        arrays,
+        leaf_start,
+        n_scores,
+        dataset.n_features,
+        sets,
+        average=average,
+        linear=_linear(linear, starts, factors),
+    )
+
+
+def _linear(
+    linear: Sequence[Sequence[LinearLeaves]], starts: Floats, factors: Floats | None
+) -> LinearLeaves | None:
+    """The leaves of all trees; None where there are no models."""
+    if not linear:
+        return None
+    return LinearLeaves.joined(
+        [
+            leaves.scaled(1.0 if factors is None else factors[i], starts[i, k])
+            for i, trees in enumerate(linear)
+            for k, leaves in enumerate(trees)
+        ]
     )
 
 

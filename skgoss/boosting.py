@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss import assembly, callbacks, constraints, objectives, parameters, sampling
+from skgoss import (
+    assembly,
+    callbacks,
+    constraints,
+    linear,
+    objectives,
+    parameters,
+    sampling,
+)
 from skgoss._engine.grower import TreeGrower
-from skgoss._engine.score import add_tree
-from skgoss._engine.store import BinStore
+from skgoss.binned import BinnedRows, BinnedTrees
 from skgoss.callbacks import Callback, CallbackEnv, EarlyStopException, EvalResult
 from skgoss.dataset import Dataset
 from skgoss.ensemble import Ensemble
 from skgoss.evaluation import EvaluationSet, by_name
+from skgoss.linear import LinearLeaves, RawColumns
 from skgoss.metrics import Custom, Metric
 from skgoss.objectives import Objective
 from skgoss.rows import Rows
@@ -102,15 +110,6 @@ def train(
     return Trained(booster.ensemble(), 0, last, history)
 
 
-class BinnedTrees(NamedTuple):
-    """The trees of one round in terms of bins, as from ``Forest.arrays``."""
-
-    nodes: NDArray[Any]
-    leaves: NDArray[Any]
-    leaf_start: NDArray[np.int64]
-    words: NDArray[np.uint32]
-
-
 class Booster:
     """The state of boosting: the scores of the training rows and the trees so far.
 
@@ -129,6 +128,8 @@ class Booster:
         Whose scores are followed.
     first : Ensemble, default=None
         Trees that come before the ones to grow; ``init_score`` holds their scores.
+    raw : RawColumns, default=None
+        Values of the rows of ``dataset``; needed for linear leaves.
     """
 
     # Whether the grower may add the values of new trees to the training scores.
@@ -146,6 +147,7 @@ class Booster:
         init_score: Floats | None = None,
         sets: Sequence[EvaluationSet] = (),
         first: Ensemble | None = None,
+        raw: RawColumns | None = None,
     ) -> None:
         shape = (objective.n_scores, dataset.n_rows)
         self.dataset = dataset
@@ -170,6 +172,8 @@ class Booster:
             None if objective.weight is None else np.atleast_2d(objective.weight)
         )
         self.sampler = self._sampler()
+        self.rows = dataset.rows(dataset.storage.store, raw, dataset.n_rows)
+        self.linear: list[list[LinearLeaves]] = []
         self.constraints = constraints.of_trees(settings, dataset)
         self.grower = self._grower() if len(dataset.feature) else None
 
@@ -202,6 +206,7 @@ class Booster:
                 self.dataset,
                 self._starts(),
                 self._factors(),
+                self.linear,
                 average=self.averages,
             )
         )
@@ -248,13 +253,15 @@ class Booster:
         sample = self.sampler.draw(
             round_index, self.gradient, self.hessian, self.n_threads
         )
-        renews = self.objective.renews_leaves
-        added = self.adds_early and sample.rows is None and not renews
+        renews, is_linear = self.objective.renews_leaves, self.settings.linear_tree
+        added = self.adds_early and sample.rows is None and not renews and not is_linear
         grew = self._grow(sample, self.scores if added else None, round_index)
         if self._n_grown == 1:
             self._stay_constant(np.diff(self.grower.forest.arrays()[2]) == 1)
         if grew and renews:
             self._renew(sample.hessian)
+        if grew and is_linear:
+            self.linear.append(self._linear_leaves(sample))
         if grew:
             self._add_round(added)
         return grew
@@ -307,41 +314,70 @@ class Booster:
             values = constraints.in_order(values, nodes, self.constraints.sign, value)
         forest.set_leaf_values(self.settings.learning_rate * values)
 
+    def _linear_leaves(self, sample: sampling.Sample) -> list[LinearLeaves]:
+        """The linear models of the new trees' leaves; those of a first tree: none."""
+        trees = self._last_trees()
+        n_scores = self.objective.n_scores
+        if self._n_grown == 1 and self.first is None:
+            return [
+                LinearLeaves.constants(trees.tree(k)[1].copy()) for k in range(n_scores)
+            ]
+        drawn = sample.rows
+        rows = np.arange(self.dataset.n_rows) if drawn is None else drawn
+        found = []
+        for k in range(n_scores):
+            nodes, values = trees.tree(k)
+            is_numeric = ~self.dataset.categorical
+            found.append(
+                linear.fit(
+                    self.rows.raw,
+                    linear.paths(nodes, self.dataset.feature, is_numeric),
+                    trees.leaf_of(self.rows, k, self.n_threads),
+                    rows.astype(np.int64),
+                    self._weighted(self.gradient, k),
+                    self._weighted(sample.hessian, k),
+                    values.copy(),
+                    self.settings,
+                    self.n_threads,
+                )
+            )
+        return found
+
+    def _weighted(self, slopes: NDArray[np.float32] | None, k: int) -> Floats:
+        """The slopes of one score in double precision, with the rows' weights."""
+        own = np.ones(self.dataset.n_rows) if slopes is None else slopes[k]
+        own = own.astype(np.float64)
+        return own if self.weight is None else own * self.weight[k % len(self.weight)]
+
     def _add_round(self, added: bool) -> None:
         """Follow the new trees; ``added``: the training scores do so already."""
-        followed = [(one.store, one.scores) for one in self.sets if one.store]
-        if not added:
-            # Rows that were not drawn reach their leaves by their bins, too.
-            followed.append((self.dataset.storage.store, self.scores))
-        if followed:
-            self._add(self._last_trees(), followed)
+        followed = self._followed()
+        # Rows that were not drawn reach their leaves by their bins, too.
+        self._add(followed[1:] if added else followed)
+
+    def _followed(self) -> list[tuple[BinnedRows, Floats]]:
+        """The rows whose scores the trees are added to, the training rows first."""
+        others = [(one.binned, one.scores) for one in self.sets if one.binned]
+        return [(self.rows, self.scores), *others]
+
+    def _add(
+        self,
+        followed: Sequence[tuple[BinnedRows, Floats]],
+        trees: BinnedTrees | None = None,
+        factor: float = 1.0,
+    ) -> None:
+        """Add a multiple of trees, those of the last round if None, to scores."""
+        if not followed:
+            return
+        trees = trees or self._last_trees()
+        for rows, scores in followed:
+            trees.add(rows, factor, self.n_threads, scores)
 
     def _last_trees(self) -> BinnedTrees:
         forest = self.grower.forest
         first = forest.n_trees - self.objective.n_scores
-        return BinnedTrees(*forest.arrays(first), forest.words(first))
-
-    def _add(
-        self,
-        trees: BinnedTrees,
-        followed: Sequence[tuple[BinStore, Floats]],
-        factor: float = 1.0,
-    ) -> None:
-        """Add a multiple of a round's trees to the scores of binned rows."""
-        start = trees.leaf_start
-        for k in range(self.objective.n_scores):
-            nodes = trees.nodes[start[k] - k : start[k + 1] - k - 1]
-            values = factor * trees.leaves["value"][start[k] : start[k + 1]]
-            for store, scores in followed:
-                add_tree(
-                    store,
-                    nodes,
-                    self.dataset.missing_bin,
-                    trees.words,
-                    values,
-                    self.n_threads,
-                    scores[k],
-                )
+        own = self.linear[-1] if len(self.linear) == self._n_grown else None
+        return BinnedTrees(*forest.arrays(first), forest.words(first), own)
 
     def evaluate(self) -> list[EvalResult]:
         """The metrics of the evaluation sets after the last round."""
@@ -357,7 +393,7 @@ class Booster:
 
     def _evaluated(self, one: EvaluationSet) -> Floats:
         """The raw scores of a set."""
-        return self.scores if one.store is None else one.scores
+        return self.scores if one.binned is None else one.scores
 
 
 def _started(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:
@@ -419,9 +455,7 @@ class Dart(Booster):
         self._add_everywhere(len(self.trees) - 1, self.new_factor)
 
     def _add_everywhere(self, index: int, factor: float) -> None:
-        followed = [(one.store, one.scores) for one in self.sets if one.store]
-        followed.append((self.dataset.storage.store, self.scores))
-        self._add(self.trees[index], followed, factor)
+        self._add(self._followed(), self.trees[index], factor)
 
 
 class Forest(Booster):
@@ -446,13 +480,8 @@ class Forest(Booster):
         return np.tile(self.start, (self._n_grown, 1))
 
     def _add_round(self, added: bool) -> None:
-        own = self.dataset.storage.store
-        followed = [
-            (one.store or own, total)
-            for one, total in zip(self.sets, self.sums, strict=True)
-        ]
-        if followed:
-            self._add(self._last_trees(), followed)
+        sums = zip(self.sets, self.sums, strict=True)
+        self._add([(one.binned or self.rows, total) for one, total in sums])
 
     def _evaluated(self, one: EvaluationSet) -> Floats:
         start = super()._evaluated(one)
@@ -494,6 +523,11 @@ class Plan:
             settings, rows.target, rows.weight, self.n_classes, rows.queries
         )
         self._check_earlier(objective)
+        if settings.linear_tree and objective.renews_leaves:
+            raise ValueError(
+                f"objective={objective.name!r} replaces the values of leaves:"
+                " linear_tree must be False."
+            )
         dataset = Dataset.build(
             rows.columns,
             settings,
@@ -506,7 +540,7 @@ class Plan:
                 name,
                 replace(its, init_score=self._start(its)),
                 self.metrics,
-                None if its is rows else dataset.store(its, settings, n_threads),
+                None if its is rows else self._binned(dataset, its),
             )
             for name, its in sets.items()
         ]
@@ -518,7 +552,16 @@ class Plan:
             init_score=self._start(rows),
             sets=followed,
             first=self.earlier,
+            raw=self._raw(rows),
         )
+
+    def _raw(self, rows: Rows) -> RawColumns | None:
+        is_linear = self.settings.linear_tree
+        return RawColumns(rows.columns, rows.numbers) if is_linear else None
+
+    def _binned(self, dataset: Dataset, rows: Rows) -> BinnedRows:
+        store = dataset.store(rows, self.settings, self.n_threads)
+        return dataset.rows(store, self._raw(rows), len(rows))
 
     def refitted(self, rows: Rows, trained: Trained) -> Ensemble:
         """Boost as many rounds as were found best, on other rows."""

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from skgoss import storage
 from skgoss._engine.store import BinStore
+from skgoss.binned import BinnedRows
 from skgoss.binning import BinMapper, BinningSettings, find_bin_mappers
 from skgoss.frames import Columns
+from skgoss.linear import RawColumns
 from skgoss.rows import Rows
 from skgoss.storage import Storage, StorageSettings
 
@@ -117,6 +119,10 @@ class Dataset:
             rows.numbers,
             n_threads,
         )
+
+    def rows(self, store: BinStore, raw: RawColumns | None, n_rows: int) -> BinnedRows:
+        """Rows in the bins of these, for trees to be applied to."""
+        return BinnedRows(store, self.missing_bin, raw, n_rows)
 
     @property
     def used_mappers(self) -> list[BinMapper]:

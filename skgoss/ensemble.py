@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skgoss._engine.predict import Predictor
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from skgoss.frames import Columns
+from skgoss.frames import Columns
+from skgoss.linear import LinearLeaves, RawColumns
 
 NODE_TYPES = {
     "split_feature": np.int32,
@@ -33,6 +31,11 @@ LEAF_TYPES = {
     "leaf_count": np.int64,
 }
 _CATEGORICAL = 0b0001
+
+# Trees of linear leaves whose leaves are found at a time.
+LINEAR_TREES = 16
+
+Floats = NDArray[np.float64]
 _DEFAULT_LEFT = 0b0010
 _MISSING_SHIFT = 2
 _KNOWN_BITS = 0b1111
@@ -191,6 +194,7 @@ class Ensemble:
         sets: Sets = NO_SETS,
         *,
         average: bool = False,
+        linear: LinearLeaves | None = None,
     ) -> Ensemble:
         """Make an ensemble of the joined arrays of its trees.
 
@@ -204,6 +208,8 @@ class Ensemble:
         sets : Sets, default=NO_SETS
         average : bool, default=False
             As in the constructor.
+        linear : LinearLeaves, default=None
+            The linear models of all leaves; None: leaves are constant.
         """
         ensemble = cls.__new__(cls)
         ensemble.__setstate__(
@@ -214,6 +220,7 @@ class Ensemble:
                 "n_features": n_features,
                 "average": average,
                 "sets": sets,
+                "linear": linear,
             }
         )
         return ensemble
@@ -226,6 +233,7 @@ class Ensemble:
             "n_features": self.n_features,
             "average": self.average,
             "sets": self.sets,
+            "linear": self.linear,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -238,6 +246,7 @@ class Ensemble:
         self.n_features = state["n_features"]
         self.average = state["average"]
         self.sets = state["sets"]
+        self.linear = state.get("linear")
         self.n_trees = len(self._leaf_start) - 1
         self.n_rounds = self.n_trees // self.n_scores
         self._importances: dict[str, NDArray[Any]] = {}
@@ -268,6 +277,7 @@ class Ensemble:
         state = self.__getstate__() | {
             "arrays": {name: self._arrays[name][:n] for name, n in stop.items()},
             "leaf_start": self._leaf_start[: n_trees + 1],
+            "linear": self.linear and self.linear.leaves(0, leaves),
         }
         short = Ensemble.__new__(Ensemble)
         short._restore(state, self._predictor)
@@ -293,6 +303,18 @@ class Ensemble:
             self.n_features,
             sets,
             average=self.average,
+            linear=self._linear_with(later),
+        )
+
+    def _linear_with(self, later: Ensemble) -> LinearLeaves | None:
+        """The linear models of both; where one has none, its leaves are constant."""
+        if self.linear is None and later.linear is None:
+            return None
+        return LinearLeaves.joined(
+            [
+                one.linear or LinearLeaves.constants(one._arrays["leaf_value"])
+                for one in (self, later)
+            ]
         )
 
     def importances(self, kind: Literal["split", "gain"] = "split") -> NDArray[Any]:
@@ -346,16 +368,30 @@ class Ensemble:
         """
         first, stop = self._span(columns, start_round, stop_round)
         scores = np.zeros((columns.n_rows, self.n_scores))
-        self._predictor.scores(
-            columns,
-            first,
-            stop,
-            n_threads,
-            scores,
-        )
+        if self.linear is None:
+            self._predictor.scores(columns, first, stop, n_threads, scores)
+        else:
+            scores = self._linear_scores(columns, first, stop, n_threads)
         if self.average and stop > first:
             scores /= (stop - first) // self.n_scores
         return scores
+
+    def _linear_scores(
+        self, columns: Columns, first: int, stop: int, n_threads: int
+    ) -> Floats:
+        scores = np.zeros((self.n_scores, columns.n_rows))
+        raw = RawColumns(columns)
+        # Some trees at a time, for the memory of their leaves.
+        for start in range(first, stop, LINEAR_TREES):
+            trees = range(start, min(start + LINEAR_TREES, stop))
+            leaf = np.empty((columns.n_rows, len(trees)), dtype=np.int32)
+            self._predictor.leaves(columns, trees.start, trees.stop, n_threads, leaf)
+            for i, of_tree in zip(trees, np.ascontiguousarray(leaf.T), strict=True):
+                span = self._leaf_start[i], self._leaf_start[i + 1]
+                values = np.ascontiguousarray(self._arrays["leaf_value"][slice(*span)])
+                given = (values, self.linear.leaves(*span), 1.0, n_threads)
+                raw.add(of_tree, *given, scores[i % self.n_scores])
+        return np.ascontiguousarray(scores.T)
 
     def leaves(
         self,

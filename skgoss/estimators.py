@@ -135,6 +135,8 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         cat_l2: float = 10.0,
         min_data_per_group: int = 100,
         max_delta_step: float = 0.0,
+        linear_tree: bool = False,
+        linear_lambda: float = 0.0,
         path_smooth: float = 0.0,
         extra_trees: bool = False,
         feature_fraction_bynode: float = 1.0,
@@ -225,6 +227,8 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         self.cat_l2 = cat_l2
         self.min_data_per_group = min_data_per_group
         self.max_delta_step = max_delta_step
+        self.linear_tree = linear_tree
+        self.linear_lambda = linear_lambda
         self.path_smooth = path_smooth
         self.extra_trees = extra_trees
         self.feature_fraction_bynode = feature_fraction_bynode

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.store import BinStore
+from skgoss.binned import BinnedRows
 from skgoss.callbacks import EvalResult
 from skgoss.metrics import Custom, Metric, Sample
 from skgoss.rows import Rows
@@ -25,7 +25,7 @@ class EvaluationSet:
     name : str
     rows : Rows
     metrics : list of Metric and Custom
-    store : BinStore or None
+    binned : BinnedRows or None
         The bins of the rows; None: they are those of the training set.
     scores : ndarray of shape (n_scores, n_rows), float64
         Raw scores; set by the booster.
@@ -34,7 +34,7 @@ class EvaluationSet:
     name: str
     rows: Rows
     metrics: list[Metric | Custom]
-    store: BinStore | None
+    binned: BinnedRows | None
     scores: Floats = field(init=False)
 
     def __post_init__(self) -> None:

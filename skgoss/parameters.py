@@ -665,6 +665,20 @@ OPTIONS: tuple[Option, ...] = (
         aliases="max_tree_output max_leaf_output",
     ),
     _option(
+        "linear_tree",
+        False,
+        FLAG,
+        "Whether leaves hold linear models of the numeric columns on their path; those"
+        " of the first tree do not (Shi et al., IJCAI 2019).",
+        aliases="linear_trees",
+    ),
+    _option(
+        "linear_lambda",
+        0.0,
+        NOT_NEGATIVE,
+        "L2 penalty on the coefficients of linear leaves.",
+    ),
+    _option(
         "path_smooth",
         0.0,
         NOT_NEGATIVE,
@@ -1146,6 +1160,11 @@ def settings(estimator: Any, **chosen: Any) -> Any:
         _check_rates(values, owner)
     if values["boosting_type"] == "rf":
         _check_forest(values, owner)
+    if values["linear_tree"] and values["zero_as_missing"]:
+        raise ValueError(
+            f"The 'linear_tree' parameter of {owner} must be False where"
+            " zero_as_missing=True: a linear leaf needs to know what 0 means."
+        )
     return Settings(**{**values, **_seeds(values)})
 
 

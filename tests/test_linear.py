@@ -1,0 +1,229 @@
+"""Linear leaves: their models, their scores, and what they are good for."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+
+from skgoss import LGBMClassifier, LGBMRegressor
+
+RNG = np.random.default_rng(11)
+X, Y = load_diabetes(return_X_y=True)
+HOLES = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
+
+
+def regressor(**options):
+    defaults = {"n_estimators": 6, "num_leaves": 6, "linear_tree": True}
+    return LGBMRegressor(**defaults | options)
+
+
+def paths_of(tree):
+    """The columns on the path to each leaf."""
+    found = {}
+
+    def walk(node, above):
+        if node < 0:
+            found[~node] = sorted(above)
+            return
+        below = above | {int(tree.split_feature[node])}
+        walk(tree.left_child[node], below)
+        walk(tree.right_child[node], below)
+
+    walk(0, set())
+    return [found[k] for k in range(len(found))]
+
+
+def twin_leaf(features, gradient, hessian, penalty):
+    """A ridge with an unpenalised constant, by an augmented least-squares problem."""
+    p = features.shape[1]
+    whole = ~np.isnan(features).any(axis=1)
+    if whole.sum() < p + 1:
+        return None
+    root = np.sqrt(hessian[whole])[:, None]
+    design = np.column_stack([features[whole], np.ones(whole.sum())]) * root
+    target = -gradient[whole] / hessian[whole] * root[:, 0]
+    ridge = np.sqrt(penalty) * np.eye(p, p + 1)
+    return np.linalg.lstsq(
+        np.vstack([design, ridge]), np.concatenate([target, np.zeros(p)]), rcond=1e-12
+    )[0]
+
+
+@pytest.mark.parametrize("features", [X, HOLES], ids=["whole", "holes"])
+@pytest.mark.parametrize("penalty", [0.5, 20.0])
+def test_leaves_are_those_of_a_twin(features, penalty):
+    weight = RNG.integers(1, 4, size=len(Y)).astype(float)
+    model = regressor(linear_lambda=penalty, learning_rate=0.3)
+    model.fit(features, Y, sample_weight=weight)
+    leaves = model.predict(features, pred_leaf=True)
+    for i in range(1, 6):
+        before = model.predict(features, num_iteration=i)
+        after = model.predict(features, num_iteration=i + 1)
+        tree = model._ensemble.tree(i)
+        for leaf, path in enumerate(paths_of(tree)):
+            rows = leaves[:, i] == leaf
+            gradient = weight[rows] * (before[rows] - Y[rows])
+            beta = twin_leaf(features[rows][:, path], gradient, weight[rows], penalty)
+            expected = np.full(rows.sum(), tree.leaf_value[leaf])
+            if beta is not None:
+                linear = 0.3 * (features[rows][:, path] @ beta[:-1] + beta[-1])
+                expected = np.where(np.isnan(linear), expected, linear)
+            np.testing.assert_allclose(
+                (after - before)[rows], expected, rtol=2e-5, atol=2e-5
+            )
+
+
+def test_the_first_tree_is_constant():
+    model = regressor(n_estimators=1).fit(X, Y)
+    plain = regressor(n_estimators=1, linear_tree=False).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"data_sample_strategy": "goss", "learning_rate": 0.5},
+        {"subsample": 0.5, "subsample_freq": 1},
+        {"boosting_type": "dart", "skip_drop": 0.0, "drop_rate": 0.5},
+        {"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1},
+        {"objective": "poisson"},
+        {"early_stopping_round": 2},
+    ],
+)
+def test_scores_are_followed_and_threads_change_nothing(options):
+    models = [
+        regressor(metric="rmse", n_jobs=k, **options).fit(
+            HOLES, Y, eval_set=[(HOLES, Y), (HOLES[:200], Y[:200])]
+        )
+        for k in (1, 3)
+    ]
+    first, second = (model.predict(HOLES) for model in models)
+    np.testing.assert_array_equal(first, second)
+    for name, rows in (("training", slice(None)), ("valid_1", slice(200))):
+        error = np.sqrt(np.mean((first[rows] - Y[rows]) ** 2))
+        assert models[0].best_score_[name]["rmse"] == pytest.approx(error, rel=1e-9)
+
+
+def test_classes():
+    for load in (load_breast_cancer, load_iris):
+        features, y = load(return_X_y=True)
+        model = LGBMClassifier(n_estimators=8, linear_tree=True, linear_lambda=1.0)
+        model.fit(features, y, eval_set=[(features, y)])
+        loss = next(iter(model.best_score_["training"].values()))
+        own = model.predict_proba(features)[np.arange(len(y)), y]
+        assert loss == pytest.approx(-np.log(own).mean())
+        assert model.score(features, y) > 0.96
+
+
+def test_the_container_does_not_matter():
+    features = np.where(np.abs(X) < 0.03, 0.0, X)
+    dense = regressor().fit(features, Y)
+    sparse = regressor().fit(csr_array(features), Y)
+    np.testing.assert_array_equal(
+        dense.predict(features), sparse.predict(csr_array(features))
+    )
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(features).add_prefix("x")
+    framed = regressor().fit(frame, Y)
+    np.testing.assert_array_equal(dense.predict(features), framed.predict(frame))
+
+
+def test_categories_are_no_regressors():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"x": X[:, 2], "c": np.where(X[:, 8] > 0, "a", "b")})
+    model = regressor(min_data_per_group=5).fit(frame, Y)
+    assert set(model._ensemble.linear.feature) == {0}
+    assert np.isfinite(model.predict(frame)).all()
+
+
+def test_pickles_prefixes_and_models_that_go_on():
+    model = regressor().fit(X, Y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    short = regressor(n_estimators=4).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X, num_iteration=4), short.predict(X))
+    whole = regressor(n_estimators=2).fit(X, Y, init_model=short)
+    np.testing.assert_allclose(whole.predict(X), model.predict(X), rtol=1e-9)
+    tail = model.predict(X, start_iteration=4)
+    np.testing.assert_allclose(tail + short.predict(X), model.predict(X), rtol=1e-9)
+    plain = regressor(linear_tree=False).fit(X, Y)
+    mixed = regressor(n_estimators=2).fit(X, Y, init_model=plain)
+    np.testing.assert_array_equal(mixed.predict(X, num_iteration=6), plain.predict(X))
+
+
+def test_columns_that_do_not_vary_in_a_leaf_and_far_targets_do_no_harm():
+    features = np.column_stack([RNG.integers(0, 2, 600), RNG.normal(size=600)])
+    features = np.column_stack([features, 3 * features[:, 1] + 1, features[:, 1] + 1e6])
+    y = np.where(features[:, 0] > 0, 2.0, -1.0) * features[:, 1]
+    near, far = (
+        regressor(n_estimators=40, learning_rate=0.3).fit(features, y + shift)
+        for shift in (0.0, 1e6)
+    )
+    assert np.std(near.predict(features) - y) < 0.1 * np.std(y)
+    np.testing.assert_allclose(
+        far.predict(features) - 1e6, near.predict(features), atol=1e-3
+    )
+
+
+def test_piecewise_lines_are_learned_sooner():
+    features = RNG.normal(size=(3000, 5))
+    y = features[:, 0] * np.where(features[:, 1] > 0, 2, -1) + np.abs(features[:, 2])
+    error = {
+        linear: np.mean(
+            (
+                regressor(n_estimators=40, num_leaves=15, linear_tree=linear)
+                .fit(features[:2000], y[:2000])
+                .predict(features[2000:])
+                - y[2000:]
+            )
+            ** 2
+        )
+        for linear in (True, False)
+    }
+    assert error[True] < error[False] / 2
+
+
+def loss_of(kind, features, y):
+    """Of a model of the first 3000 rows on the others."""
+    options = {"n_estimators": 30, "linear_lambda": 0.1, "verbosity": -1, "n_jobs": 1}
+    model = kind(linear_tree=True, **options).fit(features[:3000], y[:3000])
+    if not hasattr(model, "predict_proba"):
+        return np.mean((model.predict(features[3000:]) - y[3000:]) ** 2)
+    own = model.predict_proba(features[3000:])[np.arange(1000), y[3000:]]
+    return -np.log(np.maximum(own, 1e-9)).mean()
+
+
+@pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.parametrize("name", ["LGBMRegressor", "LGBMClassifier"])
+def test_as_good_as_lightgbm(name, holes):
+    lightgbm = pytest.importorskip("lightgbm")
+    ours, theirs = [], []
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        features = random.normal(size=(4000, 6))
+        y = features[:, 0] * features[:, 1] + features[:, 2]
+        y += 0.3 * random.normal(size=4000)
+        if holes:
+            features[random.random(features.shape) < 0.1] = np.nan
+        if name == "LGBMClassifier":
+            y = (y > 0).astype(int)
+        ours.append(loss_of(globals()[name], features, y))
+        theirs.append(loss_of(getattr(lightgbm, name), features, y))
+    assert np.mean(ours) < 1.03 * np.mean(theirs)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"objective": "l1"}, "replaces the values of leaves: linear_tree must be"),
+        ({"zero_as_missing": True}, "linear_tree.* must be False"),
+        ({"linear_lambda": -1.0}, "linear_lambda"),
+    ],
+)
+def test_what_linear_leaves_cannot_do(options, message):
+    with pytest.raises(ValueError, match=message):
+        regressor(**options).fit(X, Y)

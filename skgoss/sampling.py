@@ -72,16 +72,21 @@ def make(
     """
     if settings.data_sample_strategy == "goss":
         return OneSide(settings, weight, len(y))
-    shares = (settings.pos_bagging_fraction, settings.neg_bagging_fraction)
+    shares = _shares_of_sides(settings)
     if settings.subsample_freq <= 0 or min(settings.subsample, *shares) == 1.0:
         return All()
     if settings.bagging_by_query and queries is not None:
         return Bagging(settings, queries.n_queries, unit=queries.number)
     if min(shares) < 1.0:
-        return Bagging(
-            settings, len(y), kind=(y > 0).astype(np.intp), shares=shares[::-1]
-        )
+        return Bagging(settings, len(y), kind=(y > 0).astype(np.intp), shares=shares)
     return Bagging(settings, len(y))
+
+
+def _shares_of_sides(settings: Any) -> tuple[float, float]:
+    """The shares of the other and of the positive rows, where there are such sides."""
+    if settings.objective != "binary":
+        return 1.0, 1.0
+    return settings.neg_bagging_fraction, settings.pos_bagging_fraction
 
 
 class All:
@@ -127,6 +132,7 @@ class Bagging:
         self.unit = unit
         self.kind = kind
         self.shares = shares if kind is not None else (settings.subsample,)
+        self.begin: int | None = None
         self.rows: NDArray[np.uint32] | None = None
 
     def draw(
@@ -137,14 +143,19 @@ class Bagging:
         n_threads: int,
     ) -> Sample:
         """The bag, which is never empty."""
-        if self.rows is None or round_index % self.settings.subsample_freq == 0:
-            kept = self._kept(round_index, n_threads)
-            if not kept.any():
-                kept[0] = True
-            if self.unit is not None:
-                kept = kept[self.unit]
-            self.rows = np.flatnonzero(kept).astype(np.uint32)
+        # A bag belongs to the round it begins in, whichever round asks first.
+        begin = round_index - round_index % self.settings.subsample_freq
+        if begin != self.begin:
+            self.begin, self.rows = begin, self._bag(begin, n_threads)
         return Sample(self.rows, hessian)
+
+    def _bag(self, begin: int, n_threads: int) -> NDArray[np.uint32]:
+        kept = self._kept(begin, n_threads)
+        if not kept.any():
+            kept[0] = True
+        if self.unit is not None:
+            kept = kept[self.unit]
+        return np.flatnonzero(kept).astype(np.uint32)
 
     def _kept(self, round_index: int, n_threads: int) -> NDArray[np.bool_]:
         seed = self.settings.bagging_seed

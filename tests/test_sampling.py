@@ -172,6 +172,19 @@ def test_no_bags_without_a_frequency(freq):
     assert_same_models(fit(X, y, subsample=0.5, **options), fit(X, y, **options))
 
 
+@pytest.mark.parametrize("classes", [0, 3])
+def test_sides_are_drawn_by_their_shares_for_two_classes_only(classes):
+    X, y = data()
+    y = np.digitize(y, np.quantile(y, [0.3, 0.6])) * 1.0 if classes else y
+    options = {"n_estimators": 3, "pos_bagging_fraction": 0.3, "subsample_freq": 1}
+    options |= {"objective": "multiclass" if classes else "regression"}
+    both = [
+        fit(X, y, **options | change, n_classes=classes or None)
+        for change in ({}, {"subsample_freq": 0})
+    ]
+    assert_same_models(*both)
+
+
 @pytest.mark.parametrize("objective", ["regression", "poisson"])
 @pytest.mark.parametrize("freq", [1, 2])
 def test_rows_outside_the_bag_are_scored(objective, freq):

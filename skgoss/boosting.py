@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,18 +61,20 @@ def train(
     *,
     given: Sequence[Callback] = (),
     after_round: AfterRound | None = None,
+    n_rounds: int | None = None,
 ) -> Trained:
     """Boost round by round.
 
     Parameters
     ----------
     booster : Booster
-        Its settings tell the number of rounds.
     given : sequence of callable, default=()
         The user's callbacks: see `skgoss.callbacks`.
     after_round : callable, default=None
         Called after each round as ``after_round(round_index, ensemble)``, where
         ``ensemble()`` makes an ensemble of the trees so far. True stops.
+    n_rounds : int, default=None
+        To boost at most; None: as many as the settings tell.
 
     Returns
     -------
@@ -85,11 +87,11 @@ def train(
     """
     history: History = {}
     calls = callbacks.Calls([*given, callbacks.record_evaluation(history)])
-    first, n_rounds = booster.first_round, booster.settings.n_estimators
-    params = asdict(booster.settings) if given else {}
-    env = CallbackEnv(booster, params, first, first, first + n_rounds, [])
+    first, planned = booster.first_round, booster.settings.n_estimators
+    params = dict(vars(booster.settings)) if given else {}
+    env = CallbackEnv(booster, params, first, first, first + planned, [])
     try:
-        for index in range(n_rounds):
+        for index in range(n_rounds or planned):
             env = env._replace(iteration=first + index, evaluation_result_list=[])
             calls.before_round(env)
             grew = booster.boost(first + index)
@@ -152,7 +154,7 @@ class Booster:
         shape = (objective.n_scores, dataset.n_rows)
         self.dataset = dataset
         self.objective = objective
-        self.settings = settings
+        self.settings = self._own(settings)
         self.n_threads = n_threads
         self.sets = sets
         self.first = first
@@ -174,7 +176,7 @@ class Booster:
         self.sampler = self._sampler()
         self.rows = dataset.rows(dataset.storage.store, raw, dataset.n_rows)
         self.linear: list[list[LinearLeaves]] = []
-        self.constraints = constraints.of_trees(settings, dataset)
+        self.constraints = constraints.of_trees(self.settings, dataset)
         self.grower = self._grower() if len(dataset.feature) else None
 
     def _grower(self, forest: Any = None) -> TreeGrower:
@@ -190,6 +192,11 @@ class Booster:
     def _sampler(self) -> sampling.Sampler:
         made = self.objective
         return sampling.make(self.settings, self.weight, made.y, made.queries)
+
+    @property
+    def training_names(self) -> set[str]:
+        """The names of the evaluation sets that are the training set."""
+        return {one.name for one in self.sets if one.store is None}
 
     @property
     def first_round(self) -> int:
@@ -232,9 +239,16 @@ class Booster:
         n_trees = 0 if self.grower is None else self.grower.forest.n_trees
         return n_trees // self.objective.n_scores
 
+    def _own(self, settings: Any) -> Any:
+        """The settings as this kind of boosting needs them."""
+        return settings
+
     def reset(self, values: dict[str, Any]) -> None:
         """Change options of single trees, by any of their names."""
-        self.settings = parameters.changed(self.settings, values)
+        settings = self._own(parameters.changed(self.settings, values))
+        if settings == self.settings:
+            return
+        self.settings = settings
         self.sampler = self._sampler()
         if self.grower is not None:
             self.grower = self._grower(self.grower.forest)
@@ -464,17 +478,12 @@ class Forest(Booster):
     adds_early = False
     averages = True
 
-    def __init__(
-        self,
-        dataset: Dataset,
-        objective: Objective,
-        settings: Any,
-        *args: Any,
-        **kwargs: Any,
-    ) -> None:
-        settings = replace(settings, learning_rate=1.0)
-        super().__init__(dataset, objective, settings, *args, **kwargs)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.sums = [np.zeros_like(self._evaluated(one)) for one in self.sets]
+
+    def _own(self, settings: Any) -> Any:
+        return replace(settings, learning_rate=1.0)
 
     def _starts(self) -> Floats:
         return np.tile(self.start, (self._n_grown, 1))
@@ -563,12 +572,20 @@ class Plan:
         store = dataset.store(rows, self.settings, self.n_threads)
         return dataset.rows(store, self._raw(rows), len(rows))
 
-    def refitted(self, rows: Rows, trained: Trained) -> Ensemble:
-        """Boost as many rounds as were found best, on other rows."""
-        n_rounds = trained.ensemble.n_rounds
+    def refitted(
+        self, rows: Rows, trained: Trained, given: Sequence[Callback]
+    ) -> Ensemble:
+        """Boost as many rounds as were found best, on other rows.
+
+        Of the callbacks only those that come before rounds are called again.
+        """
         n_earlier = 0 if self.earlier is None else self.earlier.n_rounds
-        settings = replace(self.settings, n_estimators=max(1, n_rounds - n_earlier))
-        return train(replace(self, settings=settings).booster(rows, {})).ensemble
+        again = train(
+            self.booster(rows, {}),
+            given=callbacks.Calls(given).before,
+            n_rounds=max(1, trained.ensemble.n_rounds - n_earlier),
+        )
+        return again.ensemble
 
     def _start(self, rows: Rows) -> Floats | None:
         """The scores of the trees to go on from, and the user's."""

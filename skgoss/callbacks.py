@@ -12,6 +12,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 LOGGER = logging.getLogger("skgoss")
 
 
@@ -174,7 +176,7 @@ def reset_parameter(**kwargs: Sequence[Any] | Callable[[int], Any]) -> Callback:
 
     Parameters
     ----------
-    **kwargs : list or callable
+    **kwargs : sequence or callable
         By option: its value in each round, or a function from the number of the round,
         from 0, to its value. Options of single trees can be changed: ``learning_rate``,
         ``num_leaves``, ``max_depth``, ``min_child_samples``, ``min_child_weight``,
@@ -208,7 +210,7 @@ class _ResetParameter:
     def _value(name: str, values: Any, index: int, n_rounds: int) -> Any:
         if callable(values):
             return values(index)
-        if not isinstance(values, Sequence) or isinstance(values, str):
+        if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str):
             raise ValueError(
                 f"reset_parameter: {name!r} must be a list of values or a function of"
                 f" the round, got {type(values).__name__}."
@@ -323,31 +325,46 @@ class _EarlyStopping:
             self._stop("Did not meet early stopping. Best iteration is:", first)
 
     def _begin(self, env: CallbackEnv) -> None:
-        results = env.evaluation_result_list
-        if not results:
-            raise ValueError(
-                "For early stopping, at least one dataset and eval metric is required"
-                " for evaluation: pass eval_X and eval_y, or set validation_fraction."
-            )
-        others = [result for result in results if result.dataset_name != "training"]
-        if self.first_metric_only:
-            others = [r for r in others if r.metric_name == results[0].metric_name]
-        deltas = self._deltas([result.metric_name for result in results])
-        self.watches = {
-            result[:2]: _Watch(result, deltas[result.metric_name]) for result in others
-        }
-        if not self.watches:
-            warnings.warn(
-                "Only the training set is evaluated: early stopping is off. Pass"
-                " eval_X and eval_y, or set validation_fraction.",
-                UserWarning,
-                stacklevel=2,
-            )
-        elif self.verbose:
+        self.watches = self._watched(env)
+        if self.watches and self.verbose:
             say(
                 "Training until validation scores don't improve for"
                 f" {self.stopping_rounds} rounds"
             )
+
+    def _watched(self, env: CallbackEnv) -> dict[tuple[str, str], _Watch]:
+        """The metrics that may stop the fit, by set and name."""
+        if env.params.get("boosting_type") == "dart":
+            warnings.warn(
+                "Early stopping is not available in dart mode, as later rounds change"
+                " earlier trees: all rounds are kept.",
+                UserWarning,
+                stacklevel=2,
+            )
+            return {}
+        results = env.evaluation_result_list
+        if not results:
+            raise ValueError(
+                "For early stopping, at least one dataset and eval metric is required"
+                " for evaluation: pass eval_X and eval_y, or set early_stopping_round,"
+                " which holds out rows; and name a metric if the objective has none."
+            )
+        training = env.model.training_names
+        others = [result for result in results if result.dataset_name not in training]
+        if not others:
+            warnings.warn(
+                "Only the training set is evaluated: early stopping is off. Pass other"
+                " rows as eval_X and eval_y, or pass no evaluation set and set"
+                " early_stopping_round, which holds out rows.",
+                UserWarning,
+                stacklevel=2,
+            )
+        if self.first_metric_only:
+            others = [r for r in others if r.metric_name == results[0].metric_name]
+        deltas = self._deltas([result.metric_name for result in results])
+        return {
+            result[:2]: _Watch(result, deltas[result.metric_name]) for result in others
+        }
 
     def _deltas(self, metrics: list[str]) -> dict[str, float]:
         """How much each metric must improve."""
@@ -370,6 +387,27 @@ class _EarlyStopping:
         raise EarlyStopException(watch.iteration, watch.results)
 
 
+def checked(callbacks: Any) -> list[Callback]:
+    """The user's callbacks as a list.
+
+    Raises
+    ------
+    TypeError
+        If they are no list, or one cannot be called.
+    """
+    if not isinstance(callbacks, list | tuple | set):
+        raise TypeError(
+            "callbacks must be a list of callables, got a single"
+            f" {type(callbacks).__name__}."
+        )
+    for callback in callbacks:
+        if not callable(callback):
+            raise TypeError(
+                f"callbacks must hold callables, got {type(callback).__name__}."
+            )
+    return list(callbacks)
+
+
 class Calls:
     """The callbacks of a fit, in their order.
 
@@ -380,11 +418,6 @@ class Calls:
     """
 
     def __init__(self, callbacks: Sequence[Callback]) -> None:
-        for callback in callbacks:
-            if not callable(callback):
-                raise TypeError(
-                    f"callbacks must hold callables, got {type(callback).__name__}."
-                )
         ordered = sorted(callbacks, key=lambda c: getattr(c, "order", -1))
         self.before = [c for c in ordered if getattr(c, "before_iteration", False)]
         self.after = [c for c in ordered if not getattr(c, "before_iteration", False)]

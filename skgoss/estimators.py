@@ -359,15 +359,14 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
                 earlier,
             )
             booster = plan.booster(fitted, sets)
+            calls = self._callbacks(given, settings, bool(sets))
             hooks.begin()
             trained = boosting.train(
-                booster,
-                given=self._callbacks(given, settings, bool(sets)),
-                after_round=hooks.after_round,
+                booster, given=calls, after_round=hooks.after_round
             )
             self._take(trained)
             if settings.refit and fitted is not rows:
-                self._ensemble = plan.refitted(rows, trained)
+                self._ensemble = plan.refitted(rows, trained, calls)
             hooks.end()
         return self
 
@@ -467,16 +466,9 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         self, given: FitArguments, settings: Any, evaluates: bool
     ) -> list[callbacks.Callback]:
         """Those of the user, and those that options stand for."""
-        own = list(given.callbacks or [])
+        own = [] if given.callbacks is None else callbacks.checked(given.callbacks)
         patience = settings.early_stopping_round or 0
-        if settings.boosting_type == "dart" and patience > 0:
-            warnings.warn(
-                "Early stopping is not available in dart mode, as later rounds change"
-                " earlier trees: all rounds are kept.",
-                UserWarning,
-                stacklevel=4,
-            )
-        elif patience > 0:
+        if patience > 0:
             own.append(
                 callbacks.early_stopping(
                     patience,

@@ -434,15 +434,15 @@ OPTIONS: tuple[Option, ...] = (
         1.0,
         FRACTION,
         "The share of the positive rows that are drawn, instead of ``subsample``; for"
-        " two classes, with ``subsample_freq``.",
+        " the objective 'binary', with ``subsample_freq``.",
         aliases="pos_sub_row pos_subsample pos_bagging",
     ),
     _option(
         "neg_bagging_fraction",
         1.0,
         FRACTION,
-        "The share of the other rows that are drawn, instead of ``subsample``; for two"
-        " classes, with ``subsample_freq``.",
+        "The share of the other rows that are drawn, instead of ``subsample``; for the"
+        " objective 'binary', with ``subsample_freq``.",
         aliases="neg_sub_row neg_subsample neg_bagging",
     ),
     _option(
@@ -886,7 +886,8 @@ OPTIONS: tuple[Option, ...] = (
         False,
         FLAG,
         "Whether the best number of rounds is then boosted anew on all rows, when rows"
-        " were held out for early stopping.",
+        " were held out for early stopping; callbacks that come before rounds, such as"
+        " ``reset_parameter``, are called again.",
     ),
     _option(
         "data_random_seed",
@@ -1156,6 +1157,12 @@ def settings(estimator: Any, **chosen: Any) -> Any:
     }
     if values["boosting_type"] == "goss":
         values |= {"boosting_type": "gbdt", "data_sample_strategy": "goss"}
+    _check_together(values, owner)
+    return Settings(**{**values, **_seeds(values)})
+
+
+def _check_together(values: Mapping[str, Any], owner: str) -> None:
+    """Whether options that are right by themselves contradict each other."""
     if values["data_sample_strategy"] == "goss":
         _check_rates(values, owner)
     if values["boosting_type"] == "rf":
@@ -1165,7 +1172,6 @@ def settings(estimator: Any, **chosen: Any) -> Any:
             f"The 'linear_tree' parameter of {owner} must be False where"
             " zero_as_missing=True: a linear leaf needs to know what 0 means."
         )
-    return Settings(**{**values, **_seeds(values)})
 
 
 # What a round may change: options of single trees.
@@ -1204,21 +1210,21 @@ def changed(settings: Any, values: Mapping[str, Any]) -> Any:
             f"reset_parameter cannot change {min(fixed)!r} during a fit; it can change"
             f" {', '.join(sorted(CHANGEABLE))}."
         )
-    return dataclasses.replace(
-        settings,
-        **{
-            name: checked(_OPTION[name], value, "reset_parameter")
-            for name, value in options.items()
-        },
-    )
+    for name, value in options.items():
+        options[name] = checked(_OPTION[name], value, "reset_parameter")
+    _check_together({**vars(settings), **options}, "reset_parameter")
+    return dataclasses.replace(settings, **options)
+
+
+def _least_share(values: Mapping[str, Any]) -> float:
+    """The smallest of the shares that bags are drawn by."""
+    names = ("subsample", "pos_bagging_fraction", "neg_bagging_fraction")
+    return min(values[name] for name in names)
 
 
 def _check_forest(values: Mapping[str, Any], owner: str) -> None:
     """Whether the trees of a forest can differ from each other."""
-    bags = values["subsample_freq"] > 0 and (
-        min(values[f"{kind}bagging_fraction"] for kind in ("pos_", "neg_")) < 1
-        or values["subsample"] < 1
-    )
+    bags = values["subsample_freq"] > 0 and _least_share(values) < 1
     if not bags and values["colsample_bytree"] == 1:
         raise ValueError(
             f"boosting_type='rf' of {owner} needs trees that differ: set subsample < 1"
@@ -1240,14 +1246,7 @@ def _check_rates(values: Mapping[str, Any], owner: str) -> None:
             f"The 'top_rate' and 'other_rate' parameters of {owner} are shares of the"
             f" same rows: their sum must be at most 1. Got {top!r} and {other!r}."
         )
-    if (
-        values["subsample_freq"] > 0
-        and min(
-            values[name]
-            for name in ("subsample", "pos_bagging_fraction", "neg_bagging_fraction")
-        )
-        < 1
-    ):
+    if values["subsample_freq"] > 0 and _least_share(values) < 1:
         raise ValueError(
             f"{owner} draws rows either by data_sample_strategy='goss' or by subsample"
             f" and subsample_freq. Set subsample=1 or subsample_freq=0, or"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -142,7 +143,8 @@ def test_nothing_is_printed_without_being_asked(capfd):
 
 def env(iteration, value, *, n=50, name="valid_0", maximize=False):
     results = [EvalResult(name, "m", value, maximize)]
-    return CallbackEnv(None, {}, iteration, 0, n, results)
+    model = SimpleNamespace(training_names=())
+    return CallbackEnv(model, {}, iteration, 0, n, results)
 
 
 def test_an_instance_serves_several_fits():
@@ -183,6 +185,13 @@ def test_bad_arguments():
     assert fit(early_stopping(0), sets={}).n_iter_ == 6
 
 
+def test_callbacks_come_in_a_list():
+    with pytest.raises(TypeError, match="callbacks must be a list of callables"):
+        LGBMRegressor().fit(X, Y, callbacks=early_stopping(2))
+    with pytest.raises(TypeError, match="callbacks must hold callables, got int"):
+        fit(3)
+
+
 # --- Options that change --------------------------------------------------------------
 
 
@@ -219,6 +228,22 @@ def test_changing_samples():
 
 
 @pytest.mark.parametrize(
+    "options",
+    [
+        {"subsample": 0.5, "subsample_freq": 4},
+        {"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1},
+    ],
+)
+def test_bags_and_forests_do_not_mind_a_changing_rate(options):
+    rates = np.where(np.arange(6) % 2, 0.1, 0.1 + 1e-12)
+    changed = fit(reset_parameter(eta=rates), **options)
+    np.testing.assert_allclose(changed.predict(X), fit(**options).predict(X), rtol=1e-9)
+    if options.get("boosting_type") == "rf":
+        changed = fit(reset_parameter(learning_rate=lambda i: 0.01), **options)
+        np.testing.assert_array_equal(changed.predict(X), fit(**options).predict(X))
+
+
+@pytest.mark.parametrize(
     ("schedule", "message"),
     [
         ({"learning_rate": [0.1]}, "'learning_rate' has 1 values for 6 rounds"),
@@ -231,6 +256,18 @@ def test_changing_samples():
 def test_bad_schedules(schedule, message):
     with pytest.raises(ValueError, match=message):
         fit(reset_parameter(**schedule))
+
+
+def test_changed_options_do_not_contradict_each_other():
+    with pytest.raises(ValueError, match="sum must be at most 1"):
+        fit(reset_parameter(top_rate=[0.95] * 6), data_sample_strategy="goss")
+
+
+def test_a_refit_follows_the_schedule():
+    options = {"early_stopping_round": 50, "refit": True, "sets": {}}
+    model = fit(reset_parameter(learning_rate=[0.01] * 6), **options)
+    plain = fit(n_estimators=model.best_iteration_, learning_rate=0.01, sets={})
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
 
 
 def test_public_names():

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.metrics import log_loss, roc_auc_score
 
-from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor, early_stopping
 
 X, Y = load_breast_cancer(return_X_y=True)
 TRAIN, VALID = (X[:400], Y[:400]), (X[400:], Y[400:])
@@ -306,11 +306,27 @@ def test_refit_uses_all_rows_for_the_best_number_of_rounds():
     np.testing.assert_array_equal(whole.predict_proba(X), plain.predict_proba(X))
 
 
-def test_dart_keeps_all_rounds():
-    model = classifier(boosting_type="dart", early_stopping_round=2)
+@pytest.mark.parametrize(
+    ("options", "given"),
+    [
+        ({"early_stopping_round": 2}, {"eval_set": [VALID]}),
+        ({"early_stopping_round": 2}, {}),
+        ({}, {"eval_set": [VALID], "callbacks": [early_stopping(2, verbose=False)]}),
+    ],
+)
+def test_dart_keeps_all_rounds(options, given):
+    model = classifier(boosting_type="dart", n_estimators=30, **options)
     with pytest.warns(UserWarning, match="not available in dart mode"):
-        model.fit(*TRAIN, eval_set=[VALID])
-    assert model.n_iter_ == 12
+        model.fit(*TRAIN, **given)
+    assert model.n_iter_ == 30
+
+
+def test_the_training_set_by_any_name_stops_nothing():
+    model = classifier(n_estimators=200, early_stopping_round=150).fit(
+        *TRAIN, eval_set=[TRAIN, VALID], eval_names=["learned", "training"]
+    )
+    history = model.evals_result_["training"]["binary_logloss"]
+    assert model.best_iteration_ == np.argmin(history) + 1 < 200
 
 
 @pytest.mark.parametrize("metrics", ["auc", ["auc", "binary_logloss"]])

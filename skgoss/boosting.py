@@ -196,7 +196,7 @@ class Booster:
     @property
     def training_names(self) -> set[str]:
         """The names of the evaluation sets that are the training set."""
-        return {one.name for one in self.sets if one.store is None}
+        return {one.name for one in self.sets if one.binned is None}
 
     @property
     def first_round(self) -> int:

@@ -105,6 +105,8 @@ def train(
         kept = stop.best_iteration + 1
         ensemble = booster.ensemble().truncated(kept)
         return Trained(ensemble, kept, by_name(stop.best_score or []), history)
+    finally:
+        calls.close()
     last = {
         name: {metric: values[-1] for metric, values in metrics.items()}
         for name, metrics in history.items()

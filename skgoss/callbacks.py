@@ -8,13 +8,18 @@ smaller attribute ``order`` come first. Raising `EarlyStopException` ends the fi
 from __future__ import annotations
 
 import logging
+import time
 import warnings
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
 
 LOGGER = logging.getLogger("skgoss")
+
+# A fit of so many seconds needs no bar.
+SHORT_FIT = 2.0
 
 
 class EvalResult(NamedTuple):
@@ -387,6 +392,46 @@ class _EarlyStopping:
         raise EarlyStopException(watch.iteration, watch.results)
 
 
+class ProgressBar:
+    """A bar of the rounds, with the last metric, for fits that take a while.
+
+    It needs rich; without it there is no bar.
+    """
+
+    order = 5
+    before_iteration = False
+
+    def __init__(self) -> None:
+        self.bar: Any = None
+        self.begin = 0.0
+
+    def __call__(self, env: CallbackEnv) -> None:
+        now = time.perf_counter()
+        if env.iteration == env.begin_iteration:
+            self.begin = now
+        if self.bar is None and now - self.begin > SHORT_FIT and find_spec("rich"):
+            self._open(env.end_iteration - env.begin_iteration)
+        if self.bar is not None:
+            self.bar.update(
+                self.task,
+                completed=env.iteration + 1 - env.begin_iteration,
+                description=show(env.evaluation_result_list[-1:]) or "rounds",
+            )
+
+    def _open(self, n_rounds: int) -> None:
+        from rich.progress import Progress
+
+        self.bar = Progress(transient=True)
+        self.task = self.bar.add_task("rounds", total=n_rounds)
+        self.bar.start()
+
+    def close(self) -> None:
+        """The fit has ended, in any way."""
+        if self.bar is not None:
+            self.bar.stop()
+            self.bar = None
+
+
 def checked(callbacks: Any) -> list[Callback]:
     """The user's callbacks as a list.
 
@@ -437,3 +482,9 @@ class Calls:
         for callback in self.after:
             if isinstance(callback, _EarlyStopping):
                 callback.at_end()
+
+    def close(self) -> None:
+        """The rounds are over, in any way."""
+        for callback in self.after:
+            if isinstance(callback, ProgressBar):
+                callback.close()

@@ -477,6 +477,8 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
                     min_delta=settings.early_stopping_min_delta,
                 )
             )
+        if settings.verbosity >= 1:
+            own.append(callbacks.ProgressBar())
         if given.verbose and evaluates:
             own.append(callbacks.log_evaluation(int(given.verbose)))
         return own

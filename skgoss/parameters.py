@@ -937,7 +937,8 @@ OPTIONS: tuple[Option, ...] = (
         "verbosity",
         -1,
         ANY_INT,
-        "From 1 on, early stopping tells about itself; nothing else is printed.",
+        "From 1 on, early stopping tells about itself and long fits show a progress bar"
+        " (if rich is installed); nothing else is printed.",
         aliases="verbose",
     ),
     _option(

@@ -133,6 +133,22 @@ def test_verbose_of_fit(verbose, expected, capsys):
     assert len(lines(capsys)) == expected
 
 
+def test_long_fits_show_a_bar_if_asked(capsys, monkeypatch):
+    pytest.importorskip("rich")
+    monkeypatch.setattr(skgoss.callbacks, "SHORT_FIT", -1.0)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    fit(verbosity=1, n_estimators=3)
+    assert "valid_1's l2" in capsys.readouterr().out
+    fit(verbosity=0, n_estimators=3)
+    assert capsys.readouterr().out == ""
+
+    def fail(env):
+        raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        fit(fail, verbosity=1)
+
+
 def test_nothing_is_printed_without_being_asked(capfd):
     fit(verbosity=0)
     assert capfd.readouterr() == ("", "")

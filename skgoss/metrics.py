@@ -58,15 +58,27 @@ class Sample(NamedTuple):
 
     @property
     def mass(self) -> float:
-        """The sum of the weights."""
+        """The sum of the weights.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
         n = len(self.y)
-        return float(n) if self.weight is None else losses.weighted_sum(self.weight)
+        mass = float(n) if self.weight is None else losses.weighted_sum(self.weight)
+        if not mass > 0:
+            raise ValueError(
+                "An evaluation set has no row of positive weight; leave it out or pass"
+                " other weights."
+            )
+        return mass
 
 
 # --- What is computed -----------------------------------------------------------------
 
 
-def _sum(loss: str, sample: Sample, parameter: float) -> float:
+def _sum(loss: str, sample: Sample, parameter: float = 0.0) -> float:
     return metrics.pointwise(
         metrics.LOSSES[loss],
         sample.y,
@@ -86,28 +98,38 @@ def _mean_of(loss: str, parameter: str | None = None) -> Callable[[Sample, Any],
 
 
 def _rmse(sample: Sample, settings: Any) -> float:
-    return float(np.sqrt(_sum("l2", sample, 0.0) / sample.mass))
+    return float(np.sqrt(_sum("l2", sample) / sample.mass))
 
 
 def _r2(sample: Sample, settings: Any) -> float:
     mean = losses.weighted_sum(sample.y, sample.weight) / sample.mass
     about_mean = sample._replace(scores=np.full((1, len(sample.y)), mean))
-    total = _sum("l2", about_mean, 0.0)
-    return 1.0 - _sum("l2", sample, 0.0) / total if total > 0 else 0.0
+    rest, total = _sum("l2", sample), _sum("l2", about_mean)
+    if total > 0:
+        return 1.0 - rest / total
+    return 0.0 if rest > 0 else 1.0
+
+
+def _tweedie(sample: Sample, settings: Any) -> float:
+    power = settings.tweedie_variance_power
+    loss = "tweedie" if power > 1 else "poisson"
+    return _sum(loss, sample, power) / sample.mass
 
 
 def _gamma_deviance(sample: Sample, settings: Any) -> float:
-    return _sum("gamma_deviance", sample, 0.0)
+    return _sum("gamma_deviance", sample)
 
 
 def _kullback_leibler(sample: Sample, settings: Any) -> float:
-    sums = _sum("cross_entropy", sample, 0.0) - _sum("entropy", sample, 0.0)
+    sums = _sum("cross_entropy", sample) - _sum("entropy", sample)
     return sums / sample.mass
 
 
 def _cross_entropy_lambda(sample: Sample, settings: Any) -> float:
-    sums = metrics.lambda_entropy(sample.y, sample.scores[0], sample.weight)
-    return sums / len(sample.y)
+    """Weights act inside the loss: they are numbers of trials."""
+    if sample.weight is not None:
+        sample = sample._replace(scores=sample.scores * sample.weight, weight=None)
+    return _sum("cross_entropy_lambda", sample) / sample.mass
 
 
 def _multi_logloss(sample: Sample, settings: Any) -> float:
@@ -124,33 +146,43 @@ def _by_class(sample: Sample, top_k: int) -> float:
 
 
 def _auc(sample: Sample, settings: Any) -> float:
-    return metrics.auc(*_by_rank(sample))
+    y, scores, weight, _, n_threads = sample
+    return metrics.auc(y, scores[0], weight, n_threads)
 
 
 def _average_precision(sample: Sample, settings: Any) -> float:
-    return metrics.average_precision(*_by_rank(sample))
-
-
-def _by_rank(sample: Sample) -> tuple[Any, ...]:
-    score = sample.scores[0]
-    return sample.y, score, sample.weight, np.argsort(score).astype(np.int64)
+    y, scores, weight, _, n_threads = sample
+    return metrics.average_precision(y, scores[0], weight, n_threads)
 
 
 def _auc_mu(sample: Sample, settings: Any) -> float:
     """Kleiman and Page, "AUC mu", ICML 2019, equations 3 to 7."""
     n_classes = len(sample.scores)
     costs = _costs(settings.auc_mu_weights, n_classes)
+    # Each class in one piece, so that pairs of them are copied and not gathered.
+    code = sample.y.astype(np.int64)
+    order = np.argsort(code.astype(np.min_scalar_type(n_classes)), kind="stable")
+    ends = np.cumsum(np.bincount(code, minlength=n_classes))[:-1]
+    scores = np.split(sample.scores[:, order], ends, axis=1)
+    weights = None if sample.weight is None else np.split(sample.weight[order], ends)
     pairs = list(combinations(range(n_classes), 2))
     total = 0.0
     for i, j in pairs:
-        rows = np.flatnonzero((sample.y == i) | (sample.y == j))
         direction = costs[i] - costs[j]
-        distance = (direction[i] - direction[j]) * (direction @ sample.scores[:, rows])
-        weight = None if sample.weight is None else sample.weight[rows]
-        of_i = (sample.y[rows] == i).astype(np.float64)
-        order = np.argsort(distance).astype(np.int64)
-        total += metrics.auc(of_i, distance, weight, order)
+        direction *= direction[i] - direction[j]
+        of_i = np.repeat([1.0, 0.0], [scores[k].shape[1] for k in (i, j)])
+        distance = np.concatenate([_along(direction, scores[k]) for k in (i, j)])
+        weight = weights and np.concatenate([weights[i], weights[j]])
+        total += metrics.auc(of_i, distance, weight, sample.n_threads)
     return total / len(pairs)
+
+
+def _along(direction: Floats, scores: Floats) -> Floats:
+    """The product with ``scores``, (n_scores, n), summed in one order everywhere."""
+    found = np.zeros(scores.shape[1])
+    for k in np.flatnonzero(direction):
+        found += direction[k] * scores[k]
+    return found
 
 
 def _costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
@@ -200,6 +232,30 @@ def _map(sample: Sample, settings: Any) -> Floats:
 # --- The table ------------------------------------------------------------------------
 
 
+class Domain(NamedTuple):
+    """The targets that a metric is defined for, between two ends.
+
+    ``words`` completes the sentence "needs ...".
+    """
+
+    words: str
+    least: float = -np.inf
+    most: float = np.inf
+
+    def check(self, y: Floats, name: str) -> None:
+        """Raise ValueError unless all of ``y``, (n,), are in the domain."""
+        if not (self.least <= y.min(initial=np.inf) and y.max(initial=0) <= self.most):
+            raise ValueError(
+                f"metric {name!r} needs {self.words}, but y of an evaluation set"
+                f" reaches from {y.min():g} to {y.max():g}."
+            )
+
+
+ANY = Domain("numbers")
+POSITIVE = Domain("y > 0", least=float(np.nextafter(0.0, 1.0)))
+SHARES = Domain("y in [0, 1]", least=0.0, most=1.0)
+
+
 @dataclass(frozen=True)
 class Kind:
     """A metric.
@@ -218,6 +274,8 @@ class Kind:
     task : str
         'one': for one score a row, 'many': for more than two classes, 'rank': for
         queries.
+    domain : Domain
+        What targets it is defined for.
     """
 
     measure: Callable[[Sample, Any], Any]
@@ -225,6 +283,7 @@ class Kind:
     maximize: bool = False
     on_raw: bool = False
     task: str = "one"
+    domain: Domain = ANY
 
 
 METRICS: dict[str, Kind] = {
@@ -238,17 +297,17 @@ METRICS: dict[str, Kind] = {
     "huber": Kind(_mean_of("huber", "alpha")),
     "fair": Kind(_mean_of("fair", "fair_c")),
     "poisson": Kind(_mean_of("poisson")),
-    "tweedie": Kind(_mean_of("tweedie", "tweedie_variance_power")),
-    "gamma": Kind(_mean_of("gamma")),
-    "gamma_deviance": Kind(_gamma_deviance),
+    "tweedie": Kind(_tweedie),
+    "gamma": Kind(_mean_of("gamma"), domain=POSITIVE),
+    "gamma_deviance": Kind(_gamma_deviance, domain=POSITIVE),
     "r2": Kind(_r2, maximize=True),
     "binary_logloss": Kind(_mean_of("binary_logloss"), ("binary",)),
     "binary_error": Kind(_mean_of("binary_error")),
     "auc": Kind(_auc, maximize=True, on_raw=True),
     "average_precision": Kind(_average_precision, maximize=True, on_raw=True),
-    "cross_entropy": Kind(_mean_of("cross_entropy"), ("xentropy",)),
-    "cross_entropy_lambda": Kind(_cross_entropy_lambda, ("xentlambda",)),
-    "kullback_leibler": Kind(_kullback_leibler, ("kldiv",)),
+    "cross_entropy": Kind(_mean_of("cross_entropy"), ("xentropy",), domain=SHARES),
+    "cross_entropy_lambda": Kind(_cross_entropy_lambda, ("xentlambda",), domain=SHARES),
+    "kullback_leibler": Kind(_kullback_leibler, ("kldiv",), domain=SHARES),
     "multi_logloss": Kind(
         _multi_logloss,
         ("multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr"),
@@ -317,7 +376,15 @@ class Metric:
         return self.kind.on_raw
 
     def __call__(self, sample: Sample) -> list[Result]:
-        """The values, one for each level of a ranking."""
+        """The values, one for each level of a ranking.
+
+        Raises
+        ------
+        ValueError
+            If the targets are out of its domain or the weights are all 0.
+        """
+        if self.kind.domain is not ANY:
+            self.kind.domain.check(sample.y, self.name)
         found = self.kind.measure(sample, self.settings)
         return [
             Result(name, float(value), self.kind.maximize)
@@ -380,7 +447,13 @@ class Custom:
     def _checked(self, result: Any) -> Result:
         if isinstance(result, tuple | list) and len(result) == 3:
             name, value, maximize = result
-            if isinstance(name, str) and np.ndim(value) == 0:
+            # Numbers, also those of NumPy and in arrays without dimensions.
+            if (
+                isinstance(name, str)
+                and np.ndim(value) == 0
+                and np.asarray(value).dtype.kind in "biuf"
+                and np.asarray(maximize).dtype.kind in "bi"
+            ):
                 return Result(name, float(value), bool(maximize))
         raise ValueError(
             f"The metric function {self.name!r} must return (name, value,"
@@ -425,7 +498,7 @@ def _apart(words: str) -> list[str]:
 
 def default_name(objective: str) -> str | None:
     """LightGBM's metric of an objective, by any name of it."""
-    return _NAME_OF.get(objective)
+    return _NAME_OF.get(objective.lower())
 
 
 def make(
@@ -448,21 +521,28 @@ def make(
     ValueError
         If a name is unknown, or the metric does not fit the task.
     """
-    made: dict[tuple[str, Any], Metric] = {}
+    made: list[Metric] = []
+    seen: set[tuple[str, int | None]] = set()
     for word in words:
         if word.lower() in NO_METRIC:
             continue
-        name, levels = _name_and_levels(word, n_classes)
+        name, levels = _name_and_levels(word.lower(), n_classes)
         _check_task(name, n_classes, ranks)
-        own = settings if levels is None else _with_levels(settings, levels)
-        made.setdefault((name, own.eval_at), Metric(name, own))
-    return list(made.values())
+        of_ranks = METRICS[name].task == "rank"
+        wanted = (levels or settings.eval_at) if of_ranks else (None,)
+        # What another word has named before is not computed again.
+        fresh = tuple(k for k in dict.fromkeys(wanted) if (name, k) not in seen)
+        seen.update((name, k) for k in fresh)
+        if fresh:
+            own = _with_levels(settings, fresh) if of_ranks else settings
+            made.append(Metric(name, own))
+    return made
 
 
 def _name_and_levels(
     word: str, n_classes: int | None
 ) -> tuple[str, tuple[int, ...] | None]:
-    stem, _, tail = word.partition("@")
+    stem, at, tail = word.partition("@")
     if n_classes is not None:
         stem = _BY_CLASSES[n_classes > 2].get(_NAME_OF.get(stem, stem), stem)
     if stem not in _NAME_OF:
@@ -472,14 +552,16 @@ def _name_and_levels(
             f"metric {word!r} is not known.{hint} The metrics are"
             f" {', '.join(METRICS)}; or pass a function as eval_metric."
         )
-    if not tail:
-        return _NAME_OF[stem], None
-    if METRICS[_NAME_OF[stem]].task != "rank" or not re.fullmatch(r"[\d,\s]+", tail):
+    name = _NAME_OF[stem]
+    if not at:
+        return name, None
+    levels = [level.strip() for level in tail.split(",")]
+    if METRICS[name].task != "rank" or not all(map(str.isdecimal, levels)):
         raise ValueError(
             f"metric {word!r} is not known: only 'ndcg' and 'map' have levels, as in"
             " 'ndcg@10'."
         )
-    return _NAME_OF[stem], tuple(int(level) for level in tail.split(","))
+    return name, tuple(map(int, levels))
 
 
 def _with_levels(settings: Any, levels: tuple[int, ...]) -> Any:

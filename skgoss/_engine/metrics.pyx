@@ -5,86 +5,57 @@ Sums are made in blocks of rows that do not depend on threads, and so are the re
 """
 
 from cython.parallel cimport prange
-from libc.math cimport exp, fabs, log, log1p, pow
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from skgoss._engine.runtime cimport omp_get_thread_num
 
 import numpy as np
 
-cdef enum:
-    BLOCK = 4096
-    # Fewer rows are summed without a team of threads.
-    SERIAL = 32768
+cdef extern from "metrics.h" nogil:
+    enum:
+        METRIC_LANES
+    ctypedef void (*metric_rows)(
+        const double*, const double*, double, int64_t, double*
+    ) noexcept nogil
+    const metric_rows* METRIC_LOSSES
+    void share_losses(const double* own, int64_t n, double* loss_out) noexcept
+    void class_errors(
+        const double* score, int64_t stride, int64_t n_classes, const double* own,
+        double top_k, int64_t n, double* loss_out
+    ) noexcept
+    void sum_losses(
+        const double* loss, const double* weight, int64_t n, double* lane_out
+    ) noexcept
+    void range_of_scores(
+        const double* score, int64_t n, double* least_out, double* largest_out
+    ) noexcept
+    uint64_t ordered_bits(double x) noexcept
 
-cdef enum Loss:
-    L2
-    L1
-    QUANTILE
-    MAPE
-    HUBER
-    FAIR
-    POISSON
-    TWEEDIE
-    GAMMA
-    GAMMA_DEVIANCE
-    BINARY_LOGLOSS
-    BINARY_ERROR
-    CROSS_ENTROPY
-    ENTROPY
-
+# The losses and the place of each in the table METRIC_LOSSES of metrics.h.
 LOSSES = {
-    "l2": L2, "l1": L1, "quantile": QUANTILE, "mape": MAPE, "huber": HUBER, "fair": FAIR,
-    "poisson": POISSON, "tweedie": TWEEDIE, "gamma": GAMMA, "gamma_deviance": GAMMA_DEVIANCE,
-    "binary_logloss": BINARY_LOGLOSS, "binary_error": BINARY_ERROR,
-    "cross_entropy": CROSS_ENTROPY, "entropy": ENTROPY,
+    name: code
+    for code, name in enumerate((
+        "l2", "l1", "quantile", "mape", "huber", "fair", "poisson", "tweedie", "gamma",
+        "gamma_deviance", "binary_logloss", "binary_error", "cross_entropy",
+        "cross_entropy_lambda", "entropy",
+    ))
 }
 
-# LightGBM's limits: what logarithms are taken of is no smaller.
-cdef double TINY = 1e-15
-cdef double TINY_SHARE = 1e-12
-cdef double TINY_MEAN = 1e-10
+cdef enum:
+    # Rows whose losses a thread keeps in its level 1 cache.
+    BLOCK = 1024
+    # Fewer rows (times classes) are summed sooner than a team of threads starts.
+    SERIAL = 500000
 
 
-cdef inline double share_loss(double y, double p) noexcept nogil:
-    return -(y * log(max(p, TINY_SHARE)) + (1 - y) * log(max(1 - p, TINY_SHARE)))
-
-
-cdef inline double huber(double x, double a) noexcept nogil:
-    return 0.5 * x * x if x <= a else a * (x - 0.5 * a)
-
-
-cdef double loss_of(Loss kind, double y, double p, double a) noexcept nogil:
-    """The loss of one prediction; ``a`` is the parameter of the kind."""
-    cdef double x = y - p
-    if kind == L2:
-        return x * x
-    if kind == L1:
-        return fabs(x)
-    if kind == QUANTILE:
-        return a * x if x >= 0 else (a - 1) * x
-    if kind == MAPE:
-        return fabs(x) / max(1.0, fabs(y))
-    if kind == HUBER:
-        return huber(fabs(x), a)
-    if kind == FAIR:
-        return a * fabs(x) - a * a * log1p(fabs(x) / a)
-    if kind == POISSON:
-        return p - y * log(max(p, TINY_MEAN)) if p > TINY_MEAN else (
-            TINY_MEAN - y * log(TINY_MEAN))
-    if kind == TWEEDIE:
-        p = max(p, TINY_MEAN)
-        return pow(p, 2 - a) / (2 - a) - y * (log(p) if a == 1 else pow(p, 1 - a) / (1 - a))
-    if kind == GAMMA:
-        return y / p + log(p)
-    if kind == GAMMA_DEVIANCE:
-        x = y / (p + 1e-9)
-        return 2 * (x - log(x) - 1)
-    if kind == BINARY_LOGLOSS:
-        return -log(max(p if y > 0 else 1 - p, TINY))
-    if kind == BINARY_ERROR:
-        return (p > 0.5) != (y > 0)
-    if kind == CROSS_ENTROPY:
-        return share_loss(y, p)
-    return share_loss(y, y) if 0 < y < 1 else 0.0
+cdef double total(const double[:, ::1] sums) noexcept:
+    cdef double found = 0.0
+    cdef Py_ssize_t i, lane
+    for i in range(sums.shape[0]):
+        for lane in range(sums.shape[1]):
+            found += sums[i, lane]
+    return found
 
 
 def pointwise(
@@ -96,94 +67,53 @@ def pointwise(
     Parameters
     ----------
     kind : int
-        One of ``LOSSES``.
+        A value of ``LOSSES``.
     y, prediction : (n,) float64
     weight : (n,) float64 or None
         None: ones.
     parameter : float
         Of 'quantile' its level, of 'huber' its width, of 'fair' its c, of 'tweedie' the
-        power of the variance.
+        power of the variance, above 1.
     n_threads : int
 
     Returns
     -------
     float
     """
-    cdef Py_ssize_t n = y.shape[0]
-    cdef Py_ssize_t n_blocks = (n + BLOCK - 1) // BLOCK
-    cdef double[::1] sums = np.zeros(n_blocks)
-    cdef Loss loss = <Loss>kind
-    cdef bint is_weighted = weight is not None
-    cdef Py_ssize_t block
+    cdef:
+        int64_t n = y.shape[0]
+        int64_t n_blocks = (n + BLOCK - 1) // BLOCK
+        double[:, ::1] sums = np.empty((n_blocks, METRIC_LANES))
+        double[:, ::1] losses = np.empty((n_threads, BLOCK))
+        metric_rows rows = METRIC_LOSSES[kind]
+        int64_t block, start, size
+        double* loss
     if n < SERIAL:
         n_threads = 1
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        sums[block] = sum_block(
-            loss, &y[block * BLOCK], &prediction[block * BLOCK],
-            &weight[block * BLOCK] if is_weighted else NULL,
-            min(<Py_ssize_t>BLOCK, n - block * BLOCK), parameter)
+        start = block * BLOCK
+        size = min(n - start, BLOCK)
+        loss = &losses[omp_get_thread_num(), 0]
+        rows(&y[start], &prediction[start], parameter, size, loss)
+        sum_losses(
+            loss, &weight[start] if weight is not None else NULL, size, &sums[block, 0])
     return total(sums)
 
 
-cdef double sum_block(
-    Loss kind, const double* y, const double* prediction, const double* weight, Py_ssize_t n,
-    double parameter,
+cdef void class_losses(
+    const double* y, const double* score, int64_t stride, int64_t n_classes, int top_k,
+    int64_t n, double* own, double* loss_out,
 ) noexcept nogil:
-    cdef double found = 0.0
-    cdef Py_ssize_t i
+    cdef int64_t i
     for i in range(n):
-        found += loss_of(kind, y[i], prediction[i], parameter) * (
-            weight[i] if weight != NULL else 1.0)
-    return found
-
-
-cdef double total(const double[::1] sums) noexcept:
-    cdef double found = 0.0
-    cdef Py_ssize_t i
-    for i in range(sums.shape[0]):
-        found += sums[i]
-    return found
-
-
-def lambda_entropy(
-    const double[::1] y, const double[::1] prediction, const double[::1] weight,
-):
-    """The sum of LightGBM's ``cross_entropy_lambda``, whose weights act inside the loss.
-
-    Parameters
-    ----------
-    y : (n,) float64
-    prediction : (n,) float64
-        log(1 + exp(score)).
-    weight : (n,) float64 or None
-
-    Returns
-    -------
-    float
-    """
-    cdef double found = 0.0, w
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(y.shape[0]):
-            w = weight[i] if weight is not None else 1.0
-            found += share_loss(y[i], 1 - exp(-w * prediction[i]))
-    return found
-
-
-cdef inline double class_loss(
-    const double* score, Py_ssize_t stride, Py_ssize_t n_classes, Py_ssize_t own, int top_k,
-) noexcept nogil:
-    """The log loss of a row, or for ``top_k > 0`` whether its class is not among the best."""
-    cdef double value = score[own * stride]
-    cdef Py_ssize_t k, n_better = 0
+        own[i] = score[<int64_t>y[i] * stride + i]
     if top_k == 0:
-        return -log(max(value, TINY))
-    for k in range(n_classes):
-        n_better += score[k * stride] >= value
-    return n_better > top_k
+        share_losses(own, n, loss_out)
+    else:
+        class_errors(score, stride, n_classes, own, top_k, n, loss_out)
 
 
 def by_class(
@@ -208,31 +138,353 @@ def by_class(
     -------
     float
     """
-    cdef Py_ssize_t n = y.shape[0]
-    cdef Py_ssize_t n_classes = prediction.shape[0]
-    cdef Py_ssize_t n_blocks = (n + BLOCK - 1) // BLOCK
-    cdef double[::1] sums = np.zeros(n_blocks)
-    cdef Py_ssize_t block, i
-    cdef double found
-    if n < SERIAL:
+    cdef:
+        int64_t n_classes = prediction.shape[0]
+        int64_t n = y.shape[0]
+        int64_t n_blocks = (n + BLOCK - 1) // BLOCK
+        double[:, ::1] sums = np.empty((n_blocks, METRIC_LANES))
+        double[:, ::1] losses = np.empty((n_threads, 2 * BLOCK))
+        int64_t block, start, size
+        double* loss
+    if n * n_classes < SERIAL:
         n_threads = 1
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        found = 0.0
-        for i in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
-            found = found + class_loss(
-                &prediction[0, i], n, n_classes, <Py_ssize_t>y[i], top_k) * (
-                    weight[i] if weight is not None else 1.0)
-        sums[block] = found
+        start = block * BLOCK
+        size = min(n - start, BLOCK)
+        loss = &losses[omp_get_thread_num(), 0]
+        class_losses(
+            &y[start], &prediction[0, start], n, n_classes, top_k, size, loss + BLOCK, loss)
+        sum_losses(
+            loss, &weight[start] if weight is not None else NULL, size, &sums[block, 0])
     return total(sums)
 
 
-def auc(
-    const double[::1] y, const double[::1] score, const double[::1] weight,
-    const int64_t[::1] order,
-):
+# ------------------------------------------------------------------------ rows by score
+
+cdef enum:
+    # Places that rows are dealt to by their scores, at most, and rows to each, about.
+    BUCKETS = 2048
+    BUCKET_ROWS = 16
+    # Rows that are sorted by insertion.
+    FEW = 40
+    # Fewer rows are ranked sooner than a team of threads starts.
+    SERIAL_RANKS = 200000
+    # Buckets that a thread takes at a time: they differ in size.
+    CHUNK = 16
+    # Doubles of work space a row of the largest bucket needs: a Row and a count.
+    WORK = 3
+
+
+cdef struct Row:
+    # The score with its sign turned, so that the best row has the least.
+    double score
+    # Negative where the row is.
+    double weight
+
+
+# What a curve encloses; total weights of the rows before it come first.
+ctypedef double (*curve)(const Row*, int64_t, double, double) noexcept nogil
+
+
+cdef inline int64_t place(double score, double best, double scale, int64_t n) noexcept nogil:
+    """Which of n places a score belongs to; rises as scores fall."""
+    cdef double at = (best - score) * scale
+    # False for NaN, too, which differences of infinite ranges are.
+    if not at > 0:
+        return 0
+    return <int64_t>at if at < n - 1 else n - 1
+
+
+cdef void sort_by_insertion(Row* rows, int64_t n) noexcept nogil:
+    cdef int64_t i, j
+    cdef Row own
+    for i in range(1, n):
+        own = rows[i]
+        j = i
+        while j > 0 and own.score < rows[j - 1].score:
+            rows[j] = rows[j - 1]
+            j -= 1
+        rows[j] = own
+
+
+cdef void sort_by_digits(Row* rows, int64_t n, Row* other) noexcept nogil:
+    """Sort stably by the bytes of the scores, the least significant first."""
+    cdef int64_t counts[8][256]
+    cdef int64_t i, digit, before, count
+    cdef uint64_t bits
+    cdef int byte
+    cdef Row* source = rows
+    cdef Row* target = other
+    memset(counts, 0, sizeof(counts))
+    for i in range(n):
+        bits = ordered_bits(rows[i].score)
+        for byte in range(8):
+            counts[byte][(bits >> (8 * byte)) & 255] += 1
+    for byte in range(8):
+        if counts[byte][(ordered_bits(rows[0].score) >> (8 * byte)) & 255] == n:
+            continue
+        before = 0
+        for digit in range(256):
+            count = counts[byte][digit]
+            counts[byte][digit] = before
+            before += count
+        for i in range(n):
+            digit = (ordered_bits(source[i].score) >> (8 * byte)) & 255
+            target[counts[byte][digit]] = source[i]
+            counts[byte][digit] += 1
+        source, target = target, source
+    if source != rows:
+        memcpy(rows, source, n * sizeof(Row))
+
+
+cdef bint are_equal(const Row* rows, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(1, n):
+        if rows[i].score != rows[0].score:
+            return False
+    return True
+
+
+cdef void sort_bucket(Row* rows, int64_t n, double* work) noexcept nogil:
+    """Sort rows stably by their scores: dealt to as many places, which are sorted each."""
+    cdef Row* dealt = <Row*>work
+    cdef int32_t* last = <int32_t*>(dealt + n)
+    cdef int64_t i, at, start
+    cdef double least, largest, scale
+    if n <= FEW:
+        sort_by_insertion(rows, n)
+        return
+    least = largest = rows[0].score
+    for i in range(1, n):
+        least = min(least, rows[i].score)
+        largest = max(largest, rows[i].score)
+    if least == largest:
+        return
+    scale = (n - 1) / (largest - least)
+    memset(last, 0, (n + 1) * sizeof(int32_t))
+    for i in range(n):
+        last[place(-rows[i].score, -least, scale, n) + 1] += 1
+    at = 0
+    for i in range(n):
+        at = max(at, <int64_t>last[i + 1])
+        last[i + 1] += last[i]
+    for i in range(n):
+        start = place(-rows[i].score, -least, scale, n)
+        dealt[last[start]] = rows[i]
+        last[start] += 1
+    memcpy(rows, dealt, n * sizeof(Row))
+    if at <= FEW:
+        sort_by_insertion(rows, n)
+        return
+    start = 0
+    for i in range(n):
+        sort_place(rows + start, last[i] - start, dealt)
+        start = last[i]
+
+
+cdef void sort_place(Row* rows, int64_t n, Row* other) noexcept nogil:
+    if n <= FEW:
+        sort_by_insertion(rows, n)
+    elif not are_equal(rows, n):
+        sort_by_digits(rows, n, other)
+
+
+cdef double roc(
+    const Row* rows, int64_t n, double positive, double negative
+) noexcept nogil:
+    cdef double area = 0.0, score, own_positive, own_negative
+    cdef int64_t i = 0
+    while i < n:
+        score = rows[i].score
+        own_positive = 0.0
+        own_negative = 0.0
+        while i < n and not rows[i].score > score:
+            own_positive += max(rows[i].weight, 0.0)
+            own_negative += max(-rows[i].weight, 0.0)
+            i += 1
+        area += own_negative * (positive + 0.5 * own_positive)
+        positive += own_positive
+    return area
+
+
+cdef double precision_and_recall(
+    const Row* rows, int64_t n, double positive, double negative
+) noexcept nogil:
+    cdef double area = 0.0, score, own
+    cdef int64_t i = 0
+    while i < n:
+        score = rows[i].score
+        own = 0.0
+        while i < n and not rows[i].score > score:
+            own += max(rows[i].weight, 0.0)
+            negative += max(-rows[i].weight, 0.0)
+            i += 1
+        positive += own
+        if own > 0:
+            area += own * (positive / (positive + negative))
+    return area
+
+
+cdef void count_places(
+    const double* score, int64_t n, double best, double scale, int64_t n_places,
+    int64_t* counts_out,
+) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        counts_out[place(score[i], best, scale, n_places)] += 1
+
+
+cdef void deal(
+    const double* y, const double* score, const double* weight, int64_t n, double best,
+    double scale, int64_t n_places, int64_t* next_of, Row* rows_out,
+) noexcept nogil:
+    cdef int64_t i, at, row
+    cdef double w = 1.0
+    for i in range(n):
+        at = place(score[i], best, scale, n_places)
+        row = next_of[at]
+        next_of[at] = row + 1
+        if weight != NULL:
+            w = weight[i]
+        # Zero without a sign, so that the two zeros have the same bits.
+        rows_out[row].score = 0.0 - score[i]
+        rows_out[row].weight = w if y[i] > 0 else -w
+
+
+cdef void weigh(
+    const Row* rows, int64_t n, double* positive_out, double* negative_out,
+) noexcept nogil:
+    cdef double positive = 0.0, negative = 0.0
+    cdef int64_t i
+    for i in range(n):
+        positive += max(rows[i].weight, 0.0)
+        negative += max(-rows[i].weight, 0.0)
+    positive_out[0] = positive
+    negative_out[0] = negative
+
+
+cdef class Ranking:
+    """Rows by falling score: dealt to buckets by score, and each bucket sorted.
+
+    Threads take buckets, and a bucket's part of an area is computed by itself, so that
+    areas do not depend on threads.
+    """
+
+    cdef:
+        int n_threads
+        int64_t n_buckets
+        Row* rows
+        object memory
+        # Where each bucket begins, and the end.
+        int64_t[::1] start
+        # Weights of the positive and of the negative rows before each bucket, and the end.
+        double[:, ::1] before
+
+    def __init__(self, y, score, weight, int n_threads):
+        cdef int64_t n = y.shape[0]
+        self.n_threads = n_threads if n >= SERIAL_RANKS else 1
+        self.n_buckets = max(1, min(<int64_t>BUCKETS, n // BUCKET_ROWS))
+        self.memory = np.empty((n, 2))
+        cdef double[:, ::1] memory = self.memory
+        self.rows = <Row*>&memory[0, 0] if n else NULL
+        self._deal(y, score, weight)
+        self._sort()
+
+    cdef _deal(
+        self, const double[::1] y, const double[::1] score, const double[::1] weight
+    ):
+        cdef:
+            int64_t n = y.shape[0]
+            int64_t n_buckets = self.n_buckets
+            int64_t size = max(1, (n + self.n_threads - 1) // self.n_threads)
+            int n_parts = <int>((n + size - 1) // size)
+            double[:, ::1] ends = np.empty((n_parts, 2))
+            int64_t[:, ::1] places = np.zeros((n_parts, n_buckets), dtype=np.int64)
+            int64_t part
+            double best, worst, scale
+        if n == 0:
+            self.start = np.zeros(n_buckets + 1, dtype=np.int64)
+            return
+        for part in prange(
+            n_parts, nogil=True, schedule="static", num_threads=n_parts,
+            use_threads_if=n_parts > 1,
+        ):
+            range_of_scores(
+                &score[part * size], min(size, n - part * size), &ends[part, 0],
+                &ends[part, 1])
+        worst = np.min(ends)
+        best = np.max(ends)
+        scale = (n_buckets - 1) / (best - worst) if best > worst else 0.0
+        for part in prange(
+            n_parts, nogil=True, schedule="static", num_threads=n_parts,
+            use_threads_if=n_parts > 1,
+        ):
+            count_places(
+                &score[part * size], min(size, n - part * size), best, scale, n_buckets,
+                &places[part, 0])
+        # Rows of the first part come first in each bucket.
+        sizes = np.asarray(places).T.ravel()
+        ends_of = np.cumsum(sizes)
+        places = np.ascontiguousarray((ends_of - sizes).reshape(n_buckets, n_parts).T)
+        self.start = np.concatenate([[0], ends_of[n_parts - 1::n_parts]])
+        for part in prange(
+            n_parts, nogil=True, schedule="static", num_threads=n_parts,
+            use_threads_if=n_parts > 1,
+        ):
+            deal(
+                &y[part * size], &score[part * size],
+                &weight[part * size] if weight is not None else NULL,
+                min(size, n - part * size), best, scale, n_buckets, &places[part, 0],
+                self.rows)
+
+    cdef _sort(self):
+        cdef:
+            int64_t longest = np.max(np.diff(self.start))
+            double[:, ::1] work = np.empty((self.n_threads, WORK * longest + 2))
+            double[:, ::1] weights = np.zeros((2, self.n_buckets + 1))
+            int64_t[::1] start = self.start
+            Row* rows = self.rows
+            int n_threads = self.n_threads
+            int64_t bucket
+        for bucket in prange(
+            self.n_buckets, nogil=True, schedule="dynamic", chunksize=CHUNK,
+            num_threads=n_threads, use_threads_if=n_threads > 1,
+        ):
+            sort_bucket(
+                rows + start[bucket], start[bucket + 1] - start[bucket],
+                &work[omp_get_thread_num(), 0])
+            weigh(
+                rows + start[bucket], start[bucket + 1] - start[bucket],
+                &weights[0, bucket + 1], &weights[1, bucket + 1])
+        self.before = np.cumsum(weights, axis=1)
+
+    cdef double area(self, curve under):
+        """What the curve encloses, bucket by bucket."""
+        cdef:
+            double[:, ::1] areas = np.empty((self.n_buckets, 1))
+            double[:, ::1] before = self.before
+            int64_t[::1] start = self.start
+            Row* rows = self.rows
+            int n_threads = self.n_threads
+            int64_t bucket
+        for bucket in prange(
+            self.n_buckets, nogil=True, schedule="dynamic", chunksize=CHUNK,
+            num_threads=n_threads, use_threads_if=n_threads > 1,
+        ):
+            areas[bucket, 0] = under(
+                rows + start[bucket], start[bucket + 1] - start[bucket],
+                before[0, bucket], before[1, bucket])
+        return total(areas)
+
+    cdef (double, double) masses(self):
+        """The weights of all positive and of all negative rows."""
+        return self.before[0, self.n_buckets], self.before[1, self.n_buckets]
+
+
+def auc(y, score, weight, n_threads):
     """The area under the ROC curve.
 
     Parameters
@@ -242,44 +494,26 @@ def auc(
     score : (n,) float64
     weight : (n,) float64 or None
         None: ones.
-    order : (n,) int64
-        The rows by rising score.
+    n_threads : int
 
     Returns
     -------
     float
         1 if all rows are of one class; pairs of equal scores count one half.
     """
-    cdef double n_below = 0.0, n_positive = 0.0, area = 0.0, positive, negative, w
-    cdef Py_ssize_t i = 0, n = y.shape[0]
-    cdef double value
-    with nogil:
-        while i < n:
-            value = score[order[i]]
-            positive = 0.0
-            negative = 0.0
-            while i < n and score[order[i]] == value:
-                w = weight[order[i]] if weight is not None else 1.0
-                if y[order[i]] > 0:
-                    positive += w
-                else:
-                    negative += w
-                i += 1
-            area += positive * (n_below + 0.5 * negative)
-            n_below += negative
-            n_positive += positive
-    return area / (n_below * n_positive) if n_below > 0 and n_positive > 0 else 1.0
+    cdef Ranking ranking = Ranking(y, score, weight, n_threads)
+    positive, negative = ranking.masses()
+    if not (positive > 0 and negative > 0):
+        return 1.0
+    return ranking.area(roc) / (positive * negative)
 
 
-def average_precision(
-    const double[::1] y, const double[::1] score, const double[::1] weight,
-    const int64_t[::1] order,
-):
+def average_precision(y, score, weight, n_threads):
     """The mean of the precisions at each threshold, weighted by the gain in recall.
 
     Parameters
     ----------
-    y, score, weight, order
+    y, score, weight, n_threads
         As for `auc`.
 
     Returns
@@ -287,20 +521,8 @@ def average_precision(
     float
         1 if all rows are of one class.
     """
-    cdef double found = 0.0, n_above = 0.0, n_seen = 0.0, positive, w
-    cdef Py_ssize_t i = y.shape[0] - 1
-    cdef double value
-    with nogil:
-        while i >= 0:
-            value = score[order[i]]
-            positive = 0.0
-            while i >= 0 and score[order[i]] == value:
-                w = weight[order[i]] if weight is not None else 1.0
-                n_seen += w
-                if y[order[i]] > 0:
-                    positive += w
-                i -= 1
-            n_above += positive
-            if n_seen > 0:
-                found += positive * n_above / n_seen
-    return found / n_above if 0 < n_above < n_seen else 1.0
+    cdef Ranking ranking = Ranking(y, score, weight, n_threads)
+    positive, negative = ranking.masses()
+    if not (positive > 0 and negative > 0):
+        return 1.0
+    return ranking.area(precision_and_recall) / positive

@@ -1,0 +1,298 @@
+/* The loops over rows of metrics: targets and predictions in, losses out.
+ *
+ * A loss is one function of a row, `<loss>_of`; METRIC makes its loop and simd.h its
+ * versions for the instruction sets. `a` is the loss's parameter. The logarithms are ours,
+ * as those of mathematical libraries differ in the last bit between processors, and with
+ * them the round in which a fit would stop.
+ */
+#ifndef SKGOSS_METRICS_H
+#define SKGOSS_METRICS_H
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "losses.h"
+#include "simd.h"
+
+/* Sums over rows are kept in as many lanes, whatever the width of vectors. */
+#define METRIC_LANES 8
+
+/* LightGBM's limits: what logarithms are taken of is no smaller. */
+#define TINY 1e-15
+#define TINY_SHARE 1e-12
+#define TINY_MEAN 1e-10
+
+/* log(2) in two parts; products of the first with exponents are exact. */
+#define LN2_HIGH 0x1.62e42feep-1
+#define LN2_LOW 0x1.a39ef35793c76p-33
+
+static SIMD_INLINE double at_least(double x, double low) { return x < low ? low : x; }
+
+/* log(x) within 2 units in the last place, x no less than the smallest normal number.
+ *
+ * x = 2**k m with m between sqrt(1/2) and sqrt(2); for m = 1 + f and s = f / (2 + f), log m
+ * = 2 atanh(s) = f - s (f - z r(z)) with z = s * s, where r interpolates at the seven
+ * Chebyshev nodes. */
+static SIMD_INLINE double logarithm(double x)
+{
+    const uint64_t one = (uint64_t)1023 << 52, root_of_half = 0x3FE6A09E667F3BCDu;
+    double m, k;
+    uint64_t bits, exponent;
+    x = at_least(x, DBL_MIN);
+    memcpy(&bits, &x, sizeof bits);
+    bits += one - root_of_half;
+    /* A number whose last bits are the exponent: 2**52 + 1023 + k. */
+    exponent = (bits >> 52) | 0x4330000000000000u;
+    bits = (bits & 0x000FFFFFFFFFFFFFu) + root_of_half;
+    memcpy(&m, &bits, sizeof m);
+    memcpy(&k, &exponent, sizeof k);
+    k -= 4503599627370496.0 + 1023.0;
+    double f = m - 1.0, s = f / (1.0 + m), z = s * s;
+    double r = 0x1.2b584aae78a57p-3;
+    r = r * z + 0x1.39fe606542ddep-3;
+    r = r * z + 0x1.7462b4ab2ef6bp-3;
+    r = r * z + 0x1.c71c62e5800a1p-3;
+    r = r * z + 0x1.2492492df148dp-2;
+    r = r * z + 0x1.99999999952e2p-2;
+    r = r * z + 0x1.5555555555558p-1;
+    double found = k * LN2_HIGH + (f - (s * (f - z * r) - k * LN2_LOW));
+    /* Infinity and NaN stay. */
+    return x <= DBL_MAX ? found : x;
+}
+
+/* log(1 + x) for x >= 0, with what rounding 1 + x loses. */
+static SIMD_INLINE double logarithm_1p(double x)
+{
+    double above = 1.0 + x;
+    return logarithm(above) + (x - (above - 1.0)) / above;
+}
+
+/* -------------------------------------------------------------------------- the losses */
+
+static SIMD_INLINE double l2_of(double y, double p, double a)
+{
+    double x = y - p;
+    return x * x;
+}
+
+static SIMD_INLINE double l1_of(double y, double p, double a) { return fabs(y - p); }
+
+/* a: the quantile. */
+static SIMD_INLINE double quantile_of(double y, double p, double a)
+{
+    double x = y - p;
+    return x * (x >= 0.0 ? a : a - 1.0);
+}
+
+static SIMD_INLINE double mape_of(double y, double p, double a)
+{
+    return fabs(y - p) / at_least(fabs(y), 1.0);
+}
+
+/* a: where the loss turns from a parabola into a line. */
+static SIMD_INLINE double huber_of(double y, double p, double a)
+{
+    double x = fabs(y - p);
+    return x <= a ? 0.5 * x * x : a * (x - 0.5 * a);
+}
+
+/* a: the scale, c. */
+static SIMD_INLINE double fair_of(double y, double p, double a)
+{
+    double x = fabs(y - p);
+    return a * x - a * a * logarithm_1p(x / a);
+}
+
+static SIMD_INLINE double poisson_of(double y, double p, double a)
+{
+    p = at_least(p, TINY_MEAN);
+    return p - y * logarithm(p);
+}
+
+/* a: the power of the variance, above 1. */
+static SIMD_INLINE double tweedie_of(double y, double p, double a)
+{
+    p = at_least(p, TINY_MEAN);
+    double power = exponential((1.0 - a) * logarithm(p));
+    return p * power / (2.0 - a) - y * power / (1.0 - a);
+}
+
+static SIMD_INLINE double gamma_of(double y, double p, double a)
+{
+    p = at_least(p, DBL_MIN);
+    return y / p + logarithm(p);
+}
+
+static SIMD_INLINE double gamma_deviance_of(double y, double p, double a)
+{
+    double ratio = y / (p + 1e-9);
+    return 2.0 * (ratio - logarithm(ratio) - 1.0);
+}
+
+static SIMD_INLINE double binary_logloss_of(double y, double p, double a)
+{
+    return -logarithm(at_least(y > 0.0 ? p : 1.0 - p, TINY));
+}
+
+static SIMD_INLINE double binary_error_of(double y, double p, double a)
+{
+    return (p > 0.5 ? 1.0 : 0.0) == (y > 0.0 ? 1.0 : 0.0) ? 0.0 : 1.0;
+}
+
+static SIMD_INLINE double cross_entropy_of(double y, double p, double a)
+{
+    return -(y * logarithm(at_least(p, TINY_SHARE))
+             + (1.0 - y) * logarithm(at_least(1.0 - p, TINY_SHARE)));
+}
+
+/* p: log(1 + exp(score)) times the weight. */
+static SIMD_INLINE double cross_entropy_lambda_of(double y, double p, double a)
+{
+    return cross_entropy_of(y, 1.0 - exponential(-p), a);
+}
+
+/* The least that the cross entropy can be. */
+static SIMD_INLINE double entropy_of(double y, double p, double a)
+{
+    return cross_entropy_of(y, y, a);
+}
+
+/* --------------------------------------------------------------------------- the loops */
+
+#define METRIC_ROWS                                                                   \
+    (const double *restrict y, const double *restrict p, double a, int64_t n,         \
+     double *restrict loss_out)
+
+#define METRIC(name)                                                                  \
+    static SIMD_INLINE void name##_metric_body METRIC_ROWS                            \
+    {                                                                                 \
+        for (int64_t i = 0; i < n; i++)                                               \
+            loss_out[i] = name##_of(y[i], p[i], a);                                   \
+    }                                                                                 \
+    SIMD_KERNEL(name##_metric, METRIC_ROWS, (y, p, a, n, loss_out))
+
+METRIC(l2)
+METRIC(l1)
+METRIC(quantile)
+METRIC(mape)
+METRIC(huber)
+METRIC(fair)
+METRIC(poisson)
+METRIC(tweedie)
+METRIC(gamma)
+METRIC(gamma_deviance)
+METRIC(binary_logloss)
+METRIC(binary_error)
+METRIC(cross_entropy)
+METRIC(cross_entropy_lambda)
+METRIC(entropy)
+
+typedef void(*metric_rows) METRIC_ROWS;
+
+/* In the order of metrics.pyx's LOSSES. */
+static const metric_rows METRIC_LOSSES[] = {
+    l2_metric, l1_metric, quantile_metric, mape_metric, huber_metric, fair_metric,
+    poisson_metric, tweedie_metric, gamma_metric, gamma_deviance_metric,
+    binary_logloss_metric, binary_error_metric, cross_entropy_metric,
+    cross_entropy_lambda_metric, entropy_metric,
+};
+
+/* The log loss of the shares given to the rows' own classes. */
+#define SHARE_ROWS (const double *restrict own, int64_t n, double *restrict loss_out)
+
+static SIMD_INLINE void share_losses_body SHARE_ROWS
+{
+    for (int64_t i = 0; i < n; i++)
+        loss_out[i] = -logarithm(at_least(own[i], TINY));
+}
+
+SIMD_KERNEL(share_losses, SHARE_ROWS, (own, n, loss_out))
+
+/* Whether more than top_k of the class-major scores, `stride` rows a class, are no less
+ * than the row's own. */
+#define ERROR_ROWS                                                                    \
+    (const double *restrict score, int64_t stride, int64_t n_classes,                 \
+     const double *restrict own, double top_k, int64_t n, double *restrict loss_out)
+
+static SIMD_INLINE void class_errors_body ERROR_ROWS
+{
+    for (int64_t i = 0; i < n; i++)
+        loss_out[i] = 0.0;
+    for (int64_t k = 0; k < n_classes; k++) {
+        const double *restrict f = score + k * stride;
+        for (int64_t i = 0; i < n; i++)
+            loss_out[i] += f[i] >= own[i] ? 1.0 : 0.0;
+    }
+    for (int64_t i = 0; i < n; i++)
+        loss_out[i] = loss_out[i] > top_k ? 1.0 : 0.0;
+}
+
+SIMD_KERNEL(class_errors, ERROR_ROWS, (score, stride, n_classes, own, top_k, n, loss_out))
+
+/* Sums of every METRIC_LANES-th loss, times its weight. */
+#define SUM_ROWS                                                                      \
+    (const double *restrict loss, const double *restrict weight, int64_t n,           \
+     double *restrict lane_out)
+
+static SIMD_INLINE void sum_losses_body SUM_ROWS
+{
+    double lane[METRIC_LANES] = {0.0};
+    int64_t i = 0;
+    if (weight)
+        for (; i + METRIC_LANES <= n; i += METRIC_LANES)
+            for (int l = 0; l < METRIC_LANES; l++)
+                lane[l] += loss[i + l] * weight[i + l];
+    else
+        for (; i + METRIC_LANES <= n; i += METRIC_LANES)
+            for (int l = 0; l < METRIC_LANES; l++)
+                lane[l] += loss[i + l];
+    for (; i < n; i++)
+        lane[i % METRIC_LANES] += weight ? loss[i] * weight[i] : loss[i];
+    for (int l = 0; l < METRIC_LANES; l++)
+        lane_out[l] = lane[l];
+}
+
+SIMD_KERNEL(sum_losses, SUM_ROWS, (loss, weight, n, lane_out))
+
+/* The least and the largest of n > 0 scores. */
+#define RANGE_ROWS                                                                    \
+    (const double *restrict score, int64_t n, double *restrict least_out,             \
+     double *restrict largest_out)
+
+static SIMD_INLINE void range_of_scores_body RANGE_ROWS
+{
+    double low[METRIC_LANES], high[METRIC_LANES];
+    for (int l = 0; l < METRIC_LANES; l++)
+        low[l] = high[l] = score[0];
+    int64_t i = 0;
+    for (; i + METRIC_LANES <= n; i += METRIC_LANES)
+        for (int l = 0; l < METRIC_LANES; l++) {
+            double x = score[i + l];
+            low[l] = x < low[l] ? x : low[l];
+            high[l] = x > high[l] ? x : high[l];
+        }
+    for (; i < n; i++) {
+        low[0] = score[i] < low[0] ? score[i] : low[0];
+        high[0] = score[i] > high[0] ? score[i] : high[0];
+    }
+    for (int l = 1; l < METRIC_LANES; l++) {
+        low[0] = low[l] < low[0] ? low[l] : low[0];
+        high[0] = high[l] > high[0] ? high[l] : high[0];
+    }
+    *least_out = low[0];
+    *largest_out = high[0];
+}
+
+SIMD_KERNEL(range_of_scores, RANGE_ROWS, (score, n, least_out, largest_out))
+
+/* Bits of a number, ordered as numbers are. */
+static inline uint64_t ordered_bits(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits ^ ((uint64_t)((int64_t)bits >> 63) | 0x8000000000000000u);
+}
+
+#endif

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +13,7 @@ import pytest
 from sklearn import metrics as sk
 
 from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor, metrics, parameters
+from skgoss._engine import metrics as kernels
 from skgoss.metrics import METRICS, Sample
 
 RNG = np.random.default_rng(0)
@@ -164,18 +169,209 @@ def test_ndcg_is_scikit_learn_s():
     np.testing.assert_allclose(ours.value, np.mean(theirs), rtol=1e-12)
 
 
+def share_loss(y, p):
+    least = 1e-12
+    p, rest = np.maximum(p, least), np.maximum(1 - p, least)
+    return -(y * np.log(p) + (1 - y) * np.log(rest))
+
+
+def twin_fair(y, p, a):
+    x = np.abs(y - p)
+    return a * x - a * a * np.log1p(x / a)
+
+
+def twin_huber(y, p, a):
+    x = np.abs(y - p)
+    return np.where(x <= a, x**2 / 2, a * (x - a / 2))
+
+
+def twin_tweedie(y, p, a):
+    p = np.maximum(p, 1e-10)
+    return p ** (2 - a) / (2 - a) - y * p ** (1 - a) / (1 - a)
+
+
+def twin_deviance(y, p, a):
+    ratio = y / (p + 1e-9)
+    return 2 * (ratio - np.log(ratio) - 1)
+
+
+TWINS = {
+    "l2": lambda y, p, a: (y - p) ** 2,
+    "l1": lambda y, p, a: np.abs(y - p),
+    "quantile": lambda y, p, a: np.where(y >= p, a * (y - p), (1 - a) * (p - y)),
+    "mape": lambda y, p, a: np.abs(y - p) / np.maximum(1, np.abs(y)),
+    "huber": twin_huber,
+    "fair": twin_fair,
+    "poisson": lambda y, p, a: np.maximum(p, 1e-10) - y * np.log(np.maximum(p, 1e-10)),
+    "tweedie": twin_tweedie,
+    "gamma": lambda y, p, a: y / p + np.log(p),
+    "gamma_deviance": twin_deviance,
+    "binary_logloss": lambda y, p, a: (
+        -np.log(np.maximum(np.where(y > 0, p, 1 - p), 1e-15))
+    ),
+    "binary_error": lambda y, p, a: (p > 0.5) != (y > 0),
+    "cross_entropy": lambda y, p, a: share_loss(y, p),
+    "cross_entropy_lambda": lambda y, p, a: share_loss(y, 1 - np.exp(-p)),
+    "entropy": lambda y, p, a: share_loss(y, y),
+}
+
+
+def test_every_loss_has_a_twin():
+    assert set(TWINS) == set(kernels.LOSSES)
+
+
+@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.parametrize("n", [1, 7, 8, 1023, 1024, 3001])
+def test_losses_are_their_twins(name, n):
+    rng = np.random.default_rng(n)
+    y, p, weight = rng.random((3, n))
+    if name not in ("binary_logloss", "binary_error") and "entropy" not in name:
+        y, p = y * 5 + 1e-3, p * 20 + 1e-3
+    loss = TWINS[name](y, p, 1.3)
+    for weights in (None, weight):
+        found = kernels.pointwise(kernels.LOSSES[name], y, p, weights, 1.3, 1)
+        expected = np.sum(loss if weights is None else loss * weights)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+
+
+def test_logarithms():
+    p = np.concatenate(
+        [10.0 ** np.arange(-300, 300), np.linspace(0.6, 1.5, 2001), [1.0, 2.3e-308]]
+    )
+    found = [
+        kernels.pointwise(kernels.LOSSES["gamma"], np.zeros(1), one, None, 0.0, 1)
+        for one in p[:, None]
+    ]
+    np.testing.assert_allclose(found, np.log(p), rtol=6e-16)
+    for one in (np.inf, np.nan):
+        value = kernels.pointwise(
+            kernels.LOSSES["gamma"], np.ones(1), np.array([one]), None, 0.0, 1
+        )
+        np.testing.assert_equal(value, one)
+
+
+def scores_of(kind, n=3000):
+    rng = np.random.default_rng(3)
+    usual = rng.normal(size=n)
+    far = usual.copy()
+    far[[5, 70]] = 1e300, -1.7e308
+    return {
+        "usual": usual,
+        "rounded": np.round(usual, 1),
+        "few": rng.integers(0, 4, n) / 3.0,
+        "equal": np.zeros(n),
+        "two zeros": np.where(rng.random(n) < 0.5, 0.0, -0.0),
+        "far": far,
+        "endless range": np.where(usual > 0, 1.7e308, -1.7e308) * rng.random(n),
+        "exponents": usual * 10.0 ** rng.integers(-300, 300, n),
+        "one cluster": np.where(np.arange(n) == 9, 1.0, 1e-9 * rng.normal(size=n)),
+        "tied clusters": np.round(usual, 1) + 1e-9 * rng.integers(0, 3, n),
+        "tiny": 5e-324 * rng.integers(-9, 9, n),
+        "sorted": np.sort(usual),
+        "falling": -np.sort(usual),
+        "short": usual[:50],
+        "pair": usual[:2],
+    }[kind]
+
+
+def twin_area(name, y, scores, weight):
+    """From sums of equal scores, best first."""
+    _, place = np.unique(-(scores + 0.0), return_inverse=True)
+    positive = np.bincount(place, weight * (y > 0))
+    negative = np.bincount(place, weight * (y <= 0))
+    found = np.cumsum(positive)
+    if name == "auc":
+        area = np.sum(negative * (found - positive / 2))
+        return area / (positive.sum() * negative.sum())
+    return np.sum(positive * found / (found + np.cumsum(negative))) / found[-1]
+
+
+KINDS = [
+    *("usual", "rounded", "few", "equal", "two zeros", "far", "endless range"),
+    *("exponents", "one cluster", "tied clusters", "tiny", "sorted", "falling"),
+    *("short", "pair"),
+]
+
+
+@pytest.mark.parametrize("name", ["auc", "average_precision"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_areas_are_their_twins(name, kind):
+    scores = scores_of(kind)
+    rng = np.random.default_rng(4)
+    y = (rng.random(len(scores)) < 0.4) * 1.0
+    y[:2] = 0, 1
+    weight = rng.random(len(scores)) + 0.1
+    for given in (None, weight):
+        found = value(name, y, scores, given)
+        expected = twin_area(
+            name, y, scores, np.ones(len(y)) if given is None else given
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["auc", "average_precision"])
+def test_weights_of_areas_are_copies(name):
+    y, scores = TARGETS["binary"], np.round(X[:, 0], 1)
+    times = RNG.integers(0, 4, size=N)
+    copies = value(name, np.repeat(y, times), np.repeat(scores, times))
+    np.testing.assert_allclose(
+        value(name, y, scores, times * 1.0), copies, rtol=1e-13, atol=0
+    )
+
+
+@pytest.fixture(scope="module")
+def many_rows():
+    """So many that every metric is computed by a team of threads."""
+    rng = np.random.default_rng(8)
+    n = 501_000
+    y = rng.integers(0, 3, size=n).astype(float)
+    shares = rng.random((3, n)) + 0.01
+    return y, shares / shares.sum(axis=0), rng.random(n)
+
+
 @pytest.mark.parametrize("name", [n for n, k in METRICS.items() if k.task != "rank"])
-def test_threads_do_not_change_a_bit(name):
-    n = 100_000
-    many = METRICS[name].task == "many"
-    y = RNG.integers(0, 3 if many else 2, size=n).astype(float)
-    if name in ("gamma", "gamma_deviance"):
-        y += 1.0
-    scores = RNG.dirichlet(np.ones(3), size=n).T if many else RNG.random(n)
-    weight = RNG.random(n)
+def test_threads_do_not_change_a_bit(name, many_rows):
+    y, scores, weight = many_rows
+    if METRICS[name].task != "many":
+        y, scores = y / 2, scores[0]
+    if METRICS[name].domain is metrics.POSITIVE:
+        y = y + 1
     first, *others = (value(name, y, scores, weight, n_threads=k) for k in (1, 2, 3))
     assert np.isfinite(first)
     assert others == [first, first]
+
+
+def digest() -> str:
+    """Of the values of all losses and areas."""
+    rng = np.random.default_rng(1)
+    y, p, weight = np.round(rng.random((3, 5003)), 3)
+    found = [
+        kernels.pointwise(code, y + 0.5, p + 0.25, weight, 1.3, 1)
+        for code in kernels.LOSSES.values()
+    ]
+    for area in (kernels.auc, kernels.average_precision):
+        found.append(area(np.round(y), p, weight, 1))
+    for top_k in (0, 1):
+        shares = np.round(rng.random((3, 5003)), 2)
+        code = np.minimum(np.floor(3 * p), 2.0)
+        found.append(kernels.by_class(code, shares, weight, top_k, 1))
+    return hashlib.sha256(np.array(found).tobytes()).hexdigest()
+
+
+@pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
+def test_every_instruction_set_gives_the_same_bits(level):
+    done = subprocess.run(
+        [sys.executable, "-c", "import test_metrics; print(test_metrics.digest())"],
+        env={
+            **os.environ,
+            "SKGOSS_SIMD": level,
+            "PYTHONPATH": os.path.dirname(__file__),
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == digest()
 
 
 def test_one_class_alone_is_ranked_perfectly():
@@ -196,6 +392,32 @@ def test_extremes_are_finite():
     for name in ("binary_logloss", "cross_entropy", "kullback_leibler", "poisson"):
         assert np.isfinite(value(name, y, p))
     assert value("r2", np.ones(4), p) == 0.0
+    assert value("r2", np.ones(4), np.ones(4)) == 1.0
+
+
+def test_power_one_of_tweedie_is_poisson():
+    y, p = TARGETS["poisson"], POSITIVE
+    assert value("tweedie", y, p, tweedie_variance_power=1.0) == value("poisson", y, p)
+
+
+def test_weights_of_lambda_entropy_are_trials():
+    y, p = TARGETS["cross_entropy"], POSITIVE
+    weight = RNG.uniform(0.5, 3, size=N)
+    expected = share_loss(y, 1 - np.exp(-weight * p)).mean()
+    found = value("cross_entropy_lambda", y, p, weight)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gamma", "gamma_deviance", "kullback_leibler"])
+def test_targets_out_of_the_domain(name):
+    words = "y > 0" if "gamma" in name else r"y in \[0, 1\]"
+    with pytest.raises(ValueError, match=f"metric {name!r} needs {words}, but y"):
+        value(name, [-1.0, 2.0], [0.5, 0.5])
+
+
+def test_no_weight_at_all():
+    with pytest.raises(ValueError, match="no row of positive weight"):
+        value("l2", [1.0, 2.0], [1.0, 2.0], np.zeros(2))
 
 
 # --- Names ----------------------------------------------------------------------------
@@ -227,11 +449,21 @@ def test_words_come_once_in_their_order_and_the_list_is_kept():
     assert made(["None"])[0] == made([""])[0] == made([None])[0] == []
 
 
+def test_capitals_as_lightgbm_allows_them():
+    assert made(["AUC", "Binary_Logloss"], 2)[0] == ["auc", "binary_logloss"]
+    assert metrics.default_name("RMSE") == "rmse"
+
+
+def test_a_level_comes_once():
+    made_ = metrics.make(["ndcg@3", "ndcg", "ndcg@1,3"], settings(), None, ranks=True)
+    assert [metric.settings.eval_at for metric in made_] == [(3,), (1, 2, 4, 5)]
+
+
 def test_levels():
     (metric,) = metrics.make(["ndcg@3,1"], settings(), None, ranks=True)
     assert metric.settings.eval_at == (3, 1)
     assert made(["ndcg@3,1,map@2"], ranks=True)[0] == ["ndcg", "map"]
-    for bad in ("ndcg@x", "auc@3", "ndcg@0"):
+    for bad in ("ndcg@x", "auc@3", "ndcg@0", "ndcg@", "ndcg@1,,2"):
         with pytest.raises(ValueError, match="ndcg"):
             made([bad], ranks=True)
 
@@ -293,8 +525,10 @@ def test_functions_of_any_arity():
 def test_bad_functions():
     with pytest.raises(TypeError, match="eval function should have 2, 3 or 4"):
         metrics.Custom(lambda y: 0)
-    with pytest.raises(ValueError, match=r"must return \(name, value"):
-        metrics.Custom(lambda y, p: 3.0)(sample([0.0], [0.0]))
+    bad: tuple = (3.0, None, "ab", ("a", 1.0), ("a", "b", True), ("a", None, True))
+    for found in (*bad, ("a", [1.0], True), ("a", 1.0, "yes"), [("a", 1.0)], [3.0]):
+        with pytest.raises(ValueError, match=r"must return \(name, value"):
+            metrics.Custom(lambda y, p, found=found: found)(sample([0.0], [0.0]))
 
 
 # --- In a fit -------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """Gradient boosting that belongs in scikit-learn."""
 
 from skgoss.callbacks import (
+    EarlyStopException,
+    EvalResult,
     early_stopping,
     log_evaluation,
     record_evaluation,
@@ -10,6 +12,8 @@ from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegress
 from skgoss.ranking import ndcg_scorer
 
 __all__ = [
+    "EarlyStopException",
+    "EvalResult",
     "LGBMClassifier",
     "LGBMModel",
     "LGBMRanker",

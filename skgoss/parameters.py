@@ -978,8 +978,9 @@ WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
         "stochastic_rounding",
     ),
     "There is one engine, on the processor.": (
-        *("device_type", "device", "gpu_platform_id", "gpu_device_id", "gpu_use_dp"),
-        *("num_gpu", "tree_learner", "tree", "tree_type", "tree_learner_type"),
+        *("device_type", "device", "gpu_platform_id", "gpu_device_id"),
+        *("gpu_device_id_list", "gpu_use_dp", "num_gpu"),
+        *("tree_learner", "tree", "tree_type", "tree_learner_type"),
         *("top_k", "topk", "num_machines", "num_machine", "machines", "workers"),
         *("nodes", "local_listen_port", "local_port", "port", "time_out"),
         *("machine_list_filename", "machine_list_file", "machine_list", "mlist"),

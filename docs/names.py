@@ -1,0 +1,283 @@
+"""Write docs/names.md: every public name of LightGBM's estimators, and what it is here.
+
+It needs LightGBM, whose names are read from its signatures and classes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pandas as pd
+
+import skgoss
+from skgoss import callbacks, parameters
+
+SAME, NO_EFFECT, ABSENT = "same", "accepted, without effect", "not here"
+ORDER = (SAME, NO_EFFECT, ABSENT)
+ESTIMATORS = ("LGBMModel", "LGBMClassifier", "LGBMRegressor", "LGBMRanker")
+CALLBACKS = ("early_stopping", "log_evaluation", "record_evaluation", "reset_parameter")
+PREDICTIONS = ("predict", "predict_proba", "decision_function")
+
+# Why names are not here: LightGBM's main names by reason. Others: not yet.
+REASONS = {
+    "Models are estimators: pickle or joblib keeps them, `skgoss` reads no files of"
+    " LightGBM's yet.": (
+        *("Booster", "booster_", "convert_model", "convert_model_language"),
+        *("input_model", "output_model"),
+    ),
+    "There is no `Booster.refit`.": ("refit_decay_rate",),
+    "`fit` takes arrays and data frames.": (
+        *("Dataset", "Sequence", "data", "valid", "label_column", "weight_column"),
+        *("group_column", "ignore_column", "parser_config_file"),
+    ),
+    "Use the estimators.": ("train", "config", "task"),
+    "Use scikit-learn's `cross_validate`.": ("cv", "CVBooster"),
+    "`logging.getLogger('skgoss')` is the logger.": ("register_logger",),
+    "Use an argument of `predict`.": (
+        *("output_result", "predict_contrib", "predict_leaf_index"),
+        *("predict_raw_score", "num_iteration_predict", "start_iteration_predict"),
+    ),
+    "Evaluate it: `eval_X=X, eval_y=y`.": ("is_provide_training_metric",),
+    "`log_evaluation(period)`.": ("metric_freq",),
+    "No SHAP values yet; `sklearn.inspection` has other importances.": (
+        "pred_contrib",
+    ),
+    "Plotting is not here yet.": (
+        *("plot_importance", "plot_metric", "plot_split_value_histogram", "plot_tree"),
+        "create_tree_digraph",
+    ),
+    "Dask is not here.": tuple(f"Dask{name}" for name in ESTIMATORS[1:]),
+}
+REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}
+
+# What is worth knowing about names that are the same.
+REMARKS = {
+    "EarlyStopException": "Also in `skgoss.callbacks`.",
+    "verbosity": "The default is -1: nothing is told.",
+    "class_weight": "'balanced' counts rows by their weights. Classifiers only.",
+    "objective": "See [parameters.md](parameters.md).",
+    "eval_set": "No warning of deprecation.",
+    "init_model": "An estimator of skgoss.",
+    "group": "Or `qid`: one mark a row, in any order.",
+    "eval_group": "Or `eval_qid`.",
+    "validate_features": "Names and their order are always checked.",
+    "callbacks": "See [evaluation.md](evaluation.md#callbacks).",
+}
+
+Row = tuple[str, str, str]
+
+
+def cell(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def reason(name: str) -> str:
+    return REASON_OF.get(name, "Not yet.")
+
+
+def table(head: Row, rows: Iterable[Row]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n".replace("  ", " ") for line in lines)
+
+
+def simple(name: str, is_here: bool) -> Row:
+    remark = REMARKS.get(name, "") if is_here else reason(name)
+    return f"`{name}`", SAME if is_here else ABSENT, remark
+
+
+def module_rows() -> Iterator[Row]:
+    for name in lightgbm.__all__:
+        yield simple(name, hasattr(skgoss, name))
+
+
+# --- Parameters -----------------------------------------------------------------------
+
+
+def here(word: str) -> tuple[str, str]:
+    """What a name of a parameter is here, and a remark."""
+    for option in parameters.OPTIONS:
+        if word in (option.name, *option.other_names):
+            accepted, _, why = option.meaning.partition("; ")
+            if accepted == "Accepted for scripts that carry it":
+                return NO_EFFECT, why[:1].upper() + why[1:]
+            return SAME, REMARKS.get(option.name, "")
+    for why, words in parameters.WITHOUT_EFFECT.items():
+        if word in words:
+            return NO_EFFECT, why
+    return ABSENT, ""
+
+
+def parameter_rows() -> list[Row]:
+    """A row for each parameter; several where its names are not all here."""
+    rows = []
+    aliases = lightgbm.basic._ConfigAliases._get_all_param_aliases()
+    known = {word for main, others in aliases.items() for word in (main, *others)}
+    own = inspect.signature(lightgbm.LGBMModel).parameters
+    groups = [[name] for name in own if name not in known | {"kwargs"}]
+    groups += [
+        [main, *sorted(set(others) - {main})] for main, others in aliases.items()
+    ]
+    for words in groups:
+        by_meaning: dict[tuple[str, str], list[str]] = {}
+        for word in words:
+            by_meaning.setdefault(here(word), []).append(word)
+        for (status, remark), its in by_meaning.items():
+            rows.append(
+                (cell(its), status, reason(words[0]) if status == ABSENT else remark)
+            )
+    return sorted(rows, key=lambda row: (ORDER.index(row[1]), row[0]))
+
+
+# --- Arguments ------------------------------------------------------------------------
+
+
+def arguments(function: Callable[..., Any]) -> dict[str, Any]:
+    return {
+        name: parameter.default
+        for name, parameter in inspect.signature(function).parameters.items()
+        if name not in ("self", "kwargs")
+    }
+
+
+def owners(module: Any, method: str, argument: str) -> list[str]:
+    """The classes with a method that has the argument."""
+    return [
+        name
+        for name in ESTIMATORS
+        if argument in arguments(getattr(getattr(module, name), method, lambda: None))
+    ]
+
+
+def argument_rows(*methods: str) -> Iterator[Row]:
+    """The arguments of methods: LightGBM's first, then those that it does not have."""
+    for method in methods:
+        names = {
+            argument: None
+            for module in (lightgbm, skgoss)
+            for one in ESTIMATORS
+            if hasattr(getattr(module, one), method)
+            for argument in arguments(getattr(getattr(module, one), method))
+        }
+        for name in names:
+            yield argument_row(method, name)
+
+
+def argument_row(method: str, name: str) -> Row:
+    theirs, ours = (owners(module, method, name) for module in (lightgbm, skgoss))
+    shown = f"`{name}`" if method == "fit" else f"`{method}({name})`"
+    if not theirs:
+        return shown, "only here", only(ours)
+    if not ours:
+        return shown, ABSENT, reason(name)
+    if set(theirs) - set(ours):
+        raise AssertionError(f"{method}({name}) is missing in a class")
+    status = NO_EFFECT if name == "validate_features" else SAME
+    return shown, status, REMARKS.get(name, only(theirs) if theirs == ours else "")
+
+
+def only(classes: list[str]) -> str:
+    return "" if len(classes) == len(ESTIMATORS) else ", ".join(classes) + "."
+
+
+# --- Attributes and methods -----------------------------------------------------------
+
+
+def fitted(module: Any) -> dict[str, Any]:
+    """One fitted estimator of each class, on columns with names."""
+    X = pd.DataFrame({"a": np.arange(60.0)})
+    y = np.arange(60) % 2
+    options = {"n_estimators": 2, "verbose": -1}
+    models = {
+        "LGBMClassifier": module.LGBMClassifier(**options),
+        "LGBMRegressor": module.LGBMRegressor(**options),
+        "LGBMRanker": module.LGBMRanker(**options),
+    }
+    for name, model in models.items():
+        model.fit(X, y, **({"group": [60]} if name == "LGBMRanker" else {}))
+    return models
+
+
+def public(model: Any) -> set[str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {
+            name
+            for name in (*dir(model), *vars(model))
+            if not name.startswith("_") and name not in parameters_of(model)
+            if hasattr(model, name)
+        }
+
+
+def parameters_of(model: Any) -> set[str]:
+    return {"verbose", *model.get_params()}
+
+
+def attribute_rows() -> Iterator[Row]:
+    theirs, ours = fitted(lightgbm), fitted(skgoss)
+    by_class = {name: (public(theirs[name]), public(ours[name])) for name in theirs}
+    for name in sorted(set().union(*(a | b for a, b in by_class.values()))):
+        in_theirs = [one for one, (a, _) in by_class.items() if name in a]
+        in_ours = [one for one, (_, b) in by_class.items() if name in b]
+        yield attribute_row(name, in_theirs, in_ours)
+
+
+def attribute_row(name: str, theirs: list[str], ours: list[str]) -> Row:
+    if not ours:
+        return simple(name, False)
+    if not theirs:
+        return f"`{name}`", "only here", ""
+    extra = [one for one in ours if one not in theirs]
+    return f"`{name}`", SAME, f"Here {', '.join(extra)} has it, too." if extra else ""
+
+
+# --- Callbacks ------------------------------------------------------------------------
+
+
+def callback_rows() -> Iterator[Row]:
+    for name in CALLBACKS:
+        theirs, ours = (
+            list(arguments(getattr(module, name))) for module in (lightgbm, skgoss)
+        )
+        yield called(name, theirs, ours, "")
+    for name in ("CallbackEnv", "EvalResult"):
+        theirs, ours = (
+            list(arguments(getattr(module, name)))
+            for module in (lightgbm.callback, callbacks)
+        )
+        yield called(name, theirs, ours, "In `skgoss.callbacks`.")
+
+
+def called(name: str, theirs: list[str], ours: list[str], remark: str) -> Row:
+    if theirs != ours:
+        raise AssertionError(f"{name} takes {ours}, LightGBM's {theirs}")
+    return f"`{name}({', '.join(theirs)})`", SAME, remark
+
+
+def markdown() -> str:
+    sections = {
+        "Names of the module": module_rows(),
+        "Parameters of the constructor": parameter_rows(),
+        "Arguments of fit": argument_rows("fit"),
+        "Arguments of predictions": argument_rows(*PREDICTIONS),
+        "Attributes and methods of fitted estimators": attribute_rows(),
+        "Callbacks": callback_rows(),
+    }
+    head = (
+        "# Names\n\nEvery public name of LightGBM's scikit-learn API"
+        f" ({lightgbm.__version__}), and what it is here.\nWritten by"
+        " `python docs/names.py`.\n"
+    )
+    return head + "".join(
+        f"\n## {title}\n\n{table(('LightGBM', 'here', 'remark'), rows)}"
+        for title, rows in sections.items()
+    )
+
+
+if __name__ == "__main__":
+    Path(__file__).with_suffix(".md").write_text(markdown(), encoding="utf-8")

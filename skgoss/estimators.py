@@ -22,6 +22,7 @@ from skgoss import (
     boosting,
     callbacks,
     constraints,
+    docstrings,
     fit_arguments,
     frames,
     metrics,
@@ -304,7 +305,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return "_ensemble" in vars(self)
 
     @_compat.with_callbacks
-    @fit_arguments.documented
+    @docstrings.of_fit
     def fit(
         self,
         X: ArrayLike,
@@ -559,6 +560,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
                 " numbers. Use LGBMClassifier."
             )
 
+    @docstrings.of_prediction
     def predict(
         self,
         X: ArrayLike,
@@ -573,21 +575,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            With the columns of ``fit``, in the same order.
-        raw_score : bool, default=False
-            Whether to return the sums of the trees' values as they are.
-        start_iteration : int, default=0
-            The first round to use.
-        num_iteration : int, default=None
-            The number of rounds to use; None or <= 0: all that follow.
-        pred_leaf : bool, default=False
-            Whether to return the number of the leaf that each tree sorts a row into.
-        validate_features : bool, default=False
-            Accepted for scripts that carry it; names are always checked.
-        **kwargs
-            ``n_jobs``, or another name of it: the number of threads, instead of the
-            estimator's own.
+        {parameters}
 
         Returns
         -------
@@ -756,7 +744,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
     """
 
     @_compat.with_callbacks
-    @fit_arguments.documented
+    @docstrings.of_fit
     def fit(
         self,
         X: ArrayLike,
@@ -827,7 +815,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     """
 
     @_compat.with_callbacks
-    @fit_arguments.documented
+    @docstrings.of_fit
     def fit(
         self,
         X: ArrayLike,
@@ -940,6 +928,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
                 stacklevel=2,
             )
 
+    @docstrings.of_prediction
     def predict(
         self,
         X: ArrayLike,
@@ -954,21 +943,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            With the columns of ``fit``, in the same order.
-        raw_score : bool, default=False
-            Whether to return the sums of the trees' values as they are.
-        start_iteration : int, default=0
-            The first round to use.
-        num_iteration : int, default=None
-            The number of rounds to use; None or <= 0: all that follow.
-        pred_leaf : bool, default=False
-            Whether to return the number of the leaf that each tree sorts a row into.
-        validate_features : bool, default=False
-            Accepted for scripts that carry it; names are always checked.
-        **kwargs
-            ``n_jobs``, or another name of it: the number of threads, instead of the
-            estimator's own.
+        {parameters}
 
         Returns
         -------
@@ -989,6 +964,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             return output
         return self._classes[output.argmax(axis=1)]
 
+    @docstrings.of_prediction
     def predict_proba(
         self,
         X: ArrayLike,
@@ -1003,21 +979,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            With the columns of ``fit``, in the same order.
-        raw_score : bool, default=False
-            Whether to return the sums of the trees' values as they are.
-        start_iteration : int, default=0
-            The first round to use.
-        num_iteration : int, default=None
-            The number of rounds to use; None or <= 0: all that follow.
-        pred_leaf : bool, default=False
-            Whether to return the number of the leaf that each tree sorts a row into.
-        validate_features : bool, default=False
-            Accepted for scripts that carry it; names are always checked.
-        **kwargs
-            ``n_jobs``, or another name of it: the number of threads, instead of the
-            estimator's own.
+        {parameters}
 
         Returns
         -------
@@ -1049,6 +1011,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         np.subtract(1.0, positive, out=proba[:, 0])
         return proba[:, : self._n_classes]
 
+    @docstrings.of_prediction
     def decision_function(
         self,
         X: ArrayLike,
@@ -1062,17 +1025,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            With the columns of ``fit``, in the same order.
-        start_iteration : int, default=0
-            The first round to use.
-        num_iteration : int, default=None
-            The number of rounds to use; None or <= 0: all that follow.
-        validate_features : bool, default=False
-            Accepted for scripts that carry it; names are always checked.
-        **kwargs
-            ``n_jobs``, or another name of it: the number of threads, instead of the
-            estimator's own.
+        {parameters}
 
         Returns
         -------
@@ -1125,7 +1078,7 @@ class LGBMRanker(LGBMModel):
     """
 
     @_compat.with_callbacks
-    @fit_arguments.documented
+    @docstrings.of_fit
     def fit(
         self,
         X: ArrayLike,

@@ -1,11 +1,9 @@
-"""The arguments of fit: their meanings, and the evaluation sets among them."""
+"""The arguments of fit, and the evaluation sets among them."""
 
 from __future__ import annotations
 
-import inspect
 import numbers
-import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -13,143 +11,6 @@ import numpy as np
 
 # The name of an evaluation set that is the training set.
 TRAINING = "training"
-
-# What the arguments of fit mean: the type, and a sentence.
-MEANINGS = {
-    "X": (
-        "array-like or data frame of shape (n_samples, n_features)",
-        "Numbers and, in data frames, categories; NaN means missing.",
-    ),
-    "y": (
-        "array-like of shape (n_samples,)",
-        "The target: numbers; labels of any kind for a classifier; grades of documents,"
-        " whole numbers from 0 on, for a ranker.",
-    ),
-    "sample_weight": (
-        "array-like of shape (n_samples,), default=None",
-        "How many times each row counts. A row of weight 0 is an absent row.",
-    ),
-    "init_score": (
-        "array-like of shape (n_samples,) or (n_samples, n_classes), default=None",
-        "Raw scores to start from, instead of the best constant. They are no part of"
-        " the model: predictions do not contain them.",
-    ),
-    "group": (
-        "array-like of shape (n_queries,), default=None",
-        "The sizes of the queries, whose rows stand together in this order.",
-    ),
-    "qid": (
-        "array-like of shape (n_samples,), default=None",
-        "A mark of the query of each row, of any kind and in any order. Neither ``qid``"
-        " nor ``group``: all rows are documents of one query.",
-    ),
-    "eval_set": (
-        "list of (X, y) pairs, default=None",
-        "Evaluation sets, whose metrics are computed after every round; other words for"
-        " ``eval_X`` and ``eval_y``. A pair of the same objects as ``X`` and ``y`` is"
-        " the training set, named 'training'; others are 'valid_0' and so on.",
-    ),
-    "eval_names": (
-        "list of str, default=None",
-        "Other names of the evaluation sets.",
-    ),
-    "eval_sample_weight": (
-        "list of array-like, default=None",
-        "The weights of each evaluation set.",
-    ),
-    "eval_class_weight": (
-        "list of dict or 'balanced', default=None",
-        "The class weights of each evaluation set.",
-    ),
-    "eval_init_score": (
-        "list of array-like, default=None",
-        "The start scores of each evaluation set.",
-    ),
-    "eval_group": (
-        "list of array-like, default=None",
-        "The sizes of the queries of each evaluation set.",
-    ),
-    "eval_qid": (
-        "list of array-like, default=None",
-        "The marks of queries of each evaluation set.",
-    ),
-    "eval_metric": (
-        "str, callable or list of them, default=None",
-        "Metrics beside those of the option ``metric``, by name or as functions"
-        " ``f(y_true, y_pred)``, ``f(y_true, y_pred, weight)`` or ``f(y_true, y_pred,"
-        " weight, group)`` that return ``(name, value, is_higher_better)`` or a list of"
-        " such; ``y_pred`` are predictions, or raw scores where the objective is a"
-        " function.",
-    ),
-    "eval_at": (
-        "int or list of int, default=None",
-        "How many documents 'ndcg' and 'map' look at, instead of the constructor's.",
-    ),
-    "feature_name": (
-        "'auto' or list of str, default='auto'",
-        "The names in ``feature_name_``; 'auto': those of ``X``.",
-    ),
-    "categorical_feature": (
-        "'auto', None or list of str and int, default='auto'",
-        "The columns that hold categories, instead of the constructor's; 'auto' leaves"
-        " the choice to the constructor's.",
-    ),
-    "callbacks": (
-        "list of callable, default=None",
-        "Called before or after each round: see ``skgoss.callbacks``.",
-    ),
-    "init_model": (
-        "estimator of skgoss, default=None",
-        "A fitted model whose trees come first; boosting goes on from them.",
-    ),
-    "eval_X": (
-        "array-like or data frame, or a tuple of them, default=None",
-        "The columns of one evaluation set, or of each.",
-    ),
-    "eval_y": (
-        "array-like, or a tuple of them, default=None",
-        "The targets of one evaluation set, or of each.",
-    ),
-    "early_stopping_rounds": (
-        "int, default=None",
-        "Instead of the option ``early_stopping_round``, as before LightGBM 4.",
-    ),
-    "verbose": (
-        "bool or int, default=False",
-        "Whether the metrics of every round are told, or of every so many, as before"
-        " LightGBM 4.",
-    ),
-}
-
-
-def documented(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Write the docstring of a fit from its signature."""
-    names = [name for name in inspect.signature(fit).parameters if name != "self"]
-    margin = " " * 12
-    entries = "\n".join(
-        f"        {name} : {MEANINGS[name][0]}\n"
-        + textwrap.fill(
-            MEANINGS[name][1], 88, initial_indent=margin, subsequent_indent=margin
-        )
-        for name in names
-    )
-    fit.__doc__ = f"""Grow the trees.
-
-        Parameters
-        ----------
-{entries}
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If a parameter is outside its domain, or the data cannot be learned from.
-            The estimator stays as it was.
-        """
-    return fit
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,14 @@ import inspect
 import json
 import math
 import numbers
-import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, make_dataclass
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from skgoss import docstrings
 
 INT32_MAX = 2**31 - 1
 UINT32_MAX = 2**32 - 1
@@ -1284,22 +1285,15 @@ def _seeds(values: Mapping[str, Any]) -> dict[str, int]:
     return {"random_state": seed or 0, **derived, **explicit}
 
 
-def numpydoc() -> str:
-    """The options as the Parameters section of a class's docstring."""
-    margin = " " * 8
-    return "\n".join(
-        f"    {option.name} : {option.domain.type}, default={option.default!r}\n"
-        + textwrap.fill(
-            option.meaning, 88, initial_indent=margin, subsequent_indent=margin
-        )
-        for option in OPTIONS
-    )
-
-
 def documented(cls: type) -> type:
     """Put the table of options into a class's docstring, at ``{parameters}``."""
-    if cls.__doc__:
-        cls.__doc__ = cls.__doc__.replace("{parameters}", numpydoc().lstrip())
+    cls.__doc__ = docstrings.filled(
+        cls.__doc__ or "",
+        (
+            (one.name, f"{one.domain.type}, default={one.default!r}", one.meaning)
+            for one in OPTIONS
+        ),
+    )
     return cls
 
 

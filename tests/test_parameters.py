@@ -300,5 +300,5 @@ def test_docs_are_current():
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_docstring_holds_the_table(cls):
     for option in parameters.OPTIONS:
-        assert f"    {option.name} : {option.domain.type}, default=" in cls.__doc__
+        assert f"\n{option.name} : {option.domain.type}, default=" in cls.__doc__
     assert "{parameters}" not in cls.__doc__

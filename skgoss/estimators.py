@@ -23,7 +23,6 @@ from skgoss import (
     callbacks,
     constraints,
     docstrings,
-    fit_arguments,
     frames,
     metrics,
     objectives,

@@ -98,7 +98,12 @@ def instance(type_: str, words: str, accepts: Callable[[Any], bool]) -> Domain:
 
 
 def _convert_flag(value: Any) -> Any:
-    return bool(value) if isinstance(value, bool | np.bool_) else NotImplemented
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    words = {"true": True, "false": False}  # as LightGBM's scripts have them
+    return (
+        words.get(value, NotImplemented) if isinstance(value, str) else NotImplemented
+    )
 
 
 def _convert_random_state(value: Any) -> Any:

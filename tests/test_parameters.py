@@ -194,6 +194,7 @@ BAD = [
     ("reg_lambda", -1, r"\[0, inf\)"),
     ("max_bin", 65536, r"\[2, 65535\]"),
     ("use_missing", 1, "a bool"),
+    ("use_missing", "yes", "a bool"),
     ("max_conflict_rate", 1.0, r"\[0, 1\)"),
     ("categorical_feature", "color", "'auto', None or a list of column names"),
     ("categorical_feature", ["a", 1.0], "column numbers >= 0"),

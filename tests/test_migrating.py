@@ -1,0 +1,811 @@
+"""docs/migrating.md, line by line: each line of its tables is a test of its name."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn
+from scipy.sparse import csr_array
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.model_selection import GridSearchCV, GroupKFold, train_test_split
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+import skgoss
+from skgoss import (
+    EarlyStopException,
+    LGBMClassifier,
+    LGBMRanker,
+    LGBMRegressor,
+    early_stopping,
+    log_evaluation,
+    ndcg_scorer,
+    parameters,
+    record_evaluation,
+    reset_parameter,
+)
+from skgoss._engine.sampling import one_side_sample
+
+PAGE = Path(__file__).parents[1] / "docs" / "migrating.md"
+X, Y = load_breast_cancer(return_X_y=True)
+X_TRAIN, X_VAL, Y_TRAIN, Y_VAL = train_test_split(X, Y, random_state=0)
+RX, RY = load_diabetes(return_X_y=True)
+IX, IY = load_iris(return_X_y=True)
+RNG = np.random.default_rng(12)
+QID = np.repeat(np.arange(30), 10)
+QX = RNG.normal(size=(300, 3))
+GRADES = np.clip(np.rint(QX[:, 0] + 0.5 * RNG.normal(size=300) + 1), 0, 3)
+
+
+def classifier(**options):
+    return LGBMClassifier(**{"n_estimators": 5, "num_leaves": 7} | options)
+
+
+def regressor(**options):
+    return LGBMRegressor(**{"n_estimators": 5, "num_leaves": 7} | options)
+
+
+def ranker(**options):
+    return LGBMRanker(**{"n_estimators": 5, "min_child_samples": 5} | options)
+
+
+def lines() -> list[str]:
+    """The first cells of the tables' rows, as names of tests."""
+    rows = re.findall(r"^\| ([^|]+) \|", PAGE.read_text(encoding="utf-8"), re.M)
+    words = (re.sub(r"[^0-9a-z_]+", "_", row.lower()) for row in rows if row != "what")
+    return [f"test_{word.strip('_')}" for word in words]
+
+
+def test_the_page_and_the_tests_name_the_same_lines():
+    own = "test_the_page_and_the_tests_name_the_same_lines"
+    tests = [name for name in globals() if name.startswith("test_") and name != own]
+    assert lines() == tests
+
+
+# --- Same -----------------------------------------------------------------------------
+
+
+# As scripts before LightGBM 4 have it, but for the import.
+SCRIPT = """
+lgbm = LGBMClassifier(n_estimators=200)
+params = {'max_depth': [10, 15, 20], 'min_child_samples': [20, 40, 60],
+          'subsample': [0.8, 1]}
+grid = GridSearchCV(lgbm, param_grid=params)
+grid.fit(X_train, Y_train, early_stopping_rounds=100, eval_metric='auc',
+         eval_set=[(X_train, Y_train), (X_val, Y_val)])
+lgbm = LGBMClassifier(n_estimators=1000, num_leaves=50, subsample=0.8,
+                      min_child_samples=60, max_depth=20)
+lgbm.fit(X_train, Y_train, early_stopping_rounds=100, eval_metric='auc',
+         eval_set=[(X_test, Y_test)], verbose=True)
+"""
+
+
+def test_scripts_with_early_stopping_in_a_search():
+    names = {"LGBMClassifier": LGBMClassifier, "GridSearchCV": GridSearchCV}
+    names |= {"X_train": X_TRAIN[:200], "Y_train": Y_TRAIN[:200]}
+    names |= {"X_val": X_VAL, "Y_val": Y_VAL, "X_test": X_VAL, "Y_test": Y_VAL}
+    exec(SCRIPT, names)
+    assert names["grid"].best_score_ > 0.9
+    assert names["grid"].best_estimator_.best_iteration_ < 200
+    assert names["lgbm"].best_iteration_ < 1000
+    assert names["lgbm"].score(X_VAL, Y_VAL) > 0.9
+
+
+def test_early_stopping_rounds_and_verbose_in_fit(capsys):
+    model = classifier(n_estimators=40)
+    model.fit(
+        X_TRAIN,
+        Y_TRAIN,
+        eval_set=[(X_VAL, Y_VAL)],
+        early_stopping_rounds=30,
+        verbose=20,
+    )
+    said = capsys.readouterr().out
+    assert "[20]\tvalid_0's binary_logloss: " in said
+    assert "[19]" not in said
+    assert model.best_iteration_ > 0
+
+
+def test_lists_of_callbacks(capsys):
+    found = {}
+    model = classifier(n_estimators=200).fit(
+        X_TRAIN,
+        Y_TRAIN,
+        eval_set=[(X_VAL, Y_VAL)],
+        callbacks=[
+            early_stopping(stopping_rounds=3, verbose=False),
+            log_evaluation(period=0),
+            record_evaluation(found),
+            reset_parameter(learning_rate=lambda i: 0.3 * 0.99**i),
+        ],
+    )
+    assert found == model.evals_result_
+    assert model.best_iteration_ == len(found["valid_0"]["binary_logloss"]) - 3
+    assert capsys.readouterr().out == ""
+
+
+def test_callbacks_of_your_own():
+    seen = []
+
+    def before(env):
+        seen.append((env.iteration, "before"))
+
+    def after(env):
+        ((name, metric, value, maximize, *_),) = env.evaluation_result_list
+        seen.append((env.iteration, name, metric, maximize))
+        assert value > 0
+        if env.iteration == 1:
+            raise EarlyStopException(1, env.evaluation_result_list)
+
+    before.before_iteration = True
+    model = classifier().fit(
+        X_TRAIN, Y_TRAIN, eval_set=[(X_VAL, Y_VAL)], callbacks=[after, before]
+    )
+    metric = ("valid_0", "binary_logloss", False)
+    assert seen == [(0, "before"), (0, *metric), (1, "before"), (1, *metric)]
+    assert model.best_iteration_ == 2
+
+
+def test_names_and_defaults():
+    lightgbm = pytest.importorskip("lightgbm")
+    for name in ("LGBMClassifier", "LGBMRegressor", "LGBMRanker"):
+        theirs = inspect.signature(getattr(lightgbm, name)).parameters
+        ours = inspect.signature(getattr(skgoss, name)).parameters
+        for word, parameter in theirs.items():
+            if word != "kwargs":
+                assert ours[word].default == parameter.default
+                assert ours[word].kind == parameter.kind
+
+
+def test_arguments_of_fit_by_position():
+    lightgbm = pytest.importorskip("lightgbm")
+    for name in ("LGBMClassifier", "LGBMRegressor", "LGBMRanker", "LGBMModel"):
+        theirs = inspect.signature(getattr(lightgbm, name).fit).parameters
+        ours = inspect.signature(getattr(skgoss, name).fit).parameters
+        ordered = [
+            [word for word, p in its.items() if p.kind == p.POSITIONAL_OR_KEYWORD]
+            for its in (theirs, ours)
+        ]
+        assert ordered[0] == ordered[1]
+
+
+def test_aliases():
+    lightgbm = pytest.importorskip("lightgbm")
+    aliases = lightgbm.basic._ConfigAliases._get_all_param_aliases()
+    ours = {word for o in parameters.OPTIONS for word in (o.name, *o.other_names)}
+    for name, others in aliases.items():
+        if name in ours:
+            assert set(others) <= ours
+    model = classifier(eta=0.3).set_params(max_leaf_nodes=5)
+    assert (model.learning_rate, model.num_leaves) == (0.3, 5)
+    search = GridSearchCV(classifier(), {"min_data_in_leaf": [10, 40]}, cv=2)
+    assert search.fit(X, Y).best_estimator_.min_child_samples in (10, 40)
+
+
+def test_models():
+    lightgbm = pytest.importorskip("lightgbm")
+    ours = LGBMRegressor().fit(RX, RY).predict(RX)
+    theirs = lightgbm.LGBMRegressor(verbose=-1).fit(RX, RY).predict(RX)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+def test_shapes_of_predictions():
+    numbers, two, many = (
+        model.fit(*data)
+        for model, data in (
+            (regressor(), (RX, RY)),
+            (classifier(), (X, Y)),
+            (classifier(), (IX, IY)),
+        )
+    )
+    assert numbers.predict(RX).shape == numbers.predict(RX, raw_score=True).shape
+    assert numbers.predict(RX, pred_leaf=True).shape == (442, 5)
+    assert two.predict_proba(X).shape == (569, 2)
+    assert two.predict(X, raw_score=True).shape == two.decision_function(X).shape
+    assert two.decision_function(X).shape == (569,)
+    assert many.predict(IX, raw_score=True).shape == many.predict_proba(IX).shape
+    assert many.predict_proba(IX, pred_leaf=True).shape == (150, 15)
+    assert many.predict(IX).dtype == IY.dtype
+
+
+def test_spans_of_rounds():
+    model = regressor(boost_from_average=False).fit(RX, RY)
+    parts = [model.predict(RX, start_iteration=s, num_iteration=2) for s in (0, 2, 4)]
+    np.testing.assert_allclose(sum(parts), model.predict(RX))
+    np.testing.assert_array_equal(
+        model.predict(RX, num_iteration=-1), model.predict(RX)
+    )
+
+
+def test_history():
+    model = classifier(metric="average_precision").fit(
+        X_TRAIN,
+        Y_TRAIN,
+        eval_set=[(X_TRAIN, Y_TRAIN), (X_VAL, Y_VAL)],
+        eval_metric=["auc", "logloss"],
+    )
+    assert (
+        list(model.evals_result_)
+        == list(model.best_score_)
+        == [
+            "training",
+            "valid_1",
+        ]
+    )
+    for metrics in model.evals_result_.values():
+        assert list(metrics) == ["auc", "binary_logloss", "average_precision"]
+        assert {len(values) for values in metrics.values()} == {5}
+    auc = model.best_score_["valid_1"]["auc"]
+    assert auc == model.evals_result_["valid_1"]["auc"][-1]
+
+
+def test_the_best_round():
+    options = {"n_estimators": 300, "learning_rate": 0.3}
+    model = classifier(early_stopping_round=4, **options)
+    model.fit(X_TRAIN, Y_TRAIN, eval_set=[(X_VAL, Y_VAL)])
+    history = model.evals_result_["valid_0"]["binary_logloss"]
+    best = int(np.argmin(history)) + 1
+    assert model.best_iteration_ == model.n_estimators_ == model.n_iter_ == best
+    assert model.best_score_["valid_0"]["binary_logloss"] == min(history)
+    np.testing.assert_array_equal(
+        model.predict_proba(X), model.predict_proba(X, num_iteration=best)
+    )
+    assert classifier().fit(X, Y).best_iteration_ == 0
+
+
+def squares(y_true, y_pred):
+    return y_pred - y_true, np.ones_like(y_true)
+
+
+def weighted_squares(y_true, y_pred, weight):
+    weight = np.ones_like(y_true) if weight is None else weight
+    return (y_pred - y_true) * weight, weight
+
+
+def squares_of_queries(y_true, y_pred, weight, group):
+    assert sum(group) == len(y_true)
+    return squares(y_true, y_pred)
+
+
+def test_objectives_of_your_own():
+    plain = regressor(boost_from_average=False).fit(RX, RY).predict(RX)
+    for objective in (squares, weighted_squares):
+        found = regressor(objective=objective).fit(RX, RY).predict(RX)
+        np.testing.assert_allclose(found, plain)
+    ranker(objective=squares_of_queries).fit(QX, GRADES, qid=QID)
+    raw = classifier(objective=squares).fit(X, Y)
+    with pytest.warns(UserWarning, match="Returning raw scores instead"):
+        assert raw.predict_proba(X).shape == (569,)
+
+
+def test_metrics_of_your_own():
+    def two(y_true, y_pred):
+        error = np.abs(y_true - y_pred)
+        return [("largest", error.max(), False), ("median", np.median(error), False)]
+
+    def weighed(y_true, y_pred, weight):
+        return "weighed", np.average(y_true, weights=weight), True
+
+    def by_query(y_true, y_pred, weight, group):
+        return "queries", len(group), True
+
+    model = regressor().fit(RX, RY, eval_set=[(RX, RY)], eval_metric=[two, weighed])
+    assert list(model.best_score_["training"]) == ["l2", "largest", "median", "weighed"]
+    model = ranker().fit(
+        QX,
+        GRADES,
+        qid=QID,
+        eval_set=[(QX, GRADES)],
+        eval_qid=[QID],
+        eval_metric=by_query,
+    )
+    assert model.best_score_["training"]["queries"] == 30
+
+
+def test_init_score():
+    first = regressor().fit(RX, RY)
+    second = regressor().fit(RX, RY, init_score=first.predict(RX))
+    whole = regressor(n_estimators=10).fit(RX, RY)
+    np.testing.assert_allclose(
+        first.predict(RX) + second.predict(RX), whole.predict(RX)
+    )
+
+
+def test_init_model():
+    first = regressor().fit(RX, RY)
+    both = regressor().fit(RX, RY, init_model=first)
+    assert both.n_estimators_ == 10
+    whole = regressor(n_estimators=10).fit(RX, RY)
+    np.testing.assert_allclose(both.predict(RX), whole.predict(RX))
+
+
+def test_kinds_of_boosting():
+    forest = {"subsample": 0.5, "subsample_freq": 1}
+    for kind, options in (("gbdt", {}), ("dart", {}), ("rf", forest), ("goss", {})):
+        model = regressor(boosting_type=kind, n_estimators=30, **options)
+        assert model.fit(RX, RY).score(RX, RY) > 0.4
+
+
+def test_feature_importances():
+    model = classifier().fit(X, Y)
+    counts = model.feature_importances_
+    assert counts.sum() == sum(len(tree.threshold) for tree in model._ensemble.trees)
+    gains = model.set_params(importance_type="gain").feature_importances_
+    assert gains.dtype == np.float64
+    np.testing.assert_array_equal(gains > 0, counts > 0)
+
+
+def test_categorical_columns_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    words = RNG.choice(["a", "b", "c"], size=300)
+    frame = pandas.DataFrame({"w": pandas.Categorical(words)})
+    model = regressor(n_estimators=100).fit(frame, (words == "b") * 1.0)
+    np.testing.assert_allclose(model.predict(frame), words == "b", atol=1e-3)
+
+
+def test_infinite_values():
+    infinite = np.where(RX > 0.1, np.inf, RX)
+    assert regressor().fit(infinite, RY).score(infinite, RY) > 0.2
+
+
+def test_random_state_none():
+    options = {"subsample": 0.5, "subsample_freq": 1, "colsample_bytree": 0.5}
+    one, two = (regressor(**options).fit(RX, RY).predict(RX) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_flags_as_words():
+    words = regressor(boost_from_average="false").fit(RX, RY).predict(RX)
+    flag = regressor(boost_from_average=False).fit(RX, RY).predict(RX)
+    np.testing.assert_array_equal(words, flag)
+
+
+def test_options_of_devices_and_files():
+    given = {"device": "gpu", "gpu_device_id": 0, "tree_learner": "serial"}
+    given |= {"two_round": True, "num_class": 2, "silent": True}
+    given |= {
+        "force_row_wise": True,
+        "deterministic": True,
+        "feature_pre_filter": 0 > 1,
+    }
+    model = classifier(**given).fit(X, Y)
+    np.testing.assert_array_equal(
+        model.predict_proba(X), classifier().fit(X, Y).predict_proba(X)
+    )
+
+
+def test_options_of_predictions():
+    model = classifier().fit(X, Y)
+    expected = model.predict_proba(X)
+    for name in ("num_threads", "pred_early_stop", "predict_disable_shape_check"):
+        np.testing.assert_array_equal(model.predict_proba(X, **{name: 1}), expected)
+
+
+class Subclass(LGBMClassifier):
+    def __init__(self, *, offset=0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.offset = offset
+
+
+def test_pickle_and_clone():
+    model = Subclass(offset=1.0, num_leaves=5).fit(X, Y)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
+    assert clone(model).get_params() == model.get_params()
+
+
+# --- Better ---------------------------------------------------------------------------
+
+
+def test_threads():
+    options = {"data_sample_strategy": "goss", "learning_rate": 0.9}
+    one, two = (classifier(n_jobs=k, **options).fit(X, Y) for k in (1, 2))
+    assert pickle.dumps(one._ensemble) == pickle.dumps(two._ensemble)
+
+
+def test_min_child_samples():
+    rare = RY > 250
+    model = LGBMClassifier(min_child_weight=0.0, min_child_samples=17).fit(RX, rare)
+    counts = [np.bincount(leaves) for leaves in model.predict(RX, pred_leaf=True).T]
+    assert min(map(np.min, counts)) >= 17
+
+
+def test_weights():
+    copies = RNG.integers(0, 3, size=len(RY))
+    options = {"min_child_samples": 1, "min_data_in_bin": 1}
+    weighted = regressor(**options).fit(RX, RY, sample_weight=copies)
+    repeated = regressor(**options).fit(np.repeat(RX, copies, 0), np.repeat(RY, copies))
+    np.testing.assert_allclose(weighted.predict(RX), repeated.predict(RX))
+    kept = regressor().fit(RX[copies > 0], RY[copies > 0])
+    absent = regressor().fit(RX, RY, sample_weight=np.minimum(copies, 1))
+    np.testing.assert_array_equal(absent.predict(RX), kept.predict(RX))
+
+
+def test_silence(capfd):
+    model = classifier(min_child_samples=400, subsample=0.5, boost_from_average=False)
+    model.fit(X, Y, eval_set=[(X_VAL, Y_VAL)]).predict(X)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_early_stopping_without_an_evaluation_set():
+    model = classifier(
+        n_estimators=500, early_stopping_round=5, validation_fraction=0.2
+    )
+    model.fit(X, Y)
+    assert list(model.evals_result_) == ["validation"]
+    assert 0 < model.best_iteration_ < 500
+
+
+def test_early_stopping_in_pipelines():
+    model = classifier(n_estimators=500, learning_rate=0.3, early_stopping_round=5)
+    pipeline = make_pipeline(StandardScaler(), clone(model)).fit(X, Y)
+    assert 0 < pipeline[-1].best_iteration_ < 500
+    with sklearn.config_context(enable_metadata_routing=True):
+        asking = clone(model).set_fit_request(eval_X=True, eval_y=True)
+        steps = [("scale", MinMaxScaler()), ("model", asking)]
+        pipeline = Pipeline(steps, transform_input=["eval_X"])
+        pipeline.fit(X_TRAIN, Y_TRAIN, eval_X=X_VAL, eval_y=Y_VAL)
+    scale = MinMaxScaler().fit(X_TRAIN).transform
+    alone = model.fit(scale(X_TRAIN), Y_TRAIN, eval_X=scale(X_VAL), eval_y=Y_VAL)
+    assert pipeline[-1].evals_result_ == alone.evals_result_
+
+
+def test_queries_of_single_rows():
+    by_sizes = ranker().fit(QX, GRADES, group=[10] * 30)
+    order = np.arange(300).reshape(30, 10).T.ravel()
+    by_marks = ranker().fit(QX[order], GRADES[order], qid=QID[order])
+    np.testing.assert_allclose(by_marks.predict(QX), by_sizes.predict(QX))
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(
+            ranker().set_fit_request(qid=True),
+            {"num_leaves": [3, 7]},
+            cv=GroupKFold(3),
+            scoring=ndcg_scorer(5),
+        )
+        search.fit(QX[order], GRADES[order], qid=QID[order], groups=QID[order])
+    assert search.best_score_ > 0.8
+
+
+def test_long_queries():
+    n = 12_000
+    features = RNG.normal(size=(n, 2))
+    y = (features[:, 0] > 1).astype(int)
+    model = ranker(n_estimators=3).fit(features, y, qid=np.zeros(n))
+    assert model.score(features, y, qid=np.zeros(n)) > 0.9
+
+
+def test_score_of_a_ranker():
+    model = ranker().fit(QX, GRADES, qid=QID)
+    assert 0.8 < model.score(QX, GRADES, qid=QID) < 1
+    assert model.score(QX, GRADES, qid=QID) == ndcg_scorer(None)(
+        model, QX, GRADES, qid=QID
+    )
+
+
+def test_misspelt_options():
+    with pytest.raises(TypeError, match=r"'num_leafs'\. Did you mean 'num_lea"):
+        LGBMClassifier(num_leafs=7)
+
+
+def test_two_names_of_one_option():
+    assert LGBMClassifier(learning_rate=0.2, eta=0.2).learning_rate == 0.2
+    with pytest.raises(ValueError, match="'learning_rate' and 'eta' are names of the"):
+        LGBMClassifier(learning_rate=0.2, eta=0.3)
+
+
+def test_values_out_of_bounds():
+    with pytest.raises(ValueError, match=r"'reg_alpha' .* range \[0, inf\). Got -1"):
+        classifier(reg_alpha=-1).fit(X, Y)
+
+
+def word_frames():
+    pandas = pytest.importorskip("pandas")
+    words = RNG.choice(["a", "b", "c"], size=300)
+    return words, pandas.DataFrame({"w": words.astype(object), "x": np.arange(300)})
+
+
+def test_columns_of_words():
+    words, frame = word_frames()
+    model = regressor(n_estimators=100, colsample_bytree=1.0).fit(frame, words == "b")
+    reordered = frame.assign(w=frame["w"].astype("category"))
+    np.testing.assert_array_equal(model.predict(frame), model.predict(reordered))
+    np.testing.assert_allclose(model.predict(frame), words == "b", atol=1e-2)
+
+
+def test_names_of_columns():
+    pandas = pytest.importorskip("pandas")
+    names = ['a "quoted": [name]', "a name {with spaces},", "naïve", "d"]
+    frame = pandas.DataFrame(IX, columns=names)
+    assert classifier().fit(frame, IY).feature_name_ == names
+
+
+def test_order_of_columns():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(IX, columns=list("abcd"))
+    model = classifier().fit(frame, IY)
+    with pytest.raises(ValueError, match="must be in the same order"):
+        model.predict(frame[list("dcba")])
+
+
+def test_large_integers():
+    large = 2**40 + np.arange(100)[:, None]
+    y = np.arange(100) % 2
+    options = {"min_child_samples": 1, "min_data_in_bin": 1, "n_estimators": 50}
+    model = classifier(num_leaves=100, **options).fit(large, y)
+    np.testing.assert_array_equal(model.predict(large), y)
+
+
+def test_sparse_matrices_of_integers():
+    counts = RNG.poisson(0.5, size=(300, 4))
+    model = regressor().fit(csr_array(counts), counts[:, 0])
+    dense = regressor().fit(counts, counts[:, 0])
+    np.testing.assert_array_equal(model.predict(counts), dense.predict(counts))
+
+
+def test_failed_fits():
+    model = classifier().fit(X, Y)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="contains NaN"):
+        model.fit(IX, np.where(IY > 1, np.nan, IY))
+    assert vars(model) == before
+    assert model.predict(X).shape == Y.shape
+
+
+# --- Eleven bugs ----------------------------------------------------------------------
+
+
+def test_labels_in_eval_y():
+    expected = classifier().fit(X_TRAIN, Y_TRAIN, eval_X=X_VAL, eval_y=Y_VAL)
+    for labels in (np.array(["benign", "malign"]), np.array([1, 2])):
+        y = labels[Y_TRAIN]
+        model = classifier().fit(X_TRAIN, y, eval_X=X_VAL, eval_y=labels[Y_VAL])
+        assert model.evals_result_ == expected.evals_result_
+        model = classifier().fit(X_TRAIN, y, eval_X=X_TRAIN, eval_y=y)
+        assert list(model.evals_result_) == ["training"]
+
+
+def test_r2_as_a_metric():
+    model = regressor(n_estimators=50, metric="r2", early_stopping_round=3)
+    model.fit(RX[:300], RY[:300], eval_X=RX[300:], eval_y=RY[300:])
+    history = model.evals_result_["valid_0"]["r2"]
+    assert model.best_iteration_ == np.argmax(history) + 1 > 5
+
+
+def test_raw_scores_of_a_forest():
+    options = {"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1}
+    model = regressor(**options).fit(RX, RY)
+    raw = model.predict(RX, raw_score=True)
+    np.testing.assert_array_equal(raw, model.predict(RX))
+    model = classifier(**options).fit(X, Y)
+    p = model.predict_proba(X)[:, 1]
+    np.testing.assert_allclose(expit(model.decision_function(X)), p)
+    np.testing.assert_allclose(expit(model.predict(X, raw_score=True)), p)
+
+
+def test_words_in_polars_and_arrow():
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    words, frame = word_frames()
+    columns = {"w": words.tolist(), "x": np.arange(300)}
+    strings = polars.DataFrame(columns)
+    dictionary = pyarrow.array(columns["w"]).dictionary_encode()
+    expected = regressor().fit(frame, words == "b").predict(frame)
+    for held in (
+        strings,
+        strings.with_columns(polars.col("w").cast(polars.Categorical)),
+        strings.with_columns(polars.col("w").cast(polars.Enum(["c", "b", "a"]))),
+        pyarrow.table({"w": dictionary, "x": columns["x"]}),
+        pyarrow.table(columns),
+    ):
+        model = regressor().fit(held, words == "b")
+        np.testing.assert_array_equal(model.predict(held), expected)
+
+
+def test_missing_targets_beside_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    missing = np.where(RY > 300, np.nan, RY)
+    for model in (regressor(), classifier()):
+        with pytest.raises(ValueError, match="Input y contains NaN"):
+            model.fit(pandas.DataFrame(RX), missing)
+
+
+IGNORED = {
+    "learning_rate": ("eta", "shrinkage_rate"),
+    "num_leaves": ("max_leaves", "max_leaf", "num_leaf", "max_leaf_nodes"),
+    "reg_alpha": ("l1_regularization",),
+    "reg_lambda": ("l2_regularization",),
+    "min_child_samples": ("min_data_per_leaf",),
+    "min_child_weight": ("min_sum_hessian_per_leaf",),
+    "n_jobs": ("nthread", "nthreads", "num_thread"),
+}
+
+
+def test_ignored_aliases():
+    for name, aliases in IGNORED.items():
+        for alias in aliases:
+            model = LGBMClassifier(**{alias: 3})
+            assert getattr(model, name) == 3
+            assert model.get_params() == LGBMClassifier(**{name: 3}).get_params()
+
+
+def test_the_list_in_eval_metric():
+    metrics = ["logloss", "error"]
+    model = classifier().fit(X, Y, eval_set=[(X, Y)], eval_metric=metrics)
+    assert metrics == ["logloss", "error"]
+    assert list(model.best_score_["training"]) == ["binary_logloss", "binary_error"]
+
+
+def test_history_of_a_model_that_ends_early():
+    model = regressor(n_estimators=50, min_split_gain=1e6)
+    model.fit(RX, RY, eval_set=[(RX, RY)])
+    assert len(model.evals_result_["training"]["l2"]) == model.n_estimators_ < 50
+
+
+def test_the_training_set_alone_with_two_metrics():
+    model = classifier(early_stopping_round=2, metric=["auc", "binary_logloss"])
+    with pytest.warns(UserWarning, match="early stopping is off"):
+        model.fit(X, Y, eval_set=[(X, Y)])
+    assert (model.best_iteration_, model.n_estimators_) == (0, 5)
+
+
+def test_weights_of_queries_without_relevant_documents():
+    features, grades = QX[:20], np.r_[np.zeros(10), GRADES[10:20]]
+    weight = np.repeat([3.0, 1.0], 10)
+    model = ranker(eval_at=3).fit(
+        QX,
+        GRADES,
+        qid=QID,
+        eval_set=[(features, grades), (features[10:], grades[10:])],
+        eval_group=[[10, 10], [10]],
+        eval_sample_weight=[weight, None],
+    )
+    both, alone = (model.best_score_[f"valid_{i}"]["ndcg@3"] for i in (0, 1))
+    assert both == pytest.approx((3 + alone) / 4)
+
+
+def test_max_drop_0():
+    options = {"boosting_type": "dart", "drop_rate": 1.0, "uniform_drop": True}
+    options |= {"skip_drop": 0.0, "n_estimators": 8}
+    none, many, one = (
+        regressor(max_drop=k, **options).fit(RX, RY).predict(RX) for k in (0, 1000, 1)
+    )
+    np.testing.assert_array_equal(none, many)
+    assert (none != one).any()
+
+
+# --- Different ------------------------------------------------------------------------
+
+
+def test_verbosity(capsys):
+    assert LGBMClassifier().verbosity == -1
+    model = classifier(verbose=1, early_stopping_round=2)
+    model.fit(X_TRAIN, Y_TRAIN, eval_set=[(X_VAL, Y_VAL)])
+    said = capsys.readouterr().out
+    assert said.startswith(
+        "Training until validation scores don't improve for 2 rounds"
+    )
+    assert "Best iteration is:\n[5]\tvalid_0's binary_logloss: " in said
+
+
+def test_eval_set():
+    one = classifier().fit(X_TRAIN, Y_TRAIN, eval_set=[(X_VAL, Y_VAL)])
+    two = classifier().fit(X_TRAIN, Y_TRAIN, eval_X=X_VAL, eval_y=Y_VAL)
+    assert one.evals_result_ == two.evals_result_
+
+
+def test_a_ranker_without_queries():
+    whole = ranker().fit(QX, GRADES).predict(QX)
+    np.testing.assert_array_equal(
+        whole, ranker().fit(QX, GRADES, group=[300]).predict(QX)
+    )
+
+
+def test_one_class():
+    model = classifier().fit(X, np.repeat("only", len(X)))
+    np.testing.assert_allclose(model.predict_proba(X), np.ones((len(X), 1)))
+    assert set(model.predict(X)) == {"only"}
+
+
+def test_weights_and_objectives_of_two_arguments():
+    weight = RNG.integers(1, 4, size=len(RY))
+    two = regressor(objective=squares).fit(RX, RY, sample_weight=weight)
+    three = regressor(objective=weighted_squares).fit(RX, RY, sample_weight=weight)
+    np.testing.assert_allclose(two.predict(RX), three.predict(RX), rtol=1e-6)
+    plain = regressor(objective=squares).fit(RX, RY)
+    assert np.abs(two.predict(RX) - plain.predict(RX)).max() > 1
+
+
+def test_class_weight_balanced():
+    weight = np.where(Y == 0, 4.0, 1.0)
+    balanced = classifier(class_weight="balanced").fit(X, Y, sample_weight=weight)
+    mass = np.bincount(Y, weight)
+    by_hand = classifier().fit(
+        X, Y, sample_weight=(weight.sum() / 2 / mass)[Y] * weight
+    )
+    np.testing.assert_allclose(balanced.predict_proba(X), by_hand.predict_proba(X))
+
+
+def test_class_weight_of_a_regressor():
+    with pytest.raises(ValueError, match="there are no classes"):
+        regressor(class_weight="balanced").fit(RX, RY)
+
+
+def test_negative_weights():
+    with pytest.raises(ValueError, match="Negative values in data passed to"):
+        regressor().fit(RX, RY, sample_weight=-np.ones(len(RY)))
+
+
+def test_multiclass_of_two_classes():
+    with pytest.raises(ValueError, match="cannot learn the 2 classes of y"):
+        classifier(objective="multiclass", num_class=2).fit(X, Y)
+
+
+def test_samples_of_rows_and_columns():
+    options = {"subsample": 0.5, "subsample_freq": 1, "n_estimators": 1}
+    model = regressor(**options).fit(RX, RY)
+    counts = next(iter(model._ensemble.trees)).leaf_count
+    assert abs(counts.sum() - len(RX) / 2) < 60
+    other = regressor(bagging_seed=1, **options).fit(RX, RY)
+    assert (model.predict(RX) != other.predict(RX)).any()
+
+
+def test_sampling_by_goss():
+    g = np.array([[0.9, 0.8, 0.5, 0.4, 0.1, 0.2]], dtype=np.float32)
+    rows = one_side_sample(g, g * (1 - g), None, 2, 1, 0, 0, 1)
+    assert {0, 1} <= set(rows.tolist())  # by g h they would be 2 and 3
+
+
+def test_feature_name_of_fit():
+    model = classifier().fit(IX, IY, feature_name=list("abcd"))
+    assert model.feature_name_ == list("abcd")
+    assert not hasattr(model, "feature_names_in_")
+
+
+# --- Not here -------------------------------------------------------------------------
+
+
+def test_booster_and_booster():
+    assert not hasattr(skgoss, "Booster")
+    assert not hasattr(classifier().fit(X, Y), "booster_")
+
+
+def test_dataset_and_train():
+    assert not hasattr(skgoss, "Dataset")
+    assert not hasattr(skgoss, "train")
+
+
+def test_cv():
+    assert not hasattr(skgoss, "cv")
+
+
+def test_plotting():
+    assert not [name for name in dir(skgoss) if name.startswith(("plot", "create"))]
+
+
+def test_pred_contrib():
+    with pytest.raises(TypeError, match="without an argument 'pred_contrib'"):
+        classifier().fit(X, Y).predict(X, pred_contrib=True)
+
+
+def test_dask():
+    assert not [name for name in dir(skgoss) if name.startswith("Dask")]
+
+
+def test_model_files():
+    with pytest.raises(TypeError, match="init_model must be a fitted estimator"):
+        classifier().fit(X, Y, init_model="model.txt")
+
+
+def test_register_logger(caplog, capsys):
+    assert not hasattr(skgoss, "register_logger")
+    with caplog.at_level(logging.INFO, logger="skgoss"):
+        classifier().fit(X, Y, eval_set=[(X, Y)], verbose=True)
+    assert caplog.messages[0].startswith("[1]\ttraining's binary_logloss: ")
+    assert capsys.readouterr().out == ""

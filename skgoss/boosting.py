@@ -546,15 +546,12 @@ class Plan:
             rows=rows.numbers,
             n_threads=n_threads,
         )
-        followed = [
-            EvaluationSet(
-                name,
-                replace(its, init_score=self._start(its)),
-                self.metrics,
-                None if its is rows else self._binned(dataset, its),
-            )
-            for name, its in sets.items()
-        ]
+        followed = []
+        for name, its in sets.items():
+            _check_queries(rows, its)
+            binned = None if its is rows else self._binned(dataset, its)
+            its = replace(its, init_score=self._start(its))
+            followed.append(EvaluationSet(name, its, self.metrics, binned))
         return BOOSTERS[settings.boosting_type](
             dataset,
             objective,
@@ -609,3 +606,11 @@ class Plan:
                 f"init_model has {self.earlier.n_scores} trees a round, but"
                 f" {objective.n_scores} are needed here."
             )
+
+
+def _check_queries(rows: Rows, its: Rows) -> None:
+    if rows.queries is not None and its.queries is None:
+        raise ValueError(
+            "The queries of evaluation sets are missing: pass eval_qid or eval_group,"
+            " as qid or group was passed for the training set."
+        )

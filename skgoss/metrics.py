@@ -200,7 +200,7 @@ def _costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
 
 def _ndcg(sample: Sample, settings: Any) -> Floats:
     """Of each query, (n_at, n_queries)."""
-    gain = gains(sample.y, settings.label_gain)
+    gain = gains(sample.y, settings.label_gain, name="y of an evaluation set")
     found, best = (
         _dcg(sample, scores, gain, settings) for scores in (sample.scores[0], gain)
     )

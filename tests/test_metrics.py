@@ -540,6 +540,7 @@ def test_bad_functions():
         (LGBMRegressor(objective="rmse"), TARGETS["regression"], "rmse"),
         (LGBMRegressor(objective="mae"), TARGETS["regression"], "l1"),
         (LGBMRegressor(), TARGETS["regression"], "l2"),
+        (LGBMRegressor(metric=""), TARGETS["regression"], "l2"),
         (LGBMRegressor(metric="mape"), TARGETS["regression"], "mape"),
         (LGBMClassifier(), TARGETS["binary"], "binary_logloss"),
         (LGBMClassifier(), TARGETS["multiclass"], "multi_logloss"),

@@ -93,7 +93,7 @@ class ObjectColumn:
 
     def null_count(self) -> int:
         """How many values are missing."""
-        return sum(map(_is_missing, self.to_list()))
+        return sum(map(is_missing, self.to_list()))
 
 
 class Categories:
@@ -340,12 +340,12 @@ def factorize_values(values: Iterable[Any]) -> Factorized:
     place = [place_of.setdefault(value, len(place_of)) for value in values]
     table = np.arange(len(place_of))
     for value, at in place_of.items():
-        if _is_missing(value):
+        if is_missing(value):
             table[at] = -1
     return list(place_of), table[place]
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, or something that is not even equal to itself."""
     try:
         return value is None or bool(value != value)

@@ -85,6 +85,9 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     NeurIPS 2017.
     """
 
+    # What is known already where boosting goes on from another model.
+    _inherited = _OF_COLUMNS
+
     @parameters.accepts_all_names
     def __init__(
         self,
@@ -344,7 +347,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             columns = self._columns(X, given, settings)
             settings = constraints.resolved(settings, columns, self._names)
             one = training_set(X, y, given, self.class_weight)
-            rows = self._rows(columns, one, fits=True).existing()
+            rows = self._rows(columns, one, knows=earlier is not None).existing()
             settings = self._with_objective(settings)
             sets = {
                 one.name: rows if one.is_training else self._evaluated(one)
@@ -354,7 +357,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             plan = boosting.Plan(
                 settings,
                 self._n_classes,
-                self._metrics(given, settings, rows) if sets else [],
+                self._metrics(given, settings, rows, evaluates=bool(sets)),
                 n_threads,
                 earlier,
             )
@@ -385,10 +388,9 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
 
     def _columns(self, X: Any, given: FitArguments, settings: Any) -> frames.Columns:
         """The columns of the training set; what they are is remembered."""
-        names = given.feature_name
-        self._feature_name = None if isinstance(names, str) else list(names)
+        self._feature_name = fit_arguments.names_of_columns(given.feature_name)
         if given.init_model is not None:
-            for name in _OF_COLUMNS:
+            for name in self._inherited:
                 if hasattr(given.init_model, name):
                     setattr(self, name, getattr(given.init_model, name))
             return frames.columns(self, X, reset=False)
@@ -406,12 +408,18 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         """The names of the columns, those given to fit first."""
         return self._feature_name or getattr(self, "feature_names_in_", None)
 
-    def _rows(self, columns: frames.Columns, one: GivenSet, *, fits: bool) -> Rows:
-        """Columns with what belongs to each row."""
-        prefix = "" if fits else "eval_"
-        y = _one_column(self, one.y, columns.n_rows)
-        target = self._encode_target(y) if fits else self._encoded(y)
+    def _rows(self, columns: frames.Columns, one: GivenSet, *, knows: bool) -> Rows:
+        """Columns with what belongs to each row; ``knows``: classes are known."""
+        prefix = "" if one.is_training else "eval_"
+        y = _one_column(self, one.y, columns.n_rows, f"{prefix}y")
+        encode = self._encoded if knows else self._encode_target
+        target = encode(y, f"{prefix}y")
         weight = self._weights(one.sample_weight, target, one.class_weight)
+        if weight is not None and not weight.any():
+            raise ValueError(
+                f"All rows have the weight 0 by {prefix}sample_weight and"
+                f" {prefix}class_weight; one at least must count."
+            )
         init_score = one.init_score
         if init_score is not None:
             n_scores = self._n_classes if (self._n_classes or 0) > 2 else 1
@@ -431,7 +439,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     def _evaluated(self, one: GivenSet) -> Rows:
         """The rows of an evaluation set."""
         columns = frames.columns(self, one.X, reset=False)
-        return self._rows(columns, one, fits=False).existing()
+        return self._rows(columns, one, knows=True).existing()
 
     def _with_held_out(
         self, rows: Rows, sets: dict[str, Rows], settings: Any
@@ -451,11 +459,11 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return fitted, {"validation": rows.take(np.flatnonzero(chosen))}
 
     def _metrics(
-        self, given: FitArguments, settings: Any, rows: Rows
+        self, given: FitArguments, settings: Any, rows: Rows, *, evaluates: bool
     ) -> list[metrics.Metric | metrics.Custom]:
         """LightGBM's order: those of fit, the option's or objective's, functions."""
         usual = settings.metric
-        if usual is None and not callable(settings.objective):
+        if evaluates and usual in (None, "") and not callable(settings.objective):
             usual = metrics.default_name(self.objective or settings.objective)
         words, functions = metrics.sorted_words([given.eval_metric, usual])
         ranks = rows.queries is not None
@@ -487,10 +495,11 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         """The trees of the model to go on from."""
         if model is None:
             return None
-        if not isinstance(model, LGBMModel):
+        needed = LGBMClassifier if isinstance(self, LGBMClassifier) else LGBMModel
+        if not isinstance(model, needed):
             raise TypeError(
-                "init_model must be a fitted estimator of skgoss, got"
-                f" {type(model).__name__}."
+                f"init_model must be a fitted {needed.__name__} of skgoss for"
+                f" {type(self).__name__}, got {type(model).__name__}."
             )
         return model._fitted("_ensemble")
 
@@ -504,19 +513,19 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     def _n_classes(self) -> int | None:
         return None
 
-    def _encode_target(self, y: NDArray[Any]) -> NDArray[np.float64]:
-        """The target as numbers."""
+    def _encode_target(self, y: NDArray[Any], name: str) -> NDArray[np.float64]:
+        """The target as numbers; what they stand for is remembered."""
+        return self._encoded(y, name)
+
+    def _encoded(self, y: NDArray[Any], name: str) -> NDArray[np.float64]:
+        """The target as numbers, whose meaning is known."""
         try:
             return y.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"y must be numbers for {type(self).__name__}; labels are learned by"
-                f" LGBMClassifier. {error}."
+                f"{name} must be numbers for {type(self).__name__}; labels are learned"
+                f" by LGBMClassifier. {error}."
             ) from error
-
-    def _encoded(self, y: NDArray[Any]) -> NDArray[np.float64]:
-        """The target of an evaluation set as numbers."""
-        return self._encode_target(y)
 
     def _weights(
         self,
@@ -679,22 +688,24 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return names.tolist()
 
 
-def _one_column(estimator: LGBMModel, y: Any, n_rows: int) -> NDArray[Any]:
+def _one_column(
+    estimator: LGBMModel, y: Any, n_rows: int, name: str = "y"
+) -> NDArray[Any]:
     """The target as a finite array of shape (n_rows,), of any dtype."""
     if y is None:
         raise ValueError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but"
-            " the target y is None."
+            f"This {type(estimator).__name__} estimator requires {name} to be passed,"
+            f" but the target {name} is None."
         )
     y = column_or_1d(y, warn=True)
     try:
-        assert_all_finite(y, input_name="y")
+        assert_all_finite(y, input_name=name)
     except TypeError as error:  # what a missing value of pandas answers
-        raise ValueError(f"Input y contains missing values: {error}.") from error
+        raise ValueError(f"Input {name} contains missing values: {error}.") from error
     if len(y) != n_rows:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples:"
-            f" {[n_rows, len(y)]}"
+            f" {[n_rows, len(y)]} ({name} is the last)"
         )
     return y
 
@@ -839,6 +850,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     ) -> Self:
         return self._fit(X, y, FitArguments.of(locals()))
 
+    _inherited = (*LGBMModel._inherited, "_classes")
+
     @property
     def classes_(self) -> NDArray[Any]:
         """The labels, sorted."""
@@ -853,7 +866,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     def _n_classes(self) -> int:
         return len(self._classes)
 
-    def _encode_target(self, y: NDArray[Any]) -> NDArray[np.float64]:
+    def _encode_target(self, y: NDArray[Any], name: str) -> NDArray[np.float64]:
         try:
             check_classification_targets(y)
             self._classes, codes = np.unique(y, return_inverse=True)
@@ -862,11 +875,12 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             raise ValueError(message) from error
         return codes.astype(np.float64)
 
-    def _encoded(self, y: NDArray[Any]) -> NDArray[np.float64]:
+    def _encoded(self, y: NDArray[Any], name: str) -> NDArray[np.float64]:
         known = np.isin(y, self._classes)
         if not known.all():
+            source = "init_model" if name == "y" else "y"
             raise ValueError(
-                "eval_y holds labels that y does not hold:"
+                f"{name} holds labels that {source} does not hold:"
                 f" {np.unique(y[~known]).tolist()}."
             )
         return np.searchsorted(self._classes, y).astype(np.float64)

@@ -82,6 +82,7 @@ def training_set(X: Any, y: Any, given: FitArguments, class_weight: Any) -> Give
         given.init_score,
         given.group,
         given.qid,
+        is_training=True,
     )
 
 
@@ -155,10 +156,28 @@ def _is_pair(value: Any) -> bool:
     return isinstance(value, tuple | list) and len(value) == 2
 
 
+def names_of_columns(given: Any) -> list[str] | None:
+    """The names that the user gives to the columns; None: those of ``X``.
+
+    Raises
+    ------
+    TypeError
+        If they are no list of str.
+    """
+    if isinstance(given, str) and given == "auto":
+        return None
+    names = None if isinstance(given, str) else list(given)
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"feature_name must be 'auto' or a list of str, got {given!r}.")
+    return list(map(str, names))
+
+
 def _names(given: Any, n_sets: int) -> list[str | None]:
     if given is None:
         return [None] * n_sets
     names = [given] if isinstance(given, str) else list(given)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"eval_names must be a list of str, got {given!r}.")
     if len(names) != n_sets:
         raise ValueError(
             f"eval_names has {len(names)} names for {n_sets} evaluation sets; pass one"

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skgoss.categories import is_missing
+
 # More rows than this are hardly the documents of one query.
 MANY_DOCUMENTS = 1000
 
@@ -117,16 +119,19 @@ def _numbers(qid: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
             f" shape {marks.shape}. Sizes of queries are passed as"
             f" {name.replace('qid', 'group')}."
         )
-    is_missing = marks != marks if marks.dtype.kind in "fcOmM" else None
-    if (is_missing is not None and np.any(is_missing)) or (
-        marks.dtype.kind == "O" and any(mark is None for mark in marks)
-    ):
+    if _any_missing(marks):
         raise ValueError(f"{name} contains missing values; every row needs a query.")
     try:
         return np.unique(marks, return_inverse=True)[1].astype(np.int64)
     except TypeError as error:
         message = f"{name} must hold marks that can be sorted: {error}."
         raise ValueError(message) from error
+
+
+def _any_missing(marks: NDArray[Any]) -> bool:
+    if marks.dtype.kind == "O":
+        return any(map(is_missing, marks))
+    return bool((marks != marks).any())
 
 
 def _sizes(group: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:

@@ -91,7 +91,10 @@ def start_scores(init_score: ArrayLike, n_rows: int, n_scores: int, name: str) -
     ValueError
         If the shape is another, or a score is not finite.
     """
-    given = np.asarray(init_score, dtype=np.float64)
+    try:
+        given = np.asarray(init_score, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}.") from error
     if given.shape in ((n_rows * n_scores,), (n_rows, 1)) and n_scores * n_rows == (
         given.size
     ):
@@ -156,7 +159,9 @@ def _shares(
     size = np.bincount(kind)
     rank = np.arange(len(kind)) - np.repeat(np.cumsum(size) - size, size)
     chosen = np.zeros(len(kind), dtype=bool)
-    chosen[order] = rank < np.repeat(np.rint(fraction * size), size)
+    # Nothing can be learned of a kind that is held out whole.
+    share = np.minimum(np.rint(fraction * size), size - 1)
+    chosen[order] = rank < np.repeat(share, size)
     if not chosen.any():
         chosen[order[0]] = len(kind) > 1
     return chosen

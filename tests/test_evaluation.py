@@ -282,6 +282,8 @@ def test_held_out_rows_are_stratified_whole_queries_and_existing():
     y = np.repeat([0.0, 1, 2], [100, 50, 10])
     chosen = held_out(Rows(None, y), 0.2, 0, stratify=True)
     assert np.bincount(y[chosen].astype(int)).tolist() == [20, 10, 2]
+    chosen = held_out(Rows(None, y), 0.99, 0, stratify=True)
+    assert set(y[~chosen]) == {0, 1, 2}
     qid = np.repeat(np.arange(40), 4)
     rows = Rows(None, y, queries=Queries.of(qid))
     chosen = held_out(rows, 0.25, 0, stratify=False)
@@ -393,6 +395,26 @@ def test_a_model_goes_on_from_another(options):
     np.testing.assert_array_equal(both.predict(RX, num_iteration=5), first.predict(RX))
 
 
+def test_later_rows_need_not_hold_every_class():
+    words = np.array(["a", "b", "c"])[np.arange(len(X)) % 3]
+    first = classifier().fit(X, words)
+    some = words != "b"
+    both = classifier().fit(X[some], words[some], init_model=first)
+    assert both.classes_.tolist() == ["a", "b", "c"]
+    assert both.n_iter_ == 24
+    np.testing.assert_array_equal(
+        both.predict_proba(X, num_iteration=12), first.predict_proba(X)
+    )
+
+
+def test_bags_go_on_as_in_one_fit():
+    options = {"subsample": 0.5, "subsample_freq": 5, "colsample_bytree": 0.7}
+    first = regressor(n_estimators=7, **options).fit(RX, RY)
+    both = regressor(n_estimators=8, **options).fit(RX, RY, init_model=first)
+    whole = regressor(n_estimators=15, **options).fit(RX, RY)
+    np.testing.assert_allclose(both.predict(RX), whole.predict(RX), rtol=1e-9)
+
+
 def test_categories_keep_their_meaning_in_a_model_that_goes_on():
     pandas = pytest.importorskip("pandas")
     words = RNG.choice(["a", "b", "c", "d", "e", "f"], size=600)
@@ -437,11 +459,22 @@ def test_categories_keep_their_meaning_in_a_model_that_goes_on():
         ({"eval_X": X, "eval_y": Y + 1}, ValueError, r"labels that y does not hold.*2"),
         ({"init_score": Y[1:]}, ValueError, "init_score must have the shape"),
         ({"init_score": Y * np.nan}, ValueError, "init_score must be finite"),
-        ({"init_model": 3}, TypeError, "init_model must be a fitted estimator"),
+        ({"init_model": 3}, TypeError, "init_model must be a fitted LGBMClassifier"),
         ({"eval_set": [VALID], "eval_metric": "rsme"}, ValueError, "mean 'rmse'"),
         ({"eval_set": [VALID], "verbose": "yes"}, TypeError, "verbose must be a bool"),
         ({"callbacks": [3]}, TypeError, "callbacks must hold callables"),
         ({"feature_name": ["a"]}, ValueError, "feature_name must have a name"),
+        ({"feature_name": "names"}, TypeError, "feature_name must be 'auto' or a list"),
+        ({"feature_name": range(30)}, TypeError, "feature_name must be 'auto' or a li"),
+        ({"eval_set": [VALID], "eval_names": [1]}, TypeError, "eval_names must be a l"),
+        ({"eval_metric": "rsme"}, ValueError, "mean 'rmse'"),
+        ({"eval_X": X, "eval_y": Y * np.nan}, ValueError, "Input eval_y contains NaN"),
+        (
+            {"eval_X": X, "eval_y": Y * 0, "eval_class_weight": [{0: 0, 1: 1}]},
+            ValueError,
+            "weight 0 by eval_sample_weight and eval_class_weight",
+        ),
+        ({"init_score": ["a"] * len(Y)}, ValueError, "init_score must hold numbers"),
     ],
 )
 def test_bad_arguments_leave_the_estimator_as_it_was(given, error, message):
@@ -461,7 +494,11 @@ def test_bad_earlier_models():
         classifier().fit(features, y, init_model=plain)
     many = classifier().fit(X, np.arange(len(X)) % 3)
     with pytest.raises(ValueError, match="init_model has 3 trees a round, but 1"):
-        classifier().fit(X, Y, init_model=many)
+        regressor().fit(X, Y, init_model=many)
+    with pytest.raises(TypeError, match="init_model must be a fitted LGBMCl"):
+        classifier().fit(X, Y, init_model=regressor().fit(X, Y))
+    with pytest.raises(ValueError, match="y holds labels that init_model does not"):
+        classifier().fit(X, Y + 1, init_model=plain)
     with pytest.raises(ValueError, match="needs trees that differ"):
         classifier(boosting_type="rf").fit(X, Y)
 

@@ -65,6 +65,14 @@ def test_bad_queries(given, message):
         queries.make(3, **given, prefix="eval_")
 
 
+def test_marks_of_pandas_may_be_missing():
+    pandas = pytest.importorskip("pandas")
+    for marks in (["a", pandas.NA, "b"], [1, pandas.NA, 2]):
+        for dtype in (object, None):
+            with pytest.raises(ValueError, match="qid contains missing values"):
+                queries.make(3, qid=pandas.Series(marks, dtype=dtype))
+
+
 def test_queries_of_numbers_with_gaps():
     made = Queries.of(np.array([9, 4, 9]))
     np.testing.assert_array_equal(made.number, [1, 0, 1])

@@ -153,9 +153,27 @@ def test_bad_grades_and_options(y, options, message):
         ranker(**options).fit(np.eye(3), y, group=[3])
 
 
+def test_bad_grades_of_evaluation_sets():
+    with pytest.raises(ValueError, match="eval_y has the grade 35"):
+        ranker().fit(X, Y, group=SIZES, eval_set=[(X, Y + 31)], eval_group=[SIZES])
+
+
+def test_levels_come_once():
+    model = ranker(eval_at=[5, 1, 5]).fit(
+        *(X, Y, None, None, SIZES, [(X[:], Y)]),
+        eval_group=[SIZES],
+        eval_metric=["ndcg@1", "ndcg@3,1", "map@2"],
+    )
+    history = model.evals_result_["valid_0"]
+    assert list(history) == ["ndcg@1", "ndcg@3", "ndcg@5", "map@2"]
+    assert {len(values) for values in history.values()} == {model.n_iter_}
+
+
 def test_other_estimators_and_queries():
     with pytest.raises(ValueError, match="ranks the documents of queries"):
         LGBMRegressor(objective="lambdarank").fit(X, Y)
+    with pytest.raises(ValueError, match="queries of evaluation sets are missing"):
+        LGBMModel(objective="lambdarank").fit(X, Y, group=SIZES, eval_set=[(X[:], Y)])
     model = LGBMModel(objective="lambdarank", n_estimators=5, min_child_samples=5)
     alike = ranker(n_estimators=5).fit(X, Y, group=SIZES)
     np.testing.assert_array_equal(

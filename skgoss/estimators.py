@@ -12,9 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import Tags, assert_all_finite, column_or_1d
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skgoss import (
@@ -29,6 +27,7 @@ from skgoss import (
     parameters,
     queries,
     ranking,
+    targets,
 )
 from skgoss.ensemble import Ensemble
 from skgoss.fit_arguments import FitArguments, GivenSet, given_sets, training_set
@@ -347,7 +346,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             columns = self._columns(X, given, settings)
             settings = constraints.resolved(settings, columns, self._names)
             one = training_set(X, y, given, self.class_weight)
-            rows = self._rows(columns, one, knows=earlier is not None).existing()
+            rows = self._rows(columns, one, learns=earlier is None).existing()
             settings = self._with_objective(settings)
             sets = {
                 one.name: rows if one.is_training else self._evaluated(one)
@@ -408,12 +407,15 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         """The names of the columns, those given to fit first."""
         return self._feature_name or getattr(self, "feature_names_in_", None)
 
-    def _rows(self, columns: frames.Columns, one: GivenSet, *, knows: bool) -> Rows:
-        """Columns with what belongs to each row; ``knows``: classes are known."""
-        prefix = "" if one.is_training else "eval_"
-        y = _one_column(self, one.y, columns.n_rows, f"{prefix}y")
-        encode = self._encoded if knows else self._encode_target
-        target = encode(y, f"{prefix}y")
+    def _rows(
+        self, columns: frames.Columns, one: GivenSet, *, learns: bool = False
+    ) -> Rows:
+        """Columns with what belongs to each row; ``learns``: by ``y`` the classes."""
+        prefix, owner = one.prefix, type(self).__name__
+        y = targets.one_column(one.y, columns.n_rows, owner, f"{prefix}y")
+        if learns:
+            self._learn_target(y)
+        target = self._encoded(y, one)
         weight = self._weights(one.sample_weight, target, one.class_weight)
         if weight is not None and not weight.any():
             raise ValueError(
@@ -439,7 +441,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     def _evaluated(self, one: GivenSet) -> Rows:
         """The rows of an evaluation set."""
         columns = frames.columns(self, one.X, reset=False)
-        return self._rows(columns, one, knows=True).existing()
+        return self._rows(columns, one).existing()
 
     def _with_held_out(
         self, rows: Rows, sets: dict[str, Rows], settings: Any
@@ -513,19 +515,12 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     def _n_classes(self) -> int | None:
         return None
 
-    def _encode_target(self, y: NDArray[Any], name: str) -> NDArray[np.float64]:
-        """The target as numbers; what they stand for is remembered."""
-        return self._encoded(y, name)
+    def _learn_target(self, y: NDArray[Any]) -> None:
+        """Remember what the target's numbers stand for."""
 
-    def _encoded(self, y: NDArray[Any], name: str) -> NDArray[np.float64]:
-        """The target as numbers, whose meaning is known."""
-        try:
-            return y.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"{name} must be numbers for {type(self).__name__}; labels are learned"
-                f" by LGBMClassifier. {error}."
-            ) from error
+    def _encoded(self, y: NDArray[Any], one: GivenSet) -> NDArray[np.float64]:
+        """The target as numbers."""
+        return targets.numbers(y, type(self).__name__, f"{one.prefix}y")
 
     def _weights(
         self,
@@ -688,28 +683,6 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return names.tolist()
 
 
-def _one_column(
-    estimator: LGBMModel, y: Any, n_rows: int, name: str = "y"
-) -> NDArray[Any]:
-    """The target as a finite array of shape (n_rows,), of any dtype."""
-    if y is None:
-        raise ValueError(
-            f"This {type(estimator).__name__} estimator requires {name} to be passed,"
-            f" but the target {name} is None."
-        )
-    y = column_or_1d(y, warn=True)
-    try:
-        assert_all_finite(y, input_name=name)
-    except TypeError as error:  # what a missing value of pandas answers
-        raise ValueError(f"Input {name} contains missing values: {error}.") from error
-    if len(y) != n_rows:
-        raise ValueError(
-            "Found input variables with inconsistent numbers of samples:"
-            f" {[n_rows, len(y)]} ({name} is the last)"
-        )
-    return y
-
-
 def _check_names(names: Sequence[str], n_features: int) -> None:
     if len(names) != n_features or len(set(names)) < len(names):
         raise ValueError(
@@ -866,24 +839,12 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     def _n_classes(self) -> int:
         return len(self._classes)
 
-    def _encode_target(self, y: NDArray[Any], name: str) -> NDArray[np.float64]:
-        try:
-            check_classification_targets(y)
-            self._classes, codes = np.unique(y, return_inverse=True)
-        except TypeError as error:
-            message = f"y must be labels that can be sorted: {error}."
-            raise ValueError(message) from error
-        return codes.astype(np.float64)
+    def _learn_target(self, y: NDArray[Any]) -> None:
+        self._classes = targets.classes(y)
 
-    def _encoded(self, y: NDArray[Any], name: str) -> NDArray[np.float64]:
-        known = np.isin(y, self._classes)
-        if not known.all():
-            source = "init_model" if name == "y" else "y"
-            raise ValueError(
-                f"{name} holds labels that {source} does not hold:"
-                f" {np.unique(y[~known]).tolist()}."
-            )
-        return np.searchsorted(self._classes, y).astype(np.float64)
+    def _encoded(self, y: NDArray[Any], one: GivenSet) -> NDArray[np.float64]:
+        source = "init_model" if one.is_training else "y"
+        return targets.codes(y, self._classes, f"{one.prefix}y", source)
 
     def _weights(
         self,
@@ -891,36 +852,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         target: NDArray[np.float64],
         class_weight: Any,
     ) -> NDArray[np.float64] | None:
-        if class_weight is None:
-            return super()._weights(sample_weight, target, None)
-        weight = _compat.sample_weights(
-            1.0 if sample_weight is None else sample_weight, target
-        )
-        by_class = self._class_weights(class_weight, target, weight)
-        return weight * by_class[target.astype(np.intp)]
-
-    def _class_weights(
-        self,
-        class_weight: Any,
-        target: NDArray[np.float64],
-        weight: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """The weight of each class. 'balanced' counts rows by their weights."""
-        codes = target.astype(np.intp)
-        if isinstance(class_weight, str):
-            mass = np.bincount(codes, weight, minlength=self._n_classes)
-            present = mass > 0
-            share = mass.sum() / present.sum()
-            return np.divide(share, mass, out=np.zeros_like(mass), where=present)
-        by_class = compute_class_weight(
-            class_weight, classes=self._classes, y=self._classes[codes]
-        )
-        if not (np.isfinite(by_class) & (by_class >= 0)).all() or not by_class.any():
-            raise ValueError(
-                "The 'class_weight' parameter of LGBMClassifier must hold finite"
-                f" weights >= 0, not all zero. Got {class_weight!r} instead."
-            )
-        return by_class
+        return targets.weights(sample_weight, class_weight, target, self._classes)
 
     def _default_objective(self) -> str:
         return "binary" if self._n_classes <= 2 else "multiclass"
@@ -1172,7 +1104,9 @@ class LGBMRanker(LGBMModel):
             documents over that of the best order. Queries without gains count as 1.
         """
         predicted = self.predict(X)
-        grades = _one_column(self, y, len(predicted)).astype(np.float64)
+        owner = type(self).__name__
+        grades = targets.one_column(y, len(predicted), owner)
+        grades = targets.numbers(grades, owner)
         return ranking.mean_ndcg(
             grades,
             predicted,

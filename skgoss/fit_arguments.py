@@ -70,6 +70,11 @@ class GivenSet(NamedTuple):
     qid: Any
     is_training: bool = False
 
+    @property
+    def prefix(self) -> str:
+        """Before the names of its arguments in messages."""
+        return "" if self.is_training else "eval_"
+
 
 def training_set(X: Any, y: Any, given: FitArguments, class_weight: Any) -> GivenSet:
     """The training set as one of the sets."""

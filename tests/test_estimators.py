@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 
-from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor, _compat
+from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor, _compat, targets
 
 FITTED = [
     "best_iteration_",
@@ -369,8 +369,9 @@ def test_balanced_counts_weights_as_copies():
     weight = np.array([1, 2, 0, 1, 0, 3])
     X = np.arange(6.0)[:, None]
     model.fit(X, y, sample_weight=weight)
-    weighted = model._class_weights("balanced", y, weight)
-    copies = model._class_weights("balanced", np.repeat(y, weight), np.ones(7))
+    labels = model.classes_
+    weighted = targets.of_classes("balanced", y, weight, labels)
+    copies = targets.of_classes("balanced", np.repeat(y, weight), np.ones(7), labels)
     np.testing.assert_array_equal(weighted, copies)
 
 

@@ -1,0 +1,158 @@
+"""Targets: numbers, labels and their codes, and what classes weigh."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from skgoss import _compat
+
+Floats = NDArray[np.float64]
+
+
+def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]:
+    """Check that a target has one value for each row, and none is missing.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,) or (n_rows, 1)
+    n_rows : int
+    owner, name : str
+        The estimator's and the argument's name, for messages.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), of any dtype
+
+    Raises
+    ------
+    ValueError
+        If it has another shape, or values that are missing or infinite.
+    """
+    if y is None:
+        raise ValueError(
+            f"This {owner} estimator requires {name} to be passed, but the target"
+            f" {name} is None."
+        )
+    y = column_or_1d(y, warn=True)
+    try:
+        assert_all_finite(y, input_name=name)
+    except TypeError as error:  # what a missing value of pandas answers
+        raise ValueError(f"Input {name} contains missing values: {error}.") from error
+    if len(y) != n_rows:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples:"
+            f" {[n_rows, len(y)]} ({name} is the last)"
+        )
+    return y
+
+
+def numbers(y: NDArray[Any], owner: str, name: str = "y") -> Floats:
+    """A numeric target; ValueError for words."""
+    try:
+        return y.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} must be numbers for {owner}; labels are learned by"
+            f" LGBMClassifier. {error}."
+        ) from error
+
+
+def classes(y: NDArray[Any]) -> NDArray[Any]:
+    """The labels of a target, sorted; ValueError for what is no label."""
+    try:
+        check_classification_targets(y)
+        return np.unique(y)
+    except TypeError as error:
+        message = f"y must be labels that can be sorted: {error}."
+        raise ValueError(message) from error
+
+
+def codes(y: NDArray[Any], labels: NDArray[Any], name: str, source: str) -> Floats:
+    """The numbers of labels.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+    labels : ndarray of shape (n_classes,)
+        Sorted.
+    name, source : str
+        Of ``y`` and of what ``labels`` come from, for messages.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), float64
+        From 0 to n_classes - 1.
+
+    Raises
+    ------
+    ValueError
+        If ``y`` holds other labels.
+    """
+    known = np.isin(y, labels)
+    if not known.all():
+        raise ValueError(
+            f"{name} holds labels that {source} does not hold:"
+            f" {np.unique(y[~known]).tolist()}."
+        )
+    return np.searchsorted(labels, y).astype(np.float64)
+
+
+def weights(
+    sample_weight: ArrayLike | None,
+    class_weight: Any,
+    target: Floats,
+    labels: NDArray[Any],
+) -> Floats | None:
+    """The weights of rows times those of their classes.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,), or None
+    class_weight : dict from labels to weights, 'balanced' or None
+    target : ndarray of shape (n_rows,), float64
+        The codes of the rows' labels.
+    labels : ndarray of shape (n_classes,)
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), float64, or None
+        None: all are 1.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, or if all of them are zero.
+    """
+    if sample_weight is None and class_weight is None:
+        return None
+    weight = _compat.sample_weights(
+        1.0 if sample_weight is None else sample_weight, target
+    )
+    if class_weight is None:
+        return weight
+    number = target.astype(np.intp)
+    return weight * of_classes(class_weight, number, weight, labels)[number]
+
+
+def of_classes(
+    class_weight: Any, number: NDArray[np.intp], weight: Floats, labels: NDArray[Any]
+) -> Floats:
+    """The weight of each class. 'balanced' counts rows by their weights."""
+    if isinstance(class_weight, str):
+        mass = np.bincount(number, weight, minlength=len(labels))
+        present = mass > 0
+        share = mass.sum() / present.sum()
+        return np.divide(share, mass, out=np.zeros_like(mass), where=present)
+    by_class = compute_class_weight(class_weight, classes=labels, y=labels[number])
+    if not (np.isfinite(by_class) & (by_class >= 0)).all() or not by_class.any():
+        raise ValueError(
+            "The 'class_weight' parameter of LGBMClassifier must hold finite"
+            f" weights >= 0, not all zero. Got {class_weight!r} instead."
+        )
+    return by_class

@@ -69,6 +69,7 @@ class RoundHooks:
         self._context = estimator._init_callback_context(max_subtasks=n_rounds)
         self._n_rounds = n_rounds
         self._data = {"estimator": estimator, **data}
+        self._round: Any = None
 
     def begin(self) -> None:
         """The first round begins."""
@@ -81,16 +82,21 @@ class RoundHooks:
 
     def after_round(self, index: int, ensemble_so_far: Callable[[], Any]) -> bool:
         """A round has ended; True asks to stop."""
-        stop = self._round.call_on_fit_task_end(
-            **self._data,
-            reconstruction_attributes=lambda: {"_ensemble": ensemble_so_far()},
-        )
+        stop = self._end_round(lambda: {"_ensemble": ensemble_so_far()})
         if not stop and index + 1 < self._n_rounds:
             self._begin_round()
         return stop
 
+    def _end_round(self, attributes: Any) -> bool:
+        ended, self._round = self._round, None
+        return ended.call_on_fit_task_end(
+            **self._data, reconstruction_attributes=attributes
+        )
+
     def end(self) -> None:
         """The fit has ended, and the estimator is fitted."""
+        if self._round is not None:  # it could not split, or stopped the fit early
+            self._end_round({})
         self._context.call_on_fit_task_end(**self._data, reconstruction_attributes={})
 
 

@@ -480,6 +480,23 @@ def test_callback_can_stop(callbacks, iris):
     assert model.n_iter_ == 3
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"early_stopping_round": 2, "n_estimators": 200},
+        {"min_split_gain": 2000.0, "n_estimators": 200},
+        {"min_split_gain": 1e9},
+        {},
+    ],
+)
+def test_every_round_that_begins_ends(callbacks, diabetes, options):
+    recorder = Recorder()
+    model = LGBMRegressor(**{"n_estimators": 5} | options).set_callbacks(recorder)
+    model.fit(*diabetes)
+    assert len(recorder.seen) == 2 * len(recorder.rounds) + 2
+    np.testing.assert_array_equal(recorder.rounds[-1], model.predict(diabetes[0]))
+
+
 def test_callback_is_torn_down_after_a_failure(callbacks, iris):
     recorder = Recorder()
     model = small(LGBMClassifier).set_callbacks(recorder)

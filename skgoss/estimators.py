@@ -30,7 +30,13 @@ from skgoss import (
     targets,
 )
 from skgoss.ensemble import Ensemble
-from skgoss.fit_arguments import FitArguments, GivenSet, given_sets, training_set
+from skgoss.fit_arguments import (
+    FitArguments,
+    GivenSet,
+    given_sets,
+    names_of_columns,
+    training_set,
+)
 from skgoss.rows import Rows, held_out, start_scores
 
 Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
@@ -387,7 +393,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
 
     def _columns(self, X: Any, given: FitArguments, settings: Any) -> frames.Columns:
         """The columns of the training set; what they are is remembered."""
-        self._feature_name = fit_arguments.names_of_columns(given.feature_name)
+        self._feature_name = names_of_columns(given.feature_name)
         if given.init_model is not None:
             for name in self._inherited:
                 if hasattr(given.init_model, name):

@@ -154,7 +154,7 @@ def test_bad_grades_and_options(y, options, message):
 
 
 def test_bad_grades_of_evaluation_sets():
-    with pytest.raises(ValueError, match="eval_y has the grade 35"):
+    with pytest.raises(ValueError, match="y of an evaluation set has the grade 35"):
         ranker().fit(X, Y, group=SIZES, eval_set=[(X, Y + 31)], eval_group=[SIZES])
 
 

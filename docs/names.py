@@ -59,7 +59,7 @@ REASON_OF = {name: reason for reason, names in REASONS.items() for name in names
 # What is worth knowing about names that are the same.
 REMARKS = {
     "EarlyStopException": "Also in `skgoss.callbacks`.",
-    "verbosity": "The default is -1: nothing is told.",
+    "verbosity": "The default is -1: nothing is printed.",
     "class_weight": "'balanced' counts rows by their weights. Classifiers only.",
     "objective": "See [parameters.md](parameters.md).",
     "eval_set": "No warning of deprecation.",

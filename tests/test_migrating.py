@@ -334,6 +334,31 @@ def test_kinds_of_boosting():
         assert model.fit(RX, RY).score(RX, RY) > 0.4
 
 
+def test_linear_leaves():
+    line = RNG.uniform(-1, 1, size=(300, 1))
+    model = regressor(linear_tree=True, linear_lambda=1e-6, n_estimators=30)
+    steps = regressor(n_estimators=30).fit(line, line[:, 0])
+    assert model.fit(line, line[:, 0]).score(line, line[:, 0]) > steps.score(
+        line, line[:, 0]
+    )
+
+
+def test_constraints():
+    options = {"interaction_constraints": [[0, 1], [2]], "feature_contri": [1, 1, 0.5]}
+    options["forcedsplits_filename"] = {"feature": 2, "threshold": 0.0}
+    steps = np.linspace(-2, 2, 50)
+    for method in ("basic", "intermediate", "advanced"):
+        model = regressor(
+            monotone_constraints=[1, -1, 0], monotone_constraints_method=method
+        ).set_params(**options)
+        model.fit(QX, QX @ [1.0, 1.0, 1.0])
+        for column, sign in ((0, 1), (1, -1)):
+            grid = np.zeros((50, 3))
+            grid[:, column] = steps
+            assert (sign * np.diff(model.predict(grid)) >= 0).all()
+        assert all(tree.split_feature[0] == 2 for tree in model._ensemble.trees)
+
+
 def test_feature_importances():
     model = classifier().fit(X, Y)
     counts = model.feature_importances_

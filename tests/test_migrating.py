@@ -824,7 +824,7 @@ def test_dask():
 
 
 def test_model_files():
-    with pytest.raises(TypeError, match="init_model must be a fitted estimator"):
+    with pytest.raises(TypeError, match="init_model must be a fitted"):
         classifier().fit(X, Y, init_model="model.txt")
 
 

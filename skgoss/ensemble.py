@@ -32,8 +32,8 @@ LEAF_TYPES = {
 }
 _CATEGORICAL = 0b0001
 
-# Trees of linear leaves whose leaves are found at a time.
-LINEAR_TREES = 16
+# Where leaves are linear: the most leaves, one a row and tree, that are held in memory.
+LEAVES_AT_ONCE = 1 << 21
 
 Floats = NDArray[np.float64]
 _DEFAULT_LEFT = 0b0010
@@ -379,19 +379,23 @@ class Ensemble:
     def _linear_scores(
         self, columns: Columns, first: int, stop: int, n_threads: int
     ) -> Floats:
-        scores = np.zeros((self.n_scores, columns.n_rows))
+        scores = np.zeros((columns.n_rows, self.n_scores))
         raw = RawColumns(columns)
-        # Some trees at a time, for the memory of their leaves.
-        for start in range(first, stop, LINEAR_TREES):
-            trees = range(start, min(start + LINEAR_TREES, stop))
-            leaf = np.empty((columns.n_rows, len(trees)), dtype=np.int32)
-            self._predictor.leaves(columns, trees.start, trees.stop, n_threads, leaf)
-            for i, of_tree in zip(trees, np.ascontiguousarray(leaf.T), strict=True):
-                span = self._leaf_start[i], self._leaf_start[i + 1]
-                values = np.ascontiguousarray(self._arrays["leaf_value"][slice(*span)])
-                given = (values, self.linear.leaves(*span), 1.0, n_threads)
-                raw.add(of_tree, *given, scores[i % self.n_scores])
-        return np.ascontiguousarray(scores.T)
+        step = max(1, LEAVES_AT_ONCE // max(1, columns.n_rows))
+        for start in range(first, stop, step):
+            end = min(start + step, stop)
+            leaf = np.empty((columns.n_rows, end - start), dtype=np.int32)
+            self._predictor.leaves(columns, start, end, n_threads, leaf)
+            raw.add_trees(
+                leaf,
+                self._leaf_start[start : end + 1],
+                self._arrays["leaf_value"],
+                self.linear,
+                start % self.n_scores,
+                n_threads,
+                scores,
+            )
+        return scores
 
     def leaves(
         self,

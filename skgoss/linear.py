@@ -13,15 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine import linear
-from skgoss._engine.columns import to_float64
+from skgoss._engine.columns import KINDS, to_float64
 from skgoss.frames import Columns
 
 Floats = NDArray[np.float64]
-
-# Directions in which columns vary less than this, against the others, have no slope.
-TINY_VARIATION = 1e-10
-# Coefficients that are not larger are none.
-TINY_COEFFICIENT = 1e-35
 
 
 class LinearLeaves(NamedTuple):
@@ -80,13 +75,20 @@ class LinearLeaves(NamedTuple):
 
 
 class RawColumns:
-    """Columns as arrays of float64, each read when it is first asked for.
+    """Columns of float64: read in place, or copied when they are first asked for.
 
     Parameters
     ----------
     columns : Columns
     numbers : ndarray of int64, default=None
         The rows; None: all.
+
+    Attributes
+    ----------
+    address : ndarray of shape (n_features,), uint64
+        Of the first value of each column that was asked for.
+    stride : ndarray of shape (n_features,), int64
+        Bytes between its values.
     """
 
     def __init__(
@@ -94,21 +96,25 @@ class RawColumns:
     ) -> None:
         self.columns = columns
         self.numbers = numbers
-        self.read: dict[int, Floats] = {}
-        self.address = np.zeros(columns.n_features, dtype=np.uint64)
+        self.address = columns.address.copy()
+        self.stride = columns.stride.copy()
+        self._is_ready = columns.kind == KINDS["float64"]
+        if columns.index is not None:
+            self._is_ready &= columns.index == 0
+        if numbers is not None:
+            self._is_ready[:] = False
+        self._copies: list[Floats] = []
 
-    def addresses(self, features: NDArray[np.int32]) -> NDArray[np.uint64]:
-        """The addresses of some columns, by the numbers of all."""
-        for j in np.unique(features).tolist():
-            if j not in self.read:
-                self.read[j] = self._values(j)
-                self.address[j] = self.read[j].__array_interface__["data"][0]
-        return self.address
-
-    def _values(self, feature: int) -> Floats:
-        values = np.empty((1, self.columns.n_rows))
-        to_float64(self.columns.take(np.array([feature])), values)
-        return values[0] if self.numbers is None else values[0][self.numbers]
+    def prepare(self, features: NDArray[np.int32]) -> None:
+        """Have some columns where ``address`` says."""
+        for j in np.unique(features[~self._is_ready[features]]).tolist():
+            values = np.empty((1, self.columns.n_rows))
+            to_float64(self.columns.take(np.array([j])), values)
+            copy = values[0] if self.numbers is None else values[0][self.numbers]
+            self._copies.append(copy)
+            self.address[j] = copy.__array_interface__["data"][0]
+            self.stride[j] = copy.itemsize
+            self._is_ready[j] = True
 
     def add(
         self,
@@ -119,16 +125,53 @@ class RawColumns:
         n_threads: int,
         score_inout: Floats,
     ) -> None:
-        """Add a multiple of a tree's values: see `skgoss._engine.linear.add`."""
+        """Add a multiple of one tree's values to one score.
+
+        Parameters
+        ----------
+        leaf : ndarray of shape (n_rows,), int32
+            The leaf of each row.
+        leaf_value : ndarray of shape (n_leaves,), float64
+            Of rows without a value in one of the leaf's columns.
+        leaves : LinearLeaves
+        factor : float
+        n_threads : int
+        score_inout : ndarray of shape (n_rows,), float64
+        """
+        self.add_trees(
+            leaf[:, None],
+            np.array([0, len(leaf_value)], dtype=np.int64),
+            factor * leaf_value,
+            leaves.scaled(factor, 0.0),
+            0,
+            n_threads,
+            score_inout[:, None],
+        )
+
+    def add_trees(
+        self,
+        leaf: NDArray[np.int32],
+        leaf_start: NDArray[np.int64],
+        leaf_value: Floats,
+        leaves: LinearLeaves,
+        first_score: int,
+        n_threads: int,
+        score_inout: Floats,
+    ) -> None:
+        """Add the values of neighbouring trees: see `skgoss._engine.linear.add`."""
+        used = leaves.start[leaf_start[[0, -1]]]
+        self.prepare(leaves.feature[slice(*used)])
         linear.add(
-            self.addresses(leaves.feature),
+            self.address,
+            self.stride,
             leaf,
+            leaf_start,
             leaves.start,
             leaves.feature,
             leaves.coefficient,
             leaves.constant,
             leaf_value,
-            factor,
+            first_score,
             n_threads,
             score_inout,
         )
@@ -148,9 +191,10 @@ def fit(
     """Fit a linear model in each leaf.
 
     The coefficients minimise the second-order approximation of the loss in the leaf's
-    rows, ridge-penalised by ``linear_lambda`` but for the constant. Rows with a missing
-    value in one of the columns do not count; where fewer rows are left than there are
-    coefficients, the leaf stays constant.
+    rows, ridge-penalised by ``linear_lambda`` but for the constant. Rows without a
+    finite value in one of the columns do not count; where fewer rows are left than
+    there are coefficients, the leaf stays constant. A column that does not vary in the
+    leaf, or as a sum of those before it, gets no slope.
 
     Parameters
     ----------
@@ -173,80 +217,31 @@ def fit(
     -------
     LinearLeaves
     """
-    size = np.array([len(path) for path in paths], dtype=np.int64)
-    start = np.concatenate([[0], np.cumsum(size)])
-    moment_start = np.concatenate([[0], np.cumsum(size**2)])
     feature = np.array([j for path in paths for j in path], dtype=np.int32)
     if len(feature) == 0:
         return LinearLeaves.constants(leaf_value)
-    order = rows[np.argsort(leaf[rows], kind="stable")]
-    row_start = np.searchsorted(leaf[order], np.arange(len(paths) + 1)).astype(np.int64)
-    mean, slope = np.zeros((2, start[-1]))
-    moment = np.zeros(moment_start[-1])
-    total = np.empty((len(paths), 3))
-    linear.sums(
-        raw.addresses(feature),
+    start = np.cumsum([0, *map(len, paths)], dtype=np.int64)
+    raw.prepare(feature)
+    constant, coefficient = np.empty_like(leaf_value), np.empty(len(feature))
+    linear.fit(
+        raw.address,
+        raw.stride,
         start,
         feature,
-        row_start,
-        order,
+        leaf,
+        rows,
         gradient,
         hessian,
-        moment_start,
+        leaf_value,
+        settings.linear_lambda,
+        settings.learning_rate,
         n_threads,
-        mean,
-        moment,
-        slope,
-        total,
+        constant,
+        coefficient,
     )
-    fitted = []
-    for k, p in enumerate(size.tolist()):
-        its = slice(start[k], start[k + 1])
-        lower = moment[moment_start[k] : moment_start[k + 1]].reshape(p, p)
-        beta = _solved(lower, slope[its], total[k], settings.linear_lambda)
-        fitted.append(
-            _leaf(beta, mean[its], feature[its], total[k], settings, leaf_value[k])
-        )
-    return LinearLeaves.joined(fitted)
-
-
-def _solved(
-    lower: Floats, slope: Floats, total: Floats, penalty: float
-) -> Floats | None:
-    """The slopes of a leaf; None: it stays constant."""
-    _, hessian, n_rows = total
-    if len(slope) == 0 or n_rows < len(slope) + 1 or not hessian > 0:
-        return None
-    moment = lower + np.tril(lower, -1).T + penalty * np.eye(len(slope))
-    scale = np.sqrt(np.diag(moment))
-    # Columns that do not vary in the leaf, and sums of others, get the least slopes.
-    scale = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-    found, *_ = np.linalg.lstsq(
-        moment * scale * scale[:, None], slope * scale, rcond=TINY_VARIATION
-    )
-    beta = -scale * found
-    return beta if np.isfinite(beta).all() else None
-
-
-def _leaf(
-    beta: Floats | None,
-    mean: Floats,
-    feature: NDArray[np.int32],
-    total: Floats,
-    settings: Any,
-    leaf_value: float,
-) -> LinearLeaves:
-    if beta is None:
-        return LinearLeaves.constants(np.array([leaf_value]))
-    kept = np.abs(beta) > TINY_COEFFICIENT
-    beta, mean, feature = beta[kept], mean[kept], feature[kept]
-    constant = settings.learning_rate * (-total[0] / total[1] - beta @ mean)
-    return LinearLeaves(
-        np.array([constant]),
-        np.array([0, len(beta)]),
-        feature,
-        settings.learning_rate * beta,
-    )
+    kept = coefficient != 0
+    n_kept = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+    return LinearLeaves(constant, n_kept[start], feature[kept], coefficient[kept])
 
 
 def paths(

@@ -38,18 +38,23 @@ def paths_of(tree):
 
 
 def twin_leaf(features, gradient, hessian, penalty):
-    """A ridge with an unpenalised constant, by an augmented least-squares problem."""
+    """The values of a ridge, by an augmented least-squares problem; None: constant.
+
+    The constant is not penalised, and columns that do not vary are no part of it.
+    """
     p = features.shape[1]
     whole = ~np.isnan(features).any(axis=1)
     if whole.sum() < p + 1:
         return None
+    features = np.where(np.ptp(features[whole], axis=0) > 0, features, 0.0)
     root = np.sqrt(hessian[whole])[:, None]
     design = np.column_stack([features[whole], np.ones(whole.sum())]) * root
     target = -gradient[whole] / hessian[whole] * root[:, 0]
     ridge = np.sqrt(penalty) * np.eye(p, p + 1)
-    return np.linalg.lstsq(
+    beta = np.linalg.lstsq(
         np.vstack([design, ridge]), np.concatenate([target, np.zeros(p)]), rcond=1e-12
     )[0]
+    return features @ beta[:-1] + beta[-1]
 
 
 @pytest.mark.parametrize("features", [X, HOLES], ids=["whole", "holes"])
@@ -66,11 +71,10 @@ def test_leaves_are_those_of_a_twin(features, penalty):
         for leaf, path in enumerate(paths_of(tree)):
             rows = leaves[:, i] == leaf
             gradient = weight[rows] * (before[rows] - Y[rows])
-            beta = twin_leaf(features[rows][:, path], gradient, weight[rows], penalty)
+            twin = twin_leaf(features[rows][:, path], gradient, weight[rows], penalty)
             expected = np.full(rows.sum(), tree.leaf_value[leaf])
-            if beta is not None:
-                linear = 0.3 * (features[rows][:, path] @ beta[:-1] + beta[-1])
-                expected = np.where(np.isnan(linear), expected, linear)
+            if twin is not None:
+                expected = np.where(np.isnan(twin), expected, 0.3 * twin)
             np.testing.assert_allclose(
                 (after - before)[rows], expected, rtol=2e-5, atol=2e-5
             )
@@ -108,6 +112,33 @@ def test_scores_are_followed_and_threads_change_nothing(options):
         assert models[0].best_score_[name]["rmse"] == pytest.approx(error, rel=1e-9)
 
 
+@pytest.mark.parametrize("kind", [LGBMRegressor, LGBMClassifier])
+def test_teams_of_threads_change_nothing(kind):
+    random = np.random.default_rng(2)
+    features = random.normal(size=(30000, 4))
+    features[random.random(features.shape) < 0.05] = np.nan
+    y = np.nan_to_num(features[:, 0] * features[:, 1])
+    y = y if kind is LGBMRegressor else np.digitize(y, [-0.3, 0.3])
+    one, two = (
+        kind(n_estimators=4, linear_tree=True, n_jobs=k).fit(features, y)
+        for k in (1, 2)
+    )
+    for ours, theirs in zip(one._ensemble.linear, two._ensemble.linear, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(
+        one.predict(features, raw_score=True), two.predict(features, raw_score=True)
+    )
+
+
+def test_weights_mean_copies():
+    copies = RNG.integers(0, 4, size=len(Y))
+    options = {"linear_lambda": 0.1, "min_child_samples": 1, "min_data_in_bin": 1}
+    options |= {"min_child_weight": 30, "max_bin": 1023}
+    weighted = regressor(**options).fit(X, Y, sample_weight=copies)
+    copied = regressor(**options).fit(np.repeat(X, copies, 0), np.repeat(Y, copies))
+    np.testing.assert_allclose(weighted.predict(X), copied.predict(X), rtol=1e-9)
+
+
 def test_classes():
     for load in (load_breast_cancer, load_iris):
         features, y = load(return_X_y=True)
@@ -126,6 +157,9 @@ def test_the_container_does_not_matter():
     np.testing.assert_array_equal(
         dense.predict(features), sparse.predict(csr_array(features))
     )
+    for other in (np.asfortranarray(features), np.repeat(features, 2, 0)[::2]):
+        again = regressor().fit(other, Y)
+        np.testing.assert_array_equal(dense.predict(features), again.predict(other))
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(features).add_prefix("x")
     framed = regressor().fit(frame, Y)
@@ -166,6 +200,27 @@ def test_columns_that_do_not_vary_in_a_leaf_and_far_targets_do_no_harm():
     assert np.std(near.predict(features) - y) < 0.1 * np.std(y)
     np.testing.assert_allclose(
         far.predict(features) - 1e6, near.predict(features), atol=1e-3
+    )
+
+
+def test_one_value_in_a_leaf_has_no_slope():
+    values = RNG.choice([0.1, 0.2, 0.3, 1 / 3, 0.7], size=3000)
+    features = np.column_stack([values, RNG.normal(size=3000)])
+    y = np.sin(7 * values) + values * features[:, 1]
+    model = regressor(n_estimators=30, num_leaves=31).fit(features, y)
+    assert np.abs(model._ensemble.linear.coefficient).max() < 100
+
+
+@pytest.mark.parametrize("value", [1e160, 1e300, np.inf, -np.inf])
+def test_values_too_large_to_be_squared_do_no_harm(value):
+    features = X.copy()
+    features[:5, 2] = value
+    model = regressor().fit(features, Y)
+    assert np.isfinite(model.predict(features)).all()
+    assert model.score(features, Y) > 0.3
+    whole = regressor().fit(1e100 * X, Y)
+    np.testing.assert_allclose(
+        whole.predict(1e100 * X), regressor(linear_tree=False).fit(X, Y).predict(X)
     )
 
 

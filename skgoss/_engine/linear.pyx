@@ -1,166 +1,339 @@
 # cython: language_level=3
-"""Linear leaves: sums for the normal equations, and the values of rows.
+"""Linear leaves: their coefficients, and the values of rows.
 
-Columns are read as float64 arrays, named by their addresses. Leaves share nothing, so
-threads take whole leaves, and sums do not depend on them.
+Columns are float64, each with an address and a stride of its own. Leaves share nothing, so
+threads take whole leaves of a fit, and sums do not depend on them.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport isnan
+from libc.math cimport fabs, isfinite, sqrt
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
+
+from skgoss._engine.runtime cimport omp_get_thread_num
+
+import numpy as np
 
 cdef enum:
-    # Fewer rows are not worth a team of threads.
+    # Fewer rows, times trees, are not worth a team of threads.
     SERIAL = 20000
     # Rows that a thread takes at a time.
-    BLOCK = 4096
+    BLOCK = 512
+
+# A column keeps less of its variance than this besides those before it: it has no slope.
+cdef double TINY_VARIATION = 1e-10
+# A coefficient that is not larger is none.
+cdef double TINY_COEFFICIENT = 1e-35
 
 
-cdef inline double cell(uint64_t column, int64_t row) noexcept nogil:
-    return (<const double*> column)[row]
+cdef struct Values:
+    const uint64_t* address
+    const int64_t* stride
 
 
-cdef inline bint is_whole(
-    const uint64_t* columns, const int32_t* feature, int64_t n, int64_t row,
+# What a leaf's model is fitted from: its columns and its rows, which are rearranged.
+cdef struct Leaf:
+    const int32_t* feature
+    int64_t p
+    int64_t* rows
+    int64_t n
+
+
+# A thread's memory, for leaves of p columns.
+cdef struct Scratch:
+    double* mean
+    double* x
+    double* scale
+    double* moment      # p x p, the lower triangle
+
+
+cdef inline double cell(const Values* values, int32_t feature, int64_t row) noexcept nogil:
+    return (<const double*> (
+        values.address[feature] + <uint64_t> (row * values.stride[feature])))[0]
+
+
+# ------------------------------------------------------------------ fit
+
+
+cdef void keep_whole(const Values* values, Leaf* leaf) noexcept nogil:
+    """Leave out the rows that lack a finite value in a column."""
+    cdef int64_t i, j, n = 0
+    cdef bint whole
+    for i in range(leaf.n):
+        whole = True
+        for j in range(leaf.p):
+            whole &= isfinite(cell(values, leaf.feature[j], leaf.rows[i]))
+        leaf.rows[n] = leaf.rows[i]
+        n += whole
+    leaf.n = n
+
+
+cdef void find_means(
+    const Values* values, const Leaf* leaf, const double* hessian, double* mean_out,
 ) noexcept nogil:
-    """Whether a row has a value in each of the features."""
-    cdef int64_t j
-    for j in range(n):
-        if isnan(cell(columns[feature[j]], row)):
-            return False
-    return True
+    """Means weighted by hessians, counted from the first row: exact where all are alike."""
+    cdef double first, h = 0.0, sum
+    cdef int64_t i, j
+    for i in range(leaf.n):
+        h += hessian[leaf.rows[i]]
+    for j in range(leaf.p):
+        first = cell(values, leaf.feature[j], leaf.rows[0])
+        sum = 0.0
+        for i in range(leaf.n):
+            sum += hessian[leaf.rows[i]] * (
+                cell(values, leaf.feature[j], leaf.rows[i]) - first)
+        mean_out[j] = first + sum / h
 
 
-cdef void sum_leaf(
-    const uint64_t* columns, const int32_t* feature, int64_t p, const int64_t* rows, int64_t n,
-    const double* gradient, const double* hessian, double* mean_out, double* moment_out,
-    double* slope_out, double* total_out,
+cdef void find_moments(
+    const Values* values, const Leaf* leaf, const double* gradient, const double* hessian,
+    const Scratch* scratch, double* slope_out,
 ) noexcept nogil:
-    """Means first, so that the second moments about them are exact."""
-    cdef double g = 0.0, h = 0.0, x
-    cdef int64_t i, j, k, n_whole = 0
-    for i in range(n):
-        if is_whole(columns, feature, p, rows[i]):
-            n_whole += 1
-            g += gradient[rows[i]]
-            h += hessian[rows[i]]
-            for j in range(p):
-                mean_out[j] += hessian[rows[i]] * cell(columns[feature[j]], rows[i])
-    total_out[0] = g
-    total_out[1] = h
-    total_out[2] = n_whole
-    if not h > 0:
-        return
+    """Sums of the products of columns less their means, and with gradients."""
+    cdef double g, hx
+    cdef double* x = scratch.x
+    cdef double* moment
+    cdef int64_t i, j, k
+    memset(scratch.moment, 0, leaf.p * leaf.p * sizeof(double))
+    memset(slope_out, 0, leaf.p * sizeof(double))
+    for i in range(leaf.n):
+        g = gradient[leaf.rows[i]]
+        for j in range(leaf.p):
+            x[j] = cell(values, leaf.feature[j], leaf.rows[i]) - scratch.mean[j]
+            slope_out[j] += g * x[j]
+        for j in range(leaf.p):
+            hx = hessian[leaf.rows[i]] * x[j]
+            moment = scratch.moment + j * leaf.p
+            for k in range(j + 1):
+                moment[k] += hx * x[k]
+
+
+cdef void factor(int64_t p, double penalty, const Scratch* scratch) noexcept nogil:
+    """Cholesky's factor of the penalised moments, whose diagonal is scaled to 1.
+
+    The rows of columns that do not vary besides those before them, or too much for
+    doubles, become zero.
+    """
+    cdef double rest
+    cdef double* row
+    cdef double* other
+    cdef int64_t i, j, k
     for j in range(p):
-        mean_out[j] /= h
-    for i in range(n):
-        if is_whole(columns, feature, p, rows[i]):
-            for j in range(p):
-                x = cell(columns[feature[j]], rows[i]) - mean_out[j]
-                slope_out[j] += gradient[rows[i]] * x
-                x *= hessian[rows[i]]
-                for k in range(j + 1):
-                    moment_out[j * p + k] += x * (
-                        cell(columns[feature[k]], rows[i]) - mean_out[k])
+        rest = scratch.moment[j * p + j] + penalty
+        scratch.scale[j] = 1.0 / sqrt(rest) if rest > 0 and isfinite(rest) else 0.0
+    for j in range(p):
+        row = scratch.moment + j * p
+        row[j] += penalty
+        for k in range(j + 1):
+            other = scratch.moment + k * p
+            rest = row[k] * scratch.scale[j] * scratch.scale[k]
+            for i in range(k):
+                rest -= row[i] * other[i]
+            if k < j:
+                row[k] = rest / other[k] if other[k] > 0 else 0.0
+            else:
+                row[k] = sqrt(rest) if rest > TINY_VARIATION else 0.0
+        if not row[j] > 0:
+            memset(row, 0, (j + 1) * sizeof(double))
 
 
-def sums(
-    const uint64_t[::1] columns, const int64_t[::1] feature_start, const int32_t[::1] feature,
-    const int64_t[::1] row_start, const int64_t[::1] rows, const double[::1] gradient,
-    const double[::1] hessian, const int64_t[::1] moment_start, int n_threads,
-    double[::1] mean_out, double[::1] moment_out, double[::1] slope_out,
-    double[:, ::1] total_out,
+cdef void solve(int64_t p, const Scratch* scratch, double* slope_inout) noexcept nogil:
+    """From sums of gradients to coefficients, by the factor."""
+    cdef const double* row
+    cdef int64_t j, k
+    for j in range(p):
+        row = scratch.moment + j * p
+        slope_inout[j] *= scratch.scale[j]
+        for k in range(j):
+            slope_inout[j] -= row[k] * slope_inout[k]
+        slope_inout[j] = slope_inout[j] / row[j] if row[j] > 0 else 0.0
+    for j in range(p - 1, -1, -1):
+        row = scratch.moment + j * p
+        slope_inout[j] = slope_inout[j] / row[j] if row[j] > 0 else 0.0
+        for k in range(j):
+            slope_inout[k] -= row[k] * slope_inout[j]
+    for j in range(p):
+        slope_inout[j] *= -scratch.scale[j]
+
+
+cdef bint fit_leaf(
+    const Values* values, Leaf* leaf, const double* gradient, const double* hessian,
+    double penalty, double rate, const Scratch* scratch, double* constant_out,
+    double* coefficient_out,
+) noexcept nogil:
+    """Fit one leaf; False: it stays constant, and the outputs mean nothing."""
+    cdef double g = 0.0, h = 0.0, constant
+    cdef int64_t i, j
+    keep_whole(values, leaf)
+    for i in range(leaf.n):
+        g += gradient[leaf.rows[i]]
+        h += hessian[leaf.rows[i]]
+    if leaf.p == 0 or leaf.n < leaf.p + 1 or not h > 0:
+        return False
+    find_means(values, leaf, hessian, scratch.mean)
+    find_moments(values, leaf, gradient, hessian, scratch, coefficient_out)
+    factor(leaf.p, penalty, scratch)
+    solve(leaf.p, scratch, coefficient_out)
+    constant = -g / h
+    for j in range(leaf.p):
+        if fabs(coefficient_out[j]) <= TINY_COEFFICIENT:
+            coefficient_out[j] = 0.0
+        constant -= coefficient_out[j] * scratch.mean[j]
+        coefficient_out[j] *= rate
+    constant_out[0] = rate * constant
+    return isfinite(constant)
+
+
+cdef void group_rows(
+    const int32_t[::1] leaf, const int64_t[::1] rows, int64_t[::1] start_out,
+    int64_t[::1] rows_out,
+) noexcept nogil:
+    """Put rows in the order of their leaves; leaf k gets start_out[k] to start_out[k + 1]."""
+    cdef int64_t i, k
+    for i in range(rows.shape[0]):
+        start_out[leaf[rows[i]] + 2] += 1
+    for k in range(2, start_out.shape[0]):
+        start_out[k] += start_out[k - 1]
+    for i in range(rows.shape[0]):
+        k = leaf[rows[i]] + 1
+        rows_out[start_out[k]] = rows[i]
+        start_out[k] += 1
+
+
+def fit(
+    const uint64_t[::1] address, const int64_t[::1] stride, const int64_t[::1] start,
+    const int32_t[::1] feature, const int32_t[::1] leaf, const int64_t[::1] rows,
+    const double[::1] gradient, const double[::1] hessian, const double[::1] leaf_value,
+    double penalty, double rate, int n_threads, double[::1] constant_out,
+    double[::1] coefficient_out,
 ):
-    """What a linear model of each leaf is fitted from.
+    """Fit the linear models of a tree's leaves.
 
-    Rows without a value in one of the leaf's features do not count.
+    Rows without a finite value in one of the leaf's columns do not count. A column that
+    those before it determine gets no slope.
 
     Parameters
     ----------
-    columns : (n_features,) uint64
-        Addresses of float64 columns; those of features that no leaf uses are not read.
-    feature_start : (n_leaves + 1,) int64
-        Where the features of each leaf begin in ``feature``.
+    address : (n_features,) uint64
+    stride : (n_features,) int64
+        Bytes between the float64 values of a column; columns that no leaf uses are not
+        read.
+    start : (n_leaves + 1,) int64
+        Where the columns of each leaf begin in ``feature``.
     feature : (n_used,) int32
-    row_start : (n_leaves + 1,) int64
-        Where the rows of each leaf begin in ``rows``.
+    leaf : (n,) int32
+        The leaf of each row.
     rows : (m,) int64
+        The rows that count.
     gradient, hessian : (n,) float64
         Weighted, of all rows.
-    moment_start : (n_leaves + 1,) int64
-        Where the p x p moments of each leaf begin.
+    leaf_value : (n_leaves,) float64
+        Of leaves that stay constant.
+    penalty : float
+        On the squares of the coefficients.
+    rate : float
+        What coefficients and constants are multiplied by.
     n_threads : int
-    mean_out, slope_out : (n_used,) float64, zeros
-        Means of the features weighted by hessians, and sums of gradients times the
-        features less their means.
-    moment_out : float64, zeros
-        Lower triangles of the sums of hessians times products of such features.
-    total_out : (n_leaves, 3) float64
-        Sums of gradients and of hessians, and the number of rows.
+    constant_out : (n_leaves,) float64
+    coefficient_out : (n_used,) float64
+        Zeros where there is no slope.
     """
-    cdef int64_t n_leaves = feature_start.shape[0] - 1
-    cdef int64_t leaf, at
+    cdef int64_t n_leaves = leaf_value.shape[0]
+    cdef int64_t[::1] row_start = np.zeros(n_leaves + 2, dtype=np.int64)
+    cdef int64_t[::1] order = np.empty(rows.shape[0], dtype=np.int64)
+    cdef int64_t p = np.diff(start).max()
+    cdef double[:, ::1] memory
+    cdef Values values = Values(&address[0], &stride[0])
+    cdef int64_t k
     if rows.shape[0] < SERIAL:
         n_threads = 1
-    for leaf in prange(
+    memory = np.empty((n_threads, p * (p + 3)))
+    group_rows(leaf, rows, row_start, order)
+    for k in prange(
         n_leaves, nogil=True, schedule="dynamic", chunksize=1, num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        at = feature_start[leaf]
-        sum_leaf(
-            &columns[0], &feature[0] + at, feature_start[leaf + 1] - at,
-            &rows[0] + row_start[leaf], row_start[leaf + 1] - row_start[leaf], &gradient[0],
-            &hessian[0], &mean_out[0] + at, &moment_out[0] + moment_start[leaf],
-            &slope_out[0] + at, &total_out[leaf, 0])
+        fit_or_stay(
+            &values, &feature[0] + start[k], start[k + 1] - start[k], &order[0] + row_start[k],
+            row_start[k + 1] - row_start[k], &gradient[0], &hessian[0], leaf_value[k], penalty,
+            rate, &memory[omp_get_thread_num(), 0], &constant_out[k],
+            &coefficient_out[0] + start[k])
+
+
+cdef void fit_or_stay(
+    const Values* values, const int32_t* feature, int64_t p, int64_t* rows, int64_t n,
+    const double* gradient, const double* hessian, double leaf_value, double penalty,
+    double rate, double* memory, double* constant_out, double* coefficient_out,
+) noexcept nogil:
+    cdef Leaf leaf = Leaf(feature, p, rows, n)
+    cdef Scratch scratch = Scratch(memory, memory + p, memory + 2 * p, memory + 3 * p)
+    if not fit_leaf(
+        values, &leaf, gradient, hessian, penalty, rate, &scratch, constant_out,
+        coefficient_out,
+    ):
+        constant_out[0] = leaf_value
+        memset(coefficient_out, 0, p * sizeof(double))
+
+
+# ------------------------------------------------------------------ values
 
 
 cdef inline double value_of(
-    const uint64_t* columns, const int32_t* feature, const double* coefficient, int64_t n,
+    const Values* values, const int32_t* feature, const double* coefficient, int64_t n,
     double constant, double otherwise, int64_t row,
 ) noexcept nogil:
     cdef double value = constant
     cdef int64_t j
     for j in range(n):
-        value += coefficient[j] * cell(columns[feature[j]], row)
-    return otherwise if isnan(value) else value
+        value += coefficient[j] * cell(values, feature[j], row)
+    return value if isfinite(value) else otherwise
 
 
 def add(
-    const uint64_t[::1] columns, const int32_t[::1] leaf, const int64_t[::1] start,
-    const int32_t[::1] feature, const double[::1] coefficient, const double[::1] constant,
-    const double[::1] leaf_value, double factor, int n_threads, double[::1] score_inout,
+    const uint64_t[::1] address, const int64_t[::1] stride, const int32_t[:, ::1] leaf,
+    const int64_t[::1] leaf_start, const int64_t[::1] start, const int32_t[::1] feature,
+    const double[::1] coefficient, const double[::1] constant, const double[::1] leaf_value,
+    int64_t first_score, int n_threads, double[:, ::1] score_inout,
 ):
-    """Add a multiple of a tree's linear leaves to the scores of rows.
+    """Add the linear leaves of trees to the scores of rows.
 
     Parameters
     ----------
-    columns : (n_features,) uint64
-        Addresses of float64 columns; those of features that no leaf uses are not read.
-    leaf : (n,) int32
-        The leaf of each row.
+    address : (n_features,) uint64
+    stride : (n_features,) int64
+        Bytes between the float64 values of a column; columns that no leaf uses are not
+        read.
+    leaf : (n, n_trees) int32
+        The leaf of each row in each tree.
+    leaf_start : (n_trees + 1,) int64
+        Where each tree's leaves begin among all leaves.
     start : (n_leaves + 1,) int64
         Where the features and coefficients of each leaf begin.
     feature : int32
     coefficient : float64
     constant : (n_leaves,) float64
     leaf_value : (n_leaves,) float64
-        Of rows without a value in one of the leaf's features.
-    factor : float
+        Of rows without a finite value in one of the leaf's columns.
+    first_score : int
+        The score of the first tree; the others follow in turn.
     n_threads : int
-    score_inout : (n,) float64
+    score_inout : (n, n_scores) float64
     """
-    cdef int64_t n = leaf.shape[0]
+    cdef int64_t n = leaf.shape[0], n_trees = leaf.shape[1]
+    cdef int64_t n_scores = score_inout.shape[1]
     cdef int64_t n_blocks = (n + BLOCK - 1) // BLOCK
-    cdef int64_t block, i, at, k
-    if n < SERIAL:
+    cdef int64_t block, i, at, k, tree
+    cdef Values values = Values(&address[0], &stride[0])
+    if n * n_trees < SERIAL:
         n_threads = 1
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        for i in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
-            k = leaf[i]
-            at = start[k]
-            score_inout[i] += factor * value_of(
-                &columns[0], &feature[0] + at, &coefficient[0] + at, start[k + 1] - at,
-                constant[k], leaf_value[k], i)
+        for tree in range(n_trees):
+            for i in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
+                k = leaf_start[tree] + leaf[i, tree]
+                at = start[k]
+                score_inout[i, (first_score + tree) % n_scores] += value_of(
+                    &values, &feature[0] + at, &coefficient[0] + at, start[k + 1] - at,
+                    constant[k], leaf_value[k], i)

@@ -69,20 +69,22 @@ cdef void keep_whole(const Values* values, Leaf* leaf) noexcept nogil:
 
 
 cdef void find_means(
-    const Values* values, const Leaf* leaf, const double* hessian, double* mean_out,
+    const Values* values, const Leaf* leaf, const double* hessian, const Scratch* scratch,
 ) noexcept nogil:
     """Means weighted by hessians, counted from the first row: exact where all are alike."""
-    cdef double first, h = 0.0, sum
+    cdef double* first = scratch.x
+    cdef double h = 0.0
     cdef int64_t i, j
+    for j in range(leaf.p):
+        first[j] = cell(values, leaf.feature[j], leaf.rows[0])
+        scratch.mean[j] = 0.0
     for i in range(leaf.n):
         h += hessian[leaf.rows[i]]
+        for j in range(leaf.p):
+            scratch.mean[j] += hessian[leaf.rows[i]] * (
+                cell(values, leaf.feature[j], leaf.rows[i]) - first[j])
     for j in range(leaf.p):
-        first = cell(values, leaf.feature[j], leaf.rows[0])
-        sum = 0.0
-        for i in range(leaf.n):
-            sum += hessian[leaf.rows[i]] * (
-                cell(values, leaf.feature[j], leaf.rows[i]) - first)
-        mean_out[j] = first + sum / h
+        scratch.mean[j] = first[j] + scratch.mean[j] / h
 
 
 cdef void find_moments(
@@ -170,7 +172,7 @@ cdef bint fit_leaf(
         h += hessian[leaf.rows[i]]
     if leaf.p == 0 or leaf.n < leaf.p + 1 or not h > 0:
         return False
-    find_means(values, leaf, hessian, scratch.mean)
+    find_means(values, leaf, hessian, scratch)
     find_moments(values, leaf, gradient, hessian, scratch, coefficient_out)
     factor(leaf.p, penalty, scratch)
     solve(leaf.p, scratch, coefficient_out)

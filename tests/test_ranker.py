@@ -165,7 +165,7 @@ def test_levels_come_once():
         eval_metric=["ndcg@1", "ndcg@3,1", "map@2"],
     )
     history = model.evals_result_["valid_0"]
-    assert list(history) == ["ndcg@1", "ndcg@3", "ndcg@5", "map@2"]
+    assert list(history) == ["ndcg@1", "ndcg@3", "map@2", "ndcg@5"]
     assert {len(values) for values in history.values()} == {model.n_iter_}
 
 

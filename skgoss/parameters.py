@@ -1265,6 +1265,8 @@ def _check_rates(values: Mapping[str, Any], owner: str) -> None:
 def n_jobs(given: Mapping[str, Any], default: Any, owner: str) -> int | None:
     """Read the number of threads out of the extra arguments of a prediction."""
     options = canonical(given, owner)
+    if not options.get("pred_contrib", True):
+        del options["pred_contrib"]
     unknown = options.keys() - {"n_jobs"}
     if unknown:
         raise TypeError(f"{owner} predicts without an argument {min(unknown)!r}.")

@@ -815,6 +815,9 @@ def test_plotting():
 
 
 def test_pred_contrib():
+    model = classifier().fit(X, Y)
+    plain, asked = model.predict(X), model.predict(X, pred_contrib=False)
+    np.testing.assert_array_equal(plain, asked)
     with pytest.raises(TypeError, match="without an argument 'pred_contrib'"):
         classifier().fit(X, Y).predict(X, pred_contrib=True)
 

@@ -7,12 +7,19 @@ threads take whole leaves of a fit, and sums do not depend on them.
 
 from cython.parallel cimport prange
 from libc.math cimport fabs, isfinite, sqrt
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from skgoss._engine.runtime cimport omp_get_thread_num
 
 import numpy as np
+
+cdef extern from "linear.h" nogil:
+    enum:
+        LINEAR_ROWS
+    void add_products(
+        double* block, Py_ssize_t n, int64_t p, const double* center, double* sum_inout,
+        double* slope_inout, double* moment_inout) noexcept
 
 cdef enum:
     # Fewer rows, times trees, are not worth a team of threads.
@@ -20,7 +27,8 @@ cdef enum:
     # Rows that a thread takes at a time.
     BLOCK = 512
 
-# A column keeps less of its variance than this besides those before it: it has no slope.
+# A column whose variance is less than this part of its squares, counted from its center, or
+# keeps no more of it besides the columns before it, has no slope.
 cdef double TINY_VARIATION = 1e-10
 # A coefficient that is not larger is none.
 cdef double TINY_COEFFICIENT = 1e-35
@@ -31,20 +39,33 @@ cdef struct Values:
     const int64_t* stride
 
 
-# What a leaf's model is fitted from: its columns and its rows, which are rearranged.
+# What a leaf's model is fitted from: its columns and its rows.
 cdef struct Leaf:
     const int32_t* feature
     int64_t p
-    int64_t* rows
+    const int64_t* rows
+    int64_t n
+
+
+cdef struct Slopes:
+    const double* gradient
+    const double* hessian
+
+
+# Sums over rows without missing values.
+cdef struct Total:
+    double gradient
+    double hessian
     int64_t n
 
 
 # A thread's memory, for leaves of p columns.
 cdef struct Scratch:
-    double* mean
-    double* x
-    double* scale
+    double* center
+    double* sum         # of the columns from their centers, weighted by hessians
+    double* scale       # makes the diagonal of moments 1; 0: a column has no slope
     double* moment      # p x p, the lower triangle
+    double* block       # p + 2 columns of LINEAR_ROWS
 
 
 cdef inline double cell(const Values* values, int32_t feature, int64_t row) noexcept nogil:
@@ -55,63 +76,108 @@ cdef inline double cell(const Values* values, int32_t feature, int64_t row) noex
 # ------------------------------------------------------------------ fit
 
 
-cdef void keep_whole(const Values* values, Leaf* leaf) noexcept nogil:
-    """Leave out the rows that lack a finite value in a column."""
-    cdef int64_t i, j, n = 0
-    cdef bint whole
-    for i in range(leaf.n):
-        whole = True
-        for j in range(leaf.p):
-            whole &= isfinite(cell(values, leaf.feature[j], leaf.rows[i]))
-        leaf.rows[n] = leaf.rows[i]
-        n += whole
-    leaf.n = n
-
-
-cdef void find_means(
-    const Values* values, const Leaf* leaf, const double* hessian, const Scratch* scratch,
+cdef int64_t load_rows(
+    const Values* values, const Leaf* leaf, int64_t begin, int64_t n, const Slopes* slopes,
+    double* block_out,
 ) noexcept nogil:
-    """Means weighted by hessians, counted from the first row: exact where all are alike."""
-    cdef double* first = scratch.x
-    cdef double h = 0.0
+    """Put some rows into a block, gradients and hessians last; the number of rows kept.
+
+    Those that lack a finite value in a column are left out.
+    """
+    cdef const int64_t* rows = leaf.rows + begin
+    cdef double* x
+    cdef uint8_t whole[LINEAR_ROWS]
+    cdef int64_t i, j, n_whole = 0
+    memset(whole, 1, n)
+    for j in range(leaf.p):
+        x = block_out + j * LINEAR_ROWS
+        for i in range(n):
+            x[i] = cell(values, leaf.feature[j], rows[i])
+            whole[i] &= isfinite(x[i]) != 0
+    x = block_out + leaf.p * LINEAR_ROWS
+    for i in range(n):
+        x[i] = slopes.gradient[rows[i]]
+        x[LINEAR_ROWS + i] = slopes.hessian[rows[i]]
+        n_whole += whole[i]
+    if n_whole == n:
+        return n
+    for j in range(leaf.p + 2):
+        x = block_out + j * LINEAR_ROWS
+        n_whole = 0
+        for i in range(n):
+            x[n_whole] = x[i]
+            n_whole += whole[i]
+    return n_whole
+
+
+cdef void choose_centers(
+    const double* block, int64_t n, int64_t p, double* center_out,
+) noexcept nogil:
+    """Means of a block, counted from the first row: exact where all rows are alike."""
+    cdef const double* x
+    cdef double rest
     cdef int64_t i, j
-    for j in range(leaf.p):
-        first[j] = cell(values, leaf.feature[j], leaf.rows[0])
-        scratch.mean[j] = 0.0
-    for i in range(leaf.n):
-        h += hessian[leaf.rows[i]]
-        for j in range(leaf.p):
-            scratch.mean[j] += hessian[leaf.rows[i]] * (
-                cell(values, leaf.feature[j], leaf.rows[i]) - first[j])
-    for j in range(leaf.p):
-        scratch.mean[j] = first[j] + scratch.mean[j] / h
+    for j in range(p):
+        x = block + j * LINEAR_ROWS
+        rest = 0.0
+        for i in range(n):
+            rest += x[i] - x[0]
+        center_out[j] = x[0] + rest / n
 
 
-cdef void find_moments(
-    const Values* values, const Leaf* leaf, const double* gradient, const double* hessian,
-    const Scratch* scratch, double* slope_out,
+cdef Total sum_rows(
+    const Values* values, const Leaf* leaf, const Slopes* slopes, const Scratch* scratch,
+    double* slope_out,
 ) noexcept nogil:
-    """Sums of the products of columns less their means, and with gradients."""
-    cdef double g, hx
-    cdef double* x = scratch.x
-    cdef double* moment
-    cdef int64_t i, j, k
-    memset(scratch.moment, 0, leaf.p * leaf.p * sizeof(double))
+    """Sums over a leaf's rows of products of columns, counted from centers."""
+    cdef Total total = Total(0.0, 0.0, 0)
+    cdef const double* gradient = scratch.block + leaf.p * LINEAR_ROWS
+    cdef int64_t begin, i, n
+    memset(scratch.sum, 0, leaf.p * sizeof(double))
     memset(slope_out, 0, leaf.p * sizeof(double))
-    for i in range(leaf.n):
-        g = gradient[leaf.rows[i]]
-        for j in range(leaf.p):
-            x[j] = cell(values, leaf.feature[j], leaf.rows[i]) - scratch.mean[j]
-            slope_out[j] += g * x[j]
-        for j in range(leaf.p):
-            hx = hessian[leaf.rows[i]] * x[j]
-            moment = scratch.moment + j * leaf.p
-            for k in range(j + 1):
-                moment[k] += hx * x[k]
+    memset(scratch.moment, 0, leaf.p * leaf.p * sizeof(double))
+    for begin from 0 <= begin < leaf.n by LINEAR_ROWS:
+        n = load_rows(
+            values, leaf, begin, min(<int64_t> LINEAR_ROWS, leaf.n - begin), slopes,
+            scratch.block)
+        if n == 0:
+            continue
+        if total.n == 0:
+            choose_centers(scratch.block, n, leaf.p, scratch.center)
+        for i in range(n):
+            total.gradient += gradient[i]
+            total.hessian += gradient[LINEAR_ROWS + i]
+        total.n += n
+        add_products(
+            scratch.block, n, leaf.p, scratch.center, scratch.sum, slope_out, scratch.moment)
+    return total
 
 
-cdef void factor(int64_t p, double penalty, const Scratch* scratch) noexcept nogil:
-    """Cholesky's factor of the penalised moments, whose diagonal is scaled to 1.
+cdef void move_to_means(
+    int64_t p, const Total* total, double penalty, const Scratch* scratch,
+    double* slope_inout,
+) noexcept nogil:
+    """Count columns from their means, which become the centers; penalise and scale."""
+    cdef double mean, square, rest
+    cdef double* row
+    cdef int64_t j, k
+    for j in range(p):
+        row = scratch.moment + j * p
+        square = row[j]
+        mean = scratch.sum[j] / total.hessian
+        slope_inout[j] -= total.gradient * mean
+        scratch.center[j] += mean
+        for k in range(j + 1):
+            row[k] -= mean * scratch.sum[k]
+        rest = row[j] + penalty
+        scratch.scale[j] = 0.0
+        if row[j] > TINY_VARIATION * square and isfinite(rest):
+            scratch.scale[j] = 1.0 / sqrt(rest)
+        row[j] = rest
+
+
+cdef void factor(int64_t p, const Scratch* scratch) noexcept nogil:
+    """Cholesky's factor of the moments, whose diagonal is scaled to 1.
 
     The rows of columns that do not vary besides those before them, or too much for
     doubles, become zero.
@@ -121,11 +187,7 @@ cdef void factor(int64_t p, double penalty, const Scratch* scratch) noexcept nog
     cdef double* other
     cdef int64_t i, j, k
     for j in range(p):
-        rest = scratch.moment[j * p + j] + penalty
-        scratch.scale[j] = 1.0 / sqrt(rest) if rest > 0 and isfinite(rest) else 0.0
-    for j in range(p):
         row = scratch.moment + j * p
-        row[j] += penalty
         for k in range(j + 1):
             other = scratch.moment + k * p
             rest = row[k] * scratch.scale[j] * scratch.scale[k]
@@ -159,28 +221,27 @@ cdef void solve(int64_t p, const Scratch* scratch, double* slope_inout) noexcept
 
 
 cdef bint fit_leaf(
-    const Values* values, Leaf* leaf, const double* gradient, const double* hessian,
-    double penalty, double rate, const Scratch* scratch, double* constant_out,
-    double* coefficient_out,
+    const Values* values, const Leaf* leaf, const Slopes* slopes, double penalty, double rate,
+    const Scratch* scratch, double* constant_out, double* coefficient_out,
 ) noexcept nogil:
     """Fit one leaf; False: it stays constant, and the outputs mean nothing."""
-    cdef double g = 0.0, h = 0.0, constant
-    cdef int64_t i, j
-    keep_whole(values, leaf)
-    for i in range(leaf.n):
-        g += gradient[leaf.rows[i]]
-        h += hessian[leaf.rows[i]]
-    if leaf.p == 0 or leaf.n < leaf.p + 1 or not h > 0:
+    cdef int64_t p = leaf.p
+    cdef double constant
+    cdef Total total
+    cdef int64_t j
+    if p == 0:
         return False
-    find_means(values, leaf, hessian, scratch)
-    find_moments(values, leaf, gradient, hessian, scratch, coefficient_out)
-    factor(leaf.p, penalty, scratch)
-    solve(leaf.p, scratch, coefficient_out)
-    constant = -g / h
-    for j in range(leaf.p):
+    total = sum_rows(values, leaf, slopes, scratch, coefficient_out)
+    if total.n < p + 1 or not total.hessian > 0:
+        return False
+    move_to_means(p, &total, penalty, scratch, coefficient_out)
+    factor(p, scratch)
+    solve(p, scratch, coefficient_out)
+    constant = -total.gradient / total.hessian
+    for j in range(p):
         if fabs(coefficient_out[j]) <= TINY_COEFFICIENT:
             coefficient_out[j] = 0.0
-        constant -= coefficient_out[j] * scratch.mean[j]
+        constant -= coefficient_out[j] * scratch.center[j]
         coefficient_out[j] *= rate
     constant_out[0] = rate * constant
     return isfinite(constant)
@@ -246,10 +307,11 @@ def fit(
     cdef int64_t p = np.diff(start).max()
     cdef double[:, ::1] memory
     cdef Values values = Values(&address[0], &stride[0])
+    cdef Slopes slopes = Slopes(&gradient[0], &hessian[0])
     cdef int64_t k
     if rows.shape[0] < SERIAL:
         n_threads = 1
-    memory = np.empty((n_threads, p * (p + 3)))
+    memory = np.empty((n_threads, p * (p + 3) + (p + 2) * LINEAR_ROWS))
     group_rows(leaf, rows, row_start, order)
     for k in prange(
         n_leaves, nogil=True, schedule="dynamic", chunksize=1, num_threads=n_threads,
@@ -257,21 +319,20 @@ def fit(
     ):
         fit_or_stay(
             &values, &feature[0] + start[k], start[k + 1] - start[k], &order[0] + row_start[k],
-            row_start[k + 1] - row_start[k], &gradient[0], &hessian[0], leaf_value[k], penalty,
-            rate, &memory[omp_get_thread_num(), 0], &constant_out[k],
-            &coefficient_out[0] + start[k])
+            row_start[k + 1] - row_start[k], &slopes, leaf_value[k], penalty, rate,
+            &memory[omp_get_thread_num(), 0], &constant_out[k], &coefficient_out[0] + start[k])
 
 
 cdef void fit_or_stay(
-    const Values* values, const int32_t* feature, int64_t p, int64_t* rows, int64_t n,
-    const double* gradient, const double* hessian, double leaf_value, double penalty,
-    double rate, double* memory, double* constant_out, double* coefficient_out,
+    const Values* values, const int32_t* feature, int64_t p, const int64_t* rows, int64_t n,
+    const Slopes* slopes, double leaf_value, double penalty, double rate, double* memory,
+    double* constant_out, double* coefficient_out,
 ) noexcept nogil:
     cdef Leaf leaf = Leaf(feature, p, rows, n)
-    cdef Scratch scratch = Scratch(memory, memory + p, memory + 2 * p, memory + 3 * p)
+    cdef Scratch scratch = Scratch(
+        memory, memory + p, memory + 2 * p, memory + 3 * p, memory + p * (p + 3))
     if not fit_leaf(
-        values, &leaf, gradient, hessian, penalty, rate, &scratch, constant_out,
-        coefficient_out,
+        values, &leaf, slopes, penalty, rate, &scratch, constant_out, coefficient_out,
     ):
         constant_out[0] = leaf_value
         memset(coefficient_out, 0, p * sizeof(double))

@@ -506,8 +506,9 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         needed = LGBMClassifier if isinstance(self, LGBMClassifier) else LGBMModel
         if not isinstance(model, needed):
             raise TypeError(
-                f"init_model must be a fitted {needed.__name__} of skgoss for"
-                f" {type(self).__name__}, got {type(model).__name__}."
+                "init_model must be a fitted estimator of skgoss,"
+                f" {needed.__name__} for {type(self).__name__}; got"
+                f" {type(model).__name__}."
             )
         return model._fitted("_ensemble")
 

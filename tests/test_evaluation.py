@@ -459,7 +459,7 @@ def test_categories_keep_their_meaning_in_a_model_that_goes_on():
         ({"eval_X": X, "eval_y": Y + 1}, ValueError, r"labels that y does not hold.*2"),
         ({"init_score": Y[1:]}, ValueError, "init_score must have the shape"),
         ({"init_score": Y * np.nan}, ValueError, "init_score must be finite"),
-        ({"init_model": 3}, TypeError, "init_model must be a fitted LGBMClassifier"),
+        ({"init_model": 3}, TypeError, "init_model must be a fitted estimator"),
         ({"eval_set": [VALID], "eval_metric": "rsme"}, ValueError, "mean 'rmse'"),
         ({"eval_set": [VALID], "verbose": "yes"}, TypeError, "verbose must be a bool"),
         ({"callbacks": [3]}, TypeError, "callbacks must hold callables"),
@@ -495,7 +495,7 @@ def test_bad_earlier_models():
     many = classifier().fit(X, np.arange(len(X)) % 3)
     with pytest.raises(ValueError, match="init_model has 3 trees a round, but 1"):
         regressor().fit(X, Y, init_model=many)
-    with pytest.raises(TypeError, match="init_model must be a fitted LGBMCl"):
+    with pytest.raises(TypeError, match="LGBMClassifier; got LGBMRegressor"):
         classifier().fit(X, Y, init_model=regressor().fit(X, Y))
     with pytest.raises(ValueError, match="y holds labels that init_model does not"):
         classifier().fit(X, Y + 1, init_model=plain)

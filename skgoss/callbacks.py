@@ -419,9 +419,11 @@ class ProgressBar:
             )
 
     def _open(self, n_rounds: int) -> None:
+        from rich.console import Console
         from rich.progress import Progress
 
-        self.bar = Progress(transient=True)
+        # Not the console that all share: that one may know another terminal.
+        self.bar = Progress(console=Console(), transient=True)
         self.task = self.bar.add_task("rounds", total=n_rounds)
         self.bar.start()
 

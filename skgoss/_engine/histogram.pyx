@@ -41,6 +41,7 @@ cdef enum:
     ROW_BLOCK = 256         # rows that stay in the first cache while groups take turns
     OCTETS_A_TILE = 8       # eights of lanes whose accumulators stay near
     PREFETCH_AHEAD = 16
+    CACHE_LINE = 64
     MAX_COUNT_BITS = 12     # of a packed round with hessians: blocks of 4095 rows
     MAX_COUNT_BITS_CONSTANT = 20
     MIN_TYPICAL_LEVELS = 16  # packed numbers that are typically fewer quanta are too coarse
@@ -228,6 +229,16 @@ cdef inline void add_quad(
     lanes[3 * stride + (bins >> 24)] += x
 
 
+cdef inline void prefetch_row(const Binned* data, Py_ssize_t row) noexcept nogil:
+    """Ask for every cache line that a row has a part of."""
+    cdef const uint8_t* lanes = data.rows + row * data.row_bytes
+    cdef Py_ssize_t at = 0
+    while at < data.row_bytes - 1:
+        prefetch(lanes + at)
+        at += CACHE_LINE
+    prefetch(lanes + data.row_bytes - 1)
+
+
 cdef inline void add_bytes(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
     Py_ssize_t stride, int64_t* lanes,
@@ -248,9 +259,7 @@ cdef inline void add_bytes(
             tile_end = min(tile + OCTETS_A_TILE, n_octets)
             for i in range(first, last):
                 if tile == 0 and i + PREFETCH_AHEAD < n:
-                    prefetch(
-                        data.rows
-                        + (words[i + PREFETCH_AHEAD] & code.id_mask) * data.row_bytes)
+                    prefetch_row(data, words[i + PREFETCH_AHEAD] & code.id_mask)
                 row = <const uint64_t*>(
                     data.rows + (words[i] & code.id_mask) * data.row_bytes)
                 x = addend(code, words[i])
@@ -306,7 +315,7 @@ cdef void add_wide(
     cdef const int64_t* pair
     for i in range(n):
         if i + PREFETCH_AHEAD < n:
-            prefetch(data.rows + words[i + PREFETCH_AHEAD] * data.row_bytes)
+            prefetch_row(data, words[i + PREFETCH_AHEAD])
             prefetch(pairs + 2 * words[i + PREFETCH_AHEAD])
         row = data.rows + words[i] * data.row_bytes
         pair = pairs + 2 * words[i]

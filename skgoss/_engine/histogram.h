@@ -139,23 +139,21 @@ static SIMD_INLINE void spill_sums_body(int64_t *restrict packed, int n_bins,
     }
 }
 
-static SIMD_INLINE void take_sums_body(int64_t *restrict packed, int n_bins,
-                                          int64_t *restrict packed_out)
-{
-    for (int b = 0; b < n_bins; b++) {
-        packed_out[b] = packed[b];
-        packed[b] = 0;
-    }
-}
-
-static SIMD_INLINE void take_counts_body(int64_t *restrict sums, int n_bins,
-                                         int32_t *restrict count_out)
-{
-    for (int b = 0; b < n_bins; b++) {
-        count_out[b] = (int32_t)sums[b];
-        sums[b] = 0;
-    }
-}
+/* The same with sums of one kind. */
+#define TAKE_SUMS(name, value_t)                                                        \
+    static SIMD_INLINE void name##_body(int64_t *restrict sums, int n_bins, int first,  \
+                                        value_t *restrict sums_out)                     \
+    {                                                                                   \
+        value_t keep = first ? 0 : -1;                                                  \
+        for (int b = 0; b < n_bins; b++) {                                              \
+            sums_out[b] = (sums_out[b] & keep) + (value_t)sums[b];                      \
+            sums[b] = 0;                                                                \
+        }                                                                               \
+    }                                                                                   \
+    SIMD_KERNEL(name, (int64_t *sums, int n_bins, int first, value_t *sums_out),        \
+                (sums, n_bins, first, sums_out))
+TAKE_SUMS(take_longs, int64_t)
+TAKE_SUMS(take_ints, int32_t)
 
 /* Splits the sums by a number's digits into those of its highest digit, of n values worth
    `radix` each, and those of the rest, which stay in sums[0..radix). */
@@ -213,10 +211,6 @@ SIMD_KERNEL(spill_sums,
             (int64_t *packed, int n_bins, const Encoding *code, int first,
              int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
             (packed, n_bins, code, first, gradient_out, hessian_out, count_out))
-SIMD_KERNEL(take_sums, (int64_t *packed, int n_bins, int64_t *packed_out),
-            (packed, n_bins, packed_out))
-SIMD_KERNEL(take_counts, (int64_t *sums, int n_bins, int32_t *count_out),
-            (sums, n_bins, count_out))
 SIMD_KERNEL(fold_digit, (int64_t *sums, int radix, int n, int64_t *digit_out),
             (sums, radix, n, digit_out))
 static inline void prefetch(const void *address)

@@ -36,7 +36,7 @@ cdef void encode(
 
 cdef void accumulate(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
-    const int64_t* pairs, int64_t* sums, Histogram* out,
+    const int64_t* pairs, bint fresh, int64_t* sums, Histogram* out,
 ) noexcept nogil
 
 cdef void add_places(

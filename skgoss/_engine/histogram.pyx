@@ -29,8 +29,8 @@ cdef extern from "histogram.h" nogil:
     void spill_sums(
         int64_t* packed, int n_bins, const Encoding* code, int first,
         int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
-    void take_sums(int64_t* packed, int n_bins, int64_t* packed_out)
-    void take_counts(int64_t* sums, int n_bins, int32_t* count_out)
+    void take_longs(int64_t* sums, int n_bins, int first, int64_t* sums_out)
+    void take_ints(int64_t* sums, int n_bins, int first, int32_t* sums_out)
     void fold_digit(int64_t* sums, int radix, int n, int64_t* digit_out)
     void add_longs(int n, int sign, const int64_t* values, int64_t* sums_inout)
     void add_ints(int n, int sign, const int32_t* values, int32_t* sums_inout)
@@ -421,13 +421,13 @@ cdef inline void deliver(
     cdef int64_t at = piece.at
     cdef int n = piece.length
     if code.compact:
-        take_sums(sums, n, out.gradient + at)
+        take_longs(sums, n, first, out.gradient + at)
     elif code.packed:
         spill_sums(sums, n, code, first, out.gradient + at, out.hessian + at, out.count + at)
     else:
-        take_sums(sums, n, out.gradient + at)
-        take_sums(sums + data.sums_size, n, out.hessian + at)
-        take_counts(sums + 2 * data.sums_size, n, out.count + at)
+        take_longs(sums, n, first, out.gradient + at)
+        take_longs(sums + data.sums_size, n, first, out.hessian + at)
+        take_ints(sums + 2 * data.sums_size, n, first, out.count + at)
 
 
 cdef inline void deliver_group(
@@ -499,7 +499,7 @@ cdef void clear_entries(const Binned* data, Histogram* out) noexcept nogil:
 
 cdef void accumulate_lanes(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
-    int64_t* sums, Histogram* out,
+    bint fresh, int64_t* sums, Histogram* out,
 ) noexcept nogil:
     cdef Py_ssize_t first = 0
     cdef Py_ssize_t m
@@ -512,43 +512,44 @@ cdef void accumulate_lanes(
             add_bytes(data, code, words + first, m, 72, sums)
         else:
             add_bytes(data, code, words + first, m, 264, sums)
-        spill_lanes(data, code, first == 0, sums, out)
+        spill_lanes(data, code, fresh and first == 0, sums, out)
         first = first + m
 
 
 cdef void accumulate_entries(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
-    int64_t* sums, Histogram* out,
+    bint fresh, int64_t* sums, Histogram* out,
 ) noexcept nogil:
-    cdef bint spills = n > code.block_rows and data.n_heavy > 0
     cdef Py_ssize_t first = 0
-    if spills:
-        clear_entries(data, out)
+    if n > code.block_rows and data.n_heavy > 0:
+        if fresh:
+            clear_entries(data, out)
+            fresh = False
         while n - first > code.block_rows:
             add_entries(data, code, words + first, code.block_rows, sums)
             spill_heavy(data, code, sums, out)
             first = first + code.block_rows
     add_entries(data, code, words + first, n - first, sums)
-    spill_entries(data, code, not spills, sums, out)
+    spill_entries(data, code, fresh, sums, out)
 
 
 cdef void accumulate(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
-    const int64_t* pairs, int64_t* sums, Histogram* out,
+    const int64_t* pairs, bint fresh, int64_t* sums, Histogram* out,
 ) noexcept nogil:
-    """Sum the rows of ``words``, on the calling thread.
+    """Add the rows of ``words`` to a histogram, empty if it is ``fresh``.
 
-    ``sums``: accumulators, 3 * sums_size, zero before and after.
+    ``sums``: accumulators of the calling thread, 3 * sums_size, zero before and after.
     """
     if not code.packed or n == 0:
         add_wide(data, words, n, pairs, sums)
-        spill_lanes(data, code, True, sums, out)
-        spill_entries(data, code, True, sums + data.entry_sums, out)
+        spill_lanes(data, code, fresh, sums, out)
+        spill_entries(data, code, fresh, sums + data.entry_sums, out)
         return
     if data.n_lanes > 0:
-        accumulate_lanes(data, code, words, n, sums, out)
+        accumulate_lanes(data, code, words, n, fresh, sums, out)
     if data.entries != NULL:
-        accumulate_entries(data, code, words, n, sums + data.entry_sums, out)
+        accumulate_entries(data, code, words, n, fresh, sums + data.entry_sums, out)
 
 
 cdef void add_places(

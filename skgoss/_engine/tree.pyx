@@ -31,7 +31,13 @@ from skgoss._engine.workspace cimport (
     INTERMEDIATE, NO_MEMORY, NO_TURN, NOT_FINITE, ForcedSplit, Leaf, Node, Round, Shared,
     Workspace, better, free_slot, heap_pop, heap_push, heap_remove, take_slot)
 
+cdef extern from "team.h" nogil:
+    int64_t take_next(int64_t* next)
+
 cdef enum:
+    # Chunks of rows, of so many updates a place of the histogram or more.
+    CHUNKS_A_THREAD = 8
+    UPDATES_A_PLACE = 8
     # Below so many bin updates or bin visits a team of threads costs more than it gives.
     MIN_UPDATES_A_TEAM = 100000
     MIN_VISITS_A_TEAM = 24000
@@ -47,16 +53,36 @@ cdef enum:
 
 # ------------------------------------------------------------------ histograms and splits
 
+cdef Py_ssize_t chunk_size(
+    const Binned* data, const Encoding* code, Py_ssize_t n, int n_parts,
+) noexcept nogil:
+    """How many of n rows a thread takes at a time.
+
+    Few, so that a thread that is held up does not hold up the others; many enough to pay
+    for the places that each chunk's sums go to.
+    """
+    cdef Py_ssize_t size = max(
+        n // (n_parts * CHUNKS_A_THREAD),
+        <Py_ssize_t>(UPDATES_A_PLACE * data.n_places / data.row_updates))
+    if size > code.block_rows:
+        size += code.block_rows - size % code.block_rows
+    return min(size, (n + n_parts - 1) // n_parts)
+
+
 cdef void build_part(
     Shared* shared, Workspace* ws, const Leaf* leaf, int part, Py_ssize_t size,
 ) noexcept nogil:
-    cdef Binned* data = &shared.data
+    """Sum the chunk of rows that has the number of the part, and others that are left."""
     cdef int thread = ws.first_thread + part
     cdef Histogram* out = &ws.slots[leaf.slot] if part == 0 else &shared.partial[thread]
     cdef Py_ssize_t first = min(leaf.begin + part * size, leaf.end)
-    accumulate(
-        data, &ws.code, ws.words[leaf.buffer] + first, min(size, leaf.end - first),
-        ws.pairs, shared.sums[thread], out)
+    cdef bint fresh = True
+    while fresh or first < leaf.end:
+        accumulate(
+            &shared.data, &ws.code, ws.words[leaf.buffer] + first,
+            min(size, leaf.end - first), ws.pairs, fresh, shared.sums[thread], out)
+        fresh = False
+        first = leaf.begin + take_next(&ws.next_chunk) * size
 
 
 cdef int build(Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogil:
@@ -66,12 +92,15 @@ cdef int build(Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogil:
     """
     cdef Py_ssize_t n = leaf.end - leaf.begin
     cdef int n_parts = ws.n_threads if n * shared.data.row_updates > MIN_UPDATES_A_TEAM else 1
+    cdef Py_ssize_t size = n
     cdef int part
+    ws.next_chunk = n_parts
     if n_parts == 1:
         build_part(shared, ws, leaf, 0, n)
         return 1
+    size = chunk_size(&shared.data, &ws.code, n, n_parts)
     for part in prange(n_parts, num_threads=n_parts, schedule="static", chunksize=1):
-        build_part(shared, ws, leaf, part, (n + n_parts - 1) // n_parts)
+        build_part(shared, ws, leaf, part, size)
     return n_parts
 
 

@@ -45,6 +45,22 @@ def _iteration_range(n_rounds: int) -> dict[str, Any]:
     return {"iteration_range": (0, n_rounds)}
 
 
+def _argument_of_fit(model: Any, after_round: Callable[[], None]) -> dict[str, Any]:
+    return {"callbacks": [lambda env: after_round()]}
+
+
+def _option_of_xgboost(model: Any, after_round: Callable[[], None]) -> dict[str, Any]:
+    from xgboost.callback import TrainingCallback
+
+    class AfterRound(TrainingCallback):
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            after_round()
+            return False
+
+    model.set_params(callbacks=[AfterRound()])
+    return {}
+
+
 @dataclass(frozen=True)
 class Library:
     """How a library says what LightGBM's scikit-learn interface says.
@@ -63,6 +79,8 @@ class Library:
         Options that make the trees comparable when parameters are equal.
     first_rounds : callable, optional
         Given a number of rounds, the options of predict that use no others.
+    watched : callable, optional
+        Given a model and a function to call after every round, the options of fit.
     """
 
     package: str
@@ -74,6 +92,7 @@ class Library:
     always: Mapping[str, Any] = field(default_factory=dict)
     shape: Mapping[str, Any] = field(default_factory=dict)
     first_rounds: Callable[[int], dict[str, Any]] | None = None
+    watched: Callable[[Any, Callable[[], None]], dict[str, Any]] | None = None
 
 
 LIBRARIES: Mapping[str, Library] = {
@@ -84,6 +103,7 @@ LIBRARIES: Mapping[str, Library] = {
         "LGBMRegressor",
         "LGBMRanker",
         first_rounds=_num_iteration,
+        watched=_argument_of_fit,
     ),
     "lightgbm": Library(
         "lightgbm",
@@ -94,6 +114,7 @@ LIBRARIES: Mapping[str, Library] = {
         words={"max_conflict_rate": None},
         always={"verbosity": -1},
         first_rounds=_num_iteration,
+        watched=_argument_of_fit,
     ),
     "xgboost": Library(
         "xgboost",
@@ -112,6 +133,7 @@ LIBRARIES: Mapping[str, Library] = {
         always={"verbosity": 0, "enable_categorical": True},
         shape={"tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0},
         first_rounds=_iteration_range,
+        watched=_option_of_xgboost,
     ),
     "hgb": Library(
         "scikit-learn",

@@ -4,16 +4,19 @@ Ke et al. (2017), "LightGBM: A Highly Efficient Gradient Boosting Decision Tree"
 NeurIPS: its Table 2 (seconds of one iteration), its Tables 3 and 4 (test metrics of
 one-side sampling against uniform sampling) and its figures (metric against time).
 
-An iteration's time is a difference: a fit of `--rounds` rounds more than those that
-one-side sampling leaves unsampled, and a fit of only those.
+An iteration's time is the median over `--rounds` rounds, after those that one-side
+sampling leaves unsampled, told by callbacks: the time that a fit needs for memory
+before its first round varies too much for a difference of two fits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from statistics import median
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -28,7 +31,6 @@ from measure import (
     parser,
     peak_extra,
     report,
-    seconds,
     table,
 )
 from scipy.sparse import issparse
@@ -90,98 +92,83 @@ class Run:
 
     Attributes
     ----------
-    long, short : float
-        Seconds of the fit of all rounds, and of the unsampled ones alone; the best of
-        `BUDGET` seconds of fits.
-    memory : float
-        Peak of the long fit above its input, MB.
-    stages : dict from int to (dict from str to float)
-        The held-out metrics after so many rounds.
-    """
-
-    long: float
-    short: float
-    memory: float
-    stages: dict[int, dict[str, float]]
-
-
-def once(name: str, shape: str, scale: float, threads: int, rounds: int) -> Run:
-    """Measure one variant on one shape."""
-    variant, problem = VARIANTS[name], SHAPES[shape](scale)
-    X, y = problem.train
-    parameters = {**EQUAL, **variant.options, "n_jobs": threads}
-
-    def model(n_rounds: int) -> Any:
-        asked = {**parameters, "n_estimators": n_rounds}
-        return make(variant.library, problem.task, asked)
-
-    # The first fit of a process pays for imports and for starting threads.
-    model(2).fit(X[:500], y[:500])
-    total = UNSAMPLED + rounds
-    fitted = model(total)
-    first, memory = peak_extra(lambda: fitted.fit(X, y))
-    longs, shorts = [first], [seconds(lambda: model(UNSAMPLED).fit(X, y))]
-    # Noise would drown the difference of quick fits.
-    while sum(longs + shorts) < BUDGET:
-        longs.append(seconds(lambda: model(total).fit(X, y)))
-        shorts.append(seconds(lambda: model(UNSAMPLED).fit(X, y)))
-    stages = staged(variant.library, fitted, problem, total)
-    return Run(min(longs), min(shorts), memory, stages)
-
-
-def staged(
-    library: str, fitted: Any, problem: Problem, total: int
-) -> dict[int, dict[str, float]]:
-    """Score a model after `UNSAMPLED` to `total` rounds."""
-    X, y = problem.test
-    first_rounds = LIBRARIES[library].first_rounds
-    stages = np.linspace(UNSAMPLED, total, STAGES).astype(int)
-    return {
-        int(n): scores(fitted, problem.task, X, y, **first_rounds(int(n)))
-        for n in np.unique(stages)
-    }
-
-
-@dataclass(frozen=True)
-class Result:
-    """The best of a variant's runs, in seconds.
-
-    Attributes
-    ----------
     fit : float
-        Of all rounds.
-    setup : float
-        Of everything but the rounds after the unsampled ones.
+        Seconds of the best fit in `BUDGET` seconds of fits.
     iteration : float
-        Of one of those rounds.
+        Of one of the rounds after the unsampled ones.
     memory : float
-        MB.
-    stages : dict
-        As in `Run`.
+        Peak of the first fit above its input, MB.
+    reached : dict from int to float
+        Seconds of the best fit until so many rounds were done.
+    stages : dict from int to (dict from str to float)
+        The held-out metrics then.
     """
 
     fit: float
-    setup: float
     iteration: float
     memory: float
+    reached: dict[int, float]
     stages: dict[int, dict[str, float]]
-
-    @classmethod
-    def of(cls, runs: Sequence[Run], rounds: int) -> Result:
-        """Join runs; a difference that noise made negative is not known: NaN."""
-        long, short = min(run.long for run in runs), min(run.short for run in runs)
-        iteration = (long - short) / rounds if long > short else float("nan")
-        memory = max(run.memory for run in runs)
-        return cls(long, short, iteration, memory, runs[0].stages)
 
     @property
     def metrics(self) -> dict[str, float]:
         """The held-out metrics after all rounds."""
         return self.stages[max(self.stages)]
 
-    def time_after(self, n_rounds: int) -> float:
-        """Seconds until a stage, on a line from the short fit to the long one."""
-        return self.setup + (n_rounds - UNSAMPLED) * self.iteration
+
+def once(name: str, shape: str, scale: float, threads: int, rounds: int) -> Run:
+    """Measure one variant on one shape."""
+    variant, problem = VARIANTS[name], SHAPES[shape](scale)
+    X, y = problem.train
+    total = UNSAMPLED + rounds
+    asked = {**EQUAL, **variant.options, "n_jobs": threads, "n_estimators": total}
+
+    def model() -> Any:
+        return make(variant.library, problem.task, asked)
+
+    # The first fit of a process pays for imports and for starting threads.
+    model().fit(X[:500], y[:500])
+    fitted = model()
+    fits: list[list[float]] = []
+    _, memory = peak_extra(lambda: fits.append(watch(variant.library, fitted, X, y)))
+    while sum(ends[-1] for ends in fits) < BUDGET:
+        fits.append(watch(variant.library, model(), X, y))
+    iteration = min(median(np.diff(ends[UNSAMPLED - 1 : total])) for ends in fits)
+    quickest = min(fits, key=lambda ends: ends[-1])
+    stages = np.unique(np.linspace(UNSAMPLED, total, STAGES).astype(int)).tolist()
+    reached = {n: quickest[n - 1] for n in stages}
+    found = staged(variant.library, fitted, problem, stages)
+    return Run(quickest[-1], iteration, memory, reached, found)
+
+
+def watch(library: str, model: Any, X: Any, y: Any) -> list[float]:
+    """Fit; the seconds after which each round ended, and at last the fit."""
+    ends: list[float] = []
+    start = perf_counter()
+
+    def now() -> None:
+        ends.append(perf_counter() - start)
+
+    model.fit(X, y, **LIBRARIES[library].watched(model, now))
+    now()
+    return ends
+
+
+def staged(
+    library: str, fitted: Any, problem: Problem, stages: Sequence[int]
+) -> dict[int, dict[str, float]]:
+    """Score a model after numbers of rounds."""
+    X, y = problem.test
+    first_rounds = LIBRARIES[library].first_rounds
+    return {n: scores(fitted, problem.task, X, y, **first_rounds(n)) for n in stages}
+
+
+def best(runs: Sequence[Run]) -> Run:
+    """Join a variant's runs."""
+    quickest = min(runs, key=lambda run: run.fit)
+    iteration = min(run.iteration for run in runs)
+    memory = max(run.memory for run in runs)
+    return replace(quickest, iteration=iteration, memory=memory)
 
 
 def dense_part(shape: str, scale: float, gigabytes: float) -> float:
@@ -201,7 +188,7 @@ def n_values(X: Any) -> int:
 
 def measure(
     names: list[str], shape: str, asked: Any, *, scale: float
-) -> tuple[dict[str, Result], list[str]]:
+) -> tuple[dict[str, Run], list[str]]:
     """Run variants by turns; results, and why some have none."""
     options = (shape, scale, asked.threads, asked.rounds)
     jobs: dict[Any, Callable[[], Run | Failed]] = {
@@ -210,15 +197,11 @@ def measure(
     }
     runs = alternate(jobs, asked.repeats)
     failed = failures(runs)
-    results = {
-        name: Result.of(runs[name], asked.rounds)
-        for name in names
-        if name not in failed
-    }
+    results = {name: best(runs[name]) for name in names if name not in failed}
     return results, [f"{name}, {shape}: {reason}" for name, reason in failed.items()]
 
 
-def ratio(results: Mapping[str, Result], by: str, name: str, what: str) -> str:
+def ratio(results: Mapping[str, Run], by: str, name: str, what: str) -> str:
     """Write how many times the cost of `by` is that of `name`."""
     if by not in results:
         return ""
@@ -226,7 +209,7 @@ def ratio(results: Mapping[str, Result], by: str, name: str, what: str) -> str:
 
 
 def lines(
-    shape: str, part: float, names: list[str], results: Mapping[str, Result]
+    shape: str, part: float, names: list[str], results: Mapping[str, Run]
 ) -> Iterator[list[str]]:
     """Yield rows of the table for variants that saw the same rows."""
     label = shape if part == 1 else f"{shape}, {digits(100 * part)} % of the rows"
@@ -276,7 +259,7 @@ def time_table(asked: Any) -> None:
         draw(drawn, Path(asked.figure))
 
 
-def draw(drawn: Mapping[str, Mapping[str, Result]], path: Path) -> None:
+def draw(drawn: Mapping[str, Mapping[str, Run]], path: Path) -> None:
     """Plot the first metric of each shape against the time of the fit."""
     import matplotlib
 
@@ -301,7 +284,7 @@ def draw(drawn: Mapping[str, Mapping[str, Result]], path: Path) -> None:
     figure.savefig(path, metadata={"Date": None})
 
 
-def draw_panel(panel: Any, shape: str, results: Mapping[str, Result]) -> None:
+def draw_panel(panel: Any, shape: str, results: Mapping[str, Run]) -> None:
     """Draw a line for each variant of one shape."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -316,7 +299,7 @@ def draw_panel(panel: Any, shape: str, results: Mapping[str, Result]) -> None:
         metric = next(iter(its.metrics))
         panel.set_ylabel(metric)
         panel.plot(
-            [its.time_after(n) for n in its.stages],
+            list(its.reached.values()),
             [found[metric] for found in its.stages.values()],
             color=f"C{number}",
             linestyle="-" if VARIANTS[name].library == "skgoss" else "--",

@@ -155,6 +155,23 @@ static SIMD_INLINE void spill_sums_body(int64_t *restrict packed, int n_bins,
 TAKE_SUMS(take_longs, int64_t)
 TAKE_SUMS(take_ints, int32_t)
 
+/* Sums of the words of a packed round. */
+static SIMD_INLINE void sum_packed_body(const uint64_t *words, ptrdiff_t n,
+                                        const Encoding *code, Sums *out)
+{
+    const int down = code->gradient_down, hessian_down = code->hessian_down;
+    const uint64_t mask = code->hessian_mask;
+    int64_t gradient = 0;
+    uint64_t hessian = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        gradient += (int64_t)words[i] >> down;
+        hessian += words[i] >> hessian_down & mask;
+    }
+    out->gradient = gradient;
+    out->hessian = code->constant_hessian ? n : (int64_t)hessian;
+    out->count = n;
+}
+
 /* Splits the sums by a number's digits into those of its highest digit, of n values worth
    `radix` each, and those of the rest, which stay in sums[0..radix). */
 static SIMD_INLINE void fold_digit_body(int64_t *sums, int radix, int n,
@@ -211,6 +228,9 @@ SIMD_KERNEL(spill_sums,
             (int64_t *packed, int n_bins, const Encoding *code, int first,
              int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
             (packed, n_bins, code, first, gradient_out, hessian_out, count_out))
+SIMD_KERNEL(sum_packed,
+            (const uint64_t *words, ptrdiff_t n, const Encoding *code, Sums *out),
+            (words, n, code, out))
 SIMD_KERNEL(fold_digit, (int64_t *sums, int radix, int n, int64_t *digit_out),
             (sums, radix, n, digit_out))
 static inline void prefetch(const void *address)

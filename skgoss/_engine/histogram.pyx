@@ -31,6 +31,7 @@ cdef extern from "histogram.h" nogil:
         int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
     void take_longs(int64_t* sums, int n_bins, int first, int64_t* sums_out)
     void take_ints(int64_t* sums, int n_bins, int first, int32_t* sums_out)
+    void sum_packed(const uint64_t* words, Py_ssize_t n, const Encoding* code, Sums* out)
     void fold_digit(int64_t* sums, int radix, int n, int64_t* digit_out)
     void add_longs(int n, int sign, const int64_t* values, int64_t* sums_inout)
     void add_ints(int n, int sign, const int32_t* values, int32_t* sums_inout)
@@ -398,18 +399,16 @@ cdef Sums sum_words(
     const Encoding* code, const uint64_t* words, Py_ssize_t n, const int64_t* pairs,
 ) noexcept nogil:
     """The sums of some rows."""
-    cdef Sums sums, part
+    cdef Sums sums
     cdef Py_ssize_t i
+    if code.packed:
+        sum_packed(words, n, code, &sums)
+        return sums
     memset(&sums, 0, sizeof(Sums))
     sums.count = n
     for i in range(n):
-        if code.packed:
-            part = unpack(addend(code, words[i]), code)
-            sums.gradient += part.gradient
-            sums.hessian += part.hessian
-        else:
-            sums.gradient += pairs[2 * words[i]]
-            sums.hessian += pairs[2 * words[i] + 1]
+        sums.gradient += pairs[2 * words[i]]
+        sums.hessian += pairs[2 * words[i] + 1]
     return sums
 
 

@@ -8,7 +8,7 @@ from cython.parallel cimport prange
 from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport malloc, realloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from skgoss._engine.constraints cimport (
     allowed_features, bound_children, bound_leaves, next_stale, order_children,
@@ -42,6 +42,8 @@ cdef enum:
     MIN_UPDATES_A_TEAM = 100000
     MIN_VISITS_A_TEAM = 24000
     MIN_ROWS_A_TEAM = 20000
+    MIN_LISTED_A_TEAM = 4000
+    MAX_SLICES = 64
     PREFETCH_AHEAD = 24
     # Finding a row by a list costs as much as moving so many from a leaf to its children.
     ROWS_A_LISTED = 4
@@ -576,19 +578,48 @@ cdef bint is_by_list(
     )
 
 
-cdef void take_listed(
-    Workspace* ws, const Leaf* parent, const BinColumn* column, bint sampled, Leaf* small,
-    Leaf* large,
+cdef Py_ssize_t take_slice(
+    Workspace* ws, const Leaf* parent, const Leaf* small, const BinColumn* column,
+    bint sampled, Py_ssize_t first, Py_ssize_t last, uint64_t* words_out,
 ) noexcept nogil:
-    """Let the rows that a list names leave for the small child; the others stay."""
+    """Tag the rows that a part of a list names, and copy their words; returns how many."""
     cdef bint others_left = ws.goes_left[column.implied]
     cdef const uint64_t* root = ws.words[ROOT_BUFFER]
-    cdef uint64_t* out
     cdef Py_ssize_t found = 0
     cdef Py_ssize_t n = 0
     cdef bint leaves
     cdef uint32_t row
     cdef int64_t i
+    # Without branches to mispredict, as in `gather`.
+    for i in range(first, last):
+        if n == small.stats.sums.count:
+            break
+        row = column.rows[i]
+        leaves = ws.tags[row] == parent.tag and (
+            ws.goes_left[bin_of_stored(column, column.stored[i])] != others_left)
+        if sampled and leaves:
+            # Words and list both ascend.
+            found = gallop_words(root, found, ws.n_rows, ws.code.id_mask, row)
+        words_out[n] = root[found if sampled else row]
+        ws.tags[row] = small.tag if leaves else ws.tags[row]
+        n += leaves
+    return n
+
+
+cdef void take_listed(
+    Workspace* ws, const Leaf* parent, const BinColumn* column, bint sampled, Leaf* small,
+    Leaf* large,
+) noexcept nogil:
+    """Let the rows that a list names leave for the small child; the others stay.
+
+    Threads fill slices of the other buffer, which has room for the rows that stay.
+    """
+    cdef Py_ssize_t[MAX_SLICES] taken
+    cdef Py_ssize_t size, n_staying
+    cdef uint64_t* out
+    cdef uint64_t* spare
+    cdef int n_slices = min(ws.n_threads, <int>MAX_SLICES)
+    cdef int part
     large.begin = parent.begin
     large.end = parent.end
     large.buffer = parent.buffer
@@ -600,19 +631,19 @@ cdef void take_listed(
     ws.n_tags += 1
     large.n_left_behind = parent.n_left_behind + small.stats.sums.count
     out = ws.words[small.buffer] + small.begin
-    # Without branches to mispredict, as in `gather`.
-    for i in range(column.length):
-        if n == small.stats.sums.count:
-            break
-        row = column.rows[i]
-        leaves = ws.tags[row] == parent.tag and (
-            ws.goes_left[bin_of_stored(column, column.stored[i])] != others_left)
-        if sampled and leaves:
-            # Words and list both ascend.
-            found = gallop_words(root, found, ws.n_rows, ws.code.id_mask, row)
-        out[n] = root[found if sampled else row]
-        ws.tags[row] = small.tag if leaves else ws.tags[row]
-        n += leaves
+    n_staying = parent.end - small.begin
+    if n_slices == 1 or column.length < MIN_LISTED_A_TEAM or column.length > n_staying:
+        take_slice(ws, parent, small, column, sampled, 0, column.length, out)
+        return
+    spare = ws.words[next_buffer(small)] + small.begin
+    size = (column.length + n_slices - 1) // n_slices
+    for part in prange(n_slices, num_threads=n_slices, schedule="static", chunksize=1):
+        taken[part] = take_slice(
+            ws, parent, small, column, sampled, min(part * size, column.length),
+            min((part + 1) * size, column.length), spare + part * size)
+    for part in range(n_slices):
+        memcpy(out, spare + part * size, taken[part] * sizeof(uint64_t))
+        out = out + taken[part]
 
 
 cdef double choose_left(

@@ -96,7 +96,7 @@ def scores(
     return {name: metric(y, predicted) for name, _, metric in METRICS[task]}
 
 
-def _signal(X: np.ndarray) -> np.ndarray:
+def signal(X: np.ndarray) -> np.ndarray:
     """Interactions, thresholds and waves: nothing a single split would find."""
     return (
         X[:, 0] * X[:, 1]
@@ -112,7 +112,7 @@ def dense_binary(scale: float = 1.0, n: int = 1_000_000) -> Problem:
     """Generate 1M x 28 float32 and two classes."""
     rng, n_train, n_test = _sizes(n, scale)
     X = rng.standard_normal((n_train + n_test, 28), dtype=np.float32)
-    y = rng.random(len(X)) < 1 / (1 + np.exp(-_signal(X)))
+    y = rng.random(len(X)) < 1 / (1 + np.exp(-signal(X)))
     return Problem("binary", X, y.astype(np.int64), n_train)
 
 
@@ -120,7 +120,7 @@ def dense_regression(scale: float = 1.0) -> Problem:
     """Generate 500k x 50 float64 with 5 % missing and a continuous target."""
     rng, n_train, n_test = _sizes(500_000, scale)
     X = rng.standard_normal((n_train + n_test, 50))
-    y = _signal(X) + rng.standard_normal(len(X))
+    y = signal(X) + rng.standard_normal(len(X))
     X[rng.random(X.shape, dtype=np.float32) < 0.05] = np.nan
     return Problem("regression", X, y, n_train)
 
@@ -319,7 +319,7 @@ def _heavy_tailed() -> Problem:
     """Generate a target with Pareto noise (no variance); scored without the noise."""
     rng = np.random.default_rng(1)
     X = rng.standard_normal((10_000, 20))
-    truth = _signal(X)
+    truth = signal(X)
     y = truth + rng.pareto(1.5, len(X)) * rng.choice([-1, 1], len(X))
     return Problem("regression", X, y, truth=truth)
 
@@ -328,7 +328,7 @@ def _weighted(task: str) -> Problem:
     """Generate rows whose weights span six decades."""
     rng = np.random.default_rng(2)
     X = rng.standard_normal((10_000, 20))
-    truth = _signal(X)
+    truth = signal(X)
     weight = 10.0 ** rng.uniform(-3, 3, len(X))
     if task == "regression":
         y = truth + rng.standard_normal(len(X))

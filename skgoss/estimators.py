@@ -470,9 +470,10 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         self, given: FitArguments, settings: Any, rows: Rows, *, evaluates: bool
     ) -> list[metrics.Metric | metrics.Custom]:
         """LightGBM's order: those of fit, the option's or objective's, functions."""
-        usual = settings.metric
-        if evaluates and usual in (None, "") and not callable(settings.objective):
-            usual = metrics.default_name(self.objective or settings.objective)
+        usual, objective = settings.metric, self.objective or settings.objective
+        is_open = usual in (None, "") and not metrics.asks_for_none(given.eval_metric)
+        if evaluates and is_open and not callable(objective):
+            usual = metrics.default_name(objective)
         words, functions = metrics.sorted_words([given.eval_metric, usual])
         ranks = rows.queries is not None
         made = metrics.make(words, settings, self._n_classes, ranks=ranks)

@@ -491,6 +491,12 @@ def sorted_words(
     return list(dict.fromkeys(words)), functions
 
 
+def asks_for_none(given: Any) -> bool:
+    """Whether 'None', or another word for it, is among the metrics of fit."""
+    words = sorted_words([given])[0]
+    return any(word and word.lower() in NO_METRIC for word in words)
+
+
 def _apart(words: str) -> list[str]:
     """Split at commas, but for those of levels as in 'ndcg@1,3'."""
     return re.split(r",(?!\s*\d)", words)

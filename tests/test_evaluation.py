@@ -185,6 +185,17 @@ def test_functions_see_predictions_and_are_recorded_last():
     np.testing.assert_allclose(seen[-1], model.predict_proba(VALID[0])[:, 1])
 
 
+@pytest.mark.parametrize("word", ["None", "na", ["null"]])
+def test_none_among_the_metrics_of_fit_leaves_the_usual_one_out(word):
+    def history(**options):
+        model = regressor(**options)
+        model.fit(RX, RY, eval_X=RX[:50], eval_y=RY[:50], eval_metric=word)
+        return list(model.evals_result_.get("valid_0", ()))
+
+    assert history() == []
+    assert history(metric="l1") == ["l1"]
+
+
 def test_metrics_of_custom_objectives_see_raw_scores():
     def logistic(y_true, y_pred):
         p = 1 / (1 + np.exp(-y_pred))

@@ -45,9 +45,13 @@ GRID_WORDS = 4
 
 cdef enum:
     SCRATCH_WORDS = 7
+    # Columns read together: where a row's values lie side by side, a line of the cache
+    # holds several of them. Fewer where each needs room for all its values.
+    TILE = 4
+    LIST_TILE = 8
 
 #: Words of scratch space ``find_bounds`` needs for each value of a column and thread.
-WORDS_PER_VALUE = SCRATCH_WORDS
+WORDS_PER_VALUE = SCRATCH_WORDS + TILE
 
 ctypedef fused binned:
     uint8_t
@@ -88,6 +92,16 @@ cdef struct Grid:
     double last
     # Steps of the search within a bucket; as wide as the others to fill whole words.
     int64_t n_steps
+
+
+cdef struct Plan:
+    # How the bins of columns are found: see `plan_search`.
+    const double* bounds
+    const int64_t* bounds_start
+    const Grid* grid
+    const int64_t* first_start
+    const uint16_t* first
+    const int32_t* nan_bin
 
 
 cdef struct Tally:
@@ -188,26 +202,36 @@ cdef inline void tally_value(
         tally.n_other += 1
 
 
-cdef Tally read_column(
+cdef void load_tile(
     const Frame* frame,
-    Py_ssize_t column,
+    Py_ssize_t first,
+    Py_ssize_t n_columns,
     const int64_t* rows,
-    const double* weight,
     int64_t n,
-    Scratch* scratch_out,
+    double* values_out,
 ) noexcept nogil:
-    cdef double[BLOCK] values
-    cdef Tally tally
-    cdef int64_t block, start, i, n_block
-    tally.n_other = tally.n_zero = tally.n_nan = 0
+    """Read some columns, those that are not sparse, each n values after the last."""
+    cdef int64_t block, start
+    cdef Py_ssize_t k
     for block in range((n + BLOCK - 1) // BLOCK):
         start = block * BLOCK
-        n_block = min(<int64_t> BLOCK, n - start)
-        load_block(frame, column, rows, start, n_block, values)
-        for i in range(n_block):
-            tally_value(
-                values[i], weight[start + i] if weight != NULL else 1.0, weight != NULL, &tally,
-                scratch_out)
+        for k in range(n_columns):
+            if not is_sparse(frame, first + k):
+                load_block(
+                    frame, first + k, rows, start, min(<int64_t> BLOCK, n - start),
+                    values_out + k * n + start)
+
+
+cdef Tally read_values(
+    const double* values, const double* weight, int64_t n, Scratch* scratch_out,
+) noexcept nogil:
+    cdef Tally tally
+    cdef int64_t i
+    tally.n_other = tally.n_zero = tally.n_nan = 0
+    for i in range(n):
+        tally_value(
+            values[i], weight[i] if weight != NULL else 1.0, weight != NULL, &tally,
+            scratch_out)
     return tally
 
 
@@ -393,7 +417,7 @@ cdef int32_t bound_around_zero(
 cdef void find_column_bounds(
     const Frame* frame,
     Py_ssize_t column,
-    const int64_t* rows,
+    const double* values,
     const int32_t* place,
     const double* weight,
     int64_t n,
@@ -414,7 +438,7 @@ cdef void find_column_bounds(
     if is_sparse(frame, column):
         tally = read_sparse(frame, column, place, weight, n, &scratch)
     else:
-        tally = read_column(frame, column, rows, weight, n, &scratch)
+        tally = read_values(values, weight, n, &scratch)
     sort_keys(&scratch, tally.n_other, weighted)
     while n_negative < tally.n_other and not scratch.key[n_negative] >> 63:
         n_negative += 1
@@ -503,21 +527,29 @@ def find_bounds(
     cdef Rule rule = Rule(max_bin, min_data_in_bin, use_missing, zero_as_missing)
     cdef Frame frame = read_frame(columns)
     cdef Py_ssize_t n_features = n_bounds_out.shape[0]
-    cdef int64_t room = scratch_out.shape[1] // SCRATCH_WORDS
-    cdef Py_ssize_t j
-    for j in prange(
+    cdef int64_t room = scratch_out.shape[1] // (SCRATCH_WORDS + TILE)
+    cdef Py_ssize_t width = max(1, min(<Py_ssize_t> TILE, n_features // (2 * n_threads)))
+    cdef Py_ssize_t first, j, k
+    cdef double* values
+    for first in prange(
+        0,
         n_features,
+        width,
         nogil=True,
         schedule="dynamic",
         num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        find_column_bounds(
-            &frame, j, row, row_place, mass, n_rows, rule,
-            split_scratch(&scratch_out[omp_get_thread_num(), 0], room),
-            &bounds_out[bounds_start[j]], &n_bounds_out[j], &missing_type_out[j],
-            &n_occupied_out[j], &range_out[j, 0], &zero_share_out[j],
-        )
+        values = <double*> &scratch_out[omp_get_thread_num(), SCRATCH_WORDS * room]
+        load_tile(&frame, first, min(width, n_features - first), row, n_rows, values)
+        for k in range(min(width, n_features - first)):
+            j = first + k
+            find_column_bounds(
+                &frame, j, values + k * n_rows, row_place, mass, n_rows, rule,
+                split_scratch(&scratch_out[omp_get_thread_num(), 0], room),
+                &bounds_out[bounds_start[j]], &n_bounds_out[j], &missing_type_out[j],
+                &n_occupied_out[j], &range_out[j, 0], &zero_share_out[j],
+            )
 
 
 cdef Scratch split_scratch(uint64_t* words, int64_t n) noexcept nogil:
@@ -619,19 +651,16 @@ def plan_search(
 
 
 cdef inline void search_block(
-    const double* value,
-    int64_t n,
-    const double* bound,
-    const Grid* grid,
-    const uint16_t* first,
-    int32_t nan_bin,
-    binned* bins_out,
+    const double* value, int64_t n, const Plan* plan, Py_ssize_t column, binned* bins_out,
 ) noexcept nogil:
-    """Bins of ``n`` values: for each the number of bounds below it.
+    """Bins of ``n`` values of a column: for each the number of bounds below it.
 
     Values are read, and bins written, up to the next multiple of LANES.
     """
-    cdef Grid local = grid[0]
+    cdef const double* bound = plan.bounds + plan.bounds_start[column]
+    cdef const uint16_t* first = plan.first + plan.first_start[column]
+    cdef int32_t nan_bin = plan.nan_bin[column]
+    cdef Grid local = plan.grid[column]
     cdef int64_t _group
     cdef int lane
     cdef uint64_t half
@@ -655,12 +684,7 @@ cdef void bin_block(
     const int64_t* rows,
     int64_t start,
     int64_t n,
-    const double* bounds,
-    const int64_t* bounds_start,
-    const Grid* grid,
-    const int64_t* first_start,
-    const uint16_t* first,
-    const int32_t* nan_bin,
+    const Plan* plan,
     int64_t n_columns,
     int64_t n_rows,
     binned* columns_out,
@@ -671,10 +695,7 @@ cdef void bin_block(
     memset(values, 0, sizeof(values))
     for j in range(n_columns):
         load_block(frame, j, rows, start, n, values)
-        search_block(
-            values, n, bounds + bounds_start[j], grid + j, first + first_start[j], nan_bin[j],
-            &bins[0]
-        )
+        search_block(values, n, plan, j, &bins[0])
         memcpy(columns_out + j * n_rows + start, &bins[0], n * sizeof(binned))
 
 
@@ -712,6 +733,9 @@ def bin_columns(
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef Frame frame = read_frame(columns)
+    cdef Plan plan = Plan(
+        &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first_start[0], &first[0],
+        &nan_bin[0])
     cdef int64_t n_rows = columns_out.shape[1]
     cdef int64_t n_blocks = (n_rows + BLOCK - 1) // BLOCK
     cdef int64_t block
@@ -725,47 +749,75 @@ def bin_columns(
         bin_block(
             &frame, row, block * BLOCK,
             min(<int64_t> BLOCK, n_rows - block * BLOCK),
-            &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first_start[0],
-            &first[0], &nan_bin[0],
-            columns_out.shape[0], n_rows, &columns_out[0, 0],
+            &plan, columns_out.shape[0], n_rows, &columns_out[0, 0],
         )
 
 
 cdef struct Search:
-    # How the bins of one column are found.
-    const double* bound
-    const Grid* grid
-    const uint16_t* first
-    int32_t nan_bin
+    # A column whose rows are listed: it has numbers from `low` on, without it, up to `high`
+    # in the bin of zero.
+    Py_ssize_t column
+    double low
+    double high
     int32_t zero_bin
+    bint nan_is_zero
 
 
-cdef int64_t list_block(
+cdef Search plan_list(const Plan* plan, const int32_t* zero_bin, Py_ssize_t column) noexcept nogil:
+    cdef const double* bound = plan.bounds + plan.bounds_start[column]
+    cdef Search search
+    search.column = column
+    search.zero_bin = zero_bin[column]
+    search.low = bound[search.zero_bin - 1] if search.zero_bin > 0 else -INFINITY
+    search.high = bound[search.zero_bin]
+    search.nan_is_zero = plan.nan_bin[column] == search.zero_bin
+    return search
+
+
+cdef int64_t keep_others(
     const double* values, int64_t n, const Search* search, const int32_t* index, int64_t start,
-    const int32_t* place, uint32_t* rows_out, uint16_t* bins_out,
+    const int32_t* place, double* values_out, uint32_t* rows_out,
 ) noexcept nogil:
-    """List the rows of a block that are not in the bin of zero; NULL for out only counts.
+    """Keep the values of a block that are not in the bin of zero, and their rows.
 
     ``index``: the rows' numbers, and ``place``, if any, what they become; NULL: from
     ``start`` on.
     """
-    cdef uint16_t[BLOCK] bins
     cdef int64_t i, row
-    cdef int64_t n_listed = 0
-    search_block(
-        values, n, search.bound, search.grid, search.first, search.nan_bin, &bins[0])
+    cdef int64_t n_kept = 0
+    cdef bint is_other
+    # Without branches to mispredict: each value is written, and the next one over it if it
+    # is not kept.
     for i in range(n):
-        if bins[i] == search.zero_bin:
-            continue
         row = start + i
         if index != NULL:
             row = place[index[i]] if place != NULL else index[i]
-            if row < 0:
-                continue
-        if rows_out != NULL:
-            rows_out[n_listed] = <uint32_t> row
-            bins_out[n_listed] = bins[i] - (bins[i] > search.zero_bin)
-        n_listed += 1
+        is_other = not (search.low < values[i] <= search.high)
+        values_out[n_kept] = values[i]
+        rows_out[n_kept] = <uint32_t> row
+        n_kept += is_other and row >= 0 and not (search.nan_is_zero and isnan(values[i]))
+    return n_kept
+
+
+cdef int64_t list_block(
+    const double* values, int64_t n, const Plan* plan, const Search* search,
+    const int32_t* index, int64_t start, const int32_t* place, uint32_t* rows_out,
+    uint16_t* bins_out,
+) noexcept nogil:
+    """List the rows that `keep_others` keeps; NULL for out only counts."""
+    cdef double[BLOCK + LANES] others
+    cdef uint32_t[BLOCK] other_rows
+    cdef uint16_t[BLOCK + LANES] bins
+    cdef int64_t i
+    cdef int64_t n_listed = keep_others(
+        values, n, search, index, start, place, others, other_rows)
+    if rows_out == NULL:
+        return n_listed
+    memset(others + n_listed, 0, LANES * sizeof(double))
+    search_block(others, n_listed, plan, search.column, &bins[0])
+    memcpy(rows_out, other_rows, n_listed * sizeof(uint32_t))
+    for i in range(n_listed):
+        bins_out[i] = bins[i] - (bins[i] > search.zero_bin)
     return n_listed
 
 
@@ -845,24 +897,36 @@ def count_others(
         count_out[j] = count_column(&frame, j, row, row_place, n_rows, limit, nan_is_zero)
 
 
-cdef int64_t list_column(
-    const Frame* frame, Py_ssize_t column, const int64_t* rows, const int32_t* place,
-    int64_t n_rows, const Search* search, uint32_t* rows_out, uint16_t* bins_out,
+cdef void list_tile(
+    const Frame* frame, Py_ssize_t first, Py_ssize_t n_columns, const int64_t* rows,
+    const int32_t* place, int64_t n_rows, const Plan* plan, const int32_t* zero_bin,
+    int64_t* start_inout, uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
+    """List the rows of some columns, or with NULL for out count them."""
     cdef double[BLOCK] values
+    cdef Search[LIST_TILE] search
+    cdef int64_t[LIST_TILE] at
     cdef const int32_t* index
-    cdef int64_t n = n_read(frame, column, n_rows)
-    cdef int64_t n_listed = 0
-    cdef int64_t block, start, n_block
-    memset(values, 0, sizeof(values))
-    for block in range((n + BLOCK - 1) // BLOCK):
-        start = block * BLOCK
-        n_block = min(<int64_t> BLOCK, n - start)
-        index = load_read(frame, column, rows, start, n_block, values)
-        n_listed += list_block(
-            values, n_block, search, index, start, place,
-            rows_out + n_listed if rows_out != NULL else NULL, bins_out + n_listed)
-    return n_listed
+    cdef int64_t n_longest = 0
+    cdef int64_t n
+    cdef int64_t start = 0
+    cdef Py_ssize_t k
+    for k in range(n_columns):
+        search[k] = plan_list(plan, zero_bin, first + k)
+        at[k] = start_inout[first + k] if rows_out != NULL else 0
+        n_longest = max(n_longest, n_read(frame, first + k, n_rows))
+    while start < n_longest:
+        for k in range(n_columns):
+            n = min(<int64_t> BLOCK, n_read(frame, first + k, n_rows) - start)
+            if n > 0:
+                index = load_read(frame, first + k, rows, start, n, values)
+                at[k] += list_block(
+                    values, n, plan, &search[k], index, start, place,
+                    rows_out + at[k] if rows_out != NULL else NULL, bins_out + at[k])
+        start += BLOCK
+    if rows_out == NULL:
+        for k in range(n_columns):
+            start_inout[first + k + 1] = at[k]
 
 
 def list_columns(
@@ -908,25 +972,21 @@ def list_columns(
     cdef bint counts = rows_out is None
     cdef uint32_t* to_rows = NULL if rows_out is None or len(rows_out) == 0 else &rows_out[0]
     cdef uint16_t* to_bins = NULL if bins_out is None or len(bins_out) == 0 else &bins_out[0]
-    cdef Search search
+    cdef Plan plan = Plan(
+        &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first_start[0], &first[0],
+        &nan_bin[0])
+    cdef Py_ssize_t width = max(
+        1, min(<Py_ssize_t> LIST_TILE, n_columns // (2 * n_threads)))
     cdef Py_ssize_t j
     if not counts and to_rows == NULL:
         return
     for j in prange(
-        n_columns, nogil=True, schedule="dynamic", chunksize=16, num_threads=n_threads,
+        0, n_columns, width, nogil=True, schedule="dynamic", num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        search = Search(
-            &bounds[bounds_start[j]], <const Grid*> &grid[j, 0], &first[first_start[j]],
-            nan_bin[j],
-            zero_bin[j])
-        if counts:
-            start_inout[j + 1] = list_column(
-                &frame, j, row, row_place, n_rows, &search, NULL, NULL)
-        else:
-            list_column(
-                &frame, j, row, row_place, n_rows, &search, to_rows + start_inout[j],
-                to_bins + start_inout[j])
+        list_tile(
+            &frame, j, min(width, n_columns - j), row, row_place, n_rows, &plan, &zero_bin[0],
+            &start_inout[0], to_rows, to_bins)
     if counts:
         for j in range(n_columns):
             start_inout[j + 1] += start_inout[j]

@@ -35,7 +35,8 @@ cdef extern from "team.h" nogil:
     int64_t take_next(int64_t* next)
 
 cdef enum:
-    # Chunks of rows, of so many updates a place of the histogram or more.
+    # Threads take rows and features in chunks; those of rows have so many updates a place
+    # of the histogram or more.
     CHUNKS_A_THREAD = 8
     UPDATES_A_PLACE = 8
     # Below so many bin updates or bin visits a team of threads costs more than it gives.
@@ -162,8 +163,6 @@ cdef void finish_features(
     cdef int at = first
     cdef int end = first + n
     cdef int64_t first_place, last_place
-    shared.best[2 * thread].gain = 0
-    shared.best[2 * thread + 1].gain = 0
     while at < end:
         last = at
         while last + 1 < end and ws.features[last + 1] == ws.features[last] + 1:
@@ -183,6 +182,24 @@ cdef void finish_features(
         search_leaf(shared, ws, 0, built, first, n, thread)
     if search_other:
         search_leaf(shared, ws, 1, other, first, n, thread)
+
+
+cdef void finish_chunks(
+    Shared* shared, Workspace* ws, int n_chunks, int n_parts, const Leaf* built,
+    const Leaf* other, bint search_built, bint search_other, int thread,
+) noexcept nogil:
+    """Finish the chunk of features that has the thread's number, and others that are left."""
+    cdef int64_t chunk = thread - ws.first_thread
+    cdef int64_t n = ws.n_summed
+    cdef int first
+    shared.best[2 * thread].gain = 0
+    shared.best[2 * thread + 1].gain = 0
+    while chunk < n_chunks:
+        first = <int>(chunk * n // n_chunks)
+        finish_features(
+            shared, ws, first, <int>((chunk + 1) * n // n_chunks) - first, n_parts, built,
+            other, search_built, search_other, thread)
+        chunk = take_next(&ws.next_chunk)
 
 
 cdef void sample_node_features(
@@ -229,20 +246,21 @@ cdef void finish(
         shared.data.n_places, <int64_t>1 << 24) * (
             search_built + search_other)
     cdef int n_threads = ws.n_threads if n_visits > MIN_VISITS_A_TEAM else 1
+    cdef int n_chunks = n_threads * CHUNKS_A_THREAD
     if search_built:
         prepare_search(shared, ws, built, 0)
     if search_other:
         prepare_search(shared, ws, other, 1)
+    ws.next_chunk = n_threads
     if n_threads == 1:
-        finish_features(
-            shared, ws, 0, ws.n_summed, n_parts, built, other, search_built,
-            search_other, ws.first_thread)
+        finish_chunks(
+            shared, ws, 1, n_parts, built, other, search_built, search_other,
+            ws.first_thread)
     else:
         for i in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-            finish_features(
-                shared, ws, i * ws.n_summed // n_threads,
-                (i + 1) * ws.n_summed // n_threads - i * ws.n_summed // n_threads,
-                n_parts, built, other, search_built, search_other, ws.first_thread + i)
+            finish_chunks(
+                shared, ws, n_chunks, n_parts, built, other, search_built, search_other,
+                ws.first_thread + i)
     for side in range(2):
         for thread in range(ws.first_thread + 1, ws.first_thread + n_threads):
             if better(&shared.best[2 * thread + side],

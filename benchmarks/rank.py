@@ -22,13 +22,13 @@ LIBRARIES = ["skgoss", "lightgbm", "xgboost"]
 DOCUMENTS = 60
 
 
-def fit(library: str, scale: float) -> tuple[float, float]:
+def fit(library: str, scale: float, threads: int) -> tuple[float, float]:
     """Return the seconds of a fit of 100 rounds, and NDCG@10 on other queries."""
     from skgoss import ndcg_scorer
 
     problem = ranking(scale)
     (X, y), (X_test, y_test) = problem.train, problem.test
-    model = make(library, "ranking", EQUAL)
+    model = make(library, "ranking", {**EQUAL, "n_jobs": threads})
     qid, qid_test = (np.arange(len(part)) // DOCUMENTS for part in (X, X_test))
     queries = {"qid": qid} if library == "xgboost" else {"group": np.bincount(qid)}
     taken = seconds(lambda: model.fit(X, y.astype(np.int32), **queries))
@@ -43,7 +43,9 @@ def main() -> None:
     line.add_argument("--threads", type=int, default=2)
     asked = line.parse_args()
     jobs = {
-        library: partial(fresh, fit, library, asked.scale, threads=asked.threads)
+        library: partial(
+            fresh, fit, library, asked.scale, asked.threads, threads=asked.threads
+        )
         for library in asked.libraries
     }
     found = alternate(jobs, asked.repeats)

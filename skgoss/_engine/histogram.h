@@ -144,11 +144,13 @@ static SIMD_INLINE void spill_sums_body(int64_t *restrict packed, int n_bins,
     static SIMD_INLINE void name##_body(int64_t *restrict sums, int n_bins, int first,  \
                                         value_t *restrict sums_out)                     \
     {                                                                                   \
-        value_t keep = first ? 0 : -1;                                                  \
-        for (int b = 0; b < n_bins; b++) {                                              \
-            sums_out[b] = (sums_out[b] & keep) + (value_t)sums[b];                      \
-            sums[b] = 0;                                                                \
-        }                                                                               \
+        if (first)                                                                      \
+            for (int b = 0; b < n_bins; b++)                                            \
+                sums_out[b] = (value_t)sums[b];                                         \
+        else                                                                            \
+            for (int b = 0; b < n_bins; b++)                                            \
+                sums_out[b] += (value_t)sums[b];                                        \
+        memset(sums, 0, n_bins * sizeof *sums);                                         \
     }                                                                                   \
     SIMD_KERNEL(name, (int64_t *sums, int n_bins, int first, value_t *sums_out),        \
                 (sums, n_bins, first, sums_out))

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss._engine import runtime
@@ -140,6 +141,25 @@ def test_same_bits_in_small_data(n_classes):
     X = rng.standard_normal((1000, 6))
     y = classes(target(X), n_classes)
     one, two, three = fits_by_threads(LGBMClassifier, X, y, n_estimators=10)
+    assert_same_bits(one, two)
+    assert_same_bits(one, three)
+
+
+@pytest.mark.parametrize("options", [{}, ONE_SIDE])
+def test_same_bits_where_lists_tell_which_rows_leave(options):
+    """Lists long enough for threads to share them."""
+    rng = np.random.default_rng(33)
+    n, n_variables, n_levels = 120_000, 5, 10
+    level = rng.integers(0, n_levels, (n, n_variables))
+    column = (level + n_levels * np.arange(n_variables)).ravel()
+    start = n_variables * np.arange(n + 1)
+    X = csr_array(
+        (np.ones(len(column), dtype=np.float32), column, start),
+        shape=(n, n_variables * n_levels),
+    )
+    y = rng.standard_normal((n_variables, n_levels))[np.arange(n_variables), level]
+    y = y.sum(axis=1) + rng.standard_normal(n)
+    one, two, three = fits_by_threads(LGBMRegressor, X, y, **options)
     assert_same_bits(one, two)
     assert_same_bits(one, three)
 

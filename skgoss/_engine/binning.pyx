@@ -528,7 +528,8 @@ def find_bounds(
     cdef Frame frame = read_frame(columns)
     cdef Py_ssize_t n_features = n_bounds_out.shape[0]
     cdef int64_t room = scratch_out.shape[1] // (SCRATCH_WORDS + TILE)
-    cdef Py_ssize_t width = max(1, min(<Py_ssize_t> TILE, n_features // (2 * n_threads)))
+    # Beside few columns the room for values would be much.
+    cdef Py_ssize_t width = max(1, min(<Py_ssize_t> TILE, n_features // (8 * n_threads)))
     cdef Py_ssize_t first, j, k
     cdef double* values
     for first in prange(

@@ -224,9 +224,8 @@ def _find_numeric(
     n_features = columns.n_features
     n_values = _n_values(columns, n_rows)
     n_threads = team(n_values.sum(), n_threads)
-    scratch = np.empty(
-        (n_threads, kernels.WORDS_PER_VALUE * n_values.max()), dtype=np.uint64
-    )
+    n_words = kernels.words_per_value(n_features, n_threads)
+    scratch = np.empty((n_threads, n_words * n_values.max()), dtype=np.uint64)
     # Bins hold enough rows, but for that of zero and the last ones below and above it.
     n_full = n_values // max(settings.min_data_in_bin, 1)
     bounds_start = np.zeros(n_features + 1, dtype=np.int64)

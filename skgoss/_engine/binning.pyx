@@ -50,8 +50,16 @@ cdef enum:
     TILE = 4
     LIST_TILE = 8
 
-#: Words of scratch space ``find_bounds`` needs for each value of a column and thread.
-WORDS_PER_VALUE = SCRATCH_WORDS + TILE
+
+cdef Py_ssize_t tile_width(Py_ssize_t n_features, int n_threads) noexcept nogil:
+    """How many columns are read together; beside few, the room for values would be much."""
+    return max(1, min(<Py_ssize_t> TILE, n_features // (8 * n_threads)))
+
+
+def words_per_value(Py_ssize_t n_features, int n_threads) -> int:
+    """Words of scratch space ``find_bounds`` needs for each value of a column and thread."""
+    return SCRATCH_WORDS + tile_width(n_features, n_threads)
+
 
 ctypedef fused binned:
     uint8_t
@@ -507,7 +515,7 @@ def find_bounds(
     n_threads : int
     bounds_start : array of shape (n_features + 1,)
         Where the room for the bounds of a column begins.
-    scratch_out : array of shape (n_threads, WORDS_PER_VALUE * n)
+    scratch_out : array of shape (n_threads, words_per_value(n_features, n_threads) * n)
         n: at least the number of values read of any column.
     bounds_out : array of shape (bounds_start[-1],)
         Upper bounds of the bins of numbers, the last one infinite.
@@ -527,9 +535,8 @@ def find_bounds(
     cdef Rule rule = Rule(max_bin, min_data_in_bin, use_missing, zero_as_missing)
     cdef Frame frame = read_frame(columns)
     cdef Py_ssize_t n_features = n_bounds_out.shape[0]
-    cdef int64_t room = scratch_out.shape[1] // (SCRATCH_WORDS + TILE)
-    # Beside few columns the room for values would be much.
-    cdef Py_ssize_t width = max(1, min(<Py_ssize_t> TILE, n_features // (8 * n_threads)))
+    cdef Py_ssize_t width = tile_width(n_features, n_threads)
+    cdef int64_t room = scratch_out.shape[1] // (SCRATCH_WORDS + width)
     cdef Py_ssize_t first, j, k
     cdef double* values
     for first in prange(

@@ -48,6 +48,14 @@ def standard_error(differences: np.ndarray) -> float:
     return math.sqrt(correction * differences.var(ddof=1))
 
 
+def judged(gain: np.ndarray) -> tuple[list[str], float]:
+    """Write the mean gain, its standard error and a verdict; the gain in errors."""
+    error = standard_error(gain)
+    in_errors = float(gain.mean() / error) if error > 0 else 0.0
+    verdict = "yes" if in_errors < -LIMIT else "no"
+    return [f"{gain.mean():+.2g}", f"{error:.2g}", verdict], in_errors
+
+
 def compare(
     name: str, problem: Problem, libraries: tuple[str, str], seeds: int, threads: int
 ) -> Iterator[tuple[list[str], float]]:
@@ -59,17 +67,14 @@ def compare(
     for metric, more_is_better, _ in METRICS[problem.task]:
         ours, theirs = np.array([[s[metric] for s in run] for run in runs]).T
         gain = (ours - theirs) * (1 if more_is_better else -1)
-        error = standard_error(gain)
-        in_errors = float(gain.mean() / error) if error > 0 else 0.0
+        cells, in_errors = judged(gain)
         yield (
             [
                 name,
                 metric,
                 f"{ours.mean():.5g} ± {ours.std(ddof=1):.2g}",
                 f"{theirs.mean():.5g} ± {theirs.std(ddof=1):.2g}",
-                f"{gain.mean():+.2g}",
-                f"{error:.2g}",
-                "yes" if in_errors < -LIMIT else "no",
+                *cells,
             ],
             in_errors,
         )

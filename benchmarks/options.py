@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from accuracy import FOLDS, LIMIT, standard_error
+from accuracy import FOLDS, judged
 from adapters import EQUAL, make
 from data import signal
 from measure import digits, parser, report, table
@@ -256,13 +256,9 @@ def compare(name: str, case: Case, asked: Any, folder: Path) -> tuple[list[str],
         ]
     )
     ours, theirs = found.T
-    gain = theirs - ours
-    error = standard_error(gain)
-    in_errors = float(gain.mean() / error) if error > 0 else 0.0
-    verdict = "yes" if in_errors < -LIMIT else "no"
-    numbers = [f"{ours.mean():.5g}", f"{theirs.mean():.5g}"]
-    numbers += [f"{gain.mean():+.2g}", f"{error:.2g}"]
-    return [name, case.target, case.loss, *numbers, verdict], in_errors
+    cells, in_errors = judged(theirs - ours)
+    means = [f"{ours.mean():.5g}", f"{theirs.mean():.5g}"]
+    return [name, case.target, case.loss, *means, *cells], in_errors
 
 
 def main() -> None:

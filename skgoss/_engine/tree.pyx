@@ -95,7 +95,7 @@ cdef int build(Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogil:
     """
     cdef Py_ssize_t n = leaf.end - leaf.begin
     cdef int n_parts = ws.n_threads if n * shared.data.row_updates > MIN_UPDATES_A_TEAM else 1
-    cdef Py_ssize_t size = n
+    cdef Py_ssize_t size
     cdef int part
     ws.next_chunk = n_parts
     if n_parts == 1:

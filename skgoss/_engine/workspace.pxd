@@ -53,7 +53,7 @@ cdef struct Node:
 cdef struct Workspace:
     int first_thread          # its accumulators are those of these threads
     int n_threads
-    int64_t next_chunk        # of the rows that threads share out among themselves
+    int64_t next_chunk        # of rows or features that threads share out among themselves
     uint64_t* words[3]        # the root's are in the last one if rows are found by lists
     int32_t* tags             # by row, then
     int32_t n_tags

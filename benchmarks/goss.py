@@ -19,9 +19,9 @@ from adapters import EQUAL, goss, make, uniform
 from data import METRICS, SETS, SHAPES, Problem, rows_of, scores
 from measure import parser, report, table
 
-from skgoss import sampling
-from skgoss._engine.sampling import one_side_sample
-from skgoss.sampling import OneSide
+from skgoss._engine.training.sampling import one_side_sample
+from skgoss.training import sampling
+from skgoss.training.sampling import OneSide
 
 RATES = [(0.2, 0.1), (0.1, 0.1)]
 STEPS = [(0.1, 100), (0.05, 200)]

@@ -9,7 +9,7 @@ from skgoss.callbacks import (
     reset_parameter,
 )
 from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
-from skgoss.ranking import ndcg_scorer
+from skgoss.training.ranking import ndcg_scorer
 
 __all__ = [
     "EarlyStopException",

@@ -15,21 +15,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from skgoss import (
-    _compat,
-    boosting,
-    callbacks,
-    constraints,
-    docstrings,
-    frames,
-    metrics,
-    objectives,
-    parameters,
-    queries,
-    ranking,
-    targets,
-)
-from skgoss.ensemble import Ensemble
+from skgoss import _compat, callbacks, docstrings, parameters
+from skgoss.data import frames, queries, targets
+from skgoss.data.rows import Rows, held_out, start_scores
 from skgoss.fit_arguments import (
     FitArguments,
     GivenSet,
@@ -37,7 +25,8 @@ from skgoss.fit_arguments import (
     names_of_columns,
     training_set,
 )
-from skgoss.rows import Rows, held_out, start_scores
+from skgoss.model.ensemble import Ensemble
+from skgoss.training import boosting, constraints, metrics, objectives, ranking
 
 Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 

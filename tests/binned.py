@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skgoss.dataset import Dataset
-from skgoss.frames import columns
+from skgoss.data.frames import columns
+from skgoss.training.dataset import Dataset
 
 
 def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> Dataset:

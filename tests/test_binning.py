@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from skgoss.binning import BinMapper, find_bin_mappers
-from skgoss.frames import columns
+from skgoss.data.binning import BinMapper, find_bin_mappers
+from skgoss.data.frames import columns
 
 ZERO = float(np.float32(1e-35))
 GREATEST = np.finfo(np.float64).max

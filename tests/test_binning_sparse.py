@@ -9,9 +9,9 @@ import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from skgoss import binning
-from skgoss.binning import BinMapper, bin_columns, bin_lists, find_bin_mappers
-from skgoss.frames import Columns, columns
+from skgoss.data import binning
+from skgoss.data.binning import BinMapper, bin_columns, bin_lists, find_bin_mappers
+from skgoss.data.frames import Columns, columns
 
 N_ROWS = 3000
 

@@ -10,7 +10,7 @@ import pytest
 import twin
 from twin import Fit, fit, smooth_target, table
 
-from skgoss.ensemble import Tree
+from skgoss.model.ensemble import Tree
 
 # --- The very trees of the twin -------------------------------------------------------
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from skgoss._engine import bundling
+from skgoss._engine.data import bundling
 
 
 def as_lists(columns: list) -> tuple[np.ndarray, np.ndarray]:

@@ -13,9 +13,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from skgoss import LGBMRegressor
-from skgoss._engine import columns as kernels
-from skgoss.binning import BinMapper, bin_categories, find_bin_mappers
-from skgoss.frames import Columns, columns
+from skgoss._engine.data import columns as kernels
+from skgoss.data.binning import BinMapper, bin_categories, find_bin_mappers
+from skgoss.data.frames import Columns, columns
 
 NAN = np.nan
 COLORS = ["red", None, "blue", "green", "blue", "red"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from twin import Twin
 
-from skgoss._engine.split import best_categories
+from skgoss._engine.training.split import best_categories
 
 
 @dataclass

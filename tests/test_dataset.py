@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from binned import bins, build
 
-from skgoss.dataset import Dataset
+from skgoss.training.dataset import Dataset
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 

@@ -8,9 +8,9 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from skgoss._engine import columns
-from skgoss.ensemble import Ensemble, Tree
-from skgoss.frames import Columns
+from skgoss._engine.data import columns
+from skgoss.data.frames import Columns
+from skgoss.model.ensemble import Ensemble, Tree
 
 
 def frame(X):

@@ -20,7 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 
-from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor, _compat, targets
+from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor, _compat
+from skgoss.data import targets
 
 FITTED = [
     "best_iteration_",

@@ -287,8 +287,8 @@ def test_rows_are_held_out_where_no_set_is_given():
 
 
 def test_held_out_rows_are_stratified_whole_queries_and_existing():
-    from skgoss.queries import Queries
-    from skgoss.rows import Rows, held_out
+    from skgoss.data.queries import Queries
+    from skgoss.data.rows import Rows, held_out
 
     y = np.repeat([0.0, 1, 2], [100, 50, 10])
     chosen = held_out(Rows(None, y), 0.2, 0, stratify=True)

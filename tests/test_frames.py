@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from skgoss._engine import columns as kernels
-from skgoss.frames import Columns, columns
+from skgoss._engine.data import columns as kernels
+from skgoss.data.frames import Columns, columns
 
 KINDS = kernels.KINDS
 

@@ -13,8 +13,9 @@ import pytest
 import twin
 from twin import Fit, fit, rounds_of, smooth_target, table
 
-from skgoss import LGBMClassifier, LGBMRegressor, objectives
-from skgoss._engine.sampling import one_side_sample
+from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss._engine.training.sampling import one_side_sample
+from skgoss.training import objectives
 
 GOSS: dict[str, Any] = {"data_sample_strategy": "goss"}
 # Without rounds that see all rows.

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from skgoss._engine import losses
+from skgoss._engine.training import losses
 
 RNG = np.random.default_rng(7)
 N = 1003

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor, metrics, parameters
-from skgoss._engine import metrics as kernels
-from skgoss.metrics import METRICS, Sample
+from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor, parameters
+from skgoss._engine.training import metrics as kernels
+from skgoss.training import metrics
+from skgoss.training.metrics import METRICS, Sample
 
 RNG = np.random.default_rng(0)
 N = 600

@@ -32,7 +32,7 @@ from skgoss import (
     record_evaluation,
     reset_parameter,
 )
-from skgoss._engine.sampling import one_side_sample
+from skgoss._engine.training.sampling import one_side_sample
 
 PAGE = Path(__file__).parents[1] / "docs" / "migrating.md"
 X, Y = load_breast_cancer(return_X_y=True)

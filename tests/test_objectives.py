@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import skgoss
-from skgoss import objectives
+from skgoss.training import objectives
 
 RNG = np.random.default_rng(3)
 N = 600

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skgoss._engine import columns
-from skgoss.ensemble import Ensemble, Tree
-from skgoss.frames import Columns
+from skgoss._engine.data import columns
+from skgoss.data.frames import Columns
+from skgoss.model.ensemble import Ensemble, Tree
 
 NONE, ZERO, NAN = 0, 1, 2
 TINY = float(np.float32(1e-35))

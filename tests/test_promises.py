@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss._engine import runtime
-from skgoss.ensemble import Tree
+from skgoss.model.ensemble import Tree
 
 Model = LGBMClassifier | LGBMRegressor
 

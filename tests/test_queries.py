@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skgoss import queries
-from skgoss.queries import Queries
+from skgoss.data import queries
+from skgoss.data.queries import Queries
 
 
 def test_sizes_and_marks_are_the_same_queries():

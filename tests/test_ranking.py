@@ -13,7 +13,7 @@ import pytest
 from scipy.special import expit
 from sklearn.metrics import average_precision_score, ndcg_score
 
-from skgoss._engine import ranking
+from skgoss._engine.training import ranking
 
 SIZES = [1, 2, 0, 3, 7, 8, 9, 16, 17, 60, 1, 131]
 

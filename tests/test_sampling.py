@@ -8,7 +8,7 @@ import twin
 from twin import Fit, fit, rounds_of, smooth_target, table
 
 from skgoss import LGBMRegressor
-from skgoss._engine.sampling import bagging_mask
+from skgoss._engine.training.sampling import bagging_mask
 
 N = 1200
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skgoss._engine.forest import NODE
-from skgoss._engine.score import add_tree
-from skgoss._engine.store import BinStore
+from skgoss._engine.data.store import BinStore
+from skgoss._engine.training.forest import NODE
+from skgoss._engine.training.score import add_tree
 
 N_BINS = [12, 700, 2, 5, 9, 40, 3]
 CATEGORICAL = (0, 1, 5)

@@ -15,11 +15,12 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skgoss import LGBMClassifier, LGBMRegressor, binning
-from skgoss._engine.bundling import count_conflicts, find_bundles
-from skgoss.binning import bin_lists, find_bin_mappers
-from skgoss.ensemble import Tree
-from skgoss.frames import columns
+from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss._engine.data.bundling import count_conflicts, find_bundles
+from skgoss.data import binning
+from skgoss.data.binning import bin_lists, find_bin_mappers
+from skgoss.data.frames import columns
+from skgoss.model.ensemble import Tree
 
 Model = LGBMClassifier | LGBMRegressor
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from binned import bins, build
 
-from skgoss import storage
-from skgoss.dataset import Dataset
-from skgoss.storage import share_lanes
+from skgoss.data import storage
+from skgoss.data.storage import share_lanes
+from skgoss.training.dataset import Dataset
 
 
 def table(n_rows: int, seed: int = 3) -> np.ndarray:

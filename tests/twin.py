@@ -1,8 +1,9 @@
 """A naive twin of the engine: leaf-wise trees in plain NumPy.
 
-It does what docs/design.md and the comments of ``_engine/split.h`` say, one leaf and
-one feature at a time, from sums over the rows themselves: no subtraction of histograms,
-no integers, no threads, no shortcuts. Below it: how tests train without an estimator.
+It does what docs/design.md and the comments of ``_engine/training/split.h`` say, one
+leaf and one feature at a time, from sums over the rows themselves: no subtraction of
+histograms, no integers, no threads, no shortcuts. Below it: how tests train without an
+estimator.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from skgoss import LGBMRegressor, boosting, frames, objectives, parameters
-from skgoss.dataset import Dataset
-from skgoss.ensemble import Ensemble, Tree
+from skgoss import LGBMRegressor, parameters
+from skgoss.data import frames
+from skgoss.model.ensemble import Ensemble, Tree
+from skgoss.training import boosting, objectives
+from skgoss.training.dataset import Dataset
 
 EPSILON = 1e-15
 STRUCTURE = (

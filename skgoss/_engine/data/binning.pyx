@@ -1,0 +1,1000 @@
+# cython: language_level=3
+"""Boundaries of bins, and the bins of values.
+
+The boundaries follow LightGBM's rules (Ke et al., "LightGBM: A Highly Efficient Gradient
+Boosting Decision Tree", NeurIPS 2017, and its documentation): equal mass in the bins, heavy
+values alone in theirs, zero always in its own.
+"""
+
+from cython.parallel cimport prange
+from libc.float cimport DBL_MAX
+from libc.math cimport INFINITY, fabs, isnan, nextafter
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from skgoss._engine.data.columns cimport Frame, is_sparse, load_block, load_values, read_frame
+from skgoss._engine.runtime cimport omp_get_thread_num
+
+cdef enum:
+    # Rows read at a time: their values and bins stay in the first cache.
+    BLOCK = 256
+    # Values searched together, to hide the latency of one search behind the others.
+    LANES = 8
+    SMALL_RADIX_BITS = 8
+    RADIX_BITS = 11
+    # One histogram of digits a pass: 8 x 256 or 6 x 2048.
+    RADIX_COUNTERS = 6 * 2048
+    # Below this many values the short histograms are cheaper than the fewer passes.
+    SMALL_SORT = 4096
+
+cdef enum:
+    MISSING_NONE = 0
+    MISSING_ZERO = 1
+    MISSING_NAN = 2
+
+NO_MISSING = MISSING_NONE
+ZERO_IS_MISSING = MISSING_ZERO
+NAN_IS_MISSING = MISSING_NAN
+
+# The float32 nearest to 1e-35: values no farther from zero than this are zero.
+cdef double ZERO = 1.0000000180025095e-35
+ZERO_BOUND = ZERO
+
+#: Words of a grid's description.
+GRID_WORDS = 4
+
+cdef enum:
+    SCRATCH_WORDS = 7
+    # Columns read together: where a row's values lie side by side, a line of the cache
+    # holds several of them. Fewer where each needs room for all its values.
+    TILE = 4
+    LIST_TILE = 8
+
+
+cdef Py_ssize_t tile_width(Py_ssize_t n_features, int n_threads) noexcept nogil:
+    """How many columns are read together; beside few, the room for values would be much."""
+    return max(1, min(<Py_ssize_t> TILE, n_features // (8 * n_threads)))
+
+
+def words_per_value(Py_ssize_t n_features, int n_threads) -> int:
+    """Words of scratch space ``find_bounds`` needs for each value of a column and thread."""
+    return SCRATCH_WORDS + tile_width(n_features, n_threads)
+
+
+ctypedef fused binned:
+    uint8_t
+    uint16_t
+
+
+cdef struct Rule:
+    int32_t max_bin
+    int64_t min_data_in_bin
+    bint use_missing
+    bint zero_as_missing
+
+
+cdef struct Scratch:
+    uint64_t* key
+    uint64_t* key_swap
+    double* mass
+    double* mass_swap
+    double* value
+    int64_t* count
+    double* value_mass
+
+
+cdef struct Side:
+    # The distinct values of one sign, ascending, and what they hold.
+    const double* value
+    const int64_t* count
+    const double* mass
+    int64_t n_values
+    int64_t n_rows
+    double total
+
+
+cdef struct Grid:
+    # Equal buckets: that of x is (x - origin) * scale, at least 0 and at most last.
+    double origin
+    double scale
+    double last
+    # Steps of the search within a bucket; as wide as the others to fill whole words.
+    int64_t n_steps
+
+
+cdef struct Plan:
+    # How the bins of columns are found: see `plan_search`.
+    const double* bounds
+    const int64_t* bounds_start
+    const Grid* grid
+    const int64_t* first_start
+    const uint16_t* first
+    const int32_t* nan_bin
+
+
+cdef struct Tally:
+    # What a sampled column consists of.
+    int64_t n_other
+    int64_t n_zero
+    int64_t n_nan
+
+
+cdef inline uint64_t ordered_key(double value) noexcept nogil:
+    """An integer that sorts as the value does; neighbours differ by one."""
+    cdef uint64_t bits
+    memcpy(&bits, &value, sizeof(bits))
+    return ~bits if bits >> 63 else bits | (<uint64_t> 1 << 63)
+
+
+cdef inline double value_of_key(uint64_t key) noexcept nogil:
+    cdef uint64_t bits = key & ~(<uint64_t> 1 << 63) if key >> 63 else ~key
+    cdef double value
+    memcpy(&value, &bits, sizeof(value))
+    return value
+
+
+cdef bint count_digits(
+    const uint64_t* key, int64_t n, int bits, int n_passes, uint32_t* counters_out
+) noexcept nogil:
+    """Count every digit of every pass in one sweep; false if the keys are sorted."""
+    cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
+    cdef uint64_t previous = 0
+    cdef uint64_t disorder = 0
+    cdef int64_t i
+    cdef int digit
+    memset(counters_out, 0, (n_passes << bits) * sizeof(uint32_t))
+    for i in range(n):
+        disorder |= key[i] < previous
+        previous = key[i]
+        for digit in range(n_passes):
+            counters_out[(digit << bits) + ((previous >> (digit * bits)) & mask)] += 1
+    return disorder != 0
+
+
+cdef bint start_of_digits(uint32_t* counter, int64_t n, int bits) noexcept nogil:
+    """Turn counts into starts; false if all keys share the digit."""
+    cdef uint32_t start = 0
+    cdef uint32_t count
+    cdef int64_t digit
+    for digit in range(<int64_t> 1 << bits):
+        count = counter[digit]
+        if count == n:
+            return False
+        counter[digit] = start
+        start += count
+    return True
+
+
+cdef void sort_keys(Scratch* scratch, int64_t n, bint weighted) noexcept nogil:
+    """Stable radix sort of the keys, which takes their masses along."""
+    cdef uint32_t[RADIX_COUNTERS] counters
+    cdef int bits = SMALL_RADIX_BITS if n < SMALL_SORT else RADIX_BITS
+    cdef int n_passes = (64 + bits - 1) // bits
+    cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
+    cdef uint32_t* counter
+    cdef uint32_t place
+    cdef int digit
+    cdef int64_t i
+    if not count_digits(scratch.key, n, bits, n_passes, counters):
+        return
+    for digit in range(n_passes):
+        counter = &counters[digit << bits]
+        if not start_of_digits(counter, n, bits):
+            continue
+        for i in range(n):
+            place = (scratch.key[i] >> (digit * bits)) & mask
+            scratch.key_swap[counter[place]] = scratch.key[i]
+            if weighted:
+                scratch.mass_swap[counter[place]] = scratch.mass[i]
+            counter[place] += 1
+        scratch.key, scratch.key_swap = scratch.key_swap, scratch.key
+        scratch.mass, scratch.mass_swap = scratch.mass_swap, scratch.mass
+
+
+cdef inline bint is_zero(double value, bint nan_is_zero) noexcept nogil:
+    return nan_is_zero if isnan(value) else fabs(value) <= ZERO
+
+
+cdef inline void tally_value(
+    double value, double mass, bint weighted, Tally* tally, Scratch* scratch_out
+) noexcept nogil:
+    """Count a zero or NaN; keep the key of any other value."""
+    if isnan(value):
+        tally.n_nan += 1
+    elif is_zero(value, True):
+        tally.n_zero += 1
+    else:
+        scratch_out.key[tally.n_other] = ordered_key(value)
+        if weighted:
+            scratch_out.mass[tally.n_other] = mass
+        tally.n_other += 1
+
+
+cdef void load_tile(
+    const Frame* frame,
+    Py_ssize_t first,
+    Py_ssize_t n_columns,
+    const int64_t* rows,
+    int64_t n,
+    double* values_out,
+) noexcept nogil:
+    """Read some columns, those that are not sparse, each n values after the last."""
+    cdef int64_t block, start
+    cdef Py_ssize_t k
+    for block in range((n + BLOCK - 1) // BLOCK):
+        start = block * BLOCK
+        for k in range(n_columns):
+            if not is_sparse(frame, first + k):
+                load_block(
+                    frame, first + k, rows, start, min(<int64_t> BLOCK, n - start),
+                    values_out + k * n + start)
+
+
+cdef Tally read_values(
+    const double* values, const double* weight, int64_t n, Scratch* scratch_out,
+) noexcept nogil:
+    cdef Tally tally
+    cdef int64_t i
+    tally.n_other = tally.n_zero = tally.n_nan = 0
+    for i in range(n):
+        tally_value(
+            values[i], weight[i] if weight != NULL else 1.0, weight != NULL, &tally,
+            scratch_out)
+    return tally
+
+
+cdef Tally read_sparse(
+    const Frame* frame,
+    Py_ssize_t column,
+    const int32_t* place,
+    const double* weight,
+    int64_t n,
+    Scratch* scratch_out,
+) noexcept nogil:
+    """The same of a sparse column; ``place``: of each row in the sample, -1 if outside."""
+    cdef const int32_t* index = <const int32_t*> frame.index[column]
+    cdef double[BLOCK] values
+    cdef Tally tally
+    cdef int64_t block, start, i, n_block, row
+    tally.n_other = tally.n_zero = tally.n_nan = 0
+    for block in range((frame.length[column] + BLOCK - 1) // BLOCK):
+        start = block * BLOCK
+        n_block = min(<int64_t> BLOCK, frame.length[column] - start)
+        load_values(
+            frame.address[column], frame.stride[column], frame.kind[column], NULL, start, n_block,
+            values)
+        for i in range(n_block):
+            row = place[index[start + i]] if place != NULL else index[start + i]
+            if row >= 0:
+                tally_value(
+                    values[i], weight[row] if weight != NULL else 1.0, weight != NULL, &tally,
+                    scratch_out)
+    tally.n_zero = n - tally.n_other - tally.n_nan
+    return tally
+
+
+cdef Side distinct_values(
+    const Scratch* scratch, int64_t first, int64_t last, bint weighted, int64_t n_before
+) noexcept nogil:
+    """Merge equal and neighbouring values of sorted keys first, ..., last - 1.
+
+    The greatest of the neighbours stands for all. ``n_before`` distinct values are in
+    the scratch space already.
+    """
+    cdef Side side
+    cdef int64_t at = n_before - 1
+    cdef int64_t i
+    cdef double mass
+    side.total = 0.0
+    for i in range(first, last):
+        mass = scratch.mass[i] if weighted else 1.0
+        if i == first or scratch.key[i] > scratch.key[i - 1] + 1:
+            at += 1
+            scratch.count[at] = 0
+            scratch.value_mass[at] = 0.0
+        scratch.value[at] = value_of_key(scratch.key[i])
+        scratch.count[at] += 1
+        scratch.value_mass[at] += mass
+        side.total += mass
+    side.value = scratch.value + n_before
+    side.count = scratch.count + n_before
+    side.mass = scratch.value_mass + n_before
+    side.n_values = at + 1 - n_before
+    side.n_rows = last - first
+    return side
+
+
+cdef inline double boundary(double below, double above) noexcept nogil:
+    """The smallest float64 above the middle; finite, so that infinity stays apart."""
+    cdef double middle = (below + above) / 2.0
+    if middle == INFINITY:
+        middle = below / 2.0 + above / 2.0
+    return min(nextafter(middle, INFINITY), DBL_MAX)
+
+
+cdef inline int32_t add_boundary(
+    double below, double above, double* bounds_out, int32_t n_bounds
+) noexcept nogil:
+    """Append a boundary unless it touches the last one; return the new number."""
+    cdef double bound = boundary(below, above)
+    if n_bounds > 0 and bound <= nextafter(bounds_out[n_bounds - 1], INFINITY):
+        return n_bounds
+    bounds_out[n_bounds] = bound
+    return n_bounds + 1
+
+
+cdef int32_t bound_each_value(
+    const Side* side, int64_t min_count, double* bounds_out
+) noexcept nogil:
+    """A bin a distinct value, or more values where one holds too few rows."""
+    cdef int32_t n_bounds = 0
+    cdef int32_t n_new
+    cdef int64_t held = 0
+    cdef int64_t i
+    for i in range(side.n_values - 1):
+        held += side.count[i]
+        if held >= min_count:
+            n_new = add_boundary(side.value[i], side.value[i + 1], bounds_out, n_bounds)
+            if n_new > n_bounds:
+                held = 0
+            n_bounds = n_new
+    return n_bounds
+
+
+cdef int32_t bound_equal_mass(
+    const Side* side, int32_t max_bin, double* bounds_out
+) noexcept nogil:
+    """Bins of about equal mass; a value heavier than the mean has its own."""
+    cdef double heavy = side.total / max_bin
+    cdef double rest_mass = side.total
+    cdef int64_t rest_bins = max_bin
+    cdef double held = 0.0
+    cdef double mean
+    cdef int32_t n_closed = 0
+    cdef int32_t n_bounds = 0
+    cdef int64_t i
+    for i in range(side.n_values):
+        if side.mass[i] >= heavy:
+            rest_mass -= side.mass[i]
+            rest_bins -= 1
+    mean = rest_mass / rest_bins
+    for i in range(side.n_values - 1):
+        if n_closed >= max_bin - 1:
+            break
+        if side.mass[i] < heavy:
+            rest_mass -= side.mass[i]
+        held += side.mass[i]
+        if (
+            side.mass[i] >= heavy
+            or held >= mean
+            or (side.mass[i + 1] >= heavy and held >= mean * 0.5)
+        ):
+            n_bounds = add_boundary(side.value[i], side.value[i + 1], bounds_out, n_bounds)
+            n_closed += 1
+            held = 0.0
+            if side.mass[i] < heavy:
+                rest_bins -= 1
+                mean = rest_mass / rest_bins
+    return n_bounds
+
+
+cdef int32_t bound_side(
+    const Side* side, int32_t max_bin, int64_t min_count, double* bounds_out
+) noexcept nogil:
+    """Boundaries between the values of one sign, and infinity after the last."""
+    cdef int32_t n_bounds
+    if side.n_values <= max_bin:
+        n_bounds = bound_each_value(side, min_count, bounds_out)
+    else:
+        if min_count > 0:
+            max_bin = max(<int32_t> 1, <int32_t> min(<int64_t> max_bin, side.n_rows // min_count))
+        n_bounds = bound_equal_mass(side, max_bin, bounds_out)
+    bounds_out[n_bounds] = INFINITY
+    return n_bounds + 1
+
+
+cdef int32_t bound_around_zero(
+    const Side* left,
+    const Side* right,
+    int64_t n_zero,
+    int32_t max_bin,
+    int64_t min_count,
+    double* bounds_out,
+    int32_t* n_occupied_out,
+) noexcept nogil:
+    """Boundaries of a column: the negative values, zero alone, the positive values."""
+    cdef int32_t n_left = 0
+    cdef int32_t n_right = 0
+    cdef int32_t budget
+    cdef bint shared
+    if left.n_values > 0 and max_bin > 1:
+        budget = <int32_t> (left.total / (left.total + right.total) * (max_bin - 1))
+        n_left = bound_side(left, max(<int32_t> 1, budget), min_count, bounds_out)
+        bounds_out[n_left - 1] = -ZERO
+    budget = max_bin - 1 - n_left
+    if right.n_values > 0 and budget > 0:
+        bounds_out[n_left] = ZERO
+        n_right = bound_side(right, budget, min_count, bounds_out + n_left + 1)
+    else:
+        bounds_out[n_left] = INFINITY
+    shared = n_zero > 0 or (right.n_rows > 0 and n_right == 0) or (left.n_rows > 0 and n_left == 0)
+    n_occupied_out[0] = n_left + n_right + shared
+    return n_left + 1 + n_right
+
+
+cdef void find_column_bounds(
+    const Frame* frame,
+    Py_ssize_t column,
+    const double* values,
+    const int32_t* place,
+    const double* weight,
+    int64_t n,
+    Rule rule,
+    Scratch scratch,
+    double* bounds_out,
+    int32_t* n_bounds_out,
+    uint8_t* missing_type_out,
+    int32_t* n_occupied_out,
+    double* range_out,
+    double* zero_share_out,
+) noexcept nogil:
+    cdef bint weighted = weight != NULL
+    cdef Tally tally
+    cdef Side left, right
+    cdef int64_t n_negative = 0
+    cdef int32_t max_bin = rule.max_bin
+    if is_sparse(frame, column):
+        tally = read_sparse(frame, column, place, weight, n, &scratch)
+    else:
+        tally = read_values(values, weight, n, &scratch)
+    sort_keys(&scratch, tally.n_other, weighted)
+    while n_negative < tally.n_other and not scratch.key[n_negative] >> 63:
+        n_negative += 1
+    left = distinct_values(&scratch, 0, n_negative, weighted, 0)
+    right = distinct_values(&scratch, n_negative, tally.n_other, weighted, left.n_values)
+    missing_type_out[0] = MISSING_NONE
+    if rule.use_missing and not rule.zero_as_missing and tally.n_nan > 0:
+        missing_type_out[0] = MISSING_NAN
+        max_bin -= 1
+    else:
+        # Without a bin of its own NaN is treated as zero.
+        tally.n_zero += tally.n_nan
+        tally.n_nan = 0
+    n_bounds_out[0] = bound_around_zero(
+        &left, &right, tally.n_zero, max_bin, rule.min_data_in_bin, bounds_out, n_occupied_out
+    )
+    n_occupied_out[0] += tally.n_nan > 0
+    if rule.use_missing and rule.zero_as_missing and n_bounds_out[0] > 2:
+        missing_type_out[0] = MISSING_ZERO
+    zero_share_out[0] = tally.n_zero / <double> max(n, <int64_t> 1)
+    range_out[0] = range_out[1] = 0.0
+    if left.n_values > 0:
+        range_out[0] = left.value[0]
+        range_out[1] = 0.0 if tally.n_zero > 0 else left.value[left.n_values - 1]
+    if right.n_values > 0:
+        range_out[1] = right.value[right.n_values - 1]
+        if left.n_values == 0 and tally.n_zero == 0:
+            range_out[0] = right.value[0]
+
+
+def find_bounds(
+    columns,
+    const int64_t[::1] rows,
+    const int32_t[::1] place,
+    const double[::1] weight,
+    int64_t n_rows,
+    int32_t max_bin,
+    int64_t min_data_in_bin,
+    bint use_missing,
+    bint zero_as_missing,
+    int n_threads,
+    const int64_t[::1] bounds_start,
+    uint64_t[:, ::1] scratch_out,
+    double[::1] bounds_out,
+    int32_t[::1] n_bounds_out,
+    uint8_t[::1] missing_type_out,
+    int32_t[::1] n_occupied_out,
+    double[:, ::1] range_out,
+    double[::1] zero_share_out,
+) -> None:
+    """Find the boundaries of every column.
+
+    Parameters
+    ----------
+    columns : skgoss.data.frames.Columns
+    rows : array of shape (n_rows,) or None
+        The rows to read; None reads the first ``n_rows``.
+    place : array of shape (columns.n_rows,) or None
+        Where each row of the data is in ``rows``, -1 if it is not. Sparse columns are read by
+        it; None where all rows are read.
+    weight : array of shape (n_rows,) or None
+        The mass of each row read.
+    n_rows : int
+    max_bin, min_data_in_bin, use_missing, zero_as_missing
+        LightGBM's parameters.
+    n_threads : int
+    bounds_start : array of shape (n_features + 1,)
+        Where the room for the bounds of a column begins.
+    scratch_out : array of shape (n_threads, words_per_value(n_features, n_threads) * n)
+        n: at least the number of values read of any column.
+    bounds_out : array of shape (bounds_start[-1],)
+        Upper bounds of the bins of numbers, the last one infinite.
+    n_bounds_out : array of shape (n_features,)
+        How many there are.
+    missing_type_out : array of shape (n_features,)
+    n_occupied_out : array of shape (n_features,)
+        How many bins hold rows.
+    range_out : array of shape (n_features, 2)
+        Smallest and greatest number.
+    zero_share_out : array of shape (n_features,)
+        The share of rows that are zero, or count as zero.
+    """
+    cdef const int64_t* row = NULL if rows is None else &rows[0]
+    cdef const int32_t* row_place = NULL if place is None else &place[0]
+    cdef const double* mass = NULL if weight is None else &weight[0]
+    cdef Rule rule = Rule(max_bin, min_data_in_bin, use_missing, zero_as_missing)
+    cdef Frame frame = read_frame(columns)
+    cdef Py_ssize_t n_features = n_bounds_out.shape[0]
+    cdef Py_ssize_t width = tile_width(n_features, n_threads)
+    cdef int64_t room = scratch_out.shape[1] // (SCRATCH_WORDS + width)
+    cdef Py_ssize_t first, j, k
+    cdef double* values
+    for first in prange(
+        0,
+        n_features,
+        width,
+        nogil=True,
+        schedule="dynamic",
+        num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        values = <double*> &scratch_out[omp_get_thread_num(), SCRATCH_WORDS * room]
+        load_tile(&frame, first, min(width, n_features - first), row, n_rows, values)
+        for k in range(min(width, n_features - first)):
+            j = first + k
+            find_column_bounds(
+                &frame, j, values + k * n_rows, row_place, mass, n_rows, rule,
+                split_scratch(&scratch_out[omp_get_thread_num(), 0], room),
+                &bounds_out[bounds_start[j]], &n_bounds_out[j], &missing_type_out[j],
+                &n_occupied_out[j], &range_out[j, 0], &zero_share_out[j],
+            )
+
+
+cdef Scratch split_scratch(uint64_t* words, int64_t n) noexcept nogil:
+    cdef Scratch scratch
+    scratch.key = words
+    scratch.key_swap = words + n
+    scratch.mass = <double*> (words + 2 * n)
+    scratch.mass_swap = <double*> (words + 3 * n)
+    scratch.value = <double*> (words + 4 * n)
+    scratch.count = <int64_t*> (words + 5 * n)
+    scratch.value_mass = <double*> (words + 6 * n)
+    return scratch
+
+
+cdef inline int64_t bucket_of(double value, const Grid* grid) noexcept nogil:
+    """The bucket of a value, which never falls as the value rises; NaN has one too."""
+    cdef double at = (value - grid.origin) * grid.scale
+    at = at if at < grid.last else grid.last
+    return <int64_t> (at if at > 0.0 else 0.0)
+
+
+cdef int32_t steps_in_bucket(const double* bound, int64_t n, const Grid* grid) noexcept nogil:
+    """Steps of a binary search among the bounds of the fullest bucket."""
+    cdef int64_t most = 0
+    cdef int64_t first = 0
+    cdef int64_t i
+    cdef int32_t n_steps = 0
+    for i in range(n):
+        if bucket_of(bound[i], grid) != bucket_of(bound[first], grid):
+            first = i
+        most = max(most, i + 1 - first)
+    while most >> n_steps:
+        n_steps += 1
+    return n_steps
+
+
+cdef Grid plan_grid(const double* bound, int64_t n, int64_t n_buckets) noexcept nogil:
+    """Equal buckets over all bounds, or over the middle ones if that parts more."""
+    cdef Grid best = Grid(0.0, 0.0, 0.0, 0)
+    cdef Grid grid = Grid(0.0, 0.0, <double> (n_buckets - 1), 0)
+    cdef int64_t outside = 0
+    best.n_steps = steps_in_bucket(bound, n, &best)
+    # The outermost buckets hold the bounds outside: 1, 3, 7, ... with the first inside.
+    while 2 * outside < n - 1 and best.n_steps > 1:
+        grid.origin = bound[outside]
+        grid.scale = grid.last / (bound[n - 1 - outside] - grid.origin)
+        if 0.0 < grid.scale < INFINITY:
+            grid.n_steps = steps_in_bucket(bound, n, &grid)
+            if grid.n_steps < best.n_steps:
+                best = grid
+        outside = 2 * outside + 2
+        if outside >> best.n_steps:
+            break
+    return best
+
+
+def plan_search(
+    const double[::1] bounds,
+    const int64_t[::1] bounds_start,
+    const int64_t[::1] n_bounds,
+    const int64_t[::1] first_start,
+    double[:, ::1] grid_out,
+    uint16_t[::1] first_out,
+) -> None:
+    """Prepare the search for bins: a grid says where among the bounds it starts.
+
+    Parameters
+    ----------
+    bounds : array
+        The bounds of all columns.
+    bounds_start, n_bounds : arrays of shape (n_columns,)
+        Where the bounds of a column begin, and how many there are.
+    grid_out : array of shape (n_columns, GRID_WORDS)
+        Origin, scale and last bucket of the grid, and the steps within a bucket.
+    first_start : array of shape (n_columns + 1,)
+        Where the buckets of a column begin.
+    first_out : array of shape (first_start[-1],)
+        For each bucket the number of bounds in lower ones.
+    """
+    cdef Py_ssize_t j
+    cdef int64_t i, bucket, n_buckets
+    cdef const double* bound
+    cdef uint16_t* first
+    cdef Grid* grid
+    with nogil:
+        for j in range(bounds_start.shape[0]):
+            bound = &bounds[bounds_start[j]]
+            grid = <Grid*> &grid_out[j, 0]
+            n_buckets = first_start[j + 1] - first_start[j]
+            first = &first_out[first_start[j]]
+            grid[0] = plan_grid(bound, n_bounds[j], n_buckets)
+            bucket = 0
+            for i in range(n_bounds[j]):
+                while bucket <= bucket_of(bound[i], grid):
+                    first[bucket] = <uint16_t> i
+                    bucket += 1
+            for bucket in range(bucket, n_buckets):
+                first[bucket] = <uint16_t> n_bounds[j]
+
+
+cdef inline void search_block(
+    const double* value, int64_t n, const Plan* plan, Py_ssize_t column, binned* bins_out,
+) noexcept nogil:
+    """Bins of ``n`` values of a column: for each the number of bounds below it.
+
+    Values are read, and bins written, up to the next multiple of LANES.
+    """
+    cdef const double* bound = plan.bounds + plan.bounds_start[column]
+    cdef const uint16_t* first = plan.first + plan.first_start[column]
+    cdef int32_t nan_bin = plan.nan_bin[column]
+    cdef Grid local = plan.grid[column]
+    cdef int64_t _group
+    cdef int lane
+    cdef uint64_t half
+    cdef uint64_t[LANES] at
+    for _group in range((n + LANES - 1) // LANES):
+        for lane in range(LANES):
+            at[lane] = first[bucket_of(value[lane], &local)]
+        half = (<uint64_t> 1 << local.n_steps) >> 1
+        while half > 0:
+            for lane in range(LANES):
+                at[lane] += half * (bound[at[lane] + half - 1] < value[lane])
+            half >>= 1
+        for lane in range(LANES):
+            bins_out[lane] = <binned> (nan_bin if isnan(value[lane]) else at[lane])
+        value += LANES
+        bins_out += LANES
+
+
+cdef void bin_block(
+    const Frame* frame,
+    const int64_t* rows,
+    int64_t start,
+    int64_t n,
+    const Plan* plan,
+    int64_t n_columns,
+    int64_t n_rows,
+    binned* columns_out,
+) noexcept nogil:
+    cdef double[BLOCK] values
+    cdef binned[BLOCK] bins
+    cdef int64_t j
+    memset(values, 0, sizeof(values))
+    for j in range(n_columns):
+        load_block(frame, j, rows, start, n, values)
+        search_block(values, n, plan, j, &bins[0])
+        memcpy(columns_out + j * n_rows + start, &bins[0], n * sizeof(binned))
+
+
+def bin_columns(
+    columns,
+    const int64_t[::1] rows,
+    const double[::1] bounds,
+    const int64_t[::1] bounds_start,
+    const double[:, ::1] grid,
+    const int64_t[::1] first_start,
+    const uint16_t[::1] first,
+    const int32_t[::1] nan_bin,
+    int n_threads,
+    binned[:, ::1] columns_out,
+) -> None:
+    """Put every value of every column into its bin.
+
+    Parameters
+    ----------
+    columns : skgoss.data.frames.Columns
+    rows : array of shape (n_rows,) or None
+        The rows to read; None reads all.
+    bounds : array
+        For each of the columns, all upper bounds but that of the last bin, and after
+        them more infinities than there are bounds.
+    bounds_start : array of shape (n_columns,)
+        Where the bounds of a column begin.
+    grid, first_start, first : arrays
+        As for ``plan_search``.
+    nan_bin : array of shape (n_columns,)
+        The bin of NaN.
+    n_threads : int
+    columns_out : array of shape (n_columns, n_rows)
+        The bins, column-major.
+    """
+    cdef const int64_t* row = NULL if rows is None else &rows[0]
+    cdef Frame frame = read_frame(columns)
+    cdef Plan plan = Plan(
+        &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first_start[0], &first[0],
+        &nan_bin[0])
+    cdef int64_t n_rows = columns_out.shape[1]
+    cdef int64_t n_blocks = (n_rows + BLOCK - 1) // BLOCK
+    cdef int64_t block
+    for block in prange(
+        n_blocks,
+        nogil=True,
+        schedule="static",
+        num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        bin_block(
+            &frame, row, block * BLOCK,
+            min(<int64_t> BLOCK, n_rows - block * BLOCK),
+            &plan, columns_out.shape[0], n_rows, &columns_out[0, 0],
+        )
+
+
+cdef struct Search:
+    # A column whose rows are listed: it has numbers from `low` on, without it, up to `high`
+    # in the bin of zero.
+    Py_ssize_t column
+    double low
+    double high
+    int32_t zero_bin
+    bint nan_is_zero
+
+
+cdef Search plan_list(const Plan* plan, const int32_t* zero_bin, Py_ssize_t column) noexcept nogil:
+    cdef const double* bound = plan.bounds + plan.bounds_start[column]
+    cdef Search search
+    search.column = column
+    search.zero_bin = zero_bin[column]
+    search.low = bound[search.zero_bin - 1] if search.zero_bin > 0 else -INFINITY
+    search.high = bound[search.zero_bin]
+    search.nan_is_zero = plan.nan_bin[column] == search.zero_bin
+    return search
+
+
+cdef int64_t keep_others(
+    const double* values, int64_t n, const Search* search, const int32_t* index, int64_t start,
+    const int32_t* place, double* values_out, uint32_t* rows_out,
+) noexcept nogil:
+    """Keep the values of a block that are not in the bin of zero, and their rows.
+
+    ``index``: the rows' numbers, and ``place``, if any, what they become; NULL: from
+    ``start`` on.
+    """
+    cdef int64_t i, row
+    cdef int64_t n_kept = 0
+    cdef bint is_other
+    # Without branches to mispredict: each value is written, and the next one over it if it
+    # is not kept.
+    for i in range(n):
+        row = start + i
+        if index != NULL:
+            row = place[index[i]] if place != NULL else index[i]
+        is_other = not (search.low < values[i] <= search.high)
+        values_out[n_kept] = values[i]
+        rows_out[n_kept] = <uint32_t> row
+        n_kept += is_other and row >= 0 and not (search.nan_is_zero and isnan(values[i]))
+    return n_kept
+
+
+cdef int64_t list_block(
+    const double* values, int64_t n, const Plan* plan, const Search* search,
+    const int32_t* index, int64_t start, const int32_t* place, uint32_t* rows_out,
+    uint16_t* bins_out,
+) noexcept nogil:
+    """List the rows that `keep_others` keeps; NULL for out only counts."""
+    cdef double[BLOCK + LANES] others
+    cdef uint32_t[BLOCK] other_rows
+    cdef uint16_t[BLOCK + LANES] bins
+    cdef int64_t i
+    cdef int64_t n_listed = keep_others(
+        values, n, search, index, start, place, others, other_rows)
+    if rows_out == NULL:
+        return n_listed
+    memset(others + n_listed, 0, LANES * sizeof(double))
+    search_block(others, n_listed, plan, search.column, &bins[0])
+    memcpy(rows_out, other_rows, n_listed * sizeof(uint32_t))
+    for i in range(n_listed):
+        bins_out[i] = bins[i] - (bins[i] > search.zero_bin)
+    return n_listed
+
+
+cdef inline int64_t n_read(const Frame* frame, Py_ssize_t column, int64_t n_rows) noexcept nogil:
+    """How many values stand for a column: of a sparse one those that are stored."""
+    return frame.length[column] if is_sparse(frame, column) else n_rows
+
+
+cdef inline const int32_t* load_read(
+    const Frame* frame, Py_ssize_t column, const int64_t* rows, int64_t start, int64_t n,
+    double* values_out,
+) noexcept nogil:
+    """Load some of these values; returns the numbers of their rows in a sparse column."""
+    if not is_sparse(frame, column):
+        load_block(frame, column, rows, start, n, values_out)
+        return NULL
+    load_values(
+        frame.address[column], frame.stride[column], frame.kind[column], NULL, start, n,
+        values_out)
+    return <const int32_t*> frame.index[column] + start
+
+
+cdef int64_t count_column(
+    const Frame* frame, Py_ssize_t column, const int64_t* rows, const int32_t* place,
+    int64_t n_rows, int64_t limit, bint nan_is_zero,
+) noexcept nogil:
+    cdef double[BLOCK] values
+    cdef const int32_t* index
+    cdef int64_t n = n_read(frame, column, n_rows)
+    cdef int64_t n_other = 0
+    cdef int64_t block, n_block, i
+    for block in range((n + BLOCK - 1) // BLOCK):
+        n_block = min(<int64_t> BLOCK, n - block * BLOCK)
+        index = load_read(frame, column, rows, block * BLOCK, n_block, values)
+        for i in range(n_block):
+            if not is_zero(values[i], nan_is_zero):
+                n_other += index == NULL or place == NULL or place[index[i]] >= 0
+        if n_other >= limit:
+            break
+    return n_other
+
+
+def count_others(
+    columns,
+    const int64_t[::1] rows,
+    const int32_t[::1] place,
+    int64_t n_rows,
+    int64_t limit,
+    bint nan_is_zero,
+    int n_threads,
+    int64_t[::1] count_out,
+) -> None:
+    """Count the rows of every column that are not zero.
+
+    Parameters
+    ----------
+    columns : skgoss.data.frames.Columns
+    rows : array of shape (n_rows,) or None
+        The rows to read; None reads all.
+    place : array of shape (columns.n_rows,) or None
+        Where each row of the data is in ``rows``, -1 if it is not.
+    n_rows : int
+    limit : int
+        Counts that reach it need not be exact.
+    nan_is_zero : bool
+    n_threads : int
+    count_out : array of shape (n_features,)
+    """
+    cdef const int64_t* row = NULL if rows is None else &rows[0]
+    cdef const int32_t* row_place = NULL if place is None else &place[0]
+    cdef Frame frame = read_frame(columns)
+    cdef Py_ssize_t j
+    for j in prange(
+        count_out.shape[0], nogil=True, schedule="dynamic", chunksize=16, num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        count_out[j] = count_column(&frame, j, row, row_place, n_rows, limit, nan_is_zero)
+
+
+cdef void list_tile(
+    const Frame* frame, Py_ssize_t first, Py_ssize_t n_columns, const int64_t* rows,
+    const int32_t* place, int64_t n_rows, const Plan* plan, const int32_t* zero_bin,
+    int64_t* start_inout, uint32_t* rows_out, uint16_t* bins_out,
+) noexcept nogil:
+    """List the rows of some columns, or with NULL for out count them."""
+    cdef double[BLOCK] values
+    cdef Search[LIST_TILE] search
+    cdef int64_t[LIST_TILE] at
+    cdef const int32_t* index
+    cdef int64_t n_longest = 0
+    cdef int64_t n
+    cdef int64_t start = 0
+    cdef Py_ssize_t k
+    for k in range(n_columns):
+        search[k] = plan_list(plan, zero_bin, first + k)
+        at[k] = start_inout[first + k] if rows_out != NULL else 0
+        n_longest = max(n_longest, n_read(frame, first + k, n_rows))
+    while start < n_longest:
+        for k in range(n_columns):
+            n = min(<int64_t> BLOCK, n_read(frame, first + k, n_rows) - start)
+            if n > 0:
+                index = load_read(frame, first + k, rows, start, n, values)
+                at[k] += list_block(
+                    values, n, plan, &search[k], index, start, place,
+                    rows_out + at[k] if rows_out != NULL else NULL, bins_out + at[k])
+        start += BLOCK
+    if rows_out == NULL:
+        for k in range(n_columns):
+            start_inout[first + k + 1] = at[k]
+
+
+def list_columns(
+    columns,
+    const int64_t[::1] rows,
+    const int32_t[::1] place,
+    int64_t n_rows,
+    const double[::1] bounds,
+    const int64_t[::1] bounds_start,
+    const double[:, ::1] grid,
+    const int64_t[::1] first_start,
+    const uint16_t[::1] first,
+    const int32_t[::1] nan_bin,
+    const int32_t[::1] zero_bin,
+    int n_threads,
+    int64_t[::1] start_inout,
+    uint32_t[::1] rows_out,
+    uint16_t[::1] bins_out,
+) -> None:
+    """List the rows of every column that are not in its bin of zero.
+
+    Parameters
+    ----------
+    columns : skgoss.data.frames.Columns
+    rows : array of shape (n_rows,) or None
+        The rows to read; None reads all.
+    place : array of shape (columns.n_rows,) or None
+        Where each row of the data is in ``rows``, -1 if it is not.
+    n_rows : int
+    bounds, bounds_start, grid, first_start, first, nan_bin
+        As for ``bin_columns``.
+    zero_bin : array of shape (n_columns,)
+    n_threads : int
+    start_inout : array of shape (n_columns + 1,)
+        Where the lists begin; written, and nothing else, when ``rows_out`` is None.
+    rows_out, bins_out : arrays of shape (start_inout[-1],) or None
+        Row numbers, and their bins numbered without that of zero.
+    """
+    cdef const int64_t* row = NULL if rows is None else &rows[0]
+    cdef const int32_t* row_place = NULL if place is None else &place[0]
+    cdef Frame frame = read_frame(columns)
+    cdef Py_ssize_t n_columns = zero_bin.shape[0]
+    cdef bint counts = rows_out is None
+    cdef uint32_t* to_rows = NULL if rows_out is None or len(rows_out) == 0 else &rows_out[0]
+    cdef uint16_t* to_bins = NULL if bins_out is None or len(bins_out) == 0 else &bins_out[0]
+    cdef Plan plan = Plan(
+        &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first_start[0], &first[0],
+        &nan_bin[0])
+    cdef Py_ssize_t width = max(
+        1, min(<Py_ssize_t> LIST_TILE, n_columns // (2 * n_threads)))
+    cdef Py_ssize_t j
+    if not counts and to_rows == NULL:
+        return
+    for j in prange(
+        0, n_columns, width, nogil=True, schedule="dynamic", num_threads=n_threads,
+        use_threads_if=n_threads > 1,
+    ):
+        list_tile(
+            &frame, j, min(width, n_columns - j), row, row_place, n_rows, &plan, &zero_bin[0],
+            &start_inout[0], to_rows, to_bins)
+    if counts:
+        for j in range(n_columns):
+            start_inout[j + 1] += start_inout[j]

@@ -1,0 +1,42 @@
+# cython: language_level=3
+"""The kinds of columns the kernels read in place."""
+
+#: Code of each dtype that needs no conversion, by the dtype's name.
+KINDS = {
+    "float64": FLOAT64,
+    "float32": FLOAT32,
+    "int8": INT8,
+    "int16": INT16,
+    "int32": INT32,
+    "int64": INT64,
+    "uint8": UINT8,
+    "uint16": UINT16,
+    "uint32": UINT32,
+    "uint64": UINT64,
+    "bool": UINT8,
+}
+
+
+cdef Frame read_frame(object columns):
+    """The columns of a `skgoss.data.frames.Columns`, which must outlive the frame."""
+    cdef Frame frame
+    cdef const uint64_t[::1] address = columns.address
+    cdef const int64_t[::1] stride = columns.stride
+    cdef const uint8_t[::1] kind = columns.kind
+    cdef const uint64_t[::1] index = columns.index
+    cdef const int64_t[::1] length = columns.length
+    frame.address = &address[0]
+    frame.stride = &stride[0]
+    frame.kind = &kind[0]
+    frame.index = NULL if index is None else &index[0]
+    frame.length = NULL if length is None else &length[0]
+    return frame
+
+
+def to_float64(columns, double[:, ::1] values_out) -> None:
+    """Write every column, as float64, into one row of ``values_out`` each."""
+    cdef Frame frame = read_frame(columns)
+    cdef Py_ssize_t j
+    with nogil:
+        for j in range(values_out.shape[0]):
+            load_block(&frame, j, NULL, 0, values_out.shape[1], &values_out[j, 0])

@@ -1,0 +1,363 @@
+# cython: language_level=3
+"""What the options forbid a tree: features together on a path, outputs out of order.
+
+Under monotone constraints a tree must be monotone in some features. Two leaves are
+neighbours if a row can go from one to the other by a change of such a feature alone: they
+share bins of all other features, and part at a node that splits it. A tree is monotone if
+and only if the outputs of all pairs of neighbours are in order. Leaves whose outputs are
+in order stay so when one of them is split, as long as both of its children keep to the
+outputs of its neighbours: bounding is INTERMEDIATE. If each child keeps to its own ones, it
+is ADVANCED. It is enough, too, that all leaves below a node that splits a monotone feature
+keep to the middle of its children's outputs, each on its side: BASIC.
+"""
+
+from libc.math cimport INFINITY, pow
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+
+from skgoss._engine.training.layout cimport Binned
+from skgoss._engine.training.split cimport Extent, Step, StepRow
+from skgoss._engine.training.workspace cimport (
+    ADVANCED, BASIC, INTERMEDIATE, UNBOUNDED, Constraints, Leaf, Node, Shared, Workspace)
+
+# What remains of the gain of a monotone feature where the penalty forbids it: it is split
+# there if nothing else can be.
+cdef double LEAST_FACTOR = 1e-15
+
+
+# ------------------------------------------------------------------ interactions
+
+cdef int mark_path(
+    const Workspace* ws, const Leaf* leaf, const Constraints* limits, int32_t* path_out,
+) noexcept nogil:
+    """The distinct features above a leaf; counts in `ws.hits` how many of them a set has."""
+    cdef int node = leaf.node
+    cdef int n = 0
+    cdef int feature, i
+    cdef int64_t at
+    while node >= 0:
+        feature = ws.nodes[node].feature
+        node = ws.nodes[node].parent
+        for i in range(n):
+            if path_out[i] == feature:
+                break
+        else:
+            path_out[n] = feature
+            n += 1
+            for at in range(limits.sets_start[feature], limits.sets_start[feature + 1]):
+                ws.hits[limits.sets_of[at]] += 1
+    return n
+
+
+cdef int allowed_features(
+    const Shared* shared, Workspace* ws, const Leaf* leaf, int32_t* allowed_out,
+) noexcept nogil:
+    """The tree's features that may be split below a leaf; returns how many.
+
+    They are those above it and those of each set that holds all of these.
+    """
+    cdef const Constraints* limits = &shared.constraints
+    cdef int n_path = mark_path(ws, leaf, limits, allowed_out)
+    cdef int n = 0
+    cdef int i, s
+    cdef int64_t at
+    memset(ws.may_use, 0, shared.data.n_features)
+    for i in range(n_path):
+        ws.may_use[allowed_out[i]] = True
+    for s in range(limits.n_sets):
+        if ws.hits[s] == n_path:
+            for at in range(limits.set_start[s], limits.set_start[s + 1]):
+                ws.may_use[limits.set_features[at]] = True
+        ws.hits[s] = 0
+    for i in range(ws.n_features):
+        allowed_out[n] = ws.features[i]
+        n += ws.may_use[ws.features[i]]
+    return n
+
+
+# ------------------------------------------------------------------ neighbours
+
+cdef Extent extent(
+    const Binned* data, const Workspace* ws, const Leaf* leaf, int feature,
+) noexcept nogil:
+    """The bins of a feature that lead to a leaf. Missing values have the last bin."""
+    cdef Extent bins
+    cdef const Node* above
+    cdef int node = leaf.node
+    cdef bint is_left = leaf.is_left
+    bins.missing = data.missing_bin[feature] >= 0
+    bins.first = 0
+    bins.last = data.n_bins[feature] - 1 - bins.missing
+    while node >= 0:
+        above = &ws.nodes[node]
+        if above.feature == feature:
+            bins = side(bins, above.bin, above.missing_left, is_left)
+        is_left = above.is_left
+        node = above.parent
+    return bins
+
+
+cdef inline Extent side(Extent bins, int cut, bint missing_left, bint is_left) noexcept nogil:
+    """What a cut leaves of some bins on one side."""
+    if is_left:
+        bins.last = min(bins.last, cut)
+    else:
+        bins.first = max(bins.first, cut + 1)
+    bins.missing = bins.missing and missing_left == is_left
+    return bins
+
+
+cdef inline Extent common(Extent a, Extent b) noexcept nogil:
+    a.first = max(a.first, b.first)
+    a.last = min(a.last, b.last)
+    a.missing = a.missing and b.missing
+    return a
+
+
+cdef inline bint is_empty(Extent bins) noexcept nogil:
+    return bins.first > bins.last and not bins.missing
+
+
+cdef inline Extent meeting(Extent own, Extent other) noexcept nogil:
+    """The bins of a feature by which a neighbour meets either side of a cut of a leaf.
+
+    Neighbours along the feature itself share no bins of it, but have to do with both sides.
+    """
+    cdef Extent bins = common(own, other)
+    if is_empty(bins):
+        return own
+    if bins.first > bins.last:
+        bins.first = 0x7FFFFFFF
+        bins.last = -1
+    return bins
+
+
+cdef inline bint covers(Extent bins, Extent own) noexcept nogil:
+    """Whether there is no side of a cut of a leaf that its neighbour does not meet."""
+    return bins.first == own.first and bins.last == own.last and bins.missing == own.missing
+
+
+cdef inline bint meets(Extent bins, int cut, bint missing_left, bint is_left) noexcept nogil:
+    """Whether shared bins are on one side of a cut, as in `list_limits` of split.h."""
+    return (bins.first <= cut if is_left else bins.last > cut) or (
+        bins.missing and missing_left == is_left)
+
+
+cdef void relate_children(
+    const Shared* shared, Workspace* ws, int index, const Leaf* parent,
+) noexcept nogil:
+    """The neighbours of a leaf become those of its children that they meet."""
+    cdef Py_ssize_t stride = shared.settings.max_leaves
+    cdef int right = ws.n_leaves
+    cdef int cut = parent.best.bin
+    cdef bint missing_left = parent.best.missing_left
+    cdef bint categorical = shared.data.categorical[parent.best.feature]
+    cdef Extent own, bins
+    cdef int other, relation
+    if not categorical:
+        own = extent(&shared.data, ws, parent, parent.best.feature)
+    ws.above[right * stride + right] = 0
+    ws.above[right * stride + index] = ws.above[index * stride + right] = 0
+    for other in range(ws.n_leaves):
+        if other == index:
+            continue
+        relation = ws.above[index * stride + other]
+        ws.above[right * stride + other] = relation
+        ws.above[other * stride + right] = -relation
+        if relation == 0 or categorical:
+            continue
+        bins = meeting(
+            own, extent(&shared.data, ws, &ws.leaves[other], parent.best.feature))
+        if not meets(bins, cut, missing_left, False):
+            ws.above[right * stride + other] = ws.above[other * stride + right] = 0
+        if not meets(bins, cut, missing_left, True):
+            ws.above[index * stride + other] = ws.above[other * stride + index] = 0
+
+
+cdef bint bound_by_neighbours(
+    const Shared* shared, Workspace* ws, int index, int n_leaves,
+) noexcept nogil:
+    """Bound a leaf by the outputs of its neighbours; whether that changes its bounds."""
+    cdef Leaf* leaf = &ws.leaves[index]
+    cdef const signed char* above = ws.above + index * <Py_ssize_t>shared.settings.max_leaves
+    cdef double lower = -INFINITY
+    cdef double upper = INFINITY
+    cdef int other
+    cdef bint changed
+    for other in range(n_leaves):
+        if above[other] > 0:
+            upper = min(upper, ws.leaves[other].stats.output)
+        elif above[other] < 0:
+            lower = max(lower, ws.leaves[other].stats.output)
+    changed = lower != leaf.stats.lower or upper != leaf.stats.upper
+    leaf.stats.lower = lower
+    leaf.stats.upper = upper
+    return changed
+
+
+# ------------------------------------------------------------------ growing
+
+cdef void start_constraints(Workspace* ws) noexcept nogil:
+    """Forget the last tree."""
+    cdef int i
+    if ws.above != NULL:
+        ws.above[0] = 0
+    for i in range(ws.n_split_features):
+        ws.row_of[ws.split_features[i]] = -1
+    ws.n_split_features = 0
+
+
+cdef void fill_row(
+    const Shared* shared, const Workspace* ws, const Leaf* leaf, int feature,
+    StepRow* row_out,
+) noexcept nogil:
+    """What bounds the children of a leaf if a feature is split."""
+    cdef const signed char* above = ws.above + (
+        (leaf - ws.leaves) * <Py_ssize_t>shared.settings.max_leaves)
+    cdef Extent own = extent(&shared.data, ws, leaf, feature)
+    cdef Step step
+    cdef int other
+    row_out.lower = -INFINITY
+    row_out.upper = INFINITY
+    row_out.n = 0
+    for other in range(ws.n_leaves):
+        if above[other] == 0:
+            continue
+        step.value = ws.leaves[other].stats.output
+        step.is_above = above[other] > 0
+        step.shared = meeting(own, extent(&shared.data, ws, &ws.leaves[other], feature))
+        if not covers(step.shared, own):
+            row_out.steps[row_out.n] = step
+            row_out.n += 1
+        elif step.is_above:
+            row_out.upper = min(row_out.upper, step.value)
+        else:
+            row_out.lower = max(row_out.lower, step.value)
+
+
+cdef void fill_rows(
+    const Shared* shared, Workspace* ws, const Leaf* leaf, int side,
+) noexcept nogil:
+    cdef StepRow* rows = ws.order[side].rows
+    cdef int row
+    for row in range(ws.n_split_features):
+        rows[row].steps = ws.steps[side] + row * <Py_ssize_t>shared.settings.max_leaves
+        fill_row(shared, ws, leaf, ws.split_features[row], &rows[row])
+
+
+cdef double penalty_factor(double penalty, int depth) noexcept nogil:
+    """What a penalty leaves of the gain of a monotone feature (LightGBM's formula)."""
+    if penalty >= depth + 1:
+        return LEAST_FACTOR
+    if penalty <= 1:
+        return 1 - penalty / pow(2, depth) + LEAST_FACTOR
+    return 1 - pow(2, penalty - 1 - depth) + LEAST_FACTOR
+
+
+cdef void prepare_constraints(
+    Shared* shared, Workspace* ws, const Leaf* leaf, int side,
+) noexcept nogil:
+    """What the search of a leaf needs: factors of gains, and neighbours."""
+    cdef const Constraints* limits = &shared.constraints
+    cdef double* factor = ws.factor[side]
+    cdef double penalty
+    cdef int feature
+    if limits.bounding == ADVANCED:
+        fill_rows(shared, ws, leaf, side)
+    if factor == NULL:
+        return
+    penalty = penalty_factor(limits.penalty, leaf.depth) if limits.penalty > 0 else 1.0
+    for feature in range(shared.data.n_features):
+        factor[feature] = limits.factor[feature] if limits.factor != NULL else 1.0
+        if limits.sign != NULL and limits.sign[feature] != 0:
+            factor[feature] *= penalty
+
+
+cdef void add_split_feature(const Shared* shared, Workspace* ws, int feature) noexcept nogil:
+    """Give a feature a row of extents."""
+    if ws.row_of[feature] < 0 and not shared.data.categorical[feature]:
+        ws.row_of[feature] = ws.n_split_features
+        ws.split_features[ws.n_split_features] = feature
+        ws.n_split_features += 1
+
+
+cdef void bound_children(
+    const Shared* shared, Workspace* ws, int index, const Leaf* parent,
+) noexcept nogil:
+    """The bounds of the outputs of two new leaves, before these are known."""
+    cdef int right = ws.n_leaves
+    ws.leaves[right].stats.lower = parent.stats.lower
+    ws.leaves[right].stats.upper = parent.stats.upper
+    if shared.constraints.bounding < INTERMEDIATE:
+        return
+    relate_children(shared, ws, index, parent)
+    if shared.constraints.bounding == ADVANCED:
+        add_split_feature(shared, ws, parent.best.feature)
+        bound_by_neighbours(shared, ws, index, right)
+        bound_by_neighbours(shared, ws, right, right)
+
+
+cdef void part_at_middle(Leaf* low, Leaf* high) noexcept nogil:
+    """Keep all that comes below two leaves on its side of the middle of their outputs."""
+    cdef double middle = (low.stats.output + high.stats.output) / 2
+    low.stats.upper = min(low.stats.upper, middle)
+    high.stats.lower = max(high.stats.lower, middle)
+
+
+cdef void order_children(const Shared* shared, Workspace* ws, int index) noexcept nogil:
+    """Bound all that comes below the two newest leaves, by their outputs."""
+    cdef Py_ssize_t stride = shared.settings.max_leaves
+    cdef int right = ws.n_leaves - 1
+    cdef int sign
+    if shared.constraints.bounding == UNBOUNDED:
+        return
+    sign = shared.constraints.sign[ws.nodes[right - 1].feature]
+    if shared.constraints.bounding == BASIC:
+        if sign > 0:
+            part_at_middle(&ws.leaves[index], &ws.leaves[right])
+        elif sign < 0:
+            part_at_middle(&ws.leaves[right], &ws.leaves[index])
+        return
+    ws.above[index * stride + right] = sign
+    ws.above[right * stride + index] = -sign
+    bound_by_neighbours(shared, ws, index, ws.n_leaves)
+    bound_by_neighbours(shared, ws, right, ws.n_leaves)
+
+
+cdef int next_stale(
+    const Shared* shared, Workspace* ws, int index, int first,
+) noexcept nogil:
+    """The next leaf from ``first`` on that the newest split bounds anew; -1: no more.
+
+    The newest leaves are ``index`` and the last one. Only leaves that wait to be split
+    are of interest.
+    """
+    cdef Py_ssize_t stride = shared.settings.max_leaves
+    cdef int right = ws.n_leaves - 1
+    cdef int leaf
+    for leaf in range(first, right):
+        if leaf == index or not (
+            ws.above[index * stride + leaf] or ws.above[right * stride + leaf]
+        ):
+            continue
+        if bound_by_neighbours(shared, ws, leaf, ws.n_leaves) or (
+            shared.constraints.bounding == ADVANCED
+        ):
+            if ws.leaves[leaf].best.gain > 0:
+                return leaf
+    return -1
+
+
+cdef void bound_leaves(const Shared* shared, Workspace* ws) noexcept nogil:
+    """At last, bounds that keep values near the outputs in the outputs' order."""
+    cdef Py_ssize_t stride = shared.settings.max_leaves
+    cdef int low, high
+    if shared.constraints.bounding < INTERMEDIATE:
+        return
+    for low in range(ws.n_leaves):
+        ws.leaves[low].stats.lower = -INFINITY
+        ws.leaves[low].stats.upper = INFINITY
+    for low in range(ws.n_leaves):
+        for high in range(ws.n_leaves):
+            if ws.above[low * stride + high] > 0:
+                part_at_middle(&ws.leaves[low], &ws.leaves[high])

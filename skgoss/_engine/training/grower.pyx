@@ -1,0 +1,431 @@
+"""Growing the trees of a fit: memory, threads and the way in from Python.
+
+Trees of one round (the classes) are grown side by side when there are enough of them, else
+the threads share the work inside a tree; the trees are the same either way.
+"""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
+from libc.stdlib cimport calloc, free
+
+import numpy as np
+
+from skgoss._engine.training.forest cimport Forest
+from skgoss._engine.training.histogram cimport FOLD_ROOM
+from skgoss._engine.training.layout cimport LANE_CODES, Binned, Histogram, Piece
+from skgoss._engine.training.split cimport (
+    SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, Split, SplitRules, Step, StepRow, split_rules)
+from skgoss._engine.data.store cimport BinStore
+from skgoss._engine.training.tree cimport grow_tree
+from skgoss._engine.training.workspace cimport (
+    ADVANCED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, UNBOUNDED, Bounding, Constraints,
+    ForcedSplit, Leaf, Node, Round, Settings, Shared, Workspace, allocate_histogram,
+    clear_histogram)
+
+
+# As `Piece` in layout.h.
+PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
+
+# Row numbers and counts of rows have 31 bits.
+MAX_ROWS = 2**31 - 1
+
+
+cdef raise_status(int status):
+    if status == NO_MEMORY:
+        raise MemoryError("could not allocate memory for growing trees")
+    if status == NOT_FINITE:
+        raise FloatingPointError("gradients or hessians are NaN or infinite")
+
+
+cdef void* allocate(size_t size) except NULL:
+    cdef void* memory = calloc(size + 64, 1)
+    if memory == NULL:
+        raise MemoryError(f"could not allocate {size} bytes for growing trees")
+    return memory
+
+
+cdef class TreeGrower:
+    """Grows the trees of a fit on one binned data set.
+
+    Parameters
+    ----------
+    dataset : skgoss.training.dataset.Dataset
+        At least one feature.
+    settings : object
+        Resolved options (`skgoss.parameters.Settings`).
+    n_scores : int
+        Trees a round.
+    n_threads : int
+        Size of the thread team.
+    forest : Forest, default=None
+        Trees to go on from.
+    constraints : skgoss.training.constraints.TreeConstraints, default=None
+
+    Attributes
+    ----------
+    forest : Forest
+        The trees grown so far.
+    """
+
+    cdef Shared shared
+    cdef readonly Forest forest
+    cdef Workspace* workspaces
+    cdef int n_workspaces
+    cdef int n_threads
+    cdef object dataset
+    cdef BinStore store
+    cdef object arrays        # keeps what `shared.data` points to
+
+    def __cinit__(
+        self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
+        constraints=None,
+    ):
+        cdef int i
+        self.dataset = dataset
+        self.forest = Forest() if forest is None else forest
+        self.n_threads = max(n_threads, 1)
+        self.n_workspaces = min(self.n_threads, n_scores)
+        self._read_dataset(dataset)
+        self._read_settings(settings)
+        if constraints is not None:
+            self._read_constraints(constraints)
+        self._allocate_threads()
+        self.workspaces = <Workspace*>allocate(self.n_workspaces * sizeof(Workspace))
+        for i in range(self.n_workspaces):
+            self._allocate_workspace(&self.workspaces[i], i)
+
+    cdef _read_dataset(self, dataset):
+        """Point `shared.data` to the arrays of a data set."""
+        cdef Binned* data = &self.shared.data
+        storage = dataset.storage
+        if dataset.n_rows > MAX_ROWS:
+            raise ValueError(f"X has {dataset.n_rows} rows; at most {MAX_ROWS} can be used")
+        self.store = storage.store
+        self.shared.columns = self.store.columns
+        self.shared.has_lists = self.store.has_lists
+        self.arrays = []
+        data.n_rows = dataset.n_rows
+        data.n_features = len(dataset.feature)
+        data.n_bins = <const int32_t*>self._address(dataset.n_bins, np.int32)
+        data.missing_bin = <const int32_t*>self._address(dataset.missing_bin, np.int32)
+        data.categorical = <const uint8_t*>self._address(dataset.categorical, np.bool_)
+        data.implied = <const int32_t*>self._address(storage.implied, np.int32)
+        data.singles = <const int32_t*>self._address(storage.singles, np.int32)
+        data.offset = <const int64_t*>self._address(storage.offset, np.int64)
+        data.feature_at = <const int32_t*>self._address(storage.feature_at, np.int32)
+        data.n_places = data.offset[data.n_features]
+        data.row_updates = storage.row_updates
+        self.shared.max_bins = dataset.n_bins.max()
+        self._read_lanes(storage)
+        self._read_entries(storage)
+
+    cdef _read_lanes(self, storage):
+        cdef Binned* data = &self.shared.data
+        lane = storage.lane
+        lane_groups = np.argsort(lane, kind="stable")
+        lane_start = np.zeros(lane.max(initial=-1) + 2, dtype=np.int32)
+        np.cumsum(np.bincount(lane), out=lane_start[1:])
+        data.n_groups = len(lane)
+        data.n_lanes = len(lane_start) - 1
+        data.rows = <const uint8_t*>self._address(storage.rows, np.uint8)
+        data.row_bytes = storage.rows.shape[1]
+        data.lane_start = <const int32_t*>self._address(lane_start, np.int32)
+        data.lane_groups = <const int32_t*>self._address(lane_groups, np.int32)
+        data.radix = <const int32_t*>self._address(storage.radix, np.int32)
+        data.n_codes = <const int32_t*>self._address(storage.n_codes, np.int32)
+        data.piece_start = <const int64_t*>self._address(storage.piece_start, np.int64)
+        data.pieces = <const Piece*>self._address(storage.pieces, PIECE)
+        data.place_of_code = <const int32_t*>self._address(storage.place_of_code, np.int32)
+        # The numbers of values that a lane takes. Strides that are no power of two keep
+        # the lanes apart in the cache.
+        size = np.multiply.reduceat(
+            storage.n_codes[lane_groups], lane_start[: len(lane_start) - 1]) if len(lane) else lane
+        data.lane_stride = next(
+            stride for stride in (24, 72, 264) if size.max(initial=0) <= stride)
+
+    cdef _read_entries(self, storage):
+        cdef Binned* data = &self.shared.data
+        data.entry_sums = (data.n_lanes + 7) // 8 * 8 * data.lane_stride
+        data.sums_size = data.entry_sums + FOLD_ROOM
+        if storage.entry_start is None:
+            return
+        data.entry_start = <const int64_t*>self._address(storage.entry_start, np.int64)
+        data.entries = <const uint32_t*>self._address(storage.entries, np.uint32)
+        data.entry_pieces = <const Piece*>self._address(storage.entry_pieces, PIECE)
+        data.n_entry_pieces = len(storage.entry_pieces)
+        data.heavy = <const uint32_t*>self._address(storage.heavy, np.uint32)
+        data.n_heavy = len(storage.heavy)
+        data.sums_size += data.n_places
+
+    cdef const void* _address(self, array, dtype):
+        """Where an array's values lie, for as long as the grower lives."""
+        array = np.ascontiguousarray(array, dtype=dtype)
+        self.arrays.append(array)
+        return <const void*><uintptr_t>array.__array_interface__["data"][0]
+
+    cdef _read_settings(self, settings):
+        cdef Settings* out = &self.shared.settings
+        cdef SplitRules* rules = &self.shared.rules
+        rules[0] = split_rules(settings)
+        # A leaf holds min_count rows at least, which bounds the leaves there can be.
+        out.max_leaves = max(
+            1, min(settings.num_leaves, self.shared.data.n_rows // rules.min_count))
+        out.max_depth = settings.max_depth
+        out.tree_fraction = settings.colsample_bytree
+        out.node_fraction = settings.feature_fraction_bynode
+        out.feature_seed = settings.feature_fraction_seed
+        out.extra_seed = settings.extra_seed
+        out.extra_trees = settings.extra_trees
+        out.learning_rate = settings.learning_rate
+
+    cdef _read_constraints(self, constraints):
+        cdef Constraints* out = &self.shared.constraints
+        out.bounding = <Bounding><int>constraints.bounding
+        out.penalty = constraints.penalty
+        if constraints.sign is not None:
+            out.sign = <const int8_t*>self._address(constraints.sign, np.int8)
+            self.shared.rules.bounded = out.bounding != UNBOUNDED
+        if constraints.factor is not None:
+            out.factor = <const double*>self._address(constraints.factor, np.float64)
+        if constraints.sets is not None:
+            out.n_sets = len(constraints.sets.start) - 1
+            out.set_start = <const int64_t*>self._address(constraints.sets.start, np.int64)
+            out.set_features = <const int32_t*>self._address(
+                constraints.sets.features, np.int32)
+            out.sets_start = <const int64_t*>self._address(
+                constraints.sets.by_feature_start, np.int64)
+            out.sets_of = <const int32_t*>self._address(
+                constraints.sets.by_feature, np.int32)
+        out.n_forced = len(constraints.forced)
+        out.forced = <const ForcedSplit*>self._address(constraints.forced, np.int32)
+
+    cdef _allocate_threads(self):
+        cdef Shared* shared = &self.shared
+        cdef int n_shares = SCRATCH_BOUNDED if shared.rules.bounded else SCRATCH_SHARES
+        cdef int n = self.n_threads
+        cdef int i
+        shared.sums = <int64_t**>allocate(n * sizeof(int64_t*))
+        shared.scratch = <double**>allocate(n * sizeof(double*))
+        shared.partial = <Histogram*>allocate(n * sizeof(Histogram))
+        shared.best = <Split*>allocate(2 * n * sizeof(Split))
+        shared.all_features = <int32_t*>allocate(shared.data.n_features * sizeof(int32_t))
+        for i in range(shared.data.n_features):
+            shared.all_features[i] = i
+        for i in range(n):
+            shared.sums[i] = <int64_t*>allocate(3 * shared.data.sums_size * sizeof(int64_t))
+            shared.scratch[i] = <double*>allocate(
+                n_shares * (shared.max_bins + SCRATCH_ROOM) * sizeof(double))
+            if i > 0 and allocate_histogram(&shared.data, &shared.partial[i]) < 0:
+                raise MemoryError("could not allocate histograms")
+
+    cdef _allocate_workspace(self, Workspace* ws, int index):
+        cdef Py_ssize_t n_rows = self.shared.data.n_rows
+        cdef size_t max_leaves = self.shared.settings.max_leaves
+        cdef size_t n_features = self.shared.data.n_features
+        ws.first_thread = index
+        ws.n_threads = 1
+        ws.words[0] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
+        ws.words[1] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
+        if self.shared.has_lists:
+            ws.words[2] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
+            ws.tags = <int32_t*>allocate(n_rows * sizeof(int32_t))
+        ws.mask = <uint8_t*>allocate(n_rows // 8 + 8 * self.n_threads)
+        ws.goes_left = <uint8_t*>allocate(self.shared.max_bins)
+        ws.code_goes_left = <uint8_t*>allocate(LANE_CODES)
+        ws.seen = <uint8_t*>allocate(n_features)
+        ws.touched = <int32_t*>allocate(n_features * sizeof(int32_t))
+        if allocate_histogram(&self.shared.data, &ws.rows_histogram) < 0:
+            raise MemoryError("could not allocate histograms")
+        clear_histogram(&self.shared.data, &ws.rows_histogram)
+        ws.features = <int32_t*>allocate(n_features * sizeof(int32_t))
+        ws.sample = <int32_t*>allocate(n_features * sizeof(int32_t))
+        ws.searched[0] = <uint8_t*>allocate(n_features)
+        ws.searched[1] = <uint8_t*>allocate(n_features)
+        ws.cut[0] = <int32_t*>allocate(n_features * sizeof(int32_t))
+        ws.cut[1] = <int32_t*>allocate(n_features * sizeof(int32_t))
+        ws.slots = <Histogram*>allocate((max_leaves + 1) * sizeof(Histogram))
+        ws.free_slots = <int*>allocate((max_leaves + 1) * sizeof(int))
+        ws.leaves = <Leaf*>allocate(max_leaves * sizeof(Leaf))
+        ws.nodes = <Node*>allocate(max_leaves * sizeof(Node))
+        ws.heap = <int*>allocate(max_leaves * sizeof(int))
+        ws.leaf_value = <double*>allocate(max_leaves * sizeof(double))
+        ws.leaf_weight = <double*>allocate(max_leaves * sizeof(double))
+        ws.learning_rate = self.shared.settings.learning_rate
+        self._allocate_constraints(ws)
+
+    cdef _allocate_constraints(self, Workspace* ws):
+        cdef const Constraints* limits = &self.shared.constraints
+        cdef size_t n_features = self.shared.data.n_features
+        cdef size_t max_leaves = self.shared.settings.max_leaves
+        cdef int side, i
+        if limits.n_sets > 0:
+            ws.allowed = <int32_t*>allocate(n_features * sizeof(int32_t))
+            ws.may_use = <uint8_t*>allocate(n_features)
+            ws.hits = <int32_t*>allocate(limits.n_sets * sizeof(int32_t))
+        if limits.bounding >= INTERMEDIATE:
+            ws.above = <int8_t*>allocate(max_leaves * max_leaves)
+        if limits.bounding == ADVANCED:
+            ws.row_of = <int32_t*>allocate(n_features * sizeof(int32_t))
+            ws.split_features = <int32_t*>allocate(n_features * sizeof(int32_t))
+            for i in range(self.shared.data.n_features):
+                ws.row_of[i] = -1
+        for side in range(2):
+            if limits.factor != NULL or limits.penalty > 0:
+                ws.factor[side] = <double*>allocate(n_features * sizeof(double))
+            if limits.bounding == ADVANCED:
+                ws.order[side].rows = <StepRow*>allocate(
+                    min(max_leaves, n_features) * sizeof(StepRow))
+                ws.steps[side] = <Step*>allocate(
+                    min(max_leaves, n_features) * max_leaves * sizeof(Step))
+            ws.order[side].sign = limits.sign
+            ws.order[side].row_of = ws.row_of
+
+    def __dealloc__(self):
+        cdef Shared* shared = &self.shared
+        cdef int i
+        if self.workspaces != NULL:
+            for i in range(self.n_workspaces):
+                free_workspace(&self.workspaces[i])
+            free(self.workspaces)
+        for i in range(self.n_threads):
+            if shared.sums != NULL:
+                free(shared.sums[i])
+            if shared.scratch != NULL:
+                free(shared.scratch[i])
+            if shared.partial != NULL:
+                free(shared.partial[i].gradient)
+        free(shared.sums)
+        free(shared.scratch)
+        free(shared.partial)
+        free(shared.best)
+        free(shared.all_features)
+
+    def grow(
+        self, const float[:, ::1] gradient, const float[:, ::1] hessian,
+        const double[:, ::1] weight, const uint32_t[::1] rows, double[:, ::1] scores,
+        uint64_t round_index,
+    ):
+        """Grow one tree for each score and add them to the forest.
+
+        Parameters
+        ----------
+        gradient : ndarray of float32, shape (n_scores, n_rows)
+        hessian : ndarray of float32, shape (n_scores, n_rows), or None for ones
+        weight : ndarray of float64, shape (1 or n_scores, n_rows), or None for ones
+            Multiplies gradients and hessians.
+        rows : ndarray of uint32 or None
+            The sampled rows; None for all.
+        scores : ndarray of float64, shape (n_scores, n_rows), or None
+            The trees' values are added for the sampled rows, unless None.
+        round_index : int
+            Part of the keys of the random numbers.
+
+        Returns
+        -------
+        bool
+            Whether any of the trees has a split. If none has, and the forest has
+            trees already, none is added.
+        """
+        cdef int n_scores = gradient.shape[0]
+        cdef int first = 0
+        cdef Forest forest = self.forest
+        cdef int64_t n_nodes = forest.n_nodes
+        cdef int64_t n_trees = forest.n_trees
+        cdef int wave, i
+        while first < n_scores:
+            wave = self.n_workspaces if n_scores - first >= self.n_threads else 1
+            raise_status(self._grow_wave(
+                gradient, hessian, weight, rows, scores, round_index, first, wave))
+            for i in range(wave):
+                raise_status(forest.add(&self.workspaces[i]))
+            first += wave
+        if forest.n_nodes == n_nodes and n_trees > 0:
+            forest.drop(n_trees)
+        return forest.n_nodes > n_nodes
+
+    cdef int _grow_wave(
+        self, const float[:, ::1] gradient, const float[:, ::1] hessian,
+        const double[:, ::1] weight, const uint32_t[::1] rows, double[:, ::1] scores,
+        uint64_t round_index, int first, int wave,
+    ) noexcept:
+        """Trees ``first`` to ``first + wave``: one a thread, or one with all threads."""
+        cdef Round* rounds = <Round*>calloc(wave, sizeof(Round))
+        cdef Shared* shared = &self.shared
+        cdef Workspace* workspaces = self.workspaces
+        cdef int n_scores = gradient.shape[0]
+        cdef int status = 0
+        cdef int i, k
+        if rounds == NULL:
+            return -1
+        for i in range(wave):
+            k = first + i
+            workspaces[i].n_threads = self.n_threads if wave == 1 else 1
+            workspaces[i].tree_index = round_index * n_scores + k
+            rounds[i].gradient = &gradient[k, 0]
+            rounds[i].hessian = &hessian[k, 0] if hessian is not None else NULL
+            if weight is not None:
+                rounds[i].weight = &weight[k if weight.shape[0] > 1 else 0, 0]
+            rounds[i].ids = &rows[0] if rows is not None else NULL
+            rounds[i].n = rows.shape[0] if rows is not None else shared.data.n_rows
+            rounds[i].score = &scores[k, 0] if scores is not None else NULL
+        with nogil:
+            if wave == 1:
+                rounds[0].status = grow_tree(shared, &workspaces[0], &rounds[0])
+            else:
+                for i in prange(wave, num_threads=wave, schedule="static", chunksize=1):
+                    rounds[i].status = grow_tree(shared, &workspaces[i], &rounds[i])
+        for i in range(wave):
+            status = min(status, rounds[i].status)
+        free(rounds)
+        return status
+
+    def leaf_rows(self, int leaf):
+        """Row numbers, ascending, of a leaf of the last tree (one score only)."""
+        cdef const Workspace* ws = &self.workspaces[0]
+        cdef const Leaf* at = &ws.leaves[leaf]
+        cdef Py_ssize_t n = at.end - at.begin
+        cdef Py_ssize_t i
+        rows = np.empty(n, dtype=np.int64)
+        cdef int64_t[::1] rows_out = rows
+        for i in range(n):
+            rows_out[i] = ws.words[at.buffer][at.begin + i] & ws.code.id_mask
+        return rows
+
+
+cdef void free_workspace(Workspace* ws) noexcept:
+    cdef int i
+    for i in range(ws.n_slots):
+        free(ws.slots[i].gradient)
+    free(ws.words[0])
+    free(ws.words[1])
+    free(ws.words[2])
+    free(ws.tags)
+    free(ws.mask)
+    free(ws.goes_left)
+    free(ws.code_goes_left)
+    free(ws.seen)
+    free(ws.touched)
+    free(ws.rows_histogram.gradient)
+    free(ws.set_words)
+    free(ws.pairs)
+    free(ws.features)
+    free(ws.sample)
+    free(ws.allowed)
+    free(ws.may_use)
+    free(ws.hits)
+    free(ws.above)
+    free(ws.row_of)
+    free(ws.split_features)
+    for i in range(2):
+        free(ws.searched[i])
+        free(ws.cut[i])
+        free(ws.factor[i])
+        free(ws.order[i].rows)
+        free(ws.steps[i])
+    free(ws.slots)
+    free(ws.free_slots)
+    free(ws.leaves)
+    free(ws.nodes)
+    free(ws.heap)
+    free(ws.leaf_value)
+    free(ws.leaf_weight)

@@ -1,0 +1,563 @@
+"""Histograms of integer gradients.
+
+A round's gradients and hessians become fixed-point numbers once (`encode`); a node's
+histogram is their exact sum by feature and bin (`accumulate`), so it depends neither on the
+order of the rows nor on the number of threads. The formats are described in ``layout.h``.
+"""
+
+from cython.parallel cimport prange
+from libc.math cimport frexp, ldexp, rint
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from skgoss._engine.training.layout cimport (
+    LANE_CODES, Binned, Encoding, Histogram, Piece, Sums, unpack)
+
+cdef extern from "histogram.h" nogil:
+    void gradient_stats(
+        const float* gradient, const float* hessian, const double* weight,
+        const uint32_t* ids, Py_ssize_t first, Py_ssize_t n, GradientStats* out)
+    void encode_packed(
+        const float* gradient, const float* hessian, const double* weight,
+        const uint32_t* ids, Py_ssize_t first, Py_ssize_t n, double gradient_scale,
+        double hessian_scale, const Encoding* code, uint64_t* words_out)
+    void encode_wide(
+        const float* gradient, const float* hessian, const double* weight,
+        Py_ssize_t first, Py_ssize_t n, double gradient_scale, double hessian_scale,
+        int64_t* pairs_out)
+    void spill_sums(
+        int64_t* packed, int n_bins, const Encoding* code, int first,
+        int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
+    void take_longs(int64_t* sums, int n_bins, int first, int64_t* sums_out)
+    void take_ints(int64_t* sums, int n_bins, int first, int32_t* sums_out)
+    void sum_packed(const uint64_t* words, Py_ssize_t n, const Encoding* code, Sums* out)
+    void fold_digit(int64_t* sums, int radix, int n, int64_t* digit_out)
+    void add_longs(int n, int sign, const int64_t* values, int64_t* sums_inout)
+    void add_ints(int n, int sign, const int32_t* values, int32_t* sums_inout)
+
+cdef enum:
+    STAT_BLOCK = 16384      # rows a partial sum: fixed, so that sums do not depend on threads
+    ENCODE_BLOCK = 16384
+    ROW_BLOCK = 256         # rows that stay in the first cache while groups take turns
+    OCTETS_A_TILE = 8       # eights of lanes whose accumulators stay near
+    PREFETCH_AHEAD = 16
+    CACHE_LINE = 64
+    MAX_COUNT_BITS = 12     # of a packed round with hessians: blocks of 4095 rows
+    MAX_COUNT_BITS_CONSTANT = 20
+    MIN_TYPICAL_LEVELS = 16  # packed numbers that are typically fewer quanta are too coarse
+    MAX_WIDE_BITS = 50      # `nearest` rounds up to 51
+    MAX_PACKED_BITS = 38    # sums of a block stay below 2**51, exact as doubles
+    MAX_EXPONENT = 1000     # its power of two and the reciprocal are normal numbers
+
+
+cdef void block_stats(
+    const float* gradient, const float* hessian, const double* weight, const uint32_t* ids,
+    Py_ssize_t n, Py_ssize_t block, GradientStats* out,
+) noexcept nogil:
+    cdef Py_ssize_t first = block * STAT_BLOCK
+    gradient_stats(
+        gradient, hessian, weight, ids + first if ids != NULL else NULL, first,
+        min(<Py_ssize_t>STAT_BLOCK, n - first), out)
+
+
+cdef void merge_stats(const GradientStats* part, GradientStats* total) noexcept nogil:
+    total.gradient_max = max(total.gradient_max, part.gradient_max)
+    total.gradient_roots += part.gradient_roots
+    total.hessian_max = max(total.hessian_max, part.hessian_max)
+    total.hessian_min = min(total.hessian_min, part.hessian_min)
+    total.hessian_roots += part.hessian_roots
+
+
+cdef GradientStats round_stats(
+    const float* gradient, const float* hessian, const double* weight, const uint32_t* ids,
+    Py_ssize_t n, int n_threads,
+) noexcept nogil:
+    """Statistics of a round's weighted gradients and hessians, of the n rows ``ids``.
+
+    ``hessian`` and ``weight`` may be NULL for ones, ``ids`` for all rows. Blocks are merged in
+    order, whoever computed them.
+    """
+    cdef Py_ssize_t n_blocks = (n + STAT_BLOCK - 1) // STAT_BLOCK
+    cdef GradientStats total, part
+    cdef GradientStats* parts = NULL
+    cdef Py_ssize_t block
+    memset(&total, 0, sizeof(GradientStats))
+    if n_threads > 1 and n_blocks > 1:
+        parts = <GradientStats*>malloc(n_blocks * sizeof(GradientStats))
+    if parts == NULL:
+        for block in range(n_blocks):
+            block_stats(gradient, hessian, weight, ids, n, block, &part)
+            merge_stats(&part, &total)
+        return total
+    for block in prange(n_blocks, num_threads=n_threads):
+        block_stats(gradient, hessian, weight, ids, n, block, &parts[block])
+    for block in range(n_blocks):
+        merge_stats(&parts[block], &total)
+    free(parts)
+    return total
+
+
+cdef inline int bit_length(uint64_t x) noexcept nogil:
+    cdef int bits = 0
+    while x:
+        x >>= 1
+        bits += 1
+    return bits
+
+
+cdef int fixed_point_exponent(double largest, int bits) noexcept nogil:
+    """The greatest k for which round(largest * 2**k) < 2**bits."""
+    cdef int exponent
+    if largest <= 0:
+        return 0
+    frexp(largest, &exponent)
+    exponent = min(bits - exponent, MAX_EXPONENT)
+    if rint(ldexp(largest, exponent)) >= ldexp(1.0, bits):
+        return exponent - 1
+    return exponent
+
+
+cdef int wide_exponent(double largest, Py_ssize_t n_rows) noexcept nogil:
+    return fixed_point_exponent(largest, min(62 - bit_length(n_rows), MAX_WIDE_BITS))
+
+
+cdef double fine_scale(double largest, Py_ssize_t n_rows) noexcept nogil:
+    """The scale at which ``n_rows`` integers of up to ``largest`` have a 64-bit sum."""
+    return ldexp(1.0, wide_exponent(largest, n_rows))
+
+
+cdef bint fine_enough(double roots, Py_ssize_t n, int exponent) noexcept nogil:
+    """Whether typical magnitudes are many quanta of 2**-exponent.
+
+    The mean of the square roots tells, as a few giants do not move it far.
+    """
+    cdef double mean_root = roots / n
+    return ldexp(mean_root * mean_root, exponent) >= MIN_TYPICAL_LEVELS
+
+
+cdef Encoding choose_encoding(
+    const GradientStats* stats, Py_ssize_t n_rows, Py_ssize_t n, bint constant_hessian,
+) noexcept nogil:
+    """Number format of a round of n of ``n_rows`` rows.
+
+    Packed, unless its magnitudes need more range.
+    """
+    cdef Encoding code
+    cdef int lanes = 2 if constant_hessian else 3
+    cdef int count_bits = min(
+        bit_length(n_rows), MAX_COUNT_BITS_CONSTANT if constant_hessian else MAX_COUNT_BITS)
+    cdef int value_bits = 63 - lanes * count_bits
+    cdef int hessian_bits = 0 if constant_hessian else min(value_bits // 2, MAX_PACKED_BITS)
+    cdef int gradient_bits = min(value_bits - hessian_bits, MAX_PACKED_BITS)
+    cdef int g_exponent = fixed_point_exponent(stats.gradient_max, gradient_bits)
+    cdef int h_exponent = fixed_point_exponent(stats.hessian_max, hessian_bits)
+
+    code.constant_hessian = constant_hessian
+    code.count_bits = count_bits
+    code.block_rows = (<Py_ssize_t>1 << count_bits) - 1
+    code.hessian_down = lanes * count_bits
+    code.gradient_down = code.hessian_down + hessian_bits
+    code.gradient_up = code.count_bits * (lanes - 1) + hessian_bits
+    code.hessian_mask = (<uint64_t>1 << hessian_bits) - 1
+    code.id_mask = (<uint64_t>1 << code.hessian_down) - 1
+    code.packed = (
+        fine_enough(stats.gradient_roots, n, g_exponent)
+        and (constant_hessian or fine_enough(stats.hessian_roots, n, h_exponent))
+        and stats.hessian_min >= 0
+    )
+    code.compact = code.packed and n <= code.block_rows
+    if not code.packed:
+        code.id_mask = <uint64_t>-1
+        g_exponent = wide_exponent(stats.gradient_max, n_rows)
+        h_exponent = wide_exponent(max(stats.hessian_max, -stats.hessian_min), n_rows)
+    code.gradient_unit = ldexp(1.0, -g_exponent)
+    code.hessian_unit = ldexp(1.0, -h_exponent)
+    if constant_hessian and code.packed:
+        code.hessian_unit = stats.hessian_max
+    return code
+
+
+cdef void encode(
+    const float* gradient, const float* hessian, const double* weight,
+    const uint32_t* ids, Py_ssize_t n, Py_ssize_t n_rows, const Encoding* code,
+    int n_threads, uint64_t* words_out, int64_t* pairs_out,
+) noexcept nogil:
+    """Words of the rows ``ids`` (NULL: all), and in a wide round the pairs of all rows."""
+    cdef Py_ssize_t block, first, i
+    cdef double gradient_scale = 1.0 / code.gradient_unit
+    cdef double hessian_scale = 1.0 / code.hessian_unit
+    for block in prange(
+        (n + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
+        num_threads=n_threads, use_threads_if=n_threads > 1 and n > ENCODE_BLOCK,
+    ):
+        first = block * ENCODE_BLOCK
+        if code.packed:
+            encode_packed(
+                gradient, hessian, weight, ids + first if ids != NULL else NULL, first,
+                min(<Py_ssize_t>ENCODE_BLOCK, n - first), gradient_scale, hessian_scale,
+                code, words_out + first)
+        else:
+            for i in range(first, min(first + ENCODE_BLOCK, n)):
+                words_out[i] = ids[i] if ids != NULL else <uint64_t>i
+    if code.packed:
+        return
+    # Rows that are not sampled have pairs that nobody reads.
+    for block in prange(
+        (n_rows + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
+        num_threads=n_threads, use_threads_if=n_threads > 1 and n_rows > ENCODE_BLOCK,
+    ):
+        first = block * ENCODE_BLOCK
+        encode_wide(
+            gradient, hessian, weight, first, min(<Py_ssize_t>ENCODE_BLOCK, n_rows - first),
+            gradient_scale, hessian_scale, pairs_out)
+
+
+cdef inline int64_t addend(const Encoding* code, uint64_t word) noexcept nogil:
+    return (
+        (<int64_t>word >> code.gradient_down << code.gradient_up)
+        + <int64_t>((word >> code.hessian_down & code.hessian_mask) << code.count_bits)
+        + 1
+    )
+
+
+cdef inline void add_quad(
+    int64_t* lanes, uint32_t bins, int64_t x, Py_ssize_t stride,
+) noexcept nogil:
+    lanes[bins & 255] += x
+    lanes[stride + (bins >> 8 & 255)] += x
+    lanes[2 * stride + (bins >> 16 & 255)] += x
+    lanes[3 * stride + (bins >> 24)] += x
+
+
+cdef inline void prefetch_row(const Binned* data, Py_ssize_t row) noexcept nogil:
+    """Ask for every cache line that a row has a part of."""
+    cdef const uint8_t* lanes = data.rows + row * data.row_bytes
+    cdef Py_ssize_t at = 0
+    while at < data.row_bytes - 1:
+        prefetch(lanes + at)
+        at += CACHE_LINE
+    prefetch(lanes + data.row_bytes - 1)
+
+
+cdef inline void add_bytes(
+    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+    Py_ssize_t stride, int64_t* lanes,
+) noexcept nogil:
+    """Packed sums of rows of one-byte bins, eight bins read as one word."""
+    cdef bint half = 0 < data.n_lanes % 8 <= 4
+    cdef int n_octets = data.n_lanes // 8 if half else (data.n_lanes + 7) // 8
+    cdef Py_ssize_t first, last, i
+    cdef int tile, tile_end, octet
+    cdef const uint64_t* row
+    cdef int64_t* at
+    cdef int64_t x
+    first = 0
+    while first < n:
+        last = min(first + ROW_BLOCK, n)
+        tile = 0
+        while tile < max(n_octets, 1):
+            tile_end = min(tile + OCTETS_A_TILE, n_octets)
+            for i in range(first, last):
+                if tile == 0 and i + PREFETCH_AHEAD < n:
+                    prefetch_row(data, words[i + PREFETCH_AHEAD] & code.id_mask)
+                row = <const uint64_t*>(
+                    data.rows + (words[i] & code.id_mask) * data.row_bytes)
+                x = addend(code, words[i])
+                at = lanes + tile * 8 * stride
+                for octet in range(tile, tile_end):
+                    add_quad(at, <uint32_t>row[octet], x, stride)
+                    add_quad(at + 4 * stride, <uint32_t>(row[octet] >> 32), x, stride)
+                    at = at + 8 * stride
+                if half and tile_end == n_octets:
+                    add_quad(at, <uint32_t>row[n_octets], x, stride)
+            tile = tile + OCTETS_A_TILE
+        first = last
+
+
+cdef void add_entries(
+    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+    int64_t* sums,
+) noexcept nogil:
+    """Packed sums of the places that rows name themselves."""
+    cdef Py_ssize_t i, row
+    cdef int64_t e
+    cdef int64_t x
+    for i in range(n):
+        if i + 2 * PREFETCH_AHEAD < n:
+            prefetch(data.entry_start + (words[i + 2 * PREFETCH_AHEAD] & code.id_mask))
+        if i + PREFETCH_AHEAD < n:
+            row = words[i + PREFETCH_AHEAD] & code.id_mask
+            prefetch(data.entries + data.entry_start[row])
+            prefetch(data.entries + data.entry_start[row] + 16)
+        row = words[i] & code.id_mask
+        x = addend(code, words[i])
+        for e in range(data.entry_start[row], data.entry_start[row + 1]):
+            sums[data.entries[e]] += x
+
+
+cdef inline void add_pair(
+    const Binned* data, const int64_t* pair, Py_ssize_t at, int64_t* sums,
+) noexcept nogil:
+    sums[at] += pair[0]
+    sums[data.sums_size + at] += pair[1]
+    sums[2 * data.sums_size + at] += 1
+
+
+cdef void add_wide(
+    const Binned* data, const uint64_t* words, Py_ssize_t n, const int64_t* pairs,
+    int64_t* sums,
+) noexcept nogil:
+    """Separate sums of rows whose gradients need more than a lane: three accumulators."""
+    cdef Py_ssize_t i
+    cdef int64_t e
+    cdef int lane
+    cdef const uint8_t* row
+    cdef const int64_t* pair
+    for i in range(n):
+        if i + PREFETCH_AHEAD < n:
+            prefetch_row(data, words[i + PREFETCH_AHEAD])
+            prefetch(pairs + 2 * words[i + PREFETCH_AHEAD])
+        row = data.rows + words[i] * data.row_bytes
+        pair = pairs + 2 * words[i]
+        for lane in range(data.n_lanes):
+            add_pair(data, pair, lane * data.lane_stride + row[lane], sums)
+        if data.entries != NULL:
+            for e in range(data.entry_start[words[i]], data.entry_start[words[i] + 1]):
+                add_pair(data, pair, data.entry_sums + data.entries[e], sums)
+
+
+cdef inline void change_place(
+    const Encoding* code, int64_t x, Sums sums, int64_t at, Histogram* out,
+) noexcept nogil:
+    if code.compact:
+        out.gradient[at] += x
+    else:
+        out.gradient[at] += sums.gradient
+        out.hessian[at] += sums.hessian
+        out.count[at] += <int32_t>sums.count
+
+
+cdef inline void touch(
+    const Binned* data, int64_t at, uint8_t* seen, int32_t* touched, int* n_touched,
+) noexcept nogil:
+    cdef int32_t feature
+    if seen != NULL:
+        feature = data.feature_at[at]
+        if not seen[feature]:
+            seen[feature] = 1
+            touched[n_touched[0]] = feature
+            n_touched[0] += 1
+
+
+cdef void move_rows(
+    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+    const int64_t* pairs, int sign, Histogram* out, uint8_t* seen, int32_t* touched,
+    int* n_touched,
+) noexcept nogil:
+    """Put a few rows into a histogram, or take them out of it where ``sign`` is -1.
+
+    Lists the features whose places were touched in ``touched`` unless ``seen``, a byte of
+    zero by feature, is NULL.
+    """
+    cdef Py_ssize_t i, row
+    cdef int64_t e
+    cdef int64_t x = 0
+    cdef int lane, k, group, value, digit, at
+    cdef Sums sums
+    for i in range(n):
+        row = words[i] & code.id_mask
+        if code.packed:
+            x = sign * addend(code, words[i])
+            sums = unpack(addend(code, words[i]), code)
+        else:
+            sums.gradient = pairs[2 * row]
+            sums.hessian = pairs[2 * row + 1]
+            sums.count = 1
+        sums.gradient *= sign
+        sums.hessian *= sign
+        sums.count *= sign
+        for lane in range(data.n_lanes):
+            value = data.rows[row * data.row_bytes + lane]
+            for k in range(data.lane_start[lane], data.lane_start[lane + 1]):
+                group = data.lane_groups[k]
+                digit = value
+                if k + 1 < data.lane_start[lane + 1]:
+                    digit = value % data.n_codes[group]
+                    value = value // data.n_codes[group]
+                at = data.place_of_code[group * LANE_CODES + digit]
+                if at >= 0:
+                    change_place(code, x, sums, at, out)
+                    touch(data, at, seen, touched, n_touched)
+        if data.entries != NULL:
+            for e in range(data.entry_start[row], data.entry_start[row + 1]):
+                change_place(code, x, sums, data.entries[e], out)
+                touch(data, data.entries[e], seen, touched, n_touched)
+
+
+cdef Sums sum_words(
+    const Encoding* code, const uint64_t* words, Py_ssize_t n, const int64_t* pairs,
+) noexcept nogil:
+    """The sums of some rows."""
+    cdef Sums sums
+    cdef Py_ssize_t i
+    if code.packed:
+        sum_packed(words, n, code, &sums)
+        return sums
+    memset(&sums, 0, sizeof(Sums))
+    sums.count = n
+    for i in range(n):
+        sums.gradient += pairs[2 * words[i]]
+        sums.hessian += pairs[2 * words[i] + 1]
+    return sums
+
+
+cdef inline void deliver(
+    const Binned* data, const Encoding* code, bint first, int64_t* sums, const Piece* piece,
+    Histogram* out,
+) noexcept nogil:
+    """Move a piece's accumulators to its places in a histogram."""
+    cdef int64_t at = piece.at
+    cdef int n = piece.length
+    if code.compact:
+        take_longs(sums, n, first, out.gradient + at)
+    elif code.packed:
+        spill_sums(sums, n, code, first, out.gradient + at, out.hessian + at, out.count + at)
+    else:
+        take_longs(sums, n, first, out.gradient + at)
+        take_longs(sums + data.sums_size, n, first, out.hessian + at)
+        take_ints(sums + 2 * data.sums_size, n, first, out.count + at)
+
+
+cdef inline void deliver_group(
+    const Binned* data, const Encoding* code, bint first, int64_t* sums, int group,
+    Histogram* out,
+) noexcept nogil:
+    """Move the accumulators of a group's codes to their places; drop those of none."""
+    cdef int64_t i
+    cdef int part
+    for i in range(data.piece_start[group], data.piece_start[group + 1]):
+        deliver(data, code, first, sums + data.pieces[i].code, &data.pieces[i], out)
+    for part in range(1 if code.packed else 3):
+        sums[part * data.sums_size] = 0
+
+
+cdef void spill_lanes(
+    const Binned* data, const Encoding* code, bint first, int64_t* lanes, Histogram* out,
+) noexcept nogil:
+    """Move the lanes' accumulators; a shared lane is folded group by group."""
+    cdef int64_t* digit = lanes + data.sums_size - FOLD_ROOM
+    cdef int64_t* sums
+    cdef int lane, i, group, part
+    for lane in range(data.n_lanes):
+        sums = lanes + lane * data.lane_stride
+        for i in range(data.lane_start[lane + 1] - 1, data.lane_start[lane], -1):
+            group = data.lane_groups[i]
+            for part in range(1 if code.packed else 3):
+                fold_digit(
+                    sums + part * data.sums_size, data.radix[group],
+                    data.n_codes[group], digit + part * data.sums_size)
+            deliver_group(data, code, first, digit, group, out)
+        deliver_group(data, code, first, sums, data.lane_groups[data.lane_start[lane]], out)
+
+
+cdef void spill_entries(
+    const Binned* data, const Encoding* code, bint first, int64_t* sums, Histogram* out,
+) noexcept nogil:
+    cdef int i
+    for i in range(data.n_entry_pieces):
+        deliver(
+            data, code, first, sums + data.entry_pieces[i].at, &data.entry_pieces[i], out)
+
+
+cdef void spill_heavy(
+    const Binned* data, const Encoding* code, int64_t* sums, Histogram* out,
+) noexcept nogil:
+    """Add to a histogram the only accumulators that more rows could make overflow."""
+    cdef Sums part
+    cdef Py_ssize_t i
+    cdef int64_t at
+    for i in range(data.n_heavy):
+        at = data.heavy[i]
+        part = unpack(sums[at], code)
+        out.gradient[at] += part.gradient
+        out.hessian[at] += part.hessian
+        out.count[at] += <int32_t>part.count
+        sums[at] = 0
+
+
+cdef void clear_entries(const Binned* data, Histogram* out) noexcept nogil:
+    cdef const Piece* piece
+    cdef int i
+    for i in range(data.n_entry_pieces):
+        piece = &data.entry_pieces[i]
+        memset(out.gradient + piece.at, 0, piece.length * sizeof(int64_t))
+        memset(out.hessian + piece.at, 0, piece.length * sizeof(int64_t))
+        memset(out.count + piece.at, 0, piece.length * sizeof(int32_t))
+
+
+cdef void accumulate_lanes(
+    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+    bint fresh, int64_t* sums, Histogram* out,
+) noexcept nogil:
+    cdef Py_ssize_t first = 0
+    cdef Py_ssize_t m
+    while first < n:
+        m = min(code.block_rows, n - first)
+        # Constant strides make the addresses part of the instructions.
+        if data.lane_stride == 24:
+            add_bytes(data, code, words + first, m, 24, sums)
+        elif data.lane_stride == 72:
+            add_bytes(data, code, words + first, m, 72, sums)
+        else:
+            add_bytes(data, code, words + first, m, 264, sums)
+        spill_lanes(data, code, fresh and first == 0, sums, out)
+        first = first + m
+
+
+cdef void accumulate_entries(
+    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+    bint fresh, int64_t* sums, Histogram* out,
+) noexcept nogil:
+    cdef Py_ssize_t first = 0
+    if n > code.block_rows and data.n_heavy > 0:
+        if fresh:
+            clear_entries(data, out)
+            fresh = False
+        while n - first > code.block_rows:
+            add_entries(data, code, words + first, code.block_rows, sums)
+            spill_heavy(data, code, sums, out)
+            first = first + code.block_rows
+    add_entries(data, code, words + first, n - first, sums)
+    spill_entries(data, code, fresh, sums, out)
+
+
+cdef void accumulate(
+    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+    const int64_t* pairs, bint fresh, int64_t* sums, Histogram* out,
+) noexcept nogil:
+    """Add the rows of ``words`` to a histogram, empty if it is ``fresh``.
+
+    ``sums``: accumulators of the calling thread, 3 * sums_size, zero before and after.
+    """
+    if not code.packed or n == 0:
+        add_wide(data, words, n, pairs, sums)
+        spill_lanes(data, code, fresh, sums, out)
+        spill_entries(data, code, fresh, sums + data.entry_sums, out)
+        return
+    if data.n_lanes > 0:
+        accumulate_lanes(data, code, words, n, fresh, sums, out)
+    if data.entries != NULL:
+        accumulate_entries(data, code, words, n, fresh, sums + data.entry_sums, out)
+
+
+cdef void add_places(
+    const Encoding* code, int64_t first, int64_t last, int sign, const Histogram* part,
+    Histogram* out,
+) noexcept nogil:
+    """Add the sums of some places to those of another histogram, or subtract them."""
+    cdef int n = <int>(last - first)
+    add_longs(n, sign, part.gradient + first, out.gradient + first)
+    if not code.compact:
+        add_longs(n, sign, part.hessian + first, out.hessian + first)
+        add_ints(n, sign, part.count + first, out.count + first)

@@ -1,0 +1,103 @@
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+
+from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
+
+cdef extern from "split.h" nogil:
+    const double HESSIAN_EPSILON
+    const int SCRATCH_ROOM
+    const int SCRATCH_CUTS
+    const int SCRATCH_SHARES
+    const int SCRATCH_BOUNDED
+
+    ctypedef struct SplitRules:
+        double gradient_unit
+        double hessian_unit
+        double l1
+        double l2
+        double max_delta_step
+        double path_smooth
+        double min_hessian
+        double min_gain
+        int64_t min_count
+        double cat_smooth
+        double cat_l2
+        int max_cat_threshold
+        int max_cat_to_onehot
+        int64_t min_data_per_group
+        int bounded
+
+    ctypedef struct Split:
+        double gain
+        int32_t feature
+        int32_t bin
+        int32_t missing_left
+
+    ctypedef struct NodeStats:
+        Sums sums
+        double output
+        double gain
+        double lower
+        double upper
+
+    ctypedef struct Extent:
+        int32_t first
+        int32_t last
+        int32_t missing
+
+    ctypedef struct Step:
+        Extent shared
+        int32_t is_above
+        double value
+
+    ctypedef struct StepRow:
+        double lower
+        double upper
+        Step* steps
+        int n
+
+    ctypedef struct Order:
+        const int8_t* sign
+        const int32_t* row_of
+        StepRow* rows
+
+    double clamp(double x, double lower, double upper)
+    double leaf_output(double gradient, double hessian, double count,
+                       double parent_output, const SplitRules* rules)
+    NodeStats node_stats(
+        Sums sums, double parent_output, double lower, double upper,
+        const SplitRules* rules)
+    ctypedef struct Bins:
+        const int64_t* gradient
+        const int64_t* hessian
+        const int32_t* count
+        int n_bins
+        int missing_bin
+
+    ctypedef struct FeatureSet:
+        const int32_t* features
+        const uint8_t* searched
+        const int32_t* cut
+        const double* factor
+        const Order* order
+        int n
+        int whole
+
+    Bins feature_bins(
+        const Binned* data, const Histogram* histogram, int feature, const Sums* node,
+        const Encoding* code, int64_t* room)
+    Sums bin_sums(const Bins* bins, int b, const Encoding* code)
+    void search_features(
+        const Binned* data, const Encoding* code, const Histogram* histogram,
+        const FeatureSet* set, const NodeStats* node, const SplitRules* rules,
+        double* scratch, Split* best_out)
+    size_t CATEGORY_SCRATCH(int n_bins)
+    double categories_l2(int n_bins, const SplitRules* rules)
+    void search_categories(
+        const Bins* bins, const Encoding* code, int feature, double factor,
+        const NodeStats* node, const SplitRules* rules, void* scratch, Split* best_out)
+    void category_set(
+        const Bins* bins, const Encoding* code, const SplitRules* rules, const Split* split,
+        void* scratch, uint8_t* goes_left_out)
+
+
+cdef SplitRules split_rules(settings) except *

@@ -1,0 +1,92 @@
+# cython: language_level=3
+"""The options of the split search, and the search of one categorical feature on its own."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memset
+
+import numpy as np
+
+from skgoss._engine.training.layout cimport Encoding, Sums
+
+
+cdef SplitRules split_rules(settings) except *:
+    """The rules by the options of the engine, for sums in units of one."""
+    cdef SplitRules rules
+    rules.gradient_unit = rules.hessian_unit = 1.0
+    rules.l1 = settings.reg_alpha
+    rules.l2 = settings.reg_lambda
+    rules.max_delta_step = settings.max_delta_step or INFINITY
+    rules.path_smooth = settings.path_smooth
+    rules.min_hessian = settings.min_child_weight
+    rules.min_gain = settings.min_split_gain
+    rules.min_count = max(settings.min_child_samples, 1)
+    rules.cat_smooth = settings.cat_smooth
+    rules.cat_l2 = settings.cat_l2
+    rules.max_cat_threshold = settings.max_cat_threshold
+    rules.max_cat_to_onehot = settings.max_cat_to_onehot
+    rules.min_data_per_group = settings.min_data_per_group
+    rules.bounded = False
+    return rules
+
+
+def best_categories(
+    const int64_t[::1] gradient, const int64_t[::1] hessian, const int32_t[::1] count,
+    settings, double unit=1.0,
+):
+    """Find the categories of a node whose rows had best go left.
+
+    Parameters
+    ----------
+    gradient, hessian : ndarray of shape (n_bins,), int64
+        Sums by category, in units; bin 0 is missing, rare or unknown.
+    count : ndarray of shape (n_bins,), int32
+    settings : object
+        The options of the engine.
+    unit : float, default=1.0
+        Of the sums.
+
+    Returns
+    -------
+    gain : float
+        Above the node as a leaf; 0.0: no split gains anything.
+    goes_left : ndarray of shape (n_bins,), bool
+
+    Raises
+    ------
+    ValueError
+        If the sums are not of equal length.
+    """
+    cdef int n_bins = gradient.shape[0]
+    cdef Bins bins
+    cdef Encoding code
+    cdef Split split
+    cdef NodeStats node
+    cdef SplitRules rules = split_rules(settings)
+    cdef Sums sums, part
+    cdef int b
+    rules.gradient_unit = rules.hessian_unit = unit
+    if n_bins == 0 or hessian.shape[0] != n_bins or count.shape[0] != n_bins:
+        raise ValueError("gradient, hessian and count must have one entry for each bin")
+    cdef uint8_t[::1] scratch = np.empty(CATEGORY_SCRATCH(n_bins), dtype=np.uint8)
+    goes_left = np.zeros(n_bins, dtype=np.bool_)
+    cdef uint8_t[::1] goes_left_out = goes_left.view(np.uint8)
+    memset(&code, 0, sizeof(Encoding))
+    memset(&sums, 0, sizeof(Sums))
+    memset(&split, 0, sizeof(Split))
+    bins.gradient = &gradient[0]
+    bins.hessian = &hessian[0]
+    bins.count = &count[0]
+    bins.n_bins = n_bins
+    bins.missing_bin = -1
+    for b in range(n_bins):
+        part = bin_sums(&bins, b, &code)
+        sums.gradient += part.gradient
+        sums.hessian += part.hessian
+        sums.count += part.count
+    node = node_stats(sums, 0.0, -INFINITY, INFINITY, &rules)
+    with nogil:
+        search_categories(&bins, &code, 0, 1.0, &node, &rules, &scratch[0], &split)
+        if split.gain > 0:
+            category_set(&bins, &code, &rules, &split, &scratch[0], &goes_left_out[0])
+    return split.gain, goes_left

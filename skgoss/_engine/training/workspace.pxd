@@ -1,0 +1,173 @@
+"""What growing a tree works on: options, the tree so far, its leaves and histograms."""
+
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from skgoss._engine.training.layout cimport Binned, Encoding, Histogram
+from skgoss._engine.training.split cimport NodeStats, Order, Split, SplitRules, Step
+from skgoss._engine.data.store cimport BinColumn
+
+cdef enum:
+    # What growing may end with, besides 0.
+    NO_MEMORY = -1
+    NOT_FINITE = -2
+    # The turn of a leaf whose split is not a forced one.
+    NO_TURN = 0x7FFFFFFF
+
+cdef enum Bounding:
+    # Where the bounds of outputs come from, under monotone constraints.
+    UNBOUNDED
+    BASIC                     # the middle of the outputs at a monotone node
+    INTERMEDIATE              # the outputs of the leaves next to a leaf
+    ADVANCED                  # of those next to either side of a cut
+
+cdef struct Leaf:
+    Py_ssize_t begin          # its rows: words[buffer][begin:end]
+    Py_ssize_t end
+    int buffer
+    int32_t tag               # of its rows; those of words[buffer] with another one have left
+    Py_ssize_t n_left_behind  # how many those are
+    int slot                  # of its histogram; -1: none, or made of its few rows each time
+    int depth
+    int node                  # the inner node above it; -1: it is the root
+    int is_left
+    uint64_t identity         # under which its random numbers are drawn
+    double l2                 # the ridge penalty of its output
+    NodeStats stats
+    Split best
+    int32_t forced            # the forced split wanted here; -1: none
+    int32_t turn              # forced splits come first, by their numbers
+
+cdef struct Node:
+    int32_t parent            # -1: it is the root
+    int32_t is_left
+    int32_t feature
+    int32_t bin
+    int32_t missing_left
+    int32_t left
+    int32_t right
+    Py_ssize_t first_word     # of its set of bins, if it is categorical, else the last's end
+    Py_ssize_t last_word
+    double gain
+    NodeStats stats
+
+cdef struct Workspace:
+    int first_thread          # its accumulators are those of these threads
+    int n_threads
+    int64_t next_chunk        # of rows or features that threads share out among themselves
+    uint64_t* words[3]        # the root's are in the last one if rows are found by lists
+    int32_t* tags             # by row, then
+    int32_t n_tags
+    Py_ssize_t n_rows         # of the root
+    uint8_t* mask
+    uint8_t* goes_left        # by bin
+    uint8_t* code_goes_left
+    int64_t* pairs
+    int32_t* features         # sampled for the tree; then others in forced splits
+    int n_features
+    int n_summed              # with those others
+    uint8_t* searched[2]      # features sampled for the two leaves at hand
+    int32_t* cut[2]           # and their only cuts, in extremely random trees
+    int32_t* sample
+    int32_t* allowed          # features that interactions allow a leaf
+    uint8_t* may_use
+    int32_t* hits             # of the path's features, by set
+    double* factor[2]         # of gains, by feature, for the two leaves at hand
+    Order order[2]            # and what bounds their children
+    Step* steps[2]            # of all their rows
+    int8_t* above             # by two leaves: 1: the second bounds the first from above,
+    #                           -1: from below, 0: it does not
+    int32_t* row_of           # by feature: see Order; NULL unless bounds are ADVANCED
+    int n_split_features      # those with a row
+    int32_t* split_features
+    Histogram* slots
+    int* free_slots
+    int n_slots
+    int n_free
+    Histogram rows_histogram  # of a leaf of few rows, as long as it is looked at; else zero
+    uint8_t* seen             # the features such rows touch
+    int32_t* touched
+    int n_touched
+    uint32_t* set_words       # of the tree's sets of bins
+    Py_ssize_t set_room
+    Leaf* leaves
+    Node* nodes
+    double* leaf_value
+    double* leaf_weight
+    int* heap
+    int n_heap
+    int n_leaves
+    Encoding code
+    SplitRules rules
+    double gradient_scale     # of the leaves' own sums, finer than the histograms'
+    double hessian_scale
+    uint64_t tree_index
+    double learning_rate
+
+cdef struct Settings:
+    int max_leaves
+    int max_depth
+    double tree_fraction
+    double node_fraction
+    uint64_t feature_seed
+    uint64_t extra_seed
+    int extra_trees
+    double learning_rate
+
+cdef struct ForcedSplit:
+    int32_t feature
+    int32_t bin
+    int32_t left              # the one wanted in the left child; -1: none
+    int32_t right
+
+cdef struct Constraints:
+    Bounding bounding
+    const int8_t* sign        # by feature: see Order
+    double penalty            # on splits of monotone features near the root
+    const double* factor      # of gains, by feature; NULL: ones
+    int n_sets                # of features that may interact; 0: all may
+    const int64_t* set_start
+    const int32_t* set_features
+    const int64_t* sets_start  # by feature: the sets it is in
+    const int32_t* sets_of
+    const ForcedSplit* forced
+    int n_forced
+
+cdef struct Shared:
+    Binned data
+    const BinColumn* columns
+    bint has_lists
+    Settings settings
+    SplitRules rules
+    Constraints constraints
+    int64_t** sums            # accumulators of each thread
+    Histogram* partial        # of each thread
+    double** scratch          # of each thread
+    Split* best               # two of each thread
+    int32_t* all_features
+    int max_bins
+
+cdef struct Round:
+    const float* gradient
+    const float* hessian      # NULL: ones
+    const double* weight      # NULL: ones
+    const uint32_t* ids       # NULL: all rows
+    Py_ssize_t n
+    double* score             # NULL: do not add the tree
+    int status                # 0, NO_MEMORY or NOT_FINITE
+
+
+cdef int allocate_histogram(const Binned* data, Histogram* out) noexcept nogil
+
+cdef void clear_histogram(const Binned* data, Histogram* out) noexcept nogil
+
+cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil
+
+cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil
+
+cdef bint better(const Split* a, const Split* b) noexcept nogil
+
+cdef void heap_push(Workspace* ws, int leaf) noexcept nogil
+
+cdef int heap_pop(Workspace* ws) noexcept nogil
+
+cdef void heap_remove(Workspace* ws, int leaf) noexcept nogil

@@ -1,0 +1,99 @@
+"""The histograms of a workspace, handed out and taken back, and its heap of leaves."""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport malloc
+from libc.string cimport memset
+
+from skgoss._engine.training.layout cimport Binned, Histogram
+from skgoss._engine.training.split cimport Split
+
+# ------------------------------------------------------------------ histogram slots
+
+cdef int allocate_histogram(const Binned* data, Histogram* out) noexcept nogil:
+    cdef size_t n = data.n_places
+    out.gradient = <int64_t*>malloc(n * (2 * sizeof(int64_t) + sizeof(int32_t)) + 1)
+    if out.gradient == NULL:
+        return -1
+    out.hessian = out.gradient + n
+    out.count = <int32_t*>(out.hessian + n)
+    return 0
+
+
+cdef void clear_histogram(const Binned* data, Histogram* out) noexcept nogil:
+    memset(out.gradient, 0, data.n_places * (2 * sizeof(int64_t) + sizeof(int32_t)))
+
+
+cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil:
+    """A free histogram slot; -1 without memory."""
+    if ws.n_free > 0:
+        ws.n_free -= 1
+        return ws.free_slots[ws.n_free]
+    if allocate_histogram(data, &ws.slots[ws.n_slots]) < 0:
+        return -1
+    ws.n_slots += 1
+    return ws.n_slots - 1
+
+
+cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil:
+    if leaf.slot >= 0:
+        ws.free_slots[ws.n_free] = leaf.slot
+        ws.n_free += 1
+        leaf.slot = -1
+
+
+# ------------------------------------------------------------------ the heap of leaves
+
+cdef bint better(const Split* a, const Split* b) noexcept nogil:
+    return a.gain > b.gain or (a.gain == b.gain and a.feature < b.feature)
+
+
+cdef bint leaf_before(const Workspace* ws, int a, int b) noexcept nogil:
+    """Whether leaf ``a`` is split before leaf ``b``."""
+    if ws.leaves[a].turn != ws.leaves[b].turn:
+        return ws.leaves[a].turn < ws.leaves[b].turn
+    if better(&ws.leaves[a].best, &ws.leaves[b].best):
+        return True
+    return a < b and not better(&ws.leaves[b].best, &ws.leaves[a].best)
+
+
+cdef void heap_push(Workspace* ws, int leaf) noexcept nogil:
+    cdef int at = ws.n_heap
+    cdef int up
+    ws.n_heap += 1
+    while at > 0:
+        up = (at - 1) // 2
+        if not leaf_before(ws, leaf, ws.heap[up]):
+            break
+        ws.heap[at] = ws.heap[up]
+        at = up
+    ws.heap[at] = leaf
+
+
+cdef int heap_pop(Workspace* ws) noexcept nogil:
+    cdef int top = ws.heap[0]
+    cdef int last, at, down
+    ws.n_heap -= 1
+    last = ws.heap[ws.n_heap]
+    at = 0
+    while True:
+        down = 2 * at + 1
+        if down >= ws.n_heap:
+            break
+        if down + 1 < ws.n_heap and leaf_before(ws, ws.heap[down + 1], ws.heap[down]):
+            down += 1
+        if not leaf_before(ws, ws.heap[down], last):
+            break
+        ws.heap[at] = ws.heap[down]
+        at = down
+    ws.heap[at] = last
+    return top
+
+
+cdef void heap_remove(Workspace* ws, int leaf) noexcept nogil:
+    """Take out a leaf that is in the heap, wherever it is."""
+    cdef int n = ws.n_heap
+    cdef int i
+    ws.n_heap = 0
+    for i in range(n):
+        if ws.heap[i] != leaf:
+            heap_push(ws, ws.heap[i])

@@ -1,0 +1,585 @@
+"""Bin mappers: where the boundaries of a column lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.data import binning as kernels
+from skgoss._engine.data import categories as category_kernels
+from skgoss.data.frames import Columns
+
+# So many part most bounds from each other, and their table fits the first cache.
+BUCKETS_PER_BOUND = 8
+MAX_BUCKETS = 2048
+
+# Fewer values than this for a thread are done sooner without it.
+VALUES_PER_THREAD = 1 << 16
+
+# Bins are 16-bit numbers. Categories that are left without one are the rarest.
+MAX_CATEGORY_BINS = 65535
+
+# The share of the rows whose categories get bins, in LightGBM's precision.
+COMMON_SHARE = np.float32(0.99)
+
+
+class BinningSettings(Protocol):
+    """What binning needs to know of an estimator's parameters."""
+
+    max_bin: int
+    max_bin_by_feature: Sequence[int | None] | None
+    min_data_in_bin: int
+    min_child_samples: int
+    subsample_for_bin: int
+    use_missing: bool
+    zero_as_missing: bool
+    data_random_seed: int
+
+
+class BinMapper(NamedTuple):
+    """The bins of one column.
+
+    Attributes
+    ----------
+    upper_bounds : ndarray of float64
+        Upper bounds of the bins of numbers: a value belongs to the first bin whose
+        bound is not below it. The last one is infinite, all others are finite. Empty
+        for categories.
+    n_bins : int
+        The number of bins, that of missing values included.
+    missing_type : int
+        0: nothing is missing and NaN counts as zero; 1: zero and NaN are missing;
+        2: NaN is missing. Of categories, 2 says that bin 0 held rows or may, and 0
+        that all categories have bins and none was missing.
+    missing_bin : int
+        The bin of missing values, -1 where nothing is missing. Always -1 for
+        categories: their bin 0 also holds rare ones, and is never asked for.
+    nan_bin : int
+        The bin of NaN.
+    minimum, maximum : float
+        The range of the numbers seen, be they those of categories; zero where there
+        were none.
+    is_trivial : bool
+        Whether no split can part the rows: all values seen fell into one bin, or too
+        few rows for a leaf are not zero. One bin stands for all values of these.
+    zero_bin : int
+        The bin of 0.0, in a column of numbers.
+    zero_share : float
+        The share of rows that are zero, or count as zero.
+    categories : ndarray of shape (n_bins,), int32, or None
+        The category of each bin. The first is -1: its bin holds the missing, the
+        unknown and the rare ones. None for a column of numbers.
+    """
+
+    upper_bounds: NDArray[np.float64]
+    n_bins: int
+    missing_type: int
+    missing_bin: int
+    nan_bin: int
+    minimum: float
+    maximum: float
+    is_trivial: bool
+    zero_bin: int = 0
+    zero_share: float = 0.0
+    categories: NDArray[np.int32] | None = None
+
+
+# A column in which too few rows for a leaf are not zero.
+ALL_ZERO = BinMapper(
+    upper_bounds=np.array([np.inf]),
+    n_bins=1,
+    missing_type=kernels.NO_MISSING,
+    missing_bin=-1,
+    nan_bin=0,
+    minimum=0.0,
+    maximum=0.0,
+    is_trivial=True,
+    zero_share=1.0,
+)
+
+
+def team(n_values: int, n_threads: int) -> int:
+    """The number of threads worth starting for work on ``n_values`` values."""
+    return max(1, min(n_threads, n_values // VALUES_PER_THREAD))
+
+
+def find_bin_mappers(
+    columns: Columns,
+    settings: BinningSettings,
+    *,
+    weight: NDArray[np.float64] | None = None,
+    rows: NDArray[np.int64] | None = None,
+    n_threads: int = 1,
+) -> list[BinMapper]:
+    """Find the bins of every column, from at most ``subsample_for_bin`` rows.
+
+    The rules are LightGBM's. Numbers: bins of equal mass, zero alone in its bin, a last
+    bin for NaN where there are any; with all rows read and equal weights the boundaries
+    are LightGBM's too. Categories: the commonest ones that make up 99 % of the rows
+    have bins of their own, by falling mass; if they are few, up to ``max_bin``. Those
+    of fewer than ``min_data_in_bin`` rows have none, but for the two commonest.
+
+    Parameters
+    ----------
+    columns : Columns
+        The data.
+    settings : BinningSettings
+    weight : ndarray of shape (columns.n_rows,), default=None
+        The mass of each row. `min_data_in_bin` counts rows whatever their weight.
+    rows : ndarray of int64, default=None
+        The rows that exist; None means all.
+    n_threads : int, default=1
+
+    Returns
+    -------
+    list of BinMapper, one a column
+
+    Raises
+    ------
+    ValueError
+        If `weight` has another length than the data.
+    """
+    if weight is not None and len(weight) != columns.n_rows:
+        raise ValueError(
+            f"weight has {len(weight)} values, but there are {columns.n_rows} rows; "
+            "pass one for each row of the data, also for those left out."
+        )
+    sample = _sample(columns.n_rows if rows is None else len(rows), settings)
+    if rows is not None:
+        sample = rows if sample is None else rows[sample]
+    mass = _mass(weight, sample)
+    is_category = np.zeros(columns.n_features, dtype=bool)
+    if columns.n_categories is not None:
+        is_category = columns.n_categories > 0
+    may_split = _may_split(columns, settings, rows, n_threads)
+    max_bin = _max_bins(settings, columns.n_features)
+    all_equal = bool((max_bin == max_bin[0]).all())
+    if may_split.all() and not is_category.any() and all_equal:
+        return _find_numeric(columns, settings, max_bin[0], sample, mass, n_threads)
+    mappers = [ALL_ZERO] * columns.n_features
+    for find, chosen in (
+        (_find_numeric, may_split & ~is_category),
+        (_find_categories, is_category),
+    ):
+        for most in np.unique(max_bin[chosen]):
+            features = np.flatnonzero(chosen & (max_bin == most))
+            found = find(
+                columns.take(features), settings, most, sample, mass, n_threads
+            )
+            for j, mapper in zip(features.tolist(), found, strict=True):
+                mappers[j] = mapper
+    return mappers
+
+
+def _max_bins(settings: BinningSettings, n_features: int) -> NDArray[np.int64]:
+    """The largest number of bins of each column."""
+    given = settings.max_bin_by_feature
+    if given is None:
+        return np.full(n_features, settings.max_bin)
+    return np.array([settings.max_bin if most is None else most for most in given])
+
+
+def _may_split(
+    columns: Columns,
+    settings: BinningSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+) -> NDArray[np.bool_]:
+    """Whether the rows that are not zero in a column of numbers can fill a leaf."""
+    count = np.empty(columns.n_features, dtype=np.int64)
+    kernels.count_others(
+        columns,
+        rows,
+        places(columns, rows),
+        columns.n_rows if rows is None else len(rows),
+        settings.min_child_samples,
+        not settings.use_missing or settings.zero_as_missing,
+        team(_n_values(columns, columns.n_rows).sum(), n_threads),
+        count,
+    )
+    return count >= settings.min_child_samples
+
+
+def _n_values(columns: Columns, n_rows: int) -> NDArray[np.int64]:
+    """How many values stand for each column, in ``n_rows`` rows, at most."""
+    n_values = np.full(columns.n_features, n_rows, dtype=np.int64)
+    if columns.index is not None:
+        is_sparse = columns.index > 0
+        n_values[is_sparse] = np.minimum(columns.length[is_sparse], n_rows)
+    return n_values
+
+
+def _find_numeric(
+    columns: Columns,
+    settings: BinningSettings,
+    max_bin: int,
+    sample: NDArray[np.int64] | None,
+    mass: NDArray[np.float64] | None,
+    n_threads: int,
+) -> list[BinMapper]:
+    n_rows = columns.n_rows if sample is None else len(sample)
+    n_features = columns.n_features
+    n_values = _n_values(columns, n_rows)
+    n_threads = team(n_values.sum(), n_threads)
+    n_words = kernels.words_per_value(n_features, n_threads)
+    scratch = np.empty((n_threads, n_words * n_values.max()), dtype=np.uint64)
+    # Bins hold enough rows, but for that of zero and the last ones below and above it.
+    n_full = n_values // max(settings.min_data_in_bin, 1)
+    bounds_start = np.zeros(n_features + 1, dtype=np.int64)
+    np.cumsum(np.minimum(max_bin, n_full + 3), out=bounds_start[1:])
+    bounds = np.empty(bounds_start[-1])
+    n_bounds = np.empty(n_features, dtype=np.int32)
+    missing_type = np.empty(n_features, dtype=np.uint8)
+    n_occupied = np.empty(n_features, dtype=np.int32)
+    value_range = np.empty((n_features, 2))
+    zero_share = np.empty(n_features)
+    kernels.find_bounds(
+        columns,
+        sample,
+        places(columns, sample),
+        mass,
+        n_rows,
+        max_bin,
+        settings.min_data_in_bin,
+        settings.use_missing,
+        settings.zero_as_missing,
+        n_threads,
+        bounds_start,
+        scratch,
+        bounds,
+        n_bounds,
+        missing_type,
+        n_occupied,
+        value_range,
+        zero_share,
+    )
+    return _mappers(
+        bounds,
+        bounds_start,
+        n_bounds,
+        missing_type,
+        n_occupied,
+        value_range,
+        zero_share,
+    )
+
+
+def places(
+    columns: Columns, rows: NDArray[np.int64] | None
+) -> NDArray[np.int32] | None:
+    """Where each row of the data is among ``rows``, -1 if it is not.
+
+    None where no column is sparse, so that nobody asks, or where all rows are read.
+    """
+    if rows is None or columns.index is None or not columns.index.any():
+        return None
+    place = np.full(columns.n_rows, -1, dtype=np.int32)
+    place[rows] = np.arange(len(rows))
+    return place
+
+
+def _mappers(
+    bounds: NDArray[np.float64],
+    bounds_start: NDArray[np.int64],
+    n_bounds: NDArray[np.int32],
+    missing_type: NDArray[np.uint8],
+    n_occupied: NDArray[np.int32],
+    value_range: NDArray[np.float64],
+    zero_share: NDArray[np.float64],
+) -> list[BinMapper]:
+    """Mappers of columns of numbers, from what ``kernels.find_bounds`` writes."""
+    end = np.cumsum(n_bounds)
+    start = end - n_bounds
+    bounds = bounds[np.repeat(bounds_start[:-1] - start, n_bounds) + np.arange(end[-1])]
+    zero_bin = np.add.reduceat(bounds < 0.0, start, dtype=np.int64)
+    nan_is_missing = missing_type == kernels.NAN_IS_MISSING
+    nan_bin = np.where(nan_is_missing, n_bounds, zero_bin)
+    fields = (
+        n_bounds + nan_is_missing,
+        missing_type,
+        np.where(missing_type == kernels.NO_MISSING, -1, nan_bin),
+        nan_bin,
+        value_range[:, 0],
+        value_range[:, 1],
+        n_occupied < 2,
+        zero_bin,
+        zero_share,
+    )
+    upper_bounds = map(bounds.__getitem__, map(slice, start.tolist(), end.tolist()))
+    rows = zip(upper_bounds, *(field.tolist() for field in fields), strict=True)
+    return [BinMapper(*row) for row in rows]
+
+
+def _find_categories(
+    columns: Columns,
+    settings: BinningSettings,
+    max_bin: int,
+    sample: NDArray[np.int64] | None,
+    mass: NDArray[np.float64] | None,
+    n_threads: int,
+) -> list[BinMapper]:
+    n_rows = columns.n_rows if sample is None else len(sample)
+    n_categories = columns.n_categories
+    first = np.zeros(columns.n_features + 1, dtype=np.int64)
+    np.cumsum(n_categories + 1, out=first[1:])
+    count = np.zeros(first[-1], dtype=np.int64)
+    total = np.zeros(first[-1])
+    category_kernels.count_categories(
+        columns,
+        sample,
+        mass,
+        n_rows,
+        first,
+        team(n_rows * columns.n_features, n_threads),
+        count,
+        total,
+    )
+    unit = 1.0 if mass is None else float(mass.min(where=mass > 0, initial=mass.max()))
+    return [
+        _category_mapper(count[start:stop], total[start:stop], unit, max_bin, settings)
+        for start, stop in zip(first[:-1].tolist(), first[1:].tolist(), strict=True)
+    ]
+
+
+def _category_mapper(
+    count: NDArray[np.int64],
+    mass: NDArray[np.float64],
+    unit: float,
+    max_bin: int,
+    settings: BinningSettings,
+) -> BinMapper:
+    """The bins of a column, from the rows of missing values and of each category.
+
+    ``unit`` is the mass of a row: the least one where rows have different masses.
+    """
+    n_missing, n_rows = int(count[0]), int(count.sum())
+    count, mass = count[1:], mass[1:] / unit
+    present = np.flatnonzero(count)
+    by_mass = present[np.argsort(-mass[present], kind="stable")]
+    n_kept = _n_kept(count[by_mass], mass[by_mass], n_missing > 0, max_bin, settings)
+    kept = by_mass[:n_kept]
+    is_complete = n_kept == len(present) and n_missing == 0
+    n_occupied = n_kept + (count[kept].sum() < n_rows)
+    return BinMapper(
+        upper_bounds=np.empty(0),
+        n_bins=1 + n_kept,
+        missing_type=kernels.NO_MISSING if is_complete else kernels.NAN_IS_MISSING,
+        missing_bin=-1,
+        nan_bin=0,
+        minimum=float(present[0]) if len(present) else 0.0,
+        maximum=float(present[-1]) if len(present) else 0.0,
+        is_trivial=bool(n_occupied < 2),
+        categories=np.append(-1, kept).astype(np.int32),
+    )
+
+
+def _n_kept(
+    count: NDArray[np.int64],
+    mass: NDArray[np.float64],
+    has_missing: bool,
+    max_bin: int,
+    settings: BinningSettings,
+) -> int:
+    """How many of the categories, by falling mass, get bins of their own."""
+    n_few = min(len(count) + has_missing, max_bin) - 1
+    share = np.floor(float(np.float32(mass.sum()) * COMMON_SHARE) + 0.5)
+    n_common = int(np.searchsorted(np.cumsum(mass), share)) + 1
+    n_kept = min(len(count), max(n_common, n_few), MAX_CATEGORY_BINS - 1)
+    rare = np.flatnonzero(count[:n_kept] < settings.min_data_in_bin)
+    return int(min(rare[rare > 1], default=n_kept))
+
+
+def category_table(
+    mappers: list[BinMapper],
+) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+    """The bins of the categories of some columns, as one table.
+
+    Parameters
+    ----------
+    mappers : list of BinMapper
+        Of columns of categories.
+
+    Returns
+    -------
+    bin_of : ndarray of uint16
+        For each column the bin of missing values, which is 0, and then that of each
+        category; categories beyond the last entry are in bin 0 too.
+    first : ndarray of shape (len(mappers) + 1,), int64
+        Where the entries of a column begin.
+    """
+    first = np.zeros(len(mappers) + 1, dtype=np.int64)
+    np.cumsum([mapper.categories.max() + 2 for mapper in mappers], out=first[1:])
+    bin_of = np.zeros(first[-1], dtype=np.uint16)
+    for start, mapper in zip(first.tolist(), mappers, strict=False):
+        bin_of[start + 1 + mapper.categories[1:]] = np.arange(1, mapper.n_bins)
+    return bin_of, first
+
+
+def bin_categories(
+    columns: Columns,
+    mappers: list[BinMapper],
+    *,
+    rows: NDArray[np.int64] | None = None,
+    n_threads: int = 1,
+) -> NDArray[np.uint8] | NDArray[np.uint16]:
+    """Put the categories of columns into their bins.
+
+    Parameters
+    ----------
+    columns : Columns
+        Columns of categories only.
+    mappers : list of BinMapper, one a column
+    rows : ndarray of int64, default=None
+        The rows to read, ascending; None reads all.
+    n_threads : int, default=1
+
+    Returns
+    -------
+    ndarray of shape (columns.n_features, n_rows), uint8 or uint16
+        16 bits if any column has more than 256 bins.
+    """
+    n_rows = columns.n_rows if rows is None else len(rows)
+    is_wide = max(mapper.n_bins for mapper in mappers) > 256
+    bins = np.empty((len(mappers), n_rows), dtype=np.uint16 if is_wide else np.uint8)
+    category_kernels.bin_categories(
+        columns, rows, *category_table(mappers), team(bins.size, n_threads), bins
+    )
+    return bins
+
+
+def _sample(n_rows: int, settings: BinningSettings) -> NDArray[np.int64] | None:
+    """Positions of the rows to look at, ascending; None means all."""
+    size = settings.subsample_for_bin
+    if n_rows <= size:
+        return None
+    generator = np.random.default_rng(settings.data_random_seed)
+    chosen = generator.choice(n_rows, size, replace=False, shuffle=False)
+    chosen.sort()
+    return chosen
+
+
+def _mass(
+    weight: NDArray[np.float64] | None, sample: NDArray[np.int64] | None
+) -> NDArray[np.float64] | None:
+    """Weights of the sampled rows; None where all are equal, which is no weights."""
+    if weight is None:
+        return None
+    mass = np.ascontiguousarray(weight if sample is None else weight[sample])
+    return None if mass.min() == mass.max() else mass.astype(np.float64, copy=False)
+
+
+def bin_columns(
+    columns: Columns,
+    mappers: list[BinMapper],
+    features: NDArray[Any],
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+    bins_out: NDArray[np.uint8] | NDArray[np.uint16],
+) -> None:
+    """Put the values of columns of numbers into their bins.
+
+    Parameters
+    ----------
+    columns : Columns
+    mappers : list of BinMapper
+        Those of the columns.
+    features : ndarray of int
+        The columns wanted.
+    rows : ndarray of int64 or None
+        The rows to keep; None keeps all.
+    n_threads : int
+    bins_out : ndarray of shape (len(features), n_rows), uint8 or uint16
+    """
+    chosen = [mappers[j] for j in features]
+    kernels.bin_columns(
+        columns.take(features),
+        rows,
+        *_plan_search(chosen),
+        np.array([mapper.nan_bin for mapper in chosen], dtype=np.int32),
+        team(bins_out.size, n_threads),
+        bins_out,
+    )
+
+
+def bin_lists(
+    columns: Columns,
+    mappers: list[BinMapper],
+    features: NDArray[Any],
+    *,
+    rows: NDArray[np.int64] | None = None,
+    n_threads: int = 1,
+) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint16]]:
+    """List the rows of columns of numbers that are not in the bin of zero.
+
+    Parameters
+    ----------
+    columns : Columns
+    mappers : list of BinMapper
+        Those of the columns.
+    features : ndarray of int
+        The columns wanted.
+    rows : ndarray of int64, default=None
+        The rows to keep, ascending; None keeps all.
+    n_threads : int, default=1
+
+    Returns
+    -------
+    start : ndarray of shape (len(features) + 1,), int64
+        Where the list of each column begins in the next two.
+    list_rows : ndarray of uint32
+        Numbers of kept rows, ascending within a list.
+    list_bins : ndarray of uint16
+        Their bins, numbered without the one of zero.
+    """
+    chosen = [mappers[j] for j in features]
+    taken = columns.take(features)
+    start = np.zeros(len(chosen) + 1, dtype=np.int64)
+    n_rows = columns.n_rows if rows is None else len(rows)
+    n_values = n_rows * len(chosen) if taken.length is None else int(taken.length.sum())
+    arguments = (
+        taken,
+        rows,
+        places(taken, rows),
+        n_rows,
+        *_plan_search(chosen),
+        np.array([mapper.nan_bin for mapper in chosen], dtype=np.int32),
+        np.array([mapper.zero_bin for mapper in chosen], dtype=np.int32),
+        team(n_values, n_threads),
+        start,
+    )
+    kernels.list_columns(*arguments, None, None)
+    list_rows = np.empty(start[-1], dtype=np.uint32)
+    list_bins = np.empty(start[-1], dtype=np.uint16)
+    kernels.list_columns(*arguments, list_rows, list_bins)
+    return start, list_rows, list_bins
+
+
+def _plan_search(
+    mappers: list[BinMapper],
+) -> tuple[
+    NDArray[np.float64],
+    NDArray[np.int64],
+    NDArray[np.float64],
+    NDArray[np.int64],
+    NDArray[np.uint16],
+]:
+    """Bounds of all columns, and the grids that find the place to search among them."""
+    inner = [mapper.upper_bounds[:-1] for mapper in mappers]
+    n_bounds = np.array([len(bounds) for bounds in inner], dtype=np.int64)
+    # A search that starts at the last bound must still meet infinity.
+    end = np.cumsum(2 * n_bounds + 1)
+    start = end - (2 * n_bounds + 1)
+    bounds = np.full(int(end[-1]), np.inf)
+    place = np.repeat(start - np.cumsum(n_bounds) + n_bounds, n_bounds)
+    bounds[place + np.arange(len(place))] = np.concatenate(inner)
+    grid = np.empty((len(mappers), kernels.GRID_WORDS))
+    first_start = np.zeros(len(mappers) + 1, dtype=np.int64)
+    np.cumsum(
+        np.clip(BUCKETS_PER_BOUND * n_bounds, 1, MAX_BUCKETS), out=first_start[1:]
+    )
+    first = np.empty(first_start[-1], dtype=np.uint16)
+    kernels.plan_search(bounds, start, n_bounds, first_start, grid, first)
+    return bounds, start, grid, first_start, first

@@ -1,0 +1,154 @@
+"""Queries: which rows are documents of the same question."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from skgoss.data.categories import is_missing
+
+# More rows than this are hardly the documents of one query.
+MANY_DOCUMENTS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """The queries that rows belong to.
+
+    Attributes
+    ----------
+    number : ndarray of shape (n_rows,), int64
+        The query of each row, from 0, every query with a row at least.
+    boundaries : ndarray of shape (n_queries + 1,), int64
+        Where each query begins once the rows of a query stand together, and the end.
+    order : ndarray of shape (n_rows,), int64, or None
+        The rows of one query after the other, in their old order; None: they stand so.
+    """
+
+    number: NDArray[np.int64]
+    boundaries: NDArray[np.int64]
+    order: NDArray[np.int64] | None
+
+    @classmethod
+    def of(cls, number: NDArray[np.int64]) -> Queries:
+        """Make queries of one number a row; numbers may leave gaps."""
+        number = np.unique(number, return_inverse=True)[1].astype(np.int64)
+        boundaries = np.concatenate([[0], np.cumsum(np.bincount(number))])
+        together = bool((np.diff(number) >= 0).all())
+        order = None if together else np.argsort(number, kind="stable")
+        return cls(number, boundaries.astype(np.int64), order)
+
+    @property
+    def n_queries(self) -> int:
+        return len(self.boundaries) - 1
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The number of documents of each query."""
+        return np.diff(self.boundaries)
+
+    def take(self, rows: NDArray[np.int64] | None) -> Queries:
+        """The queries of some rows; None: of all."""
+        return self if rows is None else Queries.of(self.number[rows])
+
+    def gathered(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of rows, along the last axis, with those of a query together."""
+        return values if self.order is None else values[..., self.order]
+
+
+def make(
+    n_rows: int,
+    *,
+    group: ArrayLike | None = None,
+    qid: ArrayLike | None = None,
+    prefix: str = "",
+) -> Queries:
+    """Understand the user's queries.
+
+    Parameters
+    ----------
+    n_rows : int
+    group : array-like of shape (n_queries,), default=None
+        The sizes of the queries, whose rows stand together in this order.
+    qid : array-like of shape (n_rows,), default=None
+        Any sortable mark of the query of each row. Neither: all rows are one query.
+    prefix : str, default=""
+        Before the names of the arguments in messages.
+
+    Returns
+    -------
+    Queries
+
+    Raises
+    ------
+    ValueError
+        If both are given, if sizes are negative, fractions or do not sum to the number
+        of rows, or if marks are missing or not one for each row.
+    """
+    if group is not None and qid is not None:
+        raise ValueError(
+            f"{prefix}group and {prefix}qid both tell the queries; pass one of them."
+        )
+    if qid is not None:
+        return Queries.of(_numbers(qid, n_rows, f"{prefix}qid"))
+    if group is not None:
+        sizes = _sizes(group, n_rows, f"{prefix}group")
+        return Queries.of(np.repeat(np.arange(len(sizes)), sizes))
+    if n_rows > MANY_DOCUMENTS:
+        warnings.warn(
+            f"Neither {prefix}qid nor {prefix}group is given: all {n_rows} rows are"
+            f" taken for the documents of one query. Pass {prefix}qid, one mark a row.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return Queries.of(np.zeros(n_rows, dtype=np.int64))
+
+
+def _numbers(qid: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
+    marks = np.asarray(qid)
+    if marks.ndim == 2 and marks.shape[1] == 1:
+        marks = marks[:, 0]
+    if marks.shape != (n_rows,):
+        raise ValueError(
+            f"{name} must have one mark for each of the {n_rows} rows, got an array of"
+            f" shape {marks.shape}. Sizes of queries are passed as"
+            f" {name.replace('qid', 'group')}."
+        )
+    if _any_missing(marks):
+        raise ValueError(f"{name} contains missing values; every row needs a query.")
+    try:
+        return np.unique(marks, return_inverse=True)[1].astype(np.int64)
+    except TypeError as error:
+        message = f"{name} must hold marks that can be sorted: {error}."
+        raise ValueError(message) from error
+
+
+def _any_missing(marks: NDArray[Any]) -> bool:
+    if marks.dtype.kind == "O":
+        return any(map(is_missing, marks))
+    return bool((marks != marks).any())
+
+
+def _sizes(group: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
+    if isinstance(group, numbers.Number):
+        raise ValueError(f"{name} must be a list of sizes of queries, got {group!r}.")
+    given = np.asarray(group)
+    if given.ndim != 1 or given.dtype.kind not in "iufb":
+        raise ValueError(
+            f"{name} must be a list of sizes of queries, got an array of shape"
+            f" {given.shape} and dtype {given.dtype}."
+        )
+    if not np.isfinite(given).all() or (given < 0).any() or (given % 1 != 0).any():
+        raise ValueError(f"{name} must hold whole numbers >= 0: sizes of queries.")
+    sizes = given.astype(np.int64)
+    if sizes.sum() != n_rows:
+        raise ValueError(
+            f"The sizes in {name} sum to {sizes.sum()}, but there are {n_rows} rows. To"
+            f" mark each row with its query, pass {name.replace('group', 'qid')}."
+        )
+    return sizes

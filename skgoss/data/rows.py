@@ -1,0 +1,167 @@
+"""Rows to learn from or to evaluate on: columns, and what belongs to each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from skgoss.data.frames import Columns
+from skgoss.data.queries import Queries
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows of columns, and what belongs to them.
+
+    Attributes
+    ----------
+    columns : Columns
+    numbers : ndarray of shape (n_rows,), int64, or None
+        Which rows of the columns they are, ascending; None: all.
+    target : ndarray of shape (n_rows,), float64
+    weight : ndarray of shape (n_rows,), float64, or None
+        None: ones.
+    queries : Queries or None
+        None where nothing is ranked.
+    init_score : ndarray of shape (n_scores, n_rows), float64, or None
+        Where boosting starts; None: at the best constant.
+    """
+
+    columns: Columns
+    target: Floats
+    weight: Floats | None = None
+    queries: Queries | None = None
+    init_score: Floats | None = None
+    numbers: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    def take(self, at: NDArray[np.int64]) -> Rows:
+        """Some of the rows, ascending."""
+        return Rows(
+            columns=self.columns,
+            target=self.target[at],
+            weight=None if self.weight is None else self.weight[at],
+            queries=None if self.queries is None else self.queries.take(at),
+            init_score=None if self.init_score is None else self.init_score[:, at],
+            numbers=at if self.numbers is None else self.numbers[at],
+        )
+
+    def existing(self) -> Rows:
+        """The rows with a weight; where all weights are 1, without weights."""
+        rows = self
+        if self.weight is not None and not self.weight.all():
+            rows = self.take(np.flatnonzero(self.weight))
+        if rows.weight is not None and (rows.weight == 1).all():
+            rows = Rows(**{**vars(rows), "weight": None})
+        return rows
+
+    def spread_weight(self) -> Floats | None:
+        """The weights by rows of the columns, 0 for rows that are not among these."""
+        if self.weight is None or self.numbers is None:
+            return self.weight
+        weight = np.zeros(self.columns.n_rows)
+        weight[self.numbers] = self.weight
+        return weight
+
+
+def start_scores(init_score: ArrayLike, n_rows: int, n_scores: int, name: str) -> Any:
+    """Understand the user's start scores.
+
+    Parameters
+    ----------
+    init_score : array-like of shape (n_rows,), (n_rows, n_scores), or the columns of
+        the latter one after the other
+    n_rows, n_scores : int
+    name : str
+        The argument's name, for messages.
+
+    Returns
+    -------
+    ndarray of shape (n_scores, n_rows), float64
+
+    Raises
+    ------
+    ValueError
+        If the shape is another, or a score is not finite.
+    """
+    try:
+        given = np.asarray(init_score, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}.") from error
+    if given.shape in ((n_rows * n_scores,), (n_rows, 1)) and n_scores * n_rows == (
+        given.size
+    ):
+        scores = given.reshape(n_scores, n_rows)
+    elif given.shape == (n_rows, n_scores):
+        scores = given.T
+    else:
+        expected = (n_rows,) if n_scores == 1 else (n_rows, n_scores)
+        raise ValueError(
+            f"{name} must have the shape {expected}, got an array of shape"
+            f" {given.shape}."
+        )
+    if not np.isfinite(scores).all():
+        raise ValueError(f"{name} must be finite; it contains NaN or infinity.")
+    return np.array(scores, order="C")
+
+
+def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArray[Any]:
+    """Choose rows for validation.
+
+    Parameters
+    ----------
+    rows : Rows
+    fraction : float
+        The share of the rows, or of the queries where there are any: these stay whole.
+    seed : int
+    stratify : bool
+        Whether every class gives its share.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), bool
+
+    Raises
+    ------
+    ValueError
+        If nothing would be left on one of the sides.
+    """
+    random = np.random.default_rng(seed)
+    units = rows.target.astype(np.int64) if stratify else np.zeros(len(rows), np.int64)
+    if rows.queries is not None:
+        chosen = _shares(np.zeros(rows.queries.n_queries, np.int64), fraction, random)
+        chosen = chosen[rows.queries.number]
+    else:
+        chosen = _shares(units, fraction, random)
+    if not chosen.any() or chosen.all():
+        what = "queries" if rows.queries is not None else "rows"
+        raise ValueError(
+            f"validation_fraction={fraction!r} of the {what} leaves none for"
+            " training or none for validation. Pass eval_X and eval_y, or switch off"
+            " early stopping."
+        )
+    return chosen
+
+
+def _shares(
+    kind: NDArray[np.int64], fraction: float, random: np.random.Generator
+) -> NDArray[np.bool_]:
+    """A share of each kind at random, a row at least in all."""
+    order = random.permutation(len(kind))
+    order = order[np.argsort(kind[order], kind="stable")]
+    size = np.bincount(kind)
+    rank = np.arange(len(kind)) - np.repeat(np.cumsum(size) - size, size)
+    chosen = np.zeros(len(kind), dtype=bool)
+    # Nothing can be learned of a kind that is held out whole.
+    share = np.minimum(np.rint(fraction * size), size - 1)
+    chosen[order] = rank < np.repeat(share, size)
+    if not chosen.any():
+        chosen[order[0]] = len(kind) > 1
+    return chosen

@@ -1,0 +1,598 @@
+"""How binned columns lie in memory: bundles, lanes, lists and entries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.data.bundling import find_bundles, merge_bundles
+from skgoss._engine.data.packing import count_places, pack_entries, pack_rows
+from skgoss._engine.data.store import BinStore
+from skgoss._engine.training.grower import PIECE
+from skgoss.data.binning import BinMapper, bin_categories, bin_columns, bin_lists, team
+from skgoss.data.frames import Columns
+
+# A row is read as whole 64-bit words.
+ROW_ALIGNMENT = 8
+
+# What the codes of a lane fit in. Columns of few codes share a lane as long as the
+# product of their numbers does. The sums of single columns have to be folded out of
+# shared ones then, which pays for sets of more rows than these.
+LANE_CODES = 256
+MIN_ROWS_TO_SHARE = 4096
+
+# From this share of zeros on a column becomes a list of its other rows. For few rows
+# and columns that costs more than it saves.
+LISTED_SHARE = 0.5
+MIN_COLUMNS_TO_LIST = 256
+
+# Measured: an entry costs as much as so many lanes.
+LANES_AN_ENTRY = 6.0
+
+# More rows than this in a place may be too many for a packed accumulator (layout.h).
+HEAVY_PLACE = 4095
+
+NO_LISTS = (
+    np.zeros(1, dtype=np.int64),
+    np.empty(0, dtype=np.uint32),
+    np.empty(0, dtype=np.uint16),
+)
+
+
+class StorageSettings(Protocol):
+    """What storage needs to know of an estimator's parameters."""
+
+    enable_bundle: bool
+    is_enable_sparse: bool
+    max_conflict_rate: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lists:
+    """Columns that are zero in most rows, as lists of the others.
+
+    Attributes
+    ----------
+    member : ndarray of shape (n_lists,), int32
+        The used columns that they are.
+    start : ndarray of shape (n_lists + 1,), int64
+    rows : ndarray of uint32
+        Row numbers, ascending within a list.
+    bins : ndarray of uint16
+        The rows' stored bins: numbered without the bin of zero.
+    """
+
+    member: NDArray[np.int32]
+    start: NDArray[np.int64]
+    rows: NDArray[np.uint32]
+    bins: NDArray[np.uint16]
+
+    def take(self, keep: NDArray[np.bool_]) -> Lists:
+        """Some of the lists."""
+        if keep.all():
+            return self
+        length = np.diff(self.start)
+        start = np.zeros(int(keep.sum()) + 1, dtype=np.int64)
+        np.cumsum(length[keep], out=start[1:])
+        kept = np.repeat(keep, length)
+        return Lists(self.member[keep], start, self.rows[kept], self.bins[kept])
+
+    def start_by_column(self, n_used: int) -> NDArray[np.int64]:
+        """Where the list of each used column begins; most are empty."""
+        length = np.zeros(n_used, dtype=np.int64)
+        length[self.member] = np.diff(self.start)
+        return np.concatenate([[0], np.cumsum(length)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Storage:
+    """The binned training set as ``_engine/training/layout.h`` describes it.
+
+    Attributes
+    ----------
+    store : BinStore
+        The bins column by column, for the partition and for scores.
+    implied : ndarray of shape (n_used,), int32
+        The bin that has no place in a histogram, -1: all have one.
+    offset : ndarray of shape (n_used + 1,), int64
+        The first place of each used column.
+    singles : ndarray of shape (n_used,), int32
+        How many columns from here on have two bins each, and the same one implied.
+    feature_at : ndarray of shape (n_places,), int32
+        Whose place it is.
+    lane, radix, n_codes : ndarray of shape (n_groups,), int32
+        A group's codes are digits, worth ``radix``, of the numbers in
+        ``rows[:, lane]``.
+    rows : ndarray of shape (n_rows, row_bytes), uint8
+        The lanes; each row is filled up with zeros to a multiple of 8 bytes.
+    pieces : structured ndarray
+        Where runs of codes go in a histogram; those of group g begin at
+        ``piece_start[g]``.
+    piece_start : ndarray of shape (n_groups + 1,), int64
+    place_of_code : ndarray of shape (n_groups, LANE_CODES), int32
+    entry_start : ndarray of shape (n_rows + 1,), int64, or None
+    entries : ndarray of uint32
+        Places that rows name themselves.
+    entry_pieces : structured ndarray
+        The places that entries may name.
+    heavy : ndarray of uint32
+        Those that are named by very many rows.
+    """
+
+    store: BinStore
+    implied: NDArray[np.int32]
+    offset: NDArray[np.int64]
+    singles: NDArray[np.int32]
+    feature_at: NDArray[np.int32]
+    lane: NDArray[np.int32]
+    radix: NDArray[np.int32]
+    n_codes: NDArray[np.int32]
+    rows: NDArray[np.uint8]
+    pieces: NDArray[Any]
+    piece_start: NDArray[np.int64]
+    place_of_code: NDArray[np.int32]
+    entry_start: NDArray[np.int64] | None
+    entries: NDArray[np.uint32]
+    entry_pieces: NDArray[Any]
+    heavy: NDArray[np.uint32]
+
+    @property
+    def row_updates(self) -> float:
+        """How many places a row reaches, on average."""
+        return len(self.lane) + len(self.entries) / max(len(self.rows), 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Which used columns share a column of codes.
+
+    Attributes
+    ----------
+    group : ndarray of shape (n_used,), int32
+        -1: the column is a list, or has too many bins for a byte.
+    first_code : ndarray of shape (n_used,), int32
+        The code of a column's stored bin 0.
+    n_codes : ndarray of shape (n_groups,), int32
+    """
+
+    group: NDArray[np.int32]
+    first_code: NDArray[np.int32]
+    n_codes: NDArray[np.int32]
+
+
+def build(
+    columns: Columns,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+) -> Storage:
+    """Put the values of used columns into their bins, and the bins where they belong.
+
+    Parameters
+    ----------
+    columns : Columns
+        The used ones.
+    mappers : list of BinMapper
+        Theirs.
+    settings : StorageSettings
+    rows : ndarray of int64 or None
+        The rows to keep; None keeps all.
+    n_threads : int
+
+    Returns
+    -------
+    Storage
+    """
+    n_rows = columns.n_rows if rows is None else len(rows)
+    binned = _binned(columns, mappers, settings, rows, n_threads)
+    groups, implied, bytes_ = binned.groups, binned.implied, binned.bytes
+    n_bins = _n_bins(mappers)
+    lane, radix = share_lanes(groups.n_codes, n_rows if settings.enable_bundle else 0)
+    offset = np.zeros(len(mappers) + 1, dtype=np.int64)
+    np.cumsum(n_bins - (implied >= 0), out=offset[1:])
+    pieces, piece_start = _pieces(groups, offset)
+    entry_start, entries, entry_pieces = _entries(
+        binned.lists, binned.shorts, binned.column, offset, n_rows, len(bytes_)
+    )
+    return Storage(
+        store=binned.store,
+        implied=implied,
+        offset=offset,
+        singles=_singles(mappers, n_bins, implied),
+        feature_at=np.repeat(np.arange(len(mappers), dtype=np.int32), np.diff(offset)),
+        lane=lane,
+        radix=radix,
+        n_codes=groups.n_codes,
+        rows=_rows(bytes_, lane, radix, n_rows, n_threads),
+        pieces=pieces,
+        piece_start=piece_start,
+        place_of_code=_places(pieces, piece_start),
+        entry_start=entry_start,
+        entries=entries,
+        entry_pieces=entry_pieces,
+        heavy=_heavy(entries, int(offset[-1])),
+    )
+
+
+def store(
+    columns: Columns,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+) -> BinStore:
+    """Bins column by column alone, of rows that trees are applied to.
+
+    See `build` for the parameters. Columns of a bundle must not conflict here:
+    ``settings.max_conflict_rate`` is 0.
+    """
+    return _binned(columns, mappers, settings, rows, n_threads).store
+
+
+class _Binned(NamedTuple):
+    """Bins column by column, and what they were made of.
+
+    ``lists`` are the ones that remain lists, ``column`` says which column of ``bytes``
+    and then ``shorts`` each used one has.
+    """
+
+    store: BinStore
+    groups: Groups
+    lists: Lists
+    implied: NDArray[np.int32]
+    column: NDArray[np.int32]
+    bytes: NDArray[np.uint8]
+    shorts: NDArray[np.uint16]
+
+
+def _binned(
+    columns: Columns,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+) -> _Binned:
+    n_rows = columns.n_rows if rows is None else len(rows)
+    n_bins = _n_bins(mappers)
+    all_lists = _lists(columns, mappers, settings, rows, n_threads)
+    is_list = np.zeros(len(mappers), dtype=bool)
+    is_list[all_lists.member] = True
+    groups, lists, bundled = _group(all_lists, is_list, n_bins, settings, n_rows)
+    implied = np.full(len(mappers), -1, dtype=np.int32)
+    implied[is_list] = [mappers[j].zero_bin for j in np.flatnonzero(is_list)]
+    # Where columns of a bundle conflict, only its codes tell which one a row has kept.
+    told = lists if settings.max_conflict_rate > 0 else all_lists
+    bytes_, shorts, column = _codes(
+        columns, mappers, groups, bundled, is_list, rows, n_rows, n_threads
+    )
+    bin_store = BinStore(
+        n_bins,
+        implied,
+        column,
+        groups.first_code,
+        bytes_,
+        shorts,
+        told.start_by_column(len(mappers)),
+        told.rows,
+        told.bins,
+    )
+    return _Binned(bin_store, groups, lists, implied, column, bytes_, shorts)
+
+
+def _n_bins(mappers: list[BinMapper]) -> NDArray[np.int32]:
+    return np.array([mapper.n_bins for mapper in mappers], dtype=np.int32)
+
+
+def _lists(
+    columns: Columns,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+) -> Lists:
+    """The columns of mostly zeros, if anything is done with them."""
+    n_rows = columns.n_rows if rows is None else len(rows)
+    is_small = n_rows < MIN_ROWS_TO_SHARE and len(mappers) < MIN_COLUMNS_TO_LIST
+    if is_small or not (settings.enable_bundle or settings.is_enable_sparse):
+        return Lists(np.empty(0, np.int32), *NO_LISTS)
+    share = np.array([m.zero_share for m in mappers])
+    member = np.flatnonzero(share >= LISTED_SHARE).astype(np.int32)
+    if len(member) == 0:
+        return Lists(member, *NO_LISTS)
+    found = bin_lists(columns, mappers, member, rows=rows, n_threads=n_threads)
+    return Lists(member, *found)
+
+
+def _group(
+    lists: Lists,
+    is_list: NDArray[np.bool_],
+    n_bins: NDArray[np.int32],
+    settings: StorageSettings,
+    n_rows: int,
+) -> tuple[Groups, Lists, Lists]:
+    """Give every plain column a group, and every bundle that is dense enough.
+
+    Returns the groups, the lists that remain lists, and those that are bundled.
+    """
+    group = np.full(len(n_bins), -1, dtype=np.int32)
+    first_code = np.zeros(len(n_bins), dtype=np.int32)
+    plain = np.flatnonzero(~is_list & (n_bins <= LANE_CODES))
+    group[plain] = np.arange(len(plain))
+    n_stored = n_bins[lists.member] - 1
+    bundle = (
+        find_bundles(
+            lists.start,
+            lists.rows,
+            n_rows,
+            n_stored,
+            settings.max_conflict_rate,
+            LANE_CODES,
+        )
+        if settings.enable_bundle
+        else np.arange(len(lists.member), dtype=np.int32)
+    )
+    dense, n_codes = _dense_bundles(bundle, n_stored, lists, settings, n_rows)
+    number = len(plain) - 1 + np.cumsum(dense)
+    in_lane = dense[bundle] if len(bundle) else np.zeros(0, dtype=bool)
+    group[lists.member[in_lane]] = number[bundle[in_lane]]
+    first_code[lists.member] = _first_codes(bundle, n_stored)
+    first_code[lists.member[~in_lane]] = 0
+    groups = Groups(
+        group,
+        first_code,
+        np.concatenate([n_bins[plain], n_codes[dense]]).astype(np.int32),
+    )
+    return groups, lists.take(~in_lane), lists.take(in_lane)
+
+
+def _dense_bundles(
+    bundle: NDArray[np.int32],
+    n_stored: NDArray[np.int32],
+    lists: Lists,
+    settings: StorageSettings,
+    n_rows: int,
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Which bundles are cheaper as a lane, or a part of it, than as entries."""
+    n_bundles = int(bundle.max(initial=-1)) + 1
+    n_codes = 1 + np.bincount(bundle, n_stored, n_bundles).astype(np.int64)
+    mass = np.bincount(bundle, np.diff(lists.start), n_bundles)
+    lanes = np.log(n_codes) / np.log(LANE_CODES) if settings.enable_bundle else 1.0
+    cheaper = LANES_AN_ENTRY * mass >= lanes * n_rows
+    fits = n_codes <= LANE_CODES
+    return fits & (cheaper | (not settings.is_enable_sparse)), n_codes
+
+
+def _first_codes(
+    bundle: NDArray[np.int32], n_stored: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Codes of a bundle's members, in their order, after code 0: none of them."""
+    order = np.argsort(bundle, kind="stable")
+    end = np.cumsum(n_stored[order])
+    start = end - n_stored[order]
+    is_first = np.ones(len(order), dtype=bool)
+    is_first[1:] = bundle[order][1:] != bundle[order][:-1]
+    base = start[is_first][np.cumsum(is_first) - 1] if len(order) else start
+    first_code = np.empty(len(order), dtype=np.int32)
+    first_code[order] = 1 + start - base
+    return first_code
+
+
+def _codes(
+    columns: Columns,
+    mappers: list[BinMapper],
+    groups: Groups,
+    bundled: Lists,
+    is_list: NDArray[np.bool_],
+    rows: NDArray[np.int64] | None,
+    n_rows: int,
+    n_threads: int,
+) -> tuple[NDArray[np.uint8], NDArray[np.uint16], NDArray[np.int32]]:
+    """Codes of all groups, bins of the wide columns, and which used column is where."""
+    wide = np.flatnonzero(~is_list & (groups.group < 0))
+    column = groups.group.copy()
+    column[wide] = len(groups.n_codes) + np.arange(len(wide))
+    n_plain = int((~is_list).sum()) - len(wide)
+    bytes_ = np.empty((len(groups.n_codes), n_rows), dtype=np.uint8)
+    shorts = np.empty((len(wide), n_rows), dtype=np.uint16)
+    for members, out in (
+        (np.flatnonzero(~is_list & (groups.group >= 0)), bytes_[:n_plain]),
+        (wide, shorts),
+    ):
+        _bin(columns, mappers, members, rows, n_threads, out)
+    bundle = groups.group[bundled.member] - n_plain
+    merge_bundles(
+        bundled.start,
+        bundled.rows,
+        bundled.bins,
+        np.searchsorted(np.sort(bundle), np.arange(len(bytes_) - n_plain + 1)),
+        np.argsort(bundle, kind="stable").astype(np.int32),
+        groups.first_code[bundled.member],
+        bytes_[n_plain:],
+        n_threads,
+    )
+    return bytes_, shorts, column
+
+
+def _bin(
+    columns: Columns,
+    mappers: list[BinMapper],
+    members: NDArray[np.int64],
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+    out: NDArray[Any],
+) -> None:
+    """Put numbers and categories into their bins."""
+    categorical = np.array([mappers[j].categories is not None for j in members], bool)
+    numeric = members[~categorical]
+    if len(numeric):
+        into = out if len(numeric) == len(members) else np.empty_like(out[~categorical])
+        bin_columns(columns, mappers, numeric, rows, n_threads, into)
+        if into is not out:
+            out[~categorical] = into
+    if categorical.any():
+        chosen = members[categorical]
+        out[categorical] = bin_categories(
+            columns.take(chosen),
+            [mappers[j] for j in chosen],
+            rows=rows,
+            n_threads=n_threads,
+        )
+
+
+def share_lanes(
+    n_codes: NDArray[np.int32], n_rows: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Put columns of few codes together into lanes of one byte.
+
+    Parameters
+    ----------
+    n_codes : ndarray of shape (n,), int32
+    n_rows : int
+
+    Returns
+    -------
+    lane, radix : ndarray of shape (n,), int32
+        See `Storage`. Within a lane the radix rises with the column's number, from 1.
+        Where no lane is shared, each column has the lane of its own number.
+    """
+    radix = np.ones(len(n_codes), dtype=np.int32)
+    alone = np.arange(len(n_codes), dtype=np.int32)
+    if n_rows < MIN_ROWS_TO_SHARE:
+        return alone, radix
+    lane = np.empty_like(alone)
+    size, current = LANE_CODES, -1
+    for j in np.argsort(n_codes, kind="stable"):
+        if size * n_codes[j] > LANE_CODES:
+            size, current = 1, current + 1
+        lane[j] = current
+        size *= n_codes[j]
+    if current + 1 == len(n_codes):
+        return alone, radix
+    for members in np.split(
+        np.argsort(lane, kind="stable"), np.cumsum(np.bincount(lane))[:-1]
+    ):
+        radix[members[1:]] = np.cumprod(n_codes[members[:-1]])
+    return lane, radix
+
+
+def _rows(
+    bytes_: NDArray[np.uint8],
+    lane: NDArray[np.int32],
+    radix: NDArray[np.int32],
+    n_rows: int,
+    n_threads: int,
+) -> NDArray[np.uint8]:
+    n_lanes = int(lane.max(initial=-1)) + 1
+    row_bytes = -(-n_lanes // ROW_ALIGNMENT) * ROW_ALIGNMENT
+    rows = np.empty((n_rows, row_bytes), dtype=np.uint8)
+    pack_rows(bytes_, lane, radix, team(bytes_.size, n_threads), rows)
+    return rows
+
+
+def _pieces(
+    groups: Groups, offset: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Runs of codes whose places are neighbours, too, group by group."""
+    member = np.flatnonzero(groups.group >= 0)
+    member = member[np.lexsort((groups.first_code[member], groups.group[member]))]
+    group = groups.group[member]
+    code, at = groups.first_code[member], offset[member]
+    length = offset[member + 1] - at
+    follows = np.zeros(len(member), dtype=bool)
+    follows[1:] = (
+        (group[1:] == group[:-1])
+        & (code[1:] == code[:-1] + length[:-1])
+        & (at[1:] == at[:-1] + length[:-1])
+    )
+    first = np.flatnonzero(~follows)
+    pieces = np.empty(len(first), dtype=PIECE)
+    pieces["at"], pieces["code"] = at[first], code[first]
+    pieces["length"] = np.add.reduceat(length, first) if len(first) else 0
+    piece_start = np.zeros(len(groups.n_codes) + 1, dtype=np.int64)
+    np.cumsum(
+        np.bincount(group[first], minlength=len(groups.n_codes)), out=piece_start[1:]
+    )
+    return pieces, piece_start
+
+
+def _places(pieces: NDArray[Any], piece_start: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The place of each code of each group."""
+    n_groups = len(piece_start) - 1
+    place = np.full((n_groups, LANE_CODES), -1, dtype=np.int32)
+    group = np.repeat(np.arange(n_groups), np.diff(piece_start))
+    number = np.arange(pieces["length"].sum()) - np.repeat(
+        np.cumsum(pieces["length"]) - pieces["length"], pieces["length"]
+    )
+    row, code, at = (
+        np.repeat(values, pieces["length"])
+        for values in (group, pieces["code"], pieces["at"])
+    )
+    place[row, code + number] = at + number
+    return place
+
+
+def _entries(
+    lists: Lists,
+    shorts: NDArray[np.uint16],
+    column: NDArray[np.int32],
+    offset: NDArray[np.int64],
+    n_rows: int,
+    n_bytes: int,
+) -> tuple[NDArray[np.int64] | None, NDArray[np.uint32], NDArray[Any]]:
+    """The places of each row that are not in lanes, and the runs of all such places."""
+    wide = np.flatnonzero(column >= n_bytes)
+    member = np.sort(np.concatenate([lists.member, wide]))
+    pieces = np.zeros(len(member), dtype=PIECE)
+    pieces["at"] = offset[member]
+    pieces["length"] = offset[member + 1] - offset[member]
+    is_first = np.ones(len(member), dtype=bool)
+    is_first[1:] = member[1:] != member[:-1] + 1
+    first = np.flatnonzero(is_first)
+    joined = pieces[first]
+    if len(first) == 0:
+        return None, np.empty(0, dtype=np.uint32), joined
+    joined["length"] = np.add.reduceat(pieces["length"], first)
+    entry_start = np.empty(n_rows + 1, dtype=np.int64)
+    entries = np.empty(len(lists.rows) + shorts.size, dtype=np.uint32)
+    pack_entries(
+        lists.start,
+        lists.rows,
+        lists.bins,
+        offset[lists.member],
+        shorts,
+        offset[wide],
+        entry_start,
+        entries,
+    )
+    return entry_start, entries, joined
+
+
+def _heavy(entries: NDArray[np.uint32], n_places: int) -> NDArray[np.uint32]:
+    if len(entries) <= HEAVY_PLACE:
+        return np.empty(0, dtype=np.uint32)
+    counts = count_places(entries, n_places)
+    return np.flatnonzero(counts > HEAVY_PLACE).astype(np.uint32)
+
+
+def _singles(
+    mappers: list[BinMapper], n_bins: NDArray[np.int32], implied: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """How many columns, from each on, can be cut in one place only."""
+    single = np.array(
+        [
+            n_bins[j] == 2
+            and implied[j] >= 0
+            and mapper.missing_bin < 0
+            and mapper.categories is None
+            for j, mapper in enumerate(mappers)
+        ],
+        dtype=bool,
+    )
+    kind = np.where(single, implied, -1)
+    ends = np.flatnonzero(np.diff(kind, append=-2) != 0)
+    end = ends[np.searchsorted(ends, np.arange(len(kind)))]
+    return np.where(single, end + 1 - np.arange(len(kind)), 0).astype(np.int32)

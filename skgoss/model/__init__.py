@@ -1,0 +1,1 @@
+"""The trained trees and what is made of them."""

@@ -1,0 +1,272 @@
+"""Linear leaves: a linear model of the columns on its path in each leaf.
+
+Y. Shi, J. Li and Z. Li, "Gradient Boosting With Piece-Wise Linear Regression Trees",
+IJCAI 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.data.columns import KINDS, to_float64
+from skgoss._engine.model import linear
+from skgoss.data.frames import Columns
+
+Floats = NDArray[np.float64]
+
+
+class LinearLeaves(NamedTuple):
+    """The linear models of some leaves.
+
+    Attributes
+    ----------
+    constant : ndarray of shape (n_leaves,), float64
+        Without coefficients the value of the leaf.
+    start : ndarray of shape (n_leaves + 1,), int64
+        Where the coefficients of each leaf begin.
+    feature : ndarray of shape (n_coefficients,), int32
+        Columns of the input.
+    coefficient : ndarray of shape (n_coefficients,), float64
+    """
+
+    constant: Floats
+    start: NDArray[np.int64]
+    feature: NDArray[np.int32]
+    coefficient: Floats
+
+    @classmethod
+    def constants(cls, values: Floats) -> LinearLeaves:
+        """Leaves without coefficients."""
+        start = np.zeros(len(values) + 1, dtype=np.int64)
+        return cls(values.copy(), start, np.empty(0, np.int32), np.empty(0))
+
+    @classmethod
+    def joined(cls, parts: Sequence[LinearLeaves]) -> LinearLeaves:
+        """The leaves of all parts, one after the other."""
+        sizes = np.concatenate([np.diff(part.start) for part in parts])
+        return cls(
+            np.concatenate([part.constant for part in parts]),
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            np.concatenate([part.feature for part in parts]),
+            np.concatenate([part.coefficient for part in parts]),
+        )
+
+    def leaves(self, first: int, stop: int) -> LinearLeaves:
+        """Some neighbouring leaves."""
+        at = self.start[first : stop + 1]
+        span = slice(at[0], at[-1])
+        return LinearLeaves(
+            self.constant[first:stop],
+            at - at[0],
+            self.feature[span],
+            self.coefficient[span],
+        )
+
+    def scaled(self, factor: float, added: float) -> LinearLeaves:
+        """All values times a factor, plus a constant."""
+        return self._replace(
+            constant=factor * self.constant + added,
+            coefficient=factor * self.coefficient,
+        )
+
+
+class RawColumns:
+    """Columns of float64: read in place, or copied when they are first asked for.
+
+    Parameters
+    ----------
+    columns : Columns
+    numbers : ndarray of int64, default=None
+        The rows; None: all.
+
+    Attributes
+    ----------
+    address : ndarray of shape (n_features,), uint64
+        Of the first value of each column that was asked for.
+    stride : ndarray of shape (n_features,), int64
+        Bytes between its values.
+    """
+
+    def __init__(
+        self, columns: Columns, numbers: NDArray[np.int64] | None = None
+    ) -> None:
+        self.columns = columns
+        self.numbers = numbers
+        self.address = columns.address.copy()
+        self.stride = columns.stride.copy()
+        self._is_ready = columns.kind == KINDS["float64"]
+        if columns.index is not None:
+            self._is_ready &= columns.index == 0
+        if numbers is not None:
+            self._is_ready[:] = False
+        self._copies: list[Floats] = []
+
+    def prepare(self, features: NDArray[np.int32]) -> None:
+        """Have some columns where ``address`` says."""
+        for j in np.unique(features[~self._is_ready[features]]).tolist():
+            values = np.empty((1, self.columns.n_rows))
+            to_float64(self.columns.take(np.array([j])), values)
+            copy = values[0] if self.numbers is None else values[0][self.numbers]
+            self._copies.append(copy)
+            self.address[j] = copy.__array_interface__["data"][0]
+            self.stride[j] = copy.itemsize
+            self._is_ready[j] = True
+
+    def add(
+        self,
+        leaf: NDArray[np.int32],
+        leaf_value: Floats,
+        leaves: LinearLeaves,
+        factor: float,
+        n_threads: int,
+        score_inout: Floats,
+    ) -> None:
+        """Add a multiple of one tree's values to one score.
+
+        Parameters
+        ----------
+        leaf : ndarray of shape (n_rows,), int32
+            The leaf of each row.
+        leaf_value : ndarray of shape (n_leaves,), float64
+            Of rows without a value in one of the leaf's columns.
+        leaves : LinearLeaves
+        factor : float
+        n_threads : int
+        score_inout : ndarray of shape (n_rows,), float64
+        """
+        self.add_trees(
+            leaf[:, None],
+            np.array([0, len(leaf_value)], dtype=np.int64),
+            factor * leaf_value,
+            leaves.scaled(factor, 0.0),
+            0,
+            n_threads,
+            score_inout[:, None],
+        )
+
+    def add_trees(
+        self,
+        leaf: NDArray[np.int32],
+        leaf_start: NDArray[np.int64],
+        leaf_value: Floats,
+        leaves: LinearLeaves,
+        first_score: int,
+        n_threads: int,
+        score_inout: Floats,
+    ) -> None:
+        """Add the values of neighbouring trees: see `linear.add` in the engine."""
+        used = leaves.start[leaf_start[[0, -1]]]
+        self.prepare(leaves.feature[slice(*used)])
+        linear.add(
+            self.address,
+            self.stride,
+            leaf,
+            leaf_start,
+            leaves.start,
+            leaves.feature,
+            leaves.coefficient,
+            leaves.constant,
+            leaf_value,
+            first_score,
+            n_threads,
+            score_inout,
+        )
+
+
+def fit(
+    raw: RawColumns,
+    paths: Sequence[Sequence[int]],
+    leaf: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    gradient: Floats,
+    hessian: Floats,
+    leaf_value: Floats,
+    settings: Any,
+    n_threads: int,
+) -> LinearLeaves:
+    """Fit a linear model in each leaf.
+
+    The coefficients minimise the second-order approximation of the loss in the leaf's
+    rows, ridge-penalised by ``linear_lambda`` but for the constant. Rows without a
+    finite value in one of the columns do not count; where fewer rows are left than
+    there are coefficients, the leaf stays constant. A column that does not vary in the
+    leaf, or as a sum of those before it, gets no slope.
+
+    Parameters
+    ----------
+    raw : RawColumns
+    paths : sequence of sequences of int
+        The numeric input columns on the path to each leaf.
+    leaf : ndarray of shape (n,), int32
+        The leaf of each row.
+    rows : ndarray of shape (m,), int64
+        The rows that were drawn.
+    gradient, hessian : ndarray of shape (n,), float64
+        Weighted.
+    leaf_value : ndarray of shape (n_leaves,), float64
+        The values of constant leaves, shrunk.
+    settings : Settings
+        With ``linear_lambda`` and ``learning_rate``.
+    n_threads : int
+
+    Returns
+    -------
+    LinearLeaves
+    """
+    feature = np.array([j for path in paths for j in path], dtype=np.int32)
+    if len(feature) == 0:
+        return LinearLeaves.constants(leaf_value)
+    start = np.cumsum([0, *map(len, paths)], dtype=np.int64)
+    raw.prepare(feature)
+    constant, coefficient = np.empty_like(leaf_value), np.empty(len(feature))
+    linear.fit(
+        raw.address,
+        raw.stride,
+        start,
+        feature,
+        leaf,
+        rows,
+        gradient,
+        hessian,
+        leaf_value,
+        settings.linear_lambda,
+        settings.learning_rate,
+        n_threads,
+        constant,
+        coefficient,
+    )
+    kept = coefficient != 0
+    n_kept = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+    return LinearLeaves(constant, n_kept[start], feature[kept], coefficient[kept])
+
+
+def paths(
+    nodes: NDArray[Any], column: NDArray[np.int32], is_numeric: NDArray[np.bool_]
+) -> list[list[int]]:
+    """The numeric columns on the path to each leaf of a tree, ascending.
+
+    Parameters
+    ----------
+    nodes : structured ndarray
+        As from ``Forest.arrays``.
+    column : ndarray of shape (n_used,), int32
+        The input column of each used one.
+    is_numeric : ndarray of shape (n_used,), bool
+    """
+    found: list[list[int]] = [[] for _ in range(len(nodes) + 1)]
+    open_nodes = [(0, frozenset[int]())] if len(nodes) else []
+    while open_nodes:
+        at, above = open_nodes.pop()
+        node = nodes[at]
+        feature = int(node["feature"])
+        here = above | {int(column[feature])} if is_numeric[feature] else above
+        for child in (int(node["left"]), int(node["right"])):
+            if child >= 0:
+                open_nodes.append((child, here))
+            else:
+                found[~child] = sorted(here)
+    return found

@@ -1,0 +1,1 @@
+"""Boosting: the binned data set, objectives, metrics and the round loop."""

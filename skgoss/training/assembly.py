@@ -1,0 +1,169 @@
+"""From trees in terms of bins to an ensemble in terms of columns and thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.training.forest import Forest
+from skgoss.model.ensemble import NO_SETS, NODE_TYPES, Ensemble, Sets, Tree
+from skgoss.model.linear import LinearLeaves
+from skgoss.training.dataset import Dataset
+
+Floats = NDArray[np.float64]
+
+# Bits of LightGBM's decision_type.
+CATEGORICAL = 1
+DEFAULT_LEFT = 2
+MISSING_SHIFT = 2
+
+
+def ensemble(
+    forest: Forest,
+    dataset: Dataset,
+    starts: Floats,
+    factors: Floats | None = None,
+    linear: Sequence[Sequence[LinearLeaves]] = (),
+    *,
+    average: bool = False,
+) -> Ensemble:
+    """Make an ensemble of grown trees.
+
+    Parameters
+    ----------
+    forest : Forest
+    dataset : Dataset
+        On which they were grown.
+    starts : ndarray of shape (n_rounds, n_scores)
+        What is added to the values of each tree.
+    factors : ndarray of shape (n_rounds,), default=None
+        What they are multiplied by before that.
+    linear : sequence of sequences of LinearLeaves, default=()
+        The linear models of the leaves, by round and score; none: leaves are constant.
+    average : bool, default=False
+        Whether the mean over rounds predicts.
+
+    Returns
+    -------
+    Ensemble
+    """
+    nodes, leaves, leaf_start = forest.arrays()
+    feature = nodes["feature"]
+    sets, set_of = _sets(forest, dataset, nodes)
+    # Categorical columns have no bounds; one stands for each of them.
+    bounds = np.concatenate([b if len(b) else [0.0] for b in dataset.upper_bounds])
+    bound_start = np.cumsum([0, *(max(1, len(b)) for b in dataset.upper_bounds)])
+    categorical = dataset.categorical[feature]
+    cut = bounds[bound_start[feature] + np.where(categorical, 0, nodes["bin"])]
+    n_leaves = np.diff(leaf_start)
+    n_scores = starts.shape[1]
+    arrays = {
+        "split_feature": dataset.feature[feature],
+        "threshold": np.where(categorical, set_of, cut),
+        "decision_type": (
+            np.where(categorical, CATEGORICAL, nodes["missing_left"] * DEFAULT_LEFT)
+            | dataset.missing_type[feature] << MISSING_SHIFT
+        ).astype(np.uint8),
+        "left_child": nodes["left"].copy(),
+        "right_child": nodes["right"].copy(),
+        "split_gain": nodes["gain"].copy(),
+        "internal_value": _values(nodes, n_leaves - 1, starts, factors),
+        "internal_weight": nodes["weight"].copy(),
+        "internal_count": nodes["count"].copy(),
+        "leaf_value": _values(leaves, n_leaves, starts, factors),
+        "leaf_weight": leaves["weight"].copy(),
+        "leaf_count": leaves["count"].copy(),
+    }
+    return Ensemble.from_arrays(
+        arrays,
+        leaf_start,
+        n_scores,
+        dataset.n_features,
+        sets,
+        average=average,
+        linear=_linear(linear, starts, factors),
+    )
+
+
+def _linear(
+    linear: Sequence[Sequence[LinearLeaves]], starts: Floats, factors: Floats | None
+) -> LinearLeaves | None:
+    """The leaves of all trees; None where there are no models."""
+    if not linear:
+        return None
+    return LinearLeaves.joined(
+        [
+            leaves.scaled(1.0 if factors is None else factors[i], starts[i, k])
+            for i, trees in enumerate(linear)
+            for k, leaves in enumerate(trees)
+        ]
+    )
+
+
+def _values(
+    items: NDArray[Any],
+    n_of_tree: NDArray[np.int64],
+    starts: Floats,
+    factors: Floats | None,
+) -> Floats:
+    values = items["value"].copy()
+    if factors is not None:
+        values *= np.repeat(np.repeat(factors, starts.shape[1]), n_of_tree)
+    # Values of trees that nothing is added to keep their bits, -0.0 among them.
+    added = np.flatnonzero(starts.ravel())
+    stop = np.cumsum(n_of_tree)
+    for tree in added:
+        values[stop[tree] - n_of_tree[tree] : stop[tree]] += starts.flat[tree]
+    return values
+
+
+def _sets(
+    forest: Forest, dataset: Dataset, nodes: NDArray[Any]
+) -> tuple[Sets, NDArray[np.int64]]:
+    """The categories that go left at categorical nodes, and each node's set."""
+    set_of = np.cumsum(nodes["last_word"] > nodes["first_word"]) - 1
+    chosen = nodes[nodes["last_word"] > nodes["first_word"]]
+    if len(chosen) == 0:
+        return NO_SETS, set_of
+    categories = [mapper.categories for mapper in dataset.used_mappers]
+    n_words = np.array([0 if c is None else c.max() // 32 + 1 for c in categories])
+    start = np.concatenate([[0], np.cumsum(n_words[chosen["feature"]])])
+    bits = np.unpackbits(forest.words().view(np.uint8), bitorder="little")
+    into = np.zeros(32 * start[-1], dtype=np.uint8)
+    for node, first in zip(chosen, start.tolist(), strict=False):
+        its = categories[node["feature"]]
+        at = 32 * node["first_word"]
+        into[32 * first + its[bits[at : at + len(its)] > 0]] = 1
+    return Sets(start, np.packbits(into, bitorder="little").view(np.uint32)), set_of
+
+
+def constant(values: Floats, dataset: Dataset, weight: Floats | None) -> Ensemble:
+    """An ensemble of trees with one leaf, where no column can part the rows.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_scores,)
+    dataset : Dataset
+    weight : ndarray of float64, default=None
+        Of the rows; None: ones.
+    """
+    tree = {
+        field.name: np.empty(0, NODE_TYPES.get(field.name)) for field in fields(Tree)
+    }
+    mass = float(dataset.n_rows if weight is None else np.sum(weight))
+    trees = [
+        Tree(
+            **tree
+            | {
+                "leaf_value": np.array([value]),
+                "leaf_weight": np.array([mass]),
+                "leaf_count": np.array([dataset.n_rows]),
+            }
+        )
+        for value in values
+    ]
+    return Ensemble(trees, len(values), dataset.n_features)

@@ -1,0 +1,95 @@
+"""Trees in terms of bins, and the rows that they are applied to."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.data.store import BinStore
+from skgoss._engine.training.score import add_tree
+from skgoss.model.linear import LinearLeaves, RawColumns
+
+Floats = NDArray[np.float64]
+
+
+class BinnedRows(NamedTuple):
+    """Rows that trees are applied to.
+
+    Attributes
+    ----------
+    store : BinStore
+    missing_bin : ndarray of shape (n_used,), int32
+    raw : RawColumns or None
+        The values themselves, where leaves are linear.
+    n_rows : int
+    """
+
+    store: BinStore
+    missing_bin: NDArray[np.int32]
+    raw: RawColumns | None
+    n_rows: int
+
+
+class BinnedTrees(NamedTuple):
+    """The trees of one round, as from ``Forest.arrays``.
+
+    Attributes
+    ----------
+    nodes, leaves : structured ndarray
+    leaf_start : ndarray of shape (n_scores + 1,), int64
+    words : ndarray of uint32
+    linear : list of LinearLeaves or None
+        By score; None: all leaves are constant.
+    """
+
+    nodes: NDArray[Any]
+    leaves: NDArray[Any]
+    leaf_start: NDArray[np.int64]
+    words: NDArray[np.uint32]
+    linear: list[LinearLeaves] | None = None
+
+    def tree(self, k: int) -> tuple[NDArray[Any], Floats]:
+        """The nodes and the values of the leaves of one score's tree."""
+        first, stop = self.leaf_start[k : k + 2]
+        return self.nodes[first - k : stop - k - 1], self.leaves["value"][first:stop]
+
+    def add(
+        self, rows: BinnedRows, factor: float, n_threads: int, scores_inout: Floats
+    ) -> None:
+        """Add a multiple of the trees to scores of shape (n_scores, n_rows)."""
+        for k, score in enumerate(scores_inout):
+            nodes, values = self.tree(k)
+            if self.linear is None:
+                self._add_values(rows, nodes, factor * values, n_threads, score)
+                continue
+            leaf = self.leaf_of(rows, k, n_threads)
+            given = (values.copy(), self.linear[k], factor, n_threads)
+            rows.raw.add(leaf, *given, score)
+
+    def leaf_of(self, rows: BinnedRows, k: int, n_threads: int) -> NDArray[np.int32]:
+        """The leaf of each row in one score's tree, (n_rows,)."""
+        nodes, values = self.tree(k)
+        number = np.zeros(rows.n_rows)
+        numbers = np.arange(len(values), dtype=np.float64)
+        self._add_values(rows, nodes, numbers, n_threads, number)
+        return number.astype(np.int32)
+
+    def _add_values(
+        self,
+        rows: BinnedRows,
+        nodes: NDArray[Any],
+        values: Floats,
+        n_threads: int,
+        score_inout: Floats,
+    ) -> None:
+        add_tree(
+            rows.store,
+            nodes,
+            rows.missing_bin,
+            self.words,
+            values,
+            n_threads,
+            score_inout,
+        )

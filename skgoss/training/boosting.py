@@ -1,0 +1,610 @@
+"""The round loop: gradients, row sample, trees, scores, metrics, callbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss import callbacks, parameters
+from skgoss._engine.training.grower import TreeGrower
+from skgoss.callbacks import Callback, CallbackEnv, EarlyStopException, EvalResult
+from skgoss.data.rows import Rows
+from skgoss.model import linear
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.linear import LinearLeaves, RawColumns
+from skgoss.training import assembly, constraints, objectives, sampling
+from skgoss.training.binned import BinnedRows, BinnedTrees
+from skgoss.training.dataset import Dataset
+from skgoss.training.evaluation import EvaluationSet, by_name
+from skgoss.training.metrics import Custom, Metric
+from skgoss.training.objectives import Objective
+
+AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
+Floats = NDArray[np.float64]
+History = dict[str, dict[str, list[float]]]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a fit has made.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        Up to the best round where early stopping chose one.
+    best_iteration : int
+        The number of rounds that early stopping kept; 0 without it.
+    best_score : dict
+        Metrics by evaluation set and name, of the best or the last round.
+    history : dict
+        The same, a list of one value a round.
+    """
+
+    ensemble: Ensemble
+    best_iteration: int
+    best_score: dict[str, dict[str, float]]
+    history: History
+
+
+def train(
+    booster: Booster,
+    *,
+    given: Sequence[Callback] = (),
+    after_round: AfterRound | None = None,
+    n_rounds: int | None = None,
+) -> Trained:
+    """Boost round by round.
+
+    Parameters
+    ----------
+    booster : Booster
+    given : sequence of callable, default=()
+        The user's callbacks: see `skgoss.callbacks`.
+    after_round : callable, default=None
+        Called after each round as ``after_round(round_index, ensemble)``, where
+        ``ensemble()`` makes an ensemble of the trees so far. True stops.
+    n_rounds : int, default=None
+        To boost at most; None: as many as the settings tell.
+
+    Returns
+    -------
+    Trained
+
+    Raises
+    ------
+    ValueError
+        If a gradient or hessian is NaN or infinite.
+    """
+    history: History = {}
+    calls = callbacks.Calls([*given, callbacks.record_evaluation(history)])
+    first, planned = booster.first_round, booster.settings.n_estimators
+    params = dict(vars(booster.settings)) if given else {}
+    env = CallbackEnv(booster, params, first, first, first + planned, [])
+    try:
+        for index in range(n_rounds or planned):
+            env = env._replace(iteration=first + index, evaluation_result_list=[])
+            calls.before_round(env)
+            grew = booster.boost(first + index)
+            if not grew and index > 0:
+                break
+            calls.after_round(env._replace(evaluation_result_list=booster.evaluate()))
+            if not grew or (after_round and after_round(index, booster.ensemble)):
+                break
+        calls.at_end()
+    except EarlyStopException as stop:
+        kept = stop.best_iteration + 1
+        ensemble = booster.ensemble().truncated(kept)
+        return Trained(ensemble, kept, by_name(stop.best_score or []), history)
+    finally:
+        calls.close()
+    last = {
+        name: {metric: values[-1] for metric, values in metrics.items()}
+        for name, metrics in history.items()
+    }
+    return Trained(booster.ensemble(), 0, last, history)
+
+
+class Booster:
+    """The state of boosting: the scores of the training rows and the trees so far.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    objective : Objective
+        Made for the rows of ``dataset``.
+    settings : Settings
+        Resolved options.
+    n_threads : int
+        Threads at most; the trees do not depend on it.
+    init_score : ndarray of shape (n_scores, n_rows), float64, default=None
+        Where the scores start, instead of the best constant; no part of the trees.
+    sets : sequence of EvaluationSet, default=()
+        Whose scores are followed.
+    first : Ensemble, default=None
+        Trees that come before the ones to grow; ``init_score`` holds their scores.
+    raw : RawColumns, default=None
+        Values of the rows of ``dataset``; needed for linear leaves.
+    """
+
+    # Whether the grower may add the values of new trees to the training scores.
+    adds_early = True
+    # Whether predictions are means of trees, and not sums.
+    averages = False
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        objective: Objective,
+        settings: Any,
+        n_threads: int,
+        *,
+        init_score: Floats | None = None,
+        sets: Sequence[EvaluationSet] = (),
+        first: Ensemble | None = None,
+        raw: RawColumns | None = None,
+    ) -> None:
+        shape = (objective.n_scores, dataset.n_rows)
+        self.dataset = dataset
+        self.objective = objective
+        self.settings = self._own(settings)
+        self.n_threads = n_threads
+        self.sets = sets
+        self.first = first
+        self.starts_itself = init_score is None
+        self.start = (
+            objective.start_scores() if init_score is None else np.zeros(shape[0])
+        )
+        self.scores = _started(self.start, init_score, shape[1])
+        for one in sets:
+            its = one.rows.init_score
+            one.scores = _started(self.start, its, len(one.rows))
+        self.gradient = np.empty(shape, dtype=np.float32)
+        self.hessian = (
+            None if objective.constant_hessian else np.empty(shape, dtype=np.float32)
+        )
+        self.weight = (
+            None if objective.weight is None else np.atleast_2d(objective.weight)
+        )
+        self.sampler = self._sampler()
+        self.rows = dataset.rows(dataset.storage.store, raw, dataset.n_rows)
+        self.linear: list[list[LinearLeaves]] = []
+        self.constraints = constraints.of_trees(self.settings, dataset)
+        self.grower = self._grower() if len(dataset.feature) else None
+
+    def _grower(self, forest: Any = None) -> TreeGrower:
+        return TreeGrower(
+            self.dataset,
+            self.settings,
+            self.objective.n_scores,
+            self.n_threads,
+            forest,
+            self.constraints,
+        )
+
+    def _sampler(self) -> sampling.Sampler:
+        made = self.objective
+        return sampling.make(self.settings, self.weight, made.y, made.queries)
+
+    @property
+    def training_names(self) -> set[str]:
+        """The names of the evaluation sets that are the training set."""
+        return {one.name for one in self.sets if one.binned is None}
+
+    @property
+    def first_round(self) -> int:
+        """The number of the first round to boost."""
+        return 0 if self.first is None else self.first.n_rounds
+
+    def ensemble(self) -> Ensemble:
+        """The trees so far, in terms of the input: columns and thresholds."""
+        grown = (
+            self._constant()
+            if self.grower is None
+            else assembly.ensemble(
+                self.grower.forest,
+                self.dataset,
+                self._starts(),
+                self._factors(),
+                self.linear,
+                average=self.averages,
+            )
+        )
+        return grown if self.first is None else self.first.joined(grown)
+
+    def _constant(self) -> Ensemble:
+        values = self.objective.average if self.starts_itself else self.start
+        return assembly.constant(values, self.dataset, self.objective.weight)
+
+    def _starts(self) -> Floats:
+        """What is added to the leaves of each round, (n_rounds, n_scores)."""
+        starts = np.zeros((self._n_grown, self.objective.n_scores))
+        starts[:1] = self.start
+        return starts
+
+    def _factors(self) -> Floats | None:
+        """What the trees of each round are multiplied by, (n_rounds,); None: 1."""
+        return None
+
+    @property
+    def _n_grown(self) -> int:
+        """The number of rounds that have trees of their own."""
+        n_trees = 0 if self.grower is None else self.grower.forest.n_trees
+        return n_trees // self.objective.n_scores
+
+    def _own(self, settings: Any) -> Any:
+        """The settings as this kind of boosting needs them."""
+        return settings
+
+    def reset(self, values: dict[str, Any]) -> None:
+        """Change options of single trees, by any of their names."""
+        settings = self._own(parameters.changed(self.settings, values))
+        if settings == self.settings:
+            return
+        self.settings = settings
+        self.sampler = self._sampler()
+        if self.grower is not None:
+            self.grower = self._grower(self.grower.forest)
+
+    def boost(self, round_index: int) -> bool:
+        """Grow one round's trees; False when none could be split.
+
+        Then there are no trees but, in the first round, constant ones.
+        """
+        if self.grower is None:
+            self._stay_constant(np.ones(self.objective.n_scores, dtype=bool))
+            return False
+        self.objective.gradients(
+            self.scores, self.gradient, self.hessian, self.n_threads
+        )
+        sample = self.sampler.draw(
+            round_index, self.gradient, self.hessian, self.n_threads
+        )
+        renews, is_linear = self.objective.renews_leaves, self.settings.linear_tree
+        added = self.adds_early and sample.rows is None and not renews and not is_linear
+        grew = self._grow(sample, self.scores if added else None, round_index)
+        if self._n_grown == 1:
+            self._stay_constant(np.diff(self.grower.forest.arrays()[2]) == 1)
+        if grew and renews:
+            self._renew(sample.hessian)
+        if grew and is_linear:
+            self.linear.append(self._linear_leaves(sample))
+        if grew:
+            self._add_round(added)
+        return grew
+
+    def _grow(
+        self, sample: sampling.Sample, scores: Floats | None, round_index: int
+    ) -> bool:
+        try:
+            return self.grower.grow(
+                self.gradient,
+                sample.hessian,
+                self.weight,
+                sample.rows,
+                scores,
+                round_index,
+            )
+        except FloatingPointError as error:
+            raise ValueError(
+                f"objective {self.objective.name!r} gave NaN or infinite gradients in "
+                f"round {round_index}; look for huge values in y or sample_weight."
+            ) from error
+
+    def _stay_constant(self, is_stump: NDArray[np.bool_]) -> None:
+        """A class whose first tree has no split predicts its average (as LightGBM)."""
+        if not self.starts_itself or not is_stump.any():
+            return
+        change = np.where(is_stump, self.objective.average - self.start, 0.0)
+        self.start = self.start + change
+        for scores in (self.scores, *(one.scores for one in self.sets)):
+            scores[is_stump] += change[is_stump, None]
+
+    def _renew(self, counts: NDArray[np.float32] | None) -> None:
+        """Replace the values of the leaves, before they are added to the scores.
+
+        The objectives that ask for it have constant hessians: ``counts`` tells for how
+        many rows each one counts.
+        """
+        forest = self.grower.forest
+        nodes, leaves, _ = forest.arrays(forest.n_trees - 1)
+        weight = None if self.weight is None else self.weight[0]
+        if counts is not None:
+            weight = counts[0].astype(np.float64) * (1.0 if weight is None else weight)
+
+        def value(chosen: list[int]) -> float:
+            rows = np.concatenate([self.grower.leaf_rows(leaf) for leaf in chosen])
+            return self.objective.renewed_leaf(self.scores[0], rows, weight)
+
+        values = np.array([value([leaf]) for leaf in range(len(leaves))])
+        if self.constraints is not None and self.constraints.sign is not None:
+            values = constraints.in_order(values, nodes, self.constraints.sign, value)
+        forest.set_leaf_values(self.settings.learning_rate * values)
+
+    def _linear_leaves(self, sample: sampling.Sample) -> list[LinearLeaves]:
+        """The linear models of the new trees' leaves; those of a first tree: none."""
+        trees = self._last_trees()
+        n_scores = self.objective.n_scores
+        if self._n_grown == 1 and self.first is None:
+            return [
+                LinearLeaves.constants(trees.tree(k)[1].copy()) for k in range(n_scores)
+            ]
+        drawn = sample.rows
+        rows = np.arange(self.dataset.n_rows) if drawn is None else drawn
+        found = []
+        for k in range(n_scores):
+            nodes, values = trees.tree(k)
+            is_numeric = ~self.dataset.categorical
+            found.append(
+                linear.fit(
+                    self.rows.raw,
+                    linear.paths(nodes, self.dataset.feature, is_numeric),
+                    trees.leaf_of(self.rows, k, self.n_threads),
+                    rows.astype(np.int64),
+                    self._weighted(self.gradient, k),
+                    self._weighted(sample.hessian, k),
+                    values.copy(),
+                    self.settings,
+                    self.n_threads,
+                )
+            )
+        return found
+
+    def _weighted(self, slopes: NDArray[np.float32] | None, k: int) -> Floats:
+        """The slopes of one score in double precision, with the rows' weights."""
+        own = np.ones(self.dataset.n_rows) if slopes is None else slopes[k]
+        own = own.astype(np.float64)
+        return own if self.weight is None else own * self.weight[k % len(self.weight)]
+
+    def _add_round(self, added: bool) -> None:
+        """Follow the new trees; ``added``: the training scores do so already."""
+        followed = self._followed()
+        # Rows that were not drawn reach their leaves by their bins, too.
+        self._add(followed[1:] if added else followed)
+
+    def _followed(self) -> list[tuple[BinnedRows, Floats]]:
+        """The rows whose scores the trees are added to, the training rows first."""
+        others = [(one.binned, one.scores) for one in self.sets if one.binned]
+        return [(self.rows, self.scores), *others]
+
+    def _add(
+        self,
+        followed: Sequence[tuple[BinnedRows, Floats]],
+        trees: BinnedTrees | None = None,
+        factor: float = 1.0,
+    ) -> None:
+        """Add a multiple of trees, those of the last round if None, to scores."""
+        if not followed:
+            return
+        trees = trees or self._last_trees()
+        for rows, scores in followed:
+            trees.add(rows, factor, self.n_threads, scores)
+
+    def _last_trees(self) -> BinnedTrees:
+        forest = self.grower.forest
+        first = forest.n_trees - self.objective.n_scores
+        own = self.linear[-1] if len(self.linear) == self._n_grown else None
+        return BinnedTrees(*forest.arrays(first), forest.words(first), own)
+
+    def evaluate(self) -> list[EvalResult]:
+        """The metrics of the evaluation sets after the last round."""
+        results = []
+        for one in self.sets:
+            scores = self._evaluated(one)
+            results += one.measure(scores, self._link, self.n_threads)
+        return results
+
+    def _link(self, scores: Floats) -> Floats:
+        """Predictions, (n_scores, n_rows) as the scores."""
+        return objectives.transform(self.objective.link, scores, self.n_threads)
+
+    def _evaluated(self, one: EvaluationSet) -> Floats:
+        """The raw scores of a set."""
+        return self.scores if one.binned is None else one.scores
+
+
+def _started(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:
+    scores = np.repeat(start[:, None], n_rows, axis=1)
+    return scores if init_score is None else scores + init_score
+
+
+class Dart(Booster):
+    """Trees that are dropped at random while the next one is grown.
+
+    References
+    ----------
+    K. V. Rashmi and R. Gilad-Bachrach, "DART: Dropouts meet Multiple Additive
+    Regression Trees", AISTATS 2015.
+    """
+
+    adds_early = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.trees: list[BinnedTrees] = []
+        self.factor = np.empty(0)
+        self.new_factor = 1.0
+
+    def _factors(self) -> Floats:
+        return np.resize(self.factor, self._n_grown) if len(self.factor) else np.ones(1)
+
+    def boost(self, round_index: int) -> bool:
+        """Grow one round's trees on what the dropped ones leave."""
+        dropped = self._draw(round_index)
+        for i in dropped:
+            self._add_everywhere(i, -self.factor[i])
+        n, rate = len(dropped), self.settings.learning_rate
+        share = rate if self.settings.xgboost_dart_mode else 1.0
+        self.new_factor = 1.0 / (share + n) if n else 1.0
+        grew = super().boost(round_index)
+        if grew:
+            self.factor[dropped] *= n / (n + share)
+        for i in dropped:
+            self._add_everywhere(i, self.factor[i])
+        return grew
+
+    def _draw(self, round_index: int) -> NDArray[np.intp]:
+        """The trees to drop, each with a probability in proportion to its weight."""
+        settings, n = self.settings, len(self.factor)
+        random = np.random.default_rng([settings.drop_seed, round_index])
+        if n == 0 or random.random() < settings.skip_drop:
+            return np.empty(0, dtype=np.intp)
+        limit = settings.max_drop if settings.max_drop > 0 else n
+        weight = (
+            np.ones(n) if settings.uniform_drop else self.factor / self.factor.mean()
+        )
+        chance = min(settings.drop_rate, limit / n) * weight
+        return np.flatnonzero(random.random(n) < chance)[:limit]
+
+    def _add_round(self, added: bool) -> None:
+        self.trees.append(self._last_trees())
+        self.factor = np.append(self.factor, self.new_factor)
+        self._add_everywhere(len(self.trees) - 1, self.new_factor)
+
+    def _add_everywhere(self, index: int, factor: float) -> None:
+        self._add(self._followed(), self.trees[index], factor)
+
+
+class Forest(Booster):
+    """A random forest: every tree is grown from the start, and their mean predicts."""
+
+    adds_early = False
+    averages = True
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.sums = [np.zeros_like(self._evaluated(one)) for one in self.sets]
+
+    def _own(self, settings: Any) -> Any:
+        return replace(settings, learning_rate=1.0)
+
+    def _starts(self) -> Floats:
+        return np.tile(self.start, (self._n_grown, 1))
+
+    def _add_round(self, added: bool) -> None:
+        sums = zip(self.sets, self.sums, strict=True)
+        self._add([(one.binned or self.rows, total) for one, total in sums])
+
+    def _evaluated(self, one: EvaluationSet) -> Floats:
+        start = super()._evaluated(one)
+        if not hasattr(self, "sums"):
+            return start
+        total = self.sums[self.sets.index(one)]
+        return start + total / max(1, self._n_grown)
+
+
+BOOSTERS: dict[str, type[Booster]] = {"gbdt": Booster, "dart": Dart, "rf": Forest}
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How to boost: everything but the rows.
+
+    Attributes
+    ----------
+    settings : Settings
+    n_classes : int or None
+        Of a classifier.
+    metrics : list of Metric and Custom
+        Of the evaluation sets.
+    n_threads : int
+    earlier : Ensemble or None
+        Trees to go on from.
+    """
+
+    settings: Any
+    n_classes: int | None
+    metrics: list[Metric | Custom]
+    n_threads: int
+    earlier: Ensemble | None
+
+    def booster(self, rows: Rows, sets: Mapping[str, Rows]) -> Booster:
+        """Bin the rows to learn from, and those of the evaluation sets."""
+        settings, n_threads = self.settings, self.n_threads
+        objective = objectives.make(
+            settings, rows.target, rows.weight, self.n_classes, rows.queries
+        )
+        self._check_earlier(objective)
+        if settings.linear_tree and objective.renews_leaves:
+            raise ValueError(
+                f"objective={objective.name!r} replaces the values of leaves:"
+                " linear_tree must be False."
+            )
+        dataset = Dataset.build(
+            rows.columns,
+            settings,
+            weight=rows.spread_weight(),
+            rows=rows.numbers,
+            n_threads=n_threads,
+        )
+        followed = []
+        for name, its in sets.items():
+            _check_queries(rows, its)
+            binned = None if its is rows else self._binned(dataset, its)
+            its = replace(its, init_score=self._start(its))
+            followed.append(EvaluationSet(name, its, self.metrics, binned))
+        return BOOSTERS[settings.boosting_type](
+            dataset,
+            objective,
+            settings,
+            n_threads,
+            init_score=self._start(rows),
+            sets=followed,
+            first=self.earlier,
+            raw=self._raw(rows),
+        )
+
+    def _raw(self, rows: Rows) -> RawColumns | None:
+        is_linear = self.settings.linear_tree
+        return RawColumns(rows.columns, rows.numbers) if is_linear else None
+
+    def _binned(self, dataset: Dataset, rows: Rows) -> BinnedRows:
+        store = dataset.store(rows, self.settings, self.n_threads)
+        return dataset.rows(store, self._raw(rows), len(rows))
+
+    def refitted(
+        self, rows: Rows, trained: Trained, given: Sequence[Callback]
+    ) -> Ensemble:
+        """Boost as many rounds as were found best, on other rows.
+
+        Of the callbacks only those that come before rounds are called again.
+        """
+        n_earlier = 0 if self.earlier is None else self.earlier.n_rounds
+        again = train(
+            self.booster(rows, {}),
+            given=callbacks.Calls(given).before,
+            n_rounds=max(1, trained.ensemble.n_rounds - n_earlier),
+        )
+        return again.ensemble
+
+    def _start(self, rows: Rows) -> Floats | None:
+        """The scores of the trees to go on from, and the user's."""
+        if self.earlier is None:
+            return rows.init_score
+        scores = self.earlier.raw_scores(rows.columns, n_threads=self.n_threads)
+        if rows.numbers is not None:
+            scores = scores[rows.numbers]
+        start = np.ascontiguousarray(scores.T)
+        return start if rows.init_score is None else start + rows.init_score
+
+    def _check_earlier(self, objective: Objective) -> None:
+        if self.earlier is None:
+            return
+        if self.settings.boosting_type == "rf" or self.earlier.average:
+            raise ValueError("init_model cannot be joined with a random forest.")
+        if self.earlier.n_scores != objective.n_scores:
+            raise ValueError(
+                f"init_model has {self.earlier.n_scores} trees a round, but"
+                f" {objective.n_scores} are needed here."
+            )
+
+
+def _check_queries(rows: Rows, its: Rows) -> None:
+    if rows.queries is not None and its.queries is None:
+        raise ValueError(
+            "The queries of evaluation sets are missing: pass eval_qid or eval_group,"
+            " as qid or group was passed for the training set."
+        )

@@ -1,0 +1,370 @@
+"""Constraints on trees: from a user's words to what the engine reads."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.data.frames import Columns
+from skgoss.training.dataset import Dataset
+
+# As `Bounding` in _engine/training/workspace.pxd.
+UNBOUNDED = 0
+BOUNDINGS = {"basic": 1, "intermediate": 2, "advanced": 3}
+
+# A bin after which no column can be cut.
+NO_BIN = -1
+
+# The options that speak of columns, with what a column has that is not mentioned.
+BY_COLUMN = {
+    "monotone_constraints": 0,
+    "feature_contri": 1.0,
+    "max_bin_by_feature": None,
+}
+
+OF_COLUMNS = (*BY_COLUMN, "interaction_constraints", "forcedsplits_filename")
+
+
+class ForcedSplit(NamedTuple):
+    """A split that every tree begins with; `left` and `right` number those below."""
+
+    column: int
+    threshold: float
+    left: int = -1
+    right: int = -1
+
+
+@dataclass(frozen=True)
+class FeatureSets:
+    """Sets of features that may interact, and the sets of each feature.
+
+    Attributes
+    ----------
+    start : ndarray of shape (n_sets + 1,), int64
+        Where the features of each set begin.
+    features : ndarray of int32
+    by_feature_start : ndarray of shape (n_used + 1,), int64
+        Where the sets of each feature begin.
+    by_feature : ndarray of int32
+    """
+
+    start: NDArray[np.int64]
+    features: NDArray[np.int32]
+    by_feature_start: NDArray[np.int64]
+    by_feature: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class TreeConstraints:
+    """Constraints in terms of the used features of a data set.
+
+    Attributes
+    ----------
+    bounding : int
+        How outputs are bounded, `UNBOUNDED` or one of `BOUNDINGS`.
+    sign : ndarray of shape (n_used,), int8, or None
+        1: outputs may only rise along the feature, -1: only fall, 0: both.
+    penalty : float
+    factor : ndarray of shape (n_used,), float64, or None
+        What gains are multiplied by.
+    sets : FeatureSets or None
+    forced : ndarray of shape (n_forced, 4), int32
+        Feature, bin, and the next ones wanted on both sides, -1 for none.
+    """
+
+    bounding: int
+    sign: NDArray[np.int8] | None
+    penalty: float
+    factor: NDArray[np.float64] | None
+    sets: FeatureSets | None
+    forced: NDArray[np.int32]
+
+
+# --- Words ----------------------------------------------------------------------------
+
+
+def resolved(settings: Any, columns: Columns, names: Sequence[Any] | None) -> Any:
+    """The settings with all options that speak of columns in terms of their numbers.
+
+    Parameters
+    ----------
+    settings : Settings
+    columns : Columns
+        The training set.
+    names : sequence of str, or None
+        Of the columns.
+
+    Returns
+    -------
+    Settings
+        Options by column are lists, one entry a column; sets are lists of numbers;
+        forced splits a list of `ForcedSplit`.
+
+    Raises
+    ------
+    ValueError
+        If a column is unknown, a list has another length than there are columns, or
+        a constraint cannot be kept.
+    """
+    if all(getattr(settings, option) is None for option in OF_COLUMNS):
+        return settings
+    finder = _Finder(columns.n_features, names)
+    found = {name: finder.by_column(settings, name) for name in BY_COLUMN}
+    found["interaction_constraints"] = finder.sets(settings.interaction_constraints)
+    found["forcedsplits_filename"] = finder.forced(settings.forcedsplits_filename)
+    _check_order(found["monotone_constraints"], settings, columns, finder)
+    for split in found["forcedsplits_filename"] or ():
+        if _is_categorical(columns, split.column):
+            raise ValueError(
+                "forcedsplits_filename can only split columns of numbers; column"
+                f" {finder.name(split.column)!r} holds categories."
+            )
+    return replace(settings, **found)
+
+
+@dataclass(frozen=True)
+class _Finder:
+    """Finds columns by name or number."""
+
+    n_features: int
+    names: Sequence[Any] | None
+
+    def name(self, column: int) -> Any:
+        return column if self.names is None else self.names[column]
+
+    def column(self, word: Any, option: str) -> int:
+        if isinstance(word, str):
+            names = [] if self.names is None else list(self.names)
+            if word in names:
+                return names.index(word)
+            known = f"they are {names[:10]}" if names else "the columns have none"
+            raise ValueError(f"{option} names a column {word!r}, but {known}.")
+        if not 0 <= word < self.n_features:
+            raise ValueError(
+                f"{option} names column {word}, but the columns have the numbers 0 to"
+                f" {self.n_features - 1}."
+            )
+        return int(word)
+
+    def by_column(self, settings: Any, option: str) -> list[Any] | None:
+        """One value a column, from a sequence or a mapping; None if none differs."""
+        given, default = getattr(settings, option), BY_COLUMN[option]
+        if given is None:
+            return None
+        if isinstance(given, Mapping):
+            values = [default] * self.n_features
+            for word, value in given.items():
+                values[self.column(word, option)] = value
+        else:
+            values = list(given)
+        if len(values) != self.n_features:
+            raise ValueError(
+                f"{option} must have one entry for each of the {self.n_features}"
+                f" columns, or be a dict by column. Got {len(values)} entries."
+            )
+        return None if all(value == default for value in values) else values
+
+    def sets(self, given: Any) -> list[list[int]] | None:
+        if given is None:
+            return None
+        if given == "no_interactions":
+            return [[j] for j in range(self.n_features)]
+        if given == "pairwise":
+            pairs = itertools.combinations(range(self.n_features), 2)
+            return [list(pair) for pair in pairs] or [[0]]
+        option = "interaction_constraints"
+        return [sorted({self.column(word, option) for word in one}) for one in given]
+
+    def forced(self, given: Any) -> list[ForcedSplit] | None:
+        """The wanted splits, those above before those below."""
+        tree = _json(given, "forcedsplits_filename")
+        splits: list[ForcedSplit] = []
+        waiting = deque([(tree, -1, "")] if tree else [])
+        while waiting:
+            node, parent, side = waiting.popleft()
+            if parent >= 0:
+                splits[parent] = splits[parent]._replace(**{side: len(splits)})
+            for below in ("left", "right"):
+                if isinstance(node, Mapping) and node.get(below):
+                    waiting.append((node[below], len(splits), below))
+            splits.append(self._split(node))
+        return splits or None
+
+    def _split(self, node: Any) -> ForcedSplit:
+        try:
+            word, threshold = node["feature"], float(node["threshold"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                "Each node of forcedsplits_filename must be an object with a 'feature'"
+                " (name or number) and a 'threshold' (number), and perhaps 'left' and"
+                f" 'right'. Got {node!r}."
+            ) from error
+        return ForcedSplit(self.column(word, "forcedsplits_filename"), threshold)
+
+
+def _json(given: Any, option: str) -> Any:
+    """What a file holds, or an object in its place; None for no file."""
+    if given is None or given == "" or not isinstance(given, str | Path):
+        return given
+    try:
+        return json.loads(Path(given).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"{option}: {given!r} cannot be read as JSON. {error}"
+        ) from error
+
+
+def _is_categorical(columns: Columns, column: int) -> bool:
+    return columns.n_categories is not None and bool(columns.n_categories[column])
+
+
+def _check_order(
+    signs: list[int] | None, settings: Any, columns: Columns, finder: _Finder
+) -> None:
+    """Whether the values of the columns with monotone constraints have an order."""
+    for column in np.flatnonzero(signs if signs is not None else []).tolist():
+        if _is_categorical(columns, column):
+            raise ValueError(
+                f"monotone_constraints: column {finder.name(column)!r} holds"
+                " categories, which have no order. Set its constraint to 0, or give it"
+                " numbers."
+            )
+        if settings.zero_as_missing:
+            raise ValueError(
+                "monotone_constraints need zero_as_missing=False: a missing zero has no"
+                " place among the other numbers."
+            )
+
+
+# --- What the engine reads ------------------------------------------------------------
+
+
+def of_trees(settings: Any, dataset: Dataset) -> TreeConstraints | None:
+    """The constraints on the trees of a fit; None if there are none.
+
+    Parameters
+    ----------
+    settings : Settings
+        From `resolved`.
+    dataset : Dataset
+    """
+    used = dataset.feature
+    signs, factors = settings.monotone_constraints, settings.feature_contri
+    sets, forced = settings.interaction_constraints, settings.forcedsplits_filename
+    if signs is sets is factors is forced is None or len(used) == 0:
+        return None
+    sign = None if signs is None else np.array(signs, dtype=np.int8)[used]
+    method = settings.monotone_constraints_method
+    return TreeConstraints(
+        bounding=UNBOUNDED if sign is None else BOUNDINGS[method],
+        sign=sign,
+        penalty=0.0 if sign is None else settings.monotone_penalty,
+        factor=None if factors is None else np.array(factors, dtype=np.float64)[used],
+        sets=None if sets is None else _feature_sets(sets, dataset),
+        forced=_forced_bins(forced or [], dataset),
+    )
+
+
+def _feature_sets(sets: list[list[int]], dataset: Dataset) -> FeatureSets:
+    """The sets without the columns that no split can use."""
+    number = np.full(dataset.n_features, -1, dtype=np.int32)
+    number[dataset.feature] = np.arange(len(dataset.feature), dtype=np.int32)
+    member = number[np.concatenate(sets)]
+    owner = np.repeat(np.arange(len(sets), dtype=np.int32), [len(s) for s in sets])
+    member, owner = member[member >= 0], owner[member >= 0]
+    order = np.argsort(member, kind="stable")
+    return FeatureSets(
+        start=_starts(owner, len(sets)),
+        features=member,
+        by_feature_start=_starts(member, len(dataset.feature)),
+        by_feature=owner[order],
+    )
+
+
+def _starts(numbers: NDArray[np.int32], size: int) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=size))])
+
+
+def _forced_bins(forced: list[ForcedSplit], dataset: Dataset) -> NDArray[np.int32]:
+    number = {column: j for j, column in enumerate(dataset.feature.tolist())}
+    rows = [
+        (*_place(split, number, dataset), split.left, split.right) for split in forced
+    ]
+    return np.array(rows, dtype=np.int32).reshape(-1, 4)
+
+
+def _place(
+    split: ForcedSplit, number: dict[int, int], dataset: Dataset
+) -> tuple[int, int]:
+    """The feature of a split, and the bin that its threshold is in."""
+    if split.column not in number:
+        return 0, NO_BIN
+    feature = number[split.column]
+    return feature, int(np.searchsorted(dataset.upper_bounds[feature], split.threshold))
+
+
+# --- Leaves renewed -------------------------------------------------------------------
+
+
+def in_order(
+    values: NDArray[np.float64],
+    nodes: NDArray[Any],
+    sign: NDArray[np.int8],
+    value_of: Callable[[list[int]], float],
+) -> NDArray[np.float64]:
+    """Values of leaves, moved as little as keeps a tree monotone on each of its levels.
+
+    The value that the rows of both children of a monotone node would have, were they
+    leaves, tell where it parts low values from high ones: half way.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_leaves,)
+        What the leaves would have.
+    nodes : structured ndarray of shape (n_leaves - 1,)
+        ``feature``, ``left`` and ``right``, in order of creation.
+    sign : ndarray of int8
+        By feature: see `TreeConstraints`.
+    value_of : callable (list of int) -> float
+        What the rows of some leaves together would have.
+    """
+    below: dict[int, list[int]] = {~leaf: [leaf] for leaf in range(len(values))}
+    for index in range(len(nodes) - 1, -1, -1):
+        below[index] = below[nodes["left"][index]] + below[nodes["right"][index]]
+    values = values.copy()
+    bounds = {0: (-np.inf, np.inf)} if len(nodes) else {}
+    for index, node in enumerate(nodes):
+        children = node["left"], node["right"]
+        its = sign[node["feature"]]
+        for child in children:
+            bounds[child] = bounds[index]
+        if its:
+            low, high = children if its > 0 else children[::-1]
+            middle = np.mean(
+                [
+                    np.clip(_value(child, values, below, value_of), *bounds[index])
+                    for child in children
+                ]
+            )
+            bounds[low] = (bounds[index][0], middle)
+            bounds[high] = (middle, bounds[index][1])
+    for leaf in range(len(values)):
+        values[leaf] = np.clip(values[leaf], *bounds.get(~leaf, (-np.inf, np.inf)))
+    return values
+
+
+def _value(
+    child: int,
+    values: NDArray[np.float64],
+    below: Mapping[int, list[int]],
+    value_of: Callable[[list[int]], float],
+) -> float:
+    return float(values[~child]) if child < 0 else value_of(below[child])

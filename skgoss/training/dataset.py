@@ -1,0 +1,134 @@
+"""The binned training set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.data.store import BinStore
+from skgoss.data import storage
+from skgoss.data.binning import BinMapper, BinningSettings, find_bin_mappers
+from skgoss.data.frames import Columns
+from skgoss.data.rows import Rows
+from skgoss.data.storage import Storage, StorageSettings
+from skgoss.model.linear import RawColumns
+from skgoss.training.binned import BinnedRows
+
+
+class DatasetSettings(BinningSettings, StorageSettings, Protocol):
+    """What a data set needs to know of an estimator's parameters."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dataset:
+    """The binned training set.
+
+    Columns whose values all fall into one bin are left out: no split can part them.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_features : int
+        The number of columns of the input.
+    mappers : list of BinMapper
+        The bins of each column of the input.
+    feature : ndarray of shape (n_used,), int32
+        The input column of each used one.
+    n_bins : ndarray of shape (n_used,), int32
+    missing_bin : ndarray of shape (n_used,), int32
+        The bin of missing values, -1 where nothing is missing.
+    missing_type : ndarray of shape (n_used,), uint8
+        0: nothing is missing, 1: zero and NaN are, 2: NaN is.
+    categorical : ndarray of shape (n_used,), bool
+    upper_bounds : list of ndarray of float64
+        ``upper_bounds[j][b]`` is the threshold of a split after bin b of used column j.
+    storage : Storage
+        The bins themselves.
+    """
+
+    n_rows: int
+    n_features: int
+    mappers: list[BinMapper]
+    feature: NDArray[np.int32]
+    n_bins: NDArray[np.int32]
+    missing_bin: NDArray[np.int32]
+    missing_type: NDArray[np.uint8]
+    categorical: NDArray[np.bool_]
+    upper_bounds: list[NDArray[np.float64]]
+    storage: Storage
+
+    @classmethod
+    def build(
+        cls,
+        columns: Columns,
+        settings: DatasetSettings,
+        *,
+        weight: NDArray[np.float64] | None = None,
+        rows: NDArray[np.int64] | None = None,
+        n_threads: int = 1,
+    ) -> Dataset:
+        """Find the bins of the columns and put the values into them.
+
+        Parameters
+        ----------
+        columns : Columns
+            The data, from `skgoss.data.frames.columns`.
+        settings : DatasetSettings
+        weight : ndarray of shape (columns.n_rows,), default=None
+            The mass of each row where bins of equal mass are sought.
+        rows : ndarray of int64, default=None
+            The rows to keep; others do not exist. None keeps all.
+        n_threads : int, default=1
+            The result is the same for any number.
+
+        Returns
+        -------
+        Dataset
+        """
+        mappers = find_bin_mappers(
+            columns, settings, weight=weight, rows=rows, n_threads=n_threads
+        )
+        feature = np.array(
+            [j for j, mapper in enumerate(mappers) if not mapper.is_trivial], np.int32
+        )
+        used = [mappers[j] for j in feature]
+        return cls(
+            n_rows=columns.n_rows if rows is None else len(rows),
+            n_features=columns.n_features,
+            mappers=mappers,
+            feature=feature,
+            n_bins=np.array([m.n_bins for m in used], dtype=np.int32),
+            missing_bin=np.array([m.missing_bin for m in used], dtype=np.int32),
+            missing_type=np.array([m.missing_type for m in used], dtype=np.uint8),
+            categorical=np.array([m.categories is not None for m in used], bool),
+            upper_bounds=[m.upper_bounds for m in used],
+            storage=storage.build(
+                columns.take(feature), used, settings, rows, n_threads
+            ),
+        )
+
+    def store(self, rows: Rows, settings: DatasetSettings, n_threads: int) -> BinStore:
+        """Put other rows into the bins of these, for trees to be applied to."""
+        return storage.store(
+            rows.columns.take(self.feature),
+            self.used_mappers,
+            replace(settings, max_conflict_rate=0.0),
+            rows.numbers,
+            n_threads,
+        )
+
+    def rows(self, store: BinStore, raw: RawColumns | None, n_rows: int) -> BinnedRows:
+        """Rows in the bins of these, for trees to be applied to."""
+        return BinnedRows(store, self.missing_bin, raw, n_rows)
+
+    @property
+    def used_mappers(self) -> list[BinMapper]:
+        """The bins of each used column."""
+        return [self.mappers[j] for j in self.feature]
+
+    def bins(self, column: int) -> NDArray[np.uint16]:
+        """The bins of all rows in a used column, (n_rows,)."""
+        return self.storage.store.bins(column)

@@ -1,0 +1,588 @@
+"""Metrics of evaluation sets, by LightGBM's names and definitions.
+
+``METRICS`` is the table: a name, its aliases, which way is better, what it is computed
+from and for which tasks. ``make`` turns names into functions of targets and scores.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.training import losses, metrics, ranking
+from skgoss.training import objectives
+from skgoss.training.ranking import gains
+
+Floats = NDArray[np.float64]
+
+# Words that mean "no metric".
+NO_METRIC = ("", "none", "na", "null", "custom")
+
+
+class Result(NamedTuple):
+    """One value of a metric."""
+
+    name: str
+    value: float
+    maximize: bool
+
+
+class Sample(NamedTuple):
+    """What a metric is computed from.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n,), float64
+        Numbers, the numbers of classes, or grades.
+    scores : ndarray of shape (n_scores, n), float64
+        Raw scores or predictions: see `Kind`.
+    weight : ndarray of shape (n,), float64, or None
+    boundaries : ndarray of shape (n_queries + 1,), int64, or None
+        Where queries begin, whose rows stand together.
+    n_threads : int
+    """
+
+    y: Floats
+    scores: Floats
+    weight: Floats | None
+    boundaries: NDArray[np.int64] | None
+    n_threads: int
+
+    @property
+    def mass(self) -> float:
+        """The sum of the weights.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        n = len(self.y)
+        mass = float(n) if self.weight is None else losses.weighted_sum(self.weight)
+        if not mass > 0:
+            raise ValueError(
+                "An evaluation set has no row of positive weight; leave it out or pass"
+                " other weights."
+            )
+        return mass
+
+
+# --- What is computed -----------------------------------------------------------------
+
+
+def _sum(loss: str, sample: Sample, parameter: float = 0.0) -> float:
+    return metrics.pointwise(
+        metrics.LOSSES[loss],
+        sample.y,
+        sample.scores[0],
+        sample.weight,
+        parameter,
+        sample.n_threads,
+    )
+
+
+def _mean_of(loss: str, parameter: str | None = None) -> Callable[[Sample, Any], float]:
+    def measure(sample: Sample, settings: Any) -> float:
+        value = 0.0 if parameter is None else getattr(settings, parameter)
+        return _sum(loss, sample, value) / sample.mass
+
+    return measure
+
+
+def _rmse(sample: Sample, settings: Any) -> float:
+    return float(np.sqrt(_sum("l2", sample) / sample.mass))
+
+
+def _r2(sample: Sample, settings: Any) -> float:
+    mean = losses.weighted_sum(sample.y, sample.weight) / sample.mass
+    about_mean = sample._replace(scores=np.full((1, len(sample.y)), mean))
+    rest, total = _sum("l2", sample), _sum("l2", about_mean)
+    if total > 0:
+        return 1.0 - rest / total
+    return 0.0 if rest > 0 else 1.0
+
+
+def _tweedie(sample: Sample, settings: Any) -> float:
+    power = settings.tweedie_variance_power
+    loss = "tweedie" if power > 1 else "poisson"
+    return _sum(loss, sample, power) / sample.mass
+
+
+def _gamma_deviance(sample: Sample, settings: Any) -> float:
+    return _sum("gamma_deviance", sample)
+
+
+def _kullback_leibler(sample: Sample, settings: Any) -> float:
+    sums = _sum("cross_entropy", sample) - _sum("entropy", sample)
+    return sums / sample.mass
+
+
+def _cross_entropy_lambda(sample: Sample, settings: Any) -> float:
+    """Weights act inside the loss: they are numbers of trials."""
+    if sample.weight is not None:
+        sample = sample._replace(scores=sample.scores * sample.weight, weight=None)
+    return _sum("cross_entropy_lambda", sample) / sample.mass
+
+
+def _multi_logloss(sample: Sample, settings: Any) -> float:
+    return _by_class(sample, 0)
+
+
+def _multi_error(sample: Sample, settings: Any) -> float:
+    return _by_class(sample, settings.multi_error_top_k)
+
+
+def _by_class(sample: Sample, top_k: int) -> float:
+    y, scores, weight, _, n_threads = sample
+    return metrics.by_class(y, scores, weight, top_k, n_threads) / sample.mass
+
+
+def _auc(sample: Sample, settings: Any) -> float:
+    y, scores, weight, _, n_threads = sample
+    return metrics.auc(y, scores[0], weight, n_threads)
+
+
+def _average_precision(sample: Sample, settings: Any) -> float:
+    y, scores, weight, _, n_threads = sample
+    return metrics.average_precision(y, scores[0], weight, n_threads)
+
+
+def _auc_mu(sample: Sample, settings: Any) -> float:
+    """Kleiman and Page, "AUC mu", ICML 2019, equations 3 to 7."""
+    n_classes = len(sample.scores)
+    costs = _costs(settings.auc_mu_weights, n_classes)
+    # Each class in one piece, so that pairs of them are copied and not gathered.
+    code = sample.y.astype(np.int64)
+    order = np.argsort(code.astype(np.min_scalar_type(n_classes)), kind="stable")
+    ends = np.cumsum(np.bincount(code, minlength=n_classes))[:-1]
+    scores = np.split(sample.scores[:, order], ends, axis=1)
+    weights = None if sample.weight is None else np.split(sample.weight[order], ends)
+    pairs = list(combinations(range(n_classes), 2))
+    total = 0.0
+    for i, j in pairs:
+        direction = costs[i] - costs[j]
+        direction *= direction[i] - direction[j]
+        of_i = np.repeat([1.0, 0.0], [scores[k].shape[1] for k in (i, j)])
+        distance = np.concatenate([_along(direction, scores[k]) for k in (i, j)])
+        weight = weights and np.concatenate([weights[i], weights[j]])
+        total += metrics.auc(of_i, distance, weight, sample.n_threads)
+    return total / len(pairs)
+
+
+def _along(direction: Floats, scores: Floats) -> Floats:
+    """The product with ``scores``, (n_scores, n), summed in one order everywhere."""
+    found = np.zeros(scores.shape[1])
+    for k in np.flatnonzero(direction):
+        found += direction[k] * scores[k]
+    return found
+
+
+def _costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
+    if weights is None:
+        return 1.0 - np.eye(n_classes)
+    if len(weights) != n_classes**2:
+        raise ValueError(
+            f"auc_mu_weights must have {n_classes**2} numbers for {n_classes} classes,"
+            f" row by row, got {len(weights)}."
+        )
+    costs = np.array(weights, dtype=np.float64).reshape(n_classes, n_classes)
+    np.fill_diagonal(costs, 0.0)
+    return costs
+
+
+def _ndcg(sample: Sample, settings: Any) -> Floats:
+    """Of each query, (n_at, n_queries)."""
+    gain = gains(sample.y, settings.label_gain, name="y of an evaluation set")
+    found, best = (
+        _dcg(sample, scores, gain, settings) for scores in (sample.scores[0], gain)
+    )
+    return np.divide(found, best, out=np.ones_like(best), where=best > 0)
+
+
+def _dcg(sample: Sample, scores: Floats, gain: Floats, settings: Any) -> Floats:
+    at = np.array(settings.eval_at, dtype=np.int64)
+    dcg = np.empty((len(at), len(sample.boundaries) - 1))
+    ranking.dcg(scores, gain, sample.boundaries, at, sample.n_threads, dcg)
+    return dcg
+
+
+def _map(sample: Sample, settings: Any) -> Floats:
+    """Of each query, (n_at, n_queries)."""
+    at = np.array(settings.eval_at, dtype=np.int64)
+    precision = np.empty((len(at), len(sample.boundaries) - 1))
+    ranking.average_precision(
+        sample.scores[0],
+        (sample.y > 0.5).astype(np.uint8),
+        sample.boundaries,
+        at,
+        sample.n_threads,
+        precision,
+    )
+    return precision
+
+
+# --- The table ------------------------------------------------------------------------
+
+
+class Domain(NamedTuple):
+    """The targets that a metric is defined for, between two ends.
+
+    ``words`` completes the sentence "needs ...".
+    """
+
+    words: str
+    least: float = -np.inf
+    most: float = np.inf
+
+    def check(self, y: Floats, name: str) -> None:
+        """Raise ValueError unless all of ``y``, (n,), are in the domain."""
+        if not (self.least <= y.min(initial=np.inf) and y.max(initial=0) <= self.most):
+            raise ValueError(
+                f"metric {name!r} needs {self.words}, but y of an evaluation set"
+                f" reaches from {y.min():g} to {y.max():g}."
+            )
+
+
+ANY = Domain("numbers")
+POSITIVE = Domain("y > 0", least=float(np.nextafter(0.0, 1.0)))
+SHARES = Domain("y in [0, 1]", least=0.0, most=1.0)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A metric.
+
+    Attributes
+    ----------
+    measure : callable (sample, settings) -> float or array
+        For tasks with queries: an array of one row a level, one column a query.
+    aliases : tuple of str
+        Its other names, names of objectives among them.
+    maximize : bool
+        Whether higher is better.
+    on_raw : bool
+        Whether it is computed from raw scores, as it looks at their order alone, and
+        not from predictions.
+    task : str
+        'one': for one score a row, 'many': for more than two classes, 'rank': for
+        queries.
+    domain : Domain
+        What targets it is defined for.
+    """
+
+    measure: Callable[[Sample, Any], Any]
+    aliases: tuple[str, ...] = ()
+    maximize: bool = False
+    on_raw: bool = False
+    task: str = "one"
+    domain: Domain = ANY
+
+
+METRICS: dict[str, Kind] = {
+    "l2": Kind(
+        _mean_of("l2"), ("mean_squared_error", "mse", "regression", "regression_l2")
+    ),
+    "rmse": Kind(_rmse, ("root_mean_squared_error", "l2_root")),
+    "l1": Kind(_mean_of("l1"), ("mean_absolute_error", "mae", "regression_l1")),
+    "quantile": Kind(_mean_of("quantile", "alpha")),
+    "mape": Kind(_mean_of("mape"), ("mean_absolute_percentage_error",)),
+    "huber": Kind(_mean_of("huber", "alpha")),
+    "fair": Kind(_mean_of("fair", "fair_c")),
+    "poisson": Kind(_mean_of("poisson")),
+    "tweedie": Kind(_tweedie),
+    "gamma": Kind(_mean_of("gamma"), domain=POSITIVE),
+    "gamma_deviance": Kind(_gamma_deviance, domain=POSITIVE),
+    "r2": Kind(_r2, maximize=True),
+    "binary_logloss": Kind(_mean_of("binary_logloss"), ("binary",)),
+    "binary_error": Kind(_mean_of("binary_error")),
+    "auc": Kind(_auc, maximize=True, on_raw=True),
+    "average_precision": Kind(_average_precision, maximize=True, on_raw=True),
+    "cross_entropy": Kind(_mean_of("cross_entropy"), ("xentropy",), domain=SHARES),
+    "cross_entropy_lambda": Kind(_cross_entropy_lambda, ("xentlambda",), domain=SHARES),
+    "kullback_leibler": Kind(_kullback_leibler, ("kldiv",), domain=SHARES),
+    "multi_logloss": Kind(
+        _multi_logloss,
+        ("multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr"),
+        task="many",
+    ),
+    "multi_error": Kind(_multi_error, task="many"),
+    "auc_mu": Kind(_auc_mu, maximize=True, on_raw=True, task="many"),
+    "ndcg": Kind(
+        _ndcg,
+        (
+            "lambdarank",
+            "rank_xendcg",
+            "xendcg",
+            "xe_ndcg",
+            "xe_ndcg_mart",
+            "xendcg_mart",
+        ),
+        maximize=True,
+        on_raw=True,
+        task="rank",
+    ),
+    "map": Kind(
+        _map, ("mean_average_precision",), maximize=True, on_raw=True, task="rank"
+    ),
+}
+
+_NAME_OF = {
+    word: name for name, kind in METRICS.items() for word in (name, *kind.aliases)
+}
+
+# What a classifier's metric is called for two classes and for more.
+_BY_CLASSES = (
+    {
+        "logloss": "binary_logloss",
+        "multi_logloss": "binary_logloss",
+        "error": "binary_error",
+        "multi_error": "binary_error",
+    },
+    {
+        "logloss": "multi_logloss",
+        "binary_logloss": "multi_logloss",
+        "error": "multi_error",
+        "binary_error": "multi_error",
+    },
+)
+
+
+class Metric:
+    """A metric of the table with its options.
+
+    Parameters
+    ----------
+    name : str
+        In ``METRICS``.
+    settings : Settings
+    """
+
+    def __init__(self, name: str, settings: Any) -> None:
+        self.name = name
+        self.kind = METRICS[name]
+        self.settings = settings
+
+    @property
+    def on_raw(self) -> bool:
+        """Whether raw scores are wanted, and not predictions."""
+        return self.kind.on_raw
+
+    def __call__(self, sample: Sample) -> list[Result]:
+        """The values, one for each level of a ranking.
+
+        Raises
+        ------
+        ValueError
+            If the targets are out of its domain or the weights are all 0.
+        """
+        if self.kind.domain is not ANY:
+            self.kind.domain.check(sample.y, self.name)
+        found = self.kind.measure(sample, self.settings)
+        return [
+            Result(name, float(value), self.kind.maximize)
+            for name, value in self._named(found, sample)
+        ]
+
+    def _named(self, found: Any, sample: Sample) -> Iterable[tuple[str, float]]:
+        if self.kind.task == "rank":
+            mass = _query_mass(sample)
+            means = np.average(found, axis=1, weights=mass)
+            names = [f"{self.name}@{k}" for k in self.settings.eval_at]
+            return zip(names, means, strict=True)
+        top_k = self.settings.multi_error_top_k
+        suffix = f"@{top_k}" if self.name == "multi_error" and top_k > 1 else ""
+        return [(self.name + suffix, found)]
+
+
+def _query_mass(sample: Sample) -> Floats | None:
+    """The weight of each query: the mean of its rows'."""
+    if sample.weight is None:
+        return None
+    start = sample.boundaries
+    return np.add.reduceat(sample.weight, start[:-1]) / np.diff(start)
+
+
+class Custom:
+    """A metric by a function of the user's.
+
+    Parameters
+    ----------
+    function : callable
+        ``f(y_true, y_pred)``, ``f(y_true, y_pred, weight)`` or ``f(y_true, y_pred,
+        weight, group)``, which returns ``(name, value, is_higher_better)`` or a list
+        of such. ``y_pred`` has the shape (n,), or (n, n_classes) for more than two.
+
+    Raises
+    ------
+    TypeError
+        If it takes another number of arguments.
+    """
+
+    on_raw = False
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.n_arguments = objectives.count_arguments(function, "eval")
+        self.function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+
+    def __call__(self, sample: Sample) -> list[Result]:
+        """The values that the function returns."""
+        scores = sample.scores
+        predicted = scores[0].copy() if len(scores) == 1 else scores.T.copy()
+        weight = None if sample.weight is None else sample.weight.copy()
+        sizes = None if sample.boundaries is None else np.diff(sample.boundaries)
+        given = (sample.y.copy(), predicted, weight, sizes)[: self.n_arguments]
+        found = self.function(*given)
+        results = found if isinstance(found, list) else [found]
+        return [self._checked(result) for result in results]
+
+    def _checked(self, result: Any) -> Result:
+        if isinstance(result, tuple | list) and len(result) == 3:
+            name, value, maximize = result
+            # Numbers, also those of NumPy and in arrays without dimensions.
+            if (
+                isinstance(name, str)
+                and np.ndim(value) == 0
+                and np.asarray(value).dtype.kind in "biuf"
+                and np.asarray(maximize).dtype.kind in "bi"
+            ):
+                return Result(name, float(value), bool(maximize))
+        raise ValueError(
+            f"The metric function {self.name!r} must return (name, value,"
+            f" is_higher_better) or a list of such, got {result!r}."
+        )
+
+
+# --- Names ----------------------------------------------------------------------------
+
+
+def sorted_words(
+    given: Iterable[Any],
+) -> tuple[list[str], list[Callable[..., Any]]]:
+    """Part the user's metrics into words and functions, each once, in their order.
+
+    Parameters
+    ----------
+    given : iterable
+        Words, functions, None, or lists of these; words may be joined by commas.
+    """
+    words: list[str] = []
+    functions: list[Callable[..., Any]] = []
+    for one in given:
+        items = list(one) if isinstance(one, list | tuple | set) else [one]
+        for item in items:
+            if callable(item):
+                functions.append(item)
+            elif isinstance(item, str):
+                words += [word.strip() for word in _apart(item)]
+            elif item is not None:
+                raise TypeError(
+                    "eval_metric must be a str, a callable or a list of them, got"
+                    f" {type(item).__name__}."
+                )
+    return list(dict.fromkeys(words)), functions
+
+
+def asks_for_none(given: Any) -> bool:
+    """Whether 'None', or another word for it, is among the metrics of fit."""
+    words = sorted_words([given])[0]
+    return any(word and word.lower() in NO_METRIC for word in words)
+
+
+def _apart(words: str) -> list[str]:
+    """Split at commas, but for those of levels as in 'ndcg@1,3'."""
+    return re.split(r",(?!\s*\d)", words)
+
+
+def default_name(objective: str) -> str | None:
+    """LightGBM's metric of an objective, by any name of it."""
+    return _NAME_OF.get(objective.lower())
+
+
+def make(
+    words: Iterable[str], settings: Any, n_classes: int | None, *, ranks: bool
+) -> list[Metric]:
+    """Understand names of metrics.
+
+    Parameters
+    ----------
+    words : iterable of str
+        Names or aliases; 'ndcg@1,3' names its levels; 'None' is no metric.
+    settings : Settings
+    n_classes : int or None
+        Of a classifier.
+    ranks : bool
+        Whether there are queries.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or the metric does not fit the task.
+    """
+    made: list[Metric] = []
+    seen: set[tuple[str, int | None]] = set()
+    for word in words:
+        if word.lower() in NO_METRIC:
+            continue
+        name, levels = _name_and_levels(word.lower(), n_classes)
+        _check_task(name, n_classes, ranks)
+        of_ranks = METRICS[name].task == "rank"
+        wanted = (levels or settings.eval_at) if of_ranks else (None,)
+        # What another word has named before is not computed again.
+        fresh = tuple(k for k in dict.fromkeys(wanted) if (name, k) not in seen)
+        seen.update((name, k) for k in fresh)
+        if fresh:
+            own = _with_levels(settings, fresh) if of_ranks else settings
+            made.append(Metric(name, own))
+    return made
+
+
+def _name_and_levels(
+    word: str, n_classes: int | None
+) -> tuple[str, tuple[int, ...] | None]:
+    stem, at, tail = word.partition("@")
+    if n_classes is not None:
+        stem = _BY_CLASSES[n_classes > 2].get(_NAME_OF.get(stem, stem), stem)
+    if stem not in _NAME_OF:
+        near = difflib.get_close_matches(stem, _NAME_OF, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(
+            f"metric {word!r} is not known.{hint} The metrics are"
+            f" {', '.join(METRICS)}; or pass a function as eval_metric."
+        )
+    name = _NAME_OF[stem]
+    if not at:
+        return name, None
+    levels = [level.strip() for level in tail.split(",")]
+    if METRICS[name].task != "rank" or not all(map(str.isdecimal, levels)):
+        raise ValueError(
+            f"metric {word!r} is not known: only 'ndcg' and 'map' have levels, as in"
+            " 'ndcg@10'."
+        )
+    return name, tuple(map(int, levels))
+
+
+def _with_levels(settings: Any, levels: tuple[int, ...]) -> Any:
+    if min(levels) < 1:
+        raise ValueError("The levels of 'ndcg' and 'map' must be at least 1.")
+    return dataclasses.replace(settings, eval_at=levels)
+
+
+def _check_task(name: str, n_classes: int | None, ranks: bool) -> None:
+    many = n_classes is not None and n_classes > 2
+    tasks = ["many"] if many else ["one", "rank"] if ranks else ["one"]
+    if METRICS[name].task in tasks:
+        return
+    fitting = [word for word, kind in METRICS.items() if kind.task in tasks]
+    raise ValueError(
+        f"metric {name!r} does not fit here; use one of {', '.join(fitting)}, or a"
+        " function."
+    )

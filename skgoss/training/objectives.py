@@ -1,0 +1,956 @@
+"""Objectives by composition: what a model minimises.
+
+An objective is a choice of parts: a pointwise loss (its slopes are computed by
+``_engine.losses``), the mean or quantile that starts the scores, a link from raw scores
+to predictions, the renewal of leaf values and the targets it accepts. ``OBJECTIVES`` is
+the table of the choices, ``make`` joins them with the data.
+
+Nothing here is multiplied by sample weights (but in 'cross_entropy_lambda', where they
+are no factors): the engine does so when it sums, in double precision, so that a weight
+means copies.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.training import losses
+from skgoss.data.queries import Queries
+from skgoss.training import ranking
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+# Scores, gradients out, hessians out, number of threads: see ``Objective.gradients``.
+Slopes = Callable[[Floats, Singles, Singles | None, int], None]
+
+# A prior is kept this far from 0 and 1, as its log-odds would be infinite there.
+TINY_PRIOR = 1e-15
+
+
+# --- Means and percentiles -----------------------------------------------------------
+
+
+def weighted_mean(values: Floats, weight: Floats | None) -> float:
+    """Mean of ``values``, (n,), with ``weight``, (n,) or None for equal weights."""
+    total = float(len(values)) if weight is None else losses.weighted_sum(weight)
+    return losses.weighted_sum(values, weight) / total
+
+
+def percentile(
+    values: Floats,
+    level: float,
+    weight: Floats | None = None,
+    unit: Floats | None = None,
+) -> float:
+    """LightGBM's percentile.
+
+    Parameters
+    ----------
+    values : (n,) float64
+    level : float in [0, 1]
+    weight : (n,) float64 or None
+        None interpolates linearly between order statistics (NumPy's default). Whole
+        numbers are numbers of copies: the result is the same as for the copies. For
+        others the value where the cumulated weight first exceeds ``level`` of its total
+        is sought; the result lies between its predecessor and it, interpolated if it
+        weighs at least 1, and is the predecessor if it weighs less (LightGBM's rule).
+        Rows of weight 0 are absent.
+    unit : (n,) float64 or None
+        What a copy of a row weighs, by which ``weight`` is multiplied: LightGBM's rule
+        is used, with copies that weigh as much. None means 1.
+
+    Returns
+    -------
+    float
+        0.0 if there is no row.
+    """
+    if weight is not None:
+        present = weight > 0
+        values, weight = values[present], weight[present]
+        unit = None if unit is None else unit[present]
+    if len(values) == 0:
+        return 0.0
+    if unit is not None:
+        return _percentile_of_units(values, level, unit, weight)
+    if weight is not None:
+        return _weighted_percentile(values, level, weight)
+    n = len(values)
+    rank, part = _rank_from_top(n, level)
+    if rank + 1 >= n:
+        return float(values.min())
+    below, above = np.partition(values, (n - 2 - rank, n - 1 - rank))[
+        n - 2 - rank : n - rank
+    ]
+    return float(above - (above - below) * part)
+
+
+def _rank_from_top(n: int, level: float) -> tuple[int, float]:
+    """The order statistic above a percentile, 0 for the largest, and how far below."""
+    # Counted from the top, which fixes the rounding of the interpolation.
+    position = (n - 1) * (1.0 - level)
+    rank = int(position)
+    return rank, position - rank
+
+
+def _are_copies(weight: Floats) -> bool:
+    return not (weight % 1.0).any()
+
+
+def _weighted_percentile(values: Floats, level: float, weight: Floats) -> float:
+    if not _are_copies(weight):
+        return _percentile_of_units(values, level, weight)
+    order = np.argsort(values, kind="stable")
+    return _percentile_of_copies(values[order], np.cumsum(weight[order]), level)
+
+
+def _percentile_of_units(
+    values: Floats, level: float, unit: Floats, weight: Floats | None = None
+) -> float:
+    """LightGBM's rule for rows that weigh ``unit``, or ``unit`` times ``weight``."""
+    if weight is None or not _are_copies(weight):
+        unit = unit if weight is None else unit * weight
+        weight = np.ones(len(unit))
+    # Multiples of so small a part of the total have exact sums, whatever the order and
+    # however many copies are one row.
+    grain = np.ldexp(1.0, np.frexp(losses.weighted_sum(unit, weight))[1] - 50)
+    unit = np.rint(unit / grain) * grain
+    order = np.argsort(values, kind="stable")
+    cumulated = np.cumsum((unit * weight)[order])
+    threshold = cumulated[-1] * level
+    i = min(int(np.searchsorted(cumulated, threshold, side="right")), len(values) - 1)
+    row = order[i]
+    here = float(values[row])
+    if i == 0:
+        return here
+    # How far the threshold lies into the row's copies.
+    inside = threshold - cumulated[i - 1]
+    is_last_copy = i == len(values) - 1 and weight[row] <= 1.0
+    if is_last_copy or inside >= unit[row]:
+        return here
+    before = float(values[order[i - 1]])
+    if unit[row] < 1.0:
+        return before
+    return before + float(inside / unit[row]) * (here - before)
+
+
+def _percentile_of_copies(ordered: Floats, n_up_to: Floats, level: float) -> float:
+    """Percentile of sorted values; ``n_up_to``: numbers of copies, cumulated."""
+    n = int(n_up_to[-1])
+    rank, part = _rank_from_top(n, level)
+    places = np.array([max(n - 2 - rank, 0), n - 1 - rank], dtype=np.float64)
+    at = np.searchsorted(n_up_to, places, side="right")
+    below, above = ordered[np.minimum(at, len(ordered) - 1)]
+    return float(above - (above - below) * part)
+
+
+# --- Links ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Link:
+    """What turns raw scores into predictions.
+
+    Attributes
+    ----------
+    kind : str
+        'identity', 'exp', 'logistic', 'log1p_exp' (log(1 + exp)), 'signed_square' or
+        'softmax', which is over the scores of a row.
+    slope : float
+        Multiplies the scores of 'logistic'.
+    """
+
+    kind: str = "identity"
+    slope: float = 1.0
+
+    def __call__(self, raw: Floats, n_threads: int = 1) -> Floats:
+        """The predictions for raw scores, (n, K) or (n,), as an array of that shape.
+
+        'identity' may return ``raw`` itself.
+        """
+        if self.kind == "softmax":
+            predictions = transform(self, np.ascontiguousarray(raw.T), n_threads)
+            return np.ascontiguousarray(predictions.T)
+        values = np.ascontiguousarray(raw).reshape(1, -1)
+        return transform(self, values, n_threads).reshape(raw.shape)
+
+
+def transform(
+    link: Link, raw: Floats, n_threads: int = 1, out: Floats | None = None
+) -> Floats:
+    """From raw scores to predictions, one row of the arrays a score.
+
+    Parameters
+    ----------
+    link : Link
+    raw : (K, n) float64, C-contiguous
+    n_threads : int
+        The results are the same bits for any number.
+    out : (K, n) float64, C-contiguous, or None
+        Where to write; may be ``raw``. None means a new array, or ``raw`` itself for
+        'identity'.
+
+    Returns
+    -------
+    (K, n) float64
+    """
+    if out is None and link.kind == "identity":
+        return raw
+    out = np.empty_like(raw) if out is None else out
+    losses.link(losses.LINKS[link.kind], raw, link.slope, n_threads, out)
+    return out
+
+
+# --- Start scores of a class or a regression ------------------------------------------
+
+
+def _mean(y: Floats, weight: Floats | None, settings: Any) -> float:
+    return weighted_mean(y, weight)
+
+
+def _log_mean(y: Floats, weight: Floats | None, settings: Any) -> float:
+    return float(np.log(weighted_mean(y, weight)))
+
+
+def _log_odds(p: float) -> float:
+    p = min(max(p, TINY_PRIOR), 1.0 - TINY_PRIOR)
+    return float(np.log(p / (1.0 - p)))
+
+
+def _logit_mean(y: Floats, weight: Floats | None, settings: Any) -> float:
+    return _log_odds(weighted_mean(y, weight))
+
+
+def _log_expm1_mean(y: Floats, weight: Floats | None, settings: Any) -> float:
+    return float(np.log(np.expm1(max(weighted_mean(y, weight), TINY_PRIOR))))
+
+
+def _median(y: Floats, weight: Floats | None, settings: Any) -> float:
+    return percentile(y, 0.5, weight)
+
+
+def _quantile(settings: Any) -> float:
+    if not 0 < settings.alpha < 1:
+        raise ValueError(
+            f"alpha must lie between 0 and 1 (exclusive) for objective='quantile', got "
+            f"{settings.alpha!r}."
+        )
+    return settings.alpha
+
+
+def _alpha_percentile(y: Floats, weight: Floats | None, settings: Any) -> float:
+    return percentile(y, _quantile(settings), weight)
+
+
+def _relative_weight(y: Floats) -> Floats:
+    """What an absolute error counts in 'mape'."""
+    return 1.0 / np.maximum(np.abs(y), 1.0)
+
+
+def _relative_median(y: Floats, weight: Floats | None, settings: Any) -> float:
+    return percentile(y, 0.5, weight, _relative_weight(y))
+
+
+# --- Targets --------------------------------------------------------------------------
+
+
+def _any_target(y: Floats, weight: Floats | None, name: str) -> None:
+    pass
+
+
+def _counts(y: Floats, weight: Floats | None, name: str) -> None:
+    if y.min() < 0:
+        raise ValueError(f"objective={name!r} needs y >= 0, but y holds {y.min():g}.")
+    if weighted_mean(y, weight) <= 0:
+        raise ValueError(
+            f"objective={name!r} needs a positive value in y (in a row whose weight is "
+            "not 0), but all are 0."
+        )
+
+
+def _positive(y: Floats, weight: Floats | None, name: str) -> None:
+    if y.min() <= 0:
+        raise ValueError(f"objective={name!r} needs y > 0, but y holds {y.min():g}.")
+
+
+def _probabilities(y: Floats, weight: Floats | None, name: str) -> None:
+    if y.min() < 0 or y.max() > 1:
+        raise ValueError(
+            f"objective={name!r} needs y in [0, 1], but y reaches from {y.min():g} to "
+            f"{y.max():g}."
+        )
+
+
+# --- The table ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The parts of a built-in objective.
+
+    Attributes
+    ----------
+    aliases : tuple of str
+        The other names LightGBM gives it.
+    link : str
+        The kind of its ``Link``.
+    has_slope : bool
+        Whether the option ``sigmoid`` is the link's slope.
+    learns_roots : bool
+        Whether ``reg_sqrt`` makes it learn the square root of the target.
+    start : callable (y, weight, settings) -> float, or None
+        The constant raw score that fits best (about); None for classes.
+    parameters : callable (settings) -> (a, b)
+        What the kernel is given.
+    check : callable (y, weight, name)
+        Raises ValueError for targets out of the objective's domain.
+    constant_hessian : bool
+        Whether the hessian is 1 everywhere.
+    renewal_level : callable (settings) -> float, or None
+        A leaf's value becomes this percentile of its residuals.
+    ranks : type, or None
+        The slopes of an objective for documents of queries.
+    renewal_unit : callable (y) -> (n,) float64, or None
+        What the residuals count in it, besides their weights.
+    weighs_rows : bool
+        Whether sample weights are no factors of the loss, but part of it.
+    """
+
+    aliases: tuple[str, ...] = ()
+    link: str = "identity"
+    has_slope: bool = False
+    learns_roots: bool = False
+    start: Callable[[Floats, Floats | None, Any], float] | None = _mean
+    parameters: Callable[[Any], tuple[float, float]] = lambda s: (0.0, 0.0)
+    check: Callable[[Floats, Floats | None, str], None] = _any_target
+    constant_hessian: bool = False
+    renewal_level: Callable[[Any], float] | None = None
+    ranks: type[ranking.LambdaRank] | type[ranking.RankXENDCG] | None = None
+    renewal_unit: Callable[[Floats], Floats] | None = None
+    weighs_rows: bool = False
+
+
+OBJECTIVES: dict[str, Kind] = {
+    "regression": Kind(
+        aliases=(
+            "regression_l2",
+            "l2",
+            "mean_squared_error",
+            "mse",
+            "l2_root",
+            "root_mean_squared_error",
+            "rmse",
+        ),
+        learns_roots=True,
+        constant_hessian=True,
+    ),
+    "regression_l1": Kind(
+        aliases=("l1", "mean_absolute_error", "mae"),
+        learns_roots=True,
+        start=_median,
+        constant_hessian=True,
+        renewal_level=lambda s: 0.5,
+    ),
+    "huber": Kind(parameters=lambda s: (s.alpha, 0.0), constant_hessian=True),
+    "fair": Kind(learns_roots=True, parameters=lambda s: (s.fair_c, 0.0)),
+    "quantile": Kind(
+        learns_roots=True,
+        start=_alpha_percentile,
+        parameters=lambda s: (_quantile(s), 0.0),
+        constant_hessian=True,
+        renewal_level=_quantile,
+    ),
+    "mape": Kind(
+        aliases=("mean_absolute_percentage_error",),
+        learns_roots=True,
+        start=_relative_median,
+        constant_hessian=True,
+        renewal_level=lambda s: 0.5,
+        renewal_unit=_relative_weight,
+    ),
+    "poisson": Kind(
+        link="exp",
+        start=_log_mean,
+        parameters=lambda s: (float(np.exp(s.poisson_max_delta_step)), 0.0),
+        check=_counts,
+    ),
+    "gamma": Kind(link="exp", start=_log_mean, check=_positive),
+    "tweedie": Kind(
+        link="exp",
+        start=_log_mean,
+        parameters=lambda s: (
+            1.0 - s.tweedie_variance_power,
+            2.0 - s.tweedie_variance_power,
+        ),
+        check=_counts,
+    ),
+    "cross_entropy": Kind(
+        aliases=("xentropy",), link="logistic", start=_logit_mean, check=_probabilities
+    ),
+    "cross_entropy_lambda": Kind(
+        aliases=("xentlambda",),
+        link="log1p_exp",
+        start=_log_expm1_mean,
+        check=_probabilities,
+        weighs_rows=True,
+    ),
+    "binary": Kind(link="logistic", has_slope=True, start=None),
+    "multiclass": Kind(aliases=("softmax",), link="softmax", start=None),
+    "multiclassova": Kind(
+        aliases=("multiclass_ova", "ova", "ovr"),
+        link="logistic",
+        has_slope=True,
+        start=None,
+    ),
+    "lambdarank": Kind(ranks=ranking.LambdaRank),
+    "rank_xendcg": Kind(
+        aliases=("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"),
+        ranks=ranking.RankXENDCG,
+    ),
+}
+
+ALIASES: dict[str, str] = {
+    alias: name for name, kind in OBJECTIVES.items() for alias in (name, *kind.aliases)
+}
+
+# LightGBM's names for an objective that the user brings along.
+OF_THE_USER = ("none", "null", "custom", "na")
+
+
+def canonical_name(objective: str) -> str:
+    """The name in ``OBJECTIVES`` of an objective or an alias of one.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if isinstance(objective, str) and objective.lower() in OF_THE_USER:
+        raise ValueError(
+            f"objective={objective!r} stands for a function of your own: pass the "
+            "function itself, (y_true, y_pred) -> (gradient, hessian)."
+        )
+    if not isinstance(objective, str) or objective not in ALIASES:
+        raise ValueError(
+            f"objective={objective!r} is not known; use a callable or one of "
+            f"{', '.join(OBJECTIVES)}."
+        )
+    return ALIASES[objective]
+
+
+def make_link(
+    objective: str | Callable[..., Any], sigmoid: float = 1.0, reg_sqrt: bool = False
+) -> Link:
+    """What turns an objective's raw scores into predictions.
+
+    Parameters
+    ----------
+    objective : str or callable
+        A callable's raw scores are its predictions.
+    sigmoid, reg_sqrt
+        The options of that name.
+
+    Returns
+    -------
+    Link
+        Its predictions are probabilities of the K classes (of the second one for
+        binary), means, quantiles.
+    """
+    if callable(objective):
+        return Link()
+    kind = OBJECTIVES[canonical_name(objective)]
+    if reg_sqrt and kind.learns_roots:
+        return Link("signed_square")
+    return Link(kind.link, sigmoid if kind.has_slope else 1.0)
+
+
+# --- Slopes ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Pointwise:
+    """One loss for each score: a regression, or classes one against the rest."""
+
+    loss: str
+    y: Floats
+    parameters: tuple[tuple[float, float], ...]
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        for k, (a, b) in enumerate(self.parameters):
+            losses.pointwise(
+                losses.LOSSES[self.loss],
+                scores[k],
+                self.y,
+                a,
+                b,
+                n_threads,
+                gradient_out[k],
+                None if hessian_out is None else hessian_out[k],
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Softmax:
+    """The cross entropy of K classes that share one softmax."""
+
+    y: Floats
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        n_classes = len(scores)
+        rows = losses.softmax_rows_per_block(n_classes)
+        losses.softmax(
+            scores,
+            self.y,
+            n_classes / max(n_classes - 1, 1),
+            np.empty((n_threads, (n_classes + 2) * rows)),
+            n_threads,
+            gradient_out,
+            hessian_out,
+        )
+
+
+def count_arguments(function: Callable[..., Any], role: str) -> int:
+    """The number of arguments of a user's function.
+
+    Raises
+    ------
+    TypeError
+        If it is not 2, 3 or 4: targets, predictions, weights and sizes of queries.
+    """
+    # Keywords that functools.partial has bound are no arguments any more.
+    n_arguments = sum(
+        parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
+        for parameter in inspect.signature(function).parameters.values()
+    )
+    if not 2 <= n_arguments <= 4:
+        raise TypeError(
+            f"Self-defined {role} function should have 2, 3 or 4 arguments, got "
+            f"{n_arguments}"
+        )
+    return n_arguments
+
+
+class _CrossEntropyLambda:
+    """The cross entropy of targets and probabilities that grow with rows' weights."""
+
+    def __init__(self, y: Floats, weight: Floats | None):
+        self.y = y
+        self.weight = np.ones(len(y)) if weight is None else weight
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        losses.cross_entropy_lambda(
+            scores[0], self.y, self.weight, n_threads, gradient_out[0], hessian_out[0]
+        )
+
+
+class _Custom:
+    """A function of the user's: see ``make``."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        y: Floats,
+        weight: Floats | None,
+        queries: Queries | None,
+    ):
+        n_arguments = count_arguments(function, "objective")
+        self.function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self.weighs_rows = n_arguments > 2
+        # Copies: what the function writes on must not be the caller's.
+        self.y = y.copy()
+        sizes = None if queries is None else queries.sizes
+        others = (None if weight is None else weight.copy(), sizes)
+        self.others = others[: n_arguments - 2]
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        n_scores = len(scores)
+        predicted = scores[0].copy() if n_scores == 1 else scores.T.copy()
+        result = self.function(self.y, predicted, *self.others)
+        if not isinstance(result, tuple | list) or len(result) != 2:
+            raise ValueError(
+                f"The objective function {self.name!r} must return two arrays, the "
+                f"gradient and the hessian, got {type(result).__name__}."
+            )
+        for what, values, out in zip(
+            ("gradient", "hessian"), result, (gradient_out, hessian_out), strict=True
+        ):
+            self._store(what, values, out)
+
+    def _store(self, what: str, values: Any, out: Singles) -> None:
+        values = np.asarray(values)
+        if values.dtype.kind not in "biuf":
+            raise ValueError(
+                f"The objective function {self.name!r} must return numbers, but the "
+                f"{what} has dtype {values.dtype}."
+            )
+        n_scores, n = out.shape
+        if values.shape == (n * n_scores,):
+            values = values.reshape((n, n_scores), order="F")
+        if values.shape != (n, n_scores):
+            expected = (n,) if n_scores == 1 else (n, n_scores)
+            raise ValueError(
+                f"The objective function {self.name!r} must return a {what} of shape "
+                f"{expected}, got {values.shape}."
+            )
+        with np.errstate(over="ignore"):
+            out[...] = values.T
+        if not np.isfinite(out).all():
+            raise ValueError(
+                f"The objective function {self.name!r} returned NaN, infinity or a "
+                f"number beyond float32 in the {what}."
+            )
+
+
+# --- The objective --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """A loss joined with the targets and weights of a training set.
+
+    Attributes
+    ----------
+    name : str
+        The canonical name; a callable's own name.
+    n_scores : int
+        K: raw scores of a row, trees of a round.
+    average : (K,) float64
+        The constant scores that fit best (about); 0 for callables.
+    trained : (K,) bool
+        False for a class that every row or no row belongs to: its gradient is 0 and its
+        hessian 1, so its score stays at ``average``.
+    weight : (n,) or (K, n) float64, or None
+        What the engine multiplies gradients and hessians by: sample weights, class
+        weights, and the weight of positive rows (one row of weights a class where that
+        differs between the classes). None means 1.
+    constant_hessian : bool
+        Whether the hessian is 1 for every row.
+    queries : Queries or None
+        Those of the rows, where documents are ranked.
+    link : Link
+        From raw scores to predictions.
+    renewal_level, renewal_unit : float and (n,) float64, or None
+        See ``renewed_leaf``.
+    """
+
+    name: str
+    y: Floats = field(repr=False)
+    slopes: Slopes = field(repr=False)
+    link: Link = field(repr=False)
+    average: Floats
+    trained: NDArray[np.bool_]
+    weight: Floats | None = field(repr=False)
+    boost_from_average: bool
+    constant_hessian: bool = False
+    renewal_level: float | None = None
+    queries: Queries | None = field(default=None, repr=False)
+    renewal_unit: Floats | None = field(default=None, repr=False)
+
+    @property
+    def n_scores(self) -> int:
+        return len(self.average)
+
+    @property
+    def renews_leaves(self) -> bool:
+        """Whether ``renewed_leaf`` replaces the value of each grown leaf."""
+        return self.renewal_level is not None
+
+    def start_scores(self) -> Floats:
+        """The (K,) scores before the first tree.
+
+        They are ``average``, or 0 without ``boost_from_average`` (but for classes that
+        are not trained, which keep this score).
+        """
+        if self.boost_from_average:
+            return self.average.copy()
+        return np.where(self.trained, 0.0, self.average)
+
+    def gradients(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int = 1,
+    ) -> None:
+        """First and second derivatives of the loss in each score, without weights.
+
+        Parameters
+        ----------
+        scores : (K, n) float64, C-contiguous
+        gradient_out : (K, n) float32, C-contiguous
+        hessian_out : (K, n) float32, C-contiguous, or None
+            Not written, and may be None, if ``constant_hessian``.
+        n_threads : int
+            The results are the same bits for any number.
+
+        Raises
+        ------
+        ValueError
+            If a user's function returns something other than finite numbers of the
+            right shape.
+        """
+        self.slopes(scores, gradient_out, hessian_out, n_threads)
+        if self.trained.all():
+            return
+        for k in np.flatnonzero(~self.trained):
+            gradient_out[k] = 0.0
+            hessian_out[k] = 1.0
+
+    def renewed_leaf(
+        self, score: Floats, rows: NDArray[np.integer], weight: Floats | None
+    ) -> float:
+        """The best value of a leaf: a percentile of its residuals.
+
+        Parameters
+        ----------
+        score : (n,) float64
+            The scores before the tree.
+        rows : (m,) int
+            The rows of the leaf.
+        weight : (n,) float64 or None
+            The rows' weights in this round.
+        """
+        return percentile(
+            self.y[rows] - score[rows],
+            self.renewal_level,
+            None if weight is None else weight[rows],
+            None if self.renewal_unit is None else self.renewal_unit[rows],
+        )
+
+
+def make(
+    settings: Any,
+    y: Floats,
+    weight: Floats | None,
+    n_classes: int | None = None,
+    queries: Queries | None = None,
+) -> Objective:
+    """Join an objective with the data it is to be trained on.
+
+    Parameters
+    ----------
+    settings : object
+        With the attributes ``objective`` (a name, an alias or a callable),
+        ``boost_from_average``, ``is_unbalance``, ``scale_pos_weight``, ``sigmoid``,
+        ``alpha``, ``fair_c``, ``poisson_max_delta_step``, ``tweedie_variance_power``
+        and ``reg_sqrt``.
+
+        A callable takes ``(y_true, y_pred)``, ``(y_true, y_pred, weight)`` or
+        ``(y_true, y_pred, weight, group)`` and returns the gradient and the hessian,
+        shaped like ``y_pred``: (n,), or (n, K) for more than two classes (raveled in
+        Fortran's order is understood, too). If it takes no weight, the engine
+        multiplies by it.
+    y : (n,) float64
+        Finite; the codes 0..K-1 for classes.
+    weight : (n,) float64 or None
+        Finite and >= 0, class weights included. None means 1.
+    n_classes : int or None
+        Of a classifier; None for a regressor.
+    queries : Queries or None
+        Of a ranker.
+
+    Raises
+    ------
+    ValueError
+        If the objective is not known, ``y`` is out of its domain, all weights are 0, or
+        parameters contradict each other.
+    TypeError
+        If a callable does not take 2, 3 or 4 arguments.
+    """
+    y = np.ascontiguousarray(y, dtype=np.float64)
+    if weight is not None:
+        weight = np.ascontiguousarray(weight, dtype=np.float64)
+        if not (weight > 0).any():
+            raise ValueError("sample_weight must be positive for at least one row.")
+    if callable(settings.objective):
+        return _custom(settings, y, weight, n_classes, queries)
+    name = canonical_name(settings.objective)
+    kind = OBJECTIVES[name]
+    kind.check(y, weight, name)
+    if kind.start is None:
+        return _classes(name, settings, y, weight, n_classes)
+    if kind.ranks is not None:
+        return _ranking(name, kind, settings, y, weight, queries)
+    return _numbers(name, settings, y, weight)
+
+
+def _numbers(name: str, settings: Any, y: Floats, weight: Floats | None) -> Objective:
+    kind = OBJECTIVES[name]
+    if settings.reg_sqrt and kind.learns_roots:
+        y = np.copysign(np.sqrt(np.abs(y)), y)
+    if kind.weighs_rows:
+        slopes: Slopes = _CrossEntropyLambda(y, weight)
+    else:
+        slopes = _Pointwise(name, y, (kind.parameters(settings),))
+    return Objective(
+        name=name,
+        y=y,
+        slopes=slopes,
+        link=make_link(name, reg_sqrt=settings.reg_sqrt),
+        average=np.array([kind.start(y, weight, settings)]),
+        trained=np.array([True]),
+        weight=None if kind.weighs_rows else weight,
+        boost_from_average=settings.boost_from_average,
+        constant_hessian=kind.constant_hessian,
+        renewal_level=kind.renewal_level and kind.renewal_level(settings),
+        renewal_unit=kind.renewal_unit and kind.renewal_unit(y),
+    )
+
+
+def _ranking(
+    name: str,
+    kind: Kind,
+    settings: Any,
+    y: Floats,
+    weight: Floats | None,
+    queries: Queries | None,
+) -> Objective:
+    if queries is None:
+        raise ValueError(
+            f"objective={name!r} ranks the documents of queries: use LGBMRanker."
+        )
+    return Objective(
+        name=name,
+        y=y,
+        slopes=kind.ranks(settings, y, queries),
+        link=make_link(name),
+        average=np.zeros(1),
+        trained=np.array([True]),
+        weight=weight,
+        boost_from_average=False,
+        queries=queries,
+    )
+
+
+def _custom(
+    settings: Any,
+    y: Floats,
+    weight: Floats | None,
+    n_classes: int | None,
+    queries: Queries | None,
+) -> Objective:
+    slopes = _Custom(settings.objective, y, weight, queries)
+    n_scores = n_classes if n_classes is not None and n_classes > 2 else 1
+    return Objective(
+        name=slopes.name,
+        y=y,
+        slopes=slopes,
+        link=make_link(settings.objective),
+        average=np.zeros(n_scores),
+        trained=np.ones(n_scores, dtype=bool),
+        weight=None if slopes.weighs_rows else weight,
+        boost_from_average=settings.boost_from_average,
+        queries=queries,
+    )
+
+
+def _classes(
+    name: str, settings: Any, y: Floats, weight: Floats | None, n_classes: int | None
+) -> Objective:
+    if n_classes is None:
+        y, n_classes = _sides(name, y), 2
+    if name == "binary" and n_classes > 2:
+        raise ValueError(
+            f"objective='binary' is for two classes, but y has {n_classes}; use "
+            "'multiclass' or 'multiclassova'."
+        )
+    codes = [1] if name == "binary" else list(range(n_classes))
+    shares = [_shares(y == code, weight) for code in codes]
+    prior = np.array([yes / (yes + no) for yes, no in shares])
+    sigmoid = settings.sigmoid
+    if name == "multiclass":
+        slopes: Slopes = _Softmax(y)
+        average = np.log(np.maximum(prior, TINY_PRIOR))
+    else:
+        slopes = _Pointwise("binary", y, tuple((sigmoid, code) for code in codes))
+        average = np.array([_log_odds(p) / sigmoid for p in prior])
+        weight = _with_label_weights(settings, y, weight, codes, shares)
+    return Objective(
+        name=name,
+        y=y,
+        slopes=slopes,
+        link=make_link(name, sigmoid),
+        average=average,
+        trained=(prior > TINY_PRIOR) & (prior < 1.0 - TINY_PRIOR),
+        weight=weight,
+        boost_from_average=settings.boost_from_average,
+    )
+
+
+def _shares(positive: NDArray[np.bool_], weight: Floats | None) -> tuple[float, float]:
+    """The weight of the positive rows and of the others."""
+    return (
+        losses.weighted_sum(positive * 1.0, weight),
+        losses.weighted_sum(~positive * 1.0, weight),
+    )
+
+
+def _sides(name: str, y: Floats) -> Floats:
+    """Numbers as the codes of two classes."""
+    sides = any(np.isin(y, pair).all() for pair in ((0.0, 1.0), (-1.0, 1.0)))
+    if name != "binary" or not sides:
+        raise ValueError(
+            f"objective={name!r} is for classes. LGBMClassifier learns labels of any "
+            "kind; where numbers are learned, only 'binary' can be used, with 0 and 1 "
+            "(or -1 and 1) in y."
+        )
+    return (y > 0) * 1.0
+
+
+def _with_label_weights(
+    settings: Any,
+    y: Floats,
+    weight: Floats | None,
+    codes: list[int],
+    shares: list[tuple[float, float]],
+) -> Floats | None:
+    """Weights times what ``is_unbalance`` or ``scale_pos_weight`` give to each side.
+
+    ``is_unbalance`` lifts the rarer side to the weight of the other one.
+    """
+    scale = settings.scale_pos_weight
+    if settings.is_unbalance and scale != 1:
+        raise ValueError(
+            "Use is_unbalance=True or scale_pos_weight, not both: each sets the weight "
+            "of positive rows."
+        )
+    if not settings.is_unbalance and scale == 1:
+        return weight
+    per_class = []
+    for code, (yes, no) in zip(codes, shares, strict=True):
+        positive, negative = scale, 1.0
+        if settings.is_unbalance and yes > 0 and no > 0:
+            positive, negative = max(no / yes, 1.0), max(yes / no, 1.0)
+        per_class.append(np.where(y == code, positive, negative))
+    factors = np.array(per_class) if len(codes) > 1 else per_class[0]
+    return factors if weight is None else factors * weight

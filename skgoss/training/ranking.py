@@ -1,0 +1,291 @@
+"""Learning to rank: the slopes of its losses, and NDCG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from skgoss import _compat
+from skgoss._engine.training import ranking
+from skgoss.data import queries
+from skgoss.data.queries import Queries
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+# Grades 0 to 30 have gains by default, as in LightGBM.
+N_GRADES = 31
+
+
+def gains(
+    grades: Floats, label_gain: Sequence[float] | None = None, *, name: str = "y"
+) -> Floats:
+    """What documents are worth.
+
+    Parameters
+    ----------
+    grades : (n,) float64
+    label_gain : sequence of float, default=None
+        The gain of each grade, from 0; None: 2**grade - 1 for the grades 0 to 30.
+    name : str, default="y"
+        Of the grades, for messages.
+
+    Returns
+    -------
+    (n,) float64
+
+    Raises
+    ------
+    ValueError
+        If a grade is no whole number from 0 on, or has no gain.
+    """
+    table = np.asarray(
+        2.0 ** np.arange(N_GRADES) - 1 if label_gain is None else label_gain, float
+    )
+    if not ((grades >= 0) & (grades % 1 == 0)).all():
+        raise ValueError(
+            f"{name} must hold grades of documents, whole numbers from 0 on; it reaches"
+            f" from {grades.min():g} to {grades.max():g}."
+        )
+    if grades.size and grades.max() >= len(table):
+        raise ValueError(
+            f"{name} has the grade {grades.max():g}, but label_gain has gains for the"
+            f" grades 0 to {len(table) - 1} only. Pass a longer label_gain."
+        )
+    return table[grades.astype(np.intp)]
+
+
+class _ByQuery:
+    """Slopes that are computed query by query, in the order of the queries."""
+
+    def __init__(self, queries: Queries) -> None:
+        self.queries = queries
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        order = self.queries.order
+        if order is None:
+            self._slopes(scores[0], n_threads, gradient_out[0], hessian_out[0])
+            return
+        gradient, hessian = np.empty((2, len(order)), dtype=np.float32)
+        self._slopes(scores[0][order], n_threads, gradient, hessian)
+        gradient_out[0][order] = gradient
+        hessian_out[0][order] = hessian
+
+    def _slopes(
+        self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
+    ) -> None:
+        raise NotImplementedError
+
+
+class LambdaRank(_ByQuery):
+    """The slopes of ``lambdarank``: see `lambdarank` in the engine."""
+
+    def __init__(self, settings: Any, y: Floats, queries: Queries) -> None:
+        super().__init__(queries)
+        self.settings = settings
+        self.gain = queries.gathered(gains(y, settings.label_gain))
+        self.max_dcg = best_dcg(
+            self.gain, queries, [settings.lambdarank_truncation_level]
+        )[0]
+
+    def _slopes(
+        self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
+    ) -> None:
+        settings = self.settings
+        ranking.lambdarank(
+            scores,
+            self.gain,
+            self.queries.boundaries,
+            self.max_dcg,
+            settings.sigmoid,
+            settings.lambdarank_truncation_level,
+            settings.lambdarank_norm,
+            n_threads,
+            gradient_out,
+            hessian_out,
+        )
+
+
+class RankXENDCG(_ByQuery):
+    """The slopes of ``rank_xendcg``: see `rank_xendcg` in the engine."""
+
+    def __init__(self, settings: Any, y: Floats, queries: Queries) -> None:
+        super().__init__(queries)
+        self.seed = settings.objective_seed
+        self.gain = queries.gathered(gains(y))
+        # Every call is another round, with draws of its own.
+        self.rounds = count()
+
+    def _slopes(
+        self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
+    ) -> None:
+        ranking.rank_xendcg(
+            scores,
+            self.gain,
+            self.queries.boundaries,
+            self.seed,
+            next(self.rounds),
+            n_threads,
+            gradient_out,
+            hessian_out,
+        )
+
+
+def best_dcg(gain: Floats, queries: Queries, at: Sequence[int]) -> Floats:
+    """The DCG of each query in the best order, (len(at), n_queries)."""
+    return _dcg(gain, gain, queries, at)
+
+
+def _dcg(scores: Floats, gain: Floats, queries: Queries, at: Sequence[int]) -> Floats:
+    dcg = np.empty((len(at), queries.n_queries))
+    levels = np.asarray(at, dtype=np.int64)
+    ranking.dcg(scores, gain, queries.boundaries, levels, 1, dcg)
+    return dcg
+
+
+def mean_ndcg(
+    y: Floats,
+    scores: Floats,
+    queries: Queries,
+    *,
+    k: int | None = None,
+    label_gain: Sequence[float] | None = None,
+    weight: Floats | None = None,
+) -> float:
+    """Mean over queries of the normalised discounted cumulative gain.
+
+    Parameters
+    ----------
+    y : (n,) float64
+        Grades.
+    scores : (n,) float64
+        The higher, the sooner a document is shown; of equal scores the first row is.
+    queries : Queries
+    k : int, default=None
+        How many documents count; None: all.
+    label_gain : sequence of float, default=None
+        See `gains`.
+    weight : (n,) float64, default=None
+        A query weighs the mean of its rows' weights.
+
+    Returns
+    -------
+    float
+        In [0, 1]. A query without gains counts as 1.
+    """
+    gain = queries.gathered(gains(y, label_gain))
+    at = [k or int(queries.sizes.max())]
+    found = _dcg(queries.gathered(scores), gain, queries, at)[0]
+    best = best_dcg(gain, queries, at)[0]
+    ndcg = np.divide(found, best, out=np.ones_like(best), where=best > 0)
+    if weight is None:
+        return float(ndcg.mean())
+    mass = np.bincount(queries.number, weight) / queries.sizes
+    return float(np.average(ndcg, weights=mass))
+
+
+class NDCGScorer:
+    """A scorer of rankings, for ``scoring=``: see `ndcg_scorer`."""
+
+    def __init__(self, k: int | None) -> None:
+        self.k = k
+        self.requests: dict[str, bool | str | None] = {
+            "qid": True,
+            "group": None,
+            "sample_weight": None,
+        }
+
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """The mean NDCG of an estimator's predictions."""
+        grades = np.asarray(y, dtype=np.float64)
+        its = queries.make(len(grades), group=group, qid=qid)
+        weight = sample_weight
+        if weight is not None:
+            weight = _compat.sample_weights(weight, grades)
+        scores = np.ascontiguousarray(estimator.predict(X), dtype=np.float64)
+        return mean_ndcg(grades, scores, its, k=self.k, weight=weight)
+
+    def __repr__(self) -> str:
+        return f"ndcg_scorer(k={self.k})"
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """What scikit-learn hands to the scorer, if the user passes it."""
+        request = MetadataRequest(owner=self)
+        for name, alias in self.requests.items():
+            request.score.add_request(param=name, alias=alias)
+        return request
+
+    def set_score_request(self, **requests: bool | str | None) -> NDCGScorer:
+        """Ask for other metadata, or by another name.
+
+        Parameters
+        ----------
+        **requests : dict
+            By ``qid``, ``group`` and ``sample_weight``: whether it is wanted, or the
+            name under which the user passes it.
+
+        Returns
+        -------
+        self
+        """
+        unknown = requests.keys() - self.requests.keys()
+        if unknown:
+            raise TypeError(
+                f"Unexpected argument {min(unknown)!r}: ndcg_scorer takes"
+                f" {', '.join(self.requests)}."
+            )
+        self.requests |= requests
+        return self
+
+
+def ndcg_scorer(k: int | None = 10) -> NDCGScorer:
+    """A scorer for rankers, for ``scoring=`` of scikit-learn's searches.
+
+    It asks for ``qid``: with metadata routing enabled, the marks of queries that are
+    passed to the search reach it.
+
+    Parameters
+    ----------
+    k : int, default=10
+        How many documents of a query count; None: all.
+
+    Returns
+    -------
+    callable
+        ``scorer(estimator, X, y, *, qid=None, group=None, sample_weight=None)``, the
+        mean over queries of NDCG@k with gains 2**grade - 1; higher is better.
+
+    References
+    ----------
+    K. Järvelin and J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques",
+    ACM Transactions on Information Systems 20 (2002).
+
+    Examples
+    --------
+    >>> from skgoss import ndcg_scorer
+    >>> ndcg_scorer(k=5)
+    ndcg_scorer(k=5)
+    """
+    if k is not None and (not isinstance(k, int | np.integer) or k < 1):
+        raise ValueError(f"k must be an int >= 1 or None, got {k!r}.")
+    return NDCGScorer(None if k is None else int(k))

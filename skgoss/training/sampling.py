@@ -1,0 +1,217 @@
+"""Which rows a round's trees see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.training.sampling import bagging_mask, one_side_sample
+from skgoss.data.queries import Queries
+
+Singles = NDArray[np.float32]
+
+
+class Sample(NamedTuple):
+    """Some of the rows, and how much they count.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (m,), uint32, or None
+        Row numbers, ascending; None: all rows.
+    hessian : ndarray of shape (n_scores, n_rows), float32, or None
+        Those of the rows; None: ones.
+    """
+
+    rows: NDArray[np.uint32] | None
+    hessian: Singles | None
+
+
+class Sampler(Protocol):
+    """Draws a round's rows, the same on any number of threads."""
+
+    def draw(
+        self,
+        round_index: int,
+        gradient: Singles,
+        hessian: Singles | None,
+        n_threads: int,
+    ) -> Sample:
+        """The rows of a round.
+
+        Parameters
+        ----------
+        round_index : int
+        gradient : ndarray of shape (n_scores, n_rows), float32
+            Without weights. May be changed, as ``hessian`` may, where rows are drawn to
+            count for others as well.
+        hessian : ndarray of shape (n_scores, n_rows), float32, or None
+            None: ones.
+        n_threads : int
+        """
+        ...
+
+
+def make(
+    settings: Any,
+    weight: NDArray[np.float64] | None,
+    y: NDArray[np.float64],
+    queries: Queries | None = None,
+) -> Sampler:
+    """The sampler that the options ask for.
+
+    Parameters
+    ----------
+    settings : Settings
+    weight : ndarray of shape (1 or n_scores, n_rows), float64, or None
+    y : ndarray of shape (n_rows,), float64
+        The target; rows of class 1 are the positive ones.
+    queries : Queries, default=None
+    """
+    if settings.data_sample_strategy == "goss":
+        return OneSide(settings, weight, len(y))
+    shares = _shares_of_sides(settings)
+    if settings.subsample_freq <= 0 or min(settings.subsample, *shares) == 1.0:
+        return All()
+    if settings.bagging_by_query and queries is not None:
+        return Bagging(settings, queries.n_queries, unit=queries.number)
+    if min(shares) < 1.0:
+        return Bagging(settings, len(y), kind=(y > 0).astype(np.intp), shares=shares)
+    return Bagging(settings, len(y))
+
+
+def _shares_of_sides(settings: Any) -> tuple[float, float]:
+    """The shares of the other and of the positive rows, where there are such sides."""
+    if settings.objective != "binary":
+        return 1.0, 1.0
+    return settings.neg_bagging_fraction, settings.pos_bagging_fraction
+
+
+class All:
+    """Every row, in every round."""
+
+    def draw(
+        self,
+        round_index: int,
+        gradient: Singles,
+        hessian: Singles | None,
+        n_threads: int,
+    ) -> Sample:
+        """All rows."""
+        return Sample(None, hessian)
+
+
+class Bagging:
+    """A new bag of rows every ``subsample_freq`` rounds.
+
+    Parameters
+    ----------
+    settings : Settings
+    n_units : int
+        Rows, or queries that are drawn whole.
+    unit : ndarray of shape (n_rows,), int64, default=None
+        The unit of each row; None: its own.
+    kind : ndarray of shape (n_units,), intp, default=None
+        Which of the shares each unit is drawn by; None: ``subsample``.
+    shares : sequence of float, default=()
+    """
+
+    def __init__(
+        self,
+        settings: Any,
+        n_units: int,
+        *,
+        unit: NDArray[np.int64] | None = None,
+        kind: NDArray[np.intp] | None = None,
+        shares: Sequence[float] = (),
+    ) -> None:
+        self.settings = settings
+        self.n_units = n_units
+        self.unit = unit
+        self.kind = kind
+        self.shares = shares if kind is not None else (settings.subsample,)
+        self.begin: int | None = None
+        self.rows: NDArray[np.uint32] | None = None
+
+    def draw(
+        self,
+        round_index: int,
+        gradient: Singles,
+        hessian: Singles | None,
+        n_threads: int,
+    ) -> Sample:
+        """The bag, which is never empty."""
+        # A bag belongs to the round it begins in, whichever round asks first.
+        begin = round_index - round_index % self.settings.subsample_freq
+        if begin != self.begin:
+            self.begin, self.rows = begin, self._bag(begin, n_threads)
+        return Sample(self.rows, hessian)
+
+    def _bag(self, begin: int, n_threads: int) -> NDArray[np.uint32]:
+        kept = self._kept(begin, n_threads)
+        if not kept.any():
+            kept[0] = True
+        if self.unit is not None:
+            kept = kept[self.unit]
+        return np.flatnonzero(kept).astype(np.uint32)
+
+    def _kept(self, round_index: int, n_threads: int) -> NDArray[np.bool_]:
+        seed = self.settings.bagging_seed
+        masks = [
+            bagging_mask(self.n_units, share, seed, round_index, n_threads)
+            for share in self.shares
+        ]
+        return masks[0] if self.kind is None else np.choose(self.kind, masks)
+
+
+class OneSide:
+    """Gradient-based one-side sampling (GOSS): Algorithm 2 of Ke et al., NeurIPS 2017.
+
+    The ``top_rate`` of rows with the largest gradients are kept, ``other_rate`` of the
+    rows are drawn from the rest, and those count (1 - top_rate) / other_rate times. The
+    first 1 / learning_rate rounds see all rows, as in LightGBM.
+    """
+
+    def __init__(
+        self, settings: Any, weight: NDArray[np.float64] | None, n_rows: int
+    ) -> None:
+        self.seed = settings.bagging_seed
+        self.warm_up = 1.0 / settings.learning_rate
+        self.weight = weight
+        self.n_top = max(1, int(n_rows * settings.top_rate))
+        self.n_other = int(n_rows * settings.other_rate)
+        # Rates that sum to 1 but for rounding leave out no row.
+        if settings.top_rate + settings.other_rate > 1.0 - 1e-9:
+            self.n_other = n_rows - self.n_top
+        self.draws = 0 < self.n_other < n_rows - self.n_top
+        self.counts: Singles | None = None
+
+    def draw(
+        self,
+        round_index: int,
+        gradient: Singles,
+        hessian: Singles | None,
+        n_threads: int,
+    ) -> Sample:
+        """The rows of large gradients and some of the others."""
+        if not self.draws or round_index + 1 <= self.warm_up:
+            return Sample(None, hessian)
+        is_constant = hessian is None
+        if is_constant:
+            if self.counts is None:
+                self.counts = np.empty_like(gradient)
+            hessian = self.counts
+        rows = one_side_sample(
+            gradient,
+            hessian,
+            self.weight,
+            self.n_top,
+            self.n_other,
+            self.seed,
+            round_index,
+            n_threads,
+            is_constant,
+        )
+        return Sample(rows, hessian)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgoss import _compat, callbacks, docstrings, parameters
 from skgoss.data import frames, queries, targets
+from skgoss.data.columns import Columns
 from skgoss.data.rows import Rows, held_out, start_scores
 from skgoss.fit_arguments import (
     FitArguments,
@@ -380,7 +381,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         }
         return parameters.settings(self, **chosen)
 
-    def _columns(self, X: Any, given: FitArguments, settings: Any) -> frames.Columns:
+    def _columns(self, X: Any, given: FitArguments, settings: Any) -> Columns:
         """The columns of the training set; what they are is remembered."""
         self._feature_name = names_of_columns(given.feature_name)
         if given.init_model is not None:
@@ -402,9 +403,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         """The names of the columns, those given to fit first."""
         return self._feature_name or getattr(self, "feature_names_in_", None)
 
-    def _rows(
-        self, columns: frames.Columns, one: GivenSet, *, learns: bool = False
-    ) -> Rows:
+    def _rows(self, columns: Columns, one: GivenSet, *, learns: bool = False) -> Rows:
         """Columns with what belongs to each row; ``learns``: by ``y`` the classes."""
         prefix, owner = one.prefix, type(self).__name__
         y = targets.one_column(one.y, columns.n_rows, owner, f"{prefix}y")

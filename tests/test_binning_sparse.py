@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 
 from skgoss.data import binning
 from skgoss.data.binning import BinMapper, bin_columns, bin_lists, find_bin_mappers
-from skgoss.data.frames import Columns, columns
+from skgoss.data.columns import Columns
+from skgoss.data.frames import columns
 
 N_ROWS = 3000
 

@@ -15,7 +15,8 @@ from sklearn.base import BaseEstimator
 from skgoss import LGBMRegressor
 from skgoss._engine.data import columns as kernels
 from skgoss.data.binning import BinMapper, bin_categories, find_bin_mappers
-from skgoss.data.frames import Columns, columns
+from skgoss.data.columns import Columns
+from skgoss.data.frames import columns
 
 NAN = np.nan
 COLORS = ["red", None, "blue", "green", "blue", "red"]

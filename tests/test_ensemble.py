@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from skgoss._engine.data import columns
-from skgoss.data.frames import Columns
+from skgoss.data.columns import Columns
 from skgoss.model.ensemble import Ensemble, Tree
 
 

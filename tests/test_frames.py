@@ -14,7 +14,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from skgoss._engine.data import columns as kernels
-from skgoss.data.frames import Columns, columns
+from skgoss.data.columns import Columns
+from skgoss.data.frames import columns
 
 KINDS = kernels.KINDS
 

@@ -14,7 +14,8 @@ from sklearn.base import BaseEstimator
 
 from skgoss import LGBMRegressor
 from skgoss._engine.data import columns as kernels
-from skgoss.data.frames import Columns, columns
+from skgoss.data.columns import Columns
+from skgoss.data.frames import columns
 
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "dia", "bsr"]
 NUMBERS = ["float16", "float32", "float64", "longdouble", "bool", ">f4", ">f8", object]

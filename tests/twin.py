@@ -17,6 +17,7 @@ import numpy as np
 
 from skgoss import LGBMRegressor, parameters
 from skgoss.data import frames
+from skgoss.data.columns import Columns
 from skgoss.model.ensemble import Ensemble, Tree
 from skgoss.training import boosting, objectives
 from skgoss.training.dataset import Dataset
@@ -453,7 +454,7 @@ def assert_same_tree(tree: Tree, expected: Tree, rtol: float) -> None:
 class Fit:
     """What went into a training, and what came out."""
 
-    columns: frames.Columns
+    columns: Columns
     data: Dataset
     objective: objectives.Objective
     settings: Any

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skgoss._engine.data import binning as kernels
 from skgoss._engine.data import categories as category_kernels
-from skgoss.data.frames import Columns
+from skgoss.data.columns import Columns
 
 # So many part most bounds from each other, and their table fits the first cache.
 BUCKETS_PER_BOUND = 8

@@ -7,16 +7,14 @@ import numbers
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.data import columns as kernels
-
-if TYPE_CHECKING:
-    from skgoss.data.frames import Columns
+from skgoss.data.columns import Columns
 
 # So few values are sooner read one by one than by the library that holds them.
 FEW_ROWS = 16

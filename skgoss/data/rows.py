@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skgoss.data.frames import Columns
+from skgoss.data.columns import Columns
 from skgoss.data.queries import Queries
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from skgoss._engine.data.packing import count_places, pack_entries, pack_rows
 from skgoss._engine.data.store import BinStore
 from skgoss._engine.training.grower import PIECE
 from skgoss.data.binning import BinMapper, bin_categories, bin_columns, bin_lists, team
-from skgoss.data.frames import Columns
+from skgoss.data.columns import Columns
 
 # A row is read as whole 64-bit words.
 ROW_ALIGNMENT = 8

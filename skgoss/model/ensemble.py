@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.model.predict import Predictor
-from skgoss.data.frames import Columns
+from skgoss.data.columns import Columns
 from skgoss.model.linear import LinearLeaves, RawColumns
 
 NODE_TYPES = {

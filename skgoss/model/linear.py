@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from skgoss._engine.data.columns import KINDS, to_float64
 from skgoss._engine.model import linear
-from skgoss.data.frames import Columns
+from skgoss.data.columns import Columns
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.frames import Columns
+from skgoss.data.columns import Columns
 from skgoss.training.dataset import Dataset
 
 # As `Bounding` in _engine/training/workspace.pxd.

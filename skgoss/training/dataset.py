@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from skgoss._engine.data.store import BinStore
 from skgoss.data import storage
 from skgoss.data.binning import BinMapper, BinningSettings, find_bin_mappers
-from skgoss.data.frames import Columns
+from skgoss.data.columns import Columns
 from skgoss.data.rows import Rows
 from skgoss.data.storage import Storage, StorageSettings
 from skgoss.model.linear import RawColumns

@@ -12,79 +12,23 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+
+from skgoss.training.rounds import (
+    Callback,
+    CallbackEnv,
+    EarlyStopException,
+    EvalResult,
+    Listener,
+    Recorder,
+)
 
 LOGGER = logging.getLogger("skgoss")
 
 # A fit of so many seconds needs no bar.
 SHORT_FIT = 2.0
-
-
-class EvalResult(NamedTuple):
-    """One metric of one evaluation set in one round.
-
-    Attributes
-    ----------
-    dataset_name, metric_name : str
-    metric_value : float
-    maximize : bool
-        Whether higher is better.
-    metric_std_dev : float or None
-        None outside cross-validation.
-    """
-
-    dataset_name: str
-    metric_name: str
-    metric_value: float
-    maximize: bool
-    metric_std_dev: float | None = None
-
-
-class CallbackEnv(NamedTuple):
-    """What a callback is told.
-
-    Attributes
-    ----------
-    model : Booster
-        The state of boosting; ``model.ensemble()`` makes the trees so far.
-    params : dict
-        The options of the fit.
-    iteration : int
-        The number of the round, from ``begin_iteration`` on.
-    begin_iteration, end_iteration : int
-        The first round, and the one after the last.
-    evaluation_result_list : list of EvalResult
-        Empty before a round.
-    """
-
-    model: Any
-    params: dict[str, Any]
-    iteration: int
-    begin_iteration: int
-    end_iteration: int
-    evaluation_result_list: list[EvalResult]
-
-
-class EarlyStopException(Exception):
-    """Ends boosting.
-
-    Parameters
-    ----------
-    best_iteration : int
-        The number, from 0, of the round to keep as the last.
-    best_score : list of EvalResult
-        The metrics of that round.
-    """
-
-    def __init__(self, best_iteration: int, best_score: list[EvalResult]) -> None:
-        super().__init__(best_iteration, best_score)
-        self.best_iteration = best_iteration
-        self.best_score = best_score
-
-
-Callback = Callable[[CallbackEnv], None]
 
 
 def say(message: str) -> None:
@@ -158,22 +102,7 @@ def record_evaluation(eval_result: dict[str, dict[str, list[float]]]) -> Callbac
         raise TypeError(
             f"eval_result must be a dict, got {type(eval_result).__name__}."
         )
-    return _RecordEvaluation(eval_result)
-
-
-class _RecordEvaluation:
-    order = 20
-    before_iteration = False
-
-    def __init__(self, eval_result: dict[str, dict[str, list[float]]]) -> None:
-        self.eval_result = eval_result
-
-    def __call__(self, env: CallbackEnv) -> None:
-        if env.iteration == env.begin_iteration:
-            self.eval_result.clear()
-        for result in env.evaluation_result_list:
-            by_metric = self.eval_result.setdefault(result.dataset_name, {})
-            by_metric.setdefault(result.metric_name, []).append(result.metric_value)
+    return Recorder(eval_result)
 
 
 def reset_parameter(**kwargs: Sequence[Any] | Callable[[int], Any]) -> Callback:
@@ -281,9 +210,8 @@ class _Watch:
             self.iteration, self.value, self.results = iteration, value, results
 
 
-class _EarlyStopping:
+class _EarlyStopping(Listener):
     order = 30
-    before_iteration = False
 
     def __init__(
         self,
@@ -392,14 +320,13 @@ class _EarlyStopping:
         raise EarlyStopException(watch.iteration, watch.results)
 
 
-class ProgressBar:
+class ProgressBar(Listener):
     """A bar of the rounds, with the last metric, for fits that take a while.
 
     It needs rich; without it there is no bar.
     """
 
     order = 5
-    before_iteration = False
 
     def __init__(self) -> None:
         self.bar: Any = None
@@ -453,40 +380,3 @@ def checked(callbacks: Any) -> list[Callback]:
                 f"callbacks must hold callables, got {type(callback).__name__}."
             )
     return list(callbacks)
-
-
-class Calls:
-    """The callbacks of a fit, in their order.
-
-    Parameters
-    ----------
-    callbacks : sequence of callable
-        Those without an attribute ``order`` come first, as they were given.
-    """
-
-    def __init__(self, callbacks: Sequence[Callback]) -> None:
-        ordered = sorted(callbacks, key=lambda c: getattr(c, "order", -1))
-        self.before = [c for c in ordered if getattr(c, "before_iteration", False)]
-        self.after = [c for c in ordered if not getattr(c, "before_iteration", False)]
-
-    def before_round(self, env: CallbackEnv) -> None:
-        """A round begins."""
-        for callback in self.before:
-            callback(env)
-
-    def after_round(self, env: CallbackEnv) -> None:
-        """A round has ended."""
-        for callback in self.after:
-            callback(env)
-
-    def at_end(self) -> None:
-        """No round follows; nobody has ended the fit."""
-        for callback in self.after:
-            if isinstance(callback, _EarlyStopping):
-                callback.at_end()
-
-    def close(self) -> None:
-        """The rounds are over, in any way."""
-        for callback in self.after:
-            if isinstance(callback, ProgressBar):
-                callback.close()

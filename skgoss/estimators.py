@@ -356,12 +356,10 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
                 n_threads,
                 earlier,
             )
-            booster = plan.booster(fitted, sets)
+            state = plan.start(fitted, sets)
             calls = self._callbacks(given, settings, bool(sets))
             hooks.begin()
-            trained = boosting.train(
-                booster, given=calls, after_round=hooks.after_round
-            )
+            trained = boosting.train(state, given=calls, after_round=hooks.after_round)
             self._take(trained)
             if settings.refit and fitted is not rows:
                 self._ensemble = plan.refitted(rows, trained, calls)

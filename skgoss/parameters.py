@@ -1023,6 +1023,7 @@ Settings = make_dataclass(
     namespace={
         "__doc__": "The checked values of all options, for one fit.",
         "__module__": __name__,
+        "changed": lambda self, values: changed(self, values),
     },
 )
 

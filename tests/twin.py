@@ -484,8 +484,8 @@ def fit(
     columns = frames.columns(estimator, X, reset=True)
     data = Dataset.build(columns, settings, n_threads=n_threads)
     made = objectives.make(settings, y, weight, n_classes)
-    booster = boosting.Booster(data, made, settings, n_threads)
-    trained = boosting.train(booster, after_round=after_round)
+    state = boosting.Boosting(data, made, settings, n_threads)
+    trained = boosting.train(state, after_round=after_round)
     return Fit(columns, data, made, settings, trained.ensemble)
 
 

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss import callbacks, parameters
 from skgoss._engine.training.grower import TreeGrower
-from skgoss.callbacks import Callback, CallbackEnv, EarlyStopException, EvalResult
 from skgoss.data.rows import Rows
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
@@ -22,10 +20,18 @@ from skgoss.training.dataset import Dataset
 from skgoss.training.evaluation import EvaluationSet, by_name
 from skgoss.training.metrics import Custom, Metric
 from skgoss.training.objectives import Objective
+from skgoss.training.rounds import (
+    Callback,
+    CallbackEnv,
+    Calls,
+    EarlyStopException,
+    EvalResult,
+    History,
+    Recorder,
+)
 
 AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
 Floats = NDArray[np.float64]
-History = dict[str, dict[str, list[float]]]
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class Trained:
 
 
 def train(
-    booster: Booster,
+    state: Boosting,
     *,
     given: Sequence[Callback] = (),
     after_round: AfterRound | None = None,
@@ -61,7 +67,7 @@ def train(
 
     Parameters
     ----------
-    booster : Booster
+    state : Boosting
     given : sequence of callable, default=()
         The user's callbacks: see `skgoss.callbacks`.
     after_round : callable, default=None
@@ -80,24 +86,24 @@ def train(
         If a gradient or hessian is NaN or infinite.
     """
     history: History = {}
-    calls = callbacks.Calls([*given, callbacks.record_evaluation(history)])
-    first, planned = booster.first_round, booster.settings.n_estimators
-    params = dict(vars(booster.settings)) if given else {}
-    env = CallbackEnv(booster, params, first, first, first + planned, [])
+    calls = Calls([*given, Recorder(history)])
+    first, planned = state.first_round, state.settings.n_estimators
+    params = dict(vars(state.settings)) if given else {}
+    env = CallbackEnv(state, params, first, first, first + planned, [])
     try:
         for index in range(n_rounds or planned):
             env = env._replace(iteration=first + index, evaluation_result_list=[])
             calls.before_round(env)
-            grew = booster.boost(first + index)
+            grew = state.boost(first + index)
             if not grew and index > 0:
                 break
-            calls.after_round(env._replace(evaluation_result_list=booster.evaluate()))
-            if not grew or (after_round and after_round(index, booster.ensemble)):
+            calls.after_round(env._replace(evaluation_result_list=state.evaluate()))
+            if not grew or (after_round and after_round(index, state.ensemble)):
                 break
         calls.at_end()
     except EarlyStopException as stop:
         kept = stop.best_iteration + 1
-        ensemble = booster.ensemble().truncated(kept)
+        ensemble = state.ensemble().truncated(kept)
         return Trained(ensemble, kept, by_name(stop.best_score or []), history)
     finally:
         calls.close()
@@ -105,11 +111,11 @@ def train(
         name: {metric: values[-1] for metric, values in metrics.items()}
         for name, metrics in history.items()
     }
-    return Trained(booster.ensemble(), 0, last, history)
+    return Trained(state.ensemble(), 0, last, history)
 
 
-class Booster:
-    """The state of boosting: the scores of the training rows and the trees so far.
+class Boosting:
+    """The state of a fit: the scores of the training rows and the trees so far.
 
     Parameters
     ----------
@@ -241,7 +247,7 @@ class Booster:
 
     def reset(self, values: dict[str, Any]) -> None:
         """Change options of single trees, by any of their names."""
-        settings = self._own(parameters.changed(self.settings, values))
+        settings = self._own(self.settings.changed(values))
         if settings == self.settings:
             return
         self.settings = settings
@@ -411,7 +417,7 @@ def _started(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:
     return scores if init_score is None else scores + init_score
 
 
-class Dart(Booster):
+class Dart(Boosting):
     """Trees that are dropped at random while the next one is grown.
 
     References
@@ -468,7 +474,7 @@ class Dart(Booster):
         self._add(self._followed(), self.trees[index], factor)
 
 
-class Forest(Booster):
+class Forest(Boosting):
     """A random forest: every tree is grown from the start, and their mean predicts."""
 
     adds_early = False
@@ -496,7 +502,7 @@ class Forest(Booster):
         return start + total / max(1, self._n_grown)
 
 
-BOOSTERS: dict[str, type[Booster]] = {"gbdt": Booster, "dart": Dart, "rf": Forest}
+KINDS: dict[str, type[Boosting]] = {"gbdt": Boosting, "dart": Dart, "rf": Forest}
 
 
 @dataclass(frozen=True, eq=False)
@@ -521,7 +527,7 @@ class Plan:
     n_threads: int
     earlier: Ensemble | None
 
-    def booster(self, rows: Rows, sets: Mapping[str, Rows]) -> Booster:
+    def start(self, rows: Rows, sets: Mapping[str, Rows]) -> Boosting:
         """Bin the rows to learn from, and those of the evaluation sets."""
         settings, n_threads = self.settings, self.n_threads
         objective = objectives.make(
@@ -546,7 +552,7 @@ class Plan:
             binned = None if its is rows else self._binned(dataset, its)
             its = replace(its, init_score=self._start(its))
             followed.append(EvaluationSet(name, its, self.metrics, binned))
-        return BOOSTERS[settings.boosting_type](
+        return KINDS[settings.boosting_type](
             dataset,
             objective,
             settings,
@@ -574,8 +580,8 @@ class Plan:
         """
         n_earlier = 0 if self.earlier is None else self.earlier.n_rounds
         again = train(
-            self.booster(rows, {}),
-            given=callbacks.Calls(given).before,
+            self.start(rows, {}),
+            given=Calls(given).before,
             n_rounds=max(1, trained.ensemble.n_rounds - n_earlier),
         )
         return again.ensemble

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.callbacks import EvalResult
 from skgoss.data.rows import Rows
 from skgoss.training.binned import BinnedRows
 from skgoss.training.metrics import Custom, Metric, Sample
+from skgoss.training.rounds import EvalResult
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ class EvaluationSet:
     binned : BinnedRows or None
         The bins of the rows; None: they are those of the training set.
     scores : ndarray of shape (n_scores, n_rows), float64
-        Raw scores; set by the booster.
+        Raw scores; set by `Boosting`.
     """
 
     name: str

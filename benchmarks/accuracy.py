@@ -9,7 +9,7 @@ Nadeau and Bengio (2003), "Inference for the generalization error", Machine Lear
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from adapters import EQUAL, make
@@ -17,14 +17,21 @@ from data import METRICS, SETS, SHARED, Problem, rows_of, scores
 from measure import digits, parser, report, table
 
 FOLDS = 5
+# Test rows by training rows of a fold.
+OVERLAP = 1 / (FOLDS - 1)
+CLIMB = "largest climb of the training loss"
 # A difference of so many standard errors to the worse is more than noise.
 LIMIT = 2.0
 
 
 def folds(problem: Problem, seeds: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield training and test rows, `seeds` times 5 pairs."""
+    """Yield training and test rows: `seeds` times 5 folds, or a table and the next."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
+    if problem.table is not None:
+        for number in range(problem.table.max()):
+            yield tuple(np.flatnonzero(problem.table == number + k) for k in (0, 1))
+        return
     kind = KFold if problem.task == "regression" else StratifiedKFold
     for seed in range(seeds):
         splitter = kind(FOLDS, shuffle=True, random_state=seed)
@@ -34,23 +41,39 @@ def folds(problem: Problem, seeds: int) -> Iterator[tuple[np.ndarray, np.ndarray
 def fold_scores(
     library: str, problem: Problem, train: np.ndarray, test: np.ndarray, threads: int
 ) -> dict[str, float]:
-    """Fit on one part, score on the other."""
+    """Fit on one part, score on the other; see `largest_climb`."""
     weight = None if problem.weight is None else problem.weight[train]
     truth = problem.y if problem.truth is None else problem.truth
     model = make(library, problem.task, {**EQUAL, "n_jobs": threads})
-    model.fit(rows_of(problem.X, train), problem.y[train], sample_weight=weight)
-    return scores(model, problem.task, rows_of(problem.X, test), truth[test])
+    X, y = rows_of(problem.X, train), problem.y[train]
+    model.fit(
+        X, y, sample_weight=weight, eval_set=[(X, y)], eval_sample_weight=[weight]
+    )
+    found = scores(model, problem.task, rows_of(problem.X, test), truth[test])
+    return {**found, CLIMB: largest_climb(model.evals_result_)}
 
 
-def standard_error(differences: np.ndarray) -> float:
-    """Return the corrected standard error of a mean of paired differences."""
-    correction = 1 / len(differences) + 1 / (FOLDS - 1)
-    return math.sqrt(correction * differences.var(ddof=1))
+def largest_climb(history: Mapping[str, Mapping[str, Sequence[float]]]) -> float:
+    """By how much the training loss rose in a round, as a share of its first value."""
+    (losses,) = next(iter(history.values())).values()
+    return max(0.0, float(np.diff(losses).max(initial=0.0)) / losses[0])
 
 
-def judged(gain: np.ndarray) -> tuple[list[str], float]:
+def standard_error(differences: np.ndarray, share: float) -> float:
+    """Return the standard error of a mean of paired differences.
+
+    Parameters
+    ----------
+    differences : ndarray
+    share : float
+        Test rows by training rows where folds overlap, else 0.
+    """
+    return math.sqrt((1 / len(differences) + share) * differences.var(ddof=1))
+
+
+def judged(gain: np.ndarray, share: float = OVERLAP) -> tuple[list[str], float]:
     """Write the mean gain, its standard error and a verdict; the gain in errors."""
-    error = standard_error(gain)
+    error = standard_error(gain, share)
     in_errors = float(gain.mean() / error) if error > 0 else 0.0
     verdict = "yes" if in_errors < -LIMIT else "no"
     return [f"{gain.mean():+.2g}", f"{error:.2g}", verdict], in_errors
@@ -64,10 +87,11 @@ def compare(
         [fold_scores(library, problem, *fold, threads) for library in libraries]
         for fold in folds(problem, seeds)
     ]
+    climbs = [f"{max(run[i][CLIMB] for run in runs):.2g}" for i in range(2)]
     for metric, more_is_better, _ in METRICS[problem.task]:
         ours, theirs = np.array([[s[metric] for s in run] for run in runs]).T
         gain = (ours - theirs) * (1 if more_is_better else -1)
-        cells, in_errors = judged(gain)
+        cells, in_errors = judged(gain, OVERLAP if problem.table is None else 0.0)
         yield (
             [
                 name,
@@ -75,6 +99,7 @@ def compare(
                 f"{ours.mean():.5g} ± {ours.std(ddof=1):.2g}",
                 f"{theirs.mean():.5g} ± {theirs.std(ddof=1):.2g}",
                 *cells,
+                *climbs,
             ],
             in_errors,
         )
@@ -111,8 +136,11 @@ def main() -> None:
     report(
         f"Accuracy, {FOLDS}-fold means ± spread, {asked.repeats} shuffles",
         asked.libraries,
-        table([*header, "worse beyond noise"], rows),
-        f"{average} {skipped}".strip(),
+        table(
+            [*header, "worse beyond noise", f"climb, {ours}", f"climb, {theirs}"], rows
+        ),
+        f"{average} Climb: the most by which the training loss rose in a round of any"
+        f" fit, as a share of its first value. {skipped}".strip(),
     )
 
 

@@ -32,6 +32,8 @@ class Problem:
         Weights of the rows in training.
     truth : ndarray of shape (n,), optional
         What predictions are scored against, where that is not y.
+    table : ndarray of shape (n,), optional
+        Number of the independent sample that a row belongs to, 0, 1, ...
     """
 
     task: str
@@ -40,6 +42,7 @@ class Problem:
     n_train: int = 0
     weight: np.ndarray | None = None
     truth: np.ndarray | None = None
+    table: np.ndarray | None = None
 
     @property
     def train(self) -> tuple[Any, np.ndarray]:
@@ -294,8 +297,10 @@ def _tabbed(name: str, task: str) -> Problem:
     return Problem(task, table[:, 1:], table[:, 0].astype(kind))
 
 
-def _csv(name: str, target: str | int, task: str, **options: Any) -> Problem:
-    """Load the numeric columns of a file; text targets become 0, 1, ..."""
+def _csv(
+    name: str, target: str | int, task: str, *, categories: bool = False, **options: Any
+) -> Problem:
+    """Load the numeric columns of a file, or all; text targets become 0, 1, ..."""
     import pandas as pd
 
     table = pd.read_csv(SHARED / name, **options)
@@ -305,7 +310,52 @@ def _csv(name: str, target: str | int, task: str, **options: Any) -> Problem:
         if task == "regression"
         else pd.factorize(y, sort=True)[0]
     )
-    return Problem(task, table.select_dtypes("number").to_numpy(np.float64), y)
+    numbers = table.select_dtypes("number")
+    if not categories:
+        return Problem(task, numbers.to_numpy(np.float64), y)
+    words = table.columns.difference(numbers.columns)
+    return Problem(task, table.astype(dict.fromkeys(words, "category")), y)
+
+
+def _flights_sample() -> Problem:
+    """Load a fifth of the flights with their categories."""
+    return flights_categories(0.2)
+
+
+def _rare_classes(n_tables: int = 21, n: int = 15_000) -> Problem:
+    """Generate tables of eight classes, some very rare, most nearly separable.
+
+    Four of the ten columns are categories that mean nothing, 1 % of the labels are
+    random: leaves of tiny hessians abound.
+    """
+    import pandas as pd
+
+    share = np.array([0.37, 0.2, 0.18, 0.17, 0.037, 0.034, 0.008, 0.001])
+    tables, targets = [], []
+    for seed in range(n_tables):
+        rng = np.random.default_rng(seed)
+        y = rng.choice(8, n, p=share / share.sum())
+        y[:16] = np.repeat(np.arange(8), 2)
+        speed = rng.integers(60, 250, n).astype(float)
+        speed[y == 6] = rng.integers(5, 40, (y == 6).sum())
+        speed[y == 7] = 0
+        height = np.where(np.isin(y, [1, 3, 6, 7]), 0, rng.exponential(300 + 800 * y))
+        X = pd.DataFrame({"height": height.round(-1), "speed": speed})
+        X.loc[rng.random(n) < 0.08, "height"] = np.nan
+        X.loc[rng.random(n) < 0.3, "speed"] = np.nan
+        for k in (280, 280, 58, 205):
+            words = pd.Categorical(rng.integers(0, k, n), categories=range(k))
+            X[f"words {X.shape[1]}"] = words
+        for j in range(4):
+            X[f"noise {j}"] = rng.standard_normal(n)
+        wrong = rng.random(n) < 0.01
+        y[wrong] = rng.integers(0, 8, wrong.sum())
+        tables.append(X)
+        targets.append(y)
+    table = np.repeat(np.arange(n_tables), n)
+    return Problem(
+        "multiclass", pd.concat(tables), np.concatenate(targets), table=table
+    )
 
 
 def _agaricus() -> Problem:
@@ -370,6 +420,32 @@ SETS: Mapping[str, Callable[[], Problem]] = {
         _csv, "california_housing.csv.gz", "median_house_value", "regression"
     ),
     "diamonds": partial(_csv, "diamonds.csv.gz", "price", "regression", index_col=0),
+    "adult, categories": partial(
+        _csv,
+        "adult-train.csv.gz",
+        14,
+        "binary",
+        categories=True,
+        header=None,
+        skipinitialspace=True,
+    ),
+    "california_housing, categories": partial(
+        _csv,
+        "california_housing.csv.gz",
+        "median_house_value",
+        "regression",
+        categories=True,
+    ),
+    "diamonds, categories": partial(
+        _csv,
+        "diamonds.csv.gz",
+        "price",
+        "regression",
+        categories=True,
+        index_col=0,
+    ),
+    "flights, categories": _flights_sample,
+    "rare classes": _rare_classes,
     "heavy tails": _heavy_tailed,
     "six decades of weights, regression": partial(_weighted, "regression"),
     "six decades of weights, binary": partial(_weighted, "binary"),

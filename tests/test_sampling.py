@@ -112,10 +112,10 @@ def test_random_cuts_are_allowed_ones(options):
     X, y = data()
     fitted = fit(X, y, extra_trees=True, n_estimators=6, **options)
     for tree, gradient, hessian in rounds_of(fitted, None):
-        grower = twin.Twin(fitted.data, fitted.settings, gradient, hessian)
+        grower = twin.of_round(fitted, gradient, hessian)
         leaves = grower.replay(tree, slack=1.0)
         if tree.n_leaves > 1 and "path_smooth" not in options:
-            twin.assert_values(tree, leaves, gradient, hessian, fitted.settings)
+            twin.assert_values(tree, leaves, gradient, hessian, grower)
         assert min(leaf.count for leaf in leaves) >= fitted.settings.min_child_samples
 
 
@@ -203,9 +203,9 @@ def test_rows_outside_the_bag_are_scored(objective, freq):
     seed = fitted.settings.bagging_seed
     for i, (tree, gradient, hessian) in enumerate(rounds_of(fitted, None)):
         bag = np.flatnonzero(bagging_mask(N, 0.4, seed, i - i % freq))
-        grower = twin.Twin(fitted.data, fitted.settings, gradient, hessian, bag)
+        grower = twin.of_round(fitted, gradient, hessian, bag)
         leaves = grower.replay(tree, slack=2e-3)
-        twin.assert_values(tree, leaves, gradient, hessian, fitted.settings)
+        twin.assert_values(tree, leaves, gradient, hessian, grower)
 
 
 @pytest.mark.parametrize("objective", ["regression_l1", "quantile"])

@@ -23,6 +23,7 @@ from skgoss.training import boosting, objectives
 from skgoss.training.dataset import Dataset
 
 EPSILON = 1e-15
+NOISE = 1e-12
 STRUCTURE = (
     "split_feature",
     "threshold",
@@ -49,7 +50,15 @@ class Split:
     missing_left: bool
 
 
-def category_sets(histogram: np.ndarray, settings: Any) -> Iterator[np.ndarray]:
+def least_hessian(rows: float, node: Any, settings: Any, curved: bool) -> float:
+    """What a child of so many rows must have; node: (gradient, hessian, count)."""
+    average = node[1] / node[2]
+    return max((rows - 0.5) * average if curved else 0.0, settings.min_child_weight)
+
+
+def category_sets(
+    histogram: np.ndarray, settings: Any, curved: bool = True
+) -> Iterator[np.ndarray]:
     """The sets of categories that LightGBM's rules allow to go left, as they are tried.
 
     Parameters
@@ -58,6 +67,8 @@ def category_sets(histogram: np.ndarray, settings: Any) -> Iterator[np.ndarray]:
         Gradients, hessians and counts; bin 0 never goes left.
     settings : object
         The options of the engine.
+    curved : bool, default=True
+        Whether hessians differ from row to row.
     """
     gradient, hessian, count = histogram
     bins = np.arange(1, len(count))
@@ -70,7 +81,7 @@ def category_sets(histogram: np.ndarray, settings: Any) -> Iterator[np.ndarray]:
     ranked = bins[np.argsort(np.where(gradient[bins] == 0, 0, rank), kind="stable")]
     most = min(settings.max_cat_threshold, (len(ranked) + 1) // 2)
     for end in (ranked, ranked[::-1]):
-        yield from grouped_sets(end[:most], histogram, settings)
+        yield from grouped_sets(end[:most], histogram, settings, curved)
 
 
 def one_against_rest(histogram: np.ndarray, settings: Any) -> bool:
@@ -78,18 +89,20 @@ def one_against_rest(histogram: np.ndarray, settings: Any) -> bool:
 
 
 def grouped_sets(
-    end: np.ndarray, histogram: np.ndarray, s: Any
+    end: np.ndarray, histogram: np.ndarray, s: Any, curved: bool
 ) -> Iterator[np.ndarray]:
     """The first categories of ``end``, so many that both sides have enough rows."""
     total = histogram.sum(axis=1)
     least = max(s.min_child_samples, 1)
+    least_right = max(least, s.min_data_per_group)
     tried = 0
     for n in range(1, len(end) + 1):
         left = histogram[:, end[:n]].sum(axis=1)
         right = total - left
-        if left[2] < least or left[1] < s.min_child_weight:
+        if left[2] < least or left[1] < least_hessian(least, total, s, curved):
             continue
-        if right[2] < max(least, s.min_data_per_group) or right[1] < s.min_child_weight:
+        limit = least_hessian(least_right, total, s, curved)
+        if right[2] < least_right or right[1] < limit:
             break
         if left[2] - tried >= s.min_data_per_group:
             tried = left[2]
@@ -106,6 +119,7 @@ class Node:
     output: float
     depth: int
     parent_output: float
+    splittable: set[int]
     best: Split | None = None
 
     @property
@@ -125,15 +139,30 @@ class Twin:
         Weights included.
     rows : (m,) int, default=None
         The bag; None for all rows.
+    curved : bool, default=True
+        Whether hessians, apart from weights, differ from row to row.
+    concordance : float, default=0.0
+        Of the loss.
     """
 
-    def __init__(self, data, settings, gradient, hessian, rows=None) -> None:
+    def __init__(
+        self,
+        data,
+        settings,
+        gradient,
+        hessian,
+        rows=None,
+        *,
+        curved=True,
+        concordance=0.0,
+    ) -> None:
         self.data: Dataset = data
         self.settings = settings
         self.gradient = np.asarray(gradient, dtype=np.float64)
         self.hessian = np.asarray(hessian, dtype=np.float64)
         self.rows = np.arange(data.n_rows) if rows is None else rows
         self.min_count = max(settings.min_child_samples, 1)
+        self.curved, self.concordance = curved, concordance
 
     # --- Values and gains
 
@@ -151,6 +180,14 @@ class Twin:
             share = count / self.settings.path_smooth
             w = w * (share / (share + 1)) + parent_output / (share + 1)
         return w
+
+    def step(self, output):
+        """What a leaf of this value adds to the scores."""
+        step, c = self.settings.learning_rate * output, self.concordance
+        if c == 0:
+            return step
+        most = np.log1p(c * abs(output)) / c
+        return step if abs(step) <= most else np.copysign(most, output)
 
     def gain(self, gradient, hessian, output):
         """What a leaf with this value takes off the loss, times two."""
@@ -175,14 +212,16 @@ class Twin:
         # T**2 / D of both as one fraction: what is equal stays equal when rounded.
         return (tl * tl * dr + tr * tr * dl) / (dl * dr)
 
-    def node(self, rows, depth, parent_output) -> Node:
+    def node(self, rows, depth, parent_output, splittable) -> Node:
         gradient, hessian = self.gradient[rows].sum(), self.hessian[rows].sum()
         output = self.output(gradient, hessian, len(rows), parent_output)
-        return Node(rows, gradient, hessian, output, depth, parent_output)
+        return Node(
+            rows, gradient, hessian, output, depth, parent_output, set(splittable)
+        )
 
     def root(self) -> Node:
         """All rows; with nothing above it the value is not smoothed."""
-        root = self.node(self.rows, 0, 0.0)
+        root = self.node(self.rows, 0, 0.0, range(len(self.data.feature)))
         root.output = self.unsmoothed(root.gradient, root.hessian)
         return root
 
@@ -199,19 +238,26 @@ class Twin:
 
     def allowed(self, node: Node, left):
         """Whether both children are large enough."""
-        return self.large_enough(*left[1:]) & self.large_enough(
-            node.hessian - left[1], node.count - left[2]
+        return self.large_enough(node, *left[1:]) & self.large_enough(
+            node, node.hessian - left[1], node.count - left[2]
         )
 
-    def large_enough(self, hessian, count):
+    def large_enough(self, node: Node, hessian, count):
         s = self.settings
+        own = (node.gradient, node.hessian, node.count)
+        least = least_hessian(self.min_count, own, s, self.curved)
         convex = hessian + s.reg_lambda > -EPSILON
-        return (count >= self.min_count) & (hessian >= s.min_child_weight) & convex
+        return (count >= self.min_count) & (hessian >= least) & convex
+
+    def noise(self, node: Node) -> float:
+        """What rounding may leave of no gain."""
+        return NOISE * abs(self.gain(node.gradient, node.hessian, node.output))
 
     def improvement(self, node: Node, left):
         """Gain above the node and `min_split_gain`; -1 where a split is not allowed."""
         gain = self.gain_above(node, left)
-        return np.where(self.allowed(node, left) & (gain > 0), gain, -1.0)
+        allowed = self.allowed(node, left) & (gain > self.noise(node))
+        return np.where(allowed, gain, -1.0)
 
     def histogram(self, node: Node, feature: int) -> np.ndarray:
         """Gradients, hessians and counts by bin, (3, n_bins)."""
@@ -268,13 +314,15 @@ class Twin:
         needed = own + self.settings.min_split_gain
         child_twin = self.with_cat_l2(histogram)
         best, chosen = 0.0, None
-        for bins in category_sets(histogram, self.settings):
+        for bins in category_sets(histogram, self.settings, self.curved):
             left = histogram[:, bins].sum(axis=1)
             right = (node.gradient, node.hessian, node.count) - left
             if not self.allowed(node, left):
                 continue
             gain = child_twin.gain_of_two(left, right, node.output) - needed
-            if gain > 0 and gain + self.settings.min_split_gain > best:
+            if gain <= self.noise(node):
+                continue
+            if gain + self.settings.min_split_gain > best:
                 best, chosen = gain + self.settings.min_split_gain, bins
         return best, chosen
 
@@ -285,9 +333,11 @@ class Twin:
     def search(self, node: Node) -> Node:
         """Store the node's best split: of equals, that of the first feature."""
         if self.may_split(node):
-            for feature in range(len(self.data.feature)):
+            for feature in sorted(node.splittable):
                 split = self.search_feature(node, feature)
-                if split and (node.best is None or split.gain > node.best.gain):
+                if split is None:
+                    node.splittable.remove(feature)
+                elif node.best is None or split.gain > node.best.gain:
                     node.best = split
         return node
 
@@ -299,7 +349,7 @@ class Twin:
     def children(self, node: Node, split: Split) -> tuple[Node, Node]:
         left = self.goes_left(node, split)
         return tuple(
-            self.node(node.rows[side], node.depth + 1, node.output)
+            self.node(node.rows[side], node.depth + 1, node.output, node.splittable)
             for side in (left, ~left)
         )
 
@@ -399,7 +449,7 @@ class Record:
                 data.upper_bounds[split.feature][split.bin],
                 2 * split.missing_left + 4 * int(data.missing_type[split.feature]),
                 split.gain,
-                leaf.output * self.twin.settings.learning_rate,
+                self.twin.step(leaf.output),
                 leaf.hessian,
                 leaf.count,
             )
@@ -413,13 +463,14 @@ class Record:
         columns = zip(*self.nodes, strict=True) if self.nodes else [()] * 7
         by_name = dict(zip(names.split(), map(np.array, columns), strict=True))
         sides = np.array(self.children, dtype=int).reshape(-1, 2).T
-        rate = self.twin.settings.learning_rate
         alone = len(leaves) == 1
         return Tree(
             **by_name,
             left_child=sides[0],
             right_child=sides[1],
-            leaf_value=np.array([0.0 if alone else x.output * rate for x in leaves]),
+            leaf_value=np.array(
+                [0.0 if alone else self.twin.step(x.output) for x in leaves]
+            ),
             leaf_weight=np.array([leaf.hessian for leaf in leaves]),
             leaf_count=np.array([leaf.count for leaf in leaves]),
         )
@@ -543,7 +594,21 @@ def rounds_of(fitted: Fit, weight: np.ndarray | None) -> Iterator[tuple]:
         scores[i % k] += tree.leaf_value[leaves[i]]
 
 
-def assert_values(tree, leaves, gradient, hessian, settings) -> None:
+def of_round(fitted: Fit, gradient, hessian, rows=None, *, one_sided=False) -> Twin:
+    """The twin for one tree of a fit; `one_sided`: slopes of drawn rows are scaled."""
+    objective = fitted.objective
+    return Twin(
+        fitted.data,
+        fitted.settings,
+        gradient,
+        hessian,
+        rows,
+        curved=one_sided or not objective.constant_hessian,
+        concordance=objective.concordance,
+    )
+
+
+def assert_values(tree, leaves, gradient, hessian, grower) -> None:
     """Leaf values are those of float64 sums, but for the rounding of the sums.
 
     Every addend of a leaf's sums is rounded to a multiple of ``2**-49`` of the largest.
@@ -554,7 +619,7 @@ def assert_values(tree, leaves, gradient, hessian, settings) -> None:
         np.testing.assert_allclose(
             tree.leaf_weight[i], leaf.hessian, rtol=1e-9, atol=leaf.count * grain_h
         )
-        value = leaf.output * settings.learning_rate
+        value = grower.step(leaf.output)
         slip = leaf.count * (grain_g + abs(leaf.output) * grain_h)
-        slip /= leaf.hessian + settings.reg_lambda
+        slip /= leaf.hessian + grower.settings.reg_lambda
         assert abs(tree.leaf_value[i] - value) <= 1e-9 * abs(value) + slip + 1e-12

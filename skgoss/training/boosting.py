@@ -140,6 +140,8 @@ class Boosting:
     adds_early = True
     # Whether predictions are means of trees, and not sums.
     averages = False
+    # Whether a tree goes on from the others' scores, so that its steps can be too long.
+    bounds_steps = True
 
     def __init__(
         self,
@@ -189,6 +191,7 @@ class Boosting:
             self.n_threads,
             forest,
             self.constraints,
+            self.objective.concordance if self.bounds_steps else 0.0,
         )
 
     def _sampler(self) -> sampling.Sampler:
@@ -479,6 +482,7 @@ class Forest(Boosting):
 
     adds_early = False
     averages = True
+    bounds_steps = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

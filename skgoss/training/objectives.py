@@ -319,6 +319,8 @@ class Kind:
         What the residuals count in it, besides their weights.
     weighs_rows : bool
         Whether sample weights are no factors of the loss, but part of it.
+    concordance : callable (settings) -> float
+        Its constant of generalised self-concordance: see ``Objective``.
     """
 
     aliases: tuple[str, ...] = ()
@@ -333,6 +335,7 @@ class Kind:
     ranks: type[ranking.LambdaRank] | type[ranking.RankXENDCG] | None = None
     renewal_unit: Callable[[Floats], Floats] | None = None
     weighs_rows: bool = False
+    concordance: Callable[[Any], float] = lambda s: 0.0
 
 
 OBJECTIVES: dict[str, Kind] = {
@@ -357,7 +360,11 @@ OBJECTIVES: dict[str, Kind] = {
         renewal_level=lambda s: 0.5,
     ),
     "huber": Kind(parameters=lambda s: (s.alpha, 0.0), constant_hessian=True),
-    "fair": Kind(learns_roots=True, parameters=lambda s: (s.fair_c, 0.0)),
+    "fair": Kind(
+        learns_roots=True,
+        parameters=lambda s: (s.fair_c, 0.0),
+        concordance=lambda s: 2.0 / s.fair_c,
+    ),
     "quantile": Kind(
         learns_roots=True,
         start=_alpha_percentile,
@@ -378,8 +385,11 @@ OBJECTIVES: dict[str, Kind] = {
         start=_log_mean,
         parameters=lambda s: (float(np.exp(s.poisson_max_delta_step)), 0.0),
         check=_counts,
+        concordance=lambda s: 1.0,
     ),
-    "gamma": Kind(link="exp", start=_log_mean, check=_positive),
+    "gamma": Kind(
+        link="exp", start=_log_mean, check=_positive, concordance=lambda s: 1.0
+    ),
     "tweedie": Kind(
         link="exp",
         start=_log_mean,
@@ -388,9 +398,16 @@ OBJECTIVES: dict[str, Kind] = {
             2.0 - s.tweedie_variance_power,
         ),
         check=_counts,
+        concordance=lambda s: max(
+            s.tweedie_variance_power - 1.0, 2.0 - s.tweedie_variance_power
+        ),
     ),
     "cross_entropy": Kind(
-        aliases=("xentropy",), link="logistic", start=_logit_mean, check=_probabilities
+        aliases=("xentropy",),
+        link="logistic",
+        start=_logit_mean,
+        check=_probabilities,
+        concordance=lambda s: 1.0,
     ),
     "cross_entropy_lambda": Kind(
         aliases=("xentlambda",),
@@ -398,19 +415,27 @@ OBJECTIVES: dict[str, Kind] = {
         start=_log_expm1_mean,
         check=_probabilities,
         weighs_rows=True,
+        concordance=lambda s: 1.0,
     ),
-    "binary": Kind(link="logistic", has_slope=True, start=None),
-    "multiclass": Kind(aliases=("softmax",), link="softmax", start=None),
+    "binary": Kind(
+        link="logistic", has_slope=True, start=None, concordance=lambda s: s.sigmoid
+    ),
+    # Scores of a row may move apart by twice the longest step.
+    "multiclass": Kind(
+        aliases=("softmax",), link="softmax", start=None, concordance=lambda s: 2.0
+    ),
     "multiclassova": Kind(
         aliases=("multiclass_ova", "ova", "ovr"),
         link="logistic",
         has_slope=True,
         start=None,
+        concordance=lambda s: s.sigmoid,
     ),
-    "lambdarank": Kind(ranks=ranking.LambdaRank),
+    "lambdarank": Kind(ranks=ranking.LambdaRank, concordance=lambda s: 2.0 * s.sigmoid),
     "rank_xendcg": Kind(
         aliases=("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"),
         ranks=ranking.RankXENDCG,
+        concordance=lambda s: 2.0,
     ),
 }
 
@@ -655,6 +680,10 @@ class Objective:
         differs between the classes). None means 1.
     constant_hessian : bool
         Whether the hessian is 1 for every row.
+    concordance : float
+        c such that |L'''| <= c L'' for the loss L of a row along a step of its scores
+        (generalised self-concordance): longer steps than it allows could make the loss
+        climb. 0: no limit, as for quadratic losses, or where no bound is known.
     queries : Queries or None
         Those of the rows, where documents are ranked.
     link : Link
@@ -672,6 +701,7 @@ class Objective:
     weight: Floats | None = field(repr=False)
     boost_from_average: bool
     constant_hessian: bool = False
+    concordance: float = 0.0
     renewal_level: float | None = None
     queries: Queries | None = field(default=None, repr=False)
     renewal_unit: Floats | None = field(default=None, repr=False)
@@ -822,6 +852,7 @@ def _numbers(name: str, settings: Any, y: Floats, weight: Floats | None) -> Obje
         weight=None if kind.weighs_rows else weight,
         boost_from_average=settings.boost_from_average,
         constant_hessian=kind.constant_hessian,
+        concordance=kind.concordance(settings),
         renewal_level=kind.renewal_level and kind.renewal_level(settings),
         renewal_unit=kind.renewal_unit and kind.renewal_unit(y),
     )
@@ -848,6 +879,7 @@ def _ranking(
         trained=np.array([True]),
         weight=weight,
         boost_from_average=False,
+        concordance=kind.concordance(settings),
         queries=queries,
     )
 
@@ -904,6 +936,7 @@ def _classes(
         trained=(prior > TINY_PRIOR) & (prior < 1.0 - TINY_PRIOR),
         weight=weight,
         boost_from_average=settings.boost_from_average,
+        concordance=OBJECTIVES[name].concordance(settings),
     )
 
 

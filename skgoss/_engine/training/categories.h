@@ -136,10 +136,13 @@ static inline double side_gain(Sums left, const NodeStats *node, double needed,
                     node, needed, limits, gain_form(rules), rules);
 }
 
+/* Whether a side has so many rows, and the hessian that belongs to them. */
 static inline int holds_enough(int64_t count, int64_t hessian, int64_t least,
-                               const SplitRules *rules)
+                               const NodeStats *node, const SplitRules *rules)
 {
-    return count >= least && (double)hessian * rules->hessian_unit >= rules->min_hessian;
+    return count >= least
+           && (double)hessian * rules->hessian_unit
+                  >= least_hessian((double)least, node->sums, rules);
 }
 
 /* The best number of categories to take from one end, and its gain above `needed`; the
@@ -156,10 +159,10 @@ static inline double search_end(const CategoryEnd *end, const Bins *bins,
     double top = 0;
     for (int i = 0; i < end->n; i++) {
         left = add_sums(left, bin_sums(bins, abs(end->list[i].bin), code));
-        if (!holds_enough(left.count, left.hessian, rules->min_count, rules))
+        if (!holds_enough(left.count, left.hessian, rules->min_count, node, rules))
             continue;
         if (!holds_enough(node->sums.count - left.count, node->sums.hessian - left.hessian,
-                          least_right, rules))
+                          least_right, node, rules))
             break;
         if (left.count - tried < rules->min_data_per_group)
             continue;
@@ -185,8 +188,8 @@ static inline void improve(double gain, int feature, int bin, int missing_left,
 }
 
 /* Improves *best_out by the best split of one categorical feature, whose gains count
-   `factor` times. `scratch`: see CATEGORY_SCRATCH. */
-static inline void search_categories(const Bins *bins, const Encoding *code, int feature,
+   `factor` times; whether any split gains something. `scratch`: see CATEGORY_SCRATCH. */
+static inline int search_categories(const Bins *bins, const Encoding *code, int feature,
                                      double factor, const NodeStats *node,
                                      const SplitRules *rules, void *scratch,
                                      Split *best_out)
@@ -194,12 +197,14 @@ static inline void search_categories(const Bins *bins, const Encoding *code, int
     double needed = node->gain + rules->min_gain;
     SplitRules child_rules = *rules;
     CategoryEnd ends[2];
+    int gains = 0;
     if (one_against_rest(bins->n_bins, rules)) {
         for (int b = 1; b < bins->n_bins; b++) {
             double gain = side_gain(bin_sums(bins, b, code), node, needed, rules);
+            gains |= gain > 0;
             improve(factor * gain, feature, b, 0, rules, best_out);
         }
-        return;
+        return gains;
     }
     child_rules.l2 = categories_l2(bins->n_bins, rules);
     rank_categories(bins, code, rules, scratch, ends);
@@ -207,8 +212,10 @@ static inline void search_categories(const Bins *bins, const Encoding *code, int
         int taken = 0;
         double gain =
             search_end(&ends[low], bins, code, node, needed, &child_rules, &taken);
+        gains |= gain > 0;
         improve(factor * gain, feature, taken, low, rules, best_out);
     }
+    return gains;
 }
 
 /* Which bins go left by a split that search_categories found on the same bins. */

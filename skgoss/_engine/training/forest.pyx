@@ -6,6 +6,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from skgoss._engine.training.split cimport leaf_step
 from skgoss._engine.training.workspace cimport NO_MEMORY, Node, Workspace
 
 NODE = np.dtype([
@@ -72,7 +73,8 @@ cdef class Forest:
             node_out[i].left = node.left
             node_out[i].right = node.right
             node_out[i].gain = node.gain
-            node_out[i].value = node.stats.output * ws.learning_rate
+            node_out[i].value = leaf_step(
+                node.stats.output, ws.learning_rate, ws.concordance)
             node_out[i].weight = node.stats.sums.hessian * ws.rules.hessian_unit
             node_out[i].count = node.stats.sums.count
             node_out[i].first_word = self.n_words + node.first_word

@@ -60,6 +60,8 @@ cdef class TreeGrower:
     forest : Forest, default=None
         Trees to go on from.
     constraints : skgoss.training.constraints.TreeConstraints, default=None
+    concordance : float, default=0.0
+        Of the loss: see `skgoss.training.objectives.Objective`.
 
     Attributes
     ----------
@@ -78,7 +80,7 @@ cdef class TreeGrower:
 
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
-        constraints=None,
+        constraints=None, double concordance=0.0,
     ):
         cdef int i
         self.dataset = dataset
@@ -93,6 +95,7 @@ cdef class TreeGrower:
         self.workspaces = <Workspace*>allocate(self.n_workspaces * sizeof(Workspace))
         for i in range(self.n_workspaces):
             self._allocate_workspace(&self.workspaces[i], i)
+            self.workspaces[i].concordance = concordance
 
     cdef _read_dataset(self, dataset):
         """Point `shared.data` to the arrays of a data set."""
@@ -245,6 +248,7 @@ cdef class TreeGrower:
         ws.cut[1] = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.slots = <Histogram*>allocate((max_leaves + 1) * sizeof(Histogram))
         ws.free_slots = <int*>allocate((max_leaves + 1) * sizeof(int))
+        ws.splittable = <uint8_t**>allocate(max_leaves * sizeof(uint8_t*))
         ws.leaves = <Leaf*>allocate(max_leaves * sizeof(Leaf))
         ws.nodes = <Node*>allocate(max_leaves * sizeof(Node))
         ws.heap = <int*>allocate(max_leaves * sizeof(int))
@@ -285,7 +289,7 @@ cdef class TreeGrower:
         cdef int i
         if self.workspaces != NULL:
             for i in range(self.n_workspaces):
-                free_workspace(&self.workspaces[i])
+                free_workspace(&self.workspaces[i], shared.settings.max_leaves)
             free(self.workspaces)
         for i in range(self.n_threads):
             if shared.sums != NULL:
@@ -392,8 +396,12 @@ cdef class TreeGrower:
         return rows
 
 
-cdef void free_workspace(Workspace* ws) noexcept:
+cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:
     cdef int i
+    if ws.splittable != NULL:
+        for i in range(max_leaves):
+            free(ws.splittable[i])
+    free(ws.splittable)
     for i in range(ws.n_slots):
         free(ws.slots[i].gradient)
     free(ws.words[0])

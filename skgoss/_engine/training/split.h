@@ -16,6 +16,9 @@
 
 #define HESSIAN_EPSILON 1e-15
 
+/* A gain that is a smaller share of the node's own is what rounding leaves of none. */
+#define NOISE 1e-12
+
 /* Cuts come in whole vectors; those that fill up the last one have a count that no rows
    of missing values make acceptable. */
 #define SPLIT_LANES 8
@@ -40,6 +43,7 @@ typedef struct {
     double min_hessian;
     double min_gain;
     int64_t min_count;
+    int curved; /* whether hessians differ from row to row: see least_hessian */
     double cat_smooth; /* of categories: see categories.h */
     double cat_l2;
     int max_cat_threshold;
@@ -62,6 +66,7 @@ typedef struct {
     double gain;
     double lower; /* bounds of the output, and of those of all nodes below */
     double upper;
+    double least_hessian; /* of a child */
 } NodeStats;
 
 /* The bins of a feature that a leaf and a neighbour of it share; see Order. */
@@ -128,6 +133,22 @@ static SIMD_INLINE double clamp(double x, double lower, double upper)
     return x > upper ? upper : x;
 }
 
+/* What a leaf adds to the scores: its output times the learning rate, but no more than what
+   cannot make the loss climb. Let |L'''| <= c L'' (generalised self-concordance: F. Bach,
+   "Self-concordant analysis for logistic regression", Electronic Journal of Statistics 4,
+   2010, lemma 1). Then a step s changes the loss of a leaf by no more than
+   G s + H (exp(c |s|) - c |s| - 1) / c^2, which is least at |s| = log(1 + c |G| / H) / c
+   and no gain of loss up to there. c = 0: no limit. */
+static SIMD_INLINE double leaf_step(double output, double learning_rate, double concordance)
+{
+    double step = learning_rate * output;
+    if (concordance > 0) {
+        double most = log1p(concordance * fabs(output)) / concordance;
+        step = fabs(step) <= most ? step : copysign(most, output);
+    }
+    return step;
+}
+
 /* How much of the formulas the options need; each form has its own loop. */
 enum { FORM_RIDGE, FORM_ELASTIC, FORM_GENERAL, FORM_BOUNDED };
 
@@ -138,6 +159,16 @@ static inline int gain_form(const SplitRules *rules)
     if (!isinf(rules->max_delta_step) || rules->path_smooth > 0)
         return FORM_GENERAL;
     return rules->l1 > 0 ? FORM_ELASTIC : FORM_RIDGE;
+}
+
+/* The least hessian of a child with `rows` rows or more: that of as many average rows of its
+   node, less half a one for rounding. It keeps leaves, and training, from running away where
+   the loss is nearly flat. LightGBM's counts, which it estimates by hessians, do the same. */
+static inline double least_hessian(double rows, Sums node, const SplitRules *rules)
+{
+    double average = (double)node.hessian * rules->hessian_unit / (double)node.count;
+    double least = rules->curved ? (rows - 0.5) * average : 0;
+    return least > rules->min_hessian ? least : rules->min_hessian;
 }
 
 static inline NodeStats node_stats(Sums sums, double parent_output, double lower,
@@ -152,6 +183,7 @@ static inline NodeStats node_stats(Sums sums, double parent_output, double lower
     node.output = clamp(leaf_output(g, h, (double)sums.count, parent_output, rules), lower,
                         upper);
     node.gain = output_gain(g, h, node.output, rules);
+    node.least_hessian = least_hessian((double)rules->min_count, sums, rules);
     return node;
 }
 
@@ -401,6 +433,7 @@ static SIMD_INLINE double cut_gain(double gl, double hl, double cl, Sums extra,
 {
     const double gu = rules->gradient_unit, hu = rules->hessian_unit;
     const double l1 = rules->l1, l2 = rules->l2, min_count = (double)rules->min_count;
+    const double least = node->least_hessian, noise = NOISE * fabs(node->gain);
     double gain, gr, hr, cr;
     int in_order = 1;
     gl += (double)extra.gradient;
@@ -426,8 +459,8 @@ static SIMD_INLINE double cut_gain(double gl, double hl, double cl, Sums extra,
                + output_gain(gr, hr + HESSIAN_EPSILON, wr, rules);
     }
     gain -= needed;
-    int allowed = (cl >= min_count) & (cr >= min_count) & (hl >= rules->min_hessian)
-                  & (hr >= rules->min_hessian) & (gain > 0) & in_order;
+    int allowed = (cl >= min_count) & (cr >= min_count) & (hl >= least) & (hr >= least)
+                  & (gain > noise) & in_order;
     return allowed ? gain : -1.0;
 }
 
@@ -539,11 +572,12 @@ static SIMD_INLINE int improves(double gain, int feature, const Split *best)
 typedef struct {
     const int32_t *features;
     const uint8_t *searched; /* by feature: whether it is */
+    uint8_t *splittable_out; /* by feature: 0 where no cut gains anything; NULL: not asked */
     const int32_t *cut;      /* by feature: the only bin to cut after; NULL: all cuts */
     const double *factor;    /* by feature: of the gains; NULL: ones */
     const Order *order;      /* in FORM_BOUNDED */
     int n;
-    int whole; /* whether they are consecutive and all searched */
+    int consecutive; /* whether the next feature in the list is the next one of all */
 } FeatureSet;
 
 static SIMD_INLINE double gain_factor(const FeatureSet *set, int feature)
@@ -551,10 +585,10 @@ static SIMD_INLINE double gain_factor(const FeatureSet *set, int feature)
     return set->factor ? set->factor[feature] : 1.0;
 }
 
-/* Improves *best_out by the best cut of one feature. Equal gains: missing values left
-   first, then as cut_bin says. `scratch`: as many shares as SCRATCH_CUTS says, or
-   SCRATCH_BOUNDED. */
-static SIMD_INLINE void search_feature(const Bins *bins, const Encoding *code,
+/* Improves *best_out by the best cut of one feature; whether any cut gains something. Equal
+   gains: missing values left first, then as cut_bin says. `scratch`: as many shares as
+   SCRATCH_CUTS says, or SCRATCH_BOUNDED. */
+static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *code,
                                        const FeatureSet *set, int feature,
                                        const NodeStats *node, const SplitRules *rules,
                                        int form, double *scratch, Split *best_out)
@@ -579,7 +613,8 @@ static SIMD_INLINE void search_feature(const Bins *bins, const Encoding *code,
     if (set->cut)
         keep_cut(set->cut[feature], &cuts);
     if (cuts.first >= cuts.n)
-        return;
+        return 0;
+    int gains = 0;
     for (int i = cuts.n; i < cuts.n + SPLIT_LANES - 1; i++) {
         cuts.gradient[i] = cuts.hessian[i] = 0;
         cuts.count[i] = NO_CUT;
@@ -590,6 +625,7 @@ static SIMD_INLINE void search_feature(const Bins *bins, const Encoding *code,
         double top = cut_gains(&cuts, left ? missing : none, node, needed, &limits, form,
                                rules, gain);
         double weighed = top * gain_factor(set, feature);
+        gains |= top > 0;
         if (weighed <= 0 || !improves(weighed + rules->min_gain, feature, best_out))
             continue;
         int i = left ? cuts.n - 1 : cuts.first;
@@ -600,6 +636,7 @@ static SIMD_INLINE void search_feature(const Bins *bins, const Encoding *code,
         best_out->bin = cut_bin(&cuts, i, left);
         best_out->missing_left = left;
     }
+    return gains;
 }
 
 #include "categories.h"
@@ -648,19 +685,28 @@ static SIMD_INLINE void list_singles(const Histogram *histogram, int64_t at, int
 /* Improves *best_out by the only cuts of n features, from `feature` on, which have two bins
    each, one of them implied. */
 static SIMD_INLINE void search_singles(const Binned *data, const Encoding *code,
-                                       const Histogram *histogram, int feature, int n,
-                                       const NodeStats *node, const SplitRules *rules,
-                                       int form, Split *best_out)
+                                       const Histogram *histogram, const FeatureSet *set,
+                                       int feature, int n, const NodeStats *node,
+                                       const SplitRules *rules, int form, Split *best_out)
 {
+    const uint8_t *searched = set->searched + feature;
     double gradient[SINGLES_BLOCK], hessian[SINGLES_BLOCK], gain[SINGLES_BLOCK];
     int32_t count[SINGLES_BLOCK];
     Cuts cuts = {gradient, hessian, count, NULL, 0, n};
     const Sums none = {0, 0, 0};
+    if (!memchr(searched, 1, (size_t)n))
+        return;
     list_singles(histogram, data->offset[feature], n, code, &node->sums,
                  data->implied[feature] == 0, &cuts);
-    double top = cut_gains(&cuts, none, node, node->gain + rules->min_gain, NULL, form,
-                           rules, gain);
+    cut_gains(&cuts, none, node, node->gain + rules->min_gain, NULL, form, rules, gain);
+    double top = 0;
     int i = 0;
+    for (int j = 0; j < n; j++) {
+        gain[j] = searched[j] ? gain[j] : -1.0;
+        top = gain[j] > top ? gain[j] : top;
+    }
+    for (int j = 0; set->splittable_out && j < n; j++)
+        set->splittable_out[feature + j] &= gain[j] > 0;
     if (top <= 0)
         return;
     while (gain[i] != top)
@@ -679,7 +725,7 @@ static SIMD_INLINE int singles_ahead(const Binned *data, const FeatureSet *set, 
 {
     int together = !set->cut && !set->factor && form != FORM_BOUNDED;
     int n = together ? data->singles[set->features[i]] : 0;
-    if (n > 1 && !set->whole)
+    if (n > 1 && !set->consecutive)
         n = 1;
     n = n < set->n - i ? n : set->n - i;
     return n < SINGLES_BLOCK ? n : SINGLES_BLOCK;
@@ -696,22 +742,24 @@ static SIMD_INLINE void search_form(const Binned *data, const Encoding *code,
         int feature = set->features[i];
         int singles = singles_ahead(data, set, i, form);
         n = singles > 1 ? singles : 1;
-        if (!set->searched[feature])
-            continue;
         if (singles) {
-            search_singles(data, &local_code, histogram, feature, singles, node,
+            search_singles(data, &local_code, histogram, set, feature, singles, node,
                            &local_rules, form, best_out);
             continue;
         }
+        if (!set->searched[feature])
+            continue;
         int size = data->n_bins[feature] + SCRATCH_ROOM;
         Bins bins = feature_bins(data, histogram, feature, &node->sums, &local_code,
                                  (int64_t *)(scratch + SCRATCH_CUTS * size));
-        if (data->categorical[feature])
-            search_categories(&bins, &local_code, feature, gain_factor(set, feature), node,
-                              &local_rules, scratch, best_out);
-        else
-            search_feature(&bins, &local_code, set, feature, node, &local_rules, form,
-                           scratch, best_out);
+        int gains =
+            data->categorical[feature]
+                ? search_categories(&bins, &local_code, feature, gain_factor(set, feature),
+                                    node, &local_rules, scratch, best_out)
+                : search_feature(&bins, &local_code, set, feature, node, &local_rules, form,
+                                 scratch, best_out);
+        if (!gains && set->splittable_out)
+            set->splittable_out[feature] = 0;
     }
 }
 

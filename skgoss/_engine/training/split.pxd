@@ -19,6 +19,7 @@ cdef extern from "split.h" nogil:
         double min_hessian
         double min_gain
         int64_t min_count
+        int curved
         double cat_smooth
         double cat_l2
         int max_cat_threshold
@@ -38,6 +39,7 @@ cdef extern from "split.h" nogil:
         double gain
         double lower
         double upper
+        double least_hessian
 
     ctypedef struct Extent:
         int32_t first
@@ -61,6 +63,7 @@ cdef extern from "split.h" nogil:
         StepRow* rows
 
     double clamp(double x, double lower, double upper)
+    double leaf_step(double output, double learning_rate, double concordance)
     double leaf_output(double gradient, double hessian, double count,
                        double parent_output, const SplitRules* rules)
     NodeStats node_stats(
@@ -76,11 +79,12 @@ cdef extern from "split.h" nogil:
     ctypedef struct FeatureSet:
         const int32_t* features
         const uint8_t* searched
+        uint8_t* splittable_out
         const int32_t* cut
         const double* factor
         const Order* order
         int n
-        int whole
+        int consecutive
 
     Bins feature_bins(
         const Binned* data, const Histogram* histogram, int feature, const Sums* node,
@@ -92,7 +96,7 @@ cdef extern from "split.h" nogil:
         double* scratch, Split* best_out)
     size_t CATEGORY_SCRATCH(int n_bins)
     double categories_l2(int n_bins, const SplitRules* rules)
-    void search_categories(
+    int search_categories(
         const Bins* bins, const Encoding* code, int feature, double factor,
         const NodeStats* node, const SplitRules* rules, void* scratch, Split* best_out)
     void category_set(

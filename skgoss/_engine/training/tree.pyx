@@ -24,8 +24,8 @@ from skgoss._engine.random cimport (
 from skgoss._engine.training.sampling cimport sample_features
 from skgoss._engine.training.split cimport (
     HESSIAN_EPSILON, SCRATCH_CUTS, SCRATCH_ROOM, Bins, FeatureSet, Split, SplitRules,
-    bin_sums, categories_l2, category_set, clamp, feature_bins, leaf_output, node_stats,
-    search_features)
+    bin_sums, categories_l2, category_set, clamp, feature_bins, leaf_output, leaf_step,
+    node_stats, search_features)
 from skgoss._engine.data.store cimport BinColumn, bin_of_code, bin_of_stored
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, NO_MEMORY, NO_TURN, NOT_FINITE, ForcedSplit, Leaf, Node, Round, Shared,
@@ -120,26 +120,23 @@ cdef void draw_cuts(
             shared.data.n_bins[feature] - 1)
 
 
-cdef bint whole_set(const Shared* shared, const Workspace* ws) noexcept nogil:
-    """Whether every feature may be searched."""
-    return (
-        ws.n_features == shared.data.n_features and shared.settings.node_fraction >= 1.0
-        and shared.constraints.n_sets == 0)
-
-
 cdef FeatureSet feature_set(
-    const Shared* shared, const Workspace* ws, int side, const int32_t* features, int n,
-    bint whole,
+    const Shared* shared, const Workspace* ws, int side, const Leaf* leaf,
+    const int32_t* features, int n,
 ) noexcept nogil:
     """Features to search in one of the two leaves at hand."""
     cdef FeatureSet out
     out.features = features
     out.n = n
     out.searched = ws.searched[side]
+    # Of extremely random trees one cut is tried, which says nothing of the others.
     out.cut = ws.cut[side] if shared.settings.extra_trees else NULL
+    out.splittable_out = ws.splittable[leaf - ws.leaves] if out.cut == NULL else NULL
     out.factor = ws.factor[side]
     out.order = &ws.order[side]
-    out.whole = whole
+    out.consecutive = (
+        ws.n_features == shared.data.n_features and features >= ws.features
+        and features < ws.features + ws.n_features)
     return out
 
 
@@ -148,7 +145,7 @@ cdef void search_leaf(
 ) noexcept nogil:
     """Search n of the tree's features, from ``first`` on, in one of the two leaves at hand."""
     cdef FeatureSet features = feature_set(
-        shared, ws, side, ws.features + first, n, whole_set(shared, ws))
+        shared, ws, side, leaf, ws.features + first, n)
     search_features(
         &shared.data, &ws.code, &ws.slots[leaf.slot], &features, &leaf.stats, &ws.rules,
         shared.scratch[thread], &shared.best[2 * thread + side])
@@ -202,15 +199,18 @@ cdef void finish_chunks(
         chunk = take_next(&ws.next_chunk)
 
 
-cdef void sample_node_features(
+cdef void choose_features(
     Shared* shared, Workspace* ws, const Leaf* leaf, uint8_t* searched_out,
 ) noexcept nogil:
+    """Which features are searched in a leaf: allowed, drawn, and splittable above it."""
+    cdef const uint8_t* splittable = ws.splittable[leaf - ws.leaves]
     cdef const int32_t* pool = ws.features
     cdef uint64_t node_key
     cdef int i
     cdef int n = ws.n_features
-    if whole_set(shared, ws):
-        memset(searched_out, 1, shared.data.n_features)
+    if (n == shared.data.n_features and shared.settings.node_fraction >= 1.0
+            and shared.constraints.n_sets == 0):
+        memcpy(searched_out, splittable, n)
         return
     if shared.constraints.n_sets > 0:
         n = allowed_features(shared, ws, leaf, ws.allowed)
@@ -220,13 +220,13 @@ cdef void sample_node_features(
     n = sample_features(pool, n, shared.settings.node_fraction, node_key, ws.sample)
     memset(searched_out, 0, shared.data.n_features)
     for i in range(n):
-        searched_out[ws.sample[i]] = 1
+        searched_out[ws.sample[i]] = splittable[ws.sample[i]]
 
 
 cdef void prepare_search(
     Shared* shared, Workspace* ws, const Leaf* leaf, int side,
 ) noexcept nogil:
-    sample_node_features(shared, ws, leaf, ws.searched[side])
+    choose_features(shared, ws, leaf, ws.searched[side])
     prepare_constraints(shared, ws, leaf, side)
     if shared.settings.extra_trees:
         draw_cuts(shared, ws, leaf, ws.cut[side])
@@ -287,13 +287,14 @@ cdef void force(
     """Split a leaf as is wanted here, if that gains anything, and before any other."""
     cdef const ForcedSplit* wanted = &shared.constraints.forced[leaf.forced]
     cdef Split* best = &shared.best[2 * ws.first_thread + side]
-    cdef FeatureSet features = feature_set(shared, ws, side, &wanted.feature, 1, False)
+    cdef FeatureSet features = feature_set(shared, ws, side, leaf, &wanted.feature, 1)
     cdef Split split
     if not is_allowed(shared, ws, leaf, wanted.feature):
         return
     ws.searched[side][wanted.feature] = True
     ws.cut[side][wanted.feature] = wanted.bin
     features.cut = ws.cut[side]
+    features.splittable_out = NULL
     features.factor = NULL
     split.gain = 0
     search_features(
@@ -329,6 +330,23 @@ cdef bint may_split(const Shared* shared, const Workspace* ws, const Leaf* leaf)
         and leaf.stats.sums.count >= 2 * ws.rules.min_count
         and hessian >= 2 * ws.rules.min_hessian
     )
+
+
+cdef int inherit_splittable(
+    const Shared* shared, Workspace* ws, const Leaf* parent, const Leaf* leaf,
+) noexcept nogil:
+    """Let a leaf know the features that its parent could be split by; NULL: all."""
+    cdef Py_ssize_t to = leaf - ws.leaves
+    cdef size_t n = shared.data.n_features
+    if ws.splittable[to] == NULL:
+        ws.splittable[to] = <uint8_t*>malloc(n)
+        if ws.splittable[to] == NULL:
+            return NO_MEMORY
+    if parent == NULL:
+        memset(ws.splittable[to], 1, n)
+    else:
+        memcpy(ws.splittable[to], ws.splittable[parent - ws.leaves], n)
+    return 0
 
 
 cdef Sums left_side(
@@ -427,6 +445,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
         return NOT_FINITE
     ws.code = choose_encoding(&stats, data.n_rows, round.n, constant)
     ws.rules = shared.rules
+    ws.rules.curved = round.hessian != NULL
     ws.rules.gradient_unit = ws.code.gradient_unit
     ws.rules.hessian_unit = ws.code.hessian_unit
     if not ws.code.packed and ws.pairs == NULL:
@@ -456,7 +475,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
         key(shared.settings.feature_seed, TREE_FEATURES, ws.tree_index), ws.features)
     add_forced_features(shared, ws)
     root.slot = take_slot(data, ws)
-    if root.slot < 0:
+    if root.slot < 0 or inherit_splittable(shared, ws, NULL, root) < 0:
         return NO_MEMORY
     n_parts = build(shared, ws, root)
     sums = sum_words(&ws.code, ws.words[root.buffer], round.n, ws.pairs)
@@ -771,7 +790,7 @@ cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
     cdef int i
     prepare_search(shared, ws, leaf, 0)
     show_rows(data, ws, leaf, ws.seen)
-    features = feature_set(shared, ws, 0, ws.touched, ws.n_touched, False)
+    features = feature_set(shared, ws, 0, leaf, ws.touched, ws.n_touched)
     best.gain = 0
     search_features(
         data, &ws.code, &ws.rows_histogram, &features, &leaf.stats, &ws.rules,
@@ -805,6 +824,9 @@ cdef int search_children(
     if not (search_small or search_large):
         free_slot(ws, large)
         return 0
+    # The left child has the parent's number, and with it what is known of its features.
+    if (search_small if small == right else search_large) and inherit_splittable(shared, ws, left, right) < 0:
+        return NO_MEMORY
     if parent_slot < 0:
         if search_large:
             search_few(shared, ws, large)
@@ -862,7 +884,8 @@ cdef void fill_leaf(Workspace* ws, const Round* round, int index) noexcept nogil
     value = leaf_output(
         gradient / ws.gradient_scale, ws.leaf_weight[index] + HESSIAN_EPSILON,
         leaf.end - leaf.begin, ws.nodes[leaf.node].stats.output, &rules)
-    value = clamp(value, leaf.stats.lower, leaf.stats.upper) * ws.learning_rate
+    value = leaf_step(
+        clamp(value, leaf.stats.lower, leaf.stats.upper), ws.learning_rate, ws.concordance)
     ws.leaf_value[index] = value
     if round.score != NULL:
         for i in range(leaf.begin, leaf.end):

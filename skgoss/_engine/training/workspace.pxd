@@ -65,7 +65,8 @@ cdef struct Workspace:
     int32_t* features         # sampled for the tree; then others in forced splits
     int n_features
     int n_summed              # with those others
-    uint8_t* searched[2]      # features sampled for the two leaves at hand
+    uint8_t* searched[2]      # features searched in the two leaves at hand
+    uint8_t** splittable      # by leaf: features that its nodes above could be split by
     int32_t* cut[2]           # and their only cuts, in extremely random trees
     int32_t* sample
     int32_t* allowed          # features that interactions allow a leaf
@@ -102,6 +103,7 @@ cdef struct Workspace:
     double hessian_scale
     uint64_t tree_index
     double learning_rate
+    double concordance        # of the loss: see leaf_step
 
 cdef struct Settings:
     int max_leaves

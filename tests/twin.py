@@ -50,10 +50,14 @@ class Split:
     missing_left: bool
 
 
+def curvature(rows: float, node: Any, curved: bool) -> float:
+    """The hessian that so many rows must have; node: (gradient, hessian, count)."""
+    return (rows - 0.5) * (node[1] / node[2]) if curved else 0.0
+
+
 def least_hessian(rows: float, node: Any, settings: Any, curved: bool) -> float:
-    """What a child of so many rows must have; node: (gradient, hessian, count)."""
-    average = node[1] / node[2]
-    return max((rows - 0.5) * average if curved else 0.0, settings.min_child_weight)
+    """What a child must have of which so many rows are asked."""
+    return max(curvature(rows, node, curved), settings.min_child_weight)
 
 
 def category_sets(
@@ -75,7 +79,8 @@ def category_sets(
     if one_against_rest(histogram, settings):
         yield from bins[:, None]
         return
-    bins = bins[(count[bins] >= settings.cat_smooth) & (count[bins] > 0)]
+    enough = hessian >= curvature(settings.cat_smooth, histogram.sum(axis=1), curved)
+    bins = bins[(count[bins] >= settings.cat_smooth) & (count[bins] > 0) & enough[bins]]
     with np.errstate(all="ignore"):
         rank = gradient[bins] / (hessian[bins] + settings.cat_smooth)
     ranked = bins[np.argsort(np.where(gradient[bins] == 0, 0, rank), kind="stable")]

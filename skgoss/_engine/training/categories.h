@@ -6,8 +6,8 @@
    G / (H + cat_smooth), as the best set of them is then a first or last part of the order
    (Fisher, "On grouping for maximum homogeneity", JASA 53, 1958); parts of at most
    max_cat_threshold categories are tried from both ends, the low one first, with
-   leaf outputs that cat_l2 holds back. The rules are LightGBM's, but for counts, which are
-   exact here.
+   leaf outputs that cat_l2 holds back. The rules are LightGBM's, but that a limit on rows is
+   one on their exact number and on their curvature, where LightGBM knows the latter alone.
 
    A Split of such a feature holds in `bin` the category (few bins), or how many are taken,
    and in `missing_left` whether from the low end. */
@@ -89,12 +89,13 @@ static inline double categories_l2(int n_bins, const SplitRules *rules)
     return one_against_rest(n_bins, rules) ? rules->l2 : rules->l2 + rules->cat_l2;
 }
 
-/* Sorts the categories with enough rows as far as the search may go from the low end
-   (ends_out[1]) and from the high one (ends_out[0]). */
+/* Sorts the categories with cat_smooth rows and their curvature as far as the search may go
+   from the low end (ends_out[1]) and from the high one (ends_out[0]). */
 static inline void rank_categories(const Bins *bins, const Encoding *code,
-                                   const SplitRules *rules, void *scratch,
-                                   CategoryEnd *ends_out)
+                                   const NodeStats *node, const SplitRules *rules,
+                                   void *scratch, CategoryEnd *ends_out)
 {
+    double least = curvature(rules->cat_smooth, node->sums, rules);
     int room = bins->n_bins / 2, used = 0;
     room = room < rules->max_cat_threshold ? room : rules->max_cat_threshold;
     for (int low = 0; low < 2; low++) {
@@ -107,6 +108,8 @@ static inline void rank_categories(const Bins *bins, const Encoding *code,
             continue;
         double gradient = (double)sums.gradient * rules->gradient_unit;
         double hessian = (double)sums.hessian * rules->hessian_unit;
+        if (hessian < least)
+            continue;
         double rank = sums.gradient ? gradient / (hessian + rules->cat_smooth) : 0;
         Category low = {rank, b}, high = {-rank, -b};
         offer(low, &ends_out[1]);
@@ -207,7 +210,7 @@ static inline int search_categories(const Bins *bins, const Encoding *code, int 
         return gains;
     }
     child_rules.l2 = categories_l2(bins->n_bins, rules);
-    rank_categories(bins, code, rules, scratch, ends);
+    rank_categories(bins, code, node, rules, scratch, ends);
     for (int low = 1; low >= 0; low--) {
         int taken = 0;
         double gain =
@@ -220,8 +223,9 @@ static inline int search_categories(const Bins *bins, const Encoding *code, int 
 
 /* Which bins go left by a split that search_categories found on the same bins. */
 static inline void category_set(const Bins *bins, const Encoding *code,
-                                const SplitRules *rules, const Split *split,
-                                void *scratch, uint8_t *goes_left_out)
+                                const NodeStats *node, const SplitRules *rules,
+                                const Split *split, void *scratch,
+                                uint8_t *goes_left_out)
 {
     CategoryEnd ends[2];
     memset(goes_left_out, 0, (size_t)bins->n_bins);
@@ -229,7 +233,7 @@ static inline void category_set(const Bins *bins, const Encoding *code,
         goes_left_out[split->bin] = 1;
         return;
     }
-    rank_categories(bins, code, rules, scratch, ends);
+    rank_categories(bins, code, node, rules, scratch, ends);
     for (int i = 0; i < split->bin; i++)
         goes_left_out[abs(ends[split->missing_left].list[i].bin)] = 1;
 }

@@ -43,7 +43,7 @@ typedef struct {
     double min_hessian;
     double min_gain;
     int64_t min_count;
-    int curved; /* whether hessians differ from row to row: see least_hessian */
+    int curved; /* whether hessians differ from row to row: see curvature */
     double cat_smooth; /* of categories: see categories.h */
     double cat_l2;
     int max_cat_threshold;
@@ -161,13 +161,19 @@ static inline int gain_form(const SplitRules *rules)
     return rules->l1 > 0 ? FORM_ELASTIC : FORM_RIDGE;
 }
 
-/* The least hessian of a child with `rows` rows or more: that of as many average rows of its
-   node, less half a one for rounding. It keeps leaves, and training, from running away where
-   the loss is nearly flat. LightGBM's counts, which it estimates by hessians, do the same. */
-static inline double least_hessian(double rows, Sums node, const SplitRules *rules)
+/* The hessian of so many average rows of a node, less half a one for rounding. Limits on rows
+   are limits on it, too: rows of tiny hessians say little, and leaves of nothing else would
+   let training run away. LightGBM's counts, which it estimates by hessians, do the same. */
+static inline double curvature(double rows, Sums node, const SplitRules *rules)
 {
     double average = (double)node.hessian * rules->hessian_unit / (double)node.count;
-    double least = rules->curved ? (rows - 0.5) * average : 0;
+    return rules->curved ? (rows - 0.5) * average : 0;
+}
+
+/* The least hessian of a child of which so many rows are asked. */
+static inline double least_hessian(double rows, Sums node, const SplitRules *rules)
+{
+    double least = curvature(rows, node, rules);
     return least > rules->min_hessian ? least : rules->min_hessian;
 }
 

@@ -100,8 +100,8 @@ cdef extern from "split.h" nogil:
         const Bins* bins, const Encoding* code, int feature, double factor,
         const NodeStats* node, const SplitRules* rules, void* scratch, Split* best_out)
     void category_set(
-        const Bins* bins, const Encoding* code, const SplitRules* rules, const Split* split,
-        void* scratch, uint8_t* goes_left_out)
+        const Bins* bins, const Encoding* code, const NodeStats* node,
+        const SplitRules* rules, const Split* split, void* scratch, uint8_t* goes_left_out)
 
 
 cdef SplitRules split_rules(settings) except *

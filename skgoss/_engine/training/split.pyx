@@ -89,5 +89,6 @@ def best_categories(
     with nogil:
         search_categories(&bins, &code, 0, 1.0, &node, &rules, &scratch[0], &split)
         if split.gain > 0:
-            category_set(&bins, &code, &rules, &split, &scratch[0], &goes_left_out[0])
+            category_set(
+                &bins, &code, &node, &rules, &split, &scratch[0], &goes_left_out[0])
     return split.gain, goes_left

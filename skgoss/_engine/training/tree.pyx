@@ -701,7 +701,8 @@ cdef double choose_left(
     bins = feature_bins(
         data, histogram, leaf.best.feature, &leaf.stats.sums, &ws.code, room)
     if data.categorical[leaf.best.feature]:
-        category_set(&bins, &ws.code, &ws.rules, &leaf.best, scratch, ws.goes_left)
+        category_set(
+            &bins, &ws.code, &leaf.stats, &ws.rules, &leaf.best, scratch, ws.goes_left)
         l2 = categories_l2(bins.n_bins, &ws.rules)
     else:
         decide_bins(data, &leaf.best, ws.goes_left)

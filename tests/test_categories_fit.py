@@ -148,6 +148,39 @@ def test_each_category_against_the_rest():
     assert (held == 1).all()
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"cat_l2": 0.0},
+        {"min_split_gain": 20.0},
+        {"num_leaves": 100, "max_depth": 6},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_trees_are_lightgbms(options, seed):
+    """Where hessians are constant and nothing is drawn, split by split."""
+    lightgbm = pytest.importorskip("lightgbm")
+    table, y = frame(6000, n_towns=150, seed=seed)
+    y = np.rint(64 * y) / 64  # LightGBM keeps targets as float32.
+    rng = np.random.default_rng(seed)
+    table["noise"] = rng.integers(0, 40, len(table)).astype(str)
+    for j in range(4):
+        numbers, drawn = rng.standard_normal(len(table)), rng.random(len(table))
+        table[f"x{j}"] = np.where(drawn < 0.2, np.nan, numbers)
+        table[f"z{j}"] = np.where(drawn < 0.1, numbers, 0.0)
+    words = ["town", "colour", "noise"]
+    table = table.astype(dict.fromkeys(words, "category"))
+    ours = LGBMRegressor(n_estimators=60, **options).fit(table, y)
+    theirs = lightgbm.LGBMRegressor(n_estimators=60, verbose=-1, **options)
+    theirs.fit(table, y)
+    np.testing.assert_array_equal(
+        ours.predict(table, pred_leaf=True), theirs.predict(table, pred_leaf=True)
+    )
+    np.testing.assert_allclose(ours.predict(table), theirs.predict(table), rtol=1e-9)
+
+
 @pytest.mark.skipif(not DATA.is_dir(), reason="the real data are not here")
 def test_census_as_good_as_lightgbm():
     lightgbm = pytest.importorskip("lightgbm")

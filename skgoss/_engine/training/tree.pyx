@@ -826,7 +826,7 @@ cdef int search_children(
         free_slot(ws, large)
         return 0
     # The left child has the parent's number, and with it what is known of its features.
-    if (search_small if small == right else search_large) and inherit_splittable(shared, ws, left, right) < 0:
+    if may_split(shared, ws, right) and inherit_splittable(shared, ws, left, right) < 0:
         return NO_MEMORY
     if parent_slot < 0:
         if search_large:

@@ -1,0 +1,175 @@
+"""Steps of leaves that are too long for their loss are shortened: it never climbs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import twin
+from scipy.special import expit, log_softmax, softplus
+from twin import fit, smooth_target, table
+
+from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss.training import objectives
+
+POWER = 1.5
+LINKS = {name: kind.link for name, kind in objectives.OBJECTIVES.items()}
+
+
+def exp_losses(y, raw, power):
+    """Tweedie's deviance without constants; poisson at 1, gamma at 2."""
+    own = raw if power == 1 else np.exp((1 - power) * raw) / (1 - power)
+    other = raw if power == 2 else np.exp((2 - power) * raw) / (2 - power)
+    return other - y * own
+
+
+LOSSES = {
+    "binary": lambda y, raw: softplus(raw) - y * raw,
+    "cross_entropy": lambda y, raw: softplus(raw) - y * raw,
+    "poisson": lambda y, raw: exp_losses(y, raw, 1.0),
+    "gamma": lambda y, raw: exp_losses(y, raw, 2.0),
+    "tweedie": lambda y, raw: exp_losses(y, raw, POWER),
+    "fair": lambda y, raw: np.abs(raw - y) - np.log1p(np.abs(raw - y)),
+}
+
+
+def target(name, n, rng):
+    if name == "binary":
+        return rng.integers(0, 2, n).astype(float)
+    if name == "cross_entropy":
+        return rng.random(n)
+    return rng.gamma(0.3, size=n) * 5 + (name == "gamma") * 1e-3
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("name", LOSSES)
+def test_no_round_makes_the_loss_climb(name, rate):
+    """Wherever the scores start, also where hessians are tiny beside gradients."""
+    rng = np.random.default_rng(3)
+    n = 2000
+    X, y = rng.standard_normal((n, 4)), target(name, n, rng)
+    start = (5 if LINKS[name] == "logistic" else 2) * rng.standard_normal(n)
+    estimator = LGBMClassifier if name == "binary" else LGBMRegressor
+    model = estimator(
+        objective=name,
+        tweedie_variance_power=POWER,
+        learning_rate=rate,
+        n_estimators=25,
+        num_leaves=8,
+    ).fit(X, y, init_score=start)
+    losses = []
+    for n_rounds in range(26):
+        grown = 0.0
+        if n_rounds:
+            grown = model.predict(X, raw_score=True, num_iteration=n_rounds)
+        losses.append(LOSSES[name](y, start + grown).sum())
+    # The engine rounds the sums of a leaf, not so the losses here.
+    assert np.diff(losses).max() <= 1e-9 * abs(losses[0])
+    assert losses[-1] < losses[0]
+
+
+def rare_classes(n, seed):
+    """Eight classes, some rare and most nearly separable, and labels that are wrong."""
+    rng = np.random.default_rng(seed)
+    share = np.array([0.37, 0.2, 0.18, 0.17, 0.037, 0.034, 0.008, 0.001])
+    y = rng.choice(8, n, p=share / share.sum())
+    y[:16] = np.repeat(np.arange(8), 2)
+    height = np.where(np.isin(y, [1, 3, 6, 7]), 0, rng.exponential(300 + 800 * y))
+    speed = np.where(y == 7, 0, rng.integers(5, 40, n) + 40 * y)
+    words = [rng.integers(0, k, n) for k in (280, 280, 58, 205)]
+    X = np.c_[height.round(-1), speed, *words, rng.standard_normal((n, 2))]
+    wrong = rng.random(n) < 0.01
+    y[wrong] = rng.integers(0, 8, wrong.sum())
+    return X, y
+
+
+def largest_climb(X, y, **options):
+    """By how much the training loss rises in a round, as a share of its first value."""
+    model = LGBMClassifier(n_estimators=60, **options)
+    model.fit(
+        X,
+        y,
+        categorical_feature=[2, 3, 4, 5],
+        eval_set=[(X, y)],
+        eval_metric="multi_logloss",
+    )
+    losses = np.array(model.evals_result_["training"]["multi_logloss"])
+    return np.diff(losses).max() / losses[0]
+
+
+@pytest.mark.parametrize("objective", ["multiclass", "multiclassova"])
+@pytest.mark.parametrize("seed", range(2))
+def test_rare_classes_do_not_run_away(objective, seed):
+    X, y = rare_classes(6000, seed)
+    assert largest_climb(X, y, objective=objective) <= 0
+
+
+def test_without_the_limit_they_would(monkeypatch):
+    """The data above are what the limit is for."""
+    kind = objectives.OBJECTIVES["multiclass"]
+    unlimited = replace(kind, concordance=lambda settings: 0.0)
+    monkeypatch.setitem(objectives.OBJECTIVES, "multiclass", unlimited)
+    assert max(largest_climb(*rare_classes(6000, seed)) for seed in range(2)) > 0.01
+
+
+@pytest.mark.parametrize(
+    "name", ["binary", "cross_entropy", "poisson", "tweedie", "fair", "multiclass"]
+)
+def test_long_steps_are_the_twins(name):
+    """A learning rate of 2 lets many steps reach their limit."""
+    X = table(900, 6, seed=3)
+    signal = 3 * smooth_target(X)
+    y = {
+        "binary": (signal > 0) * 1.0,
+        "cross_entropy": expit(signal),
+        "fair": 5 * signal,
+        "multiclass": np.digitize(signal, [-2.0, 2.0]) * 1.0,
+    }.get(name, np.exp(signal))
+    n_classes = {"binary": 2, "multiclass": 3}.get(name)
+    fitted = fit(
+        X,
+        y,
+        objective=name,
+        n_classes=n_classes,
+        n_estimators=4,
+        num_leaves=12,
+        learning_rate=2.0,
+    )
+    limited = 0
+    for tree, gradient, hessian in twin.rounds_of(fitted, None):
+        grower = twin.of_round(fitted, gradient, hessian)
+        leaves = grower.replay(tree, slack=2e-3)
+        twin.assert_values(tree, leaves, gradient, hessian, grower)
+        limited += sum(abs(grower.step(x.output)) < 2 * abs(x.output) for x in leaves)
+    assert limited > 0
+
+
+@pytest.mark.parametrize("name", ["fair", "poisson", "gamma", "tweedie", "binary"])
+def test_third_derivatives_are_bounded_by_second_ones(name):
+    """The constant of an objective is that of its loss, from the loss itself."""
+    settings = fit(np.arange(9.0)[:, None], np.arange(9.0)).settings
+    constant = objectives.OBJECTIVES[name].concordance(settings)
+    raw = np.linspace(-8, 8, 4001)
+    for y in (0.0, 1.0) if name == "binary" else (0.5, 3.0):
+        loss = LOSSES[name](y, raw)
+        second = np.gradient(np.gradient(loss, raw), raw)
+        third = np.gradient(second, raw)
+        inside = slice(10, -10)
+        kink = np.abs(raw - y) < 0.02 if name == "fair" else np.zeros(len(raw), bool)
+        ratio = np.where(kink, 0, np.abs(third) / second)[inside]
+        assert 0.5 * constant < ratio.max() < 1.01 * constant
+
+
+def test_log_softmax_moves_by_at_most_the_range_of_a_step():
+    """The constant 2 of multiclass: |L'''| <= range * L'' along any direction."""
+    rng = np.random.default_rng(0)
+    t = np.linspace(-1, 1, 2001)
+    for _ in range(50):
+        scores, step = 3 * rng.standard_normal((2, 5))
+        loss = -log_softmax(scores + t[:, None] * step, axis=1)[:, 0]
+        second = np.gradient(np.gradient(loss, t), t)
+        third = np.gradient(second, t)
+        inside = slice(10, -10)
+        limit = 2 * np.abs(step).max() * second
+        assert np.all(np.abs(third)[inside] <= 1.001 * limit[inside] + 1e-6)

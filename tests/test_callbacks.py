@@ -72,7 +72,7 @@ def test_ending_a_fit():
     model = fit(stop)
     assert model.best_iteration_ == model.n_iter_ == 2
     assert model.best_score_["valid_1"]["l2"] < model.evals_result_["valid_1"]["l2"][2]
-    assert len(model.evals_result_["valid_1"]["l2"]) == 3
+    assert len(model.evals_result_["valid_1"]["l2"]) == 4
 
 
 def test_record_evaluation():

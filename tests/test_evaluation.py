@@ -209,7 +209,7 @@ def test_metrics_of_custom_objectives_see_raw_scores():
 
     model = classifier(objective=logistic, n_estimators=3)
     model.fit(*TRAIN, eval_set=[VALID], eval_metric=watch)
-    assert list(model.evals_result_["valid_0"]) == ["watch"]
+    assert list(model.evals_result_["valid_0"]) == ["binary_logloss", "watch"]
     np.testing.assert_allclose(seen[-1], model.predict(VALID[0], raw_score=True))
 
 
@@ -448,23 +448,39 @@ def test_categories_keep_their_meaning_in_a_model_that_goes_on():
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"eval_X": X}, ValueError, "eval_X and eval_y belong together"),
+        ({"eval_X": X}, ValueError, "must specify eval_X and eval_y"),
         ({"eval_X": X, "eval_y": Y, "eval_set": [VALID]}, ValueError, "not both"),
-        ({"eval_X": (X, X), "eval_y": (Y,)}, ValueError, "tuples of the same length"),
-        ({"eval_X": (X, X), "eval_y": Y}, ValueError, "tuples of the same length"),
+        (
+            {"eval_X": (X, X), "eval_y": (Y,)},
+            ValueError,
+            "must be a tuple of same length",
+        ),
+        ({"eval_X": (X, X), "eval_y": Y}, ValueError, "must be a tuple of same length"),
         ({"eval_set": [X]}, TypeError, "eval_set must be a list of pairs"),
         ({"eval_set": 3}, TypeError, "eval_set must be a list of pairs"),
-        ({"eval_set": [VALID], "eval_names": ["a", "b"]}, ValueError, "2 names for 1"),
         (
             {"eval_set": [VALID] * 2, "eval_names": ["a", "a"]},
             ValueError,
             "eval_names must differ",
         ),
         (
-            {"eval_set": [VALID] * 2, "eval_sample_weight": [None]},
+            {"eval_set": [VALID] * 2, "eval_sample_weight": [None] * 3},
             ValueError,
-            "eval_sample_weight must be a list with one item for each of the 2",
+            r"Length of eval_sample_weight \(3\) not equal to length of eval_set \(2\)",
         ),
+        (
+            {"eval_set": [VALID] * 2, "eval_sample_weight": np.ones(2)},
+            TypeError,
+            "eval_sample_weight should be dict or list",
+        ),
+        (
+            {"eval_set": [VALID], "eval_init_score": {1: None}},
+            ValueError,
+            "eval_init_score has the key 1; .* 0 to 0",
+        ),
+        ({"eval_set": [(X, Y)], "eval_sample_weight": ["a"]}, ValueError, "could not"),
+        ({"eval_set": [(X, Y)], "eval_init_score": ["a"]}, ValueError, "eval_init_sco"),
+        ({"eval_set": [(X, Y)], "eval_class_weight": ["a"]}, ValueError, "class_weig"),
         ({"eval_X": X[:, :3], "eval_y": Y}, ValueError, "X has 3 features"),
         ({"eval_X": X, "eval_y": Y[1:]}, ValueError, "inconsistent numbers of samples"),
         ({"eval_X": X, "eval_y": Y + 1}, ValueError, r"labels that y does not hold.*2"),

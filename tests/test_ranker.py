@@ -172,7 +172,7 @@ def test_levels_come_once():
 def test_other_estimators_and_queries():
     with pytest.raises(ValueError, match="ranks the documents of queries"):
         LGBMRegressor(objective="lambdarank").fit(X, Y)
-    with pytest.raises(ValueError, match="queries of evaluation sets are missing"):
+    with pytest.raises(ValueError, match="eval_group cannot be None"):
         LGBMModel(objective="lambdarank").fit(X, Y, group=SIZES, eval_set=[(X[:], Y)])
     model = LGBMModel(objective="lambdarank", n_estimators=5, min_child_samples=5)
     alike = ranker(n_estimators=5).fit(X, Y, group=SIZES)

@@ -367,17 +367,16 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     ) -> None:
         """Read the data, boost round by round, and remember the result."""
         n_threads = _compat.n_threads(settings.n_jobs)
+        training = training_set(X, y, given, self.class_weight)
+        given_sets = evaluation_sets(given, training)
         earlier = self._earlier_trees(given.init_model)
         columns = self._columns(X, given, settings)
         settings = constraints.resolved(settings, columns, self._names)
-        training = training_set(X, y, given, self.class_weight)
         rows = self._rows(columns, training, learns=earlier is None).existing()
         settings = self._with_objective(settings)
-        sets = [
-            self._evaluated(given_set, training, rows)
-            for given_set in evaluation_sets(given, training)
-        ]
+        sets = [self._evaluated(each, training, rows) for each in given_sets]
         fitted, sets = self._with_held_out(rows, sets, settings)
+        calls = self._callbacks(given, settings, bool(sets))
         plan = boosting.Plan(
             settings,
             self._n_classes,
@@ -386,7 +385,6 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             earlier,
         )
         state = plan.start(fitted, sets)
-        calls = self._callbacks(given, settings, bool(sets))
         hooks.begin()
         trained = boosting.train(state, given=calls, after_round=hooks.after_round)
         self._take(trained)

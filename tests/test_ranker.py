@@ -115,8 +115,10 @@ def test_one_query_without_marks():
     model = ranker().fit(X[:200], Y[:200])
     alone = ranker().fit(X[:200], Y[:200], group=[200])
     np.testing.assert_array_equal(model.predict(X), alone.predict(X))
+    features, grades = np.resize(X, (1001, 4)), np.resize(Y, 1001)
+    ranker(n_estimators=1).fit(features[:1000], grades[:1000])
     with pytest.warns(UserWarning, match="Neither qid nor group"):
-        ranker().fit(np.resize(X, (1500, 4)), np.resize(Y, 1500))
+        ranker(n_estimators=1).fit(features, grades)
 
 
 def test_a_query_of_twenty_thousand_documents():
@@ -156,6 +158,42 @@ def test_bad_grades_and_options(y, options, message):
 def test_bad_grades_of_evaluation_sets():
     with pytest.raises(ValueError, match="y of an evaluation set has the grade 35"):
         ranker().fit(X, Y, group=SIZES, eval_set=[(X, Y + 31)], eval_group=[SIZES])
+
+
+@pytest.mark.parametrize("given", [{"group": SIZES}, {"qid": QID}])
+def test_evaluation_sets_need_queries(given):
+    message = "eval_group cannot be None .* queries of the evaluation set 'valid_1'"
+    for sets in (
+        {"eval_set": [(X, Y), (X[:], Y)]},
+        {"eval_X": (X, X[:]), "eval_y": (Y, Y)},
+        {"eval_set": [(X, Y), (X[:], Y)], "eval_group": {0: SIZES}},
+        {"eval_set": [(X, Y), (X[:], Y)], "eval_qid": [None, None]},
+    ):
+        with pytest.raises(ValueError, match=message):
+            ranker().fit(X, Y, **given, **sets)
+    model = ranker(n_estimators=2).fit(X, Y, **given, eval_set=[(X, Y)])
+    assert list(model.evals_result_) == ["training"]
+
+
+def test_evaluation_sets_have_no_queries_if_the_training_set_has_none():
+    with pytest.raises(ValueError, match="'valid_0' has queries, but the training set"):
+        ranker().fit(X, Y, eval_set=[(X[:], Y)], eval_group=[SIZES])
+    sets = {"eval_set": [(X[:90], Y[:90])]}
+    model = ranker(n_estimators=2).fit(X[:200], Y[:200], **sets)
+    assert list(model.evals_result_) == ["valid_0"]
+
+
+def test_queries_for_each_evaluation_set():
+    sets = [(X, Y), (X[:], Y)]
+    for given in ([SIZES], [SIZES] * 3):
+        with pytest.raises(ValueError, match=r"Length of eval_group .* of eval_set"):
+            ranker().fit(X, Y, group=SIZES, eval_set=sets, eval_group=given)
+
+
+@pytest.mark.parametrize("level", [0, 2**31, 10**30])
+def test_bad_levels(level):
+    with pytest.raises(ValueError, match="levels of 'ndcg' and 'map' must be from 1"):
+        ranker().fit(X, Y, group=SIZES, eval_metric=f"ndcg@{level}")
 
 
 def test_levels_come_once():

@@ -237,6 +237,26 @@ def test_custom_objective_gets_the_sizes():
     np.testing.assert_array_equal(seen[0][1], SIZES)
 
 
+def test_custom_objective_gets_queries_that_stand_together():
+    def centred(y_true, y_pred, weight, group):
+        starts = np.cumsum(group) - group
+        worth = y_true * weight
+        mean = np.repeat(np.add.reduceat(worth, starts) / group, group)
+        return y_pred - (worth - mean), np.ones_like(y_pred)
+
+    weight = RNG.uniform(0.5, 2.0, size=N)
+    order = RNG.permutation(N)
+    sort = order[np.argsort(QID[order], kind="stable")]
+    options = {"objective": centred, "min_child_samples": 20}
+    mingled, sorted_ = (
+        ranker(**options).fit(
+            X[rows], Y[rows], qid=QID[rows], sample_weight=weight[rows]
+        )
+        for rows in (order, sort)
+    )
+    np.testing.assert_allclose(mingled.predict(X), sorted_.predict(X), rtol=1e-6)
+
+
 @pytest.mark.skipif(not DATA.is_dir(), reason="the ranking data is not here")
 def test_real_documents_are_ranked_as_well_as_by_lightgbm():
     lightgbm = pytest.importorskip("lightgbm")

@@ -33,11 +33,11 @@ from skgoss.training.evaluation import NamedRows
 
 Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 
-# The objectives for classes that a classifier can have: by its number of classes.
+# The objectives of a classifier, by its number of classes.
 _TWO_CLASSES = ("binary", "cross_entropy")
 _MANY_CLASSES = ("multiclass", "multiclassova")
 
-# What an estimator knows of its columns.
+# The attributes that describe the columns.
 _OF_COLUMNS = ("n_features_in_", "feature_names_in_", "_categories", "_feature_name")
 
 
@@ -101,7 +101,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     NeurIPS 2017.
     """
 
-    # What is known already where boosting goes on from another model.
+    # The attributes that are those of ``init_model``.
     _inherited = _OF_COLUMNS
 
     @parameters.accepts_all_names
@@ -393,7 +393,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         hooks.end()
 
     def _settings(self, given: FitArguments) -> Any:
-        """The checked options, with those that fit was given instead."""
+        """The checked options; those that ``fit`` was given come first."""
         chosen = {
             name: value
             for name, value, absent in (
@@ -427,7 +427,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return columns
 
     def _inherit(self, model: LGBMModel) -> None:
-        """Know of the columns and classes what ``init_model`` knows, and no more."""
+        """Take the columns and classes of ``init_model``, and forget earlier ones."""
         known = {
             name: getattr(model, name)
             for name in self._inherited
@@ -472,7 +472,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         if weight is not None and not weight.any():
             raise ValueError(
                 f"All rows have the weight 0 by {prefix}sample_weight and"
-                f" {prefix}class_weight; one at least must count."
+                f" {prefix}class_weight; at least one row must have a positive weight."
             )
         init_score = given.init_score
         if init_score is not None:
@@ -581,7 +581,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return None
 
     def _learn_target(self, y: NDArray[Any]) -> None:
-        """Remember what the target's numbers stand for."""
+        """Set the classes from the target."""
 
     def _encoded(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
         """The target as numbers."""
@@ -606,7 +606,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return _compat.sample_weights(sample_weight, target)
 
     def _with_objective(self, settings: Any) -> Any:
-        """The settings with the objective's own name, remembered for predictions."""
+        """Set the objective; return the settings with its canonical name."""
         objective = settings.objective or self._default_objective()
         if objective is None:
             raise ValueError(
@@ -667,7 +667,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         pred_leaf: bool,
         kwargs: Mapping[str, Any],
     ) -> NDArray[Any]:
-        """Leaves, raw scores or the objective's predictions; one score: one axis."""
+        """Leaves, raw scores or predictions; these have one axis if K is 1."""
         ensemble = self._fitted("_ensemble")
         n_threads = _compat.n_threads(
             parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
@@ -682,7 +682,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _span(self, start: int, length: int | None) -> tuple[int, int]:
-        """The rounds that LightGBM's two arguments stand for."""
+        """The first round to use, and the one after the last."""
         n_rounds = self._ensemble.n_rounds
         start = _whole("start_iteration", start)
         length = None if length is None else _whole("num_iteration", length)
@@ -1029,7 +1029,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         return output if output.ndim == 2 else self._both_classes(output)
 
     def _both_classes(self, positive: NDArray[np.float64]) -> NDArray[np.float64]:
-        """One column a class; a single class is the one that is not the positive."""
+        """The probabilities of all classes from those of the second one."""
         proba = np.empty((len(positive), 2))
         proba[:, 1] = positive
         np.subtract(1.0, positive, out=proba[:, 0])
@@ -1169,18 +1169,19 @@ class LGBMRanker(LGBMModel):
         y : array-like of shape (n_samples,)
             The grades of the documents.
         qid : array-like of shape (n_samples,), default=None
-            A mark of the query of each row. Neither ``qid`` nor ``group``: all rows
-            are documents of one query.
+            The query of each row. Without ``qid`` and ``group``, all rows are documents
+            of one query.
         group : array-like of shape (n_queries,), default=None
-            The sizes of the queries, whose rows stand together in this order.
+            The sizes of the queries; the rows of each query are consecutive.
         sample_weight : array-like of shape (n_samples,), default=None
-            A query weighs the mean of its rows' weights.
+            The weight of a query is the mean weight of its rows.
 
         Returns
         -------
         float
-            In [0, 1]: the mean over queries of the discounted cumulative gain of all
-            documents over that of the best order. Queries without gains count as 1.
+            The mean over queries of the discounted cumulative gain of all documents,
+            divided by that of the best order: from 0 to 1. It is 1 for queries without
+            gains.
         """
         predicted = self.predict(X)
         owner = type(self).__name__

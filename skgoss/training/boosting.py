@@ -292,9 +292,10 @@ class Boosting:
             self.grower = self._grower(self.grower.forest)
 
     def boost(self, round_index: int) -> bool:
-        """Grow one round's trees; False when none could be split.
+        """Grow the trees of one round.
 
-        Then there are no trees but, in the first round, constant ones.
+        Returns False if no tree could be split. Then no trees are added, except
+        constant ones in the first round.
         """
         if self.grower is None:
             self._stay_constant(np.ones(self.objective.n_scores, dtype=bool))
@@ -348,8 +349,8 @@ class Boosting:
     def _renew(self, counts: NDArray[np.float32] | None) -> None:
         """Replace the values of the leaves, before they are added to the scores.
 
-        The objectives that ask for it have constant hessians: ``counts`` tells for how
-        many rows each one counts.
+        Objectives with such leaves have constant hessians: ``counts`` is the number of
+        rows that each row stands for.
         """
         forest = self.grower.forest
         nodes, leaves, _ = forest.arrays(forest.n_trees - 1)
@@ -402,13 +403,13 @@ class Boosting:
         return own if self.weight is None else own * self.weight[k % len(self.weight)]
 
     def _add_round(self, added: bool) -> None:
-        """Follow the new trees; ``added``: the training scores do so already."""
+        """Add the new trees to all scores; ``added``: the training scores have them."""
         followed = self._followed()
-        # Rows that were not drawn reach their leaves by their bins, too.
+        # Rows that were not drawn find their leaves by their bins.
         self._add(followed[1:] if added else followed)
 
     def _followed(self) -> list[tuple[BinnedRows, Floats]]:
-        """The rows whose scores the trees are added to, the training rows first."""
+        """The rows and scores that trees are added to, the training rows first."""
         others = [(e.binned, e.scores) for e in self.sets if e.binned]
         return [(self.rows, self.scores), *others]
 
@@ -470,7 +471,7 @@ class Dart(Boosting):
         return np.resize(self.factor, self._n_grown) if len(self.factor) else np.ones(1)
 
     def boost(self, round_index: int) -> bool:
-        """Grow one round's trees on what the dropped ones leave."""
+        """Grow the trees of one round without the dropped ones."""
         dropped = self._draw(round_index)
         for i in dropped:
             self._add_everywhere(i, -self.factor[i])
@@ -485,7 +486,7 @@ class Dart(Boosting):
         return grew
 
     def _draw(self, round_index: int) -> NDArray[np.intp]:
-        """The trees to drop, each with a probability in proportion to its weight."""
+        """The trees to drop, with probabilities in proportion to their weights."""
         settings, n = self.settings, len(self.factor)
         random = np.random.default_rng([settings.drop_seed, round_index])
         if n == 0 or random.random() < settings.skip_drop:

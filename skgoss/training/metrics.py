@@ -1,7 +1,7 @@
-"""Metrics of evaluation sets, by LightGBM's names and definitions.
+"""Metrics of evaluation sets, with LightGBM's names and definitions.
 
-``METRICS`` is the table: a name, its aliases, which way is better, what it is computed
-from and for which tasks. ``make`` turns names into functions of targets and scores.
+``METRICS`` is the table of the metrics. ``make`` turns names into `Metric` objects,
+which are functions of targets and scores.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Sample(NamedTuple):
         Raises
         ------
         ValueError
-            If there is none.
+            If all weights are 0.
         """
         n = len(self.y)
         mass = float(n) if self.weight is None else losses.weighted_sum(self.weight)
@@ -240,7 +240,7 @@ class Range(NamedTuple):
         if not (self.least <= y.min(initial=np.inf) and y.max(initial=0) <= self.most):
             raise ValueError(
                 f"metric {name!r} needs {self.words}, but y of an evaluation set"
-                f" reaches from {y.min():g} to {y.max():g}."
+                f" ranges from {y.min():g} to {y.max():g}."
             )
 
 
@@ -256,19 +256,19 @@ class MetricKind:
     Attributes
     ----------
     measure : callable (sample, settings) -> float or array
-        For tasks with queries: an array of one row a level, one column a query.
+        For queries an array of shape (n_levels, n_queries).
     aliases : tuple of str
-        Its other names, names of objectives among them.
+        Other names, including names of objectives.
     maximize : bool
         Whether higher is better.
     on_raw : bool
-        Whether it is computed from raw scores, as it looks at their order alone, and
+        Whether it is computed from raw scores, because only their order matters, and
         not from predictions.
     task : str
         'one': for one score a row, 'many': for more than two classes, 'rank': for
         queries.
     domain : Domain
-        What targets it is defined for.
+        The targets that it is defined for.
     """
 
     measure: Callable[[Sample, Any], Any]
@@ -335,7 +335,7 @@ _NAME_OF = {
     word: name for name, kind in METRICS.items() for word in (name, *kind.aliases)
 }
 
-# What a classifier's metric is called for two classes and for more.
+# The names of a classifier's metrics for two classes, and for more than two.
 _BY_CLASSES = (
     {
         "logloss": "binary_logloss",
@@ -490,7 +490,7 @@ def sorted_words(
 
 
 def _means_none(word: str) -> bool:
-    return word.lower() in objectives.OF_THE_USER
+    return word.lower() in objectives.NOT_BUILT_IN
 
 
 def any_means_none(words: Iterable[str]) -> bool:
@@ -594,6 +594,6 @@ def _check_task(name: str, n_classes: int | None, ranks: bool) -> None:
         return
     fitting = [word for word, kind in METRICS.items() if kind.task in tasks]
     raise ValueError(
-        f"metric {name!r} does not fit here; use one of {', '.join(fitting)}, or a"
-        " function."
+        f"metric {name!r} cannot be computed for this task; use one of"
+        f" {', '.join(fitting)}, or a function."
     )

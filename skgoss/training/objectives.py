@@ -418,8 +418,8 @@ ALIASES: dict[str, str] = {
     alias: name for name, kind in OBJECTIVES.items() for alias in (name, *kind.aliases)
 }
 
-# LightGBM's names for an objective that the user brings along.
-OF_THE_USER = ("none", "null", "custom", "na")
+# LightGBM's words for no built-in objective or metric.
+NOT_BUILT_IN = ("none", "null", "custom", "na")
 
 
 def canonical_name(objective: str) -> str:
@@ -430,7 +430,7 @@ def canonical_name(objective: str) -> str:
     ValueError
         If there is none.
     """
-    if isinstance(objective, str) and objective.lower() in OF_THE_USER:
+    if isinstance(objective, str) and objective.lower() in NOT_BUILT_IN:
         raise ValueError(
             f"objective={objective!r} stands for a function of your own: pass the "
             "function itself, (y_true, y_pred) -> (gradient, hessian)."

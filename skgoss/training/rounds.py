@@ -157,7 +157,7 @@ class Recorder:
 
 
 class Calls:
-    """The callbacks of a fit, in their order.
+    """The callbacks of a fit, ordered.
 
     Parameters
     ----------

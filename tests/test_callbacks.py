@@ -151,8 +151,12 @@ def test_other_exceptions_with_a_round_are_errors():
     class Other(Exception):
         best_iteration, best_score = 1, []
 
-    with pytest.raises(Other):
-        fit(raising(Other()))
+    class EarlyStopException(Exception):  # of another library
+        pass
+
+    for error in (Other, EarlyStopException):
+        with pytest.raises(error):
+            fit(raising(error()))
 
 
 # --- Callbacks of lightgbm ------------------------------------------------------------

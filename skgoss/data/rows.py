@@ -131,24 +131,21 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
     Raises
     ------
     ValueError
-        If nothing would be left on one of the sides.
+        If nothing can be held out.
     """
-    random = np.random.default_rng(seed)
     if rows.queries is not None:
-        one_kind = np.zeros(rows.queries.n_queries, np.int64)
-        chosen = _shares(one_kind, fraction, random)[rows.queries.number]
+        kind, reason = np.zeros(rows.queries.n_queries), "there is only one query"
+    elif stratify:
+        kind, reason = rows.target, "no class has two rows"
     else:
-        kind = rows.target if stratify else np.zeros(len(rows))
-        chosen = _shares(kind.astype(np.int64), fraction, random)
+        kind, reason = np.zeros(len(rows)), "there is only one row"
+    chosen = _shares(kind.astype(np.int64), fraction, np.random.default_rng(seed))
     if not chosen.any():
-        what = "queries" if rows.queries is not None else "rows"
-        where = " of every class" if stratify else ""
         raise ValueError(
-            f"validation_fraction={fraction!r} of the {what} leaves none{where} for"
-            " training or none for validation. Pass eval_X and eval_y, or switch off"
-            " early stopping."
+            "Early stopping needs an evaluation set, and no rows can be held out for"
+            f" it: {reason}. Pass eval_X and eval_y, or switch off early stopping."
         )
-    return chosen
+    return chosen if rows.queries is None else chosen[rows.queries.number]
 
 
 def _shares(

@@ -109,7 +109,7 @@ def as_stop(error: Exception) -> EarlyStopException | None:
     if isinstance(error, EarlyStopException):
         return error
     names = [base.__name__ for base in type(error).__mro__]
-    if EarlyStopException.__name__ not in names:
+    if EarlyStopException.__name__ not in names or not hasattr(error, "best_score"):
         return None
     return EarlyStopException(error.best_iteration, error.best_score)
 

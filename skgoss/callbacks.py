@@ -1,21 +1,23 @@
-"""Callbacks of the rounds, with LightGBM's names and signatures.
+"""Callbacks, with LightGBM's names and signatures.
 
 A callback is a callable with one argument, a `CallbackEnv`. It is called after each
-round, or before it where it has a true attribute ``before_iteration``; callbacks with a
-smaller attribute ``order`` come first. Raising `EarlyStopException` ends the fit.
+round, or before each round if its attribute ``before_iteration`` is true. Callbacks
+with a smaller attribute ``order`` come first. `EarlyStopException` ends the fit.
 """
 
 from __future__ import annotations
 
 import logging
+import math
+import numbers
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from skgoss._messages import warn
 from skgoss.training.rounds import (
     Callback,
     CallbackEnv,
@@ -27,12 +29,12 @@ from skgoss.training.rounds import (
 
 LOGGER = logging.getLogger("skgoss")
 
-# A fit of so many seconds needs no bar.
+# In seconds: shorter fits show no bar.
 SHORT_FIT = 2.0
 
 
 def say(message: str) -> None:
-    """Tell what the user asked for: by the logger if it is set up, else printed."""
+    """Log a message if the logger is set up, else print it."""
     if LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers():
         LOGGER.info(message)
     else:
@@ -48,7 +50,7 @@ def show(results: Sequence[EvalResult]) -> str:
 
 
 def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
-    """Tell the metrics of every round, or of every so many.
+    """Print the metrics of every round, or of every ``period``-th.
 
     Messages go to the logger ``skgoss`` if it is set up for the level INFO, else they
     are printed.
@@ -56,15 +58,15 @@ def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
     Parameters
     ----------
     period : int, default=1
-        Rounds between two messages; <= 0: none.
+        The number of rounds between two messages; <= 0: no messages.
     show_stdv : bool, default=True
-        Accepted for scripts that carry it.
+        Accepted for compatibility; it has no effect.
 
     Returns
     -------
     callable
     """
-    return _LogEvaluation(period)
+    return _LogEvaluation(_whole("log_evaluation", "period", period))
 
 
 class _LogEvaluation:
@@ -111,8 +113,8 @@ def reset_parameter(**kwargs: Sequence[Any] | Callable[[int], Any]) -> Callback:
     Parameters
     ----------
     **kwargs : sequence or callable
-        By option: its value in each round, or a function from the number of the round,
-        from 0, to its value. Options of single trees can be changed: ``learning_rate``,
+        For each option, its value in each round, or a function of the number of the
+        round, from 0. Options of single trees can be changed: ``learning_rate``,
         ``num_leaves``, ``max_depth``, ``min_child_samples``, ``min_child_weight``,
         ``min_split_gain``, ``reg_alpha``, ``reg_lambda``, ``colsample_bytree``, ...,
         by any of their names.
@@ -165,19 +167,21 @@ def early_stopping(
 ) -> Callback:
     """Stop when a metric of an evaluation set has not improved for some rounds.
 
-    Metrics of the training set are not looked at. The fit keeps the rounds up to the
-    best one, also if it ends before it is stopped.
+    Metrics of the training set are ignored. The model keeps the rounds up to the best
+    one, also if all rounds were boosted. NaN is worse than any number.
 
     Parameters
     ----------
     stopping_rounds : int
-        How many rounds to wait; <= 0: for ever.
+        The number of rounds without improvement after which boosting stops; <= 0: it
+        does not stop.
     first_metric_only : bool, default=False
-        Whether the first metric alone decides; else any of them may stop the fit.
+        Whether only the first metric may stop the fit; otherwise any metric may.
     verbose : bool, default=True
-        Whether to tell about it, as `log_evaluation` does.
+        Whether to print messages, as `log_evaluation` does.
     min_delta : float or list of float, default=0.0
-        By how much a metric must improve; a list has one number for each metric.
+        The smallest change that is an improvement; a list has one number for each
+        metric.
 
     Returns
     -------
@@ -186,11 +190,30 @@ def early_stopping(
     Raises
     ------
     TypeError
-        If ``stopping_rounds`` is no int.
+        If ``stopping_rounds`` is no int, or ``min_delta`` no number.
     ValueError
         If ``min_delta`` is negative.
     """
-    return _EarlyStopping(stopping_rounds, first_metric_only, verbose, min_delta)
+    rounds = _whole("early_stopping", "stopping_rounds", stopping_rounds)
+    deltas = min_delta if isinstance(min_delta, list) else [min_delta]
+    if not all(isinstance(delta, numbers.Real) for delta in deltas):
+        raise TypeError(
+            f"early_stopping: min_delta must be a number or a list of numbers, got"
+            f" {min_delta!r}."
+        )
+    if not all(delta >= 0 for delta in deltas):
+        raise ValueError(
+            f"early_stopping: min_delta must not be negative, got {min_delta!r}."
+        )
+    return _EarlyStopping(rounds, first_metric_only, verbose, list(deltas))
+
+
+def _whole(callback: str, name: str, value: Any) -> int:
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise TypeError(
+            f"{callback}: {name} must be an int, got {type(value).__name__}."
+        )
+    return int(value)
 
 
 class _Watch:
@@ -206,7 +229,8 @@ class _Watch:
 
     def see(self, iteration: int, value: float, results: list[EvalResult]) -> None:
         better = self.sign * (value - self.value) > self.min_delta
-        if self.iteration < 0 or better:
+        is_first_number = math.isnan(self.value) and not math.isnan(value)
+        if self.iteration < 0 or better or is_first_number:
             self.iteration, self.value, self.results = iteration, value, results
 
 
@@ -218,16 +242,8 @@ class _EarlyStopping(Listener):
         stopping_rounds: int,
         first_metric_only: bool,
         verbose: bool,
-        min_delta: float | list[float],
+        min_delta: list[float],
     ) -> None:
-        if not isinstance(stopping_rounds, int) or isinstance(stopping_rounds, bool):
-            raise TypeError(
-                "early_stopping: stopping_rounds must be an int, got"
-                f" {type(stopping_rounds).__name__}."
-            )
-        deltas = min_delta if isinstance(min_delta, list) else [min_delta]
-        if any(delta < 0 for delta in deltas):
-            raise ValueError("early_stopping: min_delta must not be negative.")
         self.stopping_rounds = stopping_rounds
         self.first_metric_only = first_metric_only
         self.verbose = verbose
@@ -252,7 +268,7 @@ class _EarlyStopping(Listener):
                 self._stop("Early stopping, best iteration is:", watch)
 
     def at_end(self) -> None:
-        """The fit ends, but not because of this callback: keep the best round."""
+        """All rounds were boosted: keep those up to the best one."""
         if self.watches:
             first = next(iter(self.watches.values()))
             self._stop("Did not meet early stopping. Best iteration is:", first)
@@ -268,11 +284,9 @@ class _EarlyStopping(Listener):
     def _watched(self, env: CallbackEnv) -> dict[tuple[str, str], _Watch]:
         """The metrics that may stop the fit, by set and name."""
         if env.params.get("boosting_type") == "dart":
-            warnings.warn(
+            warn(
                 "Early stopping is not available in dart mode, as later rounds change"
-                " earlier trees: all rounds are kept.",
-                UserWarning,
-                stacklevel=2,
+                " earlier trees: all rounds are kept."
             )
             return {}
         results = env.evaluation_result_list
@@ -280,17 +294,15 @@ class _EarlyStopping(Listener):
             raise ValueError(
                 "For early stopping, at least one dataset and eval metric is required"
                 " for evaluation: pass eval_X and eval_y, or set early_stopping_round,"
-                " which holds out rows; and name a metric if the objective has none."
+                " which holds out rows; and pass a metric if there is no default one."
             )
         training = env.model.training_names
         others = [result for result in results if result.dataset_name not in training]
         if not others:
-            warnings.warn(
+            warn(
                 "Only the training set is evaluated: early stopping is off. Pass other"
                 " rows as eval_X and eval_y, or pass no evaluation set and set"
-                " early_stopping_round, which holds out rows.",
-                UserWarning,
-                stacklevel=2,
+                " early_stopping_round, which holds out rows."
             )
         if self.first_metric_only:
             others = [r for r in others if r.metric_name == results[0].metric_name]
@@ -300,9 +312,9 @@ class _EarlyStopping(Listener):
         }
 
     def _deltas(self, metrics: list[str]) -> dict[str, float]:
-        """How much each metric must improve."""
+        """The smallest improvement of each metric."""
         names = list(dict.fromkeys(metrics))
-        given = self.min_delta if isinstance(self.min_delta, list) else [self.min_delta]
+        given = self.min_delta
         if len(given) <= 1:
             return dict.fromkeys(names, given[0] if given else 0.0)
         if len(given) != len(names):
@@ -321,9 +333,9 @@ class _EarlyStopping(Listener):
 
 
 class ProgressBar(Listener):
-    """A bar of the rounds, with the last metric, for fits that take a while.
+    """A progress bar of the rounds, with the last metric, for long fits.
 
-    It needs rich; without it there is no bar.
+    Without rich there is no bar.
     """
 
     order = 5
@@ -349,20 +361,31 @@ class ProgressBar(Listener):
         from rich.console import Console
         from rich.progress import Progress
 
-        # Not the console that all share: that one may know another terminal.
+        # The shared console may belong to another terminal.
         self.bar = Progress(console=Console(), transient=True)
         self.task = self.bar.add_task("rounds", total=n_rounds)
         self.bar.start()
 
     def close(self) -> None:
-        """The fit has ended, in any way."""
+        """The fit has ended, perhaps by an error."""
         if self.bar is not None:
             self.bar.stop()
             self.bar = None
 
 
+# Callbacks of lightgbm need its Booster. Ours take their place, with the same settings.
+_COUNTERPARTS: dict[str, Callable[[Any], Callback]] = {
+    "_EarlyStoppingCallback": lambda given: early_stopping(
+        given.stopping_rounds, given.first_metric_only, given.verbose, given.min_delta
+    ),
+    "_LogEvaluationCallback": lambda given: log_evaluation(given.period),
+    "_RecordEvaluationCallback": lambda given: record_evaluation(given.eval_result),
+    "_ResetParameterCallback": lambda given: reset_parameter(**given.kwargs),
+}
+
+
 def checked(callbacks: Any) -> list[Callback]:
-    """The user's callbacks as a list.
+    """The user's callbacks as a list; those of lightgbm become ours.
 
     Raises
     ------
@@ -379,4 +402,11 @@ def checked(callbacks: Any) -> list[Callback]:
             raise TypeError(
                 f"callbacks must hold callables, got {type(callback).__name__}."
             )
-    return list(callbacks)
+    return [_counterpart(callback) for callback in callbacks]
+
+
+def _counterpart(callback: Callback) -> Callback:
+    kind = type(callback)
+    if kind.__module__ != "lightgbm.callback" or kind.__name__ not in _COUNTERPARTS:
+        return callback
+    return _COUNTERPARTS[kind.__name__](callback)

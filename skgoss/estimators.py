@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
+import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -16,27 +16,48 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skgoss import _compat, callbacks, docstrings, parameters
-from skgoss.data import frames, queries, targets
+from skgoss._messages import warn
+from skgoss.data import categories, frames, queries, targets
 from skgoss.data.columns import Columns
 from skgoss.data.rows import Rows, held_out, start_scores
 from skgoss.fit_arguments import (
     FitArguments,
     GivenSet,
-    given_sets,
+    evaluation_sets,
     names_of_columns,
     training_set,
 )
 from skgoss.model.ensemble import Ensemble
 from skgoss.training import boosting, constraints, metrics, objectives, ranking
+from skgoss.training.evaluation import NamedRows
 
 Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 
-# The objectives for classes that a classifier can have: by its number of classes.
+# The objectives of a classifier, by its number of classes.
 _TWO_CLASSES = ("binary", "cross_entropy")
 _MANY_CLASSES = ("multiclass", "multiclassova")
 
-# What an estimator knows of its columns.
+# The attributes that describe the columns.
 _OF_COLUMNS = ("n_features_in_", "feature_names_in_", "_categories", "_feature_name")
+
+
+# The estimators that are being fitted, by their ids.
+_FITS: dict[int, object] = {}
+
+
+@contextmanager
+def _only_fit(estimator: BaseEstimator) -> Iterator[None]:
+    """Refuse to fit an estimator that is being fitted."""
+    this_fit = object()
+    if _FITS.setdefault(id(estimator), this_fit) is not this_fit:
+        raise RuntimeError(
+            f"This {type(estimator).__name__} is being fitted: objectives, metrics,"
+            " callbacks and other threads must not fit it meanwhile. Fit a clone of it."
+        )
+    try:
+        yield
+    finally:
+        del _FITS[id(estimator)]
 
 
 @contextmanager
@@ -80,7 +101,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     NeurIPS 2017.
     """
 
-    # What is known already where boosting goes on from another model.
+    # The attributes that are those of ``init_model``.
     _inherited = _OF_COLUMNS
 
     @parameters.accepts_all_names
@@ -332,42 +353,47 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return self._fit(X, y, FitArguments.of(locals()))
 
     def _fit(self, X: ArrayLike, y: ArrayLike, given: FitArguments) -> Self:
-        settings = self._settings(given)
-        n_threads = _compat.n_threads(settings.n_jobs)
-        hooks = _compat.round_hooks(
-            self, settings.n_estimators, X=X, y=y, metadata=given.metadata
-        )
-        with _unchanged_on_failure(self):
-            earlier = self._earlier_trees(given.init_model)
-            columns = self._columns(X, given, settings)
-            settings = constraints.resolved(settings, columns, self._names)
-            one = training_set(X, y, given, self.class_weight)
-            rows = self._rows(columns, one, learns=earlier is None).existing()
-            settings = self._with_objective(settings)
-            sets = {
-                one.name: rows if one.is_training else self._evaluated(one)
-                for one in given_sets(given, X, y)
-            }
-            fitted, sets = self._with_held_out(rows, sets, settings)
-            plan = boosting.Plan(
-                settings,
-                self._n_classes,
-                self._metrics(given, settings, rows, evaluates=bool(sets)),
-                n_threads,
-                earlier,
+        with _only_fit(self):
+            settings = self._settings(given)
+            hooks = _compat.round_hooks(
+                self, settings.n_estimators, X=X, y=y, metadata=given.metadata
             )
-            state = plan.start(fitted, sets)
-            calls = self._callbacks(given, settings, bool(sets))
-            hooks.begin()
-            trained = boosting.train(state, given=calls, after_round=hooks.after_round)
-            self._take(trained)
-            if settings.refit and fitted is not rows:
-                self._ensemble = plan.refitted(rows, trained, calls)
-            hooks.end()
+            with _unchanged_on_failure(self):
+                self._boost(X, y, given, settings, hooks)
         return self
 
+    def _boost(
+        self, X: Any, y: Any, given: FitArguments, settings: Any, hooks: Any
+    ) -> None:
+        """Read the data, boost round by round, and remember the result."""
+        n_threads = _compat.n_threads(settings.n_jobs)
+        training = training_set(X, y, given, self.class_weight)
+        given_sets = evaluation_sets(given, training)
+        earlier = self._earlier_trees(given.init_model)
+        columns = self._columns(X, given, settings)
+        settings = constraints.resolved(settings, columns, self._names)
+        rows = self._rows(columns, training, learns=earlier is None).existing()
+        settings = self._with_objective(settings)
+        sets = [self._evaluated(each, training, rows) for each in given_sets]
+        fitted, sets = self._with_held_out(rows, sets, settings)
+        calls = self._callbacks(given, settings, bool(sets))
+        plan = boosting.Plan(
+            settings,
+            self._n_classes,
+            self._metrics(given, settings, rows, evaluates=bool(sets)),
+            n_threads,
+            earlier,
+        )
+        state = plan.start(fitted, sets)
+        hooks.begin()
+        trained = boosting.train(state, given=calls, after_round=hooks.after_round)
+        self._take(trained)
+        if settings.refit and fitted is not rows:
+            self._ensemble = plan.refitted(rows, trained, calls)
+        hooks.end()
+
     def _settings(self, given: FitArguments) -> Any:
-        """The checked options, with those that fit was given instead."""
+        """The checked options; those that ``fit`` was given come first."""
         chosen = {
             name: value
             for name, value, absent in (
@@ -380,48 +406,82 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return parameters.settings(self, **chosen)
 
     def _columns(self, X: Any, given: FitArguments, settings: Any) -> Columns:
-        """The columns of the training set; what they are is remembered."""
-        self._feature_name = names_of_columns(given.feature_name)
-        if given.init_model is not None:
-            for name in self._inherited:
-                if hasattr(given.init_model, name):
-                    setattr(self, name, getattr(given.init_model, name))
-            return frames.columns(self, X, reset=False)
+        """Read the training columns; their names and categories are remembered."""
+        names = names_of_columns(given.feature_name)
         categorical = settings.categorical_feature
-        if self._feature_name is not None and isinstance(categorical, list):
-            number = {name: j for j, name in enumerate(self._feature_name)}
+        if names is not None and isinstance(categorical, list):
+            number = {name: j for j, name in enumerate(names)}
             categorical = [number.get(name, name) for name in categorical]
-        columns = frames.columns(self, X, reset=True, categorical_feature=categorical)
-        if self._feature_name is not None:
-            _check_names(self._feature_name, columns.n_features)
+        if given.init_model is None:
+            self._feature_name = None
+            columns = frames.columns(
+                self, X, reset=True, categorical_feature=categorical
+            )
+        else:
+            self._inherit(given.init_model)
+            columns = frames.columns(self, X, reset=False)
+            self._check_same_categories(categorical)
+        if names is not None:
+            _check_names(names, columns.n_features)
+            self._feature_name = names
         return columns
+
+    def _inherit(self, model: LGBMModel) -> None:
+        """Take the columns and classes of ``init_model``, and forget earlier ones."""
+        known = {
+            name: getattr(model, name)
+            for name in self._inherited
+            if hasattr(model, name)
+        }
+        for name in self._inherited:
+            vars(self).pop(name, None)
+        vars(self).update(known)
+
+    def _check_same_categories(self, categorical_feature: Any) -> None:
+        """Whether the columns that the user names are those of ``init_model``."""
+        if isinstance(categorical_feature, str):
+            return
+        declared = categories.declare(
+            categorical_feature, self._names, self.n_features_in_
+        ).declared
+        learned = self._categories
+        if (declared or set()) not in (learned.declared, set(learned.vocabularies)):
+            raise ValueError(
+                f"categorical_feature={categorical_feature!r} are not the columns that"
+                " hold categories in init_model, which are"
+                f" {sorted(learned.vocabularies)}. Name these, or leave the argument"
+                " out."
+            )
 
     @property
     def _names(self) -> Sequence[str] | None:
         """The names of the columns, those given to fit first."""
         return self._feature_name or getattr(self, "feature_names_in_", None)
 
-    def _rows(self, columns: Columns, one: GivenSet, *, learns: bool = False) -> Rows:
-        """Columns with what belongs to each row; ``learns``: by ``y`` the classes."""
-        prefix, owner = one.prefix, type(self).__name__
-        y = targets.one_column(one.y, columns.n_rows, owner, f"{prefix}y")
+    def _rows(self, columns: Columns, given: GivenSet, *, learns: bool = False) -> Rows:
+        """Columns with what belongs to each row.
+
+        If ``learns``, the classes are set from ``y``.
+        """
+        prefix, owner = given.prefix, type(self).__name__
+        y = targets.one_column(given.y, columns.n_rows, owner, f"{prefix}y")
         if learns:
             self._learn_target(y)
-        target = self._encoded(y, one)
-        weight = self._weights(one.sample_weight, target, one.class_weight)
+        target = self._encoded(y, given)
+        weight = self._weights(given.sample_weight, target, given.class_weight, prefix)
         if weight is not None and not weight.any():
             raise ValueError(
                 f"All rows have the weight 0 by {prefix}sample_weight and"
-                f" {prefix}class_weight; one at least must count."
+                f" {prefix}class_weight; at least one row must have a positive weight."
             )
-        init_score = one.init_score
+        init_score = given.init_score
         if init_score is not None:
             n_scores = self._n_classes if (self._n_classes or 0) > 2 else 1
             init_score = start_scores(
                 init_score, len(y), n_scores, f"{prefix}init_score"
             )
-        its_queries = self._queries(len(y), one.group, one.qid, prefix)
-        return Rows(columns, target, weight, its_queries, init_score)
+        row_queries = self._queries(len(y), given.group, given.qid, prefix)
+        return Rows(columns, target, weight, row_queries, init_score)
 
     def _queries(
         self, n_rows: int, group: Any, qid: Any, prefix: str
@@ -430,15 +490,20 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             return None
         return queries.make(n_rows, group=group, qid=qid, prefix=prefix)
 
-    def _evaluated(self, one: GivenSet) -> Rows:
-        """The rows of an evaluation set."""
-        columns = frames.columns(self, one.X, reset=False)
-        return self._rows(columns, one).existing()
+    def _evaluated(self, given: GivenSet, training: GivenSet, rows: Rows) -> NamedRows:
+        """The rows of an evaluation set; ``rows`` are those of the training set."""
+        if not given.holds_same_rows(training):
+            columns = frames.columns(self, given.X, reset=False)
+            rows = self._rows(columns, given).existing()
+        return NamedRows(given.name, rows, given.is_training)
 
     def _with_held_out(
-        self, rows: Rows, sets: dict[str, Rows], settings: Any
-    ) -> tuple[Rows, dict[str, Rows]]:
-        """The rows to learn from; where some have to be held out, these as a set."""
+        self, rows: Rows, sets: list[NamedRows], settings: Any
+    ) -> tuple[Rows, list[NamedRows]]:
+        """Hold rows out if early stopping needs an evaluation set and has none.
+
+        Returns the rows to learn from and the evaluation sets.
+        """
         if sets or (settings.early_stopping_round or 0) <= 0:
             return rows, sets
         if settings.boosting_type == "dart":
@@ -449,45 +514,51 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             settings.random_state,
             stratify=self._n_classes is not None,
         )
+        validation = rows.take(np.flatnonzero(chosen))
         fitted = rows.take(np.flatnonzero(~chosen))
-        return fitted, {"validation": rows.take(np.flatnonzero(chosen))}
+        return fitted, [NamedRows("validation", validation)]
 
     def _metrics(
         self, given: FitArguments, settings: Any, rows: Rows, *, evaluates: bool
     ) -> list[metrics.Metric | metrics.Custom]:
         """LightGBM's order: those of fit, the option's or objective's, functions."""
-        usual, objective = settings.metric, self.objective or settings.objective
-        is_open = usual in (None, "") and not metrics.asks_for_none(given.eval_metric)
-        if evaluates and is_open and not callable(objective):
-            usual = metrics.default_name(objective)
-        words, functions = metrics.sorted_words([given.eval_metric, usual])
+        option, objective = settings.metric, self.objective or settings.objective
+        usual = self._default_objective()
+        words, functions = metrics.sorted_words([given.eval_metric, option])
+        is_open = option in (None, "") or not words
+        if evaluates and is_open and not metrics.any_means_none(words):
+            default = usual if callable(objective) else objective
+            words += [] if default is None else [metrics.default_name(default)]
+        # The raw scores of a function are taken for those of the usual objective.
+        is_function = callable(objective) and usual is not None
+        link = objectives.make_link(usual) if is_function else self._link
         ranks = rows.queries is not None
-        made = metrics.make(words, settings, self._n_classes, ranks=ranks)
-        return [*made, *map(metrics.Custom, functions)]
+        by_name = metrics.make(words, settings, self._n_classes, ranks=ranks, link=link)
+        return [*by_name, *(metrics.Custom(f, self._link) for f in functions)]
 
     def _callbacks(
         self, given: FitArguments, settings: Any, evaluates: bool
     ) -> list[callbacks.Callback]:
-        """Those of the user, and those that options stand for."""
-        own = [] if given.callbacks is None else callbacks.checked(given.callbacks)
+        """The user's callbacks, and those that options ask for."""
+        calls = [] if given.callbacks is None else callbacks.checked(given.callbacks)
         patience = settings.early_stopping_round or 0
         if patience > 0:
-            own.append(
+            calls.append(
                 callbacks.early_stopping(
                     patience,
                     settings.first_metric_only,
-                    verbose=settings.verbosity >= 1 or bool(given.verbose),
+                    verbose=settings.verbosity >= 1 or given.verbose > 0,
                     min_delta=settings.early_stopping_min_delta,
                 )
             )
         if settings.verbosity >= 1:
-            own.append(callbacks.ProgressBar())
-        if given.verbose and evaluates:
-            own.append(callbacks.log_evaluation(int(given.verbose)))
-        return own
+            calls.append(callbacks.ProgressBar())
+        if given.verbose > 0 and evaluates:
+            calls.append(callbacks.log_evaluation(int(given.verbose)))
+        return calls
 
     def _earlier_trees(self, model: LGBMModel | None) -> Ensemble | None:
-        """The trees of the model to go on from."""
+        """The trees of ``init_model``."""
         if model is None:
             return None
         needed = LGBMClassifier if isinstance(self, LGBMClassifier) else LGBMModel
@@ -510,31 +581,38 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return None
 
     def _learn_target(self, y: NDArray[Any]) -> None:
-        """Remember what the target's numbers stand for."""
+        """Set the classes from the target."""
 
-    def _encoded(self, y: NDArray[Any], one: GivenSet) -> NDArray[np.float64]:
+    def _encoded(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
         """The target as numbers."""
-        return targets.numbers(y, type(self).__name__, f"{one.prefix}y")
+        return targets.numbers(y, type(self).__name__, f"{given.prefix}y")
 
     def _weights(
         self,
         sample_weight: ArrayLike | None,
         target: NDArray[np.float64],
-        class_weight: Any,
+        class_weight: Any = None,
+        prefix: str = "",
     ) -> NDArray[np.float64] | None:
         """The weight of every row; None where all are 1."""
         if class_weight is not None:
             raise ValueError(
-                f"The 'class_weight' parameter of {type(self).__name__} must be None:"
-                " there are no classes. Use the argument sample_weight of fit."
+                f"The '{prefix}class_weight' parameter of {type(self).__name__} must be"
+                " None: there are no classes. Use the argument"
+                f" {prefix}sample_weight of fit."
             )
         if sample_weight is None:
             return None
         return _compat.sample_weights(sample_weight, target)
 
     def _with_objective(self, settings: Any) -> Any:
-        """The settings with the objective's own name, remembered for predictions."""
+        """Set the objective; return the settings with its canonical name."""
         objective = settings.objective or self._default_objective()
+        if objective is None:
+            raise ValueError(
+                f"The 'objective' parameter of {type(self).__name__} must be given."
+                " LGBMClassifier and LGBMRegressor choose one."
+            )
         if not callable(objective):
             objective = objectives.canonical_name(objective)
             self._check_objective(objective)
@@ -544,11 +622,9 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         )
         return dataclasses.replace(settings, objective=objective)
 
-    def _default_objective(self) -> str:
-        raise ValueError(
-            f"The 'objective' parameter of {type(self).__name__} must be given."
-            " LGBMClassifier and LGBMRegressor choose one."
-        )
+    def _default_objective(self) -> str | None:
+        """The objective where the user gave none; None: there must be one."""
+        return None
 
     def _check_objective(self, name: str) -> None:
         if name in _MANY_CLASSES:
@@ -591,7 +667,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         pred_leaf: bool,
         kwargs: Mapping[str, Any],
     ) -> NDArray[Any]:
-        """Leaves, raw scores or the objective's predictions; one score: one axis."""
+        """Leaves, raw scores or predictions; these have one axis if K is 1."""
         ensemble = self._fitted("_ensemble")
         n_threads = _compat.n_threads(
             parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
@@ -606,8 +682,10 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _span(self, start: int, length: int | None) -> tuple[int, int]:
-        """The rounds that LightGBM's two arguments stand for."""
+        """The first round to use, and the one after the last."""
         n_rounds = self._ensemble.n_rounds
+        start = _whole("start_iteration", start)
+        length = None if length is None else _whole("num_iteration", length)
         start = min(max(start, 0), n_rounds)
         if length is None or length <= 0:
             return start, n_rounds
@@ -675,6 +753,12 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         if names is None:
             return [f"Column_{i}" for i in range(n_features)]
         return names.tolist()
+
+
+def _whole(name: str, value: Any) -> int:
+    if not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an int, got {value!r}.")
+    return int(value)
 
 
 def _check_names(names: Sequence[str], n_features: int) -> None:
@@ -836,17 +920,20 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     def _learn_target(self, y: NDArray[Any]) -> None:
         self._classes = targets.classes(y)
 
-    def _encoded(self, y: NDArray[Any], one: GivenSet) -> NDArray[np.float64]:
-        source = "init_model" if one.is_training else "y"
-        return targets.codes(y, self._classes, f"{one.prefix}y", source)
+    def _encoded(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
+        source = "init_model" if given.is_training else "y"
+        return targets.codes(y, self._classes, f"{given.prefix}y", source)
 
     def _weights(
         self,
         sample_weight: ArrayLike | None,
         target: NDArray[np.float64],
-        class_weight: Any,
+        class_weight: Any = None,
+        prefix: str = "",
     ) -> NDArray[np.float64] | None:
-        return targets.weights(sample_weight, class_weight, target, self._classes)
+        return targets.weights(
+            sample_weight, class_weight, target, self._classes, prefix
+        )
 
     def _default_objective(self) -> str:
         return "binary" if self._n_classes <= 2 else "multiclass"
@@ -861,10 +948,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
                 " number of classes decide."
             )
         if two and name not in _TWO_CLASSES:
-            warnings.warn(
+            warn(
                 f"objective={name!r} learns the numbers 0 and 1: predict_proba gives no"
-                f" probabilities. Use one of {', '.join(map(repr, _TWO_CLASSES))}.",
-                stacklevel=2,
+                f" probabilities. Use one of {', '.join(map(repr, _TWO_CLASSES))}."
             )
 
     @docstrings.of_prediction
@@ -935,16 +1021,15 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         if raw_score or pred_leaf:
             return output
         if callable(self._objective):
-            warnings.warn(
+            warn(
                 "Cannot compute class probabilities or labels due to the usage of"
-                " customized objective function.\nReturning raw scores instead.",
-                stacklevel=2,
+                " customized objective function.\nReturning raw scores instead."
             )
             return output
         return output if output.ndim == 2 else self._both_classes(output)
 
     def _both_classes(self, positive: NDArray[np.float64]) -> NDArray[np.float64]:
-        """One column a class; a single class is the one that is not the positive."""
+        """The probabilities of all classes from those of the second one."""
         proba = np.empty((len(positive), 2))
         proba[:, 1] = positive
         np.subtract(1.0, positive, out=proba[:, 0])
@@ -1084,18 +1169,19 @@ class LGBMRanker(LGBMModel):
         y : array-like of shape (n_samples,)
             The grades of the documents.
         qid : array-like of shape (n_samples,), default=None
-            A mark of the query of each row. Neither ``qid`` nor ``group``: all rows
-            are documents of one query.
+            The query of each row. Without ``qid`` and ``group``, all rows are documents
+            of one query.
         group : array-like of shape (n_queries,), default=None
-            The sizes of the queries, whose rows stand together in this order.
+            The sizes of the queries; the rows of each query are consecutive.
         sample_weight : array-like of shape (n_samples,), default=None
-            A query weighs the mean of its rows' weights.
+            The weight of a query is the mean weight of its rows.
 
         Returns
         -------
         float
-            In [0, 1]: the mean over queries of the discounted cumulative gain of all
-            documents over that of the best order. Queries without gains count as 1.
+            The mean over queries of the discounted cumulative gain of all documents,
+            divided by that of the best order: from 0 to 1. It is 1 for queries without
+            gains.
         """
         predicted = self.predict(X)
         owner = type(self).__name__
@@ -1106,5 +1192,5 @@ class LGBMRanker(LGBMModel):
             predicted,
             queries.make(len(predicted), group=group, qid=qid),
             label_gain=parameters.value(self, "label_gain"),
-            weight=self._weights(sample_weight, grades, None),
+            weight=self._weights(sample_weight, grades),
         )

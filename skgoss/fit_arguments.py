@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-# The name of an evaluation set that is the training set.
+from skgoss._messages import warn
+
+# The default name of an evaluation set that is the training set.
 TRAINING = "training"
+
+# What may be passed for the training set and for each evaluation set.
+_QUERIES = ("group", "qid")
+_OF_A_SET = ("sample_weight", "class_weight", "init_score", *_QUERIES)
 
 
 @dataclass(frozen=True)
 class FitArguments:
-    """The arguments of fit beside ``X`` and ``y``: see `LGBMModel.fit`."""
+    """The arguments of ``fit`` beside ``X`` and ``y``: see `LGBMModel.fit`."""
 
     sample_weight: Any = None
     init_score: Any = None
@@ -46,19 +52,35 @@ class FitArguments:
             )
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> FitArguments:
-        """Pick the arguments out of the local names of a fit."""
-        return cls(**{f.name: given[f.name] for f in fields(cls) if f.name in given})
+    def of(cls, parameters: Mapping[str, Any]) -> FitArguments:
+        """Take the arguments from ``locals()`` at the start of a ``fit``.
+
+        Every name but ``self``, ``X`` and ``y`` must be a field: a parameter of ``fit``
+        that has none here raises TypeError, so that no argument can be lost.
+        """
+        others = parameters.keys() - {"self", "X", "y"}
+        return cls(**{name: parameters[name] for name in others})
 
     @property
     def metadata(self) -> dict[str, Any] | None:
-        """What scikit-learn's callbacks hand on to scorers."""
-        given = {name: getattr(self, name) for name in ("sample_weight", "qid")}
-        return {name: v for name, v in given.items() if v is not None} or None
+        """The metadata that scikit-learn's callbacks pass to scorers."""
+        metadata = {"sample_weight": self.sample_weight, "qid": self.qid}
+        return {k: value for k, value in metadata.items() if value is not None} or None
 
 
 class GivenSet(NamedTuple):
-    """One evaluation set in the user's words."""
+    """A training or evaluation set as the user passed it.
+
+    Attributes
+    ----------
+    name : str
+    X, y : object
+    sample_weight, class_weight, init_score, group, qid : object or None
+    prefix : str
+        In messages it stands before the names of the arguments.
+    is_training : bool
+        Whether ``X`` and ``y`` are those to learn from.
+    """
 
     name: str
     X: Any
@@ -68,16 +90,22 @@ class GivenSet(NamedTuple):
     init_score: Any
     group: Any
     qid: Any
+    prefix: str = "eval_"
     is_training: bool = False
 
     @property
-    def prefix(self) -> str:
-        """Before the names of its arguments in messages."""
-        return "" if self.is_training else "eval_"
+    def has_queries(self) -> bool:
+        """Whether the user passed queries."""
+        return self.group is not None or self.qid is not None
+
+    def holds_same_rows(self, other: GivenSet) -> bool:
+        """Whether both are the same objects, with the same weights and so on."""
+        names = ("X", "y", *_OF_A_SET)
+        return all(getattr(self, name) is getattr(other, name) for name in names)
 
 
 def training_set(X: Any, y: Any, given: FitArguments, class_weight: Any) -> GivenSet:
-    """The training set as one of the sets."""
+    """Collect what the user passed for the training set."""
     return GivenSet(
         TRAINING,
         X,
@@ -87,53 +115,84 @@ def training_set(X: Any, y: Any, given: FitArguments, class_weight: Any) -> Give
         given.init_score,
         given.group,
         given.qid,
+        prefix="",
         is_training=True,
     )
 
 
-def given_sets(given: FitArguments, X: Any, y: Any) -> list[GivenSet]:
-    """Sort the user's arguments by evaluation set.
+def evaluation_sets(given: FitArguments, training: GivenSet) -> list[GivenSet]:
+    """Collect what the user passed for each evaluation set.
 
     Parameters
     ----------
     given : FitArguments
-    X, y : object
-        Those of fit: a set of the same two objects is the training set.
+    training : GivenSet
+        An evaluation set of the same two objects is the training set. It has the
+        training set's weights and so on, except those that are passed for it.
 
     Raises
     ------
-    ValueError
-        If arguments contradict each other or are of different lengths.
+    TypeError, ValueError
+        If arguments contradict each other, or have a wrong type or length.
     """
     pairs = _pairs(given)
     names = _names(given.eval_names, len(pairs))
     by_set = {
         argument: _by_set(argument, getattr(given, f"eval_{argument}"), len(pairs))
-        for argument in ("sample_weight", "class_weight", "init_score", "group", "qid")
+        for argument in _OF_A_SET
     }
-    sets = []
-    for i, (its_X, its_y) in enumerate(pairs):
-        is_training = its_X is X and its_y is y
-        usual = TRAINING if is_training else f"valid_{i}"
-        sets.append(
-            GivenSet(
-                names[i] or usual,
-                its_X,
-                its_y,
-                **{argument: values[i] for argument, values in by_set.items()},
-                is_training=is_training,
-            )
+    sets = [
+        _evaluation_set(
+            training,
+            names[i] or f"valid_{i}",
+            names[i] or TRAINING,
+            *pair,
+            **{argument: values[i] for argument, values in by_set.items()},
         )
-    taken = [one.name for one in sets]
+        for i, pair in enumerate(pairs)
+    ]
+    taken = [given_set.name for given_set in sets]
     if len(set(taken)) < len(taken):
         raise ValueError(f"eval_names must differ from each other, got {taken}.")
+    for given_set in sets:
+        _check_queries(given_set, training)
     return sets
 
 
+def _evaluation_set(
+    training: GivenSet, name: str, training_name: str, X: Any, y: Any, **values: Any
+) -> GivenSet:
+    if X is not training.X or y is not training.y:
+        return GivenSet(name, X, y, **values)
+    passed = {argument for argument, value in values.items() if value is not None}
+    # Sizes and marks both describe the queries: one of them replaces both.
+    if passed.intersection(_QUERIES):
+        passed.update(_QUERIES)
+    replaced = {argument: values[argument] for argument in passed}
+    return training._replace(name=training_name, prefix="eval_", **replaced)
+
+
+def _check_queries(given_set: GivenSet, training: GivenSet) -> None:
+    if training.has_queries and not given_set.has_queries:
+        raise ValueError(
+            "eval_group cannot be None if any of eval_set, eval_X, or eval_y are"
+            " provided: pass eval_group or eval_qid with the queries of the evaluation"
+            f" set {given_set.name!r}."
+        )
+    if given_set.has_queries and not training.has_queries:
+        raise ValueError(
+            f"The evaluation set {given_set.name!r} has queries, but the training set"
+            " has none: pass group or qid."
+        )
+
+
 def _pairs(given: FitArguments) -> list[tuple[Any, Any]]:
+    """The features and the target of each evaluation set."""
     if given.eval_set is not None:
         if given.eval_X is not None or given.eval_y is not None:
-            raise ValueError("Pass eval_X and eval_y, or eval_set, not both.")
+            raise ValueError(
+                "Specify either 'eval_set' or 'eval_X' and 'eval_y', but not both."
+            )
         pairs = given.eval_set
         if isinstance(pairs, tuple) and len(pairs) == 2 and not _is_pair(pairs[0]):
             pairs = [pairs]
@@ -144,15 +203,16 @@ def _pairs(given: FitArguments) -> list[tuple[Any, Any]]:
             )
         return [tuple(pair) for pair in pairs]
     if (given.eval_X is None) != (given.eval_y is None):
-        raise ValueError("eval_X and eval_y belong together: pass both of them.")
+        raise ValueError("You must specify eval_X and eval_y, not just one of them.")
     if given.eval_X is None:
         return []
-    several = [isinstance(one, tuple) for one in (given.eval_X, given.eval_y)]
-    if not any(several):
+    are_tuples = [isinstance(value, tuple) for value in (given.eval_X, given.eval_y)]
+    if not any(are_tuples):
         return [(given.eval_X, given.eval_y)]
-    if not all(several) or len(given.eval_X) != len(given.eval_y):
+    if not all(are_tuples) or len(given.eval_X) != len(given.eval_y):
         raise ValueError(
-            "eval_X and eval_y must be tuples of the same length, or one set each."
+            "If eval_X is a tuple, eval_y must be a tuple of same length, and vice"
+            " versa."
         )
     return list(zip(given.eval_X, given.eval_y, strict=True))
 
@@ -162,12 +222,17 @@ def _is_pair(value: Any) -> bool:
 
 
 def names_of_columns(given: Any) -> list[str] | None:
-    """The names that the user gives to the columns; None: those of ``X``.
+    """Check the argument ``feature_name``.
+
+    Returns
+    -------
+    list of str, or None
+        None for 'auto': the names are those of ``X``.
 
     Raises
     ------
     TypeError
-        If they are no list of str.
+        If it is neither 'auto' nor a list of str.
     """
     if isinstance(given, str) and given == "auto":
         return None
@@ -178,35 +243,65 @@ def names_of_columns(given: Any) -> list[str] | None:
 
 
 def _names(given: Any, n_sets: int) -> list[str | None]:
+    """The name of each set; None where the user gave none."""
     if given is None:
         return [None] * n_sets
     names = [given] if isinstance(given, str) else list(given)
     if not all(isinstance(name, str) for name in names):
         raise TypeError(f"eval_names must be a list of str, got {given!r}.")
-    if len(names) != n_sets:
-        raise ValueError(
-            f"eval_names has {len(names)} names for {n_sets} evaluation sets; pass one"
-            " for each."
+    if n_sets and len(names) > n_sets:
+        warn(
+            f"eval_names has {len(names)} names for {n_sets} evaluation sets: the last"
+            f" {len(names) - n_sets} are not used."
         )
-    return names
+    return [*names, *[None] * n_sets][:n_sets]
 
 
 def _by_set(argument: str, given: Any, n_sets: int) -> list[Any]:
-    """One value a set: from a list, a dictionary by number, or for the only set."""
+    """The argument's value for each set; None where the user gave none.
+
+    It comes as a list, as a dictionary by the numbers of the sets, or bare for a single
+    set.
+    """
     if given is None:
         return [None] * n_sets
+    if n_sets == 0:
+        _warn_if_unused(argument, given)
+        return []
     if argument == "class_weight" and (isinstance(given, str) or _is_weights(given)):
         return [given] * n_sets
     if isinstance(given, Mapping):
-        return [given.get(i) for i in range(n_sets)]
-    if n_sets == 1 and argument != "class_weight" and _is_one(given):
+        return _by_number(argument, given, n_sets)
+    if n_sets == 1 and argument != "class_weight" and _is_bare(given):
         return [given]
-    if not isinstance(given, list | tuple) or len(given) != n_sets:
-        raise ValueError(
-            f"eval_{argument} must be a list with one item for each of the {n_sets}"
-            " evaluation sets, or a dictionary by their numbers."
+    if not isinstance(given, list | tuple):
+        raise TypeError(
+            f"eval_{argument} should be dict or list: a list with one item for each of"
+            f" the {n_sets} evaluation sets, or a dictionary by their numbers."
         )
-    return list(given)
+    if len(given) > n_sets or (argument in _QUERIES and len(given) < n_sets):
+        raise ValueError(
+            f"Length of eval_{argument} ({len(given)}) not equal to length of eval_set"
+            f" ({n_sets})"
+        )
+    return [*given, *[None] * n_sets][:n_sets]
+
+
+def _by_number(argument: str, given: Mapping[Any, Any], n_sets: int) -> list[Any]:
+    unknown = [key for key in given if key not in range(n_sets)]
+    if unknown:
+        raise ValueError(
+            f"eval_{argument} has the key {unknown[0]!r}; the keys of a dictionary are"
+            f" the numbers of the evaluation sets, 0 to {n_sets - 1}."
+        )
+    return [given.get(i) for i in range(n_sets)]
+
+
+def _warn_if_unused(argument: str, given: Any) -> None:
+    values = given.values() if isinstance(given, Mapping) else given
+    is_list = isinstance(given, Mapping | list | tuple)
+    if not is_list or any(value is not None for value in values):
+        warn(f"eval_{argument} is not used: there is no evaluation set.")
 
 
 def _is_weights(given: Any) -> bool:
@@ -216,7 +311,7 @@ def _is_weights(given: Any) -> bool:
     )
 
 
-def _is_one(given: Any) -> bool:
+def _is_bare(given: Any) -> bool:
     """Whether the argument of a single set was passed without a list around it."""
     if not isinstance(given, list | tuple):
         return True

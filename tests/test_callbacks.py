@@ -21,6 +21,7 @@ from skgoss.callbacks import CallbackEnv, EarlyStopException, EvalResult
 
 X, Y = load_diabetes(return_X_y=True)
 SETS = {"eval_set": [(X, Y), (X[:100], Y[:100])]}
+RNG = np.random.default_rng(4)
 
 
 def fit(*callbacks, n_estimators=6, sets=SETS, **options):
@@ -72,7 +73,136 @@ def test_ending_a_fit():
     model = fit(stop)
     assert model.best_iteration_ == model.n_iter_ == 2
     assert model.best_score_["valid_1"]["l2"] < model.evals_result_["valid_1"]["l2"][2]
-    assert len(model.evals_result_["valid_1"]["l2"]) == 3
+    assert len(model.evals_result_["valid_1"]["l2"]) == 4
+
+
+def raising(error, *, at=2, before=False):
+    def callback(env):
+        if env.iteration == at:
+            raise error
+
+    callback.before_iteration = before
+    return callback
+
+
+@pytest.mark.parametrize("best", [2, 50, 2**70, np.int64(50)])
+def test_no_more_rounds_are_kept_than_there_are(best):
+    model = fit(raising(EarlyStopException(best, [])))
+    assert model.best_iteration_ == model.n_iter_ == 3
+    assert {k: v["l2"][-1] for k, v in model.evals_result_.items()} == {
+        k: v["l2"] for k, v in model.best_score_.items()
+    }
+
+
+@pytest.mark.parametrize("best_score", [None, [], ()])
+def test_the_best_score_is_the_recorded_one_if_none_is_given(best_score):
+    model = fit(raising(EarlyStopException(1, best_score)))
+    for name, history in model.evals_result_.items():
+        assert len(history["l2"]) == 3
+        assert model.best_score_[name] == {"l2": history["l2"][1]}
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_the_best_score_may_be_plain_tuples(kind):
+    results = kind([("valid_1", "l2", 0.5, False), ("valid_1", "own", 2.0, True, 0.1)])
+    model = fit(raising(EarlyStopException(1, results)))
+    assert model.best_score_ == {"valid_1": {"l2": 0.5, "own": 2.0}}
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ((1.5, []), TypeError, "best_iteration must be an int, got 1.5"),
+        ((float("inf"), []), TypeError, "best_iteration must be an int, got inf"),
+        (("1", []), TypeError, "best_iteration must be an int, got '1'"),
+        ((-1, []), ValueError, "best_iteration must be at least 0"),
+        ((1, 0.5), TypeError, "best_score must be a list of results"),
+        ((1, "l2"), TypeError, "best_score must be a list of results"),
+        ((1, [0.5]), TypeError, "best_score must be a list of results"),
+        ((1, [("l2", 0.5)]), TypeError, "best_score must be a list of results"),
+    ],
+)
+def test_bad_ends(given, error, message):
+    with pytest.raises(error, match=message):
+        EarlyStopException(*given)
+
+
+def test_a_fit_does_not_end_before_its_first_round():
+    model = LGBMRegressor(n_estimators=6)
+    stop = raising(EarlyStopException(0, []), at=0, before=True)
+    with pytest.raises(ValueError, match="raised before the first round"):
+        model.fit(X, Y, callbacks=[stop])
+    assert not model.fitted_
+    later = fit(raising(EarlyStopException(5, []), at=2, before=True))
+    assert later.n_iter_ == later.best_iteration_ == 2
+    assert len(later.evals_result_["valid_1"]["l2"]) == 2
+    first = fit(n_estimators=2)
+    stop = raising(EarlyStopException(9, []), at=2, before=True)
+    both = LGBMRegressor().fit(X, Y, init_model=first, callbacks=[stop])
+    assert both.n_iter_ == both.best_iteration_ == 2
+
+
+def test_the_history_is_as_long_as_the_model_that_any_callback_ends():
+    model = fit(raising(EarlyStopException(2, [])))
+    assert len(model.evals_result_["valid_1"]["l2"]) == model.n_iter_ == 3
+
+
+def test_other_exceptions_with_a_round_are_errors():
+    class Other(Exception):
+        best_iteration, best_score = 1, []
+
+    class EarlyStopException(Exception):  # of another library
+        pass
+
+    for error in (Other, EarlyStopException):
+        with pytest.raises(error):
+            fit(raising(error()))
+
+
+# --- Callbacks of lightgbm ------------------------------------------------------------
+
+APART = {"eval_set": [(X, Y), (X[:100], Y[:100] + RNG.normal(0, 90, 100))]}
+
+
+@pytest.mark.parametrize("patience", [3, 500])
+@pytest.mark.parametrize("options", [{}, {"first_metric_only": True}])
+def test_early_stopping_of_lightgbm(patience, options):
+    lightgbm = pytest.importorskip("lightgbm")
+    theirs = lightgbm.early_stopping(patience, verbose=False, **options)
+    ours = early_stopping(patience, verbose=False, **options)
+    fits = {"sets": APART, "n_estimators": 150, "learning_rate": 0.3}
+    model, same = fit(theirs, **fits), fit(ours, **fits)
+    assert 0 < model.best_iteration_ == same.best_iteration_ < 150
+    assert model.best_score_ == same.best_score_
+    whole = lightgbm.LGBMRegressor(n_estimators=150, learning_rate=0.3, verbosity=-1)
+    with pytest.warns(lightgbm.basic.LGBMDeprecationWarning):
+        whole.fit(X, Y, **APART, callbacks=[theirs])
+    assert whole.best_iteration_ == model.best_iteration_
+
+
+def test_messages_and_records_of_lightgbm(capsys):
+    lightgbm = pytest.importorskip("lightgbm")
+    record = {}
+    model = fit(lightgbm.log_evaluation(2), lightgbm.record_evaluation(record))
+    assert record == model.evals_result_
+    assert [line[:3] for line in lines(capsys)] == ["[2]", "[4]", "[6]"]
+
+
+def test_changed_options_by_lightgbm():
+    lightgbm = pytest.importorskip("lightgbm")
+    schedule = {"learning_rate": [0.1, 0.2, 0.3, 0.1, 0.05, 0.2]}
+    np.testing.assert_array_equal(
+        fit(lightgbm.reset_parameter(**schedule)).predict(X),
+        fit(reset_parameter(**schedule)).predict(X),
+    )
+
+
+def test_the_exception_of_lightgbm():
+    lightgbm = pytest.importorskip("lightgbm")
+    error = lightgbm.callback.EarlyStopException(1, [("a", "b", 0.5, True)])
+    model = fit(raising(error))
+    assert model.n_iter_ == model.best_iteration_ == 2
+    assert model.best_score_ == {"a": {"b": 0.5}}
 
 
 def test_record_evaluation():
@@ -127,10 +257,19 @@ def test_early_stopping_tells_about_itself(capsys):
     assert lines(capsys)[1] == "Did not meet early stopping. Best iteration is:"
 
 
-@pytest.mark.parametrize(("verbose", "expected"), [(True, 6), (4, 1), (False, 0)])
+@pytest.mark.parametrize(
+    ("verbose", "expected"), [(True, 6), (4, 1), (False, 0), (-1, 0), (10**400, 0)]
+)
 def test_verbose_of_fit(verbose, expected, capsys):
     LGBMRegressor(n_estimators=6).fit(X, Y, **SETS, verbose=verbose)
     assert len(lines(capsys)) == expected
+
+
+@pytest.mark.parametrize(("verbose", "talks"), [(1, True), (0, False), (-1, False)])
+def test_verbose_of_early_stopping(verbose, talks, capsys):
+    model = LGBMRegressor(n_estimators=6)
+    model.fit(X, Y, **SETS, verbose=verbose, early_stopping_rounds=2)
+    assert any("Did not meet" in line for line in lines(capsys)) is talks
 
 
 def test_long_fits_show_a_bar_if_asked(capsys, monkeypatch):
@@ -190,8 +329,16 @@ def test_r2_is_better_when_higher():
 def test_bad_arguments():
     with pytest.raises(TypeError, match="stopping_rounds must be an int, got float"):
         early_stopping(2.5)
-    with pytest.raises(ValueError, match="min_delta must not be negative"):
-        early_stopping(2, min_delta=-1.0)
+    assert fit(early_stopping(np.int64(2), verbose=False)).best_iteration_ == 6
+    for bad in (-1.0, [0.1, -1.0], float("nan")):
+        with pytest.raises(ValueError, match="min_delta must not be negative"):
+            early_stopping(2, min_delta=bad)
+    for bad in ("0.1", [None], None):
+        with pytest.raises(TypeError, match="min_delta must be a number or a list"):
+            early_stopping(2, min_delta=bad)
+    for bad in (1.5, "2", True):
+        with pytest.raises(TypeError, match="log_evaluation: period must be an int"):
+            log_evaluation(bad)
     with pytest.raises(ValueError, match="2 values for the 1 metrics"):
         fit(early_stopping(2, min_delta=[0.1, 0.2]))
     with pytest.raises(ValueError, match="at least one dataset and eval metric"):

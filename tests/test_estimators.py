@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import os
 import pickle
 import subprocess
@@ -14,14 +15,15 @@ from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import cross_validate
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 
-from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor, _compat
+from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor, _compat
 from skgoss.data import targets
+from skgoss.fit_arguments import FitArguments
 
 FITTED = [
     "best_iteration_",
@@ -142,6 +144,24 @@ def test_spans_of_rounds(diabetes):
     assert model.predict(X, pred_leaf=True, start_iteration=3).shape == (442, 2)
     assert not model.predict(X, start_iteration=7).any()
     assert model.predict(X, False, 0, 2).tolist() == first.tolist()
+
+
+@pytest.mark.parametrize("name", ["start_iteration", "num_iteration"])
+@pytest.mark.parametrize("value", [1.9, 2.0, "2", [1], np.nan])
+def test_spans_are_whole_numbers(name, value, diabetes, iris):
+    regressor = small(LGBMRegressor).fit(*diabetes)
+    classifier = small(LGBMClassifier).fit(*iris)
+    for model, X, methods in (
+        (regressor, diabetes[0], ["predict"]),
+        (classifier, iris[0], ["predict", "predict_proba", "decision_function"]),
+    ):
+        for method in methods:
+            with pytest.raises(TypeError, match=f"{name} must be an int, got"):
+                getattr(model, method)(X, **{name: value})
+    whole = regressor.predict(diabetes[0])
+    spans = ({name: np.int64(0)}, {"start_iteration": -(2**70)}, {name: -1})
+    for span in (*spans, {"num_iteration": 2**70}):
+        np.testing.assert_array_equal(regressor.predict(diabetes[0], **span), whole)
 
 
 def test_threads_of_a_prediction(diabetes):
@@ -305,6 +325,53 @@ def test_failed_fit_leaves_the_estimator_as_it_was(cls, fitted, iris):
         model.set_params(objective=None)
         assert vars(model).keys() == before.keys()
         assert all(vars(model)[name] is before[name] for name in before)
+
+
+@pytest.mark.parametrize("cls", [LGBMModel, LGBMRegressor, LGBMClassifier, LGBMRanker])
+def test_every_argument_of_fit_arrives(cls, monkeypatch):
+    taken = {}
+
+    def keep(self, X, y, given):
+        taken.update(vars(given), X=X, y=y)
+        return self
+
+    monkeypatch.setattr(cls, "_fit", keep)
+    names = list(inspect.signature(cls.fit).parameters)[1:]
+    given = {name: object() for name in names} | {"verbose": 7}
+    cls().fit(**given)
+    assert all(taken[name] is value for name, value in given.items())
+
+
+def test_an_argument_of_fit_cannot_be_lost():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'eval_weight'"):
+        FitArguments.of({"self": None, "X": 1, "y": 2, "eval_weight": 3})
+
+
+def test_warnings_point_at_the_line_of_the_user(iris):
+    X, y = iris
+    categorical = LGBMRegressor(n_estimators=1, categorical_feature=[0])
+    rank = LGBMRanker(n_estimators=1)
+    alone = {"eval_set": [(X, y)], "early_stopping_rounds": 2}
+    numeric = small(LGBMClassifier, objective="l2")
+    custom = small(LGBMClassifier, objective=logistic).fit(X[y > 0], y[y > 0])
+    search = GridSearchCV(numeric, {"num_leaves": [3]}, cv=2)
+    piped = make_pipeline(StandardScaler(), numeric)
+    for call in (
+        lambda: categorical.fit(np.round(X) - 5, y),
+        lambda: rank.fit(np.zeros((2000, 1)), np.zeros(2000)),
+        lambda: small(LGBMRegressor).fit(X, y, **alone),
+        lambda: small(LGBMRegressor, boosting_type="dart").fit(X, y, **alone),
+        lambda: numeric.fit(X, y > 0),
+        lambda: custom.predict(X),
+        lambda: custom.predict_proba(X),
+        lambda: search.fit(X, y > 0),
+        lambda: piped.fit(X, y > 0),
+        lambda: small(LGBMRegressor).fit(X, y, eval_init_score=3),
+    ):
+        with pytest.warns(UserWarning, match=".") as caught:
+            call()
+        line = call.__code__.co_firstlineno
+        assert {(w.filename, w.lineno) for w in caught} == {(__file__, line)}
 
 
 def test_html(iris):

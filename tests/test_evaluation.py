@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.metrics import log_loss, roc_auc_score
 
-from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor, early_stopping
+from skgoss import (
+    LGBMClassifier,
+    LGBMModel,
+    LGBMRanker,
+    LGBMRegressor,
+    early_stopping,
+)
 
 X, Y = load_breast_cancer(return_X_y=True)
 TRAIN, VALID = (X[:400], Y[:400]), (X[400:], Y[400:])
@@ -148,6 +155,67 @@ def test_class_weights_of_sets():
     assert one.evals_result_ == two.evals_result_
 
 
+def test_class_weights_of_words_for_numbers():
+    words, by_word = Y.astype(str), {"1": 10}
+    options = {"eval_set": [(VALID[0], words[400:])]}
+    found = [
+        classifier(class_weight=by_word).fit(X, words, **options, eval_class_weight=w)
+        for w in (by_word, [by_word], {0: by_word})
+    ]
+    number = classifier(class_weight={1: 10}).fit(
+        X, Y, eval_set=[VALID], eval_class_weight=[{1: 10}]
+    )
+    assert all(m.evals_result_ == number.evals_result_ for m in found)
+    np.testing.assert_array_equal(number.predict_proba(X), found[0].predict_proba(X))
+
+
+def test_the_training_set_with_weights_of_its_own():
+    weight = RNG.uniform(0.5, 2.0, size=len(TRAIN[1]))
+    model = classifier(n_estimators=3)
+    for given in ([weight], weight, {0: weight}):
+        model.fit(*TRAIN, eval_set=[TRAIN], eval_sample_weight=given)
+        p = model.predict_proba(TRAIN[0])
+        expected = log_loss(TRAIN[1], p, sample_weight=weight)
+        found = model.best_score_["training"]["binary_logloss"]
+        assert found == pytest.approx(expected)
+    # Without any it is measured by the weights of training.
+    one = model.fit(*TRAIN, sample_weight=weight, eval_set=[TRAIN]).evals_result_
+    two = model.fit(
+        *TRAIN, sample_weight=weight, eval_set=[TRAIN], eval_sample_weight=[weight]
+    ).evals_result_
+    assert one == two
+    other = model.fit(
+        *TRAIN, sample_weight=weight, eval_set=[TRAIN], eval_sample_weight=[weight + 0]
+    ).evals_result_
+    np.testing.assert_allclose(
+        one["training"]["binary_logloss"], other["training"]["binary_logloss"]
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"boosting_type": "rf", "subsample": 0.5}])
+def test_the_training_set_with_weights_of_its_own_stops_nothing(options):
+    model = classifier(early_stopping_round=1, subsample_freq=1, **options)
+    with pytest.warns(UserWarning, match="Only the training set is evaluated"):
+        model.fit(*TRAIN, eval_set=[TRAIN], eval_sample_weight=[np.ones(400)])
+    assert (model.n_iter_, model.best_iteration_) == (12, 0)
+
+
+def test_the_training_set_with_queries_or_scores_of_its_own():
+    features = RNG.normal(size=(60, 3))
+    y = RNG.integers(0, 3, size=60)
+    ranker = LGBMRanker(n_estimators=2, min_child_samples=2, eval_at=3)
+    data = {"X": features, "y": y, "qid": np.repeat([0, 1, 2], 20)}
+    given = {"eval_set": [(features, y)], "eval_group": [[10] * 6]}
+    own = ranker.fit(**data, **given).evals_result_["training"]
+    copied = ranker.fit(**data, **{**given, "eval_set": [(features.copy(), y)]})
+    assert own == copied.evals_result_["valid_0"]
+    plain = ranker.fit(**data, eval_set=[(features, y)]).evals_result_["training"]
+    assert own != plain
+    start = np.full(len(RY), 1e3)
+    model = regressor().fit(RX, RY, eval_set=[(RX, RY)], eval_init_score=[start])
+    assert model.best_score_["training"]["l2"] > 5e5
+
+
 def test_queries_of_sets():
     features, sizes = RNG.normal(size=(300, 3)), [100, 120, 80]
     qid = np.repeat([5, 3, 9], sizes)
@@ -185,6 +253,42 @@ def test_functions_see_predictions_and_are_recorded_last():
     np.testing.assert_allclose(seen[-1], model.predict_proba(VALID[0])[:, 1])
 
 
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [(["a"], ["a", "valid_1"]), ([], ["valid_0", "valid_1"]), ("a", ["a", "valid_1"])],
+)
+def test_names_that_are_left_out(names, expected):
+    model = classifier(n_estimators=1)
+    model.fit(*TRAIN, eval_set=[VALID, VALID], eval_names=names)
+    assert list(model.evals_result_) == expected
+
+
+def test_more_names_than_sets():
+    with pytest.warns(UserWarning, match="3 names for 1 .*: the last 2 are not used"):
+        model = classifier(n_estimators=1).fit(
+            *TRAIN, eval_set=[VALID], eval_names=["a", "b", "c"]
+        )
+    assert list(model.evals_result_) == ["a"]
+
+
+def test_values_that_are_left_out():
+    weight = RNG.uniform(0.5, 2.0, size=len(VALID[1]))
+    given = {"eval_set": [VALID, (VALID[0].copy(), VALID[1])]}
+    short = classifier().fit(*TRAIN, **given, eval_sample_weight=[weight])
+    whole = classifier().fit(*TRAIN, **given, eval_sample_weight=[weight, None])
+    assert short.evals_result_ == whole.evals_result_
+
+
+@pytest.mark.parametrize("eval_set", [None, []])
+def test_arguments_without_a_set(eval_set):
+    model = classifier(n_estimators=1)
+    model.fit(*TRAIN, eval_set=eval_set, eval_sample_weight=[None], eval_names=["a"])
+    assert model.evals_result_ == {}
+    for unused in ([np.ones(3)], {0: 1}, 3):
+        with pytest.warns(UserWarning, match="eval_init_score is not used: there is"):
+            model.fit(*TRAIN, eval_set=eval_set, eval_init_score=unused)
+
+
 @pytest.mark.parametrize("word", ["None", "na", ["null"]])
 def test_none_among_the_metrics_of_fit_leaves_the_usual_one_out(word):
     def history(**options):
@@ -196,11 +300,115 @@ def test_none_among_the_metrics_of_fit_leaves_the_usual_one_out(word):
     assert history(metric="l1") == ["l1"]
 
 
-def test_metrics_of_custom_objectives_see_raw_scores():
-    def logistic(y_true, y_pred):
-        p = 1 / (1 + np.exp(-y_pred))
-        return p - y_true, p * (1 - p)
+@pytest.mark.parametrize("empty", [[], (), "", [None], [""]])
+def test_no_name_at_all_leaves_the_usual_metric(empty):
+    def history(**given):
+        model = regressor(n_estimators=1, metric=empty)
+        model.fit(RX, RY, eval_X=RX[:50], eval_y=RY[:50], **given)
+        return list(model.evals_result_["valid_0"])
 
+    assert history() == ["l2"]
+    assert history(eval_metric=empty) == ["l2"]
+    assert history(eval_metric=lambda y, p: ("own", 0.0, False)) == ["l2", "own"]
+
+
+def negative_l2(y_true, y_pred):
+    return "l2", -np.mean((y_true - y_pred) ** 2), True
+
+
+def test_a_function_with_the_name_of_a_metric():
+    lightgbm = pytest.importorskip("lightgbm")
+    options = {"n_estimators": 200, "early_stopping_round": 5, "verbosity": -1}
+    given = {"eval_X": RX[300:], "eval_y": RY[300:], "eval_metric": negative_l2}
+    with pytest.warns(UserWarning, match=r"same name; .* recorded as 'l2 \(2\)'"):
+        model = LGBMRegressor(**options).fit(RX[:300], RY[:300], **given)
+    theirs = lightgbm.LGBMRegressor(**options).fit(RX[:300], RY[:300], **given)
+    assert 1 < model.best_iteration_ == theirs.best_iteration_ < 200
+    history = model.evals_result_["valid_0"]
+    assert list(history) == ["l2", "l2 (2)"]
+    assert len(history["l2"]) == len(history["l2 (2)"]) == model.best_iteration_ + 5
+    np.testing.assert_allclose(history["l2"], np.negative(history["l2 (2)"]))
+
+
+def test_names_that_several_functions_return():
+    def twice(y_true, y_pred):
+        return [("m", 1.0, True), ("m (2)", 2.0, True), ("m", 3.0, True)]
+
+    with pytest.warns(UserWarning, match="have the same name") as caught:
+        model = regressor(metric="None").fit(
+            RX, RY, eval_set=[(RX, RY)], eval_metric=[twice, twice]
+        )
+    assert len(caught) == 1
+    assert {k: v[0] for k, v in model.evals_result_["training"].items()} == {
+        "m": 1.0,
+        "m (2)": 2.0,
+        "m (3)": 3.0,
+        "m (4)": 1.0,
+        "m (2) (2)": 2.0,
+        "m (5)": 3.0,
+    }
+
+
+def squares(y_true, y_pred):
+    return y_pred - y_true, np.ones_like(y_pred)
+
+
+def logistic(y_true, y_pred):
+    p = 1 / (1 + np.exp(-y_pred))
+    return p - y_true, p * (1 - p)
+
+
+def test_default_metrics_of_custom_objectives_are_lightgbm_s():
+    lightgbm = pytest.importorskip("lightgbm")
+    grades = np.clip(np.rint(10 * RX[:, 2] + 1), 0, 3)
+    queries = {"group": [42] * 8, "eval_group": [[53, 53]]}
+    for name, y, given in (
+        ("LGBMRegressor", RY, {}),
+        ("LGBMRanker", grades, queries),
+    ):
+        options = {"n_estimators": 3, "objective": squares, "verbosity": -1}
+        data = {"X": RX[:336], "y": y[:336], "eval_X": RX[336:], "eval_y": y[336:]}
+        ours = {"LGBMRegressor": LGBMRegressor, "LGBMRanker": LGBMRanker}[name]
+        model = ours(**options).fit(**data, **given)
+        theirs = getattr(lightgbm, name)(**options).fit(**data, **given)
+        assert list(model.evals_result_["valid_0"]) == list(
+            theirs.evals_result_["valid_0"]
+        )
+        for metric, values in theirs.evals_result_["valid_0"].items():
+            found = model.evals_result_["valid_0"][metric]
+            np.testing.assert_allclose(found, values, rtol=1e-6)
+
+
+def test_custom_objectives_of_classes_are_measured_as_log_odds():
+    model = classifier(objective=logistic, n_estimators=40, early_stopping_round=3)
+    model.fit(*TRAIN, eval_set=[VALID], eval_metric=["error", "auc"])
+    history = model.evals_result_["valid_0"]
+    assert list(history) == ["binary_error", "auc", "binary_logloss"]
+    raw = model.predict(VALID[0], raw_score=True)
+    best = {name: values[model.n_iter_ - 1] for name, values in history.items()}
+    assert best["binary_error"] == pytest.approx(np.mean((raw > 0) != VALID[1]))
+    expected = log_loss(VALID[1], 1 / (1 + np.exp(-raw)))
+    assert best["binary_logloss"] == pytest.approx(expected)
+
+    def softmax(y_true, y_pred):
+        p = np.exp(y_pred) / np.exp(y_pred).sum(axis=1, keepdims=True)
+        return p - np.eye(3)[y_true.astype(int)], 2 * p * (1 - p)
+
+    features, y = load_iris(return_X_y=True)
+    model = classifier(objective=softmax, n_estimators=3)
+    model.fit(features, y, eval_set=[(features, y)])
+    raw = np.exp(model.predict(features, raw_score=True))
+    expected = log_loss(y, raw / raw.sum(axis=1, keepdims=True))
+    assert list(model.best_score_["training"]) == ["multi_logloss"]
+    assert model.best_score_["training"]["multi_logloss"] == pytest.approx(expected)
+
+
+def test_the_base_class_has_no_default_metric_for_custom_objectives():
+    model = LGBMModel(objective=squares, n_estimators=2)
+    assert model.fit(RX, RY, eval_set=[(RX, RY)]).evals_result_ == {}
+
+
+def test_metrics_of_custom_objectives_see_raw_scores():
     seen = []
 
     def watch(y_true, y_pred):
@@ -209,7 +417,7 @@ def test_metrics_of_custom_objectives_see_raw_scores():
 
     model = classifier(objective=logistic, n_estimators=3)
     model.fit(*TRAIN, eval_set=[VALID], eval_metric=watch)
-    assert list(model.evals_result_["valid_0"]) == ["watch"]
+    assert list(model.evals_result_["valid_0"]) == ["binary_logloss", "watch"]
     np.testing.assert_allclose(seen[-1], model.predict(VALID[0], raw_score=True))
 
 
@@ -301,13 +509,46 @@ def test_held_out_rows_are_stratified_whole_queries_and_existing():
     assert chosen.sum() == 40
     assert set(qid[chosen]).isdisjoint(qid[~chosen])
     one = Rows(None, y, queries=Queries.of(np.zeros(160, np.int64)))
-    with pytest.raises(ValueError, match=r"validation_fraction=0\.1 of the queries"):
+    with pytest.raises(ValueError, match="there is only one query"):
         held_out(one, 0.1, 0, stratify=False)
     weight = RNG.integers(0, 2, size=len(Y))
     options = {"n_estimators": 50, "early_stopping_round": 5}
     some = classifier(**options).fit(X, Y, sample_weight=weight)
     kept = classifier(**options).fit(X[weight > 0], Y[weight > 0])
     np.testing.assert_array_equal(some.predict_proba(X), kept.predict_proba(X))
+
+
+def test_a_class_is_never_held_out_whole():
+    model = LGBMClassifier(early_stopping_round=1)
+    with pytest.raises(ValueError, match="no class has two rows"):
+        model.fit([[0.0], [1.0]], ["a", "b"])
+    with pytest.raises(ValueError, match="there is only one row"):
+        LGBMRegressor(early_stopping_round=1).fit([[0.0]], [1.0])
+    rare = np.array(["a", "b", "b", "c"])
+    from skgoss.data.rows import Rows, held_out
+
+    codes = np.unique(rare, return_inverse=True)[1].astype(float)
+    for seed in range(20):
+        chosen = held_out(Rows(None, codes), 0.1, seed, stratify=True)
+        assert chosen.sum() == 1
+        assert (rare[chosen] == "b").all()
+    model.fit(np.arange(4.0)[:, None], rare)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_number_is_better_than_nan(maximize):
+    sign = 1 if maximize else -1
+
+    def improving(y_true, y_pred):
+        improving.calls += 1
+        value = np.nan if improving.calls < 3 else sign * improving.calls
+        return "m", value, maximize
+
+    improving.calls = 0
+    model = regressor(early_stopping_round=3, metric="None")
+    model.fit(RX, RY, eval_X=RX[:50], eval_y=RY[:50], eval_metric=improving)
+    assert model.best_iteration_ == 12
 
 
 def test_refit_uses_all_rows_for_the_best_number_of_rounds():
@@ -448,23 +689,39 @@ def test_categories_keep_their_meaning_in_a_model_that_goes_on():
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"eval_X": X}, ValueError, "eval_X and eval_y belong together"),
+        ({"eval_X": X}, ValueError, "must specify eval_X and eval_y"),
         ({"eval_X": X, "eval_y": Y, "eval_set": [VALID]}, ValueError, "not both"),
-        ({"eval_X": (X, X), "eval_y": (Y,)}, ValueError, "tuples of the same length"),
-        ({"eval_X": (X, X), "eval_y": Y}, ValueError, "tuples of the same length"),
+        (
+            {"eval_X": (X, X), "eval_y": (Y,)},
+            ValueError,
+            "must be a tuple of same length",
+        ),
+        ({"eval_X": (X, X), "eval_y": Y}, ValueError, "must be a tuple of same length"),
         ({"eval_set": [X]}, TypeError, "eval_set must be a list of pairs"),
         ({"eval_set": 3}, TypeError, "eval_set must be a list of pairs"),
-        ({"eval_set": [VALID], "eval_names": ["a", "b"]}, ValueError, "2 names for 1"),
         (
             {"eval_set": [VALID] * 2, "eval_names": ["a", "a"]},
             ValueError,
             "eval_names must differ",
         ),
         (
-            {"eval_set": [VALID] * 2, "eval_sample_weight": [None]},
+            {"eval_set": [VALID] * 2, "eval_sample_weight": [None] * 3},
             ValueError,
-            "eval_sample_weight must be a list with one item for each of the 2",
+            r"Length of eval_sample_weight \(3\) not equal to length of eval_set \(2\)",
         ),
+        (
+            {"eval_set": [VALID] * 2, "eval_sample_weight": np.ones(2)},
+            TypeError,
+            "eval_sample_weight should be dict or list",
+        ),
+        (
+            {"eval_set": [VALID], "eval_init_score": {1: None}},
+            ValueError,
+            "eval_init_score has the key 1; .* 0 to 0",
+        ),
+        ({"eval_set": [(X, Y)], "eval_sample_weight": ["a"]}, ValueError, "could not"),
+        ({"eval_set": [(X, Y)], "eval_init_score": ["a"]}, ValueError, "eval_init_sco"),
+        ({"eval_set": [(X, Y)], "eval_class_weight": ["a"]}, ValueError, "class_weig"),
         ({"eval_X": X[:, :3], "eval_y": Y}, ValueError, "X has 3 features"),
         ({"eval_X": X, "eval_y": Y[1:]}, ValueError, "inconsistent numbers of samples"),
         ({"eval_X": X, "eval_y": Y + 1}, ValueError, r"labels that y does not hold.*2"),
@@ -512,6 +769,85 @@ def test_bad_earlier_models():
         classifier().fit(X, Y + 1, init_model=plain)
     with pytest.raises(ValueError, match="needs trees that differ"):
         classifier(boosting_type="rf").fit(X, Y)
+
+
+def test_names_of_an_earlier_model():
+    names = [f"m{i}" for i in range(X.shape[1])]
+    model = classifier().fit(X, Y, feature_name=names)
+    other = classifier().fit(X, Y, init_model=model)
+    assert other.feature_name_ == model.feature_name_ == names
+    model.fit(X, Y, init_model=model)
+    assert (model.feature_name_, model.n_iter_) == (names, 24)
+    new = [f"n{i}" for i in range(X.shape[1])]
+    assert model.fit(X, Y, init_model=other, feature_name=new).feature_name_ == new
+    with pytest.raises(ValueError, match="feature_name must have a name"):
+        model.fit(X, Y, init_model=other, feature_name=["a"])
+
+
+def test_names_of_the_same_object_are_forgotten_for_an_earlier_model():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=[f"m{i}" for i in range(X.shape[1])])
+    bare = classifier().fit(X, Y)
+    model = classifier().fit(frame, Y)
+    model.fit(X, Y, init_model=bare)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.feature_name_ == bare.feature_name_
+    renamed = frame.rename(columns=lambda name: name + "x")
+    later = classifier().fit(renamed, Y)
+    assert model.fit(renamed, Y, init_model=later).feature_name_ == later.feature_name_
+
+
+def test_categories_beside_an_earlier_model():
+    features = np.column_stack([RX, np.arange(len(RX)) % 3])
+    first = regressor(categorical_feature=[10]).fit(features, RY)
+    for same in ([10], (10,), "auto"):
+        again = regressor(categorical_feature=same).fit(features, RY, init_model=first)
+        assert again.n_iter_ == 24
+    named = first.fit(features, RY, feature_name=[*map(str, range(10)), "kind"])
+    regressor().fit(features, RY, init_model=named, categorical_feature=["kind"])
+    for other in ([9], [9, 10], None):
+        with pytest.raises(ValueError, match=r"not the columns .* which are \[10\]"):
+            regressor(categorical_feature=other).fit(features, RY, init_model=first)
+    with pytest.raises(ValueError, match="99"):
+        regressor().fit(features, RY, init_model=first, categorical_feature=[99])
+    plain = regressor().fit(features, RY)
+    regressor(categorical_feature=None).fit(features, RY, init_model=plain)
+
+
+def fits_itself(model, role):
+    """Arguments of fit and options by which a fit of a model fits it again."""
+
+    def inner(*args):
+        model.fit(RX[:, :3], RY)
+
+    def objective(y_true, y_pred):
+        inner()
+
+    def callback(env):
+        inner()
+
+    return {
+        "objective": ({"objective": objective}, {}),
+        "metric": ({}, {"eval_set": [(RX, RY)], "eval_metric": lambda y, p: inner()}),
+        "callback": ({}, {"callbacks": [callback]}),
+    }[role]
+
+
+@pytest.mark.parametrize("role", ["objective", "metric", "callback"])
+def test_a_fit_inside_a_fit_of_the_same_estimator(role):
+    model = regressor()
+    options, given = fits_itself(model, role)
+    with pytest.raises(RuntimeError, match="LGBMRegressor is being fitted"):
+        model.set_params(**options).fit(RX, RY, **given)
+    assert not model.fitted_
+    model.set_params(objective=None).fit(RX, RY)
+    assert model.n_features_in_ == RX.shape[1]
+
+
+def test_a_fit_of_a_clone_inside_a_fit():
+    model = regressor(n_estimators=1)
+    model.fit(RX, RY, callbacks=[lambda env: clone(model).fit(RX[:, :3], RY)])
+    assert model.n_features_in_ == RX.shape[1]
 
 
 def test_names_of_columns():

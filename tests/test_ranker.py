@@ -115,8 +115,10 @@ def test_one_query_without_marks():
     model = ranker().fit(X[:200], Y[:200])
     alone = ranker().fit(X[:200], Y[:200], group=[200])
     np.testing.assert_array_equal(model.predict(X), alone.predict(X))
+    features, grades = np.resize(X, (1001, 4)), np.resize(Y, 1001)
+    ranker(n_estimators=1).fit(features[:1000], grades[:1000])
     with pytest.warns(UserWarning, match="Neither qid nor group"):
-        ranker().fit(np.resize(X, (1500, 4)), np.resize(Y, 1500))
+        ranker(n_estimators=1).fit(features, grades)
 
 
 def test_a_query_of_twenty_thousand_documents():
@@ -158,6 +160,42 @@ def test_bad_grades_of_evaluation_sets():
         ranker().fit(X, Y, group=SIZES, eval_set=[(X, Y + 31)], eval_group=[SIZES])
 
 
+@pytest.mark.parametrize("given", [{"group": SIZES}, {"qid": QID}])
+def test_evaluation_sets_need_queries(given):
+    message = "eval_group cannot be None .* queries of the evaluation set 'valid_1'"
+    for sets in (
+        {"eval_set": [(X, Y), (X[:], Y)]},
+        {"eval_X": (X, X[:]), "eval_y": (Y, Y)},
+        {"eval_set": [(X, Y), (X[:], Y)], "eval_group": {0: SIZES}},
+        {"eval_set": [(X, Y), (X[:], Y)], "eval_qid": [None, None]},
+    ):
+        with pytest.raises(ValueError, match=message):
+            ranker().fit(X, Y, **given, **sets)
+    model = ranker(n_estimators=2).fit(X, Y, **given, eval_set=[(X, Y)])
+    assert list(model.evals_result_) == ["training"]
+
+
+def test_evaluation_sets_have_no_queries_if_the_training_set_has_none():
+    with pytest.raises(ValueError, match="'valid_0' has queries, but the training set"):
+        ranker().fit(X, Y, eval_set=[(X[:], Y)], eval_group=[SIZES])
+    sets = {"eval_set": [(X[:90], Y[:90])]}
+    model = ranker(n_estimators=2).fit(X[:200], Y[:200], **sets)
+    assert list(model.evals_result_) == ["valid_0"]
+
+
+def test_queries_for_each_evaluation_set():
+    sets = [(X, Y), (X[:], Y)]
+    for given in ([SIZES], [SIZES] * 3):
+        with pytest.raises(ValueError, match=r"Length of eval_group .* of eval_set"):
+            ranker().fit(X, Y, group=SIZES, eval_set=sets, eval_group=given)
+
+
+@pytest.mark.parametrize("level", [0, 2**31, 10**30])
+def test_bad_levels(level):
+    with pytest.raises(ValueError, match="levels of 'ndcg' and 'map' must be from 1"):
+        ranker().fit(X, Y, group=SIZES, eval_metric=f"ndcg@{level}")
+
+
 def test_levels_come_once():
     model = ranker(eval_at=[5, 1, 5]).fit(
         *(X, Y, None, None, SIZES, [(X[:], Y)]),
@@ -172,7 +210,7 @@ def test_levels_come_once():
 def test_other_estimators_and_queries():
     with pytest.raises(ValueError, match="ranks the documents of queries"):
         LGBMRegressor(objective="lambdarank").fit(X, Y)
-    with pytest.raises(ValueError, match="queries of evaluation sets are missing"):
+    with pytest.raises(ValueError, match="eval_group cannot be None"):
         LGBMModel(objective="lambdarank").fit(X, Y, group=SIZES, eval_set=[(X[:], Y)])
     model = LGBMModel(objective="lambdarank", n_estimators=5, min_child_samples=5)
     alike = ranker(n_estimators=5).fit(X, Y, group=SIZES)
@@ -197,6 +235,26 @@ def test_custom_objective_gets_the_sizes():
     ranker(objective=squares, n_estimators=1).fit(X, Y, group=SIZES)
     assert seen[0][0] is None
     np.testing.assert_array_equal(seen[0][1], SIZES)
+
+
+def test_custom_objective_gets_queries_that_stand_together():
+    def centred(y_true, y_pred, weight, group):
+        starts = np.cumsum(group) - group
+        worth = y_true * weight
+        mean = np.repeat(np.add.reduceat(worth, starts) / group, group)
+        return y_pred - (worth - mean), np.ones_like(y_pred)
+
+    weight = RNG.uniform(0.5, 2.0, size=N)
+    order = RNG.permutation(N)
+    sort = order[np.argsort(QID[order], kind="stable")]
+    options = {"objective": centred, "min_child_samples": 20}
+    mingled, sorted_ = (
+        ranker(**options).fit(
+            X[rows], Y[rows], qid=QID[rows], sample_weight=weight[rows]
+        )
+        for rows in (order, sort)
+    )
+    np.testing.assert_allclose(mingled.predict(X), sorted_.predict(X), rtol=1e-6)
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the ranking data is not here")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.data import columns as kernels
+from skgoss._messages import warn
 from skgoss.data.columns import Columns
 
 # So few values are sooner read one by one than by the library that holds them.
@@ -458,9 +458,8 @@ def _whole_numbers(values: NDArray[np.float64], name: Any) -> list[int]:
             " whole. Take it out of categorical_feature, or turn it into strings."
         )
     if distinct.size and distinct[0] < 0:
-        warnings.warn(
-            f"Column {name!r} holds categories: its negative numbers count as missing.",
-            stacklevel=2,
+        warn(
+            f"Column {name!r} holds categories: its negative numbers count as missing."
         )
     return [int(value) for value in distinct[distinct >= 0].tolist()]
 

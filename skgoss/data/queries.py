@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skgoss._messages import warn
 from skgoss.data.categories import is_missing
 
 # More rows than this are hardly the documents of one query.
@@ -100,11 +100,9 @@ def make(
         sizes = _sizes(group, n_rows, f"{prefix}group")
         return Queries.of(np.repeat(np.arange(len(sizes)), sizes))
     if n_rows > MANY_DOCUMENTS:
-        warnings.warn(
+        warn(
             f"Neither {prefix}qid nor {prefix}group is given: all {n_rows} rows are"
-            f" taken for the documents of one query. Pass {prefix}qid, one mark a row.",
-            UserWarning,
-            stacklevel=4,
+            f" taken for the documents of one query. Pass {prefix}qid, one mark a row."
         )
     return Queries.of(np.zeros(n_rows, dtype=np.int64))
 

@@ -131,37 +131,39 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
     Raises
     ------
     ValueError
-        If nothing would be left on one of the sides.
+        If nothing can be held out.
     """
-    random = np.random.default_rng(seed)
-    units = rows.target.astype(np.int64) if stratify else np.zeros(len(rows), np.int64)
     if rows.queries is not None:
-        chosen = _shares(np.zeros(rows.queries.n_queries, np.int64), fraction, random)
-        chosen = chosen[rows.queries.number]
+        kind, reason = np.zeros(rows.queries.n_queries), "there is only one query"
+    elif stratify:
+        kind, reason = rows.target, "no class has two rows"
     else:
-        chosen = _shares(units, fraction, random)
-    if not chosen.any() or chosen.all():
-        what = "queries" if rows.queries is not None else "rows"
+        kind, reason = np.zeros(len(rows)), "there is only one row"
+    chosen = _shares(kind.astype(np.int64), fraction, np.random.default_rng(seed))
+    if not chosen.any():
         raise ValueError(
-            f"validation_fraction={fraction!r} of the {what} leaves none for"
-            " training or none for validation. Pass eval_X and eval_y, or switch off"
-            " early stopping."
+            "Early stopping needs an evaluation set, and no rows can be held out for"
+            f" it: {reason}. Pass eval_X and eval_y, or switch off early stopping."
         )
-    return chosen
+    return chosen if rows.queries is None else chosen[rows.queries.number]
 
 
 def _shares(
     kind: NDArray[np.int64], fraction: float, random: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """A share of each kind at random, a row at least in all."""
+    """Draw a share of each kind, and at least one element in all.
+
+    Nothing is drawn if there are no two elements of one kind, as no kind is drawn
+    whole: a model could not learn it.
+    """
     order = random.permutation(len(kind))
     order = order[np.argsort(kind[order], kind="stable")]
     size = np.bincount(kind)
     rank = np.arange(len(kind)) - np.repeat(np.cumsum(size) - size, size)
+    share = np.minimum(np.rint(fraction * size), np.maximum(size - 1, 0))
+    largest = size.argmax()
+    if not share.any():
+        share[largest] = min(1, size[largest] - 1)
     chosen = np.zeros(len(kind), dtype=bool)
-    # Nothing can be learned of a kind that is held out whole.
-    share = np.minimum(np.rint(fraction * size), size - 1)
     chosen[order] = rank < np.repeat(share, size)
-    if not chosen.any():
-        chosen[order[0]] = len(kind) > 1
     return chosen

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from skgoss import _compat
@@ -108,6 +108,7 @@ def weights(
     class_weight: Any,
     target: Floats,
     labels: NDArray[Any],
+    prefix: str = "",
 ) -> Floats | None:
     """The weights of rows times those of their classes.
 
@@ -118,6 +119,8 @@ def weights(
     target : ndarray of shape (n_rows,), float64
         The codes of the rows' labels.
     labels : ndarray of shape (n_classes,)
+    prefix : str, default=""
+        Before the names of the arguments in messages.
 
     Returns
     -------
@@ -137,22 +140,50 @@ def weights(
     if class_weight is None:
         return weight
     number = target.astype(np.intp)
-    return weight * of_classes(class_weight, number, weight, labels)[number]
+    name = f"{prefix}class_weight"
+    return weight * of_classes(class_weight, number, weight, labels, name)[number]
 
 
 def of_classes(
-    class_weight: Any, number: NDArray[np.intp], weight: Floats, labels: NDArray[Any]
+    class_weight: Any,
+    number: NDArray[np.intp],
+    weight: Floats,
+    labels: NDArray[Any],
+    name: str = "class_weight",
 ) -> Floats:
     """The weight of each class. 'balanced' counts rows by their weights."""
-    if isinstance(class_weight, str):
+    if isinstance(class_weight, str) and class_weight == "balanced":
         mass = np.bincount(number, weight, minlength=len(labels))
         present = mass > 0
         share = mass.sum() / present.sum()
         return np.divide(share, mass, out=np.zeros_like(mass), where=present)
-    by_class = compute_class_weight(class_weight, classes=labels, y=labels[number])
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(
+            f"The {name!r} parameter of LGBMClassifier must be 'balanced', a dict from"
+            f" labels to weights, or None. Got {class_weight!r} instead."
+        )
+    return _by_label(class_weight, labels, name)
+
+
+def _by_label(
+    class_weight: Mapping[Any, Any], labels: NDArray[Any], name: str
+) -> Floats:
+    """The weights of a dictionary by label; 1 for labels that it leaves out."""
+    # scikit-learn's function takes the label '1' for the number 1.
+    absent = [label for label in labels.tolist() if label not in class_weight]
+    if absent and len(labels) - len(absent) < len(class_weight):
+        raise ValueError(
+            f"The classes {absent} are not in {name}, which has other keys:"
+            f" {list(class_weight)}."
+        )
+    values = [class_weight.get(label, 1.0) for label in labels.tolist()]
+    try:
+        by_class = np.array([float(value) for value in values])
+    except (TypeError, ValueError, OverflowError):
+        by_class = np.full(len(labels), np.nan)
     if not (np.isfinite(by_class) & (by_class >= 0)).all() or not by_class.any():
         raise ValueError(
-            "The 'class_weight' parameter of LGBMClassifier must hold finite"
-            f" weights >= 0, not all zero. Got {class_weight!r} instead."
+            f"The {name!r} parameter of LGBMClassifier must hold finite weights >= 0,"
+            f" not all zero. Got {class_weight!r} instead."
         )
     return by_class

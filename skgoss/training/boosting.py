@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from skgoss.model.linear import LinearLeaves, RawColumns
 from skgoss.training import assembly, constraints, objectives, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
 from skgoss.training.dataset import Dataset
-from skgoss.training.evaluation import EvaluationSet, by_name
+from skgoss.training.evaluation import EvaluationSet, NamedRows, by_name
 from skgoss.training.metrics import Custom, Metric
 from skgoss.training.objectives import Objective
 from skgoss.training.rounds import (
@@ -28,6 +28,7 @@ from skgoss.training.rounds import (
     EvalResult,
     History,
     Recorder,
+    as_stop,
 )
 
 AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
@@ -36,12 +37,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Trained:
-    """What a fit has made.
+    """The result of a fit.
 
     Attributes
     ----------
     ensemble : Ensemble
-        Up to the best round where early stopping chose one.
+        Up to the best round if early stopping chose one.
     best_iteration : int
         The number of rounds that early stopping kept; 0 without it.
     best_score : dict
@@ -74,7 +75,7 @@ def train(
         Called after each round as ``after_round(round_index, ensemble)``, where
         ``ensemble()`` makes an ensemble of the trees so far. True stops.
     n_rounds : int, default=None
-        To boost at most; None: as many as the settings tell.
+        The number of rounds at most; None: ``settings.n_estimators``.
 
     Returns
     -------
@@ -83,10 +84,12 @@ def train(
     Raises
     ------
     ValueError
-        If a gradient or hessian is NaN or infinite.
+        If a gradient or hessian is NaN or infinite, or a callback ends the fit before
+        the first round.
     """
     history: History = {}
-    calls = Calls([*given, Recorder(history)])
+    recorder = Recorder(history)
+    calls = Calls([*given, recorder])
     first, planned = state.first_round, state.settings.n_estimators
     params = dict(vars(state.settings)) if given else {}
     env = CallbackEnv(state, params, first, first, first + planned, [])
@@ -97,21 +100,54 @@ def train(
             grew = state.boost(first + index)
             if not grew and index > 0:
                 break
-            calls.after_round(env._replace(evaluation_result_list=state.evaluate()))
+            env = env._replace(evaluation_result_list=state.evaluate())
+            calls.after_round(env)
             if not grew or (after_round and after_round(index, state.ensemble)):
                 break
         calls.at_end()
-    except EarlyStopException as stop:
-        kept = stop.best_iteration + 1
-        ensemble = state.ensemble().truncated(kept)
-        return Trained(ensemble, kept, by_name(stop.best_score or []), history)
+    except Exception as error:
+        stop = as_stop(error)
+        if stop is None:
+            raise
+        recorder.complete(env)
+        return _stopped(state, stop, history)
     finally:
         calls.close()
     last = {
-        name: {metric: values[-1] for metric, values in metrics.items()}
-        for name, metrics in history.items()
+        name: {metric: values[-1] for metric, values in by_metric.items()}
+        for name, by_metric in history.items()
     }
     return Trained(state.ensemble(), 0, last, history)
+
+
+def _stopped(state: Boosting, stop: EarlyStopException, history: History) -> Trained:
+    """The model up to the round that the exception names, or the last one."""
+    ensemble = state.ensemble()
+    if ensemble.n_rounds == 0:
+        raise ValueError(
+            "EarlyStopException was raised before the first round: there is no model."
+            " Raise it after a round."
+        ) from stop
+    kept = min(stop.best_iteration + 1, ensemble.n_rounds)
+    best_score = by_name(stop.best_score or [])
+    return Trained(
+        ensemble.truncated(kept),
+        kept,
+        best_score or _recorded(history, kept - 1 - state.first_round),
+        history,
+    )
+
+
+def _recorded(history: History, index: int) -> dict[str, dict[str, float]]:
+    """The metrics of one round, from 0, as far as they were recorded."""
+    return {
+        name: {
+            metric: values[index]
+            for metric, values in by_metric.items()
+            if 0 <= index < len(values)
+        }
+        for name, by_metric in history.items()
+    }
 
 
 class Boosting:
@@ -167,9 +203,9 @@ class Boosting:
             objective.start_scores() if init_score is None else np.zeros(shape[0])
         )
         self.scores = _started(self.start, init_score, shape[1])
-        for one in sets:
-            its = one.rows.init_score
-            one.scores = _started(self.start, its, len(one.rows))
+        for evaluated in sets:
+            rows = evaluated.rows
+            evaluated.scores = _started(self.start, rows.init_score, len(rows))
         self.gradient = np.empty(shape, dtype=np.float32)
         self.hessian = (
             None if objective.constant_hessian else np.empty(shape, dtype=np.float32)
@@ -195,13 +231,13 @@ class Boosting:
         )
 
     def _sampler(self) -> sampling.Sampler:
-        made = self.objective
-        return sampling.make(self.settings, self.weight, made.y, made.queries)
+        objective = self.objective
+        return sampling.make(self.settings, self.weight, objective.y, objective.queries)
 
     @property
     def training_names(self) -> set[str]:
         """The names of the evaluation sets that are the training set."""
-        return {one.name for one in self.sets if one.binned is None}
+        return {evaluated.name for evaluated in self.sets if evaluated.is_training}
 
     @property
     def first_round(self) -> int:
@@ -259,9 +295,10 @@ class Boosting:
             self.grower = self._grower(self.grower.forest)
 
     def boost(self, round_index: int) -> bool:
-        """Grow one round's trees; False when none could be split.
+        """Grow the trees of one round.
 
-        Then there are no trees but, in the first round, constant ones.
+        Returns False if no tree could be split. Then no trees are added, except
+        constant ones in the first round.
         """
         if self.grower is None:
             self._stay_constant(np.ones(self.objective.n_scores, dtype=bool))
@@ -309,14 +346,14 @@ class Boosting:
             return
         change = np.where(is_stump, self.objective.average - self.start, 0.0)
         self.start = self.start + change
-        for scores in (self.scores, *(one.scores for one in self.sets)):
+        for scores in (self.scores, *(evaluated.scores for evaluated in self.sets)):
             scores[is_stump] += change[is_stump, None]
 
     def _renew(self, counts: NDArray[np.float32] | None) -> None:
         """Replace the values of the leaves, before they are added to the scores.
 
-        The objectives that ask for it have constant hessians: ``counts`` tells for how
-        many rows each one counts.
+        Objectives with such leaves have constant hessians: ``counts`` is the number of
+        rows that each row stands for.
         """
         forest = self.grower.forest
         nodes, leaves, _ = forest.arrays(forest.n_trees - 1)
@@ -369,14 +406,14 @@ class Boosting:
         return own if self.weight is None else own * self.weight[k % len(self.weight)]
 
     def _add_round(self, added: bool) -> None:
-        """Follow the new trees; ``added``: the training scores do so already."""
+        """Add the new trees to all scores; ``added``: the training scores have them."""
         followed = self._followed()
-        # Rows that were not drawn reach their leaves by their bins, too.
+        # Rows that were not drawn find their leaves by their bins.
         self._add(followed[1:] if added else followed)
 
     def _followed(self) -> list[tuple[BinnedRows, Floats]]:
-        """The rows whose scores the trees are added to, the training rows first."""
-        others = [(one.binned, one.scores) for one in self.sets if one.binned]
+        """The rows and scores that trees are added to, the training rows first."""
+        others = [(e.binned, e.scores) for e in self.sets if e.binned]
         return [(self.rows, self.scores), *others]
 
     def _add(
@@ -401,18 +438,14 @@ class Boosting:
     def evaluate(self) -> list[EvalResult]:
         """The metrics of the evaluation sets after the last round."""
         results = []
-        for one in self.sets:
-            scores = self._evaluated(one)
-            results += one.measure(scores, self._link, self.n_threads)
+        for evaluated in self.sets:
+            scores = self._evaluated(evaluated)
+            results += evaluated.measure(scores, self.n_threads)
         return results
 
-    def _link(self, scores: Floats) -> Floats:
-        """Predictions, (n_scores, n_rows) as the scores."""
-        return objectives.transform(self.objective.link, scores, self.n_threads)
-
-    def _evaluated(self, one: EvaluationSet) -> Floats:
+    def _evaluated(self, evaluated: EvaluationSet) -> Floats:
         """The raw scores of a set."""
-        return self.scores if one.binned is None else one.scores
+        return self.scores if evaluated.binned is None else evaluated.scores
 
 
 def _started(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:
@@ -441,7 +474,7 @@ class Dart(Boosting):
         return np.resize(self.factor, self._n_grown) if len(self.factor) else np.ones(1)
 
     def boost(self, round_index: int) -> bool:
-        """Grow one round's trees on what the dropped ones leave."""
+        """Grow the trees of one round without the dropped ones."""
         dropped = self._draw(round_index)
         for i in dropped:
             self._add_everywhere(i, -self.factor[i])
@@ -456,7 +489,7 @@ class Dart(Boosting):
         return grew
 
     def _draw(self, round_index: int) -> NDArray[np.intp]:
-        """The trees to drop, each with a probability in proportion to its weight."""
+        """The trees to drop, with probabilities in proportion to their weights."""
         settings, n = self.settings, len(self.factor)
         random = np.random.default_rng([settings.drop_seed, round_index])
         if n == 0 or random.random() < settings.skip_drop:
@@ -486,7 +519,7 @@ class Forest(Boosting):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.sums = [np.zeros_like(self._evaluated(one)) for one in self.sets]
+        self.sums = [np.zeros_like(self._evaluated(e)) for e in self.sets]
 
     def _own(self, settings: Any) -> Any:
         return replace(settings, learning_rate=1.0)
@@ -496,13 +529,13 @@ class Forest(Boosting):
 
     def _add_round(self, added: bool) -> None:
         sums = zip(self.sets, self.sums, strict=True)
-        self._add([(one.binned or self.rows, total) for one, total in sums])
+        self._add([(e.binned or self.rows, total) for e, total in sums])
 
-    def _evaluated(self, one: EvaluationSet) -> Floats:
-        start = super()._evaluated(one)
+    def _evaluated(self, evaluated: EvaluationSet) -> Floats:
+        start = super()._evaluated(evaluated)
         if not hasattr(self, "sums"):
             return start
-        total = self.sums[self.sets.index(one)]
+        total = self.sums[self.sets.index(evaluated)]
         return start + total / max(1, self._n_grown)
 
 
@@ -511,7 +544,7 @@ KINDS: dict[str, type[Boosting]] = {"gbdt": Boosting, "dart": Dart, "rf": Forest
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """How to boost: everything but the rows.
+    """All that a fit needs beside the rows.
 
     Attributes
     ----------
@@ -522,7 +555,7 @@ class Plan:
         Of the evaluation sets.
     n_threads : int
     earlier : Ensemble or None
-        Trees to go on from.
+        The trees of ``init_model``.
     """
 
     settings: Any
@@ -531,7 +564,7 @@ class Plan:
     n_threads: int
     earlier: Ensemble | None
 
-    def start(self, rows: Rows, sets: Mapping[str, Rows]) -> Boosting:
+    def start(self, rows: Rows, sets: Sequence[NamedRows]) -> Boosting:
         """Bin the rows to learn from, and those of the evaluation sets."""
         settings, n_threads = self.settings, self.n_threads
         objective = objectives.make(
@@ -550,22 +583,25 @@ class Plan:
             rows=rows.numbers,
             n_threads=n_threads,
         )
-        followed = []
-        for name, its in sets.items():
-            _check_queries(rows, its)
-            binned = None if its is rows else self._binned(dataset, its)
-            its = replace(its, init_score=self._start(its))
-            followed.append(EvaluationSet(name, its, self.metrics, binned))
+        evaluated = [self._evaluated(dataset, rows, named) for named in sets]
         return KINDS[settings.boosting_type](
             dataset,
             objective,
             settings,
             n_threads,
             init_score=self._start(rows),
-            sets=followed,
+            sets=evaluated,
             first=self.earlier,
             raw=self._raw(rows),
         )
+
+    def _evaluated(
+        self, dataset: Dataset, training: Rows, named: NamedRows
+    ) -> EvaluationSet:
+        name, rows, is_training = named
+        binned = None if rows is training else self._binned(dataset, rows)
+        rows = replace(rows, init_score=self._start(rows))
+        return EvaluationSet(name, rows, self.metrics, binned, is_training)
 
     def _raw(self, rows: Rows) -> RawColumns | None:
         is_linear = self.settings.linear_tree
@@ -578,20 +614,20 @@ class Plan:
     def refitted(
         self, rows: Rows, trained: Trained, given: Sequence[Callback]
     ) -> Ensemble:
-        """Boost as many rounds as were found best, on other rows.
+        """Boost the best number of rounds on other rows.
 
-        Of the callbacks only those that come before rounds are called again.
+        Only the callbacks that come before rounds are called again.
         """
         n_earlier = 0 if self.earlier is None else self.earlier.n_rounds
         again = train(
-            self.start(rows, {}),
+            self.start(rows, []),
             given=Calls(given).before,
             n_rounds=max(1, trained.ensemble.n_rounds - n_earlier),
         )
         return again.ensemble
 
     def _start(self, rows: Rows) -> Floats | None:
-        """The scores of the trees to go on from, and the user's."""
+        """The raw scores of ``init_model`` plus the user's start scores."""
         if self.earlier is None:
             return rows.init_score
         scores = self.earlier.raw_scores(rows.columns, n_threads=self.n_threads)
@@ -610,11 +646,3 @@ class Plan:
                 f"init_model has {self.earlier.n_scores} trees a round, but"
                 f" {objective.n_scores} are needed here."
             )
-
-
-def _check_queries(rows: Rows, its: Rows) -> None:
-    if rows.queries is not None and its.queries is None:
-        raise ValueError(
-            "The queries of evaluation sets are missing: pass eval_qid or eval_group,"
-            " as qid or group was passed for the training set."
-        )

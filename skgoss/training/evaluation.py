@@ -1,24 +1,44 @@
-"""Evaluation sets: rows whose metrics are followed round by round."""
+"""Evaluation sets: rows whose metrics are computed after each round."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._messages import warn
 from skgoss.data.rows import Rows
+from skgoss.training import objectives
 from skgoss.training.binned import BinnedRows
-from skgoss.training.metrics import Custom, Metric, Sample
+from skgoss.training.metrics import Custom, Metric, Result, Sample
+from skgoss.training.objectives import Link
 from skgoss.training.rounds import EvalResult
 
 Floats = NDArray[np.float64]
 
 
+class NamedRows(NamedTuple):
+    """The rows of an evaluation set.
+
+    Attributes
+    ----------
+    name : str
+    rows : Rows
+    is_training : bool
+        Whether the model learns from them: early stopping does not look at such sets.
+    """
+
+    name: str
+    rows: Rows
+    is_training: bool = False
+
+
 @dataclass(eq=False)
 class EvaluationSet:
-    """Rows whose scores are followed during a fit.
+    """Rows whose metrics are computed after each round.
 
     Attributes
     ----------
@@ -26,7 +46,9 @@ class EvaluationSet:
     rows : Rows
     metrics : list of Metric and Custom
     binned : BinnedRows or None
-        The bins of the rows; None: they are those of the training set.
+        The bins of the rows; None: those of the training set, and so are the scores.
+    is_training : bool
+        Whether the model learns from the rows.
     scores : ndarray of shape (n_scores, n_rows), float64
         Raw scores; set by `Boosting`.
     """
@@ -35,48 +57,82 @@ class EvaluationSet:
     rows: Rows
     metrics: list[Metric | Custom]
     binned: BinnedRows | None
+    is_training: bool = False
     scores: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         queries = self.rows.queries
         self._boundaries = None if queries is None else queries.boundaries
-        self._order = None if queries is None else queries.order
         self._target = self._gathered(self.rows.target)
         weight = self.rows.weight
         self._weight = None if weight is None else self._gathered(weight)
+        self._warned = False
 
     def _gathered(self, values: Floats) -> Floats:
-        if self._order is None:
-            return np.ascontiguousarray(values)
-        return np.ascontiguousarray(values[..., self._order])
+        """Values of rows, with those of a query together."""
+        queries = self.rows.queries
+        return np.ascontiguousarray(
+            values if queries is None else queries.gathered(values)
+        )
 
-    def measure(
-        self, scores: Floats, link: Callable[[Floats], Floats], n_threads: int
-    ) -> list[EvalResult]:
-        """The metrics of raw scores, (n_scores, n_rows)."""
+    def measure(self, scores: Floats, n_threads: int) -> list[EvalResult]:
+        """The metrics of raw scores, (n_scores, n_rows).
+
+        Their names differ from each other.
+        """
         raw = self._gathered(scores)
-        # One transformation serves all metrics, and none where only ranks matter.
-        wants = any(not metric.on_raw for metric in self.metrics)
-        predictions = link(raw) if wants else raw
-        return [
-            EvalResult(self.name, *result)
-            for metric in self.metrics
-            for result in metric(
+        # Metrics share the predictions of a link.
+        seen: dict[Link | None, Floats] = {None: raw}
+        results: list[Result] = []
+        for metric in self.metrics:
+            link = metric.link
+            if link not in seen:
+                seen[link] = objectives.transform(link, raw, n_threads)
+            results += metric(
                 Sample(
-                    self._target,
-                    raw if metric.on_raw else predictions,
-                    self._weight,
-                    self._boundaries,
-                    n_threads,
+                    self._target, seen[link], self._weight, self._boundaries, n_threads
                 )
             )
+        return [EvalResult(self.name, *result) for result in self._distinct(results)]
+
+    def _distinct(self, results: list[Result]) -> list[Result]:
+        """The results, renamed where an earlier one has the same name."""
+        names = _distinct_names([result.name for result in results])
+        renamed = [
+            result._replace(name=name)
+            for name, result in zip(names, results, strict=True)
         ]
+        if renamed != results and not self._warned:
+            self._warned = True
+            new = [
+                name
+                for name, result in zip(names, results, strict=True)
+                if name != result.name
+            ]
+            warn(
+                "Several metrics have the same name; the later ones are recorded as"
+                f" {', '.join(map(repr, new))}. Let metric functions return names that"
+                " no other metric has."
+            )
+        return renamed
+
+
+def _distinct_names(names: Iterable[str]) -> list[str]:
+    """The names, with a number behind those that an earlier one equals."""
+    taken: dict[str, None] = {}
+    for name in names:
+        candidate, number = name, 1
+        while candidate in taken:
+            number += 1
+            candidate = f"{name} ({number})"
+        taken[candidate] = None
+    return list(taken)
 
 
 def by_name(results: Sequence[EvalResult]) -> dict[str, dict[str, float]]:
     """Metrics of one round by set and name."""
     scores: dict[str, dict[str, float]] = {}
     for result in results:
-        by_metric = scores.setdefault(result.dataset_name, {})
-        by_metric[result.metric_name] = result.metric_value
+        dataset_name, metric_name, value = tuple(result)[:3]
+        scores.setdefault(dataset_name, {})[metric_name] = value
     return scores

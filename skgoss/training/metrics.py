@@ -1,7 +1,7 @@
-"""Metrics of evaluation sets, by LightGBM's names and definitions.
+"""Metrics of evaluation sets, with LightGBM's names and definitions.
 
-``METRICS`` is the table: a name, its aliases, which way is better, what it is computed
-from and for which tasks. ``make`` turns names into functions of targets and scores.
+``METRICS`` is the table of the metrics. ``make`` turns names into `Metric` objects,
+which are functions of targets and scores.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.training import losses, metrics, ranking
-from skgoss.training import objectives
-from skgoss.training.ranking import gains
+from skgoss._engine.training import losses, metrics
+from skgoss._engine.training.ranking import average_precision
+from skgoss.training import objectives, ranking
+from skgoss.training.objectives import Link
 
 Floats = NDArray[np.float64]
 
-# Words that mean "no metric".
-NO_METRIC = ("", "none", "na", "null", "custom")
+# The largest level of a metric of rankings.
+MOST_DOCUMENTS = 2**31 - 1
 
 
 class Result(NamedTuple):
@@ -43,7 +44,7 @@ class Sample(NamedTuple):
     y : ndarray of shape (n,), float64
         Numbers, the numbers of classes, or grades.
     scores : ndarray of shape (n_scores, n), float64
-        Raw scores or predictions: see `Kind`.
+        Raw scores or predictions: see `MetricKind`.
     weight : ndarray of shape (n,), float64, or None
     boundaries : ndarray of shape (n_queries + 1,), int64, or None
         Where queries begin, whose rows stand together.
@@ -63,7 +64,7 @@ class Sample(NamedTuple):
         Raises
         ------
         ValueError
-            If there is none.
+            If all weights are 0.
         """
         n = len(self.y)
         mass = float(n) if self.weight is None else losses.weighted_sum(self.weight)
@@ -200,25 +201,17 @@ def _costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
 
 def _ndcg(sample: Sample, settings: Any) -> Floats:
     """Of each query, (n_at, n_queries)."""
-    gain = gains(sample.y, settings.label_gain, name="y of an evaluation set")
-    found, best = (
-        _dcg(sample, scores, gain, settings) for scores in (sample.scores[0], gain)
+    gain = ranking.gains(sample.y, settings.label_gain, name="y of an evaluation set")
+    return ranking.ndcg(
+        sample.scores[0], gain, sample.boundaries, settings.eval_at, sample.n_threads
     )
-    return np.divide(found, best, out=np.ones_like(best), where=best > 0)
-
-
-def _dcg(sample: Sample, scores: Floats, gain: Floats, settings: Any) -> Floats:
-    at = np.array(settings.eval_at, dtype=np.int64)
-    dcg = np.empty((len(at), len(sample.boundaries) - 1))
-    ranking.dcg(scores, gain, sample.boundaries, at, sample.n_threads, dcg)
-    return dcg
 
 
 def _map(sample: Sample, settings: Any) -> Floats:
     """Of each query, (n_at, n_queries)."""
     at = np.array(settings.eval_at, dtype=np.int64)
     precision = np.empty((len(at), len(sample.boundaries) - 1))
-    ranking.average_precision(
+    average_precision(
         sample.scores[0],
         (sample.y > 0.5).astype(np.uint8),
         sample.boundaries,
@@ -232,8 +225,8 @@ def _map(sample: Sample, settings: Any) -> Floats:
 # --- The table ------------------------------------------------------------------------
 
 
-class Domain(NamedTuple):
-    """The targets that a metric is defined for, between two ends.
+class Range(NamedTuple):
+    """The targets that a metric is defined for, from ``least`` to ``most``.
 
     ``words`` completes the sentence "needs ...".
     """
@@ -247,35 +240,35 @@ class Domain(NamedTuple):
         if not (self.least <= y.min(initial=np.inf) and y.max(initial=0) <= self.most):
             raise ValueError(
                 f"metric {name!r} needs {self.words}, but y of an evaluation set"
-                f" reaches from {y.min():g} to {y.max():g}."
+                f" ranges from {y.min():g} to {y.max():g}."
             )
 
 
-ANY = Domain("numbers")
-POSITIVE = Domain("y > 0", least=float(np.nextafter(0.0, 1.0)))
-SHARES = Domain("y in [0, 1]", least=0.0, most=1.0)
+ANY = Range("numbers")
+POSITIVE = Range("y > 0", least=float(np.nextafter(0.0, 1.0)))
+SHARES = Range("y in [0, 1]", least=0.0, most=1.0)
 
 
 @dataclass(frozen=True)
-class Kind:
+class MetricKind:
     """A metric.
 
     Attributes
     ----------
     measure : callable (sample, settings) -> float or array
-        For tasks with queries: an array of one row a level, one column a query.
+        For queries an array of shape (n_levels, n_queries).
     aliases : tuple of str
-        Its other names, names of objectives among them.
+        Other names, including names of objectives.
     maximize : bool
         Whether higher is better.
     on_raw : bool
-        Whether it is computed from raw scores, as it looks at their order alone, and
+        Whether it is computed from raw scores, because only their order matters, and
         not from predictions.
     task : str
         'one': for one score a row, 'many': for more than two classes, 'rank': for
         queries.
     domain : Domain
-        What targets it is defined for.
+        The targets that it is defined for.
     """
 
     measure: Callable[[Sample, Any], Any]
@@ -283,39 +276,43 @@ class Kind:
     maximize: bool = False
     on_raw: bool = False
     task: str = "one"
-    domain: Domain = ANY
+    domain: Range = ANY
 
 
-METRICS: dict[str, Kind] = {
-    "l2": Kind(
+METRICS: dict[str, MetricKind] = {
+    "l2": MetricKind(
         _mean_of("l2"), ("mean_squared_error", "mse", "regression", "regression_l2")
     ),
-    "rmse": Kind(_rmse, ("root_mean_squared_error", "l2_root")),
-    "l1": Kind(_mean_of("l1"), ("mean_absolute_error", "mae", "regression_l1")),
-    "quantile": Kind(_mean_of("quantile", "alpha")),
-    "mape": Kind(_mean_of("mape"), ("mean_absolute_percentage_error",)),
-    "huber": Kind(_mean_of("huber", "alpha")),
-    "fair": Kind(_mean_of("fair", "fair_c")),
-    "poisson": Kind(_mean_of("poisson")),
-    "tweedie": Kind(_tweedie),
-    "gamma": Kind(_mean_of("gamma"), domain=POSITIVE),
-    "gamma_deviance": Kind(_gamma_deviance, domain=POSITIVE),
-    "r2": Kind(_r2, maximize=True),
-    "binary_logloss": Kind(_mean_of("binary_logloss"), ("binary",)),
-    "binary_error": Kind(_mean_of("binary_error")),
-    "auc": Kind(_auc, maximize=True, on_raw=True),
-    "average_precision": Kind(_average_precision, maximize=True, on_raw=True),
-    "cross_entropy": Kind(_mean_of("cross_entropy"), ("xentropy",), domain=SHARES),
-    "cross_entropy_lambda": Kind(_cross_entropy_lambda, ("xentlambda",), domain=SHARES),
-    "kullback_leibler": Kind(_kullback_leibler, ("kldiv",), domain=SHARES),
-    "multi_logloss": Kind(
+    "rmse": MetricKind(_rmse, ("root_mean_squared_error", "l2_root")),
+    "l1": MetricKind(_mean_of("l1"), ("mean_absolute_error", "mae", "regression_l1")),
+    "quantile": MetricKind(_mean_of("quantile", "alpha")),
+    "mape": MetricKind(_mean_of("mape"), ("mean_absolute_percentage_error",)),
+    "huber": MetricKind(_mean_of("huber", "alpha")),
+    "fair": MetricKind(_mean_of("fair", "fair_c")),
+    "poisson": MetricKind(_mean_of("poisson")),
+    "tweedie": MetricKind(_tweedie),
+    "gamma": MetricKind(_mean_of("gamma"), domain=POSITIVE),
+    "gamma_deviance": MetricKind(_gamma_deviance, domain=POSITIVE),
+    "r2": MetricKind(_r2, maximize=True),
+    "binary_logloss": MetricKind(_mean_of("binary_logloss"), ("binary",)),
+    "binary_error": MetricKind(_mean_of("binary_error")),
+    "auc": MetricKind(_auc, maximize=True, on_raw=True),
+    "average_precision": MetricKind(_average_precision, maximize=True, on_raw=True),
+    "cross_entropy": MetricKind(
+        _mean_of("cross_entropy"), ("xentropy",), domain=SHARES
+    ),
+    "cross_entropy_lambda": MetricKind(
+        _cross_entropy_lambda, ("xentlambda",), domain=SHARES
+    ),
+    "kullback_leibler": MetricKind(_kullback_leibler, ("kldiv",), domain=SHARES),
+    "multi_logloss": MetricKind(
         _multi_logloss,
         ("multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr"),
         task="many",
     ),
-    "multi_error": Kind(_multi_error, task="many"),
-    "auc_mu": Kind(_auc_mu, maximize=True, on_raw=True, task="many"),
-    "ndcg": Kind(
+    "multi_error": MetricKind(_multi_error, task="many"),
+    "auc_mu": MetricKind(_auc_mu, maximize=True, on_raw=True, task="many"),
+    "ndcg": MetricKind(
         _ndcg,
         (
             "lambdarank",
@@ -329,7 +326,7 @@ METRICS: dict[str, Kind] = {
         on_raw=True,
         task="rank",
     ),
-    "map": Kind(
+    "map": MetricKind(
         _map, ("mean_average_precision",), maximize=True, on_raw=True, task="rank"
     ),
 }
@@ -338,7 +335,7 @@ _NAME_OF = {
     word: name for name, kind in METRICS.items() for word in (name, *kind.aliases)
 }
 
-# What a classifier's metric is called for two classes and for more.
+# The names of a classifier's metrics for two classes, and for more than two.
 _BY_CLASSES = (
     {
         "logloss": "binary_logloss",
@@ -363,17 +360,20 @@ class Metric:
     name : str
         In ``METRICS``.
     settings : Settings
+    link : Link, default=None
+        What turns raw scores into predictions.
+
+    Attributes
+    ----------
+    link : Link or None
+        What turns raw scores into ``Sample.scores``; None: these are the raw scores.
     """
 
-    def __init__(self, name: str, settings: Any) -> None:
+    def __init__(self, name: str, settings: Any, link: Link | None = None) -> None:
         self.name = name
         self.kind = METRICS[name]
         self.settings = settings
-
-    @property
-    def on_raw(self) -> bool:
-        """Whether raw scores are wanted, and not predictions."""
-        return self.kind.on_raw
+        self.link = None if self.kind.on_raw else link
 
     def __call__(self, sample: Sample) -> list[Result]:
         """The values, one for each level of a ranking.
@@ -381,7 +381,7 @@ class Metric:
         Raises
         ------
         ValueError
-            If the targets are out of its domain or the weights are all 0.
+            If the targets are out of its range or the weights are all 0.
         """
         if self.kind.domain is not ANY:
             self.kind.domain.check(sample.y, self.name)
@@ -393,8 +393,8 @@ class Metric:
 
     def _named(self, found: Any, sample: Sample) -> Iterable[tuple[str, float]]:
         if self.kind.task == "rank":
-            mass = _query_mass(sample)
-            means = np.average(found, axis=1, weights=mass)
+            weight = ranking.query_weights(sample.weight, sample.boundaries)
+            means = np.average(found, axis=1, weights=weight)
             names = [f"{self.name}@{k}" for k in self.settings.eval_at]
             return zip(names, means, strict=True)
         top_k = self.settings.multi_error_top_k
@@ -402,16 +402,8 @@ class Metric:
         return [(self.name + suffix, found)]
 
 
-def _query_mass(sample: Sample) -> Floats | None:
-    """The weight of each query: the mean of its rows'."""
-    if sample.weight is None:
-        return None
-    start = sample.boundaries
-    return np.add.reduceat(sample.weight, start[:-1]) / np.diff(start)
-
-
 class Custom:
-    """A metric by a function of the user's.
+    """A function of the user that is a metric.
 
     Parameters
     ----------
@@ -419,6 +411,8 @@ class Custom:
         ``f(y_true, y_pred)``, ``f(y_true, y_pred, weight)`` or ``f(y_true, y_pred,
         weight, group)``, which returns ``(name, value, is_higher_better)`` or a list
         of such. ``y_pred`` has the shape (n,), or (n, n_classes) for more than two.
+    link : Link, default=None
+        What turns raw scores into ``y_pred``; None: these are the raw scores.
 
     Raises
     ------
@@ -426,11 +420,10 @@ class Custom:
         If it takes another number of arguments.
     """
 
-    on_raw = False
-
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], link: Link | None = None) -> None:
         self.n_arguments = objectives.count_arguments(function, "eval")
         self.function = function
+        self.link = link
         self.name = getattr(function, "__name__", type(function).__name__)
 
     def __call__(self, sample: Sample) -> list[Result]:
@@ -467,48 +460,61 @@ class Custom:
 def sorted_words(
     given: Iterable[Any],
 ) -> tuple[list[str], list[Callable[..., Any]]]:
-    """Part the user's metrics into words and functions, each once, in their order.
+    """Separate the words and the functions among the user's metrics.
 
     Parameters
     ----------
     given : iterable
         Words, functions, None, or lists of these; words may be joined by commas.
+
+    Returns
+    -------
+    words, functions : list
+        In their order; each word once, empty words left out.
     """
     words: list[str] = []
     functions: list[Callable[..., Any]] = []
-    for one in given:
-        items = list(one) if isinstance(one, list | tuple | set) else [one]
+    for metric in given:
+        items = list(metric) if isinstance(metric, list | tuple | set) else [metric]
         for item in items:
             if callable(item):
                 functions.append(item)
             elif isinstance(item, str):
-                words += [word.strip() for word in _apart(item)]
+                words += [word.strip() for word in _split_at_commas(item)]
             elif item is not None:
                 raise TypeError(
                     "eval_metric must be a str, a callable or a list of them, got"
                     f" {type(item).__name__}."
                 )
-    return list(dict.fromkeys(words)), functions
+    return list(dict.fromkeys(filter(None, words))), functions
 
 
-def asks_for_none(given: Any) -> bool:
-    """Whether 'None', or another word for it, is among the metrics of fit."""
-    words = sorted_words([given])[0]
-    return any(word and word.lower() in NO_METRIC for word in words)
+def _means_none(word: str) -> bool:
+    return word.lower() in objectives.NOT_BUILT_IN
 
 
-def _apart(words: str) -> list[str]:
-    """Split at commas, but for those of levels as in 'ndcg@1,3'."""
+def any_means_none(words: Iterable[str]) -> bool:
+    """Whether 'None', or another word for it, is among the names of metrics."""
+    return any(map(_means_none, words))
+
+
+def _split_at_commas(words: str) -> list[str]:
+    """Split words, but not the levels of one word as in 'ndcg@1,3'."""
     return re.split(r",(?!\s*\d)", words)
 
 
 def default_name(objective: str) -> str | None:
-    """LightGBM's metric of an objective, by any name of it."""
+    """LightGBM's default metric for an objective, by any of the objective's names."""
     return _NAME_OF.get(objective.lower())
 
 
 def make(
-    words: Iterable[str], settings: Any, n_classes: int | None, *, ranks: bool
+    words: Iterable[str],
+    settings: Any,
+    n_classes: int | None,
+    *,
+    ranks: bool,
+    link: Link | None = None,
 ) -> list[Metric]:
     """Understand names of metrics.
 
@@ -521,28 +527,30 @@ def make(
         Of a classifier.
     ranks : bool
         Whether there are queries.
+    link : Link, default=None
+        What turns raw scores into predictions.
 
     Raises
     ------
     ValueError
         If a name is unknown, or the metric does not fit the task.
     """
-    made: list[Metric] = []
+    chosen: list[Metric] = []
     seen: set[tuple[str, int | None]] = set()
     for word in words:
-        if word.lower() in NO_METRIC:
+        if _means_none(word):
             continue
         name, levels = _name_and_levels(word.lower(), n_classes)
         _check_task(name, n_classes, ranks)
         of_ranks = METRICS[name].task == "rank"
         wanted = (levels or settings.eval_at) if of_ranks else (None,)
-        # What another word has named before is not computed again.
+        # A level that an earlier word has named is not computed again.
         fresh = tuple(k for k in dict.fromkeys(wanted) if (name, k) not in seen)
         seen.update((name, k) for k in fresh)
         if fresh:
-            own = _with_levels(settings, fresh) if of_ranks else settings
-            made.append(Metric(name, own))
-    return made
+            options = _with_levels(settings, fresh) if of_ranks else settings
+            chosen.append(Metric(name, options, link))
+    return chosen
 
 
 def _name_and_levels(
@@ -571,8 +579,11 @@ def _name_and_levels(
 
 
 def _with_levels(settings: Any, levels: tuple[int, ...]) -> Any:
-    if min(levels) < 1:
-        raise ValueError("The levels of 'ndcg' and 'map' must be at least 1.")
+    if not 1 <= min(levels) <= max(levels) <= MOST_DOCUMENTS:
+        raise ValueError(
+            f"The levels of 'ndcg' and 'map' must be from 1 to {MOST_DOCUMENTS}, got"
+            f" {', '.join(map(str, levels))}."
+        )
     return dataclasses.replace(settings, eval_at=levels)
 
 
@@ -583,6 +594,6 @@ def _check_task(name: str, n_classes: int | None, ranks: bool) -> None:
         return
     fitting = [word for word, kind in METRICS.items() if kind.task in tasks]
     raise ValueError(
-        f"metric {name!r} does not fit here; use one of {', '.join(fitting)}, or a"
-        " function."
+        f"metric {name!r} cannot be computed for this task; use one of"
+        f" {', '.join(fitting)}, or a function."
     )

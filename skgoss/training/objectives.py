@@ -443,8 +443,8 @@ ALIASES: dict[str, str] = {
     alias: name for name, kind in OBJECTIVES.items() for alias in (name, *kind.aliases)
 }
 
-# LightGBM's names for an objective that the user brings along.
-OF_THE_USER = ("none", "null", "custom", "na")
+# LightGBM's words for no built-in objective or metric.
+NOT_BUILT_IN = ("none", "null", "custom", "na")
 
 
 def canonical_name(objective: str) -> str:
@@ -455,7 +455,7 @@ def canonical_name(objective: str) -> str:
     ValueError
         If there is none.
     """
-    if isinstance(objective, str) and objective.lower() in OF_THE_USER:
+    if isinstance(objective, str) and objective.lower() in NOT_BUILT_IN:
         raise ValueError(
             f"objective={objective!r} stands for a function of your own: pass the "
             "function itself, (y_true, y_pred) -> (gradient, hessian)."
@@ -605,10 +605,14 @@ class _Custom:
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
         self.weighs_rows = n_arguments > 2
-        # Copies: what the function writes on must not be the caller's.
-        self.y = y.copy()
+        # Sizes describe rows whose queries stand together.
+        takes_sizes = queries is not None and n_arguments > 3
+        order = queries.order if takes_sizes else None
+        self.order = slice(None) if order is None else order
         sizes = None if queries is None else queries.sizes
-        others = (None if weight is None else weight.copy(), sizes)
+        # Copies: what the function writes on must not be the caller's.
+        self.y = y[self.order].copy()
+        others = (None if weight is None else weight[self.order].copy(), sizes)
         self.others = others[: n_arguments - 2]
 
     def __call__(
@@ -618,8 +622,8 @@ class _Custom:
         hessian_out: Singles | None,
         n_threads: int,
     ) -> None:
-        n_scores = len(scores)
-        predicted = scores[0].copy() if n_scores == 1 else scores.T.copy()
+        scores = scores[:, self.order]
+        predicted = scores[0].copy() if len(scores) == 1 else scores.T.copy()
         result = self.function(self.y, predicted, *self.others)
         if not isinstance(result, tuple | list) or len(result) != 2:
             raise ValueError(
@@ -648,7 +652,7 @@ class _Custom:
                 f"{expected}, got {values.shape}."
             )
         with np.errstate(over="ignore"):
-            out[...] = values.T
+            out[:, self.order] = values.T
         if not np.isfinite(out).all():
             raise ValueError(
                 f"The objective function {self.name!r} returned NaN, infinity or a "

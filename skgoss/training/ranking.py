@@ -95,9 +95,8 @@ class LambdaRank(_ByQuery):
         super().__init__(queries)
         self.settings = settings
         self.gain = queries.gathered(gains(y, settings.label_gain))
-        self.max_dcg = best_dcg(
-            self.gain, queries, [settings.lambdarank_truncation_level]
-        )[0]
+        levels = [settings.lambdarank_truncation_level]
+        self.max_dcg = dcg(self.gain, self.gain, queries.boundaries, levels)[0]
 
     def _slopes(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
@@ -142,16 +141,64 @@ class RankXENDCG(_ByQuery):
         )
 
 
-def best_dcg(gain: Floats, queries: Queries, at: Sequence[int]) -> Floats:
-    """The DCG of each query in the best order, (len(at), n_queries)."""
-    return _dcg(gain, gain, queries, at)
+def dcg(
+    scores: Floats,
+    gain: Floats,
+    boundaries: NDArray[np.int64],
+    at: Sequence[int],
+    n_threads: int = 1,
+) -> Floats:
+    """The discounted cumulative gain of each query.
 
+    Parameters
+    ----------
+    scores, gain : (n,) float64
+        Of documents; those of a query stand together.
+    boundaries : (n_queries + 1,) int64
+        Where each query begins, and the end.
+    at : sequence of int
+        How many documents count.
+    n_threads : int, default=1
 
-def _dcg(scores: Floats, gain: Floats, queries: Queries, at: Sequence[int]) -> Floats:
-    dcg = np.empty((len(at), queries.n_queries))
+    Returns
+    -------
+    (len(at), n_queries) float64
+    """
+    found = np.empty((len(at), len(boundaries) - 1))
     levels = np.asarray(at, dtype=np.int64)
-    ranking.dcg(scores, gain, queries.boundaries, levels, 1, dcg)
-    return dcg
+    ranking.dcg(scores, gain, boundaries, levels, n_threads, found)
+    return found
+
+
+def ndcg(
+    scores: Floats,
+    gain: Floats,
+    boundaries: NDArray[np.int64],
+    at: Sequence[int],
+    n_threads: int = 1,
+) -> Floats:
+    """`dcg` divided by that of the best order; 1 for queries without gains."""
+    found, best = (
+        dcg(order, gain, boundaries, at, n_threads) for order in (scores, gain)
+    )
+    return np.divide(found, best, out=np.ones_like(best), where=best > 0)
+
+
+def query_weights(
+    weight: Floats | None, boundaries: NDArray[np.int64]
+) -> Floats | None:
+    """The weight of each query, which is the mean of its rows' weights.
+
+    Parameters
+    ----------
+    weight : (n,) float64, or None
+        None: all weights are 1, and so is the result.
+    boundaries : (n_queries + 1,) int64
+        Where each query begins, and the end.
+    """
+    if weight is None:
+        return None
+    return np.add.reduceat(weight, boundaries[:-1]) / np.diff(boundaries)
 
 
 def mean_ndcg(
@@ -186,13 +233,10 @@ def mean_ndcg(
     """
     gain = queries.gathered(gains(y, label_gain))
     at = [k or int(queries.sizes.max())]
-    found = _dcg(queries.gathered(scores), gain, queries, at)[0]
-    best = best_dcg(gain, queries, at)[0]
-    ndcg = np.divide(found, best, out=np.ones_like(best), where=best > 0)
-    if weight is None:
-        return float(ndcg.mean())
-    mass = np.bincount(queries.number, weight) / queries.sizes
-    return float(np.average(ndcg, weights=mass))
+    values = ndcg(queries.gathered(scores), gain, queries.boundaries, at)[0]
+    if weight is not None:
+        weight = query_weights(queries.gathered(weight), queries.boundaries)
+    return float(np.average(values, weights=weight))
 
 
 class NDCGScorer:
@@ -218,12 +262,12 @@ class NDCGScorer:
     ) -> float:
         """The mean NDCG of an estimator's predictions."""
         grades = np.asarray(y, dtype=np.float64)
-        its = queries.make(len(grades), group=group, qid=qid)
+        row_queries = queries.make(len(grades), group=group, qid=qid)
         weight = sample_weight
         if weight is not None:
             weight = _compat.sample_weights(weight, grades)
         scores = np.ascontiguousarray(estimator.predict(X), dtype=np.float64)
-        return mean_ndcg(grades, scores, its, k=self.k, weight=weight)
+        return mean_ndcg(grades, scores, row_queries, k=self.k, weight=weight)
 
     def __repr__(self) -> str:
         return f"ndcg_scorer(k={self.k})"

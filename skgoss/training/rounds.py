@@ -1,7 +1,8 @@
-"""What the rounds of a fit tell callbacks, and how callbacks end them."""
+"""The interface between the rounds of a fit and callbacks."""
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ class EvalResult(NamedTuple):
 
 
 class CallbackEnv(NamedTuple):
-    """What a callback is told.
+    """What a callback gets.
 
     Attributes
     ----------
@@ -57,15 +58,60 @@ class EarlyStopException(Exception):
     Parameters
     ----------
     best_iteration : int
-        The number, from 0, of the round to keep as the last.
-    best_score : list of EvalResult
-        The metrics of that round.
+        The number, from 0, of the last round to keep. If there are fewer rounds, all
+        are kept.
+    best_score : list of EvalResult or tuple, or None
+        The metrics of that round; None: as they were recorded.
+
+    Raises
+    ------
+    TypeError
+        If ``best_iteration`` is no int, or ``best_score`` no list of results.
+    ValueError
+        If ``best_iteration`` is negative.
     """
 
-    def __init__(self, best_iteration: int, best_score: list[EvalResult]) -> None:
+    def __init__(
+        self, best_iteration: int, best_score: list[EvalResult] | None = None
+    ) -> None:
         super().__init__(best_iteration, best_score)
-        self.best_iteration = best_iteration
+        if not isinstance(best_iteration, numbers.Integral):
+            raise TypeError(
+                "EarlyStopException: best_iteration must be an int, got"
+                f" {best_iteration!r}."
+            )
+        if best_iteration < 0:
+            raise ValueError(
+                "EarlyStopException: best_iteration must be at least 0, the first"
+                f" round; got {best_iteration}."
+            )
+        if best_score is not None and not _are_results(best_score):
+            raise TypeError(
+                "EarlyStopException: best_score must be a list of results (dataset"
+                " name, metric name, value, is higher better), such as"
+                f" env.evaluation_result_list, or None; got {best_score!r}."
+            )
+        self.best_iteration = int(best_iteration)
         self.best_score = best_score
+
+
+def _are_results(given: object) -> bool:
+    return isinstance(given, list | tuple) and all(
+        isinstance(result, list | tuple) and len(result) >= 3 for result in given
+    )
+
+
+def as_stop(error: Exception) -> EarlyStopException | None:
+    """The request to end the fit that an error is; None if it is another error.
+
+    The exception of this name in lightgbm is one, too.
+    """
+    if isinstance(error, EarlyStopException):
+        return error
+    names = [base.__name__ for base in type(error).__mro__]
+    if EarlyStopException.__name__ not in names or not hasattr(error, "best_score"):
+        return None
+    return EarlyStopException(error.best_iteration, error.best_score)
 
 
 Callback = Callable[[CallbackEnv], None]
@@ -73,16 +119,16 @@ History = dict[str, dict[str, list[float]]]
 
 
 class Listener:
-    """A callback that is also told about the end of the rounds."""
+    """A callback that is also told when the rounds end."""
 
     order = 0
     before_iteration = False
 
     def at_end(self) -> None:
-        """No round follows; nobody has ended the fit."""
+        """The last round is over, and no callback has ended the fit."""
 
     def close(self) -> None:
-        """The rounds are over, in any way."""
+        """The fit has ended, perhaps by an error."""
 
 
 class Recorder:
@@ -93,17 +139,25 @@ class Recorder:
 
     def __init__(self, eval_result: History) -> None:
         self.eval_result = eval_result
+        self.iteration = -1
 
     def __call__(self, env: CallbackEnv) -> None:
+        self.iteration = env.iteration
         if env.iteration == env.begin_iteration:
             self.eval_result.clear()
         for result in env.evaluation_result_list:
-            by_metric = self.eval_result.setdefault(result.dataset_name, {})
-            by_metric.setdefault(result.metric_name, []).append(result.metric_value)
+            dataset_name, metric_name, value = tuple(result)[:3]
+            by_metric = self.eval_result.setdefault(dataset_name, {})
+            by_metric.setdefault(metric_name, []).append(value)
+
+    def complete(self, env: CallbackEnv) -> None:
+        """Record the last round if a callback that came earlier has ended the fit."""
+        if env.iteration > self.iteration:
+            self(env)
 
 
 class Calls:
-    """The callbacks of a fit, in their order.
+    """The callbacks of a fit, ordered.
 
     Parameters
     ----------
@@ -127,16 +181,16 @@ class Calls:
             callback(env)
 
     def at_end(self) -> None:
-        """No round follows; nobody has ended the fit."""
+        """The last round is over, and no callback has ended the fit."""
         _tell(self.after, "at_end")
 
     def close(self) -> None:
-        """The rounds are over, in any way."""
+        """The fit has ended, perhaps by an error."""
         _tell(self.after, "close")
 
 
 def _tell(callbacks: Sequence[Callback], event: str) -> None:
-    """Call a method of our own callbacks that have it; users' objects have others."""
+    """Call a method of the listeners among the callbacks."""
     for callback in callbacks:
         if isinstance(callback, Listener):
             getattr(callback, event)()

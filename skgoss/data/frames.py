@@ -287,9 +287,12 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
     """The values of a column, in place where possible; nulls become NaN."""
     dtype = series.dtype
     if dtype in _READABLE:
-        if not dtype.is_float() and series.null_count():
-            series = series.cast(nw.Float64)
-        return _as_kind(series.to_numpy(), _named(series))
+        if dtype.is_float() or not series.null_count():
+            return _as_kind(series.to_numpy(), _named(series))
+        # Arrow refuses to cast integers that float64 does not hold exactly.
+        values = np.full(len(series), np.nan)
+        values[~series.is_null().to_numpy()] = series.drop_nulls().to_numpy()
+        return values
     if dtype.is_numeric():
         return series.cast(nw.Float64).to_numpy()
     if series.null_count() == len(series):

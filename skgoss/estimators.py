@@ -408,12 +408,8 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         if learns:
             self._learn_target(y)
         target = self._encoded(y, one)
-        weight = self._weights(one.sample_weight, target, one.class_weight)
-        if weight is not None and not weight.any():
-            raise ValueError(
-                f"All rows have the weight 0 by {prefix}sample_weight and"
-                f" {prefix}class_weight; one at least must count."
-            )
+        weight = self._weights(one.sample_weight, target, one.class_weight, prefix)
+        targets.check_sum(target, weight, f"{prefix}y")
         init_score = one.init_score
         if init_score is not None:
             n_scores = self._n_classes if (self._n_classes or 0) > 2 else 1
@@ -520,7 +516,8 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         self,
         sample_weight: ArrayLike | None,
         target: NDArray[np.float64],
-        class_weight: Any,
+        class_weight: Any = None,
+        prefix: str = "",
     ) -> NDArray[np.float64] | None:
         """The weight of every row; None where all are 1."""
         if class_weight is not None:
@@ -528,9 +525,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
                 f"The 'class_weight' parameter of {type(self).__name__} must be None:"
                 " there are no classes. Use the argument sample_weight of fit."
             )
-        if sample_weight is None:
-            return None
-        return _compat.sample_weights(sample_weight, target)
+        return targets.weights(sample_weight, None, target, None, prefix)
 
     def _with_objective(self, settings: Any) -> Any:
         """The settings with the objective's own name, remembered for predictions."""
@@ -844,9 +839,12 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         self,
         sample_weight: ArrayLike | None,
         target: NDArray[np.float64],
-        class_weight: Any,
+        class_weight: Any = None,
+        prefix: str = "",
     ) -> NDArray[np.float64] | None:
-        return targets.weights(sample_weight, class_weight, target, self._classes)
+        return targets.weights(
+            sample_weight, class_weight, target, self._classes, prefix
+        )
 
     def _default_objective(self) -> str:
         return "binary" if self._n_classes <= 2 else "multiclass"

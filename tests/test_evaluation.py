@@ -483,7 +483,7 @@ def test_categories_keep_their_meaning_in_a_model_that_goes_on():
         (
             {"eval_X": X, "eval_y": Y * 0, "eval_class_weight": [{0: 0, 1: 1}]},
             ValueError,
-            "weight 0 by eval_sample_weight and eval_class_weight",
+            "weights by eval_sample_weight and eval_class_weight are all zero",
         ),
         ({"init_score": ["a"] * len(Y)}, ValueError, "init_score must hold numbers"),
     ],

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss.data.categories import is_missing
+from skgoss.data.floats import check_unmasked
 
 # More rows than this are hardly the documents of one query.
 MANY_DOCUMENTS = 1000
@@ -110,6 +111,7 @@ def make(
 
 
 def _numbers(qid: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
+    check_unmasked(qid, name)
     marks = np.asarray(qid)
     if marks.ndim == 2 and marks.shape[1] == 1:
         marks = marks[:, 0]
@@ -137,6 +139,7 @@ def _any_missing(marks: NDArray[Any]) -> bool:
 def _sizes(group: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
     if isinstance(group, numbers.Number):
         raise ValueError(f"{name} must be a list of sizes of queries, got {group!r}.")
+    check_unmasked(group, name)
     given = np.asarray(group)
     if given.ndim != 1 or given.dtype.kind not in "iufb":
         raise ValueError(
@@ -145,10 +148,11 @@ def _sizes(group: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
         )
     if not np.isfinite(given).all() or (given < 0).any() or (given % 1 != 0).any():
         raise ValueError(f"{name} must hold whole numbers >= 0: sizes of queries.")
-    sizes = given.astype(np.int64)
-    if sizes.sum() != n_rows:
+    # Each is compared alone first: sums of huge sizes wrap round.
+    if (given > n_rows).any() or given.astype(np.int64).sum() != n_rows:
         raise ValueError(
-            f"The sizes in {name} sum to {sizes.sum()}, but there are {n_rows} rows. To"
-            f" mark each row with its query, pass {name.replace('group', 'qid')}."
+            f"The sizes in {name} sum to {sum(map(int, given.tolist()))}, but there are"
+            f" {n_rows} rows. To mark each row with its query, pass"
+            f" {name.replace('group', 'qid')}."
         )
-    return sizes
+    return given.astype(np.int64)

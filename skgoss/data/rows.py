@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss.data.columns import Columns
+from skgoss.data.floats import as_floats
 from skgoss.data.queries import Queries
 
 Floats = NDArray[np.float64]
@@ -91,10 +92,7 @@ def start_scores(init_score: ArrayLike, n_rows: int, n_scores: int, name: str) -
     ValueError
         If the shape is another, or a score is not finite.
     """
-    try:
-        given = np.asarray(init_score, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold numbers: {error}.") from error
+    given = as_floats(init_score, name)
     if given.shape in ((n_rows * n_scores,), (n_rows, 1)) and n_scores * n_rows == (
         given.size
     ):

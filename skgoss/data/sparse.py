@@ -102,7 +102,15 @@ def _check_lil(X: Any) -> None:
         _check_integers("rows", np.array(columns), 0, X.shape[1])
 
 
-# A dictionary of keys is checked by SciPy as it becomes lists of coordinates.
+def _check_dok(X: Any) -> None:
+    keys = list(X.keys())
+    if not all(isinstance(key, tuple) and len(key) == 2 for key in keys):
+        raise _broken("keys are not all pairs of a row and a column")
+    for i, name in enumerate(("rows", "columns")):
+        if keys:
+            _check_integers(name, np.array([k[i] for k in keys]), 0, X.shape[i])
+
+
 _CHECKS: dict[str, Callable[[Any], None]] = {
     "csr": _check_csr,
     "csc": _check_csc,
@@ -110,6 +118,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "coo": _check_coo,
     "dia": _check_dia,
     "lil": _check_lil,
+    "dok": _check_dok,
 }
 
 
@@ -163,7 +172,7 @@ def by_columns(
     elif X.format == "csr":
         columns = sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape).tocsc()
     else:
-        columns = X.tocsc()
+        columns = _as_csc(X)
     if not columns.has_canonical_format:
         columns = columns.copy()
         columns.sum_duplicates()
@@ -172,3 +181,11 @@ def by_columns(
         np.ascontiguousarray(columns.indices[: columns.indptr[-1]], dtype=np.int32),
         columns.indptr.astype(np.int64),
     )
+
+
+def _as_csc(X: Any) -> Any:
+    try:
+        return X.tocsc()
+    # Dictionaries of keys and lists of lists may hold any objects.
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"X must hold numbers: {error}.") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -102,10 +101,11 @@ def _data_frame(X: Any) -> Any:
 
 def _filled(X: np.ma.MaskedArray) -> NDArray[Any]:
     """A masked array whose masked values are missing."""
-    if X.dtype.kind == "f":
-        return X.filled(np.nan)
-    # Objects keep integers beyond 2**53 exact, which may be categories.
-    return X.astype(object).filled(None) if X.dtype.kind in "biuOUS" else X.data
+    # Integers become objects, as those beyond 2**53 may be categories.
+    values = X.data.astype(object if X.dtype.kind in "biuU" else X.dtype)
+    if values.dtype.kind in "fO":
+        values[X.mask] = np.nan
+    return values
 
 
 def _validated(estimator: Any, X: Any, **options: Any) -> Any:
@@ -192,7 +192,11 @@ def _frame_columns(
         j: values[:, i] for places, values in matrices for i, j in enumerate(places)
     }
     memory, words = estimator._categories, set()
-    for j, series in _series(X, [j for j in range(X.shape[1]) if j not in owner]):
+    frame = nw.from_native(X, eager_only=True)
+    for j in range(X.shape[1]):
+        if j in owner:
+            continue
+        series = frame[:, j]
         if _is_encoded(memory, j, series, reset):
             words.add(j)
             owner[j] = memory.encode(j, series, learn=reset)
@@ -214,17 +218,6 @@ def _matrices(X: Any) -> list[tuple[list[int], NDArray[Any]]]:
         (at, _as_kind((X if len(at) == X.shape[1] else X.iloc[:, at]).to_numpy(), "X"))
         for at in places.values()
     ]
-
-
-def _series(X: Any, places: list[int]) -> Iterator[tuple[int, nw.Series[Any]]]:
-    """Some columns of a data frame."""
-    if nw.dependencies.is_pandas_dataframe(X):
-        for j in places:
-            yield j, nw.from_native(X.iloc[:, j], series_only=True)
-        return
-    frame = nw.from_native(X, eager_only=True)
-    for j in places:
-        yield j, frame[:, j]
 
 
 def _is_encoded(

@@ -171,10 +171,10 @@ def weights(
     name = f"{prefix}sample_weight"
     given = as_floats(1.0 if sample_weight is None else sample_weight, name)
     weight = _compat.sample_weights(given if given.ndim else float(given), target)
-    if class_weight is not None:
-        number = target.astype(np.intp)
-        weight = weight * of_classes(class_weight, number, weight, labels)[number]
     with np.errstate(over="ignore"):
+        if class_weight is not None:
+            number = target.astype(np.intp)
+            weight = weight * of_classes(class_weight, number, weight, labels)[number]
         total = weight.sum()
     if not 0.0 < total < np.inf:
         what = "are all zero" if total == 0.0 else "are too large: their sum overflows"

@@ -358,6 +358,11 @@ def is_missing(value: Any) -> bool:
 
 
 def _factorize_pandas(series: Any) -> Factorized:
+    if hasattr(series.array, "codes"):
+        categories, codes = series.array.categories, series.array.codes
+        # All of them are faster to get than some of them, unless there are many.
+        if len(categories) <= max(len(codes), 1000):
+            return categories.tolist(), codes
     place, distinct = nw.dependencies.get_pandas().factorize(series)
     return distinct.tolist(), place
 

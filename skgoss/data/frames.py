@@ -16,8 +16,8 @@ from skgoss.data import categories, sparse
 from skgoss.data.columns import Columns
 from skgoss.data.floats import as_floats
 
-# Columns of one dtype in a pandas frame with no more values than this are read as one
-# matrix: copying them takes less time than a look at each of them.
+# In a pandas frame with no more values than this, columns of one dtype are read as one
+# matrix: a copy of them all takes less time than a look at each.
 SMALL_FRAME = 1 << 14
 
 _KIND_OF_DTYPE = {np.dtype(name): code for name, code in KINDS.items()}
@@ -185,17 +185,16 @@ def _frame_columns(
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     _declare(estimator, X, reset, categorical_feature)
     matrices = _matrices(X)
-    if len(matrices) == 1 and len(matrices[0][0]) == X.shape[1]:
+    if matrices and len(matrices[0][0]) == X.shape[1]:
         data = _matrix_columns(matrices[0][1])
         return _with_categories(estimator, data, set(), reset)
-    owner: dict[int, NDArray[Any]] = {
-        j: values[:, i] for places, values in matrices for i, j in enumerate(places)
-    }
+    owner: dict[int, NDArray[Any]] = {}
+    for places, matrix in matrices:
+        owner |= zip(places, matrix.T, strict=True)
     memory, words = estimator._categories, set()
-    frame = nw.from_native(X, eager_only=True)
-    for j in range(X.shape[1]):
-        if j in owner:
-            continue
+    rest = [j for j in range(X.shape[1]) if j not in owner]
+    frame = nw.from_native(X, eager_only=True) if rest else None
+    for j in rest:
         series = frame[:, j]
         if _is_encoded(memory, j, series, reset):
             words.add(j)
@@ -207,17 +206,18 @@ def _frame_columns(
 
 
 def _matrices(X: Any) -> list[tuple[list[int], NDArray[Any]]]:
-    """The columns of a small pandas frame by dtype, where it is a number of NumPy."""
+    """Columns of a small pandas frame, by dtype, where it is a number of NumPy."""
     if not nw.dependencies.is_pandas_dataframe(X) or X.size > SMALL_FRAME:
         return []
     places: dict[np.dtype[Any], list[int]] = {}
     for j, dtype in enumerate(X.dtypes):
         if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
             places.setdefault(dtype, []).append(j)
-    return [
-        (at, _as_kind((X if len(at) == X.shape[1] else X.iloc[:, at]).to_numpy(), "X"))
-        for at in places.values()
-    ]
+    matrices = []
+    for at in places.values():
+        part = X if len(at) == X.shape[1] else X.take(at, axis=1)
+        matrices.append((at, _as_kind(part.to_numpy(), "X")))
+    return matrices
 
 
 def _is_encoded(

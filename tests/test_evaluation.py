@@ -467,7 +467,11 @@ def test_categories_keep_their_meaning_in_a_model_that_goes_on():
         ),
         ({"eval_X": X[:, :3], "eval_y": Y}, ValueError, "X has 3 features"),
         ({"eval_X": X, "eval_y": Y[1:]}, ValueError, "inconsistent numbers of samples"),
-        ({"eval_X": X, "eval_y": Y + 1}, ValueError, r"labels that y does not hold.*2"),
+        (
+            {"eval_X": X, "eval_y": Y + 1},
+            ValueError,
+            r"labels that y does not hold.*2",
+        ),
         ({"init_score": Y[1:]}, ValueError, "init_score must have the shape"),
         ({"init_score": Y * np.nan}, ValueError, "init_score must be finite"),
         ({"init_model": 3}, TypeError, "init_model must be a fitted estimator"),

@@ -41,7 +41,7 @@ def test_neither_is_one_query_and_a_warning_for_many_rows():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"group": [2, 1], "qid": [1, 1, 2]}, "group and qid both tell"),
+        ({"group": [2, 1], "qid": [1, 1, 2]}, "qid or .*group, not both"),
         ({"group": [2, 2]}, "sizes in group sum to 4, but there are 3 rows.*pass qid"),
         ({"group": [4, -1]}, "group must hold whole numbers >= 0"),
         ({"group": [1.5, 1.5]}, "group must hold whole numbers"),

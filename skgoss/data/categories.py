@@ -29,14 +29,14 @@ Factorized = tuple[list[Any], NDArray[np.integer[Any]]]
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The values of a column of categories, in the order of their numbers.
+    """The categories of a column, in the order of their numbers.
 
     Attributes
     ----------
     values : list
-        Equal values are one, whatever their type: 1, 1.0 and True.
+        Equal values are one category, whatever their type: 1, 1.0 and True.
     is_ordered : bool
-        Whether the numbers are used as such, and not as names.
+        Whether the categories have an order: splits then compare their numbers.
     number_of : dict
         The number of each value.
     """
@@ -51,7 +51,7 @@ class Vocabulary:
 
     @property
     def n_categories(self) -> int:
-        """How many categories split searches see; 0 if the column is one of numbers."""
+        """The number of categories; 0 if they are ordered and so used as numbers."""
         return 0 if self.is_ordered else len(self.values)
 
     def look_up(self, values: Iterable[Any]) -> list[float]:
@@ -59,7 +59,7 @@ class Vocabulary:
         return [self.number_of.get(value, math.nan) for value in values]
 
     def encode(self, distinct: list[Any], place: NDArray[Any]) -> NDArray[Any]:
-        """The numbers of a column's values, from `factorize`; NaN as in `look_up`."""
+        """The numbers of values that `factorize` returned; NaN as in `look_up`."""
         table = np.array([*self.look_up(distinct), math.nan], dtype=self.dtype)
         return table[place]
 
@@ -71,7 +71,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False)
 class ObjectColumn:
-    """A column of an array of objects or strings, in place of a narwhals Series."""
+    """A column of an array of objects or strings, used like a narwhals Series."""
 
     name: Any
     values: NDArray[Any]
@@ -95,18 +95,18 @@ class ObjectColumn:
 
 
 class Categories:
-    """What an estimator remembers of its columns of categories.
+    """The categorical columns of an estimator.
 
     Parameters
     ----------
     declared : set of int, or None
-        The columns that the user named; None: there shall be no categories.
+        The columns that `categorical_feature` lists; None: no column is categorical.
 
     Attributes
     ----------
     declared : set of int, or None
     vocabularies : dict from int to Vocabulary
-        By column; filled in fit.
+        The categories of each column; filled in fit.
     """
 
     def __init__(self, declared: set[int] | None) -> None:
@@ -114,7 +114,7 @@ class Categories:
         self.vocabularies: dict[int, Vocabulary] = {}
 
     def uses(self, column: int, *, learn: bool) -> bool:
-        """Whether a column was declared (in fit) or learned to hold categories."""
+        """Whether a column is listed (in fit) or was learned as a categorical one."""
         return column in ((self.declared or ()) if learn else self.vocabularies)
 
     def encode(
@@ -126,7 +126,7 @@ class Categories:
         ----------
         column : int
         series : narwhals Series or ObjectColumn
-            Of words (see `holds_words`), or of numbers in a column of categories.
+            A column for which `holds_words` is true, or a categorical one of numbers.
         learn : bool
             True in fit; False looks the values up.
 
@@ -138,9 +138,9 @@ class Categories:
         Raises
         ------
         ValueError
-            If values are not hashable; in fit, if words occur where
-            `categorical_feature` excludes categories, or numbers are not whole; in
-            predict, if words occur in a column that held numbers in fit.
+            If values are not hashable. In fit: if strings occur although
+            `categorical_feature` is None, or if numbers are not whole. In predict: if
+            strings occur in a column that held numbers in fit.
         """
         try:
             distinct, place = factorize(series)
@@ -244,7 +244,7 @@ class Categories:
 
 
 def are_declared(categorical_feature: Any) -> bool:
-    """Whether a user's word for the columns of categories names any."""
+    """Whether `categorical_feature` lists any columns."""
     is_list = not (categorical_feature is None or isinstance(categorical_feature, str))
     return is_list and len(categorical_feature) > 0
 
@@ -252,7 +252,7 @@ def are_declared(categorical_feature: Any) -> bool:
 def declare(
     categorical_feature: Any, names: Sequence[Any] | None, n_features: int
 ) -> Categories:
-    """Find the columns that a user declares to hold categories.
+    """Find the columns that `categorical_feature` lists.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def declare(
     Raises
     ------
     ValueError
-        For names and numbers that no column has, and columns that come twice.
+        If there is no column of a name or number, or if a column is listed twice.
     """
     if isinstance(categorical_feature, str):
         return Categories(set())
@@ -283,7 +283,7 @@ def declare(
             raise ValueError(_unknown_column(word, names, n_features))
         if column in declared:
             raise ValueError(
-                f"categorical_feature names column {word!r} twice; name it once."
+                f"categorical_feature lists column {word!r} twice; list it once."
             )
         declared.add(column)
     return Categories(declared)
@@ -301,14 +301,14 @@ def _unknown_column(word: Any, names: Sequence[Any] | None, n_features: int) -> 
 
 
 def are_objects(series: nw.Series[Any] | ObjectColumn) -> bool:
-    """Whether a column holds Python objects, of which narwhals sees the first ones."""
+    """Whether a column holds Python objects, whatever dtype narwhals infers."""
     if series.dtype == nw.String:
         return getattr(series.to_native(), "dtype", None) == np.dtype(object)
     return series.dtype == nw.Object
 
 
 def holds_words(series: nw.Series[Any] | ObjectColumn) -> bool:
-    """Whether a column can only be used as one of categories."""
+    """Whether a column holds strings or categories, which cannot be used as numbers."""
     if are_objects(series):
         has_words = any(isinstance(value, str) for value in series.to_list())
         return has_words or series.null_count() == len(series)
@@ -350,7 +350,7 @@ def factorize_values(values: Iterable[Any]) -> Factorized:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, or something that is not even equal to itself."""
+    """Whether a value is None, NaN, NaT or NA."""
     try:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA
@@ -360,7 +360,7 @@ def is_missing(value: Any) -> bool:
 def _factorize_pandas(series: Any) -> Factorized:
     if hasattr(series.array, "codes"):
         categories, codes = series.array.categories, series.array.codes
-        # All of them are faster to get than some of them, unless there are many.
+        # A list of all categories is the fastest, unless there are very many.
         if len(categories) <= max(len(codes), 1000):
             return categories.tolist(), codes
     place, distinct = nw.dependencies.get_pandas().factorize(series)
@@ -401,7 +401,7 @@ _FACTORIZE: dict[nw.Implementation, Callable[[Any], Factorized]] = {
 def _plain_numbers(
     name: Any, distinct: list[Any], place: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """The values themselves of a column that held numbers in fit."""
+    """The values of a column of categories that held numbers in fit."""
     occurring = _occurring(distinct, place)
     if not all(isinstance(value, numbers.Real | np.bool_) for value in occurring):
         raise ValueError(
@@ -438,7 +438,7 @@ def _occurring(distinct: list[Any], place: NDArray[Any]) -> list[Any]:
 
 
 def _sort_key(value: Any) -> tuple[int, Any]:
-    """Numbers first, then strings, then all else by how it is written."""
+    """Numbers first, then strings, then other values in the order of their repr."""
     if isinstance(value, numbers.Real | np.bool_):
         return 0, value
     if isinstance(value, str):
@@ -473,7 +473,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _with_values(columns: Columns, values: dict[int, NDArray[Any]]) -> Columns:
-    """The columns with other values in some; a value a row makes a column dense."""
+    """Replace the values of some columns; one value for each row makes them dense."""
     if not values:
         return columns
     names = ("address", "stride", "kind", "index", "length")

@@ -1,4 +1,4 @@
-"""Arrays and data frames in, typed columns out."""
+"""From arrays, data frames and sparse matrices to typed columns."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def columns(
     ------
     ValueError
         In scikit-learn's words for bad shapes, counts and names; for columns that hold
-        no numbers, with their names; for a `categorical_feature` that is no column; for
-        sparse matrices whose arrays do not fit each other.
+        no numbers, with their names; if `categorical_feature` lists a column that is
+        not there; for sparse matrices whose arrays do not fit each other.
     TypeError
-        In scikit-learn's words for objects that are no numbers.
+        In scikit-learn's words for arrays of objects that are no numbers.
     """
     if issparse(X):
         return _sparse_columns(estimator, X, reset, categorical_feature)
@@ -127,7 +127,7 @@ def _declare(estimator: Any, X: Any, reset: bool, categorical_feature: Any) -> N
 def _with_categories(
     estimator: Any, data: Columns, words: set[int], reset: bool
 ) -> Columns:
-    """The columns with all categories as numbers; those in ``words`` are already."""
+    """Number the categories of all columns but those in ``words``, which are done."""
     names = getattr(estimator, "feature_names_in_", range(data.n_features))
     return estimator._categories.encode_numbers(data, names, words, learn=reset)
 
@@ -179,7 +179,7 @@ def _sparse_columns(
 def _frame_columns(
     estimator: Any, X: Any, reset: bool, categorical_feature: Any
 ) -> Columns:
-    # An array of the same shape makes scikit-learn say what is wrong with it.
+    # scikit-learn raises its own error for an array of the same shape.
     if 0 in X.shape:
         check_array(np.empty(X.shape), estimator=estimator, input_name="X")
     validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -225,7 +225,7 @@ def _is_encoded(
 ) -> bool:
     """Whether the values of a column are looked up before they become numbers.
 
-    They are where they are words, and where a column of categories holds numbers that
+    True for strings and categories, and for numbers in a categorical column that
     float64 may not hold exactly.
     """
     if categories.holds_words(series):
@@ -239,7 +239,7 @@ def _is_encoded(
 
 
 def _is_mixed(estimator: Any, X: Any, reset: bool, categorical_feature: Any) -> bool:
-    """Whether columns of categories lie in an array of Python objects or strings."""
+    """Whether categorical columns lie in an array of Python objects or strings."""
     if reset:
         has_categories = categories.are_declared(categorical_feature)
     else:
@@ -300,7 +300,7 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
 
 
 def _object_numbers(series: nw.Series[Any] | categories.ObjectColumn) -> NDArray[Any]:
-    """Numbers kept as Python objects, or in a way that only their library knows."""
+    """Numbers that are Python objects, or of a dtype that narwhals does not know."""
     values = (np.nan if categories.is_missing(v) else v for v in series.to_list())
     return as_floats(np.fromiter(values, object, len(series)), _named(series))
 

@@ -1,4 +1,4 @@
-"""Sparse matrices: checked before anybody trusts them, and then read by columns."""
+"""Sparse matrices: checks of their structure, and their stored values by column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INT32_MAX = 2**31 - 1
 
 
 def check(X: Any) -> None:
-    """Check a sparse matrix's structure, which SciPy's own code takes on trust.
+    """Check the structure of a sparse matrix, which SciPy itself does not.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def check(X: Any) -> None:
     Raises
     ------
     ValueError
-        If its arrays do not fit each other, name rows or columns that are not there, or
-        hold no numbers.
+        If its arrays do not fit each other, refer to rows or columns that do not exist,
+        or hold no numbers.
     """
     if X.ndim != 2:
         raise ValueError(
@@ -152,7 +152,7 @@ def by_columns(
 ) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
     """The stored values of a checked matrix, column by column.
 
-    Duplicates are summed; the matrix itself stays as it is.
+    Duplicates are summed; the matrix itself is not changed.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def by_columns(
     start : ndarray of shape (n_columns + 1,), int64
         Where each column begins.
     """
-    # What a matrix says of its own order is not trusted either: a new one looks.
+    # Flags of X may claim an order that it has not; a new matrix checks its own.
     if X.format == "csc":
         columns = sp.csc_array((X.data, X.indices, X.indptr), shape=X.shape)
     elif X.format == "csr":

@@ -1,4 +1,4 @@
-"""Targets: numbers, labels and their codes, and what classes weigh."""
+"""Targets: numbers, labels and their codes, and the weights of rows and classes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def check_sum(target: Floats, weight: Floats | None, name: str) -> None:
 
 
 def classes(y: NDArray[Any]) -> NDArray[Any]:
-    """The labels of a target, sorted; ValueError for what is no label."""
+    """The sorted labels of a target; ValueError for values that cannot be labels."""
     if y.dtype.kind == "S" or any(isinstance(label, bytes) for label in y[:1]):
         raise ValueError(
             "y holds bytes, which cannot be labels. Decode them to strings, for example"
@@ -114,7 +114,7 @@ def codes(y: NDArray[Any], labels: NDArray[Any], name: str, source: str) -> Floa
     labels : ndarray of shape (n_classes,)
         Sorted.
     name, source : str
-        Of ``y`` and of what ``labels`` come from, for messages.
+        The names of ``y`` and of the source of ``labels``, for messages.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def codes(y: NDArray[Any], labels: NDArray[Any], name: str, source: str) -> Floa
     Raises
     ------
     ValueError
-        If ``y`` holds other labels.
+        If ``y`` holds labels that are not among ``labels``.
     """
     known = np.isin(y, labels)
     if not known.all():

@@ -106,9 +106,9 @@ def _check_dok(X: Any) -> None:
     keys = list(X.keys())
     if not all(isinstance(key, tuple) and len(key) == 2 for key in keys):
         raise _broken("keys are not all pairs of a row and a column")
-    for i, name in enumerate(("rows", "columns")):
-        if keys:
-            _check_integers(name, np.array([k[i] for k in keys]), 0, X.shape[i])
+    places = zip(*keys, strict=True)
+    for name, values, size in zip(("rows", "columns"), places, X.shape, strict=False):
+        _check_integers(name, np.array(values), 0, size)
 
 
 _CHECKS: dict[str, Callable[[Any], None]] = {

@@ -1,4 +1,4 @@
-"""Numbers as users pass them, turned into float64; all else is refused by name."""
+"""A user's numbers as float64, with errors that name the argument."""
 
 from __future__ import annotations
 

@@ -40,14 +40,12 @@ def sample_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray:
     Raises
     ------
     ValueError
-        If a weight is negative or not finite, or if all of them are zero.
+        If a weight is negative or not finite; since scikit-learn 1.9, also if all of
+        them are zero.
     """
-    weight = _check_sample_weight(
+    return _check_sample_weight(
         sample_weight, y, dtype=np.float64, ensure_non_negative=True
     )
-    if not weight.any():  # scikit-learn < 1.9 lets them pass
-        raise ValueError("Sample weights must contain at least one non-zero number.")
-    return weight
 
 
 class NoHooks:

@@ -469,11 +469,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             self._learn_target(y)
         target = self._encoded(y, given)
         weight = self._weights(given.sample_weight, target, given.class_weight, prefix)
-        if weight is not None and not weight.any():
-            raise ValueError(
-                f"All rows have the weight 0 by {prefix}sample_weight and"
-                f" {prefix}class_weight; at least one row must have a positive weight."
-            )
+        targets.check_sum(target, weight, f"{prefix}y")
         init_score = given.init_score
         if init_score is not None:
             n_scores = self._n_classes if (self._n_classes or 0) > 2 else 1
@@ -601,9 +597,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
                 " None: there are no classes. Use the argument"
                 f" {prefix}sample_weight of fit."
             )
-        if sample_weight is None:
-            return None
-        return _compat.sample_weights(sample_weight, target)
+        return targets.weights(sample_weight, None, target, None, prefix)
 
     def _with_objective(self, settings: Any) -> Any:
         """Set the objective; return the settings with its canonical name."""

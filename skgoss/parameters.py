@@ -9,7 +9,7 @@ import inspect
 import json
 import math
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, make_dataclass
 from os import PathLike, fspath
 from typing import Any, NamedTuple
@@ -142,9 +142,14 @@ RANDOM_STATE = optional(
 )
 
 
+def _is_collection(value: Any) -> bool:
+    """Whether values can be taken from an object again and again."""
+    return isinstance(value, Iterable) and not isinstance(value, Mapping | Iterator)
+
+
 def _convert_columns(value: Any) -> Any:
     """A list of names and numbers, as plain Python objects."""
-    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+    if isinstance(value, str) or not _is_collection(value):
         return NotImplemented
     words = [ANY_COLUMN.convert(word) for word in value]
     return NotImplemented if any(word is NotImplemented for word in words) else words
@@ -193,7 +198,7 @@ def _numbers_of(domain: Domain) -> Callable[[Any], Any]:
             ]
         if isinstance(value, numbers.Real):
             value = [value]
-        if not isinstance(value, Iterable) or isinstance(value, Mapping):
+        if not _is_collection(value):
             return NotImplemented
         converted = tuple(domain.convert(number) for number in value)
         known = converted and NotImplemented not in converted
@@ -233,7 +238,7 @@ def _convert_sets(value: Any) -> Any:
             value = json.loads(f"[{value}]")
         except ValueError:
             return NotImplemented
-    if value is None or not isinstance(value, Iterable) or isinstance(value, Mapping):
+    if value is None or not _is_collection(value):
         return None if value is None else NotImplemented
     sets = [_convert_columns(one) for one in value]
     known = all(one is not NotImplemented and one for one in sets)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import decimal
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.exceptions import DataConversionWarning
 
-from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 Y = np.arange(40) % 2
@@ -72,8 +75,128 @@ def test_y_must_be_one_column(cls):
 
 
 def test_classes_are_not_numbers():
-    refused("y must be numbers for LGBMRegressor", LGBMRegressor, y=["a", "b"] * 20)
+    refused(
+        "y must hold numbers.*LGBMRegressor learns", LGBMRegressor, y=["a", "b"] * 20
+    )
     refused("Unknown label type: continuous", LGBMClassifier, y=X[:, 0])
+
+
+DAYS = np.arange(40).astype("M8[D]")
+HUGE = 10**400
+
+
+def no_numbers():
+    """Values that NumPy turns into floats without a word, or cannot."""
+    pd = pytest.importorskip("pandas")
+    pl = pytest.importorskip("polars")
+    return {
+        "days": DAYS,
+        "seconds": np.arange(40).astype("m8[s]"),
+        "pandas dates": pd.Series(DAYS),
+        "pandas dates of a zone": pd.Series(DAYS).dt.tz_localize("UTC"),
+        "pandas durations": pd.Series(DAYS - DAYS[0]),
+        "polars dates": pl.Series(DAYS.tolist()),
+        "polars durations": pl.Series((DAYS - DAYS[0]).tolist()),
+        "objects of dates": np.array(DAYS.tolist(), dtype=object),
+        "objects of durations": np.array([*(DAYS - DAYS[0]).astype("m8[ns]")], object),
+        "bytes": np.array([b"1"] * 40),
+        "objects of bytes": np.array([b"1"] * 40, dtype=object),
+        "huge integers": [HUGE] * 40,
+    }
+
+
+@pytest.mark.parametrize("name", no_numbers())
+def test_what_are_no_numbers_are_not_learned_as_such(name):
+    bad = no_numbers()[name]
+    refused("^y must hold numbers", LGBMRegressor, y=bad)
+    refused("^sample_weight must hold numbers", LGBMRegressor, sample_weight=bad)
+    model = small(LGBMRegressor)
+    for given, words in (
+        ({"init_score": bad}, "init_score"),
+        ({"eval_X": X, "eval_y": bad}, "eval_y"),
+        (
+            {"eval_X": X[:], "eval_y": Y, "eval_sample_weight": [bad]},
+            "eval_sample_weight",
+        ),
+        ({"eval_X": X[:], "eval_y": Y, "eval_init_score": [bad]}, "eval_init_score"),
+    ):
+        with pytest.raises(ValueError, match=f"^{words} must hold numbers"):
+            model.fit(X, Y, **given)
+
+
+def test_dates_may_be_labels_but_not_missing():
+    labels = DAYS[Y]
+    model = small(LGBMClassifier).fit(X, labels)
+    assert set(model.predict(X)) <= set(labels)
+    labels = labels.copy()
+    labels[3] = "NaT"
+    refused("Input y contains missing values", LGBMClassifier, y=labels)
+
+
+@pytest.mark.parametrize("objective", ["l2", "quantile", "mape", "huber"])
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.array(["nan"], object), "contains NaN"),
+        (np.array(["inf"], object), "contains infinity"),
+        (np.array([decimal.Decimal("1e400")]), "contains infinity"),
+        (np.array(["1e400"], np.longdouble), "contains infinity"),
+    ],
+    ids=["nan", "inf", "decimal", "longdouble"],
+)
+def test_targets_that_float64_does_not_hold(objective, value, words):
+    y = np.concatenate([Y.astype(value.dtype)[1:], value])
+    refused(f"Input y {words}", LGBMRegressor, y=y, objective=objective)
+    with pytest.raises(ValueError, match=f"Input eval_y {words}"):
+        small(LGBMRegressor).fit(X, Y, eval_X=X, eval_y=y)
+
+
+LOSSES = [
+    "l2",
+    "huber",
+    "fair",
+    "mape",
+    "l1",
+    "quantile",
+    "poisson",
+    "gamma",
+    "tweedie",
+]
+
+
+@pytest.mark.parametrize("objective", LOSSES)
+@pytest.mark.parametrize("scale", [1e30, 1e150, 1e300, 1e306, 1e307, 1.7e308])
+def test_predictions_of_huge_targets_are_finite_or_there_are_none(objective, scale):
+    y = (np.abs(X[:, 0]) + 0.1) / 3.5 * scale
+    model = LGBMRegressor(n_estimators=20, objective=objective, min_child_samples=2)
+    words = ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.fit(X, y)
+    except ValueError as error:
+        words = str(error)
+    if words:
+        assert scale > 1e38
+        assert "too large" in words or "huge values in y" in words
+    else:
+        assert np.isfinite(model.predict(X)).all()
+
+
+def test_sums_of_targets_must_not_overflow():
+    words = "values of y are too large.*Divide y"
+    refused(words, LGBMRegressor, y=np.full(40, 1e308), objective="huber")
+    weight = np.full(40, 1e200)
+    refused(words, LGBMRegressor, y=1e200 * Y, sample_weight=weight, objective="huber")
+    with pytest.raises(ValueError, match="values of eval_y are too large"):
+        small(LGBMRegressor).fit(X, Y, eval_X=X, eval_y=np.full(40, -1e308))
+
+
+@pytest.mark.parametrize("labels", [[b"a", b"b"], np.array([b"a", b"b"], object)])
+def test_bytes_are_no_labels(labels):
+    y = np.resize(labels, 40)
+    refused("y holds bytes.*numpy.char.decode", LGBMClassifier, y=y)
+    small(LGBMClassifier).fit(X, np.char.decode(y.astype(bytes)))
 
 
 # --- X --------------------------------------------------------------------------------
@@ -93,6 +216,49 @@ def test_classes_are_not_numbers():
 )
 def test_X_must_be_a_table_of_numbers(cls, X_bad, y_bad, words):
     refused(words, cls, X=X_bad, y=y_bad)
+
+
+@BOTH
+@pytest.mark.parametrize("library", ["lists", "objects", "pandas"])
+def test_integers_too_large_for_a_float(cls, library):
+    X_bad = [[1, HUGE, 0.5]] * 40
+    words = "X must hold numbers: .*too large"
+    if library == "objects":
+        X_bad = np.array(X_bad, dtype=object)
+    if library == "pandas":
+        pd = pytest.importorskip("pandas")
+        X_bad = pd.DataFrame(X_bad, columns=["a", "b", "c"])
+        words = "Column 'b' must hold numbers: .*too large"
+    refused(words, cls, X=X_bad)
+
+
+def test_masked_values_are_missing():
+    rng = np.random.default_rng(0)
+    mask = rng.random(X.shape) < 0.3
+    y = X.sum(axis=1)
+    options = {"n_estimators": 5, "min_child_samples": 2}
+    whole = np.abs(np.rint(3 * X)).astype(np.int64)
+    for values, categorical in ((X, "auto"), (whole, "auto"), (whole, [0, 1])):
+        masked = np.ma.array(values, mask=mask)
+        missing = np.where(mask, np.nan, values)
+        model = LGBMRegressor(**options, categorical_feature=categorical)
+        expected = model.fit(missing, y).predict(missing)
+        np.testing.assert_array_equal(model.predict(masked), expected)
+        np.testing.assert_array_equal(model.fit(masked, y).predict(missing), expected)
+        unmasked = np.ma.array(values)
+        np.testing.assert_array_equal(model.predict(unmasked), model.predict(values))
+
+
+def test_masked_values_are_refused_where_none_may_be_missing():
+    masked = np.ma.array(np.ones(40), mask=Y)
+    refused("y has masked values", LGBMRegressor, y=masked)
+    refused("y has masked values", LGBMClassifier, y=masked)
+    refused("sample_weight has masked values", LGBMRegressor, sample_weight=masked)
+    for given in ({"init_score": masked}, {"eval_X": X, "eval_y": masked}):
+        with pytest.raises(ValueError, match=f"{list(given)[-1]} has masked values"):
+            small(LGBMRegressor).fit(X, Y, **given)
+    unmasked = np.ma.array(np.ones(40))
+    small(LGBMRegressor).fit(X, unmasked, sample_weight=unmasked)
 
 
 @BOTH
@@ -144,7 +310,9 @@ def test_infinite_and_missing_values_are_values(cls):
         (np.where(Y == 0, np.inf, 1), "sample_weight contains infinity"),
         (np.ones(39), r"sample_weight.shape == \(39,\), expected \(40,\)"),
         (np.ones((40, 1)), "Sample weights must be 1D array or scalar"),
-        (["a"] * 40, "could not convert"),
+        (["a"] * 40, "sample_weight must hold numbers: could not convert"),
+        (np.full(40, 1e308), "weights by sample_weight .* too large: their sum overfl"),
+        (HUGE, "sample_weight must hold numbers: .*too large"),
     ],
 )
 def test_weights(cls, weight, words):
@@ -156,13 +324,22 @@ def test_weights(cls, weight, words):
     [
         ({0: 1.0, 1: -1.0}, "'class_weight' parameter of LGBMClassifier.*>= 0"),
         ({0: 1.0, 1: np.nan}, "'class_weight' parameter of LGBMClassifier.*finite"),
-        ({0: 0, 1: 0}, "'class_weight' parameter of LGBMClassifier.*zero"),
+        ({0: 0, 1: 0}, "sample_weight and class_weight are all zero"),
         ({"no": 1.0}, "class_weight"),
         ("uniform", "'class_weight' parameter of LGBMClassifier must be"),
     ],
 )
 def test_class_weights(class_weight, words):
     refused(words, LGBMClassifier, class_weight=class_weight)
+
+
+def test_weights_of_rows_and_classes_together():
+    weight = np.where(Y == 0, 1.0, 0.0)
+    words = "weights by sample_weight and class_weight are all zero"
+    refused(words, LGBMClassifier, sample_weight=weight, class_weight={0: 0, 1: 1})
+    words = "weights by sample_weight and class_weight are too large"
+    huge = {0: 1e300, 1: 1e300}
+    refused(words, LGBMClassifier, sample_weight=np.full(40, 1e300), class_weight=huge)
 
 
 def test_a_regressor_has_no_classes():
@@ -210,3 +387,43 @@ def test_targets_outside_the_objective_s_domain():
 @BOTH
 def test_objectives_of_the_user_s_own(cls, function, error, words):
     refused(words, cls, objective=function, error=error)
+
+
+# --- Rankers --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prefix", ["", "eval_"])
+def test_sizes_of_queries_whose_sum_wraps_round(prefix):
+    sizes = np.array([2**63 - 1, 2**63 - 1, 42])
+    given = {"group": sizes}
+    if prefix:
+        given = {"group": [40], "eval_X": X[:], "eval_y": Y, "eval_group": [sizes]}
+    with pytest.raises(ValueError, match=f"The sizes in {prefix}group sum to 184467"):
+        LGBMRanker(n_estimators=2).fit(X, Y, **given)
+
+
+def test_gains_must_not_overflow():
+    ranker = LGBMRanker(n_estimators=2, label_gain=[0, 1.7e308])
+    with pytest.raises(ValueError, match="values of label_gain are too large"):
+        ranker.fit(X, Y, group=[40])
+
+
+# --- Options --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [
+        ("categorical_feature", [0]),
+        ("monotone_constraints", [0, 1, 0]),
+        ("interaction_constraints", [[0, 1], [2]]),
+    ],
+)
+def test_lists_that_can_be_read_but_once_are_refused(option, values):
+    whole = np.abs(np.rint(X))
+    small(LGBMRegressor, **{option: values}).fit(whole, Y)
+    words = f"The '{option}' parameter of LGBMRegressor must be"
+    refused(words, LGBMRegressor, X=whole, **{option: (v for v in values)})
+    if option == "categorical_feature":
+        with pytest.raises(ValueError, match=words):
+            small(LGBMRegressor).fit(whole, Y, categorical_feature=iter(values))

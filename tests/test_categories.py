@@ -206,6 +206,132 @@ def test_categories_may_be_anything_hashable():
             fit(X)
 
 
+BIG = 1 << 60
+BIG_IDS = [BIG, BIG + 1, None, BIG + 2, BIG, 2**53 + 1, 2**53]
+
+
+def big_containers(values) -> dict:
+    """One column of integers that float64 does not tell apart."""
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    pyarrow = pytest.importorskip("pyarrow")
+    arrow = pyarrow.array(values)
+    integers = pyarrow.table({"id": arrow})
+    frames = {
+        "Int64": pandas.DataFrame({"id": pandas.array(values, "Int64")}),
+        "pandas on Arrow": integers.to_pandas(types_mapper=pandas.ArrowDtype),
+        "pandas objects": pandas.DataFrame({"id": pandas.Series(values, dtype=object)}),
+        "pandas category": pandas.DataFrame(
+            {"id": pandas.array(values, "Int64")}, dtype="category"
+        ),
+        "pyarrow": integers,
+        "Arrow dictionary": pyarrow.table({"id": arrow.dictionary_encode()}),
+        "polars": polars.DataFrame({"id": values}),
+        "polars objects": polars.DataFrame(
+            {"id": polars.Series(values, dtype=polars.Object)}
+        ),
+        "polars Int128": polars.DataFrame(
+            {"id": polars.Series(values, dtype=polars.Int128)}
+        ),
+        "objects": np.array([[v] for v in values], dtype=object),
+    }
+    if None not in values:
+        frames["ndarray"] = np.array([[v] for v in values])
+        frames["strides"] = np.array([[v] for v in values[::-1]])[::-1]
+        frames["pandas"] = pandas.DataFrame(frames["ndarray"], columns=["id"])
+        frames["beside floats"] = frames["pandas"].assign(x=0.5)[["id", "x"]]
+        frames["masked"] = np.ma.array(frames["ndarray"])
+        frames["list"] = [[v] for v in values]
+    else:
+        zeros = [[v or 0] for v in values]
+        frames["masked"] = np.ma.array(zeros, mask=np.array(zeros) == 0)
+    return frames
+
+
+@pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")
+@pytest.mark.parametrize("values", [BIG_IDS, [v for v in BIG_IDS if v]])
+def test_integers_that_float64_does_not_tell_apart(values):
+    number_of = {2**53: 0, 2**53 + 1: 1, BIG: 2, BIG + 1: 3, BIG + 2: 4}
+    expected = [number_of.get(value, NAN) for value in values]
+    for name, X in big_containers(values).items():
+        estimator, data = fit(X, [0])
+        np.testing.assert_array_equal(read(data)[:, 0], expected, name)
+        if name == "beside floats":
+            continue
+        for other, X_other in big_containers(values).items():
+            if other != "beside floats":
+                data = columns(estimator, X_other, reset=False)
+                np.testing.assert_array_equal(read(data)[:, 0], expected, other)
+        for i, value in enumerate(values):
+            for other, row in big_containers([value, value]).items():
+                if value is not None and other != "beside floats":
+                    data = columns(estimator, row, reset=False)
+                    np.testing.assert_array_equal(
+                        read(data)[:, 0], [expected[i]] * 2, other
+                    )
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("wrapped", ["table", "chunks", "pandas"])
+@pytest.mark.parametrize(
+    ("entries", "codes", "in_order"),
+    [
+        (["b", None, "a", None], [1, NAN, 0, NAN], [0, NAN, 1, NAN]),
+        (["b", "a", "b", None], [1, 0, 1, NAN], [0, 1, 0, NAN]),
+        ([2.5, NAN, 1.5, NAN], [1, NAN, 0, NAN], [0, NAN, 1, NAN]),
+        ([0.0, -0.0, 1.5, None], [0, 0, 1, NAN], [0, 0, 1, NAN]),
+    ],
+)
+def test_dictionaries_with_missing_and_repeated_entries(
+    entries, codes, in_order, wrapped, ordered
+):
+    pandas = pytest.importorskip("pandas")
+    pyarrow = pytest.importorskip("pyarrow")
+    places = [0, 1, None, 2, 3, 0, 2]
+    array = pyarrow.DictionaryArray.from_arrays(
+        pyarrow.array(places, pyarrow.int8()), pyarrow.array(entries), ordered=ordered
+    )
+    if wrapped == "chunks":
+        array = pyarrow.chunked_array([array.slice(0, 3), array.slice(3)])
+    X = pyarrow.table({"a": array})
+    if wrapped == "pandas":
+        X = X.to_pandas(types_mapper=pandas.ArrowDtype)
+    estimator, data = fit(X)
+    has_order = ordered and wrapped != "pandas"
+    codes = in_order if has_order else codes
+    expected = [NAN if place is None else codes[place] for place in places]
+    np.testing.assert_array_equal(read(data)[:, 0], expected)
+    assert (data.n_categories is None) == has_order
+    if not has_order:
+        assert data.n_categories.tolist() == [2]
+    for i in range(len(places)):
+        some = columns(estimator, X[i : i + 1], reset=False)
+        np.testing.assert_array_equal(read(some)[:, 0], expected[i : i + 1])
+
+
+def test_chunks_with_more_categories_than_their_indices_can_count():
+    pyarrow = pytest.importorskip("pyarrow")
+    chunks = [
+        pyarrow.DictionaryArray.from_arrays(
+            pyarrow.array(range(100), pyarrow.int8()),
+            pyarrow.array([f"{i:03}" for i in range(first, first + 100)]),
+        )
+        for first in (0, 90, 180)
+    ]
+    X = pyarrow.table({"a": pyarrow.chunked_array(chunks)})
+    data = fit(X)[1]
+    expected = np.concatenate([np.arange(f, f + 100) for f in (0, 90, 180)])
+    np.testing.assert_array_equal(read(data)[:, 0], expected)
+    assert data.n_categories.tolist() == [280]
+
+
+def test_strings_among_objects_of_polars():
+    polars = pytest.importorskip("polars")
+    values = ["b", None, 1, "a", 1.0, (2,)]
+    X = polars.DataFrame({"a": polars.Series(values, dtype=polars.Object)})
+    np.testing.assert_array_equal(read(fit(X)[1])[:, 0], [2, NAN, 0, 1, 0, 3])
+
+
 @pytest.mark.parametrize("library", ["pandas", "pyarrow"])
 def test_an_order_makes_numbers(library):
     pandas = pytest.importorskip("pandas")
@@ -247,7 +373,9 @@ def test_declared_columns_of_an_array_of_objects(repeats):
         np.testing.assert_array_equal(read(data), [[1, 0, NAN]])
     strings = np.array([["x", "1.5"], ["w", "2"]])
     np.testing.assert_array_equal(read(fit(strings, [0])[1]), [[1, 1.5], [0, 2]])
-    with pytest.raises(ValueError, match="Column 1: could not convert string"):
+    with pytest.raises(
+        ValueError, match="Column 1 must hold numbers: could not convert"
+    ):
         fit([["x", "y"]], [0])
 
 
@@ -299,7 +427,10 @@ def test_negative_numbers_are_missing():
 def test_numbers_that_are_not_whole_are_refused(value):
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame({"a": [1.0, value]})
-    with pytest.raises(ValueError, match="Column 'a' is to hold categories, but has"):
+    words = (
+        "Column 'a' is to hold categories, but holds .*, which is not a whole number"
+    )
+    with pytest.raises(ValueError, match=words):
         fit(X, ["a"])
     estimator, _ = fit(pandas.DataFrame({"a": [1.0, 2.0]}), ["a"])
     np.testing.assert_array_equal(

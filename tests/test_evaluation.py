@@ -724,7 +724,11 @@ def test_categories_keep_their_meaning_in_a_model_that_goes_on():
         ({"eval_set": [(X, Y)], "eval_class_weight": ["a"]}, ValueError, "class_weig"),
         ({"eval_X": X[:, :3], "eval_y": Y}, ValueError, "X has 3 features"),
         ({"eval_X": X, "eval_y": Y[1:]}, ValueError, "inconsistent numbers of samples"),
-        ({"eval_X": X, "eval_y": Y + 1}, ValueError, r"labels that y does not hold.*2"),
+        (
+            {"eval_X": X, "eval_y": Y + 1},
+            ValueError,
+            r"labels that y does not hold.*2",
+        ),
         ({"init_score": Y[1:]}, ValueError, "init_score must have the shape"),
         ({"init_score": Y * np.nan}, ValueError, "init_score must be finite"),
         ({"init_model": 3}, TypeError, "init_model must be a fitted estimator"),
@@ -740,7 +744,7 @@ def test_categories_keep_their_meaning_in_a_model_that_goes_on():
         (
             {"eval_X": X, "eval_y": Y * 0, "eval_class_weight": [{0: 0, 1: 1}]},
             ValueError,
-            "weight 0 by eval_sample_weight and eval_class_weight",
+            "weights by eval_sample_weight and eval_class_weight are all zero",
         ),
         ({"init_score": ["a"] * len(Y)}, ValueError, "init_score must hold numbers"),
     ],

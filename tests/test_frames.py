@@ -7,6 +7,8 @@ import decimal
 import timeit
 import warnings
 
+import narwhals
+import narwhals.stable.v1
 import numpy as np
 import pytest
 from scipy import sparse
@@ -127,7 +129,11 @@ def test_counts_and_names_are_set_and_checked():
         ([["a", "b"]], ValueError, "not compatible with arrays of bytes/strings"),
         (np.array([[{}]]), TypeError, "argument must be .* string.* number"),
         (np.array([["x"]], object), ValueError, "could not convert string"),
-        (np.array([["2020-01-01"]], "M8[D]"), ValueError, "datetime64.*only numbers"),
+        (
+            np.array([["2020-01-01"]], "M8[D]"),
+            ValueError,
+            "X must hold numbers, but holds datetime64",
+        ),
     ],
 )
 def test_bad_arrays_are_refused_in_scikit_learns_words(X, error, words):
@@ -245,14 +251,47 @@ def unusable_columns():
     polars = pytest.importorskip("polars")
     pyarrow = pytest.importorskip("pyarrow")
     days = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
+    codes, one = pyarrow.array([0, 1], pyarrow.int8()), pyarrow.array([1])
+    words = pyarrow.array(["x"])
+    arrow = {
+        "dates": pyarrow.array(days),
+        "list": pyarrow.array([[1], [2]]),
+        "list view": pyarrow.array([[1], [2]], pyarrow.list_view(pyarrow.int64())),
+        "struct": pyarrow.array([{"a": 1}, {"a": 2}]),
+        "dense union": pyarrow.UnionArray.from_dense(
+            codes, pyarrow.array([0, 0], pyarrow.int32()), [one, words]
+        ),
+        "sparse union": pyarrow.UnionArray.from_sparse(
+            codes, [pyarrow.array([1, 1]), pyarrow.array(["x", "x"])]
+        ),
+        "binary": pyarrow.array([b"1", b"2"]),
+        "fixed binary": pyarrow.array([b"1", b"2"], pyarrow.binary(1)),
+        "interval": pyarrow.array([(1, 2, 3)] * 2, pyarrow.month_day_nano_interval()),
+    }
+    tables = {name: pyarrow.table({"bad": array}) for name, array in arrow.items()}
+    on_arrow = {
+        f"pandas on Arrow, {name}": table.to_pandas(types_mapper=pandas.ArrowDtype)
+        for name, table in tables.items()
+    }
     return {
+        **{f"arrow {name}": table for name, table in tables.items()},
+        **on_arrow,
+        "pandas interval": pandas.DataFrame({"bad": pandas.interval_range(0, 2)}),
+        "pandas durations": pandas.DataFrame({"bad": pandas.to_timedelta([1, 2])}),
+        "pandas objects of durations": pandas.DataFrame(
+            {"bad": np.array([*np.array([1, 2], "m8[ns]")], object)}
+        ),
+        "polars objects": polars.DataFrame(
+            {"bad": polars.Series([object(), object()], dtype=polars.Object)}
+        ),
+        "polars struct": polars.DataFrame({"bad": [{"a": 1}, {"a": 2}]}),
+        "polars binary": polars.DataFrame({"bad": [b"1", b"2"]}),
         "pandas objects": pandas.DataFrame({"bad": np.array([{}, []], object)}),
         "pandas bytes": pandas.DataFrame({"bad": np.array([b"x", b"y"], object)}),
         "pandas dates": pandas.DataFrame({"bad": pandas.to_datetime(days)}),
         "pandas complex": pandas.DataFrame({"bad": [1j, 2]}),
         "polars dates": polars.DataFrame({"bad": days}),
         "polars list": polars.DataFrame({"bad": [[1], [2]]}),
-        "arrow dates": pyarrow.table({"bad": days}),
     }
 
 
@@ -262,6 +301,50 @@ def test_columns_of_other_things_are_refused_by_name(name, categorical_feature):
     X = unusable_columns()[name]
     with pytest.raises(ValueError, match="Column 'bad'"):
         columns(Estimator(), X, reset=True, categorical_feature=categorical_feature)
+
+
+def other_frames():
+    """Frames of the columns a and b that are no pandas, polars or Arrow tables."""
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    pyarrow = pytest.importorskip("pyarrow")
+    table = {"a": [1.5, None], "b": ["x", "y"]}
+    return {
+        "narwhals": narwhals.from_native(pandas.DataFrame(table)),
+        "stable narwhals": narwhals.stable.v1.from_native(polars.DataFrame(table)),
+        "lazy polars": polars.LazyFrame(table),
+        "lazy narwhals": narwhals.from_native(polars.LazyFrame(table)),
+        "record batch": pyarrow.RecordBatch.from_pydict(table),
+        "record batches": pyarrow.table(table).to_reader(),
+    }
+
+
+@pytest.mark.parametrize("name", other_frames())
+def test_frames_of_any_kind_keep_their_names(name):
+    estimator = Estimator()
+    data = columns(estimator, other_frames()[name], reset=True)
+    assert estimator.feature_names_in_.tolist() == ["a", "b"]
+    np.testing.assert_array_equal(read(data), [[1.5, 0], [np.nan, 1]])
+    data = columns(estimator, other_frames()[name], reset=False)
+    np.testing.assert_array_equal(read(data), [[1.5, 0], [np.nan, 1]])
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+@pytest.mark.parametrize("library", ["pandas", "pandas on Arrow", "polars", "pyarrow"])
+def test_nulls_beside_integers_that_no_float_holds(library, dtype):
+    pyarrow = pytest.importorskip("pyarrow")
+    values = pyarrow.array([2**53 + 1, None, 3], getattr(pyarrow, dtype)())
+    X = pyarrow.table({"a": values})
+    if library == "polars":
+        X = pytest.importorskip("polars").from_arrow(X)
+    elif library != "pyarrow":
+        pandas = pytest.importorskip("pandas")
+        X = X.to_pandas(types_mapper=pandas.ArrowDtype)
+        if library == "pandas":
+            X = X.convert_dtypes(dtype_backend="numpy_nullable")
+    np.testing.assert_array_equal(
+        read(fit_columns(X))[:, 0], [float(2**53), np.nan, 3.0]
+    )
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])

@@ -287,6 +287,52 @@ def test_columns_that_are_not_there_in_lists():
         fit_columns(X)
 
 
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ((40, 0), r"rows holds values outside 0\.\.39"),
+        ((-1, 0), r"rows holds values outside 0\.\.39"),
+        ((0, 12), r"columns holds values outside 0\.\.11"),
+        ((0, 2**70), "columns holds object values"),
+        (("a", 0), "rows holds .* values instead of integers"),
+        ((0,), "keys are not all pairs"),
+        (7, "keys are not all pairs"),
+    ],
+)
+def test_keys_that_name_nothing_are_refused(key, words):
+    X = sparse.dok_array(dense())
+    X._dict[key] = 1.0
+    with pytest.raises(ValueError, match=f"broken sparse matrix: its {words}"):
+        fit_columns(X)
+
+
+@pytest.mark.parametrize("value", [10**400, "a"])
+def test_values_that_are_no_numbers_are_refused(value):
+    keys, lists = sparse.dok_array(dense()), sparse.lil_array(dense())
+    keys._dict[0, 0] = value
+    lists.data[0][0] = value
+    for X in (keys, lists):
+        with pytest.raises(ValueError, match="X must hold numbers"):
+            fit_columns(X)
+
+
+@pytest.mark.parametrize("zero", [0.0, np.nan])
+def test_categories_that_float64_does_not_tell_apart(zero):
+    values = (1 << 60) + np.array([[2], [0], [1]])
+    if zero == 0:
+        values = np.append(values, [[0]], axis=0)
+    estimator = Estimator()
+    X = sparse.csc_array(values)
+    columns(estimator, X, reset=True, categorical_feature=[0])
+    X = sparse.csr_array(np.append(values[:3], [[0], [(1 << 60) + 3]], axis=0))
+    data = columns(estimator, X, reset=False)
+    codes = np.empty((1, 5))
+    kernels.to_float64(data, codes)
+    first = int(zero == 0)
+    expected = [2 + first, first, 1 + first, zero, np.nan]
+    np.testing.assert_array_equal(codes[0], expected)
+
+
 def test_more_or_fewer_dimensions_are_refused():
     for X in (sparse.coo_array(np.arange(3.0)), sparse.coo_array(np.ones((2, 2, 2)))):
         with pytest.raises(ValueError, match="reshape it to two dimensions"):

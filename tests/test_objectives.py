@@ -442,11 +442,6 @@ def test_label_weights():
             make(name, is_unbalance=True, scale_pos_weight=2.0)
 
 
-def test_all_weights_zero():
-    with pytest.raises(ValueError, match="sample_weight"):
-        make("regression", weight=np.zeros(N))
-
-
 # --- Classes that are not there -------------------------------------------------------
 
 

@@ -41,13 +41,19 @@ def test_neither_is_one_query_and_a_warning_for_many_rows():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"group": [2, 1], "qid": [1, 1, 2]}, "group and qid both tell"),
+        ({"group": [2, 1], "qid": [1, 1, 2]}, "qid or .*group, not both"),
         ({"group": [2, 2]}, "sizes in group sum to 4, but there are 3 rows.*pass qid"),
         ({"group": [4, -1]}, "group must hold whole numbers >= 0"),
         ({"group": [1.5, 1.5]}, "group must hold whole numbers"),
         ({"group": [np.nan, 3]}, "group must hold whole numbers"),
         ({"group": 3}, "group must be a list of sizes"),
         ({"group": ["a"]}, "group must be a list of sizes"),
+        ({"group": [2**63 - 1, 2**63 - 1, 5]}, r"sum to 18446744073709551619, but"),
+        ({"group": np.array([2**64 - 1, 4], np.uint64)}, "sum to 18446744073709551619"),
+        ({"group": [2.0**63, 3]}, "sum to 9223372036854775811, but there are 3"),
+        ({"group": [2**70]}, "group must be a list of sizes"),
+        ({"group": np.ma.array([2, 1, 3], mask=[0, 0, 1])}, "group has masked values"),
+        ({"qid": np.ma.array([2, 1, 3], mask=[0, 0, 1])}, "qid has masked values"),
         ({"qid": [1, 2]}, r"qid must have one mark for each of the 3 rows.*\(2,\)"),
         ({"qid": [1.0, np.nan, 2]}, "qid contains missing values"),
         ({"qid": ["a", None, "b"]}, "qid contains missing values"),
@@ -55,10 +61,8 @@ def test_neither_is_one_query_and_a_warning_for_many_rows():
     ],
 )
 def test_bad_queries(given, message):
-    if "qid" in given:
-        given["qid"] = np.array(
-            given["qid"], dtype=object if "a" in given["qid"] else None
-        )
+    if isinstance(given.get("qid"), list) and "a" in given["qid"]:
+        given["qid"] = np.array(given["qid"], dtype=object)
     with pytest.raises(ValueError, match=message):
         queries.make(3, **given)
     with pytest.raises(ValueError, match="eval_"):

@@ -1,4 +1,4 @@
-"""Columns of categories: which they are, and the numbers of their values."""
+"""Categorical columns: which they are, and the numbers that their values get."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from numpy.typing import NDArray
 from skgoss._engine.data import columns as kernels
 from skgoss._messages import warn
 from skgoss.data.columns import Columns
+from skgoss.data.floats import NO_NUMBERS, as_floats
 
-# So few values are sooner read one by one than by the library that holds them.
-FEW_ROWS = 16
-
-# float32 holds all integers up to this one.
+# float32 holds all integers up to this one exactly.
 FLOAT32_CODES = 1 << 24
 
-# The distinct values of a column, some of which may not occur, and for each row which
-# of them it holds; -1 where it holds none.
+_WORDS = (nw.String, nw.Categorical, nw.Enum)
+
+# The distinct values of a column, some of which may not occur, and for each row the
+# position of its value among them; -1 where the value is missing.
 Factorized = tuple[list[Any], NDArray[np.integer[Any]]]
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The values of a column of categories, in the order of their numbers.
+    """The categories of a column, in the order of their numbers.
 
     Attributes
     ----------
     values : list
-        Equal values are one, whatever their type: 1, 1.0 and True.
+        Equal values are one category, whatever their type: 1, 1.0 and True.
     is_ordered : bool
-        Whether the numbers are used as such, and not as names.
+        Whether the categories have an order: splits then compare their numbers.
     number_of : dict
         The number of each value.
     """
@@ -51,7 +51,7 @@ class Vocabulary:
 
     @property
     def n_categories(self) -> int:
-        """How many categories split searches see; 0 if the column is one of numbers."""
+        """The number of categories; 0 if they are ordered and so used as numbers."""
         return 0 if self.is_ordered else len(self.values)
 
     def look_up(self, values: Iterable[Any]) -> list[float]:
@@ -59,7 +59,7 @@ class Vocabulary:
         return [self.number_of.get(value, math.nan) for value in values]
 
     def encode(self, distinct: list[Any], place: NDArray[Any]) -> NDArray[Any]:
-        """The numbers of a column's values, from `factorize`; NaN as in `look_up`."""
+        """The numbers of values that `factorize` returned; NaN as in `look_up`."""
         table = np.array([*self.look_up(distinct), math.nan], dtype=self.dtype)
         return table[place]
 
@@ -71,7 +71,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False)
 class ObjectColumn:
-    """A column of an array of objects or strings, in place of a narwhals Series."""
+    """A column of an array of objects or strings, used like a narwhals Series."""
 
     name: Any
     values: NDArray[Any]
@@ -95,18 +95,18 @@ class ObjectColumn:
 
 
 class Categories:
-    """What an estimator remembers of its columns of categories.
+    """The categorical columns of an estimator.
 
     Parameters
     ----------
     declared : set of int, or None
-        The columns that the user named; None: there shall be no categories.
+        The columns that `categorical_feature` lists; None: no column is categorical.
 
     Attributes
     ----------
     declared : set of int, or None
     vocabularies : dict from int to Vocabulary
-        By column; filled in fit.
+        The categories of each column; filled in fit.
     """
 
     def __init__(self, declared: set[int] | None) -> None:
@@ -114,18 +114,19 @@ class Categories:
         self.vocabularies: dict[int, Vocabulary] = {}
 
     def uses(self, column: int, *, learn: bool) -> bool:
-        """Whether a column was declared (in fit) or learned to hold categories."""
+        """Whether a column is listed (in fit) or was learned as a categorical one."""
         return column in ((self.declared or ()) if learn else self.vocabularies)
 
-    def encode_words(
+    def encode(
         self, column: int, series: nw.Series[Any] | ObjectColumn, *, learn: bool
     ) -> NDArray[Any]:
-        """The numbers of a column for which `holds_words` is true.
+        """Replace the values of a column by the numbers of its categories.
 
         Parameters
         ----------
         column : int
-        series : narwhals Series
+        series : narwhals Series or ObjectColumn
+            A column for which `holds_words` is true, or a categorical one of numbers.
         learn : bool
             True in fit; False looks the values up.
 
@@ -137,64 +138,55 @@ class Categories:
         Raises
         ------
         ValueError
-            If there shall be no categories, or the column held numbers in fit.
+            If values are not hashable. In fit: if strings occur although
+            `categorical_feature` is None, or if numbers are not whole. In predict: if
+            strings occur in a column that held numbers in fit.
         """
-        few = not learn and len(series) <= FEW_ROWS
         try:
-            distinct, place = (
-                factorize_values(series.to_list()) if few else factorize(series)
-            )
+            distinct, place = factorize(series)
         except TypeError as error:
             raise ValueError(
                 f"Column {series.name!r} holds values that cannot be categories:"
                 f" {error}. Turn them into strings or numbers."
             ) from error
         if learn:
-            self._learn_words(column, series, distinct, place)
+            self.vocabularies[column] = self._learned(column, series, distinct, place)
         elif column not in self.vocabularies:
             return _plain_numbers(series.name, distinct, place)
         return self.vocabularies[column].encode(distinct, place)
 
-    def look_up_words(self, column: int, values: list[Any]) -> list[Any]:
-        """The numbers of a few values, or the values if some are no plain ones."""
-        plain = (str, numbers.Real, type(None))
-        if all(isinstance(value, plain) for value in values):
-            return self.vocabularies[column].look_up(values)
-        return values
-
-    def _learn_words(
+    def _learned(
         self,
         column: int,
         series: nw.Series[Any] | ObjectColumn,
         distinct: list[Any],
         place: NDArray[Any],
-    ) -> None:
-        declared = self.declared or set()
-        order = None if column in declared else _order_of(series)
-        if order is not None:
-            self.vocabularies[column] = Vocabulary(order, is_ordered=True)
-            return
-        values = _occurring(distinct, place)
-        if values and self.declared is None:
+    ) -> Vocabulary:
+        occurring = _occurring(distinct, place)
+        if not holds_words(series):
+            return Vocabulary(_whole_numbers(occurring, series.name))
+        if column not in (self.declared or ()) and _is_ordered(series):
+            return Vocabulary(_all_categories(series, distinct), is_ordered=True)
+        if occurring and self.declared is None:
             raise ValueError(
-                f"Column {series.name!r} holds strings or categories, which can only be"
-                " used as categories: leave categorical_feature at 'auto', or leave"
-                " the column out."
+                f"Column {series.name!r} holds strings or categories, but"
+                " categorical_feature says that there are no categorical columns."
+                " Leave it at 'auto', or leave the column out."
             )
-        self.vocabularies[column] = Vocabulary(sorted(values, key=_sort_key))
+        return Vocabulary(sorted(occurring, key=_sort_key))
 
     def encode_numbers(
-        self, columns: Columns, names: Sequence[Any], words: set[int], *, learn: bool
+        self, columns: Columns, names: Sequence[Any], encoded: set[int], *, learn: bool
     ) -> Columns:
-        """Put the numbers of categories where columns of them hold other numbers.
+        """Replace the numbers in categorical columns by those of their categories.
 
         Parameters
         ----------
         columns : Columns
         names : sequence
             Of the columns, for messages.
-        words : set of int
-            The columns that `encode_words` has encoded.
+        encoded : set of int
+            The columns that `encode` has done already.
         learn : bool
             True in fit; False looks the values up.
 
@@ -213,35 +205,46 @@ class Categories:
         UserWarning
             If a column to learn holds negative numbers.
         """
-        encoded = (self.declared or set()) if learn else self.vocabularies.keys()
-        if not encoded and not self.vocabularies:
+        categorical = (self.declared or set()) if learn else self.vocabularies.keys()
+        if not categorical and not self.vocabularies:
             return columns
-        numbered = {}
-        for column in sorted(encoded - words):
-            stored = _stored(columns, column)
-            if learn:
-                has_rest = len(stored) < columns.n_rows
-                values = np.append(stored, 0.0) if has_rest else stored
-                self.vocabularies[column] = Vocabulary(
-                    _whole_numbers(values, names[column])
-                )
-            numbered[column] = _numbered(
-                columns, column, stored, self.vocabularies[column]
-            )
-        return self.with_counts(_with_values(columns, numbered))
-
-    def with_counts(self, columns: Columns) -> Columns:
-        """The columns, whose categories are numbers by now, with `n_categories`."""
+        numbered = {
+            column: self._encoded(columns, column, names[column], learn)
+            for column in sorted(categorical - encoded)
+        }
         n_categories = np.zeros(columns.n_features, dtype=np.int32)
         for column, vocabulary in self.vocabularies.items():
             n_categories[column] = vocabulary.n_categories
         return replace(
-            columns, n_categories=n_categories if n_categories.any() else None
+            _with_values(columns, numbered),
+            n_categories=n_categories if n_categories.any() else None,
         )
+
+    def _encoded(
+        self, columns: Columns, column: int, name: Any, learn: bool
+    ) -> NDArray[Any]:
+        """The numbers of a column's categories, or of its stored values.
+
+        The stored ones are enough if the other rows, which hold 0, are in category 0.
+        """
+        unique, place = np.unique(columns.stored(column), return_inverse=True)
+        distinct = unique.tolist()
+        has_rest = len(place) < columns.n_rows
+        if learn:
+            values = [*distinct, 0] if has_rest else distinct
+            self.vocabularies[column] = Vocabulary(_whole_numbers(values, name))
+        vocabulary = self.vocabularies[column]
+        encoded = vocabulary.encode(distinct, place)
+        rest = vocabulary.look_up([0])[0]
+        if not has_rest or rest == 0:
+            return encoded
+        dense = np.full(columns.n_rows, rest, dtype=encoded.dtype)
+        dense[columns.stored_rows(column)] = encoded
+        return dense
 
 
 def are_declared(categorical_feature: Any) -> bool:
-    """Whether a user's word for the columns of categories names any."""
+    """Whether `categorical_feature` lists any columns."""
     is_list = not (categorical_feature is None or isinstance(categorical_feature, str))
     return is_list and len(categorical_feature) > 0
 
@@ -249,7 +252,7 @@ def are_declared(categorical_feature: Any) -> bool:
 def declare(
     categorical_feature: Any, names: Sequence[Any] | None, n_features: int
 ) -> Categories:
-    """Find the columns that a user declares to hold categories.
+    """Find the columns that `categorical_feature` lists.
 
     Parameters
     ----------
@@ -266,7 +269,7 @@ def declare(
     Raises
     ------
     ValueError
-        For names and numbers that no column has, and columns that come twice.
+        If there is no column of a name or number, or if a column is listed twice.
     """
     if isinstance(categorical_feature, str):
         return Categories(set())
@@ -280,7 +283,7 @@ def declare(
             raise ValueError(_unknown_column(word, names, n_features))
         if column in declared:
             raise ValueError(
-                f"categorical_feature names column {word!r} twice; name it once."
+                f"categorical_feature lists column {word!r} twice; list it once."
             )
         declared.add(column)
     return Categories(declared)
@@ -298,18 +301,18 @@ def _unknown_column(word: Any, names: Sequence[Any] | None, n_features: int) -> 
 
 
 def are_objects(series: nw.Series[Any] | ObjectColumn) -> bool:
-    """Whether a column holds Python objects, of which narwhals sees the first ones."""
+    """Whether a column holds Python objects, whatever dtype narwhals infers."""
     if series.dtype == nw.String:
         return getattr(series.to_native(), "dtype", None) == np.dtype(object)
     return series.dtype == nw.Object
 
 
 def holds_words(series: nw.Series[Any] | ObjectColumn) -> bool:
-    """Whether a column can only be used as one of categories."""
+    """Whether a column holds strings or categories, which cannot be used as numbers."""
     if are_objects(series):
         has_words = any(isinstance(value, str) for value in series.to_list())
         return has_words or series.null_count() == len(series)
-    return isinstance(series.dtype, nw.String | nw.Categorical | nw.Enum)
+    return isinstance(series.dtype, _WORDS)
 
 
 def factorize(series: nw.Series[Any] | ObjectColumn) -> Factorized:
@@ -317,19 +320,22 @@ def factorize(series: nw.Series[Any] | ObjectColumn) -> Factorized:
 
     Parameters
     ----------
-    series : narwhals Series
+    series : narwhals Series or ObjectColumn
 
     Returns
     -------
     distinct : list
-        May hold values that do not occur.
+        May hold values that do not occur, and missing ones, which count as such.
     place : ndarray of shape (len(series),), signed integers
-        The place of a row's value in `distinct`; -1: it is missing.
+        The position of a row's value in `distinct`; -1: it is missing.
     """
     by_library = _FACTORIZE.get(series.implementation)
-    if by_library is None:
+    if by_library is None or not isinstance(series.dtype, _WORDS):
         return factorize_values(series.to_list())
-    return by_library(series.to_native())
+    # Dictionaries of Arrow may hold a value twice, and missing ones.
+    entries, entry = by_library(series.to_native())
+    distinct, place = factorize_values(entries)
+    return distinct, np.append(place, -1)[entry]
 
 
 def factorize_values(values: Iterable[Any]) -> Factorized:
@@ -340,11 +346,11 @@ def factorize_values(values: Iterable[Any]) -> Factorized:
     for value, at in place_of.items():
         if is_missing(value):
             table[at] = -1
-    return list(place_of), table[place]
+    return list(place_of), table[np.array(place, dtype=np.intp)]
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, or something that is not even equal to itself."""
+    """Whether a value is None, NaN, NaT or NA."""
     try:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA
@@ -352,6 +358,11 @@ def is_missing(value: Any) -> bool:
 
 
 def _factorize_pandas(series: Any) -> Factorized:
+    if hasattr(series.array, "codes"):
+        categories, codes = series.array.categories, series.array.codes
+        # A list of all categories is the fastest, unless there are very many.
+        if len(categories) <= max(len(codes), 1000):
+            return categories.tolist(), codes
     place, distinct = nw.dependencies.get_pandas().factorize(series)
     return distinct.tolist(), place
 
@@ -367,19 +378,17 @@ def _factorize_arrow(chunks: Any) -> Factorized:
     pyarrow = nw.dependencies.get_pyarrow()
     if pyarrow.types.is_string_view(chunks.type):
         chunks = chunks.cast(pyarrow.large_string())
-    encoded = _one_dictionary(chunks.dictionary_encode())
-    place = encoded.indices.cast(pyarrow.int64()).fill_null(-1)
-    distinct = encoded.dictionary.to_pylist()
-    place = place.to_numpy(zero_copy_only=False)
-    if None in distinct:
-        place = np.where(place == distinct.index(None), -1, place)
-    return distinct, place
-
-
-def _one_dictionary(chunks: Any) -> Any:
-    """The array of a chunked dictionary array."""
-    joined = chunks.unify_dictionaries().combine_chunks()
-    return joined if hasattr(joined, "indices") else joined.chunk(0)
+    distinct: list[Any] = []
+    places = [np.empty(0, dtype=np.int64)]
+    first, dictionary = 0, None
+    for chunk in chunks.dictionary_encode().chunks:
+        if dictionary is None or not dictionary.equals(chunk.dictionary):
+            first, dictionary = len(distinct), chunk.dictionary
+            distinct += dictionary.to_pylist()
+        place = chunk.indices.cast(pyarrow.int64()).fill_null(-1)
+        place = place.to_numpy(zero_copy_only=False)
+        places.append(np.where(place < 0, -1, place + first))
+    return distinct, np.concatenate(places)
 
 
 _FACTORIZE: dict[nw.Implementation, Callable[[Any], Factorized]] = {
@@ -392,26 +401,30 @@ _FACTORIZE: dict[nw.Implementation, Callable[[Any], Factorized]] = {
 def _plain_numbers(
     name: Any, distinct: list[Any], place: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """The values themselves of a column that held numbers in fit."""
+    """The values of a column of categories that held numbers in fit."""
     occurring = _occurring(distinct, place)
-    if all(isinstance(value, numbers.Real) for value in occurring):
-        number = {value: value for value in occurring}
-        table = [number.get(value, math.nan) for value in distinct]
-        return np.array([*table, math.nan], dtype=np.float64)[place]
-    raise ValueError(
-        f"Column {name!r} held numbers in fit, but holds strings or categories now."
-        " Turn them into numbers."
-    )
+    if not all(isinstance(value, numbers.Real | np.bool_) for value in occurring):
+        raise ValueError(
+            f"Column {name!r} held numbers in fit, but holds strings or categories now."
+            " Turn them into numbers."
+        )
+    known = set(occurring)
+    table = [value if value in known else math.nan for value in distinct]
+    return as_floats([*table, math.nan], f"Column {name!r}")[place]
 
 
-def _order_of(series: nw.Series[Any] | ObjectColumn) -> list[Any] | None:
-    """All categories of a column whose categories have an order."""
+def _is_ordered(series: nw.Series[Any] | ObjectColumn) -> bool:
     native = series.to_native()
-    if series.implementation is nw.Implementation.PYARROW:
-        ordered = getattr(native.type, "ordered", False)
-        return _one_dictionary(native).dictionary.to_pylist() if ordered else None
-    ordered = getattr(native.dtype, "ordered", False)
-    return native.cat.categories.tolist() if ordered else None
+    is_arrow = series.implementation is nw.Implementation.PYARROW
+    dtype = native.type if is_arrow else native.dtype
+    return bool(getattr(dtype, "ordered", False))
+
+
+def _all_categories(series: nw.Series[Any], distinct: list[Any]) -> list[Any]:
+    """All categories of an ordered column, those that do not occur included."""
+    if series.implementation is nw.Implementation.PANDAS:
+        return series.to_native().cat.categories.tolist()
+    return [value for value in distinct if not is_missing(value)]
 
 
 def _occurring(distinct: list[Any], place: NDArray[Any]) -> list[Any]:
@@ -425,7 +438,7 @@ def _occurring(distinct: list[Any], place: NDArray[Any]) -> list[Any]:
 
 
 def _sort_key(value: Any) -> tuple[int, Any]:
-    """Numbers first, then strings, then all else by how it is written."""
+    """Numbers first, then strings, then other values in the order of their repr."""
     if isinstance(value, numbers.Real | np.bool_):
         return 0, value
     if isinstance(value, str):
@@ -433,57 +446,33 @@ def _sort_key(value: Any) -> tuple[int, Any]:
     return 2, (type(value).__name__, repr(value))
 
 
-def _stored(columns: Columns, column: int) -> NDArray[np.float64]:
-    """The values of a column; of a sparse one those that are stored."""
-    one = columns.take(np.array([column]))
-    is_sparse = one.index is not None and one.index[0] != 0
-    n_stored = int(one.length[0]) if is_sparse else columns.n_rows
-    return _read(replace(one, n_rows=n_stored, index=None, length=None))
-
-
-def _read(one: Columns) -> NDArray[np.float64]:
-    values = np.empty((1, one.n_rows))
-    if one.n_rows:
-        kernels.to_float64(one, values)
-    return values[0]
-
-
-def _whole_numbers(values: NDArray[np.float64], name: Any) -> list[int]:
-    """The distinct numbers of a column to learn, ascending; no negative ones."""
-    distinct = np.unique(values)
-    distinct = distinct[~np.isnan(distinct)]
-    if not (np.isfinite(distinct) & (distinct == np.floor(distinct))).all():
-        raise ValueError(
-            f"Column {name!r} is to hold categories, but has numbers that are not"
-            " whole. Take it out of categorical_feature, or turn it into strings."
-        )
-    if distinct.size and distinct[0] < 0:
+def _whole_numbers(values: Iterable[Any], name: Any) -> list[int]:
+    """The distinct numbers >= 0 of a column to learn, ascending."""
+    present = [value for value in values if not is_missing(value)]
+    for value in present:
+        if not _is_whole(value):
+            raise ValueError(
+                f"Column {name!r} is to hold categories, but holds {value!r}, which is"
+                " not a whole number. Take the column out of categorical_feature, or"
+                " turn its values into strings."
+            )
+    whole = sorted(set(map(int, present)))
+    if whole and whole[0] < 0:
         warn(
             f"Column {name!r} holds categories: its negative numbers count as missing."
         )
-    return [int(value) for value in distinct[distinct >= 0].tolist()]
+    return [value for value in whole if value >= 0]
 
 
-def _numbered(
-    columns: Columns,
-    column: int,
-    stored: NDArray[np.float64],
-    vocabulary: Vocabulary,
-) -> NDArray[Any]:
-    """The numbers of the categories of a column, or of its stored values.
-
-    These will do if a row without a stored value, which reads as 0, has number 0.
-    """
-    if len(stored) < columns.n_rows and vocabulary.number_of.get(0) != 0:
-        stored = _read(columns.take(np.array([column])))
-    if len(stored) <= FEW_ROWS:
-        return np.array(vocabulary.look_up(stored.tolist()), vocabulary.dtype)
-    distinct, place = np.unique(stored, return_inverse=True)
-    return vocabulary.encode(distinct.tolist(), place)
+def _is_whole(value: Any) -> bool:
+    try:
+        return not isinstance(value, NO_NUMBERS) and bool(int(value) == value)
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def _with_values(columns: Columns, values: dict[int, NDArray[Any]]) -> Columns:
-    """The columns with other values in some; a value a row makes a column dense."""
+    """Replace the values of some columns; one value for each row makes them dense."""
     if not values:
         return columns
     names = ("address", "stride", "kind", "index", "length")

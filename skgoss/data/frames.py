@@ -1,4 +1,4 @@
-"""Arrays and data frames in, typed columns out."""
+"""From arrays, data frames and sparse matrices to typed columns."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from sklearn.utils.validation import validate_data
 from skgoss._engine.data.columns import KINDS
 from skgoss.data import categories, sparse
 from skgoss.data.columns import Columns
+from skgoss.data.floats import as_floats
 
-# A data frame of one dtype with no more values than this is read as one matrix: copying
-# it, should its columns lie apart, costs less than looking at each of them.
+# In a pandas frame with no more values than this, columns of one dtype are read as one
+# matrix: a copy of them all takes less time than a look at each.
 SMALL_FRAME = 1 << 14
-
-# Rows of a pandas frame, if they are no more, are sooner read than its columns.
-FEW_ROWS = 8
 
 _KIND_OF_DTYPE = {np.dtype(name): code for name, code in KINDS.items()}
 _READABLE = frozenset(
@@ -39,15 +37,16 @@ def columns(
     """Validate ``X`` by scikit-learn's rules and find its columns.
 
     Sets (``reset=True``) or checks `n_features_in_` and `feature_names_in_`, and sets
-    or uses `_categories`, the values of the columns of categories. Nothing that is a
-    number already is copied; NaN and infinities are kept, nulls become NaN.
+    or uses `_categories`, the values of the categorical columns. Numbers are not
+    copied; NaN and infinities are kept, nulls and masked values become NaN.
 
     Parameters
     ----------
     estimator : estimator instance
     X : array-like or data frame of shape (n_rows, n_features)
-        ndarray, list, sparse matrix or array, pandas or polars DataFrame, or pyarrow
-        Table.
+        ndarray, list, sparse matrix or array, any data frame that narwhals reads
+        (pandas, polars, pyarrow Table; lazy ones are collected), or anything else
+        that exports an Arrow schema, such as a pyarrow RecordBatch.
     reset : bool
         True in fit, False in predict.
     categorical_feature : 'auto', None or list of str and int
@@ -61,24 +60,60 @@ def columns(
     ------
     ValueError
         In scikit-learn's words for bad shapes, counts and names; for columns that hold
-        no numbers, with their names; for a `categorical_feature` that is no column; for
-        sparse matrices whose arrays do not fit each other.
+        no numbers, with their names; if `categorical_feature` lists a column that is
+        not there; for sparse matrices whose arrays do not fit each other.
     TypeError
-        In scikit-learn's words for objects that are no numbers.
+        In scikit-learn's words for arrays of objects that are no numbers.
     """
     if issparse(X):
         return _sparse_columns(estimator, X, reset, categorical_feature)
-    if not isinstance(X, np.ndarray) and nw.dependencies.is_into_dataframe(X):
-        return _frame_columns(estimator, X, reset, categorical_feature)
+    frame = _data_frame(X)
+    if frame is not None:
+        return _frame_columns(estimator, frame, reset, categorical_feature)
+    if np.ma.is_masked(X):
+        X = _filled(X)
     dtype = object if _is_mixed(estimator, X, reset, categorical_feature) else "numeric"
-    array = validate_data(
-        estimator, X, reset=reset, dtype=dtype, ensure_all_finite=False
-    )
+    array = _validated(estimator, X, reset=reset, dtype=dtype)
     _declare(estimator, array, reset, categorical_feature)
     if dtype is object:
         return _object_columns(estimator, array, reset)
     data = _matrix_columns(_as_kind(array, "X"))
     return _with_categories(estimator, data, set(), reset)
+
+
+def _data_frame(X: Any) -> Any:
+    """``X`` as a data frame in memory that narwhals reads; None if it is no frame."""
+    if isinstance(X, np.ndarray):
+        return None
+    if not isinstance(X, nw.DataFrame) and nw.dependencies.is_into_dataframe(X):
+        return X
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, nw.DataFrame):
+        return frame.to_native()
+    if hasattr(X, "schema") and hasattr(X, "__arrow_c_stream__"):
+        import pyarrow
+
+        return pyarrow.table(X)
+    return None
+
+
+def _filled(X: np.ma.MaskedArray) -> NDArray[Any]:
+    """A masked array whose masked values are missing."""
+    # Integers become objects, as those beyond 2**53 may be categories.
+    values = X.data.astype(object if X.dtype.kind in "biuU" else X.dtype)
+    if values.dtype.kind in "fO":
+        values[X.mask] = np.nan
+    return values
+
+
+def _validated(estimator: Any, X: Any, **options: Any) -> Any:
+    """``X`` as scikit-learn sees it, with NaN and infinities."""
+    try:
+        return validate_data(estimator, X, ensure_all_finite=False, **options)
+    except OverflowError as error:
+        raise ValueError(f"X must hold numbers: {error}.") from error
 
 
 def _declare(estimator: Any, X: Any, reset: bool, categorical_feature: Any) -> None:
@@ -92,7 +127,7 @@ def _declare(estimator: Any, X: Any, reset: bool, categorical_feature: Any) -> N
 def _with_categories(
     estimator: Any, data: Columns, words: set[int], reset: bool
 ) -> Columns:
-    """The columns with all categories as numbers; those of words are so already."""
+    """Number the categories of all columns but those in ``words``, which are done."""
     names = getattr(estimator, "feature_names_in_", range(data.n_features))
     return estimator._categories.encode_numbers(data, names, words, learn=reset)
 
@@ -101,9 +136,7 @@ def _as_kind(values: NDArray[Any], name: str) -> NDArray[Any]:
     """The values themselves if a kernel can read them, else as float64."""
     if values.dtype in _KIND_OF_DTYPE and values.flags.aligned:
         return values
-    if values.dtype.kind not in "biuf":
-        raise _not_numbers(name, values.dtype)
-    return values.astype(np.float64)
+    return as_floats(values, name)
 
 
 def _matrix_columns(matrix: NDArray[Any]) -> Columns:
@@ -123,14 +156,7 @@ def _sparse_columns(
     estimator: Any, X: Any, reset: bool, categorical_feature: Any
 ) -> Columns:
     sparse.check(X)
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse=True,
-        dtype="numeric",
-        ensure_all_finite=False,
-    )
+    X = _validated(estimator, X, reset=reset, accept_sparse=True, dtype="numeric")
     _declare(estimator, X, reset, categorical_feature)
     values, rows, start = sparse.by_columns(X)
     values = _as_kind(values, "X")
@@ -153,51 +179,67 @@ def _sparse_columns(
 def _frame_columns(
     estimator: Any, X: Any, reset: bool, categorical_feature: Any
 ) -> Columns:
-    # An array of the same shape makes scikit-learn say what is wrong with it.
+    # scikit-learn raises its own error for an array of the same shape.
     if 0 in X.shape:
         check_array(np.empty(X.shape), estimator=estimator, input_name="X")
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     _declare(estimator, X, reset, categorical_feature)
-    if X.shape[0] * X.shape[1] <= SMALL_FRAME and _is_uniform_pandas(X):
-        data = _matrix_columns(_as_kind(X.to_numpy(), "X"))
+    matrices = _matrices(X)
+    if matrices and len(matrices[0][0]) == X.shape[1]:
+        data = _matrix_columns(matrices[0][1])
         return _with_categories(estimator, data, set(), reset)
-    if not reset and X.shape[0] <= FEW_ROWS:
-        values = _few_values(estimator._categories, X)
-        if values is not None:
-            data = _matrix_columns(values)
-            return estimator._categories.with_counts(data)
-    encode = estimator._categories.encode_words
-    owner, words = [], set()
-    for j, series in enumerate(nw.from_native(X, eager_only=True).iter_columns()):
-        if categories.holds_words(series):
+    owner: dict[int, NDArray[Any]] = {}
+    for places, matrix in matrices:
+        owner |= zip(places, matrix.T, strict=True)
+    memory, words = estimator._categories, set()
+    rest = [j for j in range(X.shape[1]) if j not in owner]
+    frame = nw.from_native(X, eager_only=True) if rest else None
+    for j in rest:
+        series = frame[:, j]
+        if _is_encoded(memory, j, series, reset):
             words.add(j)
-            owner.append(encode(j, series, learn=reset))
+            owner[j] = memory.encode(j, series, learn=reset)
         else:
-            owner.append(_numbers(series))
-    return _with_categories(estimator, _separate_columns(owner), words, reset)
+            owner[j] = _numbers(series)
+    data = _separate_columns([owner[j] for j in range(X.shape[1])])
+    return _with_categories(estimator, data, words, reset)
 
 
-def _few_values(memory: categories.Categories, X: Any) -> NDArray[np.float64] | None:
-    """The values and categories of a few rows of a pandas frame, by way of objects.
+def _matrices(X: Any) -> list[tuple[list[int], NDArray[Any]]]:
+    """Columns of a small pandas frame, by dtype, where it is a number of NumPy."""
+    if not nw.dependencies.is_pandas_dataframe(X) or X.size > SMALL_FRAME:
+        return []
+    places: dict[np.dtype[Any], list[int]] = {}
+    for j, dtype in enumerate(X.dtypes):
+        if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
+            places.setdefault(dtype, []).append(j)
+    matrices = []
+    for at in places.values():
+        part = X if len(at) == X.shape[1] else X.take(at, axis=1)
+        matrices.append((at, _as_kind(part.to_numpy(), "X")))
+    return matrices
 
-    None where this would not do.
+
+def _is_encoded(
+    memory: categories.Categories, j: int, series: nw.Series[Any], learn: bool
+) -> bool:
+    """Whether the values of a column are looked up before they become numbers.
+
+    True for strings and categories, and for numbers in a categorical column that
+    float64 may not hold exactly.
     """
-    if not nw.dependencies.is_pandas_dataframe(X):
-        return None
-    rows = [X.iloc[i].tolist() for i in range(X.shape[0])]
-    values = np.empty(X.shape, order="F")
-    for j, column in enumerate(map(list, zip(*rows, strict=True))):
-        if j in memory.vocabularies:
-            column = memory.look_up_words(j, column)
-        numbers = np.array(column)
-        if numbers.dtype.kind not in "biuf":
-            return None
-        values[:, j] = numbers
-    return values
+    if categories.holds_words(series):
+        return True
+    if not memory.uses(j, learn=learn) or series.null_count() == len(series):
+        return False
+    dtype = series.dtype
+    if dtype in _READABLE:
+        return dtype.is_integer() and series.null_count() > 0
+    return dtype.is_numeric() or dtype == nw.Unknown or categories.are_objects(series)
 
 
 def _is_mixed(estimator: Any, X: Any, reset: bool, categorical_feature: Any) -> bool:
-    """Whether columns of categories lie in an array of Python objects or strings."""
+    """Whether categorical columns lie in an array of Python objects or strings."""
     if reset:
         has_categories = categories.are_declared(categorical_feature)
     else:
@@ -213,11 +255,11 @@ def _object_columns(estimator: Any, array: NDArray[Any], reset: bool) -> Columns
     owner, words = [], set()
     for j in range(array.shape[1]):
         series = categories.ObjectColumn(j, array[:, j])
-        if memory.uses(j, learn=reset) and categories.holds_words(series):
+        if memory.uses(j, learn=reset):
             words.add(j)
-            owner.append(memory.encode_words(j, series, learn=reset))
+            owner.append(memory.encode(j, series, learn=reset))
         else:
-            owner.append(_parsed(series.values, j))
+            owner.append(_object_numbers(series))
     return _with_categories(estimator, _separate_columns(owner), words, reset)
 
 
@@ -234,55 +276,34 @@ def _separate_columns(owner: list[NDArray[Any]]) -> Columns:
     )
 
 
-def _is_uniform_pandas(X: Any) -> bool:
-    """Whether X is a pandas frame whose columns share one of NumPy's number dtypes."""
-    if not nw.dependencies.is_pandas_dataframe(X):
-        return False
-    dtypes = X.dtypes.to_numpy()
-    first = dtypes[0]
-    return (
-        isinstance(first, np.dtype)
-        and first.kind in "biuf"
-        and bool((dtypes == first).all())
-    )
-
-
 def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
     """The values of a column, in place where possible; nulls become NaN."""
     dtype = series.dtype
     if dtype in _READABLE:
-        if not dtype.is_float() and series.null_count():
-            series = series.cast(nw.Float64)
-        return _as_kind(series.to_numpy(), series.name)
+        if dtype.is_float() or not series.null_count():
+            return _as_kind(series.to_numpy(), _named(series))
+        # Arrow refuses to cast integers that float64 does not hold exactly.
+        values = np.full(len(series), np.nan)
+        values[~series.is_null().to_numpy()] = series.drop_nulls().to_numpy()
+        return values
     if dtype.is_numeric():
         return series.cast(nw.Float64).to_numpy()
     if series.null_count() == len(series):
         return np.full(len(series), np.nan)
     if dtype == nw.Unknown or categories.are_objects(series):
         return _object_numbers(series)
-    raise _not_numbers(series.name, dtype)
-
-
-def _object_numbers(series: nw.Series[Any]) -> NDArray[np.float64]:
-    """Numbers kept as Python objects or in a way only their library knows."""
-    values = series.to_numpy()
-    if values.dtype == object:
-        values = np.where(series.is_null().to_numpy(), np.nan, values)
-    return _parsed(values, series.name)
-
-
-def _parsed(values: NDArray[Any], name: Any) -> NDArray[np.float64]:
-    try:
-        return check_array(
-            values, dtype=np.float64, ensure_2d=False, ensure_all_finite=False
-        )
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"Column {name!r}: {error}") from error
-
-
-def _not_numbers(name: Any, dtype: Any) -> ValueError:
-    return ValueError(
-        f"Column {name!r} holds {dtype} values, and only numbers, booleans and"
+    raise ValueError(
+        f"{_named(series)} holds {dtype} values, and only numbers, booleans and"
         " categories (strings and categorical dtypes) can be used. Encode the column"
         " first, or leave it out."
     )
+
+
+def _object_numbers(series: nw.Series[Any] | categories.ObjectColumn) -> NDArray[Any]:
+    """Numbers that are Python objects, or of a dtype that narwhals does not know."""
+    values = (np.nan if categories.is_missing(v) else v for v in series.to_list())
+    return as_floats(np.fromiter(values, object, len(series)), _named(series))
+
+
+def _named(series: nw.Series[Any] | categories.ObjectColumn) -> str:
+    return f"Column {series.name!r}"

@@ -1,4 +1,4 @@
-"""Queries: which rows are documents of the same question."""
+"""Queries: which rows are documents of the same query."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from skgoss._messages import warn
 from skgoss.data.categories import is_missing
+from skgoss.data.floats import check_unmasked
 
-# More rows than this are hardly the documents of one query.
+# One query rarely has more documents than this.
 MANY_DOCUMENTS = 1000
 
 
@@ -23,11 +24,11 @@ class Queries:
     Attributes
     ----------
     number : ndarray of shape (n_rows,), int64
-        The query of each row, from 0, every query with a row at least.
+        The query of each row: 0 to n_queries - 1.
     boundaries : ndarray of shape (n_queries + 1,), int64
-        Where each query begins once the rows of a query stand together, and the end.
+        Where each query begins when the rows are in ``order``, and the number of rows.
     order : ndarray of shape (n_rows,), int64, or None
-        The rows of one query after the other, in their old order; None: they stand so.
+        The rows sorted by query, otherwise in their old order; None: they are sorted.
     """
 
     number: NDArray[np.int64]
@@ -36,7 +37,7 @@ class Queries:
 
     @classmethod
     def of(cls, number: NDArray[np.int64]) -> Queries:
-        """Make queries of one number a row; numbers may leave gaps."""
+        """Make queries from a number for each row; numbers may be left out."""
         number = np.unique(number, return_inverse=True)[1].astype(np.int64)
         boundaries = np.concatenate([[0], np.cumsum(np.bincount(number))])
         together = bool((np.diff(number) >= 0).all())
@@ -57,7 +58,7 @@ class Queries:
         return self if rows is None else Queries.of(self.number[rows])
 
     def gathered(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of rows, along the last axis, with those of a query together."""
+        """Sort values of rows, along the last axis, by query."""
         return values if self.order is None else values[..., self.order]
 
 
@@ -68,7 +69,7 @@ def make(
     qid: ArrayLike | None = None,
     prefix: str = "",
 ) -> Queries:
-    """Understand the user's queries.
+    """Make queries from the arguments of a user.
 
     Parameters
     ----------
@@ -76,7 +77,8 @@ def make(
     group : array-like of shape (n_queries,), default=None
         The sizes of the queries, whose rows stand together in this order.
     qid : array-like of shape (n_rows,), default=None
-        Any sortable mark of the query of each row. Neither: all rows are one query.
+        Any sortable mark of the query of each row. If neither is given, all rows are
+        one query.
     prefix : str, default=""
         Before the names of the arguments in messages.
 
@@ -92,7 +94,7 @@ def make(
     """
     if group is not None and qid is not None:
         raise ValueError(
-            f"{prefix}group and {prefix}qid both tell the queries; pass one of them."
+            f"Pass either {prefix}qid or {prefix}group, not both: each defines queries."
         )
     if qid is not None:
         return Queries.of(_numbers(qid, n_rows, f"{prefix}qid"))
@@ -102,12 +104,13 @@ def make(
     if n_rows > MANY_DOCUMENTS:
         warn(
             f"Neither {prefix}qid nor {prefix}group is given: all {n_rows} rows are"
-            f" taken for the documents of one query. Pass {prefix}qid, one mark a row."
+            f" treated as one query. Pass {prefix}qid, a mark of each row's query."
         )
     return Queries.of(np.zeros(n_rows, dtype=np.int64))
 
 
 def _numbers(qid: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
+    check_unmasked(qid, name)
     marks = np.asarray(qid)
     if marks.ndim == 2 and marks.shape[1] == 1:
         marks = marks[:, 0]
@@ -135,6 +138,7 @@ def _any_missing(marks: NDArray[Any]) -> bool:
 def _sizes(group: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
     if isinstance(group, numbers.Number):
         raise ValueError(f"{name} must be a list of sizes of queries, got {group!r}.")
+    check_unmasked(group, name)
     given = np.asarray(group)
     if given.ndim != 1 or given.dtype.kind not in "iufb":
         raise ValueError(
@@ -143,10 +147,11 @@ def _sizes(group: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
         )
     if not np.isfinite(given).all() or (given < 0).any() or (given % 1 != 0).any():
         raise ValueError(f"{name} must hold whole numbers >= 0: sizes of queries.")
-    sizes = given.astype(np.int64)
-    if sizes.sum() != n_rows:
+    # Each is compared alone first: sums of huge sizes wrap round.
+    if (given > n_rows).any() or given.astype(np.int64).sum() != n_rows:
         raise ValueError(
-            f"The sizes in {name} sum to {sizes.sum()}, but there are {n_rows} rows. To"
-            f" mark each row with its query, pass {name.replace('group', 'qid')}."
+            f"The sizes in {name} sum to {sum(map(int, given.tolist()))}, but there are"
+            f" {n_rows} rows. To mark each row with its query, pass"
+            f" {name.replace('group', 'qid')}."
         )
-    return sizes
+    return given.astype(np.int64)

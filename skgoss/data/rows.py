@@ -1,4 +1,4 @@
-"""Rows to learn from or to evaluate on: columns, and what belongs to each row."""
+"""Rows for training or evaluation: columns with targets, weights and queries."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss.data.columns import Columns
+from skgoss.data.floats import as_floats
 from skgoss.data.queries import Queries
 
 Floats = NDArray[np.float64]
@@ -16,7 +17,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Some rows of columns, and what belongs to them.
+    """Rows of columns with their targets, weights, queries and start scores.
 
     Attributes
     ----------
@@ -27,9 +28,9 @@ class Rows:
     weight : ndarray of shape (n_rows,), float64, or None
         None: ones.
     queries : Queries or None
-        None where nothing is ranked.
+        None: the rows are not ranked.
     init_score : ndarray of shape (n_scores, n_rows), float64, or None
-        Where boosting starts; None: at the best constant.
+        The scores before the first round; None: the best constant.
     """
 
     columns: Columns
@@ -54,7 +55,7 @@ class Rows:
         )
 
     def existing(self) -> Rows:
-        """The rows with a weight; where all weights are 1, without weights."""
+        """The rows of positive weight; the weights are None if all of them are 1."""
         rows = self
         if self.weight is not None and not self.weight.all():
             rows = self.take(np.flatnonzero(self.weight))
@@ -63,7 +64,7 @@ class Rows:
         return rows
 
     def spread_weight(self) -> Floats | None:
-        """The weights by rows of the columns, 0 for rows that are not among these."""
+        """A weight for each row of the columns: 0 for rows that are not among these."""
         if self.weight is None or self.numbers is None:
             return self.weight
         weight = np.zeros(self.columns.n_rows)
@@ -72,12 +73,12 @@ class Rows:
 
 
 def start_scores(init_score: ArrayLike, n_rows: int, n_scores: int, name: str) -> Any:
-    """Understand the user's start scores.
+    """Check start scores and shape them.
 
     Parameters
     ----------
-    init_score : array-like of shape (n_rows,), (n_rows, n_scores), or the columns of
-        the latter one after the other
+    init_score : array-like of shape (n_rows, n_scores) or (n_scores * n_rows,)
+        In one dimension: all rows of the first score, then those of the second.
     n_rows, n_scores : int
     name : str
         The argument's name, for messages.
@@ -89,12 +90,9 @@ def start_scores(init_score: ArrayLike, n_rows: int, n_scores: int, name: str) -
     Raises
     ------
     ValueError
-        If the shape is another, or a score is not finite.
+        If the shape is wrong, or a score is not a finite number.
     """
-    try:
-        given = np.asarray(init_score, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold numbers: {error}.") from error
+    given = as_floats(init_score, name)
     if given.shape in ((n_rows * n_scores,), (n_rows, 1)) and n_scores * n_rows == (
         given.size
     ):

@@ -1,4 +1,4 @@
-"""Sparse matrices: checked before anybody trusts them, and then read by columns."""
+"""Sparse matrices: checks of their structure, and their stored values by column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INT32_MAX = 2**31 - 1
 
 
 def check(X: Any) -> None:
-    """Check a sparse matrix's structure, which SciPy's own code takes on trust.
+    """Check the structure of a sparse matrix, which SciPy itself does not.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def check(X: Any) -> None:
     Raises
     ------
     ValueError
-        If its arrays do not fit each other, name rows or columns that are not there, or
-        hold no numbers.
+        If its arrays do not fit each other, refer to rows or columns that do not exist,
+        or hold no numbers.
     """
     if X.ndim != 2:
         raise ValueError(
@@ -102,7 +102,15 @@ def _check_lil(X: Any) -> None:
         _check_integers("rows", np.array(columns), 0, X.shape[1])
 
 
-# A dictionary of keys is checked by SciPy as it becomes lists of coordinates.
+def _check_dok(X: Any) -> None:
+    keys = list(X.keys())
+    if not all(isinstance(key, tuple) and len(key) == 2 for key in keys):
+        raise _broken("keys are not all pairs of a row and a column")
+    places = zip(*keys, strict=True)
+    for name, values, size in zip(("rows", "columns"), places, X.shape, strict=False):
+        _check_integers(name, np.array(values), 0, size)
+
+
 _CHECKS: dict[str, Callable[[Any], None]] = {
     "csr": _check_csr,
     "csc": _check_csc,
@@ -110,6 +118,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "coo": _check_coo,
     "dia": _check_dia,
     "lil": _check_lil,
+    "dok": _check_dok,
 }
 
 
@@ -143,7 +152,7 @@ def by_columns(
 ) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
     """The stored values of a checked matrix, column by column.
 
-    Duplicates are summed; the matrix itself stays as it is.
+    Duplicates are summed; the matrix itself is not changed.
 
     Parameters
     ----------
@@ -157,13 +166,13 @@ def by_columns(
     start : ndarray of shape (n_columns + 1,), int64
         Where each column begins.
     """
-    # What a matrix says of its own order is not trusted either: a new one looks.
+    # Flags of X may claim an order that it has not; a new matrix checks its own.
     if X.format == "csc":
         columns = sp.csc_array((X.data, X.indices, X.indptr), shape=X.shape)
     elif X.format == "csr":
         columns = sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape).tocsc()
     else:
-        columns = X.tocsc()
+        columns = _as_csc(X)
     if not columns.has_canonical_format:
         columns = columns.copy()
         columns.sum_duplicates()
@@ -172,3 +181,11 @@ def by_columns(
         np.ascontiguousarray(columns.indices[: columns.indptr[-1]], dtype=np.int32),
         columns.indptr.astype(np.int64),
     )
+
+
+def _as_csc(X: Any) -> Any:
+    try:
+        return X.tocsc()
+    # Dictionaries of keys and lists of lists may hold any objects.
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"X must hold numbers: {error}.") from error

@@ -1,4 +1,4 @@
-"""Targets: numbers, labels and their codes, and what classes weigh."""
+"""Targets: numbers, labels and their codes, and the weights of rows and classes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from skgoss import _compat
+from skgoss.data.floats import as_floats, check_unmasked
 
 Floats = NDArray[np.float64]
 
@@ -32,18 +33,21 @@ def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]
     Raises
     ------
     ValueError
-        If it has another shape, or values that are missing or infinite.
+        If the shape is another, or values are missing or infinite.
     """
     if y is None:
         raise ValueError(
             f"This {owner} estimator requires {name} to be passed, but the target"
             f" {name} is None."
         )
+    check_unmasked(y, name)
     y = column_or_1d(y, warn=True)
     try:
-        assert_all_finite(y, input_name=name)
-    except TypeError as error:  # what a missing value of pandas answers
+        _check_finite(y, name)
+    except TypeError as error:  # a missing value of pandas has no truth value
         raise ValueError(f"Input {name} contains missing values: {error}.") from error
+    if y.dtype.kind in "mM" and np.isnat(y).any():
+        raise ValueError(f"Input {name} contains missing values: NaT.")
     if len(y) != n_rows:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples:"
@@ -53,18 +57,46 @@ def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]
 
 
 def numbers(y: NDArray[Any], owner: str, name: str = "y") -> Floats:
-    """A numeric target; ValueError for words."""
+    """A numeric target as float64.
+
+    Raises
+    ------
+    ValueError
+        If it holds anything else, or numbers that float64 does not hold.
+    """
     try:
-        return y.astype(np.float64)
-    except (TypeError, ValueError) as error:
+        target = as_floats(y, name)
+    except ValueError as error:
         raise ValueError(
-            f"{name} must be numbers for {owner}; labels are learned by"
-            f" LGBMClassifier. {error}."
+            f"{error} {owner} learns numbers; LGBMClassifier learns labels."
         ) from error
+    _check_finite(target, name)
+    return target
+
+
+def _check_finite(values: NDArray[Any], name: str) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert_all_finite(values, input_name=name)
+
+
+def check_sum(target: Floats, weight: Floats | None, name: str) -> None:
+    """Check that the sum of a weighted target is finite, as means need it."""
+    with np.errstate(over="ignore"):
+        total = np.abs(target if weight is None else target * weight).sum()
+    if not np.isfinite(total):
+        raise ValueError(
+            f"The values of {name} are too large: their sum, by weight, overflows."
+            f" Divide {name} by a constant."
+        )
 
 
 def classes(y: NDArray[Any]) -> NDArray[Any]:
-    """The labels of a target, sorted; ValueError for what is no label."""
+    """The sorted labels of a target; ValueError for values that cannot be labels."""
+    if y.dtype.kind == "S" or any(isinstance(label, bytes) for label in y[:1]):
+        raise ValueError(
+            "y holds bytes, which cannot be labels. Decode them to strings, for example"
+            " with numpy.char.decode(y.astype(bytes))."
+        )
     try:
         check_classification_targets(y)
         return np.unique(y)
@@ -82,7 +114,7 @@ def codes(y: NDArray[Any], labels: NDArray[Any], name: str, source: str) -> Floa
     labels : ndarray of shape (n_classes,)
         Sorted.
     name, source : str
-        Of ``y`` and of what ``labels`` come from, for messages.
+        The names of ``y`` and of the source of ``labels``, for messages.
 
     Returns
     -------
@@ -92,7 +124,7 @@ def codes(y: NDArray[Any], labels: NDArray[Any], name: str, source: str) -> Floa
     Raises
     ------
     ValueError
-        If ``y`` holds other labels.
+        If ``y`` holds labels that are not among ``labels``.
     """
     known = np.isin(y, labels)
     if not known.all():
@@ -107,7 +139,7 @@ def weights(
     sample_weight: ArrayLike | None,
     class_weight: Any,
     target: Floats,
-    labels: NDArray[Any],
+    labels: NDArray[Any] | None,
     prefix: str = "",
 ) -> Floats | None:
     """The weights of rows times those of their classes.
@@ -117,8 +149,9 @@ def weights(
     sample_weight : array-like of shape (n_rows,), or None
     class_weight : dict from labels to weights, 'balanced' or None
     target : ndarray of shape (n_rows,), float64
-        The codes of the rows' labels.
-    labels : ndarray of shape (n_classes,)
+        The codes of the rows' labels, where there are classes.
+    labels : ndarray of shape (n_classes,), or None
+        None: there are no classes.
     prefix : str, default=""
         Before the names of the arguments in messages.
 
@@ -130,18 +163,26 @@ def weights(
     Raises
     ------
     ValueError
-        If a weight is negative or not finite, or if all of them are zero.
+        If a weight is no number, negative or not finite, if all of them are zero, or
+        if their sum overflows.
     """
     if sample_weight is None and class_weight is None:
         return None
-    weight = _compat.sample_weights(
-        1.0 if sample_weight is None else sample_weight, target
-    )
-    if class_weight is None:
-        return weight
-    number = target.astype(np.intp)
-    name = f"{prefix}class_weight"
-    return weight * of_classes(class_weight, number, weight, labels, name)[number]
+    name = f"{prefix}sample_weight"
+    given = as_floats(1.0 if sample_weight is None else sample_weight, name)
+    weight = _compat.sample_weights(given if given.ndim else float(given), target)
+    with np.errstate(over="ignore"):
+        if class_weight is not None:
+            number = target.astype(np.intp)
+            by_class = of_classes(
+                class_weight, number, weight, labels, f"{prefix}class_weight"
+            )
+            weight = weight * by_class[number]
+        total = weight.sum()
+    if not 0.0 < total < np.inf:
+        what = "are all zero" if total == 0.0 else "are too large: their sum overflows"
+        raise ValueError(f"The weights by {name} and {prefix}class_weight {what}.")
+    return weight
 
 
 def of_classes(
@@ -155,7 +196,7 @@ def of_classes(
     if isinstance(class_weight, str) and class_weight == "balanced":
         mass = np.bincount(number, weight, minlength=len(labels))
         present = mass > 0
-        share = mass.sum() / present.sum()
+        share = mass.sum() / max(present.sum(), 1)
         return np.divide(share, mass, out=np.zeros_like(mass), where=present)
     if not isinstance(class_weight, Mapping):
         raise ValueError(
@@ -181,9 +222,9 @@ def _by_label(
         by_class = np.array([float(value) for value in values])
     except (TypeError, ValueError, OverflowError):
         by_class = np.full(len(labels), np.nan)
-    if not (np.isfinite(by_class) & (by_class >= 0)).all() or not by_class.any():
+    if not (np.isfinite(by_class) & (by_class >= 0)).all():
         raise ValueError(
-            f"The {name!r} parameter of LGBMClassifier must hold finite weights >= 0,"
-            f" not all zero. Got {class_weight!r} instead."
+            f"The {name!r} parameter of LGBMClassifier must hold finite weights >= 0."
+            f" Got {class_weight!r} instead."
         )
     return by_class

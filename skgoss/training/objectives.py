@@ -816,16 +816,14 @@ def make(
     Raises
     ------
     ValueError
-        If the objective is not known, ``y`` is out of its domain, all weights are 0, or
-        parameters contradict each other.
+        If the objective is not known, ``y`` is out of its domain, or parameters
+        contradict each other.
     TypeError
         If a callable does not take 2, 3 or 4 arguments.
     """
     y = np.ascontiguousarray(y, dtype=np.float64)
     if weight is not None:
         weight = np.ascontiguousarray(weight, dtype=np.float64)
-        if not (weight > 0).any():
-            raise ValueError("sample_weight must be positive for at least one row.")
     if callable(settings.objective):
         return _custom(settings, y, weight, n_classes, queries)
     name = canonical_name(settings.objective)

@@ -42,7 +42,8 @@ def gains(
     Raises
     ------
     ValueError
-        If a grade is no whole number from 0 on, or has no gain.
+        If a grade is not a whole number >= 0, or has no gain, or if the sum of the
+        gains overflows.
     """
     table = np.asarray(
         2.0 ** np.arange(N_GRADES) - 1 if label_gain is None else label_gain, float
@@ -57,7 +58,15 @@ def gains(
             f"{name} has the grade {grades.max():g}, but label_gain has gains for the"
             f" grades 0 to {len(table) - 1} only. Pass a longer label_gain."
         )
-    return table[grades.astype(np.intp)]
+    gain = table[grades.astype(np.intp)]
+    with np.errstate(over="ignore"):
+        total = gain.sum()
+    if not np.isfinite(total):
+        raise ValueError(
+            f"The values of label_gain are too large: the sum of the gains of {name}"
+            " overflows. Divide label_gain by a constant."
+        )
+    return gain
 
 
 class _ByQuery:

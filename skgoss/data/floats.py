@@ -1,0 +1,62 @@
+"""A user's numbers as float64, with errors that name the argument."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+# NumPy converts some of these without a word: dates to counts of days, b"1" to 1.
+NO_NUMBERS = (bytes, np.datetime64, np.timedelta64)
+
+
+def as_floats(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Convert numbers to float64.
+
+    Parameters
+    ----------
+    values : array-like
+    name : str
+        What the values are, for messages.
+
+    Returns
+    -------
+    ndarray of float64
+        ``values`` itself where it is one. None is NaN.
+
+    Raises
+    ------
+    ValueError
+        If a value is masked, no real number, or an integer too large for a float.
+    """
+    check_unmasked(values, name)
+    try:
+        array = np.asarray(values)
+        wrong = _wrong_type(array)
+        if wrong is None:
+            with np.errstate(over="ignore"):
+                return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"{name} must hold numbers: {str(error).rstrip('.')}."
+        ) from error
+    raise ValueError(f"{name} must hold numbers, but holds {wrong} values.")
+
+
+def check_unmasked(values: Any, name: str) -> None:
+    """Check that no value of a masked array is masked; ValueError otherwise."""
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} has masked values, and none may be missing. Fill them in, or"
+            " leave their rows out."
+        )
+
+
+def _wrong_type(array: NDArray[Any]) -> str | None:
+    """The type of values that are no numbers, though NumPy may convert them."""
+    if array.dtype.kind == "O":
+        types = set(map(type, array.ravel().tolist()))
+        wrong = [t.__name__ for t in types if issubclass(t, NO_NUMBERS)]
+        return wrong[0] if wrong else None
+    return None if array.dtype.kind in "biufU" else str(array.dtype)

@@ -52,7 +52,9 @@ class Split:
 
 def curvature(rows: float, node: Any, curved: bool) -> float:
     """The hessian that so many rows must have; node: (gradient, hessian, count)."""
-    return (rows - 0.5) * (node[1] / node[2]) if curved else 0.0
+    if rows <= 1 or not curved:
+        return 0.0
+    return (rows - 0.5) * (node[1] / node[2])
 
 
 def least_hessian(rows: float, node: Any, settings: Any, curved: bool) -> float:

@@ -163,11 +163,12 @@ static inline int gain_form(const SplitRules *rules)
 
 /* The hessian of so many average rows of a node, less half a one for rounding. Limits on rows
    are limits on it, too: rows of tiny hessians say little, and leaves of nothing else would
-   let training run away. LightGBM's counts, which it estimates by hessians, do the same. */
+   let training run away. LightGBM's counts, which it estimates by hessians, do the same.
+   One row is no limit: then weights mean copies. */
 static inline double curvature(double rows, Sums node, const SplitRules *rules)
 {
     double average = (double)node.hessian * rules->hessian_unit / (double)node.count;
-    return rules->curved ? (rows - 0.5) * average : 0;
+    return rules->curved && rows > 1 ? (rows - 0.5) * average : 0;
 }
 
 /* The least hessian of a child of which so many rows are asked. */

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from skgoss import _compat, callbacks, docstrings, parameters
+from skgoss import _compat, callbacks, docstrings, parameters, persistence
 from skgoss.data import frames, queries, targets
 from skgoss.data.columns import Columns
 from skgoss.data.rows import Rows, held_out, start_scores
@@ -301,6 +301,13 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return "_ensemble" in vars(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return persistence.plain(super().__getstate__())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        owner, classifies = type(self).__name__, isinstance(self, LGBMClassifier)
+        super().__setstate__(persistence.restored(state, owner, classifies=classifies))
+
     @_compat.with_callbacks
     @docstrings.of_fit
     def fit(
@@ -339,6 +346,8 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         )
         with _unchanged_on_failure(self):
             earlier = self._earlier_trees(given.init_model)
+            # What a callback copies while rounds run is not the former model.
+            vars(self).pop("_ensemble", None)
             columns = self._columns(X, given, settings)
             settings = constraints.resolved(settings, columns, self._names)
             one = training_set(X, y, given, self.class_weight)

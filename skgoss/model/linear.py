@@ -18,6 +18,13 @@ from skgoss.data.columns import Columns
 
 Floats = NDArray[np.float64]
 
+LINEAR_TYPES = {
+    "constant": np.float64,
+    "start": np.int64,
+    "feature": np.int32,
+    "coefficient": np.float64,
+}
+
 
 class LinearLeaves(NamedTuple):
     """The linear models of some leaves.

@@ -12,9 +12,7 @@ always walked.
 
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, NAN, fabs, isnan
-from libc.stdint cimport (
-    INT32_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
-)
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -370,39 +368,26 @@ cdef void run_tile(
 # ------------------------------------------------------------------------------ tables
 
 
-cdef int plant(
+cdef void plant(
     const int32_t* left, const int32_t* right, const double* threshold,
     const int32_t* column, int32_t n_leaves, int64_t root, int32_t* place_out,
     Node* nodes_out,
-) except -1:
-    """Lay out a tree's nodes: the children of node i stand at root + 2i + 1 and + 2i + 2.
-
-    A node must come before its children and have one parent, so that no walk can leave
-    the tree or go round in a circle.
-    """
+) noexcept nogil:
+    """Lay out a tree's nodes: the children of node i stand at root + 2i + 1 and + 2i + 2."""
     cdef int32_t i, child, side, place
-    for i in range(n_leaves - 1):
-        place_out[i] = -1
     if n_leaves == 1:
         nodes_out[root] = Node(0.0, 0, <int32_t> root)
     else:
         place_out[0] = <int32_t> root
     for i in range(n_leaves - 1):
-        if place_out[i] < 0:
-            raise ValueError(f"node {i} of a tree has no parent")
         nodes_out[place_out[i]] = Node(threshold[i], column[i], <int32_t> root + 2 * i + 1)
         for side in range(2):
             child = right[i] if side else left[i]
             place = <int32_t> root + 2 * i + 1 + side
             if child < 0:
-                if ~child >= n_leaves:
-                    raise ValueError(f"node {i} of a tree has a child that is no leaf")
                 nodes_out[place] = Node(<double> ~child, 0, place)
-            elif i < child < n_leaves - 1 and place_out[child] < 0:
-                place_out[child] = place
             else:
-                raise ValueError(f"node {i} of a tree has a child that is no later node")
-    return 0
+                place_out[child] = place
 
 
 cdef int32_t span(
@@ -462,6 +447,8 @@ cdef int64_t write_masks(
 cdef class Predictor:
     """The tables by which rows are scored; nothing in them changes once they are made.
 
+    The children and leaves must make trees: nothing here looks whether they do.
+
     Parameters
     ----------
     left, right : (n_nodes,) int32
@@ -493,11 +480,6 @@ cdef class Predictor:
     set_words : (n_words,) uint32
     n_scores : int
         Trees per round.
-
-    Raises
-    ------
-    ValueError
-        If the children and leaves do not make trees.
     """
 
     cdef Tables tables
@@ -532,8 +514,6 @@ cdef class Predictor:
     ):
         cdef int64_t n_trees = leaf_start.shape[0] - 1
         cdef int64_t n_leaves = leaf_value.shape[0]
-        if 2 * n_leaves - n_trees > INT32_MAX:
-            raise ValueError(f"trees must have at most 2**30 leaves in all, got {n_leaves}")
         self.leaf_value = leaf_value
         self.slot_threshold = slot_threshold
         self.set_words = set_words

@@ -30,7 +30,7 @@ from skgoss.model.trees import (
     Tree,
 )
 
-# Where leaves are linear: the most leaves, one a row and tree, that are held in memory.
+# Linear leaves: the maximum number of leaves, one a row and tree, held in memory at once.
 LEAVES_AT_ONCE = 1 << 21
 
 Floats = NDArray[np.float64]
@@ -209,7 +209,7 @@ class Ensemble:
         )
 
     def _linear_with(self, later: Ensemble) -> LinearLeaves | None:
-        """The linear models of both; where one has none, its leaves are constant."""
+        """The linear models of both; leaves without a model are constant."""
         if self.linear is None and later.linear is None:
             return None
         return LinearLeaves.joined(
@@ -225,8 +225,8 @@ class Ensemble:
         Parameters
         ----------
         kind : {"split", "gain"}, default="split"
-            Number of splits, or the sum of their gains; splits without gain count for
-            nothing.
+            Number of splits, or the sum of their gains; splits with a gain of 0 or less
+            do not count.
 
         Returns
         -------
@@ -255,9 +255,9 @@ class Ensemble:
         columns : Columns
             The rows, ``n_features`` columns.
         start_round, stop_round : int, default=0, None
-            Rounds that count, the last excluded; None or more than there are: all.
+            The rounds from ``start_round`` to ``stop_round - 1``; None: to the last.
         n_threads : int, default=1
-            Threads at most; the scores do not depend on it.
+            Maximum number of threads; the scores do not depend on it.
 
         Returns
         -------
@@ -309,9 +309,9 @@ class Ensemble:
         columns : Columns
             The rows, ``n_features`` columns.
         start_round, stop_round : int, default=0, None
-            Rounds that count, the last excluded; None or more than there are: all.
+            The rounds from ``start_round`` to ``stop_round - 1``; None: to the last.
         n_threads : int, default=1
-            Threads at most.
+            Maximum number of threads.
 
         Returns
         -------
@@ -331,7 +331,7 @@ class Ensemble:
     def _span(
         self, columns: Columns, start_round: int, stop_round: int | None
     ) -> tuple[int, int]:
-        """The trees of some rounds, once the columns are known to be there."""
+        """The trees of some rounds; checks the number of columns."""
         if columns.n_features != self.n_features:
             raise ValueError(
                 f"columns has {columns.n_features} features, but the trees were fitted"
@@ -372,11 +372,11 @@ def _make_predictor(
     n_scores: int,
     sets: Sets,
 ) -> Predictor:
-    """Put the thresholds of each column in order and hand the trees to the kernel.
+    """Sort the thresholds of each column and fill the tables of the kernel.
 
-    Missing values are told from others once for each slot, a column under one meaning
-    of "missing"; so a model may mix the meanings. A column under one set of categories
-    is a slot too, whose values are 0 in the set and 1 outside.
+    A slot is a column with one meaning of "missing", so a model may mix the meanings.
+    A column with one set of categories is a slot, too: its values are 0 in the set and
+    1 outside.
     """
     feature, threshold = arrays["split_feature"], arrays["threshold"]
     decision = arrays["decision_type"]

@@ -106,7 +106,7 @@ cdef void spread_values(
 cdef void rank_values(
     const Slot* slot, const double* values, rank_t* ranks_out
 ) noexcept nogil:
-    """Put the ranks of a tile's values among the slot's thresholds in columns.
+    """Rank a tile's values among the slot's thresholds, one column for each side.
 
     A missing value has rank 0, which goes left everywhere, or the highest rank, which
     goes right.
@@ -143,7 +143,7 @@ cdef inline int32_t next_node(
 cdef inline void walk(
     const Node* nodes, const double** rows, int32_t* at_inout
 ) noexcept nogil:
-    """Take LANES walks from their nodes to their leaves; every second step, see who is there."""
+    """Walk LANES rows down to their leaves; look whether all have arrived every other step."""
     cdef int lane
     cdef int32_t moved = 1
     while moved:
@@ -169,7 +169,7 @@ cdef void deliver_tile(
     const Tables* model, const Sink* sink, int64_t tree, const uint8_t* leaf,
     Py_ssize_t start, Py_ssize_t n,
 ) noexcept nogil:
-    """Deliver the leaves of a tile, which are counted from left to right."""
+    """Deliver the leaves of a tile; `leaf` numbers them from left to right."""
     cdef int64_t first = model.trees[tree].first_leaf
     cdef int64_t width = sink.stop_tree - sink.first_tree
     cdef int64_t n_scores = model.n_scores
@@ -248,7 +248,7 @@ cdef void mask_one_tree(
 # ------------------------------------------------------------------------------- tiles
 
 
-# A thread's memory, one piece; `rows` or `ranks` have no room where no engine reads them.
+# A thread's memory, one allocation; arrays that no engine reads have no room in it.
 cdef struct Scratch:
     double* values
     double* rows
@@ -260,7 +260,7 @@ cdef size_t carve(
     const Tables* model, Py_ssize_t tile, bint walked, bint masked, char* memory,
     Scratch* scratch_out,
 ) noexcept nogil:
-    """Divide a thread's memory among its arrays; give the bytes that takes."""
+    """Divide a thread's memory among its arrays; return the number of bytes."""
     cdef size_t used = 0
     cdef size_t cells = tile * model.n_columns
     scratch_out.values = <double*> memory
@@ -430,7 +430,7 @@ cdef int64_t write_masks(
     const int32_t* first, const int32_t* size, const int32_t* column, const int32_t* rank,
     int32_t n_nodes, MaskOp* ops_out,
 ) noexcept nogil:
-    """Write the operations of one tree; give their number."""
+    """Write the operations of one tree; return their number."""
     cdef int64_t n_ops = 0
     cdef int32_t i, plane, begin, end
     for i in range(n_nodes):
@@ -445,9 +445,9 @@ cdef int64_t write_masks(
 
 
 cdef class Predictor:
-    """The tables by which rows are scored; nothing in them changes once they are made.
+    """The tables that prediction reads. They do not change.
 
-    The children and leaves must make trees: nothing here looks whether they do.
+    The children and leaves must make trees; this is not checked here.
 
     Parameters
     ----------
@@ -458,7 +458,7 @@ cdef class Predictor:
     column : (n_nodes,) int32
         One of the two columns of the node's slot.
     rank : (n_nodes,) int32
-        The threshold's place among those of its slot.
+        The rank of the threshold among those of its slot.
     leaf_start : (n_trees + 1,) int64
         First leaf of each tree.
     leaf_value : (n_leaves,) float64

@@ -30,7 +30,7 @@ from skgoss.model.trees import (
     Tree,
 )
 
-# Linear leaves: the maximum number of leaves, one a row and tree, held in memory at once.
+# Linear leaves: the maximum size of a block of leaf numbers, one a row and tree.
 LEAVES_AT_ONCE = 1 << 21
 
 Floats = NDArray[np.float64]

@@ -113,7 +113,7 @@ class RawColumns:
         self._copies: list[Floats] = []
 
     def prepare(self, features: NDArray[np.int32]) -> None:
-        """Make columns readable: ``address`` and ``stride`` then lead to their values."""
+        """Make columns readable by their ``address`` and ``stride``."""
         for j in np.unique(features[~self._is_ready[features]]).tolist():
             values = np.empty((1, self.columns.n_rows))
             to_float64(self.columns.take(np.array([j])), values)
@@ -197,10 +197,10 @@ def fit(
 ) -> LinearLeaves:
     """Fit a linear model in each leaf.
 
-    The coefficients minimise the second-order approximation of the loss over the rows of
-    the leaf, with a ridge penalty ``linear_lambda`` on all but the constant. Rows with a
-    value that is not finite are left out; with fewer rows than coefficients the leaf
-    stays constant. A column has no slope if it is constant in the leaf, or a linear
+    The coefficients minimise the second-order approximation of the loss over the rows
+    of the leaf, with a ridge penalty ``linear_lambda`` on all but the constant. Rows
+    with a value that is not finite are left out; with fewer rows than coefficients the
+    leaf stays constant. A column has no slope if it is constant in the leaf, or a linear
     function of the columns before it.
 
     Parameters

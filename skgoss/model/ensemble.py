@@ -111,7 +111,7 @@ class Ensemble:
 
     def __getstate__(self) -> dict[str, Any]:
         return {
-            "arrays": self.arrays,
+            "arrays": dict(self.arrays),
             "leaf_start": self.leaf_start,
             "n_scores": self.n_scores,
             "n_features": self.n_features,

@@ -200,8 +200,8 @@ def fit(
     The coefficients minimise the second-order approximation of the loss over the rows
     of the leaf, with a ridge penalty ``linear_lambda`` on all but the constant. Rows
     with a value that is not finite are left out; with fewer rows than coefficients the
-    leaf stays constant. A column has no slope if it is constant in the leaf, or a linear
-    function of the columns before it.
+    leaf stays constant. A column has no slope if it is constant in the leaf, or a
+    linear function of the columns before it.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from skgoss import _compat, callbacks, docstrings, parameters
+from skgoss import _compat, callbacks, docstrings, parameters, persistence
 from skgoss._messages import warn
 from skgoss.data import categories, frames, queries, targets
 from skgoss.data.columns import Columns
@@ -322,6 +322,13 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return "_ensemble" in vars(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return persistence.plain(super().__getstate__())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        owner, classifies = type(self).__name__, isinstance(self, LGBMClassifier)
+        super().__setstate__(persistence.restored(state, owner, classifies=classifies))
+
     @_compat.with_callbacks
     @docstrings.of_fit
     def fit(
@@ -370,6 +377,8 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         training = training_set(X, y, given, self.class_weight)
         given_sets = evaluation_sets(given, training)
         earlier = self._earlier_trees(given.init_model)
+        # A copy that a callback makes while rounds run does not hold the former model.
+        vars(self).pop("_ensemble", None)
         columns = self._columns(X, given, settings)
         settings = constraints.resolved(settings, columns, self._names)
         rows = self._rows(columns, training, learns=earlier is None).existing()

@@ -39,8 +39,8 @@ def same_trees(one, other):
     assert all(
         np.array_equal(a, b) for a, b in zip(first.sets, second.sets, strict=True)
     )
-    for name, values in first._arrays.items():
-        np.testing.assert_array_equal(values, second._arrays[name], err_msg=name)
+    for name, values in first.arrays.items():
+        np.testing.assert_array_equal(values, second.arrays[name], err_msg=name)
 
 
 def as_category(table):
@@ -89,7 +89,7 @@ def test_values_count_and_not_their_container(container):
     same_trees(model, other)
     np.testing.assert_array_equal(model.predict(table), other.predict(table))
     np.testing.assert_array_equal(model.predict(table), model.predict(changed))
-    categorical = model._ensemble._arrays["decision_type"] & 1
+    categorical = model._ensemble.arrays["decision_type"] & 1
     assert 0 < categorical.sum() < len(categorical)
 
 
@@ -102,7 +102,7 @@ def test_whole_numbers_may_be_categories():
     by_place = LGBMRegressor(**OPTIONS)
     by_place.fit(codes.to_numpy(np.float64), y, categorical_feature=[0])
     same_trees(by_name, by_place)
-    assert (by_name._ensemble._arrays["decision_type"] & 1).any()
+    assert (by_name._ensemble.arrays["decision_type"] & 1).any()
 
 
 def test_unknown_and_missing_categories_go_where_the_rest_goes():
@@ -136,7 +136,7 @@ def test_predictions_are_the_scores_of_training(n_towns, options):
 def test_no_leaf_has_fewer_rows():
     table, y = frame(3000, 200)
     model = LGBMRegressor(**OPTIONS | {"min_child_samples": 17}).fit(table, y)
-    assert model._ensemble._arrays["leaf_count"].min() >= 17
+    assert model._ensemble.arrays["leaf_count"].min() >= 17
 
 
 def test_each_category_against_the_rest():

@@ -24,6 +24,7 @@ def test_code_runs(page, capsys):
     assert blocks(page)
     if page == "scikit-learn":
         pytest.importorskip("sklearn.callback")
+        pytest.importorskip("skops")
     namespace: dict[str, object] = {}
     with sklearn.config_context():
         for block in blocks(page):

@@ -95,7 +95,7 @@ def make(seed, sizes, n_features=5, n_scores=1, n_thresholds=40, **options):
     drawn = np.round(rng.normal(size=n_thresholds), 1 if n_thresholds < 50 else 6)
     thresholds = np.concatenate([drawn, SPECIAL[~np.isnan(SPECIAL)]])
     trees = [random_tree(rng, n, n_features, thresholds, **options) for n in sizes]
-    return trees, Ensemble(trees, n_scores, n_features)
+    return trees, Ensemble.of_trees(trees, n_scores, n_features)
 
 
 def check(trees, ensemble, X, n_threads=1):
@@ -160,7 +160,7 @@ def test_more_thresholds_than_two_bytes_hold():
 def test_a_tree_of_the_largest_size():
     rng = np.random.default_rng(10)
     tree = random_tree(rng, 131072, 3, rng.normal(size=1000))
-    check([tree], Ensemble([tree], 1, 3), random_data(rng, 80, 3))
+    check([tree], Ensemble.of_trees([tree], 1, 3), random_data(rng, 80, 3))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_rows_do_not_depend_on_batch_or_threads(n_scores):
 
 def test_only_used_columns_are_read():
     trees, _ = make(15, [31] * 3)
-    ensemble = Ensemble(trees, 1, 1000)
+    ensemble = Ensemble.of_trees(trees, 1, 1000)
     X = np.zeros((80, 1000))
     X[:, :5] = random_data(np.random.default_rng(16), 80, 5)
     expected = ensemble.raw_scores(frame(X))
@@ -280,7 +280,7 @@ def test_lightgbm_models_give_lightgbm_scores(name, params, dtype):
     booster = lightgbm.train(params, lightgbm.Dataset(X, y), num_boost_round=15)
     trees = parse_lightgbm(booster.model_to_string())
     n_scores = params.get("num_class", 1)
-    ensemble = Ensemble(trees, n_scores, X.shape[1])
+    ensemble = Ensemble.of_trees(trees, n_scores, X.shape[1])
     holes = np.random.default_rng(20).random(X.shape)
     X = np.where(holes < 0.1, np.nan, np.where(holes < 0.2, 0.0, X)).astype(dtype)
     X[:80] = random_data(np.random.default_rng(21), 80, 6, dtype)

@@ -6,6 +6,7 @@ import math
 import numbers
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from types import NoneType
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -16,6 +17,7 @@ from skgoss._engine.data import columns as kernels
 from skgoss._messages import warn
 from skgoss.data.columns import Columns
 from skgoss.data.floats import NO_NUMBERS, as_floats
+from skgoss.data.state import entries
 
 # float32 holds all integers up to this one exactly.
 FLOAT32_CODES = 1 << 24
@@ -112,6 +114,30 @@ class Categories:
     def __init__(self, declared: set[int] | None) -> None:
         self.declared = declared
         self.vocabularies: dict[int, Vocabulary] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        declared = self.declared
+        return {
+            "declared": None if declared is None else sorted(map(int, declared)),
+            "vocabularies": {
+                int(column): {"values": words.values, "is_ordered": words.is_ordered}
+                for column, words in self.vocabularies.items()
+            },
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        declared, vocabularies = entries(
+            state,
+            {"declared": (list, NoneType), "vocabularies": dict},
+            "the state of categories",
+        )
+        columns = [*(declared or ()), *vocabularies]
+        if not all(isinstance(column, int) and column >= 0 for column in columns):
+            raise ValueError("columns of categories must be numbers from 0 on")
+        self.declared = None if declared is None else set(declared)
+        self.vocabularies = {
+            column: _restored(column, words) for column, words in vocabularies.items()
+        }
 
     def uses(self, column: int, *, learn: bool) -> bool:
         """Whether a column is listed (in fit) or was learned as a categorical one."""
@@ -241,6 +267,15 @@ class Categories:
         dense = np.full(columns.n_rows, rest, dtype=encoded.dtype)
         dense[columns.stored_rows(column)] = encoded
         return dense
+
+
+def _restored(column: int, state: Any) -> Vocabulary:
+    owner = f"the categories of column {column}"
+    values, is_ordered = entries(state, {"values": list, "is_ordered": bool}, owner)
+    try:
+        return Vocabulary(values, is_ordered)
+    except TypeError as error:
+        raise ValueError(f"{owner} must be hashable: {error}") from error
 
 
 def are_declared(categorical_feature: Any) -> bool:

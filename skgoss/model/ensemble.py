@@ -2,318 +2,220 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, fields, replace
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from numbers import Integral
+from types import NoneType
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.model.predict import Predictor
 from skgoss.data.columns import Columns
-from skgoss.model.linear import LinearLeaves, RawColumns
+from skgoss.data.state import entries, vector, vectors
+from skgoss.model import checks
+from skgoss.model.linear import LINEAR_TYPES, LinearLeaves, RawColumns
+from skgoss.model.trees import (
+    CATEGORICAL,
+    DEFAULT_LEFT,
+    LEAF_TYPES,
+    MISSING_SHIFT,
+    NO_SETS,
+    NODE_TYPES,
+    SET_TYPES,
+    Sets,
+    Tree,
+)
 
-NODE_TYPES = {
-    "split_feature": np.int32,
-    "threshold": np.float64,
-    "decision_type": np.uint8,
-    "left_child": np.int32,
-    "right_child": np.int32,
-    "split_gain": np.float64,
-    "internal_value": np.float64,
-    "internal_weight": np.float64,
-    "internal_count": np.int64,
-}
-LEAF_TYPES = {
-    "leaf_value": np.float64,
-    "leaf_weight": np.float64,
-    "leaf_count": np.int64,
-}
-_CATEGORICAL = 0b0001
-
-# Where leaves are linear: the most leaves, one a row and tree, that are held in memory.
+# Linear leaves: the maximum size of a block of leaf numbers, one a row and tree.
 LEAVES_AT_ONCE = 1 << 21
 
 Floats = NDArray[np.float64]
-_DEFAULT_LEFT = 0b0010
-_MISSING_SHIFT = 2
-_KNOWN_BITS = 0b1111
 
 
-@dataclass(frozen=True, eq=False)
-class Tree:
-    """One tree in LightGBM's conventions.
-
-    The L - 1 inner nodes stand in order of creation: splitting leaf p makes the next
-    node, its left child keeps the number p and its right child becomes the next leaf.
-
-    Attributes
-    ----------
-    split_feature : (L - 1,) int32
-        Input column.
-    threshold : (L - 1,) float64
-        A value goes left when it is at most the threshold. Of a categorical node: the
-        number of its set among those of the ensemble; a category goes left when it is
-        in the set, and anything else goes right.
-    decision_type : (L - 1,) uint8
-        Bit 0: a categorical node; bit 1: missing values go left; bits 2-3: what is
-        missing (0 nothing, NaN counts as zero; 1 NaN and zeros up to float32's 1e-35;
-        2 NaN).
-    left_child, right_child : (L - 1,) int32
-        A later node, or ``~leaf`` (negative).
-    split_gain, internal_value, internal_weight : (L - 1,) float64
-        Gain of the split; value and sum of hessians the node had as a leaf.
-    internal_count : (L - 1,) int64
-    leaf_value, leaf_weight : (L,) float64
-        Output, shrinkage included; sum of hessians.
-    leaf_count : (L,) int64
-    """
-
-    split_feature: NDArray[np.int32]
-    threshold: NDArray[np.float64]
-    decision_type: NDArray[np.uint8]
-    left_child: NDArray[np.int32]
-    right_child: NDArray[np.int32]
-    split_gain: NDArray[np.float64]
-    internal_value: NDArray[np.float64]
-    internal_weight: NDArray[np.float64]
-    internal_count: NDArray[np.int64]
-    leaf_value: NDArray[np.float64]
-    leaf_weight: NDArray[np.float64]
-    leaf_count: NDArray[np.int64]
-
-    @property
-    def n_leaves(self) -> int:
-        """Number of leaves."""
-        return len(self.leaf_value)
-
-
-class Sets(NamedTuple):
-    """Sets of category numbers.
-
-    Attributes
-    ----------
-    start : (n_sets + 1,) int64
-        Where the words of each set begin.
-    words : (start[-1],) uint32
-        Category c is in the set when bit c % 32 of its word c // 32 is set.
-    """
-
-    start: NDArray[np.int64]
-    words: NDArray[np.uint32]
-
-
-NO_SETS = Sets(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32))
-
-
-class Trees(Sequence[Tree]):
-    """The trees of an ensemble, made as views when they are asked for."""
-
-    def __init__(self, ensemble: Ensemble) -> None:
-        self._ensemble = ensemble
-
-    def __len__(self) -> int:
-        return self._ensemble.n_trees
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        return self._ensemble.tree(range(len(self))[index])
-
-    def __iter__(self) -> Iterator[Tree]:
-        return map(self._ensemble.tree, range(len(self)))
-
-
+@dataclass(frozen=True, eq=False, repr=False)
 class Ensemble:
     """Fitted trees, ready to score.
 
-    Nothing in it changes after it is made, so that any number of threads may use it at
-    once. It pickles as plain arrays.
+    The arrays are checked when an ensemble is made or restored, and not changed after
+    that, so that any number of threads may use it at once. Its state is made of dicts
+    and arrays alone.
 
     Parameters
     ----------
-    trees : sequence of Tree
-        Round by round, ``n_scores`` trees a round.
+    arrays : dict of ndarray
+        The attributes of `Tree`, those of all trees one after the other.
+    leaf_start : (n_trees + 1,) int64
+        Where the leaves of each tree begin, and the end of the last.
     n_scores : int
-        Scores per row, K.
+        Scores per row, K. The trees stand round by round, K trees a round.
     n_features : int
         Columns of the input.
-    average : bool, default=False
-        Whether scores are the mean over rounds (forests) and not the sum.
     sets : Sets, default=NO_SETS
         The sets of categories that go left at categorical nodes.
-
-    Attributes
-    ----------
-    n_rounds, n_trees, n_scores, n_features : int
-    average : bool
-    sets : Sets
+    average : bool, default=False
+        Whether scores are the mean over rounds (forests) and not the sum.
+    linear : LinearLeaves, default=None
+        The linear models of all leaves; None: leaves are constant.
 
     Raises
     ------
     ValueError
-        If a tree's arrays do not fit together, or name a column or a set that is not
-        there.
+        If the arrays do not make trees, or name a column or a set that is not there.
     """
 
-    def __init__(
-        self,
-        trees: Sequence[Tree],
-        n_scores: int,
-        n_features: int,
-        *,
-        average: bool = False,
-        sets: Sets = NO_SETS,
-    ) -> None:
-        _check_sizes(trees, n_scores)
+    arrays: dict[str, NDArray[Any]]
+    leaf_start: NDArray[np.int64]
+    n_scores: int
+    n_features: int
+    sets: Sets = NO_SETS
+    _: KW_ONLY
+    average: bool = False
+    linear: LinearLeaves | None = None
+
+    def __post_init__(self) -> None:
+        checks.check(
+            self.arrays,
+            self.leaf_start,
+            self.n_scores,
+            self.n_features,
+            self.sets,
+            self.linear,
+        )
+
+    @classmethod
+    def of_trees(
+        cls, trees: Sequence[Tree], n_scores: int, n_features: int, **options: Any
+    ) -> Ensemble:
+        """Make an ensemble of single trees.
+
+        Parameters
+        ----------
+        trees : sequence of Tree
+            Round by round, ``n_scores`` trees a round.
+        n_scores, n_features : int
+        **options
+            As of the class.
+        """
+        for number, tree in enumerate(trees):
+            _check_shapes(tree, number)
         arrays = {
             name: _join([getattr(tree, name) for tree in trees], dtype)
             for name, dtype in (NODE_TYPES | LEAF_TYPES).items()
         }
-        leaf_start = np.zeros(len(trees) + 1, dtype=np.int64)
-        np.cumsum([tree.n_leaves for tree in trees], out=leaf_start[1:])
-        self.__setstate__(
-            {
-                "arrays": arrays,
-                "leaf_start": leaf_start,
-                "n_scores": int(n_scores),
-                "n_features": int(n_features),
-                "average": bool(average),
-                "sets": sets,
-            }
-        )
-
-    @classmethod
-    def from_arrays(
-        cls,
-        arrays: dict[str, NDArray[Any]],
-        leaf_start: NDArray[np.int64],
-        n_scores: int,
-        n_features: int,
-        sets: Sets = NO_SETS,
-        *,
-        average: bool = False,
-        linear: LinearLeaves | None = None,
-    ) -> Ensemble:
-        """Make an ensemble of the joined arrays of its trees.
-
-        Parameters
-        ----------
-        arrays : dict of ndarray
-            The attributes of `Tree`, those of all trees one after the other.
-        leaf_start : (n_trees + 1,) int64
-            Where the leaves of each tree begin, and the end of the last.
-        n_scores, n_features : int
-        sets : Sets, default=NO_SETS
-        average : bool, default=False
-            As in the constructor.
-        linear : LinearLeaves, default=None
-            The linear models of all leaves; None: leaves are constant.
-        """
-        ensemble = cls.__new__(cls)
-        ensemble.__setstate__(
-            {
-                "arrays": arrays,
-                "leaf_start": leaf_start,
-                "n_scores": n_scores,
-                "n_features": n_features,
-                "average": average,
-                "sets": sets,
-                "linear": linear,
-            }
-        )
-        return ensemble
+        leaf_start = np.cumsum([0, *(tree.n_leaves for tree in trees)], dtype=np.int64)
+        return cls(arrays, leaf_start, n_scores, n_features, **options)
 
     def __getstate__(self) -> dict[str, Any]:
         return {
-            "arrays": self._arrays,
-            "leaf_start": self._leaf_start,
+            "arrays": dict(self.arrays),
+            "leaf_start": self.leaf_start,
             "n_scores": self.n_scores,
             "n_features": self.n_features,
+            "sets": self.sets._asdict(),
             "average": self.average,
-            "sets": self.sets,
-            "linear": self.linear,
+            "linear": self.linear and self.linear._asdict(),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._restore(state, None)
-
-    def _restore(self, state: dict[str, Any], predictor: Predictor | None) -> None:
-        self._arrays = state["arrays"]
-        self._leaf_start = state["leaf_start"]
-        self.n_scores = state["n_scores"]
-        self.n_features = state["n_features"]
-        self.average = state["average"]
-        self.sets = state["sets"]
-        self.linear = state.get("linear")
-        self.n_trees = len(self._leaf_start) - 1
-        self.n_rounds = self.n_trees // self.n_scores
-        self._importances: dict[str, NDArray[Any]] = {}
-        self._predictor = predictor or _make_predictor(
-            self._arrays, self._leaf_start, self.n_scores, self.n_features, self.sets
+        types = {
+            "arrays": dict,
+            "leaf_start": np.ndarray,
+            "n_scores": Integral,
+            "n_features": Integral,
+            "sets": dict,
+            "average": bool,
+            "linear": (dict, NoneType),
+        }
+        arrays, leaf_start, n_scores, n_features, sets, average, linear = entries(
+            state, types, "the ensemble"
+        )
+        if linear is not None:
+            linear = LinearLeaves(**vectors(linear, LINEAR_TYPES, "the linear leaves"))
+        self.__init__(
+            vectors(arrays, NODE_TYPES | LEAF_TYPES, "the trees"),
+            vector(leaf_start, np.int64, "leaf_start"),
+            int(n_scores),
+            int(n_features),
+            Sets(**vectors(sets, SET_TYPES, "the sets")),
+            average=average,
+            linear=linear,
         )
 
     @property
-    def trees(self) -> Trees:
-        """The trees, a sequence of `Tree` whose arrays are views."""
-        return Trees(self)
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.leaf_start) - 1
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds."""
+        return self.n_trees // self.n_scores
+
+    @cached_property
+    def _predictor(self) -> Predictor:
+        return _make_predictor(self.arrays, self.leaf_start, self.n_scores, self.sets)
+
+    @property
+    def trees(self) -> list[Tree]:
+        """The trees; their arrays are views."""
+        return [self.tree(index) for index in range(self.n_trees)]
 
     def tree(self, index: int) -> Tree:
         """Tree number ``index``, from 0, as a view."""
-        leaves = slice(self._leaf_start[index], self._leaf_start[index + 1])
+        leaves = slice(self.leaf_start[index], self.leaf_start[index + 1])
         nodes = slice(leaves.start - index, leaves.stop - index - 1)
         return Tree(
-            **{name: self._arrays[name][nodes] for name in NODE_TYPES},
-            **{name: self._arrays[name][leaves] for name in LEAF_TYPES},
+            **{name: self.arrays[name][nodes] for name in NODE_TYPES},
+            **{name: self.arrays[name][leaves] for name in LEAF_TYPES},
         )
 
     def truncated(self, n_rounds: int) -> Ensemble:
         """The first ``n_rounds`` rounds (at most all), sharing this one's memory."""
         n_trees = self._stop_round(n_rounds) * self.n_scores
-        leaves = int(self._leaf_start[n_trees])
-        stop = dict.fromkeys(NODE_TYPES, leaves - n_trees)
-        stop |= dict.fromkeys(LEAF_TYPES, leaves)
-        state = self.__getstate__() | {
-            "arrays": {name: self._arrays[name][:n] for name, n in stop.items()},
-            "leaf_start": self._leaf_start[: n_trees + 1],
-            "linear": self.linear and self.linear.leaves(0, leaves),
-        }
-        short = Ensemble.__new__(Ensemble)
-        short._restore(state, self._predictor)
-        return short
+        n_leaves = int(self.leaf_start[n_trees])
+        stop = dict.fromkeys(NODE_TYPES, n_leaves - n_trees)
+        stop |= dict.fromkeys(LEAF_TYPES, n_leaves)
+        return replace(
+            self,
+            arrays={name: self.arrays[name][:n] for name, n in stop.items()},
+            leaf_start=self.leaf_start[: n_trees + 1],
+            linear=self.linear and self.linear.leaves(0, n_leaves),
+        )
 
     def joined(self, later: Ensemble) -> Ensemble:
         """The rounds of both, these first."""
-        sets = self.sets
-        theirs = dict(later._arrays)
+        sets, threshold = self.sets, later.arrays["threshold"]
         if len(later.sets.start) > 1:
-            categorical = theirs["decision_type"] & _CATEGORICAL != 0
-            shift = np.where(categorical, len(sets.start) - 1.0, 0.0)
-            theirs["threshold"] = theirs["threshold"] + shift
+            categorical = later.arrays["decision_type"] & CATEGORICAL != 0
+            threshold = threshold + np.where(categorical, len(sets.start) - 1.0, 0.0)
             sets = Sets(
                 np.concatenate([sets.start, sets.start[-1] + later.sets.start[1:]]),
                 np.concatenate([sets.words, later.sets.words]),
             )
-        start = self._leaf_start
-        return Ensemble.from_arrays(
-            {n: np.concatenate([own, theirs[n]]) for n, own in self._arrays.items()},
-            np.concatenate([start, start[-1] + later._leaf_start[1:]]),
-            self.n_scores,
-            self.n_features,
-            sets,
-            average=self.average,
+        start, added = self.leaf_start, later.arrays | {"threshold": threshold}
+        return replace(
+            self,
+            arrays={
+                name: np.concatenate([values, added[name]])
+                for name, values in self.arrays.items()
+            },
+            leaf_start=np.concatenate([start, start[-1] + later.leaf_start[1:]]),
+            sets=sets,
             linear=self._linear_with(later),
         )
 
     def _linear_with(self, later: Ensemble) -> LinearLeaves | None:
-        """The linear models of both; where one has none, its leaves are constant."""
+        """The linear models of both; leaves without a model are constant."""
         if self.linear is None and later.linear is None:
             return None
         return LinearLeaves.joined(
             [
-                one.linear or LinearLeaves.constants(one._arrays["leaf_value"])
-                for one in (self, later)
+                part.linear or LinearLeaves.constants(part.arrays["leaf_value"])
+                for part in (self, later)
             ]
         )
 
@@ -323,25 +225,21 @@ class Ensemble:
         Parameters
         ----------
         kind : {"split", "gain"}, default="split"
-            Number of splits, or the sum of their gains; splits without gain count for
-            nothing.
+            Number of splits, or the sum of their gains; splits with a gain of 0 or less
+            do not count.
 
         Returns
         -------
-        (n_features,) int64 or float64, read-only
+        (n_features,) int64 or float64
         """
         if kind not in ("split", "gain"):
             raise ValueError(f"kind must be 'split' or 'gain', got {kind!r}")
-        if kind not in self._importances:
-            gain = self._arrays["split_gain"]
-            found = np.bincount(
-                self._arrays["split_feature"][gain > 0],
-                weights=gain[gain > 0] if kind == "gain" else None,
-                minlength=self.n_features,
-            )
-            found.flags.writeable = False
-            self._importances[kind] = found
-        return self._importances[kind]
+        gain = self.arrays["split_gain"]
+        return np.bincount(
+            self.arrays["split_feature"][gain > 0],
+            weights=gain[gain > 0] if kind == "gain" else None,
+            minlength=self.n_features,
+        )
 
     def raw_scores(
         self,
@@ -357,9 +255,9 @@ class Ensemble:
         columns : Columns
             The rows, ``n_features`` columns.
         start_round, stop_round : int, default=0, None
-            Rounds that count, the last excluded; None or more than there are: all.
+            The rounds from ``start_round`` to ``stop_round - 1``; None: to the last.
         n_threads : int, default=1
-            Threads at most; the scores do not depend on it.
+            Maximum number of threads; the scores do not depend on it.
 
         Returns
         -------
@@ -388,8 +286,8 @@ class Ensemble:
             self._predictor.leaves(columns, start, end, n_threads, leaf)
             raw.add_trees(
                 leaf,
-                self._leaf_start[start : end + 1],
-                self._arrays["leaf_value"],
+                self.leaf_start[start : end + 1],
+                self.arrays["leaf_value"],
                 self.linear,
                 start % self.n_scores,
                 n_threads,
@@ -411,9 +309,9 @@ class Ensemble:
         columns : Columns
             The rows, ``n_features`` columns.
         start_round, stop_round : int, default=0, None
-            Rounds that count, the last excluded; None or more than there are: all.
+            The rounds from ``start_round`` to ``stop_round - 1``; None: to the last.
         n_threads : int, default=1
-            Threads at most.
+            Maximum number of threads.
 
         Returns
         -------
@@ -433,7 +331,7 @@ class Ensemble:
     def _span(
         self, columns: Columns, start_round: int, stop_round: int | None
     ) -> tuple[int, int]:
-        """The trees of some rounds, once the columns are known to be there."""
+        """The trees of some rounds; checks the number of columns."""
         if columns.n_features != self.n_features:
             raise ValueError(
                 f"columns has {columns.n_features} features, but the trees were fitted"
@@ -452,21 +350,14 @@ class Ensemble:
         return min(stop_round, self.n_rounds)
 
 
-def _check_sizes(trees: Sequence[Tree], n_scores: int) -> None:
-    if n_scores < 1:
-        raise ValueError(f"n_scores must be at least 1, got {n_scores}")
-    if len(trees) % n_scores:
-        raise ValueError(
-            f"trees must come in rounds of n_scores={n_scores}, got {len(trees)} trees"
-        )
-    for number, tree in enumerate(trees):
-        for field in fields(tree):
-            size = tree.n_leaves - (field.name in NODE_TYPES)
-            if tree.n_leaves < 1 or getattr(tree, field.name).shape != (size,):
-                raise ValueError(
-                    f"{field.name} of tree {number}, which has {tree.n_leaves} leaves,"
-                    f" must have the shape ({max(size, 0)},)"
-                )
+def _check_shapes(tree: Tree, number: int) -> None:
+    for field in fields(tree):
+        size = tree.n_leaves - (field.name in NODE_TYPES)
+        if tree.n_leaves < 1 or getattr(tree, field.name).shape != (size,):
+            raise ValueError(
+                f"{field.name} of tree {number}, which has {tree.n_leaves} leaves,"
+                f" must have the shape ({max(size, 0)},)"
+            )
 
 
 def _join(parts: list[NDArray[Any]], dtype: type) -> NDArray[Any]:
@@ -479,27 +370,24 @@ def _make_predictor(
     arrays: dict[str, NDArray[Any]],
     leaf_start: NDArray[np.int64],
     n_scores: int,
-    n_features: int,
     sets: Sets,
 ) -> Predictor:
-    """Put the thresholds of each column in order and hand the trees to the kernel.
+    """Sort the thresholds of each column and fill the tables of the kernel.
 
-    Missing values are told from others once for each slot, a column under one meaning
-    of "missing"; so a model may mix the meanings. A column under one set of categories
-    is a slot too, whose values are 0 in the set and 1 outside.
+    A slot is a column with one meaning of "missing", so a model may mix the meanings.
+    A column with one set of categories is a slot, too: its values are 0 in the set and
+    1 outside.
     """
     feature, threshold = arrays["split_feature"], arrays["threshold"]
     decision = arrays["decision_type"]
-    categorical = decision & _CATEGORICAL != 0
-    _check_splits(feature, threshold, decision, n_features)
-    _check_sets(threshold[categorical], sets)
+    categorical = decision & CATEGORICAL != 0
     set_of = _distinct_sets(threshold, categorical, sets)
-    missing = np.where(categorical, 0, decision >> _MISSING_SHIFT)
+    missing = np.where(categorical, 0, decision >> MISSING_SHIFT)
     # By feature first, so that the values of a column are loaded once for all slots.
     n_kinds = 3 + int(set_of.max(initial=-1)) + 1
     kind = np.where(categorical, 3 + set_of, missing)
     slot_key, slot = np.unique(feature * np.int64(n_kinds) + kind, return_inverse=True)
-    goes_right = (missing > 0) & (decision & _DEFAULT_LEFT == 0)
+    goes_right = (missing > 0) & (decision & DEFAULT_LEFT == 0)
     sides, column = np.unique(2 * slot + goes_right, return_inverse=True)
     slot_column = np.zeros((len(slot_key), 2), dtype=np.int32)
     slot_column.flat[sides] = 1 + np.arange(len(sides))
@@ -550,37 +438,3 @@ def _distinct_sets(
     if categorical.any():
         set_of[categorical] = number[threshold[categorical].astype(np.int64)]
     return set_of
-
-
-def _check_sets(numbers: NDArray[np.float64], sets: Sets) -> None:
-    start, n_words = sets.start, len(sets.words)
-    if start[0] != 0 or start[-1] != n_words or (np.diff(start) < 0).any():
-        raise ValueError(f"the start of sets must rise from 0 to {n_words}")
-    n_sets = len(start) - 1
-    if numbers.size and not (
-        0 <= numbers.min() <= numbers.max() < n_sets
-        and (numbers == np.floor(numbers)).all()
-    ):
-        raise ValueError(
-            "threshold of categorical nodes must be the number of a set, from 0 to"
-            f" {n_sets - 1}"
-        )
-
-
-def _check_splits(
-    feature: NDArray[np.int32],
-    threshold: NDArray[np.float64],
-    decision: NDArray[np.uint8],
-    n_features: int,
-) -> None:
-    if feature.size and not 0 <= feature.min() <= feature.max() < n_features:
-        raise ValueError(f"split_feature must lie in 0..{n_features - 1}")
-    if np.isnan(threshold).any():
-        raise ValueError("threshold must not be NaN")
-    if (decision & ~np.uint8(_KNOWN_BITS)).any() or (
-        decision >> _MISSING_SHIFT > 2
-    ).any():
-        raise ValueError(
-            "decision_type must have bit 0 (categorical), bit 1 (default left) and bits"
-            " 2-3 (missing: 0 none, 1 zero, 2 NaN) alone"
-        )

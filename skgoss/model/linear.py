@@ -18,6 +18,13 @@ from skgoss.data.columns import Columns
 
 Floats = NDArray[np.float64]
 
+LINEAR_TYPES = {
+    "constant": np.float64,
+    "start": np.int64,
+    "feature": np.int32,
+    "coefficient": np.float64,
+}
+
 
 class LinearLeaves(NamedTuple):
     """The linear models of some leaves.
@@ -56,12 +63,12 @@ class LinearLeaves(NamedTuple):
         )
 
     def leaves(self, first: int, stop: int) -> LinearLeaves:
-        """Some neighbouring leaves."""
-        at = self.start[first : stop + 1]
-        span = slice(at[0], at[-1])
+        """The leaves from number ``first`` up to, but not with, ``stop``."""
+        start = self.start[first : stop + 1]
+        span = slice(start[0], start[-1])
         return LinearLeaves(
             self.constant[first:stop],
-            at - at[0],
+            start - start[0],
             self.feature[span],
             self.coefficient[span],
         )
@@ -75,18 +82,18 @@ class LinearLeaves(NamedTuple):
 
 
 class RawColumns:
-    """Columns of float64: read in place, or copied when they are first asked for.
+    """Columns as float64: read in place where they are, else copied when first needed.
 
     Parameters
     ----------
     columns : Columns
     numbers : ndarray of int64, default=None
-        The rows; None: all.
+        The numbers of the rows to read; None: all.
 
     Attributes
     ----------
     address : ndarray of shape (n_features,), uint64
-        Of the first value of each column that was asked for.
+        Address of the first value of each column that is prepared.
     stride : ndarray of shape (n_features,), int64
         Bytes between its values.
     """
@@ -106,7 +113,7 @@ class RawColumns:
         self._copies: list[Floats] = []
 
     def prepare(self, features: NDArray[np.int32]) -> None:
-        """Have some columns where ``address`` says."""
+        """Make columns readable by their ``address`` and ``stride``."""
         for j in np.unique(features[~self._is_ready[features]]).tolist():
             values = np.empty((1, self.columns.n_rows))
             to_float64(self.columns.take(np.array([j])), values)
@@ -132,7 +139,7 @@ class RawColumns:
         leaf : ndarray of shape (n_rows,), int32
             The leaf of each row.
         leaf_value : ndarray of shape (n_leaves,), float64
-            Of rows without a value in one of the leaf's columns.
+            The value for rows where one of the leaf's columns is missing.
         leaves : LinearLeaves
         factor : float
         n_threads : int
@@ -190,11 +197,11 @@ def fit(
 ) -> LinearLeaves:
     """Fit a linear model in each leaf.
 
-    The coefficients minimise the second-order approximation of the loss in the leaf's
-    rows, ridge-penalised by ``linear_lambda`` but for the constant. Rows without a
-    finite value in one of the columns do not count; where fewer rows are left than
-    there are coefficients, the leaf stays constant. A column that does not vary in the
-    leaf, or as a sum of those before it, gets no slope.
+    The coefficients minimise the second-order approximation of the loss over the rows
+    of the leaf, with a ridge penalty ``linear_lambda`` on all but the constant. Rows
+    with a value that is not finite are left out; with fewer rows than coefficients the
+    leaf stays constant. A column has no slope if it is constant in the leaf, or a
+    linear function of the columns before it.
 
     Parameters
     ----------
@@ -204,9 +211,9 @@ def fit(
     leaf : ndarray of shape (n,), int32
         The leaf of each row.
     rows : ndarray of shape (m,), int64
-        The rows that were drawn.
+        The numbers of the sampled rows.
     gradient, hessian : ndarray of shape (n,), float64
-        Weighted.
+        Of each row, multiplied by its weight.
     leaf_value : ndarray of shape (n_leaves,), float64
         The values of constant leaves, shrunk.
     settings : Settings

@@ -10,16 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training.forest import Forest
-from skgoss.model.ensemble import NO_SETS, NODE_TYPES, Ensemble, Sets, Tree
+from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves
+from skgoss.model.trees import (
+    CATEGORICAL,
+    DEFAULT_LEFT,
+    MISSING_SHIFT,
+    NO_SETS,
+    NODE_TYPES,
+    Sets,
+    Tree,
+)
 from skgoss.training.dataset import Dataset
 
 Floats = NDArray[np.float64]
-
-# Bits of LightGBM's decision_type.
-CATEGORICAL = 1
-DEFAULT_LEFT = 2
-MISSING_SHIFT = 2
 
 
 def ensemble(
@@ -78,7 +82,7 @@ def ensemble(
         "leaf_weight": leaves["weight"].copy(),
         "leaf_count": leaves["count"].copy(),
     }
-    return Ensemble.from_arrays(
+    return Ensemble(
         arrays,
         leaf_start,
         n_scores,
@@ -135,9 +139,9 @@ def _sets(
     bits = np.unpackbits(forest.words().view(np.uint8), bitorder="little")
     into = np.zeros(32 * start[-1], dtype=np.uint8)
     for node, first in zip(chosen, start.tolist(), strict=False):
-        its = categories[node["feature"]]
-        at = 32 * node["first_word"]
-        into[32 * first + its[bits[at : at + len(its)] > 0]] = 1
+        numbers = categories[node["feature"]]
+        bins = 32 * node["first_word"] + np.arange(len(numbers))
+        into[32 * first + numbers[bits[bins] > 0]] = 1
     return Sets(start, np.packbits(into, bitorder="little").view(np.uint32)), set_of
 
 
@@ -166,4 +170,4 @@ def constant(values: Floats, dataset: Dataset, weight: Floats | None) -> Ensembl
         )
         for value in values
     ]
-    return Ensemble(trees, len(values), dataset.n_features)
+    return Ensemble.of_trees(trees, len(values), dataset.n_features)

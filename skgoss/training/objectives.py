@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from skgoss._engine.training import losses
 from skgoss.data.queries import Queries
+from skgoss.data.state import entries
 from skgoss.training import ranking
 
 Floats = NDArray[np.float64]
@@ -167,6 +168,14 @@ class Link:
 
     kind: str = "identity"
     slope: float = 1.0
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kind, slope = entries(state, {"kind": str, "slope": float}, "the link")
+        if kind not in losses.LINKS:
+            raise ValueError(
+                f"the link must be one of {list(losses.LINKS)}, got {kind!r}"
+            )
+        self.__init__(kind, slope)
 
     def __call__(self, raw: Floats, n_threads: int = 1) -> Floats:
         """The predictions for raw scores, (n, K) or (n,), as an array of that shape.

@@ -12,9 +12,7 @@ always walked.
 
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, NAN, fabs, isnan
-from libc.stdint cimport (
-    INT32_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
-)
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -108,7 +106,7 @@ cdef void spread_values(
 cdef void rank_values(
     const Slot* slot, const double* values, rank_t* ranks_out
 ) noexcept nogil:
-    """Put the ranks of a tile's values among the slot's thresholds in columns.
+    """Rank a tile's values among the slot's thresholds, one column for each side.
 
     A missing value has rank 0, which goes left everywhere, or the highest rank, which
     goes right.
@@ -145,7 +143,7 @@ cdef inline int32_t next_node(
 cdef inline void walk(
     const Node* nodes, const double** rows, int32_t* at_inout
 ) noexcept nogil:
-    """Take LANES walks from their nodes to their leaves; every second step, see who is there."""
+    """Walk LANES rows down to their leaves; look whether all have arrived every other step."""
     cdef int lane
     cdef int32_t moved = 1
     while moved:
@@ -171,7 +169,7 @@ cdef void deliver_tile(
     const Tables* model, const Sink* sink, int64_t tree, const uint8_t* leaf,
     Py_ssize_t start, Py_ssize_t n,
 ) noexcept nogil:
-    """Deliver the leaves of a tile, which are counted from left to right."""
+    """Deliver the leaves of a tile; `leaf` numbers them from left to right."""
     cdef int64_t first = model.trees[tree].first_leaf
     cdef int64_t width = sink.stop_tree - sink.first_tree
     cdef int64_t n_scores = model.n_scores
@@ -250,7 +248,7 @@ cdef void mask_one_tree(
 # ------------------------------------------------------------------------------- tiles
 
 
-# A thread's memory, one piece; `rows` or `ranks` have no room where no engine reads them.
+# A thread's memory, one allocation; arrays that no engine reads have no room in it.
 cdef struct Scratch:
     double* values
     double* rows
@@ -262,7 +260,7 @@ cdef size_t carve(
     const Tables* model, Py_ssize_t tile, bint walked, bint masked, char* memory,
     Scratch* scratch_out,
 ) noexcept nogil:
-    """Divide a thread's memory among its arrays; give the bytes that takes."""
+    """Divide a thread's memory among its arrays; return the number of bytes."""
     cdef size_t used = 0
     cdef size_t cells = tile * model.n_columns
     scratch_out.values = <double*> memory
@@ -370,39 +368,26 @@ cdef void run_tile(
 # ------------------------------------------------------------------------------ tables
 
 
-cdef int plant(
+cdef void plant(
     const int32_t* left, const int32_t* right, const double* threshold,
     const int32_t* column, int32_t n_leaves, int64_t root, int32_t* place_out,
     Node* nodes_out,
-) except -1:
-    """Lay out a tree's nodes: the children of node i stand at root + 2i + 1 and + 2i + 2.
-
-    A node must come before its children and have one parent, so that no walk can leave
-    the tree or go round in a circle.
-    """
+) noexcept nogil:
+    """Lay out a tree's nodes: the children of node i stand at root + 2i + 1 and + 2i + 2."""
     cdef int32_t i, child, side, place
-    for i in range(n_leaves - 1):
-        place_out[i] = -1
     if n_leaves == 1:
         nodes_out[root] = Node(0.0, 0, <int32_t> root)
     else:
         place_out[0] = <int32_t> root
     for i in range(n_leaves - 1):
-        if place_out[i] < 0:
-            raise ValueError(f"node {i} of a tree has no parent")
         nodes_out[place_out[i]] = Node(threshold[i], column[i], <int32_t> root + 2 * i + 1)
         for side in range(2):
             child = right[i] if side else left[i]
             place = <int32_t> root + 2 * i + 1 + side
             if child < 0:
-                if ~child >= n_leaves:
-                    raise ValueError(f"node {i} of a tree has a child that is no leaf")
                 nodes_out[place] = Node(<double> ~child, 0, place)
-            elif i < child < n_leaves - 1 and place_out[child] < 0:
-                place_out[child] = place
             else:
-                raise ValueError(f"node {i} of a tree has a child that is no later node")
-    return 0
+                place_out[child] = place
 
 
 cdef int32_t span(
@@ -445,7 +430,7 @@ cdef int64_t write_masks(
     const int32_t* first, const int32_t* size, const int32_t* column, const int32_t* rank,
     int32_t n_nodes, MaskOp* ops_out,
 ) noexcept nogil:
-    """Write the operations of one tree; give their number."""
+    """Write the operations of one tree; return their number."""
     cdef int64_t n_ops = 0
     cdef int32_t i, plane, begin, end
     for i in range(n_nodes):
@@ -460,7 +445,9 @@ cdef int64_t write_masks(
 
 
 cdef class Predictor:
-    """The tables by which rows are scored; nothing in them changes once they are made.
+    """The tables that prediction reads. They do not change.
+
+    The children and leaves must make trees; this is not checked here.
 
     Parameters
     ----------
@@ -471,7 +458,7 @@ cdef class Predictor:
     column : (n_nodes,) int32
         One of the two columns of the node's slot.
     rank : (n_nodes,) int32
-        The threshold's place among those of its slot.
+        The rank of the threshold among those of its slot.
     leaf_start : (n_trees + 1,) int64
         First leaf of each tree.
     leaf_value : (n_leaves,) float64
@@ -493,11 +480,6 @@ cdef class Predictor:
     set_words : (n_words,) uint32
     n_scores : int
         Trees per round.
-
-    Raises
-    ------
-    ValueError
-        If the children and leaves do not make trees.
     """
 
     cdef Tables tables
@@ -532,8 +514,6 @@ cdef class Predictor:
     ):
         cdef int64_t n_trees = leaf_start.shape[0] - 1
         cdef int64_t n_leaves = leaf_value.shape[0]
-        if 2 * n_leaves - n_trees > INT32_MAX:
-            raise ValueError(f"trees must have at most 2**30 leaves in all, got {n_leaves}")
         self.leaf_value = leaf_value
         self.slot_threshold = slot_threshold
         self.set_words = set_words

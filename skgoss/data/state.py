@@ -1,0 +1,84 @@
+"""Entries of a state that is restored, checked before anything uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+
+def entries(
+    state: Any, types: Mapping[str, type | tuple[type, ...]], owner: str
+) -> list[Any]:
+    """The entries of a state that have names.
+
+    Parameters
+    ----------
+    state : object
+        What was loaded; it should be a dict.
+    types : mapping from str to type or tuple of types
+        The names of the entries, and what they may be.
+    owner : str
+        Whose state it is, for messages.
+
+    Returns
+    -------
+    list
+        In the order of `types`.
+
+    Raises
+    ------
+    ValueError
+        If an entry is absent or of another type.
+    """
+    if not isinstance(state, dict):
+        raise ValueError(f"{owner} must be a dict, got {type(state).__name__}")
+    for name, allowed in types.items():
+        if name not in state:
+            raise ValueError(f"{owner} has no {name!r}")
+        if not isinstance(state[name], allowed):
+            raise ValueError(
+                f"{name!r} of {owner} must not be of type {type(state[name]).__name__}"
+            )
+    return [state[name] for name in types]
+
+
+def vector(values: Any, dtype: DTypeLike, name: str) -> NDArray[Any]:
+    """A one-dimensional array of a dtype, as kernels read it.
+
+    Copies only what is not contiguous, not aligned, or in another byte order.
+
+    Raises
+    ------
+    ValueError
+        If `values` has another shape or dtype, or is no array.
+    """
+    if not (
+        isinstance(values, np.ndarray)
+        and values.ndim == 1
+        and values.dtype.newbyteorder("=") == dtype
+    ):
+        raise ValueError(
+            f"{name} must be a one-dimensional array of {np.dtype(dtype)}, got"
+            f" {_described(values)}"
+        )
+    return np.require(values, dtype, ["C", "A", "E"])
+
+
+def vectors(
+    state: Any, dtypes: Mapping[str, DTypeLike], owner: str
+) -> dict[str, NDArray[Any]]:
+    """The entries of a state, all of them `vector`."""
+    arrays = entries(state, dict.fromkeys(dtypes, object), owner)
+    return {
+        name: vector(values, dtypes[name], f"{name} of {owner}")
+        for name, values in zip(dtypes, arrays, strict=True)
+    }
+
+
+def _described(values: Any) -> str:
+    if isinstance(values, np.ndarray):
+        return f"one of {values.dtype} and shape {values.shape}"
+    return type(values).__name__

@@ -1,0 +1,98 @@
+"""The arrays of trees, in LightGBM's conventions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+NODE_TYPES = {
+    "split_feature": np.int32,
+    "threshold": np.float64,
+    "decision_type": np.uint8,
+    "left_child": np.int32,
+    "right_child": np.int32,
+    "split_gain": np.float64,
+    "internal_value": np.float64,
+    "internal_weight": np.float64,
+    "internal_count": np.int64,
+}
+LEAF_TYPES = {
+    "leaf_value": np.float64,
+    "leaf_weight": np.float64,
+    "leaf_count": np.int64,
+}
+SET_TYPES = {"start": np.int64, "words": np.uint32}
+
+# Bits of decision_type; from MISSING_SHIFT on, two bits tell what is missing.
+CATEGORICAL = 1
+DEFAULT_LEFT = 2
+MISSING_SHIFT = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """One tree.
+
+    The L - 1 inner nodes stand in order of creation: splitting leaf p makes the next
+    node, its left child keeps the number p and its right child becomes the next leaf.
+
+    Attributes
+    ----------
+    split_feature : (L - 1,) int32
+        Input column.
+    threshold : (L - 1,) float64
+        A value goes left when it is at most the threshold. Of a categorical node: the
+        number of its set among those of the ensemble; a category goes left when it is
+        in the set, and anything else goes right.
+    decision_type : (L - 1,) uint8
+        Bit 0: a categorical node; bit 1: missing values go left; bits 2-3: what is
+        missing (0 nothing, NaN counts as zero; 1 NaN and zeros up to float32's 1e-35;
+        2 NaN).
+    left_child, right_child : (L - 1,) int32
+        A later node, or ``~leaf`` (negative).
+    split_gain, internal_value, internal_weight : (L - 1,) float64
+        Gain of the split; value and sum of hessians the node had as a leaf.
+    internal_count : (L - 1,) int64
+    leaf_value, leaf_weight : (L,) float64
+        Output, shrinkage included; sum of hessians.
+    leaf_count : (L,) int64
+    """
+
+    split_feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    decision_type: NDArray[np.uint8]
+    left_child: NDArray[np.int32]
+    right_child: NDArray[np.int32]
+    split_gain: NDArray[np.float64]
+    internal_value: NDArray[np.float64]
+    internal_weight: NDArray[np.float64]
+    internal_count: NDArray[np.int64]
+    leaf_value: NDArray[np.float64]
+    leaf_weight: NDArray[np.float64]
+    leaf_count: NDArray[np.int64]
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return len(self.leaf_value)
+
+
+class Sets(NamedTuple):
+    """Sets of category numbers.
+
+    Attributes
+    ----------
+    start : (n_sets + 1,) int64
+        Where the words of each set begin.
+    words : (start[-1],) uint32
+        Category c is in the set when bit c % 32 of its word c // 32 is set.
+    """
+
+    start: NDArray[np.int64]
+    words: NDArray[np.uint32]
+
+
+NO_SETS = Sets(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32))

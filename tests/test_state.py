@@ -1,0 +1,291 @@
+"""Models that are saved and loaded: the same bits, and nothing that is not checked."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import joblib
+import mutations
+import numpy as np
+import pytest
+
+from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor
+from skgoss.model.ensemble import Ensemble
+
+KINDS = range(len(mutations.models()))
+
+
+def skops_io():
+    return pytest.importorskip("skops.io")
+
+
+def by_joblib(model):
+    file = io.BytesIO()
+    joblib.dump(model, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+def by_skops(model):
+    skops = skops_io()
+    trusted = [f"skgoss.estimators.{type(model).__name__}"]
+    return skops.loads(skops.dumps(model), trusted=trusted)
+
+
+WAYS = {
+    "pickle": lambda model: pickle.loads(pickle.dumps(model)),
+    "joblib": by_joblib,
+    "skops": by_skops,
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_loaded_is_the_same_model(way, kind):
+    model, X = mutations.models()[kind]
+    again = WAYS[way](model)
+    for options in ({}, {"raw_score": True}, {"pred_leaf": True}):
+        np.testing.assert_array_equal(
+            again.predict(X, **options), model.predict(X, **options)
+        )
+    for name in ("best_iteration_", "best_score_", "evals_result_", "objective_"):
+        assert getattr(again, name) == getattr(model, name)
+    assert again.feature_name_ == model.feature_name_
+    assert again.get_params() == model.get_params()
+    assert pickle.dumps(again._ensemble) == pickle.dumps(model._ensemble)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_of_skops_name_the_estimator_alone(kind):
+    model, _ = mutations.models()[kind]
+    skops = skops_io()
+    trusted = skops.get_untrusted_types(data=skops.dumps(model))
+    assert trusted == [f"skgoss.estimators.{type(model).__name__}"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_checks(way):
+    model = copy.deepcopy(mutations.models()[0][0])
+    model._ensemble.arrays["left_child"][0] = 1000
+    with pytest.raises(ValueError, match="node 0 of tree 0 has the children 1000"):
+        WAYS[way](model)
+
+
+@pytest.mark.parametrize("first", [0, 1000])
+def test_mutations_are_refused_or_serve(first):
+    run = subprocess.run(
+        [sys.executable, mutations.__file__, str(first), str(first + 1000)],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    last = "".join(run.stdout.splitlines(keepends=True)[-1:])
+    assert run.returncode == 0, f"mutation {last}{run.stderr[-3000:]}"
+    # Some serve, some do not: the script does both.
+    assert 300 < int(last.split()[1]) < 1000, last
+
+
+NUMERIC, CATEGORICAL, LINEAR, CLASSES = 0, 2, 3, 5
+
+
+def put(*path):
+    """A function that puts a value at a place of a state."""
+
+    def change(state, value):
+        for key in path[:-1]:
+            state = state[key]
+        state[path[-1]] = value
+
+    return change
+
+
+def array(*path):
+    """A place in the arrays of the trees."""
+    return put("_ensemble", "arrays", *path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "value", "message"),
+    [
+        (NUMERIC, array("left_child", 0), 0, "a child must be a later node"),
+        (NUMERIC, array("left_child", 0), -(2**31), "a child must be a later node"),
+        (NUMERIC, array("right_child", 0), 8, "a child must be a later node"),
+        (NUMERIC, array("right_child", 7), -1, "leaf 0 of tree 0 must be the child"),
+        (NUMERIC, array("split_feature", 3), 5, r"split_feature must lie in 0\.\.4"),
+        (NUMERIC, array("split_feature", 3), -1, r"split_feature must lie in 0\.\.4"),
+        (NUMERIC, array("threshold", 3), np.nan, "threshold must not be NaN"),
+        (NUMERIC, array("decision_type", 3), 12, "decision_type must have bit 0"),
+        (NUMERIC, array("leaf_value"), np.zeros(3), "leaf_start must rise from 0 to 3"),
+        (
+            NUMERIC,
+            array("leaf_count"),
+            np.zeros(3, int),
+            "leaf_count must have the len",
+        ),
+        (NUMERIC, array("leaf_value"), [1.0], "one-dimensional array of float64, got"),
+        (NUMERIC, array("leaf_value"), np.zeros(27, "f4"), "got one of float32"),
+        (NUMERIC, put("_ensemble", "leaf_start", 1), -1, "leaf_start must rise"),
+        (NUMERIC, put("_ensemble", "leaf_start", 1), 0, "every tree must have a leaf"),
+        (NUMERIC, put("_ensemble", "n_scores"), 0, "n_scores must be from 1 to"),
+        (NUMERIC, put("_ensemble", "n_scores"), 2, "rounds of n_scores=2"),
+        (NUMERIC, put("_ensemble", "n_scores"), 3, "n_scores must be 1, got 3"),
+        (
+            NUMERIC,
+            put("_ensemble", "n_features"),
+            2**40,
+            "n_features must be from 1 to",
+        ),
+        (NUMERIC, put("_ensemble", "average"), 1, "'average' of the ensemble must not"),
+        (NUMERIC, put("_ensemble"), None, "the ensemble must be a dict, got NoneType"),
+        (NUMERIC, put("_ensemble", "arrays"), {}, "the trees has no 'split_feature'"),
+        (
+            CATEGORICAL,
+            put("_ensemble", "sets", "start", 1),
+            99,
+            "start of the sets must",
+        ),
+        (
+            CATEGORICAL,
+            put("_ensemble", "sets"),
+            {"start": np.zeros(1, int), "words": np.empty(0, np.uint32)},
+            "must be the number of a set, and there are 0 sets",
+        ),
+        (LINEAR, put("_ensemble", "linear", "feature", 0), 5, "feature of the linear"),
+        (LINEAR, put("_ensemble", "linear", "start", 5), -1, "start of the linear"),
+        (LINEAR, put("_ensemble", "linear", "constant"), np.zeros(1), "constant must"),
+        (NUMERIC, put("n_features_in_"), 6, "n_features_in_ is 6, but the trees were"),
+        (NUMERIC, put("feature_names_in_"), np.array(["a"]), "an array of 5 names"),
+        (NUMERIC, put("_feature_name"), ["a"], "must be a list of 5 names"),
+        (NUMERIC, put("_best_iteration"), -1, "best_iteration_ must be at least 0"),
+        (
+            NUMERIC,
+            put("_best_iteration"),
+            "1",
+            "'_best_iteration' of the state of LGBMR",
+        ),
+        (NUMERIC, put("_objective"), "none such", "the unknown objective 'none such'"),
+        (NUMERIC, put("_link", "kind"), "none", "the link must be one of"),
+        (NUMERIC, put("_history"), None, "'_history' of the state of LGBMRegressor"),
+        (CLASSES, put("_classes"), np.arange(3), "n_scores must be 3, got 4"),
+        (CLASSES, put("_classes"), np.zeros((4, 1)), "array of labels"),
+        (CLASSES, put("_classes"), np.array([]), "array of labels"),
+        (
+            CATEGORICAL,
+            put("_categories", "vocabularies"),
+            {5: {"values": [], "is_ordered": False}},
+            "column 5 has categories, but there are only 5 columns",
+        ),
+        (
+            CATEGORICAL,
+            put("_categories", "vocabularies", 3, "values"),
+            [[]],
+            "the categories of column 3 must be hashable",
+        ),
+        (
+            CATEGORICAL,
+            put("_categories", "declared"),
+            [-1],
+            "must be numbers from 0 on",
+        ),
+    ],
+)
+def test_messages(kind, change, value, message):
+    model = mutations.models()[kind][0]
+    state = copy.deepcopy(model.__getstate__())
+    change(state, value)
+    loaded = type(model).__new__(type(model))
+    with pytest.raises(ValueError, match=message):
+        loaded.__setstate__(state)
+
+
+def test_everything_that_fit_learns_must_be_there():
+    model = mutations.models()[CLASSES][0]
+    learned = model.__getstate__().keys() - model.get_params().keys()
+    for name in learned - {"_ensemble"}:
+        state = model.__getstate__()
+        del state[name]
+        with pytest.raises(ValueError, match=f"LGBMClassifier has no '{name}'"):
+            LGBMClassifier.__new__(LGBMClassifier).__setstate__(state)
+    with pytest.raises(ValueError, match="LGBMClassifier must be a dict, got list"):
+        LGBMClassifier.__new__(LGBMClassifier).__setstate__([])
+
+
+def test_starts_that_wrap_around_are_seen():
+    """Each step is positive only if it overflows."""
+    model = mutations.models()[NUMERIC][0]
+    state = copy.deepcopy(model.__getstate__())
+    start = np.array([0, 2**62, 2**63 - 1, -(2**63), -(2**62), 0, 27], dtype=np.int64)
+    assert (np.diff(start) >= 0).all()
+    state["_ensemble"]["leaf_start"] = start
+    with pytest.raises(ValueError, match="leaf_start must rise from 0 to 27"):
+        type(model).__new__(type(model)).__setstate__(state)
+
+
+def test_arrays_of_other_machines_and_layouts_are_read():
+    model, X = mutations.models()[LINEAR]
+    swapped = model._ensemble.__getstate__()
+    spread = copy.deepcopy(swapped)
+    for state, change in (
+        (swapped, lambda values: values.astype(values.dtype.newbyteorder())),
+        (spread, lambda values: np.repeat(values, 2)[::2]),
+    ):
+        for name in ("arrays", "sets", "linear"):
+            state[name] = {key: change(value) for key, value in state[name].items()}
+        state["leaf_start"] = change(state["leaf_start"])
+        again = copy.copy(model)
+        again._ensemble = Ensemble.__new__(Ensemble)
+        again._ensemble.__setstate__(state)
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_the_mask_of_an_array_hides_nothing():
+    state = copy.deepcopy(mutations.models()[NUMERIC][0]._ensemble.__getstate__())
+    left = state["arrays"]["left_child"]
+    left[0] = 1000
+    state["arrays"]["left_child"] = np.ma.masked_array(left, left == 1000)
+    with pytest.raises(ValueError, match="has the children 1000"):
+        Ensemble.__new__(Ensemble).__setstate__(state)
+
+
+def test_models_without_a_fit_are_saved_too():
+    for kind in (LGBMModel, LGBMClassifier, LGBMRegressor):
+        model = kind(num_leaves=5)
+        for way in WAYS.values():
+            again = way(model)
+            assert again.get_params() == model.get_params()
+            assert not again.fitted_
+
+
+def test_callbacks_may_copy_a_model_that_is_fitted_again():
+    X, y = mutations.data()
+    model = LGBMRegressor(n_estimators=2).fit(X, y)
+    copies = []
+    model.fit(X[:, :2], y, callbacks=[lambda env: copies.append(copy.copy(model))])
+    assert not any(twin.fitted_ for twin in copies)
+    assert len(copies) == 2
+    assert model.predict(X[:, :2]).shape == y.shape
+    again = model.predict(X[:, :2])
+    with pytest.raises(ValueError, match="X has"):
+        model.fit(X, y, init_model=model)
+    np.testing.assert_array_equal(model.predict(X[:, :2]), again)
+    model.fit(X[:, :2], y, init_model=model)
+    assert model.n_iter_ == 4
+
+
+def test_attributes_may_be_changed_by_their_readers():
+    model, _ = mutations.models()[NUMERIC]
+    expected, names = model.feature_importances_, model.feature_name_
+    model.feature_importances_[:] = 0
+    model.feature_name_[0] = "x"
+    np.testing.assert_array_equal(model.feature_importances_, expected)
+    assert model.feature_name_ == names
+    assert expected.sum() > 0

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
-from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss._engine import runtime
 from skgoss.model.ensemble import Tree
 
-Model = LGBMClassifier | LGBMRegressor
+Model = LGBMClassifier | LGBMRanker | LGBMRegressor
 
 
 def arrays(model: Model) -> dict[str, np.ndarray]:
@@ -325,6 +326,16 @@ def many_values(
     return cls, options, np.column_stack([X, numbers, zeros, one_hot]), y
 
 
+def assert_same_but_counts(one: Model, other: Model) -> None:
+    """Every number is the same but those that count rows."""
+    assert one._ensemble.n_trees == other._ensemble.n_trees
+    others = arrays(other)
+    assert len(others["split_gain"]) > 0
+    for name, a in arrays(one).items():
+        if name not in ("internal_count", "leaf_count"):
+            assert a.tobytes() == others[name].tobytes(), name
+
+
 def assert_copies(
     cls: type[Model],
     options: dict[str, Any],
@@ -339,13 +350,9 @@ def assert_copies(
     # Copies need not stand together.
     which = np.random.default_rng(44).permutation(which)
     options = options | {"n_jobs": 2}
-    copied = cls(**options).fit(X[which], y[which], **fit_options)
-    assert weighted._ensemble.n_trees == copied._ensemble.n_trees
-    assert any(len(tree.split_gain) for tree in weighted._ensemble.trees)
-    others = arrays(copied)
-    for name, a in arrays(weighted).items():
-        if name not in ("internal_count", "leaf_count"):
-            assert a.tobytes() == others[name].tobytes(), name
+    assert_same_but_counts(
+        weighted, cls(**options).fit(X[which], y[which], **fit_options)
+    )
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -424,6 +431,42 @@ def test_whole_weights_are_copies_beside_weights_of_labels(name, options):
     cls, usual, X, y = many_values(name, 500)
     copies = np.random.default_rng(47).integers(0, 4, len(X))
     assert_copies(cls, usual | options, X, y, copies)
+
+
+def test_whole_weights_of_classes_are_copies():
+    cls, options, X, y = many_values("multiclass", 500)
+    copies = np.random.default_rng(49).integers(0, 4, len(X))
+    options |= {"class_weight": {0: 1, 1: 3, 2: 2}}
+    assert_copies(cls, options, X, y, copies)
+
+
+def test_whole_weights_are_copies_for_objectives_of_users():
+    def squares(y, predicted):
+        return predicted - y, 2 + np.sin(y)
+
+    cls, options, X, y = many_values("regression", 500)
+    copies = np.random.default_rng(50).integers(0, 4, len(X))
+    assert_copies(cls, options | {"objective": squares}, X, y, copies)
+
+
+def test_whole_weights_of_queries_are_copies_of_them():
+    rng = np.random.default_rng(51)
+    X = rng.standard_normal((600, 5))
+    y = rng.integers(0, 5, 600)
+    qid = rng.integers(0, 60, 600)
+    copies = rng.integers(0, 4, 60)
+    ranker = LGBMRanker(n_estimators=10, min_child_samples=1, min_data_in_bin=1)
+    weighted = clone(ranker).fit(X, y, qid=qid, sample_weight=copies[qid])
+    # Copies of a query are queries of their own.
+    which = [
+        (row, 10 * query + copy)
+        for query in range(60)
+        for copy in range(copies[query])
+        for row in np.flatnonzero(qid == query)
+    ]
+    rows, numbers = np.transpose(which)
+    copied = clone(ranker).fit(X[rows], y[rows], qid=numbers)
+    assert_same_but_counts(weighted, copied)
 
 
 @pytest.mark.parametrize("name", ["regression", "gamma"])

@@ -655,8 +655,8 @@ class Objective:
     row_weight : (n,) float64 or None
         Sample weights times class weights. None means 1.
     label_weight : (n,) or (K, n) float64, or None
-        What ``is_unbalance`` or ``scale_pos_weight`` give to the rows, one row of weights
-        a class where that differs between the classes. None means 1.
+        What ``is_unbalance`` or ``scale_pos_weight`` give to the rows, one row of
+        weights a class where that differs between the classes. None means 1.
     constant_hessian : bool
         Whether the hessian is 1 for every row.
     queries : Queries or None
@@ -694,7 +694,7 @@ class Objective:
 
     @property
     def copies(self) -> NDArray[np.uint32] | None:
-        """How many copies each row stands for, (n,); None where weights are no copies."""
+        """How many copies each row stands for, (n,); None where weights tell none."""
         weight = self.row_weight
         if weight is None or not _are_copies(weight) or weight.sum() > MAX_COPIES:
             return None

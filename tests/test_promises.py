@@ -404,6 +404,20 @@ def test_whole_weights_of_any_size_are_copies(name, most, n):
 
 
 @pytest.mark.parametrize("name", ["regression", "binary"])
+@pytest.mark.parametrize("most", [3, 40])
+def test_whole_weights_are_copies_in_entries(name, most):
+    """Blocks of few rows, and places that more rows name themselves."""
+    rng = np.random.default_rng(52)
+    X = (rng.random((14000, 60)) < 0.03) * 1.0
+    y = 1.0 * (X @ rng.standard_normal(60) + rng.standard_normal(len(X)) > 0)
+    copies = np.ones(len(X), dtype=int)
+    copies[::100] = most
+    cls, _ = OBJECTIVES[name]
+    options = {"n_estimators": 3, "enable_bundle": False, "min_child_samples": 1}
+    assert_copies(cls, options, csr_array(X), y, copies)
+
+
+@pytest.mark.parametrize("name", ["regression", "binary"])
 def test_equal_weights_are_copies(name):
     cls, options, X, y = many_values(name, 400)
     for k in (1, 2, 3):

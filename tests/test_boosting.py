@@ -242,13 +242,18 @@ def target_for(name: str, signal: np.ndarray, n_classes: int | None) -> np.ndarr
     return 1 / (1 + np.exp(-signal)) if name == "cross_entropy" else signal
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weights", ["none", "any", "whole"])
 @pytest.mark.parametrize("name", LOSSES)
-def test_losses_are_boosted_like_the_twin(name, weighted):
+def test_losses_are_boosted_like_the_twin(name, weights):
     n, n_classes = 900, LOSSES[name]
     X = table(n, 6, seed=3)
     y = target_for(name, smooth_target(X), n_classes)
-    weight = np.random.default_rng(0).gamma(1.0, size=n) if weighted else None
+    rng = np.random.default_rng(0)
+    weight = {
+        "none": None,
+        "any": rng.gamma(1.0, size=n),
+        "whole": rng.integers(1, 9, n).astype(float),
+    }[weights]
     fitted = fit(
         X,
         y,

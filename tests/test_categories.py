@@ -741,6 +741,17 @@ def test_weights_mean_copies():
         assert mappers_equal(weighted, copied)
 
 
+def test_equal_weights_mean_copies():
+    """Of 60 rows 59 are common, of 120 it is 119."""
+    codes = np.repeat([0.0, 1.0, 2.0, 3.0], [30, 20, 9, 1])
+    few = settings(min_data_in_bin=1, max_bin=2)
+    (single,) = find_bin_mappers(coded(codes), few)
+    (copied,) = find_bin_mappers(coded(np.repeat(codes, 2)), few)
+    (weighted,) = find_bin_mappers(coded(codes), few, weight=np.full(60, 2.0))
+    assert mappers_equal(weighted, copied)
+    assert (single.n_bins, copied.n_bins) == (4, 5)
+
+
 def test_rows_and_threads():
     codes = [c for c in code_distributions().values() if not np.isnan(c).all()]
     long = [np.tile(c, 20) for c in codes]

@@ -17,12 +17,13 @@ class _Subclass(LGBMRegressor):
 
 
 ESTIMATORS = [
+    # All rounds there are by default, where nothing limits counts of rows.
+    LGBMClassifier(min_child_samples=1, min_data_in_bin=1),
+    LGBMRegressor(min_child_samples=1, min_data_in_bin=1),
     LGBMRanker(),
     LGBMRanker(n_estimators=10, objective="rank_xendcg"),
     LGBMClassifier(n_estimators=10),
-    LGBMClassifier(n_estimators=10, min_child_samples=1, min_data_in_bin=1),
     LGBMRegressor(n_estimators=20),
-    LGBMRegressor(n_estimators=10, min_child_samples=1, min_data_in_bin=1),
     _Subclass(n_estimators=20, offset=1.0),
 ]
 

@@ -203,7 +203,7 @@ def test_the_training_set_with_weights_of_its_own_stops_nothing(options):
 def test_the_training_set_with_queries_or_scores_of_its_own():
     features = RNG.normal(size=(60, 3))
     y = RNG.integers(0, 3, size=60)
-    ranker = LGBMRanker(n_estimators=2, min_child_samples=2, eval_at=3)
+    ranker = LGBMRanker(n_estimators=1, num_leaves=3, eval_at=3)
     data = {"X": features, "y": y, "qid": np.repeat([0, 1, 2], 20)}
     given = {"eval_set": [(features, y)], "eval_group": [[10] * 6]}
     own = ranker.fit(**data, **given).evals_result_["training"]

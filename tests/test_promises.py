@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
-from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss._engine import runtime
 from skgoss.model.ensemble import Tree
 
-Model = LGBMClassifier | LGBMRegressor
+Model = LGBMClassifier | LGBMRanker | LGBMRegressor
 
 
 def arrays(model: Model) -> dict[str, np.ndarray]:
@@ -269,15 +270,13 @@ def test_no_leaf_has_fewer_rows(options, least, weighted):
 
 # --- 4. Weights mean copies -----------------------------------------------------------
 
-# Gradients are rounded to integers whose unit depends on the largest weighted gradient,
-# which copies do not have. So values agree to about 1e-9, not to the last bit.
-COPIES_RTOL = 1e-8
-
 OBJECTIVES = {
     "regression": (LGBMRegressor, {}),
     "regression_l1": (LGBMRegressor, {}),
     "huber": (LGBMRegressor, {"alpha": 0.5}),
+    "fair": (LGBMRegressor, {}),
     "quantile": (LGBMRegressor, {"alpha": 0.7}),
+    "mape": (LGBMRegressor, {}),
     "poisson": (LGBMRegressor, {}),
     "gamma": (LGBMRegressor, {}),
     "tweedie": (LGBMRegressor, {}),
@@ -288,11 +287,13 @@ OBJECTIVES = {
 }
 
 
-def few_values(name: str) -> tuple[type[Model], dict[str, Any], np.ndarray, np.ndarray]:
-    """Columns with few values, so that copies move no bin boundary."""
+def few_values(
+    name: str, n: int = 400
+) -> tuple[type[Model], dict[str, Any], np.ndarray, np.ndarray]:
+    """Columns with few values, an objective, and no limits on counts of rows."""
     rng = np.random.default_rng(36)
-    X = rng.integers(0, 8, (400, 4)).astype(float)
-    X[rng.random(400) < 0.1, 2] = np.nan
+    X = rng.integers(0, 8, (n, 4)).astype(float)
+    X[rng.random(n) < 0.1, 2] = np.nan
     signal = target(X / 4)
     cls, options = OBJECTIVES[name]
     if cls is LGBMClassifier:
@@ -313,18 +314,182 @@ def few_values(name: str) -> tuple[type[Model], dict[str, Any], np.ndarray, np.n
     return cls, options, X, y
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
-def test_whole_weights_are_copies(name):
-    cls, options, X, y = few_values(name)
-    copies = np.random.default_rng(37).integers(0, 4, len(X))
-    weighted = cls(**options).fit(X, y, sample_weight=copies)
-    copied = cls(**options).fit(np.repeat(X, copies, axis=0), np.repeat(y, copies))
-    np.testing.assert_allclose(
-        weighted.predict(X, raw_score=True),
-        copied.predict(X, raw_score=True),
-        rtol=COPIES_RTOL,
-        atol=COPIES_RTOL,
+def many_values(
+    name: str, n: int
+) -> tuple[type[Model], dict[str, Any], np.ndarray, np.ndarray]:
+    """The same with columns of all sorts besides, many of them mostly zero."""
+    cls, options, X, y = few_values(name, n)
+    rng = np.random.default_rng(43)
+    numbers = rng.standard_normal((n, 3))
+    zeros = np.where(rng.random((n, 20)) < 0.02, rng.standard_normal((n, 20)), 0.0)
+    one_hot = rng.integers(0, 12, n)[:, None] == np.arange(12)
+    return cls, options, np.column_stack([X, numbers, zeros, one_hot]), y
+
+
+def assert_same_but_counts(one: Model, other: Model) -> None:
+    """Every number is the same but those that count rows."""
+    assert one._ensemble.n_trees == other._ensemble.n_trees
+    others = arrays(other)
+    assert len(others["split_gain"]) > 0
+    for name, a in arrays(one).items():
+        if name not in ("internal_count", "leaf_count"):
+            assert a.tobytes() == others[name].tobytes(), name
+
+
+def assert_copies(
+    cls: type[Model],
+    options: dict[str, Any],
+    X: Any,
+    y: np.ndarray,
+    copies: np.ndarray,
+    **fit_options: Any,
+) -> None:
+    """Weights give the bits of copies, in every number but the counts of rows."""
+    weighted = cls(**options).fit(X, y, sample_weight=copies, **fit_options)
+    which = np.repeat(np.arange(len(y)), copies)
+    # Copies need not stand together.
+    which = np.random.default_rng(44).permutation(which)
+    options = options | {"n_jobs": 2}
+    assert_same_but_counts(
+        weighted, cls(**options).fit(X[which], y[which], **fit_options)
     )
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("n", [60, 400, 6000])
+def test_whole_weights_are_copies(name, n):
+    cls, options, X, y = many_values(name, n)
+    copies = np.random.default_rng(37).integers(0, 4, len(X))
+    assert_copies(cls, options, X, y, copies)
+    assert_copies(cls, options, csr_array(np.nan_to_num(X)), y, copies)
+
+
+COPY_OPTIONS = {
+    "penalties": {"reg_alpha": 0.1, "reg_lambda": 1.0, "min_child_weight": 5.0},
+    "limits": {"max_delta_step": 0.1, "min_split_gain": 0.1, "max_depth": 3},
+    "few bins": {"max_bin": 15},
+    "features": {"colsample_bytree": 0.5, "feature_fraction_bynode": 0.5},
+    "random cuts": {"extra_trees": True},
+    "dart": {"boosting_type": "dart", "drop_rate": 0.5},
+    "monotone": {"monotone_constraints": [1, -1] + [0] * 37},
+    "bounds": {
+        "monotone_constraints": [1, -1] + [0] * 37,
+        "monotone_constraints_method": "advanced",
+    },
+    "from zero": {"boost_from_average": False},
+    "no bundles": {"enable_bundle": False},
+    "not sparse": {"is_enable_sparse": False},
+}
+
+
+@pytest.mark.parametrize("options", COPY_OPTIONS)
+@pytest.mark.parametrize("name", ["regression", "quantile", "binary"])
+def test_whole_weights_are_copies_with_any_option(name, options):
+    cls, usual, X, y = many_values(name, 700)
+    copies = np.random.default_rng(45).integers(0, 6, len(X))
+    assert_copies(cls, usual | COPY_OPTIONS[options], X, y, copies)
+
+
+@pytest.mark.parametrize("name", ["regression", "poisson", "binary", "multiclassova"])
+@pytest.mark.parametrize("most", [1, 3, 40, 3000])
+@pytest.mark.parametrize("n", [300, 9000])
+def test_whole_weights_of_any_size_are_copies(name, most, n):
+    """Some need wide rounds, or blocks of few rows, that their copies do not need."""
+    cls, options, X, y = many_values(name, n)
+    copies = np.ones(n, dtype=int)
+    copies[::100] = most
+    options |= {"n_estimators": 3, "subsample_for_bin": 10**6}
+    assert_copies(cls, options, X, y, copies)
+    assert_copies(cls, options, csr_array(X), y, copies)
+
+
+@pytest.mark.parametrize("name", ["regression", "binary"])
+@pytest.mark.parametrize("most", [3, 40])
+def test_whole_weights_are_copies_in_entries(name, most):
+    """Blocks of few rows, and places that more rows name themselves."""
+    rng = np.random.default_rng(52)
+    X = (rng.random((14000, 60)) < 0.03) * 1.0
+    y = 1.0 * (X @ rng.standard_normal(60) + rng.standard_normal(len(X)) > 0)
+    copies = np.ones(len(X), dtype=int)
+    copies[::100] = most
+    cls, _ = OBJECTIVES[name]
+    options = {"n_estimators": 3, "enable_bundle": False, "min_child_samples": 1}
+    assert_copies(cls, options, csr_array(X), y, copies)
+
+
+@pytest.mark.parametrize("name", ["regression", "binary"])
+def test_equal_weights_are_copies(name):
+    cls, options, X, y = many_values(name, 400)
+    for k in (1, 2, 3):
+        assert_copies(cls, options, X, y, np.full(len(X), k))
+
+
+@pytest.mark.parametrize("name", ["regression", "regression_l1", "binary"])
+@pytest.mark.parametrize("k", [0, 2])
+def test_whole_weights_are_copies_of_categories(name, k):
+    """Also where the commonest categories are chosen by their share of the rows."""
+    cls, options, X, y = few_values(name, 600)
+    rng = np.random.default_rng(46)
+    rare = np.minimum(rng.geometric(0.05, len(X)), 90).astype(float)
+    X = np.column_stack([X, rare])
+    options |= {"cat_smooth": 1.0, "min_data_per_group": 1, "max_bin": 10}
+    copies = rng.integers(0, 4, len(X)) if k == 0 else np.full(len(X), k)
+    assert_copies(cls, options, X, y, copies, categorical_feature=[3, 4])
+
+
+@pytest.mark.parametrize(
+    "options", [{"is_unbalance": True}, {"scale_pos_weight": 0.3}, {"sigmoid": 2.0}]
+)
+@pytest.mark.parametrize("name", ["binary", "multiclassova"])
+def test_whole_weights_are_copies_beside_weights_of_labels(name, options):
+    cls, usual, X, y = many_values(name, 500)
+    copies = np.random.default_rng(47).integers(0, 4, len(X))
+    assert_copies(cls, usual | options, X, y, copies)
+
+
+def test_whole_weights_of_classes_are_copies():
+    cls, options, X, y = many_values("multiclass", 500)
+    copies = np.random.default_rng(49).integers(0, 4, len(X))
+    options |= {"class_weight": {0: 1, 1: 3, 2: 2}}
+    assert_copies(cls, options, X, y, copies)
+
+
+def test_whole_weights_are_copies_for_objectives_of_users():
+    def squares(y, predicted):
+        return predicted - y, 2 + np.sin(y)
+
+    cls, options, X, y = many_values("regression", 500)
+    copies = np.random.default_rng(50).integers(0, 4, len(X))
+    assert_copies(cls, options | {"objective": squares}, X, y, copies)
+
+
+def test_whole_weights_of_queries_are_copies_of_them():
+    rng = np.random.default_rng(51)
+    X = rng.standard_normal((600, 5))
+    y = rng.integers(0, 5, 600)
+    qid = rng.integers(0, 60, 600)
+    copies = rng.integers(0, 4, 60)
+    ranker = LGBMRanker(n_estimators=10, min_child_samples=1, min_data_in_bin=1)
+    weighted = clone(ranker).fit(X, y, qid=qid, sample_weight=copies[qid])
+    # Copies of a query are queries of their own.
+    which = [
+        (row, 10 * query + copy)
+        for query in range(60)
+        for copy in range(copies[query])
+        for row in np.flatnonzero(qid == query)
+    ]
+    rows, numbers = np.transpose(which)
+    copied = clone(ranker).fit(X[rows], y[rows], qid=numbers)
+    assert_same_but_counts(weighted, copied)
+
+
+@pytest.mark.parametrize("name", ["regression", "gamma"])
+def test_whole_weights_are_copies_of_outliers(name):
+    """Magnitudes that need wide rounds, of weights as of copies."""
+    cls, options, X, y = many_values(name, 500)
+    y = np.exp(6 * (y - y.mean()) / y.std())
+    copies = np.random.default_rng(48).integers(0, 4, len(X))
+    assert_copies(cls, options, X, y, copies)
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)

@@ -115,11 +115,11 @@ def test_singles_are_runs_of_columns_with_one_place():
         assert (np.diff(held.offset[j : run.stop + 1]) == 1).all()
 
 
-def test_heavy_places_have_more_rows_than_a_block(monkeypatch):
-    monkeypatch.setattr(storage, "HEAVY_PLACE", 100)
-    data = build(table(5000), enable_bundle=False)
-    counts = np.bincount(data.storage.entries, minlength=data.storage.offset[-1])
-    np.testing.assert_array_equal(data.storage.heavy, np.flatnonzero(counts > 100))
+def test_heavy_places_have_more_rows_than_a_block():
+    held = build(table(5000), enable_bundle=False).storage
+    counts = np.bincount(held.entries, minlength=held.offset[-1])
+    np.testing.assert_array_equal(held.heavy(100), np.flatnonzero(counts > 100))
+    assert len(held.heavy(5000)) == 0
 
 
 @pytest.mark.parametrize("n_rows", [1000, 5000])

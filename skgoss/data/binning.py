@@ -128,7 +128,8 @@ def find_bin_mappers(
         The data.
     settings : BinningSettings
     weight : ndarray of shape (columns.n_rows,), default=None
-        The mass of each row. `min_data_in_bin` counts rows whatever their weight.
+        The mass of each row: whole numbers are numbers of copies, of others the least
+        one is a row's. `min_data_in_bin` counts rows whatever their weight.
     rows : ndarray of int64, default=None
         The rows that exist; None means all.
     n_threads : int, default=1
@@ -337,9 +338,8 @@ def _find_categories(
         count,
         total,
     )
-    unit = 1.0 if mass is None else float(mass.min(where=mass > 0, initial=mass.max()))
     return [
-        _category_mapper(count[start:stop], total[start:stop], unit, max_bin, settings)
+        _category_mapper(count[start:stop], total[start:stop], max_bin, settings)
         for start, stop in zip(first[:-1].tolist(), first[1:].tolist(), strict=True)
     ]
 
@@ -347,16 +347,12 @@ def _find_categories(
 def _category_mapper(
     count: NDArray[np.int64],
     mass: NDArray[np.float64],
-    unit: float,
     max_bin: int,
     settings: BinningSettings,
 ) -> BinMapper:
-    """The bins of a column, from the rows of missing values and of each category.
-
-    ``unit`` is the mass of a row: the least one where rows have different masses.
-    """
+    """The bins of a column, from the rows of missing values and of each category."""
     n_missing, n_rows = int(count[0]), int(count.sum())
-    count, mass = count[1:], mass[1:] / unit
+    count, mass = count[1:], mass[1:]
     present = np.flatnonzero(count)
     by_mass = present[np.argsort(-mass[present], kind="stable")]
     n_kept = _n_kept(count[by_mass], mass[by_mass], n_missing > 0, max_bin, settings)
@@ -464,11 +460,13 @@ def _sample(n_rows: int, settings: BinningSettings) -> NDArray[np.int64] | None:
 def _mass(
     weight: NDArray[np.float64] | None, sample: NDArray[np.int64] | None
 ) -> NDArray[np.float64] | None:
-    """Weights of the sampled rows; None where all are equal, which is no weights."""
+    """What the sampled rows weigh, in copies or in the least weight; None: all 1."""
     if weight is None:
         return None
-    mass = np.ascontiguousarray(weight if sample is None else weight[sample])
-    return None if mass.min() == mass.max() else mass.astype(np.float64, copy=False)
+    mass = weight if sample is None else weight[sample]
+    if (mass % 1.0).any():
+        mass = mass / mass.min(where=mass > 0, initial=mass.max())
+    return None if (mass == 1.0).all() else np.ascontiguousarray(mass, np.float64)
 
 
 def bin_columns(

@@ -32,9 +32,6 @@ MIN_COLUMNS_TO_LIST = 256
 # Measured: an entry costs as much as so many lanes.
 LANES_AN_ENTRY = 6.0
 
-# More rows than this in a place may be too many for a packed accumulator (layout.h).
-HEAVY_PLACE = 4095
-
 NO_LISTS = (
     np.zeros(1, dtype=np.int64),
     np.empty(0, dtype=np.uint32),
@@ -118,8 +115,6 @@ class Storage:
         Places that rows name themselves.
     entry_pieces : structured ndarray
         The places that entries may name.
-    heavy : ndarray of uint32
-        Those that are named by very many rows.
     """
 
     store: BinStore
@@ -137,12 +132,18 @@ class Storage:
     entry_start: NDArray[np.int64] | None
     entries: NDArray[np.uint32]
     entry_pieces: NDArray[Any]
-    heavy: NDArray[np.uint32]
 
     @property
     def row_updates(self) -> float:
         """How many places a row reaches, on average."""
         return len(self.lane) + len(self.entries) / max(len(self.rows), 1)
+
+    def heavy(self, n_rows: int) -> NDArray[np.uint32]:
+        """The places that more than ``n_rows`` rows name themselves."""
+        if len(self.entries) <= n_rows:
+            return np.empty(0, dtype=np.uint32)
+        counts = count_places(self.entries, int(self.offset[-1]))
+        return np.flatnonzero(counts > n_rows).astype(np.uint32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,7 +215,6 @@ def build(
         entry_start=entry_start,
         entries=entries,
         entry_pieces=entry_pieces,
-        heavy=_heavy(entries, int(offset[-1])),
     )
 
 
@@ -569,13 +569,6 @@ def _entries(
         entries,
     )
     return entry_start, entries, joined
-
-
-def _heavy(entries: NDArray[np.uint32], n_places: int) -> NDArray[np.uint32]:
-    if len(entries) <= HEAVY_PLACE:
-        return np.empty(0, dtype=np.uint32)
-    counts = count_places(entries, n_places)
-    return np.flatnonzero(counts > HEAVY_PLACE).astype(np.uint32)
 
 
 def _singles(

@@ -210,9 +210,9 @@ class Boosting:
         self.hessian = (
             None if objective.constant_hessian else np.empty(shape, dtype=np.float32)
         )
-        self.weight = (
-            None if objective.weight is None else np.atleast_2d(objective.weight)
-        )
+        self.weight = _by_score(objective.weight)
+        self.copies = objective.copies
+        self.copy_weight = _by_score(objective.copy_weight)
         self.sampler = self._sampler()
         self.rows = dataset.rows(dataset.storage.store, raw, dataset.n_rows)
         self.linear: list[list[LinearLeaves]] = []
@@ -227,6 +227,7 @@ class Boosting:
             self.n_threads,
             forest,
             self.constraints,
+            self.copies,
             self.objective.concordance if self.bounds_steps else 0.0,
         )
 
@@ -329,7 +330,7 @@ class Boosting:
             return self.grower.grow(
                 self.gradient,
                 sample.hessian,
-                self.weight,
+                self.copy_weight,
                 sample.rows,
                 scores,
                 round_index,
@@ -446,6 +447,11 @@ class Boosting:
     def _evaluated(self, evaluated: EvaluationSet) -> Floats:
         """The raw scores of a set."""
         return self.scores if evaluated.binned is None else evaluated.scores
+
+
+def _by_score(weight: Floats | None) -> Floats | None:
+    """Weights as one row, or one row a score."""
+    return None if weight is None else np.atleast_2d(weight)
 
 
 def _started(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:

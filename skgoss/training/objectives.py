@@ -30,6 +30,9 @@ Singles = NDArray[np.float32]
 # Scores, gradients out, hessians out, number of threads: see ``Objective.gradients``.
 Slopes = Callable[[Floats, Singles, Singles | None, int], None]
 
+# More rows than this cannot be learned from, so weights that sum to more are no copies.
+MAX_COPIES = 2**31 - 1
+
 # A prior is kept this far from 0 and 1, as its log-odds would be infinite there.
 TINY_PRIOR = 1e-15
 
@@ -687,10 +690,11 @@ class Objective:
     trained : (K,) bool
         False for a class that every row or no row belongs to: its gradient is 0 and its
         hessian 1, so its score stays at ``average``.
-    weight : (n,) or (K, n) float64, or None
-        What the engine multiplies gradients and hessians by: sample weights, class
-        weights, and the weight of positive rows (one row of weights a class where that
-        differs between the classes). None means 1.
+    row_weight : (n,) float64 or None
+        Sample weights times class weights. None means 1.
+    label_weight : (n,) or (K, n) float64, or None
+        What ``is_unbalance`` or ``scale_pos_weight`` give to the rows, one row of
+        weights a class where that differs between the classes. None means 1.
     constant_hessian : bool
         Whether the hessian is 1 for every row.
     concordance : float
@@ -711,8 +715,9 @@ class Objective:
     link: Link = field(repr=False)
     average: Floats
     trained: NDArray[np.bool_]
-    weight: Floats | None = field(repr=False)
+    row_weight: Floats | None = field(repr=False)
     boost_from_average: bool
+    label_weight: Floats | None = field(default=None, repr=False)
     constant_hessian: bool = False
     concordance: float = 0.0
     renewal_level: float | None = None
@@ -722,6 +727,26 @@ class Objective:
     @property
     def n_scores(self) -> int:
         return len(self.average)
+
+    @property
+    def weight(self) -> Floats | None:
+        """What gradients and hessians count, (n,) or (K, n). None means 1."""
+        if self.label_weight is None or self.row_weight is None:
+            return self.row_weight if self.label_weight is None else self.label_weight
+        return self.label_weight * self.row_weight
+
+    @property
+    def copies(self) -> NDArray[np.uint32] | None:
+        """How many copies each row stands for, (n,); None where weights tell none."""
+        weight = self.row_weight
+        if weight is None or not _are_copies(weight) or weight.sum() > MAX_COPIES:
+            return None
+        return weight.astype(np.uint32)
+
+    @property
+    def copy_weight(self) -> Floats | None:
+        """What those of each copy count, (n,) or (K, n). None means 1."""
+        return self.weight if self.copies is None else self.label_weight
 
     @property
     def renews_leaves(self) -> bool:
@@ -860,7 +885,7 @@ def _numbers(name: str, settings: Any, y: Floats, weight: Floats | None) -> Obje
         link=make_link(name, reg_sqrt=settings.reg_sqrt),
         average=np.array([kind.start(y, weight, settings)]),
         trained=np.array([True]),
-        weight=None if kind.weighs_rows else weight,
+        row_weight=None if kind.weighs_rows else weight,
         boost_from_average=settings.boost_from_average,
         constant_hessian=kind.constant_hessian,
         concordance=kind.concordance(settings),
@@ -888,7 +913,7 @@ def _ranking(
         link=make_link(name),
         average=np.zeros(1),
         trained=np.array([True]),
-        weight=weight,
+        row_weight=weight,
         boost_from_average=False,
         concordance=kind.concordance(settings),
         queries=queries,
@@ -911,7 +936,7 @@ def _custom(
         link=make_link(settings.objective),
         average=np.zeros(n_scores),
         trained=np.ones(n_scores, dtype=bool),
-        weight=None if slopes.weighs_rows else weight,
+        row_weight=None if slopes.weighs_rows else weight,
         boost_from_average=settings.boost_from_average,
         queries=queries,
     )
@@ -931,13 +956,14 @@ def _classes(
     shares = [_shares(y == code, weight) for code in codes]
     prior = np.array([yes / (yes + no) for yes, no in shares])
     sigmoid = settings.sigmoid
+    label_weight = None
     if name == "multiclass":
         slopes: Slopes = _Softmax(y)
         average = np.log(np.maximum(prior, TINY_PRIOR))
     else:
         slopes = _Pointwise("binary", y, tuple((sigmoid, code) for code in codes))
         average = np.array([_log_odds(p) / sigmoid for p in prior])
-        weight = _with_label_weights(settings, y, weight, codes, shares)
+        label_weight = _label_weight(settings, y, codes, shares)
     return Objective(
         name=name,
         y=y,
@@ -945,7 +971,8 @@ def _classes(
         link=make_link(name, sigmoid),
         average=average,
         trained=(prior > TINY_PRIOR) & (prior < 1.0 - TINY_PRIOR),
-        weight=weight,
+        row_weight=weight,
+        label_weight=label_weight,
         boost_from_average=settings.boost_from_average,
         concordance=OBJECTIVES[name].concordance(settings),
     )
@@ -971,14 +998,10 @@ def _sides(name: str, y: Floats) -> Floats:
     return (y > 0) * 1.0
 
 
-def _with_label_weights(
-    settings: Any,
-    y: Floats,
-    weight: Floats | None,
-    codes: list[int],
-    shares: list[tuple[float, float]],
+def _label_weight(
+    settings: Any, y: Floats, codes: list[int], shares: list[tuple[float, float]]
 ) -> Floats | None:
-    """Weights times what ``is_unbalance`` or ``scale_pos_weight`` give to each side.
+    """What ``is_unbalance`` or ``scale_pos_weight`` give to the rows of each side.
 
     ``is_unbalance`` lifts the rarer side to the weight of the other one.
     """
@@ -989,12 +1012,11 @@ def _with_label_weights(
             "of positive rows."
         )
     if not settings.is_unbalance and scale == 1:
-        return weight
+        return None
     per_class = []
     for code, (yes, no) in zip(codes, shares, strict=True):
         positive, negative = scale, 1.0
         if settings.is_unbalance and yes > 0 and no > 0:
             positive, negative = max(no / yes, 1.0), max(yes / no, 1.0)
         per_class.append(np.where(y == code, positive, negative))
-    factors = np.array(per_class) if len(codes) > 1 else per_class[0]
-    return factors if weight is None else factors * weight
+    return np.array(per_class) if len(codes) > 1 else per_class[0]

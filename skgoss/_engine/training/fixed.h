@@ -21,6 +21,16 @@ static SIMD_INLINE int64_t nearest(double x)
     return bits - zero;
 }
 
+/* A row's integer: that of each of its copies, times their number. `values`, `weight` and
+   `copies` as in Slopes. */
+static SIMD_INLINE int64_t row_integer(const float *values, const double *weight,
+                                       const uint32_t *copies, ptrdiff_t row, double scale)
+{
+    double w = weight ? weight[row] : 1.0;
+    int64_t q = nearest(values ? (double)values[row] * w * scale : w * scale);
+    return copies ? (int64_t)copies[row] * q : q;
+}
+
 /* The way back, exact for |x| < 2^51. */
 static SIMD_INLINE double exact_double(int64_t x)
 {

@@ -11,8 +11,8 @@ from libc.stdlib cimport calloc, free
 import numpy as np
 
 from skgoss._engine.training.forest cimport Forest
-from skgoss._engine.training.histogram cimport FOLD_ROOM
-from skgoss._engine.training.layout cimport LANE_CODES, Binned, Histogram, Piece
+from skgoss._engine.training.histogram cimport FOLD_ROOM, MAX_COUNT_BITS, MIN_COUNT_BITS
+from skgoss._engine.training.layout cimport LANE_CODES, Binned, Histogram, Piece, Slopes
 from skgoss._engine.training.split cimport (
     SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, Split, SplitRules, Step, StepRow, split_rules)
 from skgoss._engine.data.store cimport BinStore
@@ -60,6 +60,8 @@ cdef class TreeGrower:
     forest : Forest, default=None
         Trees to go on from.
     constraints : skgoss.training.constraints.TreeConstraints, default=None
+    copies : ndarray of uint32, shape (n_rows,), default=None
+        How many copies each row stands for; None for one.
     concordance : float, default=0.0
         Of the loss: see `skgoss.training.objectives.Objective`.
 
@@ -70,6 +72,7 @@ cdef class TreeGrower:
     """
 
     cdef Shared shared
+    cdef Slopes slopes        # of a round, but for what `grow` is given
     cdef readonly Forest forest
     cdef Workspace* workspaces
     cdef int n_workspaces
@@ -80,14 +83,16 @@ cdef class TreeGrower:
 
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
-        constraints=None, double concordance=0.0,
+        constraints=None, copies=None, double concordance=0.0,
     ):
         cdef int i
         self.dataset = dataset
         self.forest = Forest() if forest is None else forest
         self.n_threads = max(n_threads, 1)
         self.n_workspaces = min(self.n_threads, n_scores)
-        self._read_dataset(dataset)
+        self._read_dataset(
+            dataset, (1 << (MAX_COUNT_BITS if copies is None else MIN_COUNT_BITS)) - 1)
+        self._read_copies(copies)
         self._read_settings(settings)
         if constraints is not None:
             self._read_constraints(constraints)
@@ -97,8 +102,11 @@ cdef class TreeGrower:
             self._allocate_workspace(&self.workspaces[i], i)
             self.workspaces[i].concordance = concordance
 
-    cdef _read_dataset(self, dataset):
-        """Point `shared.data` to the arrays of a data set."""
+    cdef _read_dataset(self, dataset, int block_rows):
+        """Point `shared.data` to the arrays of a data set.
+
+        ``block_rows``: the fewest rows of a block of which there are more.
+        """
         cdef Binned* data = &self.shared.data
         storage = dataset.storage
         if dataset.n_rows > MAX_ROWS:
@@ -120,7 +128,16 @@ cdef class TreeGrower:
         data.row_updates = storage.row_updates
         self.shared.max_bins = dataset.n_bins.max()
         self._read_lanes(storage)
-        self._read_entries(storage)
+        self._read_entries(storage, block_rows)
+
+    cdef _read_copies(self, copies):
+        cdef Slopes* slopes = &self.slopes
+        slopes.n_rows = slopes.n_copies = self.shared.data.n_rows
+        slopes.most_copies = 1
+        if copies is not None:
+            slopes.copies = <const uint32_t*>self._address(copies, np.uint32)
+            slopes.n_copies = copies.sum(dtype=np.int64)
+            slopes.most_copies = copies.max()
 
     cdef _read_lanes(self, storage):
         cdef Binned* data = &self.shared.data
@@ -146,7 +163,7 @@ cdef class TreeGrower:
         data.lane_stride = next(
             stride for stride in (24, 72, 264) if size.max(initial=0) <= stride)
 
-    cdef _read_entries(self, storage):
+    cdef _read_entries(self, storage, int block_rows):
         cdef Binned* data = &self.shared.data
         data.entry_sums = (data.n_lanes + 7) // 8 * 8 * data.lane_stride
         data.sums_size = data.entry_sums + FOLD_ROOM
@@ -156,8 +173,9 @@ cdef class TreeGrower:
         data.entries = <const uint32_t*>self._address(storage.entries, np.uint32)
         data.entry_pieces = <const Piece*>self._address(storage.entry_pieces, PIECE)
         data.n_entry_pieces = len(storage.entry_pieces)
-        data.heavy = <const uint32_t*>self._address(storage.heavy, np.uint32)
-        data.n_heavy = len(storage.heavy)
+        heavy = storage.heavy(block_rows)
+        data.heavy = <const uint32_t*>self._address(heavy, np.uint32)
+        data.n_heavy = len(heavy)
         data.sums_size += data.n_places
 
     cdef const void* _address(self, array, dtype):
@@ -316,7 +334,7 @@ cdef class TreeGrower:
         gradient : ndarray of float32, shape (n_scores, n_rows)
         hessian : ndarray of float32, shape (n_scores, n_rows), or None for ones
         weight : ndarray of float64, shape (1 or n_scores, n_rows), or None for ones
-            Multiplies gradients and hessians.
+            Multiplies gradients and hessians, besides the copies.
         rows : ndarray of uint32 or None
             The sampled rows; None for all.
         scores : ndarray of float64, shape (n_scores, n_rows), or None
@@ -356,6 +374,7 @@ cdef class TreeGrower:
         cdef Round* rounds = <Round*>calloc(wave, sizeof(Round))
         cdef Shared* shared = &self.shared
         cdef Workspace* workspaces = self.workspaces
+        cdef Slopes* slopes
         cdef int n_scores = gradient.shape[0]
         cdef int status = 0
         cdef int i, k
@@ -365,12 +384,14 @@ cdef class TreeGrower:
             k = first + i
             workspaces[i].n_threads = self.n_threads if wave == 1 else 1
             workspaces[i].tree_index = round_index * n_scores + k
-            rounds[i].gradient = &gradient[k, 0]
-            rounds[i].hessian = &hessian[k, 0] if hessian is not None else NULL
+            slopes = &rounds[i].slopes
+            slopes[0] = self.slopes
+            slopes.gradient = &gradient[k, 0]
+            slopes.hessian = &hessian[k, 0] if hessian is not None else NULL
             if weight is not None:
-                rounds[i].weight = &weight[k if weight.shape[0] > 1 else 0, 0]
-            rounds[i].ids = &rows[0] if rows is not None else NULL
-            rounds[i].n = rows.shape[0] if rows is not None else shared.data.n_rows
+                slopes.weight = &weight[k if weight.shape[0] > 1 else 0, 0]
+            slopes.ids = &rows[0] if rows is not None else NULL
+            slopes.n = rows.shape[0] if rows is not None else slopes.n_rows
             rounds[i].score = &scores[k, 0] if scores is not None else NULL
         with nogil:
             if wave == 1:

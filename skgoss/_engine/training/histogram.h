@@ -12,111 +12,159 @@
 
 #define STAT_LANES 8
 
-/* Extremes of some rows' weighted gradients and hessians, and the sums of the square roots
-   of their magnitudes, lane by lane. */
+/* Levels that roots of quanta are counted in. */
+#define ROOT_LEVELS 256.0f
+
+/* Extremes of some rows' weighted gradients and hessians, each row taken once. */
 typedef struct {
     double gradient_max;
-    double gradient_roots;
     double hessian_max;
-    double hessian_roots;
     double hessian_min;
+    double zero; /* NaN where a number is not finite */
 } GradientStats;
+
+/* Sums over all copies of the square roots of their integers' magnitudes. Integers, so
+   that they are the same however many copies are one row. */
+typedef struct {
+    int64_t gradient;
+    int64_t hessian;
+    int64_t n;
+} Roots;
 
 static SIMD_INLINE void stats_of_rows(const float *gradient, const float *hessian,
                                       const double *weight, const uint32_t *ids,
                                       ptrdiff_t first, ptrdiff_t n, GradientStats *out)
 {
     double g_max[STAT_LANES] = {0}, h_max[STAT_LANES] = {0}, h_min[STAT_LANES] = {0};
-    double g_roots[STAT_LANES] = {0}, h_roots[STAT_LANES] = {0};
-    for (ptrdiff_t start = 0; start < n; start += STAT_LANES) {
+    double zero[STAT_LANES] = {0};
+    for (ptrdiff_t start = first; start < first + n; start += STAT_LANES) {
         double g[STAT_LANES] = {0}, h[STAT_LANES] = {0};
-        int m = n - start < STAT_LANES ? (int)(n - start) : STAT_LANES;
+        int m = first + n - start < STAT_LANES ? (int)(first + n - start) : STAT_LANES;
         for (int k = 0; k < m; k++) {
-            ptrdiff_t row = ids ? (ptrdiff_t)ids[start + k] : first + start + k;
+            ptrdiff_t row = ids ? (ptrdiff_t)ids[start + k] : start + k;
             double w = weight ? weight[row] : 1.0;
             g[k] = (double)gradient[row] * w;
             h[k] = hessian ? (double)hessian[row] * w : w;
         }
         for (int k = 0; k < STAT_LANES; k++) {
-            double g_size = g[k] < 0 ? -g[k] : g[k], h_size = h[k] < 0 ? -h[k] : h[k];
+            double g_size = g[k] < 0 ? -g[k] : g[k];
             g_max[k] = g_size > g_max[k] ? g_size : g_max[k];
             h_max[k] = h[k] > h_max[k] ? h[k] : h_max[k];
             h_min[k] = h[k] < h_min[k] ? h[k] : h_min[k];
-            g_roots[k] += (double)sqrtf((float)g_size);
-            h_roots[k] += (double)sqrtf((float)h_size);
+            zero[k] += g[k] * 0.0 + h[k] * 0.0;
         }
     }
     memset(out, 0, sizeof *out);
     for (int k = 0; k < STAT_LANES; k++) {
         out->gradient_max = g_max[k] > out->gradient_max ? g_max[k] : out->gradient_max;
-        out->gradient_roots += g_roots[k];
         out->hessian_max = h_max[k] > out->hessian_max ? h_max[k] : out->hessian_max;
         out->hessian_min = h_min[k] < out->hessian_min ? h_min[k] : out->hessian_min;
-        out->hessian_roots += h_roots[k];
+        out->zero += zero[k];
     }
 }
 
-/* Of the rows `ids`, or of n rows from `first` on. */
-static SIMD_INLINE void gradient_stats_body(const float *gradient, const float *hessian,
-                                            const double *weight, const uint32_t *ids,
-                                            ptrdiff_t first, ptrdiff_t n,
+/* Of n of the rows, from `first` on. */
+static SIMD_INLINE void gradient_stats_body(const Slopes *rows, ptrdiff_t first, ptrdiff_t n,
                                             GradientStats *out)
 {
-    if (ids)
-        stats_of_rows(gradient, hessian, weight, ids, 0, n, out);
+    if (rows->ids)
+        stats_of_rows(rows->gradient, rows->hessian, rows->weight, rows->ids, first, n, out);
     else
-        stats_of_rows(gradient, hessian, weight, NULL, first, n, out);
+        stats_of_rows(rows->gradient, rows->hessian, rows->weight, NULL, first, n, out);
+}
+
+static SIMD_INLINE int64_t root_level(double x)
+{
+    float size = (float)(x < 0 ? -x : x);
+    return nearest((double)(sqrtf(size) * ROOT_LEVELS));
+}
+
+static SIMD_INLINE void roots_of_rows(const float *gradient, const float *hessian,
+                                      const double *weight, const uint32_t *copies,
+                                      const uint32_t *ids, ptrdiff_t first, ptrdiff_t n,
+                                      double gradient_scale, double hessian_scale, Roots *out)
+{
+    int64_t g = 0, h = 0, total = 0;
+    for (ptrdiff_t i = first; i < first + n; i++) {
+        ptrdiff_t row = ids ? (ptrdiff_t)ids[i] : i;
+        double w = weight ? weight[row] : 1.0;
+        int64_t c = copies ? (int64_t)copies[row] : 1;
+        g += c * root_level((double)gradient[row] * w * gradient_scale);
+        if (hessian || weight)
+            h += c
+                 * root_level(hessian ? (double)hessian[row] * w * hessian_scale
+                                      : w * hessian_scale);
+        total += c;
+    }
+    out->gradient = g;
+    out->hessian = h;
+    out->n = total;
+}
+
+/* Of n of the rows, from `first` on. The hessians' are 0 where all of them are 1. */
+static SIMD_INLINE void sum_roots_body(const Slopes *rows, ptrdiff_t first, ptrdiff_t n,
+                                       double gradient_scale, double hessian_scale,
+                                       Roots *out)
+{
+    const float *g = rows->gradient, *h = rows->hessian;
+    if (rows->ids || rows->weight || rows->copies)
+        roots_of_rows(g, h, rows->weight, rows->copies, rows->ids, first, n, gradient_scale,
+                      hessian_scale, out);
+    else if (h)
+        roots_of_rows(g, h, NULL, NULL, NULL, first, n, gradient_scale, hessian_scale, out);
+    else
+        roots_of_rows(g, NULL, NULL, NULL, NULL, first, n, gradient_scale, hessian_scale,
+                      out);
 }
 
 static SIMD_INLINE void encode_rows(const float *gradient, const float *hessian,
-                           const double *weight, const uint32_t *ids, ptrdiff_t first,
-                           ptrdiff_t n, double gradient_scale, double hessian_scale,
-                           int gradient_shift, int hessian_shift, uint64_t *words_out)
+                                    const double *weight, const uint32_t *copies,
+                                    const uint32_t *ids, ptrdiff_t first, ptrdiff_t n,
+                                    double gradient_scale, double hessian_scale,
+                                    const Encoding *code, uint64_t *words_out)
 {
-    for (ptrdiff_t i = 0; i < n; i++) {
-        ptrdiff_t row = ids ? (ptrdiff_t)ids[i] : first + i;
-        double w = weight ? weight[row] : 1.0;
-        uint64_t g = (uint64_t)nearest((double)gradient[row] * w * gradient_scale);
-        uint64_t h = hessian ? (uint64_t)nearest((double)hessian[row] * w * hessian_scale)
-                             : (uint64_t)nearest(w * hessian_scale);
-        words_out[i] = g << gradient_shift | h << hessian_shift | (uint64_t)row;
+    const int gradient_down = code->gradient_down, hessian_down = code->hessian_down;
+    for (ptrdiff_t i = first; i < first + n; i++) {
+        ptrdiff_t row = ids ? (ptrdiff_t)ids[i] : i;
+        uint64_t g = (uint64_t)row_integer(gradient, weight, copies, row, gradient_scale);
+        uint64_t h = (uint64_t)row_integer(hessian, weight, copies, row, hessian_scale);
+        words_out[i] = g << gradient_down | h << hessian_down | (uint64_t)row;
     }
 }
 
-/* Words of a packed round: of the rows `ids`, or of n rows from `first` on. */
-static SIMD_INLINE void encode_packed_body(const float *gradient, const float *hessian,
-                                  const double *weight, const uint32_t *ids,
-                                  ptrdiff_t first, ptrdiff_t n, double gradient_scale,
-                                  double hessian_scale, const Encoding *code,
-                                  uint64_t *words_out)
+/* Words of a packed round: of n of the rows, from `first` on. */
+static SIMD_INLINE void encode_packed_body(const Slopes *rows, ptrdiff_t first, ptrdiff_t n,
+                                           double gradient_scale, double hessian_scale,
+                                           const Encoding *code, uint64_t *words_out)
 {
-    int g = code->gradient_down, h = code->hessian_down;
+    const float *g = rows->gradient, *h = rows->hessian;
+    const double *w = rows->weight;
+    const uint32_t *copies = rows->copies;
     double hs = code->constant_hessian ? 0.0 : hessian_scale;
-    if (ids)
-        encode_rows(gradient, hessian, weight, ids, 0, n, gradient_scale, hs, g, h,
+    if (rows->ids || (w && copies))
+        encode_rows(g, h, w, copies, rows->ids, first, n, gradient_scale, hs, code,
                     words_out);
-    else if (weight)
-        encode_rows(gradient, hessian, weight, NULL, first, n, gradient_scale, hs, g, h,
-                    words_out);
-    else if (hessian)
-        encode_rows(gradient, hessian, NULL, NULL, first, n, gradient_scale, hs, g, h,
-                    words_out);
+    else if (copies)
+        encode_rows(g, h, NULL, copies, NULL, first, n, gradient_scale, hs, code, words_out);
+    else if (w)
+        encode_rows(g, h, w, NULL, NULL, first, n, gradient_scale, hs, code, words_out);
+    else if (h)
+        encode_rows(g, h, NULL, NULL, NULL, first, n, gradient_scale, hs, code, words_out);
     else
-        encode_rows(gradient, NULL, NULL, NULL, first, n, gradient_scale, hs, g, h,
+        encode_rows(g, NULL, NULL, NULL, NULL, first, n, gradient_scale, hs, code,
                     words_out);
 }
 
 /* Pairs of integers of a wide round, by row. */
-static SIMD_INLINE void encode_wide_body(const float *gradient, const float *hessian,
-                                const double *weight, ptrdiff_t first, ptrdiff_t n,
-                                double gradient_scale, double hessian_scale,
-                                int64_t *pairs_out)
+static SIMD_INLINE void encode_wide_body(const Slopes *rows, ptrdiff_t first, ptrdiff_t n,
+                                         double gradient_scale, double hessian_scale,
+                                         int64_t *pairs_out)
 {
     for (ptrdiff_t row = first; row < first + n; row++) {
-        double w = weight ? weight[row] : 1.0;
-        pairs_out[2 * row] = nearest((double)gradient[row] * w * gradient_scale);
+        pairs_out[2 * row] =
+            row_integer(rows->gradient, rows->weight, rows->copies, row, gradient_scale);
         pairs_out[2 * row + 1] =
-            nearest(hessian ? (double)hessian[row] * w * hessian_scale : w * hessian_scale);
+            row_integer(rows->hessian, rows->weight, rows->copies, row, hessian_scale);
     }
 }
 
@@ -212,20 +260,20 @@ ADD_SUMS(add_longs, int64_t)
 ADD_SUMS(add_ints, int32_t)
 
 SIMD_KERNEL(gradient_stats,
-            (const float *gradient, const float *hessian, const double *weight,
-             const uint32_t *ids, ptrdiff_t first, ptrdiff_t n, GradientStats *out),
-            (gradient, hessian, weight, ids, first, n, out))
+            (const Slopes *rows, ptrdiff_t first, ptrdiff_t n, GradientStats *out),
+            (rows, first, n, out))
+SIMD_KERNEL(sum_roots,
+            (const Slopes *rows, ptrdiff_t first, ptrdiff_t n, double gradient_scale,
+             double hessian_scale, Roots *out),
+            (rows, first, n, gradient_scale, hessian_scale, out))
 SIMD_KERNEL(encode_packed,
-            (const float *gradient, const float *hessian, const double *weight,
-             const uint32_t *ids, ptrdiff_t first, ptrdiff_t n, double gradient_scale,
+            (const Slopes *rows, ptrdiff_t first, ptrdiff_t n, double gradient_scale,
              double hessian_scale, const Encoding *code, uint64_t *words_out),
-            (gradient, hessian, weight, ids, first, n, gradient_scale, hessian_scale, code,
-             words_out))
+            (rows, first, n, gradient_scale, hessian_scale, code, words_out))
 SIMD_KERNEL(encode_wide,
-            (const float *gradient, const float *hessian, const double *weight,
-             ptrdiff_t first, ptrdiff_t n, double gradient_scale, double hessian_scale,
-             int64_t *pairs_out),
-            (gradient, hessian, weight, first, n, gradient_scale, hessian_scale, pairs_out))
+            (const Slopes *rows, ptrdiff_t first, ptrdiff_t n, double gradient_scale,
+             double hessian_scale, int64_t *pairs_out),
+            (rows, first, n, gradient_scale, hessian_scale, pairs_out))
 SIMD_KERNEL(spill_sums,
             (int64_t *packed, int n_bins, const Encoding *code, int first,
              int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),

@@ -1,37 +1,34 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
+from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Slopes, Sums
 
 cdef extern from "histogram.h" nogil:
     ctypedef struct GradientStats:
         double gradient_max
-        double gradient_roots
         double hessian_max
-        double hessian_roots
         double hessian_min
+        double zero             # NaN where a number is not finite
 
     void prefetch(const void* address)
 
 
 cdef enum:
     FOLD_ROOM = 256         # digits of a shared lane, at the end of the accumulators
+    MAX_COUNT_BITS = 12     # of a packed round with hessians: blocks of 4095 rows
+    MIN_COUNT_BITS = 8      # spilling smaller blocks costs more than a wide round
 
 
-cdef GradientStats round_stats(
-    const float* gradient, const float* hessian, const double* weight, const uint32_t* ids,
-    Py_ssize_t n, int n_threads,
-) noexcept nogil
+cdef GradientStats round_stats(const Slopes* rows, int n_threads) noexcept nogil
 
 cdef Encoding choose_encoding(
-    const GradientStats* stats, Py_ssize_t n_rows, Py_ssize_t n, bint constant_hessian,
+    const GradientStats* stats, const Slopes* rows, bint wide,
 ) noexcept nogil
 
-cdef double fine_scale(double largest, Py_ssize_t n_rows) noexcept nogil
+cdef double fine_scale(double largest, int64_t n_copies) noexcept nogil
 
-cdef void encode(
-    const float* gradient, const float* hessian, const double* weight,
-    const uint32_t* ids, Py_ssize_t n, Py_ssize_t n_rows, const Encoding* code,
-    int n_threads, uint64_t* words_out, int64_t* pairs_out,
+cdef bint encode(
+    const Slopes* rows, const Encoding* code, int n_threads, uint64_t* words_out,
+    int64_t* pairs_out,
 ) noexcept nogil
 
 cdef void accumulate(

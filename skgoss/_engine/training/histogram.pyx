@@ -12,20 +12,27 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from skgoss._engine.training.layout cimport (
-    LANE_CODES, Binned, Encoding, Histogram, Piece, Sums, unpack)
+    LANE_CODES, Binned, Encoding, Histogram, Piece, Slopes, Sums, unpack)
 
 cdef extern from "histogram.h" nogil:
+    ctypedef struct Roots:
+        int64_t gradient
+        int64_t hessian
+        int64_t n
+
+    const double ROOT_LEVELS
+
     void gradient_stats(
-        const float* gradient, const float* hessian, const double* weight,
-        const uint32_t* ids, Py_ssize_t first, Py_ssize_t n, GradientStats* out)
+        const Slopes* rows, Py_ssize_t first, Py_ssize_t n, GradientStats* out)
+    void sum_roots(
+        const Slopes* rows, Py_ssize_t first, Py_ssize_t n, double gradient_scale,
+        double hessian_scale, Roots* out)
     void encode_packed(
-        const float* gradient, const float* hessian, const double* weight,
-        const uint32_t* ids, Py_ssize_t first, Py_ssize_t n, double gradient_scale,
+        const Slopes* rows, Py_ssize_t first, Py_ssize_t n, double gradient_scale,
         double hessian_scale, const Encoding* code, uint64_t* words_out)
     void encode_wide(
-        const float* gradient, const float* hessian, const double* weight,
-        Py_ssize_t first, Py_ssize_t n, double gradient_scale, double hessian_scale,
-        int64_t* pairs_out)
+        const Slopes* rows, Py_ssize_t first, Py_ssize_t n, double gradient_scale,
+        double hessian_scale, int64_t* pairs_out)
     void spill_sums(
         int64_t* packed, int n_bins, const Encoding* code, int first,
         int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
@@ -37,13 +44,12 @@ cdef extern from "histogram.h" nogil:
     void add_ints(int n, int sign, const int32_t* values, int32_t* sums_inout)
 
 cdef enum:
-    STAT_BLOCK = 16384      # rows a partial sum: fixed, so that sums do not depend on threads
-    ENCODE_BLOCK = 16384
+    STAT_BLOCK = 16384
+    ENCODE_BLOCK = 16384    # so few stay near between the two sweeps over them
     ROW_BLOCK = 256         # rows that stay in the first cache while groups take turns
     OCTETS_A_TILE = 8       # eights of lanes whose accumulators stay near
     PREFETCH_AHEAD = 16
     CACHE_LINE = 64
-    MAX_COUNT_BITS = 12     # of a packed round with hessians: blocks of 4095 rows
     MAX_COUNT_BITS_CONSTANT = 20
     MIN_TYPICAL_LEVELS = 16  # packed numbers that are typically fewer quanta are too coarse
     MAX_WIDE_BITS = 50      # `nearest` rounds up to 51
@@ -51,34 +57,16 @@ cdef enum:
     MAX_EXPONENT = 1000     # its power of two and the reciprocal are normal numbers
 
 
-cdef void block_stats(
-    const float* gradient, const float* hessian, const double* weight, const uint32_t* ids,
-    Py_ssize_t n, Py_ssize_t block, GradientStats* out,
-) noexcept nogil:
-    cdef Py_ssize_t first = block * STAT_BLOCK
-    gradient_stats(
-        gradient, hessian, weight, ids + first if ids != NULL else NULL, first,
-        min(<Py_ssize_t>STAT_BLOCK, n - first), out)
-
-
 cdef void merge_stats(const GradientStats* part, GradientStats* total) noexcept nogil:
     total.gradient_max = max(total.gradient_max, part.gradient_max)
-    total.gradient_roots += part.gradient_roots
     total.hessian_max = max(total.hessian_max, part.hessian_max)
     total.hessian_min = min(total.hessian_min, part.hessian_min)
-    total.hessian_roots += part.hessian_roots
+    total.zero += part.zero
 
 
-cdef GradientStats round_stats(
-    const float* gradient, const float* hessian, const double* weight, const uint32_t* ids,
-    Py_ssize_t n, int n_threads,
-) noexcept nogil:
-    """Statistics of a round's weighted gradients and hessians, of the n rows ``ids``.
-
-    ``hessian`` and ``weight`` may be NULL for ones, ``ids`` for all rows. Blocks are merged in
-    order, whoever computed them.
-    """
-    cdef Py_ssize_t n_blocks = (n + STAT_BLOCK - 1) // STAT_BLOCK
+cdef GradientStats round_stats(const Slopes* rows, int n_threads) noexcept nogil:
+    """Extremes of a round's weighted gradients and hessians."""
+    cdef Py_ssize_t n_blocks = (rows.n + STAT_BLOCK - 1) // STAT_BLOCK
     cdef GradientStats total, part
     cdef GradientStats* parts = NULL
     cdef Py_ssize_t block
@@ -86,12 +74,13 @@ cdef GradientStats round_stats(
     if n_threads > 1 and n_blocks > 1:
         parts = <GradientStats*>malloc(n_blocks * sizeof(GradientStats))
     if parts == NULL:
-        for block in range(n_blocks):
-            block_stats(gradient, hessian, weight, ids, n, block, &part)
-            merge_stats(&part, &total)
+        gradient_stats(rows, 0, rows.n, &part)
+        merge_stats(&part, &total)
         return total
     for block in prange(n_blocks, num_threads=n_threads):
-        block_stats(gradient, hessian, weight, ids, n, block, &parts[block])
+        gradient_stats(
+            rows, block * STAT_BLOCK,
+            min(<Py_ssize_t>STAT_BLOCK, rows.n - block * STAT_BLOCK), &parts[block])
     for block in range(n_blocks):
         merge_stats(&parts[block], &total)
     free(parts)
@@ -118,99 +107,148 @@ cdef int fixed_point_exponent(double largest, int bits) noexcept nogil:
     return exponent
 
 
-cdef int wide_exponent(double largest, Py_ssize_t n_rows) noexcept nogil:
-    return fixed_point_exponent(largest, min(62 - bit_length(n_rows), MAX_WIDE_BITS))
+cdef int wide_exponent(double largest, int64_t n_copies) noexcept nogil:
+    return fixed_point_exponent(largest, min(62 - bit_length(n_copies), MAX_WIDE_BITS))
 
 
-cdef double fine_scale(double largest, Py_ssize_t n_rows) noexcept nogil:
-    """The scale at which ``n_rows`` integers of up to ``largest`` have a 64-bit sum."""
-    return ldexp(1.0, wide_exponent(largest, n_rows))
+cdef double fine_scale(double largest, int64_t n_copies) noexcept nogil:
+    """The scale at which ``n_copies`` integers of up to ``largest`` have a 64-bit sum."""
+    return ldexp(1.0, wide_exponent(largest, n_copies))
 
 
-cdef bint fine_enough(double roots, Py_ssize_t n, int exponent) noexcept nogil:
-    """Whether typical magnitudes are many quanta of 2**-exponent.
-
-    The mean of the square roots tells, as a few giants do not move it far.
-    """
-    cdef double mean_root = roots / n
-    return ldexp(mean_root * mean_root, exponent) >= MIN_TYPICAL_LEVELS
+cdef inline bint all_ones(const Slopes* rows) noexcept nogil:
+    """Whether the hessian of each copy is 1."""
+    return rows.hessian == NULL and rows.weight == NULL
 
 
 cdef Encoding choose_encoding(
-    const GradientStats* stats, Py_ssize_t n_rows, Py_ssize_t n, bint constant_hessian,
+    const GradientStats* stats, const Slopes* rows, bint wide,
 ) noexcept nogil:
-    """Number format of a round of n of ``n_rows`` rows.
+    """Number format of a round; ``wide``: its magnitudes need more range than a lane has.
 
-    Packed, unless its magnitudes need more range.
+    The units are those of a round of the rows' copies.
     """
     cdef Encoding code
-    cdef int lanes = 2 if constant_hessian else 3
+    cdef bint constant = all_ones(rows)
+    cdef int lanes = 2 if constant else 3
     cdef int count_bits = min(
-        bit_length(n_rows), MAX_COUNT_BITS_CONSTANT if constant_hessian else MAX_COUNT_BITS)
+        bit_length(rows.n_copies), MAX_COUNT_BITS_CONSTANT if constant else MAX_COUNT_BITS)
     cdef int value_bits = 63 - lanes * count_bits
-    cdef int hessian_bits = 0 if constant_hessian else min(value_bits // 2, MAX_PACKED_BITS)
+    cdef int hessian_bits = 0 if constant else min(value_bits // 2, MAX_PACKED_BITS)
     cdef int gradient_bits = min(value_bits - hessian_bits, MAX_PACKED_BITS)
-    cdef int g_exponent = fixed_point_exponent(stats.gradient_max, gradient_bits)
-    cdef int h_exponent = fixed_point_exponent(stats.hessian_max, hessian_bits)
-
-    code.constant_hessian = constant_hessian
-    code.count_bits = count_bits
-    code.block_rows = (<Py_ssize_t>1 << count_bits) - 1
-    code.hessian_down = lanes * count_bits
-    code.gradient_down = code.hessian_down + hessian_bits
-    code.gradient_up = code.count_bits * (lanes - 1) + hessian_bits
-    code.hessian_mask = (<uint64_t>1 << hessian_bits) - 1
-    code.id_mask = (<uint64_t>1 << code.hessian_down) - 1
-    code.packed = (
-        fine_enough(stats.gradient_roots, n, g_exponent)
-        and (constant_hessian or fine_enough(stats.hessian_roots, n, h_exponent))
-        and stats.hessian_min >= 0
-    )
-    code.compact = code.packed and n <= code.block_rows
-    if not code.packed:
-        code.id_mask = <uint64_t>-1
-        g_exponent = wide_exponent(stats.gradient_max, n_rows)
-        h_exponent = wide_exponent(max(stats.hessian_max, -stats.hessian_min), n_rows)
-    code.gradient_unit = ldexp(1.0, -g_exponent)
-    code.hessian_unit = ldexp(1.0, -h_exponent)
-    if constant_hessian and code.packed:
-        code.hessian_unit = stats.hessian_max
+    memset(&code, 0, sizeof(Encoding))
+    code.id_mask = <uint64_t>-1
+    code.block_rows = rows.n_rows
+    code.constant_hessian = constant and rows.copies == NULL
+    if wide or stats.hessian_min < 0:
+        code.gradient_unit = 1.0 / fine_scale(stats.gradient_max, rows.n_copies)
+        code.hessian_unit = 1.0 / fine_scale(
+            max(stats.hessian_max, -stats.hessian_min), rows.n_copies)
+    else:
+        code.gradient_unit = ldexp(
+            1.0, -fixed_point_exponent(stats.gradient_max, gradient_bits))
+        code.hessian_unit = stats.hessian_max if constant else ldexp(
+            1.0, -fixed_point_exponent(stats.hessian_max, hessian_bits))
+        code.packed = lay_out(rows, gradient_bits, hessian_bits, &code)
+    code.compact = code.packed and rows.n <= code.block_rows
     return code
 
 
-cdef void encode(
-    const float* gradient, const float* hessian, const double* weight,
-    const uint32_t* ids, Py_ssize_t n, Py_ssize_t n_rows, const Encoding* code,
-    int n_threads, uint64_t* words_out, int64_t* pairs_out,
+cdef bint lay_out(
+    const Slopes* rows, int gradient_bits, int hessian_bits, Encoding* code,
 ) noexcept nogil:
-    """Words of the rows ``ids`` (NULL: all), and in a wide round the pairs of all rows."""
-    cdef Py_ssize_t block, first, i
+    """Find room for words and for the sums of a block; whether there is any.
+
+    ``gradient_bits``, ``hessian_bits``: of a copy's integers; no bits for a hessian of 1,
+    which is the number of copies.
+    """
+    cdef int copy_bits = bit_length(rows.most_copies) if rows.copies != NULL else 0
+    cdef int id_bits = 63 - gradient_bits - hessian_bits - 2 * copy_bits
+    cdef int spare_bits = 63 - gradient_bits - hessian_bits
+    cdef int n_weighed = 1 if code.constant_hessian else 2
+    cdef int row_bits = bit_length(rows.n_rows)
+    cdef int bits = min(
+        row_bits, MAX_COUNT_BITS_CONSTANT if code.constant_hessian else MAX_COUNT_BITS)
+    cdef int least_bits = min(bits, MIN_COUNT_BITS)
+    cdef int block_bits
+    cdef Py_ssize_t block_rows
+    while bits >= least_bits and id_bits >= row_bits:
+        block_rows = (<Py_ssize_t>1 << bits) - 1
+        block_bits = bit_length(min(block_rows * rows.most_copies, rows.n_copies))
+        if bits + n_weighed * block_bits <= spare_bits:
+            code.count_bits = bits
+            code.block_rows = block_rows
+            code.gradient_up = bits + (n_weighed - 1) * (block_bits + hessian_bits)
+            code.hessian_down = id_bits
+            code.gradient_down = 63 - gradient_bits - copy_bits
+            code.hessian_mask = (<uint64_t>1 << (code.gradient_down - id_bits)) - 1
+            code.id_mask = (<uint64_t>1 << id_bits) - 1
+            return True
+        bits -= 1
+    return False
+
+
+cdef bint typical(int64_t roots, int64_t n) noexcept nogil:
+    """Whether typical magnitudes are many quanta.
+
+    The mean of the square roots tells, as a few giants do not move it far.
+    """
+    cdef double mean_root = roots / (ROOT_LEVELS * n)
+    return mean_root * mean_root >= MIN_TYPICAL_LEVELS
+
+
+cdef Roots encode_block(
+    const Slopes* rows, Py_ssize_t first, Py_ssize_t n, const Encoding* code,
+    uint64_t* words_out,
+) noexcept nogil:
     cdef double gradient_scale = 1.0 / code.gradient_unit
     cdef double hessian_scale = 1.0 / code.hessian_unit
+    cdef Roots roots
+    cdef Py_ssize_t i
+    sum_roots(rows, first, n, gradient_scale, hessian_scale, &roots)
+    if code.packed:
+        encode_packed(rows, first, n, gradient_scale, hessian_scale, code, words_out)
+    else:
+        for i in range(first, first + n):
+            words_out[i] = rows.ids[i] if rows.ids != NULL else <uint64_t>i
+    return roots
+
+
+cdef bint encode(
+    const Slopes* rows, const Encoding* code, int n_threads, uint64_t* words_out,
+    int64_t* pairs_out,
+) noexcept nogil:
+    """Words of the rows, and in a wide round the pairs of all rows there are.
+
+    Returns whether the integers are typically large enough.
+    """
+    cdef Py_ssize_t block, first
+    cdef int64_t n_copies = 0
+    cdef int64_t gradient_roots = 0
+    cdef int64_t hessian_roots = 0
+    cdef Roots part
     for block in prange(
-        (n + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
-        num_threads=n_threads, use_threads_if=n_threads > 1 and n > ENCODE_BLOCK,
+        (rows.n + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
+        num_threads=n_threads, use_threads_if=n_threads > 1 and rows.n > ENCODE_BLOCK,
     ):
         first = block * ENCODE_BLOCK
-        if code.packed:
-            encode_packed(
-                gradient, hessian, weight, ids + first if ids != NULL else NULL, first,
-                min(<Py_ssize_t>ENCODE_BLOCK, n - first), gradient_scale, hessian_scale,
-                code, words_out + first)
-        else:
-            for i in range(first, min(first + ENCODE_BLOCK, n)):
-                words_out[i] = ids[i] if ids != NULL else <uint64_t>i
-    if code.packed:
-        return
+        part = encode_block(
+            rows, first, min(<Py_ssize_t>ENCODE_BLOCK, rows.n - first), code, words_out)
+        n_copies += part.n
+        gradient_roots += part.gradient
+        hessian_roots += part.hessian
     # Rows that are not sampled have pairs that nobody reads.
     for block in prange(
-        (n_rows + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
-        num_threads=n_threads, use_threads_if=n_threads > 1 and n_rows > ENCODE_BLOCK,
+        0 if code.packed else (rows.n_rows + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
+        num_threads=n_threads,
+        use_threads_if=n_threads > 1 and not code.packed and rows.n_rows > ENCODE_BLOCK,
     ):
         first = block * ENCODE_BLOCK
         encode_wide(
-            gradient, hessian, weight, first, min(<Py_ssize_t>ENCODE_BLOCK, n_rows - first),
-            gradient_scale, hessian_scale, pairs_out)
+            rows, first, min(<Py_ssize_t>ENCODE_BLOCK, rows.n_rows - first),
+            1.0 / code.gradient_unit, 1.0 / code.hessian_unit, pairs_out)
+    return typical(gradient_roots, n_copies) and (
+        all_ones(rows) or typical(hessian_roots, n_copies))
 
 
 cdef inline int64_t addend(const Encoding* code, uint64_t word) noexcept nogil:

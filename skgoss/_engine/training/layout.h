@@ -14,6 +14,8 @@
    Where all rows fit in one block the round is `compact`: histograms stay packed, in
    `Histogram.gradient`, and a bin costs a third of the work.
    In a wide round a word is the row id alone and the integers lie in an array of pairs.
+   A row that stands for copies holds the sums of the copies' integers; its lanes need more
+   bits, so blocks have fewer rows.
 
    A histogram has a place for each stored bin of each feature: all bins but the `implied`
    one, whose sums are what is left of the node's. A row reaches its places in two ways:
@@ -72,6 +74,18 @@ typedef struct {
     ptrdiff_t sums_size;
     double row_updates;
 } Binned;
+
+typedef struct {
+    const float *gradient;
+    const float *hessian;
+    const double *weight;
+    const uint32_t *copies;
+    const uint32_t *ids;
+    ptrdiff_t n;
+    ptrdiff_t n_rows;
+    int64_t n_copies;
+    int64_t most_copies;
+} Slopes;
 
 typedef struct {
     int packed;

@@ -46,6 +46,17 @@ cdef extern from "layout.h" nogil:
         Py_ssize_t sums_size         # of all accumulators, and room to fold a lane
         double row_updates           # places a row reaches, on average
 
+    ctypedef struct Slopes:
+        const float* gradient
+        const float* hessian         # NULL: ones
+        const double* weight         # of each copy; NULL: ones
+        const uint32_t* copies       # how many each row stands for; NULL: one
+        const uint32_t* ids          # the n rows meant; NULL: all n_rows
+        Py_ssize_t n
+        Py_ssize_t n_rows
+        int64_t n_copies             # that all n_rows stand for
+        int64_t most_copies          # that one of them stands for
+
     ctypedef struct Encoding:
         int packed
         int compact
@@ -71,6 +82,8 @@ cdef extern from "layout.h" nogil:
         int64_t count
 
 cdef extern from "fixed.h" nogil:
-    int64_t nearest(double x)
+    int64_t row_integer(
+        const float* values, const double* weight, const uint32_t* copies, Py_ssize_t row,
+        double scale)
     Sums unpack(int64_t packed, const Encoding* code)
     int64_t pack(Sums sums, const Encoding* code)

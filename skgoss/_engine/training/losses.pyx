@@ -2,9 +2,9 @@
 """Gradients and hessians of the losses, links, exact sums for their start scores."""
 
 from cython.parallel cimport prange
-from libc.math cimport isfinite
-from libc.stdint cimport int64_t
-from libc.string cimport memcpy
+from libc.math cimport INFINITY, fma, isfinite
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy, memset
 
 from skgoss._engine.runtime cimport omp_get_thread_num
 
@@ -27,6 +27,11 @@ cdef extern from "losses.h" nogil:
     void softmax_link(
         double* x, int64_t n_classes, int64_t stride, int64_t n, double* work
     ) noexcept
+
+cdef enum:
+    SUM_BLOCK = 1 << 24     # so few terms leave the limbs of a sum below 2**63
+    N_LIMBS = 66
+    LIMB_MASK = 0xFFFFFFFF
 
 # The pointwise losses and the place of each in the table POINTWISE of losses.h.
 LOSSES = {
@@ -239,48 +244,67 @@ def link(
             _link_values(rows, x + start, slope, min(n - start, size), x_out + start)
 
 
-def weighted_sum(const double[::1] values, const double[::1] weight=None) -> float:
-    """The sum of values * weight as if computed in twice double's precision.
+cdef void add_exactly(double x, int64_t* limbs_inout) noexcept nogil:
+    """Add a finite number to a sum of 32-bit limbs, the lowest worth 2**-1074."""
+    cdef uint64_t bits, mantissa, low, high
+    cdef int exponent, shift
+    cdef int64_t sign
+    memcpy(&bits, &x, sizeof(bits))
+    exponent = <int>(bits >> 52 & 2047)
+    mantissa = bits & ((<uint64_t>1 << 52) - 1)
+    if exponent > 0:
+        mantissa |= <uint64_t>1 << 52
+        exponent -= 1
+    sign = -1 if bits >> 63 else 1
+    shift = exponent & 31
+    low = (mantissa & LIMB_MASK) << shift
+    high = (mantissa >> 32) << shift
+    limbs_inout[exponent >> 5] += sign * <int64_t>(low & LIMB_MASK)
+    limbs_inout[(exponent >> 5) + 1] += sign * <int64_t>((low >> 32) + (high & LIMB_MASK))
+    limbs_inout[(exponent >> 5) + 2] += sign * <int64_t>(high >> 32)
 
-    A whole weight k then gives the very same sum as k copies of the row.
+
+cdef object exact_sum(const double* values, const double* weight, Py_ssize_t n):
+    """The sum of values * weight as a whole number of 2**-1074.
+
+    A product is the sum of its rounded value and of its rounding error.
+    """
+    cdef int64_t[N_LIMBS] limbs
+    cdef double product
+    cdef Py_ssize_t i
+    memset(limbs, 0, sizeof(limbs))
+    with nogil:
+        for i in range(n):
+            if weight == NULL:
+                add_exactly(values[i], limbs)
+                continue
+            product = values[i] * weight[i]
+            add_exactly(product, limbs)
+            if isfinite(product):
+                add_exactly(fma(values[i], weight[i], -product), limbs)
+    return sum([<object>limbs[i] << <object>(32 * i) for i in range(N_LIMBS)])
+
+
+def weighted_sum(const double[::1] values, const double[::1] weight=None) -> float:
+    """The sum of values * weight, rounded once.
+
+    It does not depend on the order of the rows, and a whole weight k gives the very same
+    sum as k copies of the row.
 
     Parameters
     ----------
     values : (n,) float64
     weight : (n,) float64 or None
         None means 1.
-
-    Notes
-    -----
-    The compensated dot product of Ogita, Rump and Oishi, "Accurate sum and dot
-    product", SIAM J. Sci. Comput. 26 (2005), algorithm 5.3.
     """
-    cdef:
-        int64_t n = values.shape[0]
-        int64_t i
-        double total = 0.0, rest = 0.0
-        double product, sum_, part
-        double v, v_high, w = 1.0, w_high
-        bint weighted = weight is not None
-    with nogil:
-        for i in range(n):
-            v = values[i]
-            product = v
-            if weighted:
-                w = weight[i]
-                product = v * w
-                # Veltkamp's split into halves whose products are exact.
-                v_high = v * 134217729.0
-                v_high = v_high - (v_high - v)
-                w_high = w * 134217729.0
-                w_high = w_high - (w_high - w)
-                rest += (
-                    (v_high * w_high - product)
-                    + v_high * (w - w_high) + (v - v_high) * w_high
-                ) + (v - v_high) * (w - w_high)
-            sum_ = total + product
-            part = sum_ - total
-            rest += (total - (sum_ - part)) + (product - part)
-            total = sum_
-    # Beyond 1e300 the split overflows.
-    return total + rest if isfinite(rest) else total
+    cdef Py_ssize_t n = values.shape[0]
+    cdef Py_ssize_t first
+    total = 0
+    for first in range(0, n, SUM_BLOCK):
+        total += exact_sum(
+            &values[first], &weight[first] if weight is not None else NULL,
+            min(<Py_ssize_t>SUM_BLOCK, n - first))
+    try:
+        return total / (1 << 1074)
+    except OverflowError:
+        return INFINITY if total > 0 else -INFINITY

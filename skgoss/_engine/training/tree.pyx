@@ -17,7 +17,7 @@ from skgoss._engine.training.histogram cimport (
     GradientStats, accumulate, add_places, choose_encoding, encode, fine_scale, move_rows,
     prefetch, round_stats, sum_words)
 from skgoss._engine.training.layout cimport (
-    LANE_CODES, Binned, Encoding, Histogram, Sums, nearest)
+    LANE_CODES, Binned, Encoding, Histogram, Slopes, Sums, row_integer)
 from skgoss._engine.training.partition cimport gallop_words, partition
 from skgoss._engine.random cimport (
     NODE_FEATURES, RANDOM_THRESHOLD, TREE_FEATURES, below, draw, key)
@@ -369,12 +369,12 @@ cdef void tag_root(Shared* shared, Workspace* ws, const Round* round) noexcept n
     """Tag the sampled rows as the root's."""
     cdef Py_ssize_t i
     ws.n_tags = 1
-    if round.ids == NULL:
+    if round.slopes.ids == NULL:
         memset(ws.tags, 0, shared.data.n_rows * sizeof(int32_t))
         return
     memset(ws.tags, NO_TAG, shared.data.n_rows * sizeof(int32_t))
-    for i in range(round.n):
-        ws.tags[round.ids[i]] = 0
+    for i in range(round.slopes.n):
+        ws.tags[round.slopes.ids[i]] = 0
 
 
 cdef void tag_rows(Workspace* ws, Leaf* leaf) noexcept nogil:
@@ -430,44 +430,51 @@ cdef void add_forced_features(const Shared* shared, Workspace* ws) noexcept nogi
             ws.n_summed += 1
 
 
+cdef int encode_round(Workspace* ws, const Slopes* slopes, uint64_t* words_out) noexcept nogil:
+    """The words of the root's rows; 0, NO_MEMORY or NOT_FINITE."""
+    cdef GradientStats stats = round_stats(slopes, ws.n_threads)
+    cdef int64_t n_summed = slopes.n if slopes.copies == NULL else slopes.n_copies
+    cdef bint wide
+    if not isfinite(stats.zero):
+        return NOT_FINITE
+    ws.gradient_scale = fine_scale(stats.gradient_max, n_summed)
+    ws.hessian_scale = fine_scale(max(stats.hessian_max, -stats.hessian_min), n_summed)
+    for wide in range(2):
+        ws.code = choose_encoding(&stats, slopes, wide)
+        if not ws.code.packed and ws.pairs == NULL:
+            ws.pairs = <int64_t*>malloc(2 * slopes.n_rows * sizeof(int64_t))
+            if ws.pairs == NULL:
+                return NO_MEMORY
+        if encode(slopes, &ws.code, ws.n_threads, words_out, ws.pairs):
+            break
+    return 0
+
+
 cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
     """Encode the round, sample the tree's features, search the root."""
     cdef Binned* data = &shared.data
-    cdef GradientStats stats = round_stats(
-        round.gradient, round.hessian, round.weight, round.ids, round.n, ws.n_threads)
-    cdef bint constant = round.hessian == NULL and round.weight == NULL
     cdef Leaf* root = &ws.leaves[0]
+    cdef int buffer = ROOT_BUFFER if shared.has_lists else 0
+    cdef int status = encode_round(ws, &round.slopes, ws.words[buffer])
     cdef SplitRules unsmoothed  # nothing is above the root
     cdef Sums sums
     cdef int n_parts
 
-    if not (isfinite(stats.gradient_roots) and isfinite(stats.hessian_roots)):
-        return NOT_FINITE
-    ws.code = choose_encoding(&stats, data.n_rows, round.n, constant)
+    if status < 0:
+        return status
     ws.rules = shared.rules
-    ws.rules.curved = round.hessian != NULL
+    ws.rules.curved = round.slopes.hessian != NULL
     ws.rules.gradient_unit = ws.code.gradient_unit
     ws.rules.hessian_unit = ws.code.hessian_unit
-    if not ws.code.packed and ws.pairs == NULL:
-        ws.pairs = <int64_t*>malloc(2 * data.n_rows * sizeof(int64_t))
-        if ws.pairs == NULL:
-            return NO_MEMORY
-    ws.gradient_scale = fine_scale(stats.gradient_max, round.n)
-    ws.hessian_scale = fine_scale(
-        max(stats.hessian_max, -stats.hessian_min), round.n)
-    encode(
-        round.gradient, round.hessian, round.weight, round.ids, round.n, data.n_rows,
-        &ws.code, ws.n_threads, ws.words[ROOT_BUFFER if shared.has_lists else 0], ws.pairs)
-
     memset(root, 0, sizeof(Leaf))
-    root.buffer = ROOT_BUFFER if shared.has_lists else 0
+    root.buffer = buffer
     if shared.has_lists:
         tag_root(shared, ws, round)
-    root.end = round.n
+    root.end = round.slopes.n
     root.node = -1
     root.l2 = ws.rules.l2
     root.forced = 0 if shared.constraints.n_forced > 0 else -1
-    ws.n_rows = round.n
+    ws.n_rows = round.slopes.n
     ws.n_leaves = 1
     ws.n_heap = 0
     ws.n_features = sample_features(
@@ -478,7 +485,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     if root.slot < 0 or inherit_splittable(shared, ws, NULL, root) < 0:
         return NO_MEMORY
     n_parts = build(shared, ws, root)
-    sums = sum_words(&ws.code, ws.words[root.buffer], round.n, ws.pairs)
+    sums = sum_words(&ws.code, ws.words[root.buffer], round.slopes.n, ws.pairs)
     unsmoothed = ws.rules
     unsmoothed.path_smooth = 0
     root.stats = node_stats(sums, 0.0, -INFINITY, INFINITY, &unsmoothed)
@@ -857,12 +864,13 @@ cdef int search_children(
 cdef void fill_leaf(Workspace* ws, const Round* round, int index) noexcept nogil:
     """The leaf's value from its rows' own gradients, summed exactly; add it to the scores."""
     cdef Leaf* leaf = &ws.leaves[index]
+    cdef const Slopes* slopes = &round.slopes
     cdef const uint64_t* words
     cdef uint64_t id_mask = ws.code.id_mask
     cdef int64_t gradient = 0
     cdef int64_t hessian = 0
     cdef SplitRules rules = ws.rules
-    cdef double weight, value
+    cdef double value
     cdef Py_ssize_t i, row
     rules.l2 = leaf.l2
     gather(ws, leaf)
@@ -870,17 +878,16 @@ cdef void fill_leaf(Workspace* ws, const Round* round, int index) noexcept nogil
     for i in range(leaf.begin, leaf.end):
         if i + PREFETCH_AHEAD < leaf.end:
             row = words[i + PREFETCH_AHEAD] & id_mask
-            prefetch(round.gradient + row)
-            if round.hessian != NULL:
-                prefetch(round.hessian + row)
+            prefetch(slopes.gradient + row)
+            if slopes.hessian != NULL:
+                prefetch(slopes.hessian + row)
             if round.score != NULL:
                 prefetch(round.score + row)
         row = words[i] & id_mask
-        weight = round.weight[row] if round.weight != NULL else 1.0
-        gradient += nearest(round.gradient[row] * weight * ws.gradient_scale)
-        if round.hessian != NULL:
-            weight = round.hessian[row] * weight
-        hessian += nearest(weight * ws.hessian_scale)
+        gradient += row_integer(
+            slopes.gradient, slopes.weight, slopes.copies, row, ws.gradient_scale)
+        hessian += row_integer(
+            slopes.hessian, slopes.weight, slopes.copies, row, ws.hessian_scale)
     ws.leaf_weight[index] = hessian / ws.hessian_scale
     value = leaf_output(
         gradient / ws.gradient_scale, ws.leaf_weight[index] + HESSIAN_EPSILON,
@@ -898,7 +905,7 @@ cdef void fill_leaves(Workspace* ws, const Round* round) noexcept nogil:
     if ws.n_leaves == 1:
         ws.leaf_value[0] = 0.0
         ws.leaf_weight[0] = ws.leaves[0].stats.sums.hessian * ws.rules.hessian_unit
-    elif ws.n_threads == 1 or round.n <= MIN_ROWS_A_TEAM:
+    elif ws.n_threads == 1 or round.slopes.n <= MIN_ROWS_A_TEAM:
         for leaf in range(ws.n_leaves):
             fill_leaf(ws, round, leaf)
     else:

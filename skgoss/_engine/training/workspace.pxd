@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from skgoss._engine.training.layout cimport Binned, Encoding, Histogram
+from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Slopes
 from skgoss._engine.training.split cimport NodeStats, Order, Split, SplitRules, Step
 from skgoss._engine.data.store cimport BinColumn
 
@@ -149,11 +149,7 @@ cdef struct Shared:
     int max_bins
 
 cdef struct Round:
-    const float* gradient
-    const float* hessian      # NULL: ones
-    const double* weight      # NULL: ones
-    const uint32_t* ids       # NULL: all rows
-    Py_ssize_t n
+    Slopes slopes
     double* score             # NULL: do not add the tree
     int status                # 0, NO_MEMORY or NOT_FINITE
 

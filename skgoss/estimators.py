@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -83,7 +85,9 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     # What is known already where boosting goes on from another model.
     _inherited = _OF_COLUMNS
 
-    @parameters.accepts_all_names
+    # Parameters that the constructor did not know, by name: see `get_params`.
+    _unused_params: Mapping[str, Any] = MappingProxyType({})
+
     def __init__(
         self,
         *,
@@ -178,7 +182,9 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         deterministic: bool = False,
         force_col_wise: bool = False,
         force_row_wise: bool = False,
+        **kwargs: Any,
     ) -> None:
+        before = dict(vars(self))
         self.boosting_type = boosting_type
         self.num_leaves = num_leaves
         self.max_depth = max_depth
@@ -267,10 +273,29 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         self.deterministic = deterministic
         self.force_col_wise = force_col_wise
         self.force_row_wise = force_row_wise
+        unused = parameters.complete(self, before, kwargs)
+        if unused or self._unused_params:  # no trace where all names are known
+            self._unused_params = unused
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         parameters.show_inherited(cls)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Accepted as by all estimators; no parameter is an estimator.
+
+        Returns
+        -------
+        dict
+            Values by name. Unknown names that the constructor was given are among
+            them, although they have no effect.
+        """
+        return {**super().get_params(deep), **self._unused_params}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, by any of their names.
@@ -278,7 +303,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         **params : dict
-            Parameters of the estimator.
+            Parameters of the estimator, as ``get_params`` lists them.
 
         Returns
         -------
@@ -289,7 +314,27 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         ValueError
             If a name is unknown, or two names of one parameter get different values.
         """
-        return super().set_params(**parameters.canonical(params, type(self).__name__))
+        options = parameters.canonical(params, type(self).__name__)
+        unused = {
+            name: options.pop(name) for name in self._unused_params if name in options
+        }
+        super().set_params(**options)
+        if unused:
+            self._unused_params = {**self._unused_params, **unused}
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        if not self._unused_params:
+            return super().__sklearn_clone__()
+        # The constructor warned of the unknown names once; a clone need not.
+        plain = copy.copy(self)
+        del plain._unused_params
+        cloned = super(LGBMModel, plain).__sklearn_clone__()
+        cloned._unused_params = {
+            name: clone(value, safe=False)
+            for name, value in self._unused_params.items()
+        }
+        return cloned
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -366,7 +411,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             hooks.end()
         return self
 
-    def _settings(self, given: FitArguments) -> Any:
+    def _settings(self, given: FitArguments) -> parameters.Settings:
         """The checked options, with those that fit was given instead."""
         chosen = {
             name: value
@@ -532,7 +577,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             return None
         return _compat.sample_weights(sample_weight, target)
 
-    def _with_objective(self, settings: Any) -> Any:
+    def _with_objective(self, settings: parameters.Settings) -> parameters.Settings:
         """The settings with the objective's own name, remembered for predictions."""
         objective = settings.objective or self._default_objective()
         if not callable(objective):

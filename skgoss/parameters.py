@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import functools
 import inspect
 import json
 import math
 import numbers
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, make_dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from skgoss import docstrings
+from skgoss import _compat, docstrings
+from skgoss._messages import UnusedParameterWarning, hint, warn
+from skgoss.data.sparse import INT32_MAX
 
-INT32_MAX = 2**31 - 1
 UINT32_MAX = 2**32 - 1
+
+_Value = TypeVar("_Value")
 
 
 class Domain(NamedTuple):
@@ -308,6 +309,20 @@ class Option:
         """Every accepted name but the one that the estimator shows."""
         main = (self.lightgbm,) if self.lightgbm != self.name else ()
         return main + self.aliases
+
+    @property
+    def precedence(self) -> tuple[str, ...]:
+        """All names; where values differ, that of the first name given is used.
+
+        LightGBM's order: its main name, then shorter names before longer ones. Any
+        other name overrules ``n_estimators`` and ``objective``.
+        """
+
+        def rank(word: str) -> tuple[bool, bool, int, str]:
+            overruled = word == self.name and word in ("n_estimators", "objective")
+            return overruled, word != self.lightgbm, len(word), word
+
+        return tuple(sorted((self.name, *self.other_names), key=rank))
 
 
 def _option(
@@ -976,14 +991,13 @@ FIXED_SEEDS = {
     "drop_seed": 4,
 }
 
-# LightGBM's options that have nothing to do here: accepted, and forgotten. Why, with
-# all of their names.
+# LightGBM's options that have no effect here, with all of their names, by the reason.
 WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
-    "Histograms are sums of integers anyway, which are exact.": (
+    "Histograms are exact sums of integers.": (
         *("use_quantized_grad", "num_grad_quant_bins", "quant_train_renew_leaf"),
         "stochastic_rounding",
     ),
-    "There is one engine, on the processor.": (
+    "A fit runs on the CPU of one machine.": (
         *("device_type", "device", "gpu_platform_id", "gpu_device_id"),
         *("gpu_device_id_list", "gpu_use_dp", "num_gpu"),
         *("tree_learner", "tree", "tree_type", "tree_learner_type"),
@@ -991,21 +1005,42 @@ WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
         *("nodes", "local_listen_port", "local_port", "port", "time_out"),
         *("machine_list_filename", "machine_list_file", "machine_list", "mlist"),
     ),
-    "Histograms are few: those of the open leaves alone.": (
+    "Only the leaves that may still be split have histograms.": (
         *("histogram_pool_size", "hist_pool_size"),
     ),
-    "The number of classes is that of the labels in y.": ("num_class", "num_classes"),
-    "X is no file.": (
+    "The number of classes is the number of labels in `y`.": (
+        *("num_class", "num_classes"),
+    ),
+    "It is about data files, and `fit` takes arrays and data frames.": (
         *("two_round", "two_round_loading", "use_two_round_loading", "header"),
         *("has_header", "pre_partition", "is_pre_partition", "save_binary"),
         *("is_save_binary", "is_save_binary_file", "precise_float_parser"),
-        *("snapshot_freq", "save_period", "saved_feature_importance_type"),
+        "parser_config_file",
     ),
-    "Predictions use all trees; X is always checked.": (
+    "It is about LightGBM's command line.": (
+        *("task", "task_type", "config", "config_file", "metric_freq", "output_freq"),
+        *("is_provide_training_metric", "is_training_metric", "train_metric"),
+        *("training_metric", "input_model", "model_in", "model_input"),
+        *("output_model", "model_out", "model_output", "snapshot_freq", "save_period"),
+        *("saved_feature_importance_type", "convert_model", "convert_model_file"),
+        *("convert_model_language", "output_result", "name_pred", "pred_name"),
+        *("predict_name", "predict_result", "prediction_name", "prediction_result"),
+    ),
+    "Use the arguments of `predict`.": (
+        *("predict_raw_score", "is_predict_raw_score", "predict_rawscore"),
+        *("raw_score", "predict_leaf_index", "is_predict_leaf_index", "leaf_index"),
+        *("predict_contrib", "is_predict_contrib", "contrib"),
+        *("num_iteration_predict", "start_iteration_predict"),
+    ),
+    "Predictions use all trees, and `X` is always checked.": (
         *("pred_early_stop", "pred_early_stop_freq", "pred_early_stop_margin"),
         "predict_disable_shape_check",
     ),
-    "Nothing is printed by default (before LightGBM 3.3).": ("silent",),
+    "It is an argument of `Booster.refit`.": ("refit_decay_rate",),
+    "It is about positions of documents, which `LGBMRanker.fit` does not take.": (
+        "lambdarank_position_bias_regularization",
+    ),
+    "Nothing is printed by default; LightGBM had it before 3.3.": ("silent",),
 }
 _FORGOTTEN = {word for words in WITHOUT_EFFECT.values() for word in words}
 
@@ -1016,16 +1051,106 @@ _NAME_OF = {
 }
 _OPTION = {option.name: option for option in OPTIONS}
 
-Settings = make_dataclass(
-    "Settings",
-    [option.name for option in OPTIONS],
-    frozen=True,
-    namespace={
-        "__doc__": "The checked values of all options, for one fit.",
-        "__module__": __name__,
-        "changed": lambda self, values: changed(self, values),
-    },
-)
+# One value for each column, or values by name or number of the column.
+ByColumn = Sequence[_Value] | Mapping[str | int, _Value] | None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The checked values of all options, for one fit. Seeds are resolved."""
+
+    boosting_type: str
+    num_leaves: int
+    max_depth: int
+    learning_rate: float
+    n_estimators: int
+    subsample_for_bin: int
+    objective: str | Callable[..., Any] | None
+    class_weight: Mapping[Any, float] | str | None
+    min_split_gain: float
+    min_child_weight: float
+    min_child_samples: int
+    subsample: float
+    subsample_freq: int
+    pos_bagging_fraction: float
+    neg_bagging_fraction: float
+    bagging_by_query: bool
+    data_sample_strategy: str
+    top_rate: float
+    other_rate: float
+    drop_rate: float
+    max_drop: int
+    skip_drop: float
+    uniform_drop: bool
+    xgboost_dart_mode: bool
+    colsample_bytree: float
+    reg_alpha: float
+    reg_lambda: float
+    random_state: int
+    n_jobs: int | None
+    importance_type: str
+    max_bin: int
+    max_bin_by_feature: ByColumn[int]
+    min_data_in_bin: int
+    use_missing: bool
+    zero_as_missing: bool
+    feature_pre_filter: bool
+    enable_bundle: bool
+    max_conflict_rate: float
+    is_enable_sparse: bool
+    categorical_feature: str | list[str | int] | None
+    max_cat_to_onehot: int
+    max_cat_threshold: int
+    cat_smooth: float
+    cat_l2: float
+    min_data_per_group: int
+    max_delta_step: float
+    linear_tree: bool
+    linear_lambda: float
+    path_smooth: float
+    extra_trees: bool
+    feature_fraction_bynode: float
+    feature_contri: ByColumn[float]
+    monotone_constraints: ByColumn[int]
+    monotone_constraints_method: str
+    monotone_penalty: float
+    interaction_constraints: Sequence[Sequence[str | int]] | str | None
+    forcedsplits_filename: Sequence[Any] | Mapping[str, Any] | str | None
+    boost_from_average: bool
+    reg_sqrt: bool
+    is_unbalance: bool
+    scale_pos_weight: float
+    sigmoid: float
+    alpha: float
+    fair_c: float
+    poisson_max_delta_step: float
+    tweedie_variance_power: float
+    lambdarank_truncation_level: int
+    lambdarank_norm: bool
+    label_gain: tuple[float, ...] | None
+    metric: str | Callable[..., Any] | list[Any] | None
+    multi_error_top_k: int
+    auc_mu_weights: tuple[float, ...] | None
+    eval_at: tuple[int, ...]
+    early_stopping_round: int | None
+    first_metric_only: bool
+    early_stopping_min_delta: float | list[float]
+    validation_fraction: float
+    refit: bool
+    data_random_seed: int
+    bagging_seed: int
+    feature_fraction_seed: int
+    extra_seed: int
+    objective_seed: int
+    drop_seed: int
+    verbosity: int
+    deterministic: bool
+    force_col_wise: bool
+    force_row_wise: bool
+
+    def changed(self, values: Mapping[str, Any]) -> Settings:
+        """Settings with other values of some options, by any name: see `changed`."""
+        return changed(self, values)
 
 
 def _same(first: Any, second: Any) -> bool:
@@ -1033,12 +1158,12 @@ def _same(first: Any, second: Any) -> bool:
 
 
 def canonical(given: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """Replace other names of options by their one name.
+    """Replace other names of options by the names that estimators show.
 
     Parameters
     ----------
-    given : mapping from words to values
-        Words that are no names of options are kept, but for those ``WITHOUT_EFFECT``.
+    given : mapping from names to values
+        Unknown names are kept; those in ``WITHOUT_EFFECT`` are left out.
     owner : str
         The estimator's name, for messages.
 
@@ -1069,27 +1194,94 @@ def canonical(given: Mapping[str, Any], owner: str) -> dict[str, Any]:
     return resolved
 
 
-def _refuse_unknown(words: Iterable[str], owner: str) -> None:
-    for word in words:
-        if word not in _OPTION:
-            near = difflib.get_close_matches(word, _NAME_OF, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise TypeError(
-                f"{owner}.__init__() got an unexpected keyword argument {word!r}.{hint}"
-            )
+def complete(
+    estimator: Any, before: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Finish a constructor whose own arguments are set: read all other names.
+
+    Parameters
+    ----------
+    estimator : LGBMModel
+    before : mapping
+        The attributes that a subclass had set before it called this constructor. They
+        stay, unless the constructor was given another value than its default.
+    given : mapping from names to values
+        Other names of options replace the option's value. Unknown names have no
+        effect.
+
+    Returns
+    -------
+    dict
+        The values of unknown names.
+
+    Warns
+    -----
+    UnusedParameterWarning
+        For unknown names, and for different values of one option: LightGBM's order of
+        names decides, but for threads the smallest number. The option's own name takes
+        part unless it has the default of the estimator's class.
+    """
+    _keep_attributes(estimator, before)
+    owner = type(estimator).__name__
+    by_option, unused = _by_option(given)
+    signature = inspect.signature(type(estimator).__init__) if by_option else None
+    for name, values in by_option.items():
+        own, default = getattr(estimator, name), _OPTION[name].default
+        if name in signature.parameters:
+            default = signature.parameters[name].default
+        if not _same(own, default):
+            values = {name: own, **values}
+        setattr(estimator, name, _decided(_OPTION[name], values, owner))
+    for word in unused:
+        _warn_of_unknown(word, f"{owner} has no parameter {word!r}")
+    return unused
 
 
-def accepts_all_names(init: Callable[..., None]) -> Callable[..., None]:
-    """Let a constructor take every name of an option, and explain unknown ones."""
+def _keep_attributes(estimator: Any, before: Mapping[str, Any]) -> None:
+    if before.keys() >= _OPTION.keys():
+        return  # constructed anew: all values are those of the last time
+    for name in before.keys() & _OPTION.keys():
+        if _same(getattr(estimator, name), _OPTION[name].default):
+            setattr(estimator, name, before[name])
 
-    @functools.wraps(init)
-    def resolving_init(self: Any, **given: Any) -> None:
-        owner = type(self).__name__
-        options = canonical(given, owner)
-        _refuse_unknown(options, owner)
-        init(self, **options)
 
-    return resolving_init
+def _by_option(
+    given: Mapping[str, Any],
+) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """Values by option and name; and those of unknown names."""
+    by_option: dict[str, dict[str, Any]] = {}
+    unused: dict[str, Any] = {}
+    for word, value in given.items():
+        if word in _NAME_OF:
+            by_option.setdefault(_NAME_OF[word], {})[word] = value
+        elif word not in _FORGOTTEN:
+            unused[word] = value
+    return by_option, unused
+
+
+def _decided(option: Option, values: Mapping[str, Any], owner: str) -> Any:
+    """The value to use of those that the names of one option were given."""
+    words = sorted(values, key=option.precedence.index)
+    valid = all(option.domain.convert(values[w]) is not NotImplemented for w in words)
+    if option.name == "n_jobs" and valid:
+        words.sort(key=lambda word: _compat.allowed_threads(values[word]))
+    used = values[words[0]]
+    if not all(_same(used, values[word]) for word in words):
+        listed = ", ".join(f"{word}={values[word]!r}" for word in words)
+        warn(
+            f"{owner} got different values for one parameter: {listed}."
+            f" {words[0]}={used!r} is used.",
+            UnusedParameterWarning,
+        )
+    return used
+
+
+def _warn_of_unknown(word: str, problem: str) -> None:
+    of_fit = " It is an argument of fit." if word in docstrings.FIT else ""
+    warn(
+        f"{problem}: it has no effect.{of_fit or hint(word, _NAME_OF)}",
+        UnusedParameterWarning,
+    )
 
 
 def show_inherited(cls: type) -> None:
@@ -1137,7 +1329,7 @@ def value(estimator: Any, name: str) -> Any:
     return checked(_OPTION[name], getattr(estimator, name), type(estimator).__name__)
 
 
-def settings(estimator: Any, **chosen: Any) -> Any:
+def settings(estimator: Any, **chosen: Any) -> Settings:
     """Check all options of an estimator and resolve its seeds.
 
     Parameters
@@ -1198,7 +1390,7 @@ CHANGEABLE = frozenset(
 )
 
 
-def changed(settings: Any, values: Mapping[str, Any]) -> Any:
+def changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
     """Settings with other values of some options.
 
     Parameters
@@ -1264,14 +1456,24 @@ def _check_rates(values: Mapping[str, Any], owner: str) -> None:
 
 
 def n_jobs(given: Mapping[str, Any], default: Any, owner: str) -> int | None:
-    """Read the number of threads out of the extra arguments of a prediction."""
-    options = canonical(given, owner)
-    if not options.get("pred_contrib", True):
-        del options["pred_contrib"]
-    unknown = options.keys() - {"n_jobs"}
-    if unknown:
-        raise TypeError(f"{owner} predicts without an argument {min(unknown)!r}.")
-    return checked(_OPTION["n_jobs"], options.get("n_jobs", default), owner)
+    """Read the number of threads out of the extra arguments of a prediction.
+
+    Other options have no effect there; unknown names give a warning.
+
+    Raises
+    ------
+    TypeError
+        If ``pred_contrib`` is true.
+    """
+    if given.get("pred_contrib"):
+        raise TypeError(f"{owner} predicts without an argument 'pred_contrib'.")
+    by_option, unused = _by_option(given)
+    for word in unused:
+        if word != "pred_contrib":
+            _warn_of_unknown(word, f"{owner} predicts without an argument {word!r}")
+    option = _OPTION["n_jobs"]
+    values = by_option.get("n_jobs", {"n_jobs": default})
+    return checked(option, _decided(option, values, owner), owner)
 
 
 def _drawn(source: Any) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from skgoss.training.rounds import (
     History,
     Recorder,
 )
+
+if TYPE_CHECKING:
+    from skgoss.parameters import Settings
 
 AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
 Floats = NDArray[np.float64]
@@ -134,6 +137,8 @@ class Boosting:
         Trees that come before the ones to grow; ``init_score`` holds their scores.
     raw : RawColumns, default=None
         Values of the rows of ``dataset``; needed for linear leaves.
+    training : callable, default=None
+        Makes an evaluation set of the rows of ``dataset``, for `eval_train`.
     """
 
     # Whether the grower may add the values of new trees to the training scores.
@@ -145,13 +150,14 @@ class Boosting:
         self,
         dataset: Dataset,
         objective: Objective,
-        settings: Any,
+        settings: Settings,
         n_threads: int,
         *,
         init_score: Floats | None = None,
         sets: Sequence[EvaluationSet] = (),
         first: Ensemble | None = None,
         raw: RawColumns | None = None,
+        training: Callable[[], EvaluationSet] | None = None,
     ) -> None:
         shape = (objective.n_scores, dataset.n_rows)
         self.dataset = dataset
@@ -159,6 +165,7 @@ class Boosting:
         self.settings = self._own(settings)
         self.n_threads = n_threads
         self.sets = sets
+        self.training = training
         self.first = first
         self.starts_itself = init_score is None
         self.start = (
@@ -205,6 +212,30 @@ class Boosting:
         """The number of the first round to boost."""
         return 0 if self.first is None else self.first.n_rounds
 
+    def current_iteration(self) -> int:
+        """The number of rounds so far, those of ``first`` included."""
+        return self.first_round + self._n_grown
+
+    def num_model_per_iteration(self) -> int:
+        """The number of trees of a round."""
+        return self.objective.n_scores
+
+    def num_trees(self) -> int:
+        """The number of trees so far."""
+        return self.current_iteration() * self.num_model_per_iteration()
+
+    def eval_train(self) -> list[EvalResult]:
+        """The metrics of the training set after the last round.
+
+        The training set need not be among the evaluation sets.
+        """
+        given = [one for one in self.sets if one.binned is None]
+        return self._measured(given or [self.training()])
+
+    def eval_valid(self) -> list[EvalResult]:
+        """The metrics of the evaluation sets that are not the training set."""
+        return self._measured([one for one in self.sets if one.binned is not None])
+
     def ensemble(self) -> Ensemble:
         """The trees so far, in terms of the input: columns and thresholds."""
         grown = (
@@ -241,19 +272,19 @@ class Boosting:
         n_trees = 0 if self.grower is None else self.grower.forest.n_trees
         return n_trees // self.objective.n_scores
 
-    def _own(self, settings: Any) -> Any:
+    def _own(self, settings: Settings) -> Settings:
         """The settings as this kind of boosting needs them."""
         return settings
 
-    def reset(self, values: dict[str, Any]) -> None:
+    def reset_parameter(self, params: Mapping[str, Any]) -> Self:
         """Change options of single trees, by any of their names."""
-        settings = self._own(self.settings.changed(values))
-        if settings == self.settings:
-            return
-        self.settings = settings
-        self.sampler = self._sampler()
-        if self.grower is not None:
-            self.grower = self._grower(self.grower.forest)
+        settings = self._own(self.settings.changed(params))
+        if settings != self.settings:
+            self.settings = settings
+            self.sampler = self._sampler()
+            if self.grower is not None:
+                self.grower = self._grower(self.grower.forest)
+        return self
 
     def boost(self, round_index: int) -> bool:
         """Grow one round's trees; False when none could be split.
@@ -397,11 +428,14 @@ class Boosting:
 
     def evaluate(self) -> list[EvalResult]:
         """The metrics of the evaluation sets after the last round."""
-        results = []
-        for one in self.sets:
-            scores = self._evaluated(one)
-            results += one.measure(scores, self._link, self.n_threads)
-        return results
+        return self._measured(self.sets)
+
+    def _measured(self, sets: Sequence[EvaluationSet]) -> list[EvalResult]:
+        return [
+            result
+            for one in sets
+            for result in one.measure(self._evaluated(one), self._link, self.n_threads)
+        ]
 
     def _link(self, scores: Floats) -> Floats:
         """Predictions, (n_scores, n_rows) as the scores."""
@@ -484,7 +518,7 @@ class Forest(Boosting):
         super().__init__(*args, **kwargs)
         self.sums = [np.zeros_like(self._evaluated(one)) for one in self.sets]
 
-    def _own(self, settings: Any) -> Any:
+    def _own(self, settings: Settings) -> Settings:
         return replace(settings, learning_rate=1.0)
 
     def _starts(self) -> Floats:
@@ -498,6 +532,8 @@ class Forest(Boosting):
         start = super()._evaluated(one)
         if not hasattr(self, "sums"):
             return start
+        if one not in self.sets:
+            return _raw_scores(self.ensemble(), one.rows, self.n_threads)
         total = self.sums[self.sets.index(one)]
         return start + total / max(1, self._n_grown)
 
@@ -521,7 +557,7 @@ class Plan:
         Trees to go on from.
     """
 
-    settings: Any
+    settings: Settings
     n_classes: int | None
     metrics: list[Metric | Custom]
     n_threads: int
@@ -561,6 +597,7 @@ class Plan:
             sets=followed,
             first=self.earlier,
             raw=self._raw(rows),
+            training=lambda: EvaluationSet("training", rows, self.metrics, None),
         )
 
     def _raw(self, rows: Rows) -> RawColumns | None:
@@ -590,10 +627,7 @@ class Plan:
         """The scores of the trees to go on from, and the user's."""
         if self.earlier is None:
             return rows.init_score
-        scores = self.earlier.raw_scores(rows.columns, n_threads=self.n_threads)
-        if rows.numbers is not None:
-            scores = scores[rows.numbers]
-        start = np.ascontiguousarray(scores.T)
+        start = _raw_scores(self.earlier, rows, self.n_threads)
         return start if rows.init_score is None else start + rows.init_score
 
     def _check_earlier(self, objective: Objective) -> None:
@@ -606,6 +640,14 @@ class Plan:
                 f"init_model has {self.earlier.n_scores} trees a round, but"
                 f" {objective.n_scores} are needed here."
             )
+
+
+def _raw_scores(ensemble: Ensemble, rows: Rows, n_threads: int) -> Floats:
+    """The raw scores of rows, (n_scores, n_rows)."""
+    scores = ensemble.raw_scores(rows.columns, n_threads=n_threads)
+    if rows.numbers is not None:
+        scores = scores[rows.numbers]
+    return np.ascontiguousarray(scores.T)
 
 
 def _check_queries(rows: Rows, its: Rows) -> None:

@@ -67,14 +67,12 @@ def real(
 
 
 def choice(**names: str) -> Domain:
-    """A few words; each keyword is a word and its value the word it stands for."""
+    """A few words in any case; each keyword is a word, its value what is meant."""
 
     def convert(value: Any) -> Any:
-        return (
-            names.get(value, NotImplemented)
-            if isinstance(value, str)
-            else (NotImplemented)
-        )
+        if not isinstance(value, str):
+            return NotImplemented
+        return names.get(value.lower(), NotImplemented)
 
     words = ", ".join(repr(name) for name in names)
     return Domain(f"{{{words}}}", f"a str among {{{words}}}", convert)
@@ -101,10 +99,10 @@ def instance(type_: str, words: str, accepts: Callable[[Any], bool]) -> Domain:
 def _convert_flag(value: Any) -> Any:
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    words = {"true": True, "false": False}  # as LightGBM's scripts have them
-    return (
-        words.get(value, NotImplemented) if isinstance(value, str) else NotImplemented
-    )
+    if not isinstance(value, str):
+        return NotImplemented
+    # Scripts have the words of LightGBM's parameter files.
+    return {"true": True, "false": False}.get(value.lower(), NotImplemented)
 
 
 def _convert_random_state(value: Any) -> Any:
@@ -1233,7 +1231,10 @@ def complete(
             values = {name: own, **values}
         setattr(estimator, name, _decided(_OPTION[name], values, owner))
     for word in unused:
-        _warn_of_unknown(word, f"{owner} has no parameter {word!r}")
+        of_fit = " It is an argument of fit." if word in docstrings.FIT else ""
+        _warn_of_unknown(
+            f"{owner} has no parameter {word!r}", of_fit or hint(word, _NAME_OF)
+        )
     return unused
 
 
@@ -1276,12 +1277,8 @@ def _decided(option: Option, values: Mapping[str, Any], owner: str) -> Any:
     return used
 
 
-def _warn_of_unknown(word: str, problem: str) -> None:
-    of_fit = " It is an argument of fit." if word in docstrings.FIT else ""
-    warn(
-        f"{problem}: it has no effect.{of_fit or hint(word, _NAME_OF)}",
-        UnusedParameterWarning,
-    )
+def _warn_of_unknown(problem: str, advice: str) -> None:
+    warn(f"{problem}: it has no effect.{advice}", UnusedParameterWarning)
 
 
 def show_inherited(cls: type) -> None:
@@ -1467,11 +1464,13 @@ def n_jobs(given: Mapping[str, Any], default: Any, owner: str) -> int | None:
     """
     if given.get("pred_contrib"):
         raise TypeError(f"{owner} predicts without an argument 'pred_contrib'.")
-    by_option, unused = _by_option(given)
-    for word in unused:
-        if word != "pred_contrib":
-            _warn_of_unknown(word, f"{owner} predicts without an argument {word!r}")
     option = _OPTION["n_jobs"]
+    by_option, unused = _by_option(given)
+    for word in unused.keys() - {"pred_contrib"}:
+        _warn_of_unknown(
+            f"{owner} predicts without an argument {word!r}",
+            hint(word, [*docstrings.PREDICTION, *option.precedence]),
+        )
     values = by_option.get("n_jobs", {"n_jobs": default})
     return checked(option, _decided(option, values, owner), owner)
 

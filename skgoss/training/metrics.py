@@ -7,7 +7,6 @@ from and for which tasks. ``make`` turns names into functions of targets and sco
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training import losses, metrics, ranking
+from skgoss._messages import UnusedParameterWarning, hint, warn
 from skgoss.training import objectives
 from skgoss.training.ranking import gains
 
@@ -232,7 +232,7 @@ def _map(sample: Sample, settings: Any) -> Floats:
 # --- The table ------------------------------------------------------------------------
 
 
-class Domain(NamedTuple):
+class Targets(NamedTuple):
     """The targets that a metric is defined for, between two ends.
 
     ``words`` completes the sentence "needs ...".
@@ -251,9 +251,9 @@ class Domain(NamedTuple):
             )
 
 
-ANY = Domain("numbers")
-POSITIVE = Domain("y > 0", least=float(np.nextafter(0.0, 1.0)))
-SHARES = Domain("y in [0, 1]", least=0.0, most=1.0)
+ANY = Targets("numbers")
+POSITIVE = Targets("y > 0", least=float(np.nextafter(0.0, 1.0)))
+SHARES = Targets("y in [0, 1]", least=0.0, most=1.0)
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ class Kind:
     task : str
         'one': for one score a row, 'many': for more than two classes, 'rank': for
         queries.
-    domain : Domain
+    domain : Targets
         What targets it is defined for.
     """
 
@@ -283,7 +283,7 @@ class Kind:
     maximize: bool = False
     on_raw: bool = False
     task: str = "one"
-    domain: Domain = ANY
+    domain: Targets = ANY
 
 
 METRICS: dict[str, Kind] = {
@@ -336,6 +336,15 @@ METRICS: dict[str, Kind] = {
 
 _NAME_OF = {
     word: name for name, kind in METRICS.items() for word in (name, *kind.aliases)
+}
+
+# Names of other libraries for the same metrics.
+_OF_OTHERS = {
+    "roc_auc": "auc",
+    "r2_score": "r2",
+    "log_loss": "logloss",
+    "mlogloss": "logloss",
+    "merror": "error",
 }
 
 # What a classifier's metric is called for two classes and for more.
@@ -525,7 +534,12 @@ def make(
     Raises
     ------
     ValueError
-        If a name is unknown, or the metric does not fit the task.
+        If the metric does not fit the task.
+
+    Warns
+    -----
+    UnusedParameterWarning
+        If a name is unknown; the metric is left out.
     """
     made: list[Metric] = []
     seen: set[tuple[str, int | None]] = set()
@@ -533,6 +547,15 @@ def make(
         if word.lower() in NO_METRIC:
             continue
         name, levels = _name_and_levels(word.lower(), n_classes)
+        of_others = word.lower() in _OF_OTHERS
+        if name is None or (of_others and not _fits(name, n_classes, ranks)):
+            warn(
+                f"metric {word!r} is not known here: it has no effect."
+                f"{hint(word, _NAME_OF)} The metrics are {', '.join(METRICS)}; or pass"
+                " a function as eval_metric.",
+                UnusedParameterWarning,
+            )
+            continue
         _check_task(name, n_classes, ranks)
         of_ranks = METRICS[name].task == "rank"
         wanted = (levels or settings.eval_at) if of_ranks else (None,)
@@ -547,17 +570,13 @@ def make(
 
 def _name_and_levels(
     word: str, n_classes: int | None
-) -> tuple[str, tuple[int, ...] | None]:
+) -> tuple[str | None, tuple[int, ...] | None]:
     stem, at, tail = word.partition("@")
+    stem = _OF_OTHERS.get(stem, stem)
     if n_classes is not None:
         stem = _BY_CLASSES[n_classes > 2].get(_NAME_OF.get(stem, stem), stem)
     if stem not in _NAME_OF:
-        near = difflib.get_close_matches(stem, _NAME_OF, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(
-            f"metric {word!r} is not known.{hint} The metrics are"
-            f" {', '.join(METRICS)}; or pass a function as eval_metric."
-        )
+        return None, None
     name = _NAME_OF[stem]
     if not at:
         return name, None
@@ -576,12 +595,17 @@ def _with_levels(settings: Any, levels: tuple[int, ...]) -> Any:
     return dataclasses.replace(settings, eval_at=levels)
 
 
-def _check_task(name: str, n_classes: int | None, ranks: bool) -> None:
+def _fits(name: str, n_classes: int | None, ranks: bool) -> bool:
+    """Whether the metric is for this task."""
     many = n_classes is not None and n_classes > 2
     tasks = ["many"] if many else ["one", "rank"] if ranks else ["one"]
-    if METRICS[name].task in tasks:
+    return METRICS[name].task in tasks
+
+
+def _check_task(name: str, n_classes: int | None, ranks: bool) -> None:
+    if _fits(name, n_classes, ranks):
         return
-    fitting = [word for word, kind in METRICS.items() if kind.task in tasks]
+    fitting = [word for word in METRICS if _fits(word, n_classes, ranks)]
     raise ValueError(
         f"metric {name!r} does not fit here; use one of {', '.join(fitting)}, or a"
         " function."

@@ -426,7 +426,7 @@ OF_THE_USER = ("none", "null", "custom", "na")
 
 
 def canonical_name(objective: str) -> str:
-    """The name in ``OBJECTIVES`` of an objective or an alias of one.
+    """The name in ``OBJECTIVES`` of an objective or an alias of one, in any case.
 
     Raises
     ------
@@ -438,12 +438,12 @@ def canonical_name(objective: str) -> str:
             f"objective={objective!r} stands for a function of your own: pass the "
             "function itself, (y_true, y_pred) -> (gradient, hessian)."
         )
-    if not isinstance(objective, str) or objective not in ALIASES:
+    if not isinstance(objective, str) or objective.lower() not in ALIASES:
         raise ValueError(
             f"objective={objective!r} is not known; use a callable or one of "
             f"{', '.join(OBJECTIVES)}."
         )
-    return ALIASES[objective]
+    return ALIASES[objective.lower()]
 
 
 def make_link(

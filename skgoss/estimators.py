@@ -1,4 +1,4 @@
-"""scikit-learn's face: the estimators; no algorithm."""
+"""The estimators: scikit-learn's interface, no algorithm."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def _unchanged_on_failure(estimator: BaseEstimator) -> Iterator[None]:
 class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     """Gradient boosted trees, grown leaf by leaf on binned columns.
 
-    The base of :class:`LGBMClassifier` and :class:`LGBMRegressor`, which are what one
-    usually wants. By itself it learns a numeric target, with any objective that is not
-    for classes; ``objective`` must be given.
+    The base class of :class:`LGBMClassifier`, :class:`LGBMRegressor` and
+    :class:`LGBMRanker`, which are easier to use. This class fits numeric targets, with
+    any objective that is not for classes; ``objective`` must be given.
 
     Parameters
     ----------
@@ -67,14 +67,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
 
     Attributes
     ----------
-    n_features_in_ : int
-        The number of columns of ``X`` in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names; only if all names are strings.
-    n_iter_ : int
-        The number of rounds.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        By ``importance_type``.
+    {attributes}
 
     References
     ----------
@@ -613,7 +606,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         validate_features: bool = False,
         **kwargs: Any,
     ) -> NDArray[Any]:
-        """Predict the target of each row.
+        """Predict the target.
 
         Parameters
         ----------
@@ -621,7 +614,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples,), or (n_samples, n_trees) for leaves
+        ndarray of shape (n_samples,), or (n_samples, n_trees) for ``pred_leaf``
         """
         return self._output(
             X, raw_score, start_iteration, num_iteration, pred_leaf, kwargs
@@ -666,53 +659,53 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
 
     @property
     def n_features_(self) -> int:
-        """The number of columns of ``X`` in ``fit``."""
+        """Number of columns of ``X`` in ``fit``."""
         return self._fitted("n_features_in_")
 
     @property
     def n_estimators_(self) -> int:
-        """The number of rounds."""
+        """Number of rounds of the model."""
         return self._fitted("_ensemble").n_rounds
 
     @property
     def n_iter_(self) -> int:
-        """The number of rounds."""
+        """Number of rounds of the model."""
         return self.n_estimators_
 
     @property
     def best_iteration_(self) -> int:
-        """The number of rounds that early stopping kept; 0 without it."""
+        """Number of rounds that early stopping has kept; 0 without early stopping."""
         return self._fitted("_best_iteration")
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:
-        """The metrics of the best round, or else the last, by evaluation set."""
+        """Metrics by evaluation set and name, after the best round or else the last."""
         return self._fitted("_best_score")
 
     @property
     def evals_result_(self) -> dict[str, dict[str, list[float]]]:
-        """The metrics of all rounds by evaluation set; empty without any."""
+        """Metrics of all rounds by evaluation set and name."""
         return self._fitted("_history")
 
     @property
     def fitted_(self) -> bool:
-        """Whether ``fit`` has succeeded."""
+        """Whether the model is fitted."""
         return self.__sklearn_is_fitted__()
 
     @property
     def objective_(self) -> str | Callable[..., Any]:
-        """The objective's one name, or the function."""
+        """The objective: a name or the given function."""
         return self._fitted("_objective")
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
-        """The importance of each column, by ``importance_type``; not normalised."""
+        """Importances of the columns, by ``importance_type``; not normalised."""
         ensemble = self._fitted("_ensemble")
         return ensemble.importances(parameters.value(self, "importance_type"))
 
     @property
     def feature_name_(self) -> list[str]:
-        """The names of the columns; 'Column_0' and so on if ``X`` had none."""
+        """Names of the columns; 'Column_0' and so on if ``X`` has none."""
         n_features = self._fitted("n_features_in_")
         if self._feature_name is not None:
             return list(self._feature_name)
@@ -732,7 +725,7 @@ def _check_names(names: Sequence[str], n_features: int) -> None:
 
 @parameters.documented
 class LGBMRegressor(RegressorMixin, LGBMModel):
-    """Gradient boosted trees for a numeric target.
+    """Gradient boosted trees for regression.
 
     Parameters
     ----------
@@ -740,16 +733,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
     Attributes
     ----------
-    n_features_in_ : int
-        The number of columns of ``X`` in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names; only if all names are strings.
-    n_iter_ : int
-        The number of rounds.
-    objective_ : str or callable
-        The objective's one name, or the function.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        By ``importance_type``; not normalised.
+    {attributes}
 
     References
     ----------
@@ -796,10 +780,10 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
 @parameters.documented
 class LGBMClassifier(ClassifierMixin, LGBMModel):
-    """Gradient boosted trees for classes.
+    """Gradient boosted trees for classification.
 
-    Labels may be of any kind. Two classes are learned by one tree a round, more by one
-    tree a class and round; a single class is learned, too.
+    Labels may be of any kind. A round grows one tree for two classes, and one tree per
+    class for more. A single class is accepted.
 
     Parameters
     ----------
@@ -808,19 +792,10 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels, sorted; those of rows without weight included.
+        The sorted labels, including labels of rows with weight 0.
     n_classes_ : int
-        Their number.
-    n_features_in_ : int
-        The number of columns of ``X`` in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names; only if all names are strings.
-    n_iter_ : int
-        The number of rounds.
-    objective_ : str or callable
-        The objective's one name, or the function.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        By ``importance_type``; not normalised.
+        The number of classes.
+    {attributes}
 
     References
     ----------
@@ -866,12 +841,12 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels, sorted."""
+        """The sorted labels."""
         return self._fitted("_classes")
 
     @property
     def n_classes_(self) -> int:
-        """The number of labels."""
+        """The number of classes."""
         return len(self.classes_)
 
     @property
@@ -923,7 +898,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         validate_features: bool = False,
         **kwargs: Any,
     ) -> NDArray[Any]:
-        """Predict the class of each row.
+        """Predict classes.
 
         Parameters
         ----------
@@ -932,8 +907,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels; for ``raw_score``, ``pred_leaf`` and an objective of the user's own
-            what ``predict_proba`` returns.
+            Labels. With ``raw_score``, ``pred_leaf`` or an objective that is a
+            function: what ``predict_proba`` returns.
         """
         output = self.predict_proba(
             X,
@@ -959,7 +934,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         validate_features: bool = False,
         **kwargs: Any,
     ) -> NDArray[Any]:
-        """Predict the probability of each class.
+        """Predict probabilities of the classes.
 
         Parameters
         ----------
@@ -968,11 +943,11 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            The columns in the order of ``classes_``. 'multiclassova' gives each class
-            a probability of its own: they do not sum to 1. Raw scores have shape
-            (n_samples,) for one or two classes; so has what an objective of the user's
-            own predicts, which is raw scores, with a warning. Leaves have shape
-            (n_samples, n_trees).
+            Columns are in the order of ``classes_``. The probabilities of
+            'multiclassova' do not sum to 1. With ``raw_score``, the shape is
+            (n_samples,) for one or two classes; with ``pred_leaf``, (n_samples,
+            n_trees). If the objective is a function, raw scores are returned, with a
+            warning.
         """
         output = self._output(
             X, raw_score, start_iteration, num_iteration, pred_leaf, kwargs
@@ -1005,7 +980,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         validate_features: bool = False,
         **kwargs: Any,
     ) -> NDArray[np.float64]:
-        """The raw scores of each row.
+        """Compute raw scores.
 
         Parameters
         ----------
@@ -1020,12 +995,12 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
 @parameters.documented
 class LGBMRanker(LGBMModel):
-    """Gradient boosted trees that rank the documents of queries.
+    """Gradient boosted trees for ranking.
 
-    Rows are documents, graded by ``y``: 0 is irrelevant, and better grades are worth
-    2**grade - 1 each. Queries come as ``qid``, a mark of any kind for each row in any
-    order, or as ``group``, the sizes of queries whose rows stand together. Neither: all
-    rows are documents of one query.
+    Rows are documents, and ``y`` holds their grades: 0 is irrelevant, and a document
+    has the gain 2**grade - 1. Queries are given as ``qid``, the query of each row in
+    any order, or as ``group``, the sizes of queries whose rows stand together. Without
+    them all rows belong to the same query.
 
     Parameters
     ----------
@@ -1033,16 +1008,7 @@ class LGBMRanker(LGBMModel):
 
     Attributes
     ----------
-    n_features_in_ : int
-        The number of columns of ``X`` in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names; only if all names are strings.
-    n_iter_ : int
-        The number of rounds.
-    objective_ : str or callable
-        The objective's one name, or the function.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        By ``importance_type``; not normalised.
+    {attributes}
 
     References
     ----------
@@ -1120,27 +1086,27 @@ class LGBMRanker(LGBMModel):
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """The mean NDCG of the predicted rankings.
+        """Return the mean NDCG of the predicted rankings.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            With the columns of ``fit``, in the same order.
+            Rows with the columns of ``fit``, in the same order.
         y : array-like of shape (n_samples,)
-            The grades of the documents.
+            Grades of the documents.
         qid : array-like of shape (n_samples,), default=None
-            A mark of the query of each row. Neither ``qid`` nor ``group``: all rows
-            are documents of one query.
+            The query of each row. Without ``qid`` and ``group`` all rows belong to the
+            same query.
         group : array-like of shape (n_queries,), default=None
-            The sizes of the queries, whose rows stand together in this order.
+            Sizes of the queries, whose rows stand together in this order.
         sample_weight : array-like of shape (n_samples,), default=None
-            A query weighs the mean of its rows' weights.
+            The weight of a query is the mean weight of its rows.
 
         Returns
         -------
         float
-            In [0, 1]: the mean over queries of the discounted cumulative gain of all
-            documents over that of the best order. Queries without gains count as 1.
+            In [0, 1]: the discounted cumulative gain of a query, divided by that of
+            the best order, as a mean over queries. Queries without gain count as 1.
         """
         predicted = self.predict(X)
         owner = type(self).__name__

@@ -307,7 +307,8 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         ValueError
             If a name is unknown, or two names of one parameter get different values.
         """
-        options = parameters.canonical(params, type(self).__name__)
+        own = self.get_params(deep=False)
+        options = parameters.canonical(params, type(self).__name__, own)
         unused = {
             name: options.pop(name) for name in self._unused_params if name in options
         }

@@ -7,7 +7,7 @@ import inspect
 import json
 import math
 import numbers
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any, NamedTuple, TypeVar
@@ -1194,7 +1194,9 @@ def _same(first: Any, second: Any) -> bool:
     return first is second or bool(np.array_equal(first, second))
 
 
-def canonical(given: Mapping[str, Any], owner: str) -> dict[str, Any]:
+def canonical(
+    given: Mapping[str, Any], owner: str, own: Collection[str] = ()
+) -> dict[str, Any]:
     """Replace other names of options by the names that estimators show.
 
     Parameters
@@ -1203,6 +1205,8 @@ def canonical(given: Mapping[str, Any], owner: str) -> dict[str, Any]:
         Unknown names are kept; those in ``WITHOUT_EFFECT`` are left out.
     owner : str
         The estimator's name, for messages.
+    own : collection of str, default=()
+        Names that are kept, because a subclass may have given them a meaning.
 
     Returns
     -------
@@ -1217,9 +1221,9 @@ def canonical(given: Mapping[str, Any], owner: str) -> dict[str, Any]:
     resolved: dict[str, Any] = {}
     word_of: dict[str, str] = {}
     for word, value in given.items():
-        if word in _FORGOTTEN:
+        if word in _FORGOTTEN and word not in own:
             continue
-        name = _NAME_OF.get(word, word)
+        name = word if word in own else _NAME_OF.get(word, word)
         if name in resolved and not _same(resolved[name], value):
             raise ValueError(
                 f"{word_of[name]!r} and {word!r} are names of the same parameter of"

@@ -331,6 +331,19 @@ def test_subclass_with_kwargs():
     assert clone(odd).get_params() == {**Subclass().get_params(), "nonsense": 1}
 
 
+def test_names_that_a_subclass_has_taken():
+    class Tagged(LGBMRegressor):
+        def __init__(self, *, task="a", eta="b", **kwargs):
+            super().__init__(**kwargs)
+            self.task = task
+            self.eta = eta
+
+    model = Tagged(learning_rate=0.2).set_params(task="c", eta="d", num_trees=3)
+    for copied in (model, clone(model)):
+        assert (copied.task, copied.eta) == ("c", "d")
+        assert (copied.learning_rate, copied.n_estimators) == (0.2, 3)
+
+
 def test_grid_over_an_alias():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 3)), np.arange(90) % 2

@@ -418,7 +418,9 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         }
         return parameters.settings(self, **chosen)
 
-    def _columns(self, X: Any, given: FitArguments, settings: Any) -> Columns:
+    def _columns(
+        self, X: Any, given: FitArguments, settings: parameters.Settings
+    ) -> Columns:
         """The columns of the training set; what they are is remembered."""
         self._feature_name = names_of_columns(given.feature_name)
         if given.init_model is not None:
@@ -475,7 +477,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return self._rows(columns, one).existing()
 
     def _with_held_out(
-        self, rows: Rows, sets: dict[str, Rows], settings: Any
+        self, rows: Rows, sets: dict[str, Rows], settings: parameters.Settings
     ) -> tuple[Rows, dict[str, Rows]]:
         """The rows to learn from; where some have to be held out, these as a set."""
         if sets or (settings.early_stopping_round or 0) <= 0:
@@ -492,7 +494,12 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return fitted, {"validation": rows.take(np.flatnonzero(chosen))}
 
     def _metrics(
-        self, given: FitArguments, settings: Any, rows: Rows, *, evaluates: bool
+        self,
+        given: FitArguments,
+        settings: parameters.Settings,
+        rows: Rows,
+        *,
+        evaluates: bool,
     ) -> list[metrics.Metric | metrics.Custom]:
         """LightGBM's order: those of fit, the option's or objective's, functions."""
         usual, objective = settings.metric, self.objective or settings.objective
@@ -505,7 +512,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return [*made, *map(metrics.Custom, functions)]
 
     def _callbacks(
-        self, given: FitArguments, settings: Any, evaluates: bool
+        self, given: FitArguments, settings: parameters.Settings, evaluates: bool
     ) -> list[callbacks.Callback]:
         """Those of the user, and those that options stand for."""
         own = [] if given.callbacks is None else callbacks.checked(given.callbacks)

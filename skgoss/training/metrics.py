@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from skgoss._engine.training import losses, metrics, ranking
 from skgoss._messages import UnusedParameterWarning, hint, warn
 from skgoss.training import objectives
 from skgoss.training.ranking import gains
+
+if TYPE_CHECKING:
+    from skgoss.parameters import Settings
 
 Floats = NDArray[np.float64]
 
@@ -89,19 +92,21 @@ def _sum(loss: str, sample: Sample, parameter: float = 0.0) -> float:
     )
 
 
-def _mean_of(loss: str, parameter: str | None = None) -> Callable[[Sample, Any], float]:
-    def measure(sample: Sample, settings: Any) -> float:
+def _mean_of(
+    loss: str, parameter: str | None = None
+) -> Callable[[Sample, Settings], float]:
+    def measure(sample: Sample, settings: Settings) -> float:
         value = 0.0 if parameter is None else getattr(settings, parameter)
         return _sum(loss, sample, value) / sample.mass
 
     return measure
 
 
-def _rmse(sample: Sample, settings: Any) -> float:
+def _rmse(sample: Sample, settings: Settings) -> float:
     return float(np.sqrt(_sum("l2", sample) / sample.mass))
 
 
-def _r2(sample: Sample, settings: Any) -> float:
+def _r2(sample: Sample, settings: Settings) -> float:
     mean = losses.weighted_sum(sample.y, sample.weight) / sample.mass
     about_mean = sample._replace(scores=np.full((1, len(sample.y)), mean))
     rest, total = _sum("l2", sample), _sum("l2", about_mean)
@@ -110,33 +115,33 @@ def _r2(sample: Sample, settings: Any) -> float:
     return 0.0 if rest > 0 else 1.0
 
 
-def _tweedie(sample: Sample, settings: Any) -> float:
+def _tweedie(sample: Sample, settings: Settings) -> float:
     power = settings.tweedie_variance_power
     loss = "tweedie" if power > 1 else "poisson"
     return _sum(loss, sample, power) / sample.mass
 
 
-def _gamma_deviance(sample: Sample, settings: Any) -> float:
+def _gamma_deviance(sample: Sample, settings: Settings) -> float:
     return _sum("gamma_deviance", sample)
 
 
-def _kullback_leibler(sample: Sample, settings: Any) -> float:
+def _kullback_leibler(sample: Sample, settings: Settings) -> float:
     sums = _sum("cross_entropy", sample) - _sum("entropy", sample)
     return sums / sample.mass
 
 
-def _cross_entropy_lambda(sample: Sample, settings: Any) -> float:
+def _cross_entropy_lambda(sample: Sample, settings: Settings) -> float:
     """Weights act inside the loss: they are numbers of trials."""
     if sample.weight is not None:
         sample = sample._replace(scores=sample.scores * sample.weight, weight=None)
     return _sum("cross_entropy_lambda", sample) / sample.mass
 
 
-def _multi_logloss(sample: Sample, settings: Any) -> float:
+def _multi_logloss(sample: Sample, settings: Settings) -> float:
     return _by_class(sample, 0)
 
 
-def _multi_error(sample: Sample, settings: Any) -> float:
+def _multi_error(sample: Sample, settings: Settings) -> float:
     return _by_class(sample, settings.multi_error_top_k)
 
 
@@ -145,17 +150,17 @@ def _by_class(sample: Sample, top_k: int) -> float:
     return metrics.by_class(y, scores, weight, top_k, n_threads) / sample.mass
 
 
-def _auc(sample: Sample, settings: Any) -> float:
+def _auc(sample: Sample, settings: Settings) -> float:
     y, scores, weight, _, n_threads = sample
     return metrics.auc(y, scores[0], weight, n_threads)
 
 
-def _average_precision(sample: Sample, settings: Any) -> float:
+def _average_precision(sample: Sample, settings: Settings) -> float:
     y, scores, weight, _, n_threads = sample
     return metrics.average_precision(y, scores[0], weight, n_threads)
 
 
-def _auc_mu(sample: Sample, settings: Any) -> float:
+def _auc_mu(sample: Sample, settings: Settings) -> float:
     """Kleiman and Page, "AUC mu", ICML 2019, equations 3 to 7."""
     n_classes = len(sample.scores)
     costs = _costs(settings.auc_mu_weights, n_classes)
@@ -198,7 +203,7 @@ def _costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
     return costs
 
 
-def _ndcg(sample: Sample, settings: Any) -> Floats:
+def _ndcg(sample: Sample, settings: Settings) -> Floats:
     """Of each query, (n_at, n_queries)."""
     gain = gains(sample.y, settings.label_gain, name="y of an evaluation set")
     found, best = (
@@ -207,14 +212,14 @@ def _ndcg(sample: Sample, settings: Any) -> Floats:
     return np.divide(found, best, out=np.ones_like(best), where=best > 0)
 
 
-def _dcg(sample: Sample, scores: Floats, gain: Floats, settings: Any) -> Floats:
+def _dcg(sample: Sample, scores: Floats, gain: Floats, settings: Settings) -> Floats:
     at = np.array(settings.eval_at, dtype=np.int64)
     dcg = np.empty((len(at), len(sample.boundaries) - 1))
     ranking.dcg(scores, gain, sample.boundaries, at, sample.n_threads, dcg)
     return dcg
 
 
-def _map(sample: Sample, settings: Any) -> Floats:
+def _map(sample: Sample, settings: Settings) -> Floats:
     """Of each query, (n_at, n_queries)."""
     at = np.array(settings.eval_at, dtype=np.int64)
     precision = np.empty((len(at), len(sample.boundaries) - 1))
@@ -278,7 +283,7 @@ class Kind:
         What targets it is defined for.
     """
 
-    measure: Callable[[Sample, Any], Any]
+    measure: Callable[[Sample, Settings], Any]
     aliases: tuple[str, ...] = ()
     maximize: bool = False
     on_raw: bool = False
@@ -374,7 +379,7 @@ class Metric:
     settings : Settings
     """
 
-    def __init__(self, name: str, settings: Any) -> None:
+    def __init__(self, name: str, settings: Settings) -> None:
         self.name = name
         self.kind = METRICS[name]
         self.settings = settings
@@ -517,7 +522,7 @@ def default_name(objective: str) -> str | None:
 
 
 def make(
-    words: Iterable[str], settings: Any, n_classes: int | None, *, ranks: bool
+    words: Iterable[str], settings: Settings, n_classes: int | None, *, ranks: bool
 ) -> list[Metric]:
     """Understand names of metrics.
 
@@ -589,7 +594,7 @@ def _name_and_levels(
     return name, tuple(map(int, levels))
 
 
-def _with_levels(settings: Any, levels: tuple[int, ...]) -> Any:
+def _with_levels(settings: Settings, levels: tuple[int, ...]) -> Settings:
     if min(levels) < 1:
         raise ValueError("The levels of 'ndcg' and 'map' must be at least 1.")
     return dataclasses.replace(settings, eval_at=levels)

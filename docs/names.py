@@ -1,6 +1,6 @@
-"""Write docs/names.md: every public name of LightGBM's estimators, and what it is here.
+"""Write docs/names.md: the public names of LightGBM's estimators, and what is here.
 
-It needs LightGBM, whose names are read from its signatures and classes.
+It needs LightGBM and reads the names from its signatures and classes.
 """
 
 from __future__ import annotations
@@ -24,50 +24,42 @@ ESTIMATORS = ("LGBMModel", "LGBMClassifier", "LGBMRegressor", "LGBMRanker")
 CALLBACKS = ("early_stopping", "log_evaluation", "record_evaluation", "reset_parameter")
 PREDICTIONS = ("predict", "predict_proba", "decision_function")
 
-# Why names are not here: LightGBM's main names by reason. Others: not yet.
+# Reasons why names are missing, with LightGBM's main names. All others: not yet.
 REASONS = {
-    "Models are estimators: pickle or joblib keeps them, `skgoss` reads no files of"
-    " LightGBM's yet.": (
-        *("Booster", "booster_", "convert_model", "convert_model_language"),
-        *("input_model", "output_model"),
-    ),
-    "There is no `Booster.refit`.": ("refit_decay_rate",),
+    "Models are estimators. Save them with pickle or joblib; `skgoss` does not read"
+    " files of LightGBM yet.": ("Booster", "booster_"),
     "`fit` takes arrays and data frames.": (
         *("Dataset", "Sequence", "data", "valid", "label_column", "weight_column"),
-        *("group_column", "ignore_column", "parser_config_file"),
+        *("group_column", "ignore_column"),
     ),
-    "Use the estimators.": ("train", "config", "task"),
+    "Use the estimators.": ("train",),
     "Use scikit-learn's `cross_validate`.": ("cv", "CVBooster"),
-    "`logging.getLogger('skgoss')` is the logger.": ("register_logger",),
-    "Use an argument of `predict`.": (
-        *("output_result", "predict_contrib", "predict_leaf_index"),
-        *("predict_raw_score", "num_iteration_predict", "start_iteration_predict"),
-    ),
-    "Evaluate it: `eval_X=X, eval_y=y`.": ("is_provide_training_metric",),
-    "`log_evaluation(period)`.": ("metric_freq",),
+    "The logger is `logging.getLogger('skgoss')`.": ("register_logger",),
     "No SHAP values yet; `sklearn.inspection` has other importances.": (
         "pred_contrib",
     ),
-    "Plotting is not here yet.": (
+    "No plots yet.": (
         *("plot_importance", "plot_metric", "plot_split_value_histogram", "plot_tree"),
         "create_tree_digraph",
     ),
-    "Dask is not here.": tuple(f"Dask{name}" for name in ESTIMATORS[1:]),
+    "Dask is not supported yet.": tuple(f"Dask{name}" for name in ESTIMATORS[1:]),
 }
 REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}
 
-# What is worth knowing about names that are the same.
+# Remarks on names that are the same.
 REMARKS = {
     "EarlyStopException": "Also in `skgoss.callbacks`.",
     "verbosity": "The default is -1: nothing is printed.",
     "class_weight": "'balanced' counts rows by their weights. Classifiers only.",
     "objective": "See [parameters.md](parameters.md).",
-    "eval_set": "No warning of deprecation.",
+    "eval_set": "Not deprecated.",
     "init_model": "An estimator of skgoss.",
-    "group": "Or `qid`: one mark a row, in any order.",
+    "group": "Or `qid`: the query of each row, in any order.",
     "eval_group": "Or `eval_qid`.",
     "validate_features": "Names and their order are always checked.",
     "callbacks": "See [evaluation.md](evaluation.md#callbacks).",
+    "sklearn": "A module with the estimators.",
+    "callback": "A module with the callbacks.",
 }
 
 Row = tuple[str, str, str]
@@ -92,7 +84,7 @@ def simple(name: str, is_here: bool) -> Row:
 
 
 def module_rows() -> Iterator[Row]:
-    for name in lightgbm.__all__:
+    for name in (*lightgbm.__all__, "sklearn", "callback"):
         yield simple(name, hasattr(skgoss, name))
 
 
@@ -100,11 +92,11 @@ def module_rows() -> Iterator[Row]:
 
 
 def here(word: str) -> tuple[str, str]:
-    """What a name of a parameter is here, and a remark."""
+    """The status of a parameter's name, and a remark."""
     for option in parameters.OPTIONS:
         if word in (option.name, *option.other_names):
-            accepted, _, why = option.meaning.partition("; ")
-            if accepted == "Accepted for scripts that carry it":
+            accepted, _, why = option.meaning.partition(": ")
+            if accepted == "Has no effect":
                 return NO_EFFECT, why[:1].upper() + why[1:]
             return SAME, REMARKS.get(option.name, "")
     for why, words in parameters.WITHOUT_EFFECT.items():
@@ -114,7 +106,7 @@ def here(word: str) -> tuple[str, str]:
 
 
 def parameter_rows() -> list[Row]:
-    """A row for each parameter; several where its names are not all here."""
+    """A row for each parameter, or several if some of its names are missing."""
     rows = []
     aliases = lightgbm.basic._ConfigAliases._get_all_param_aliases()
     known = {word for main, others in aliases.items() for word in (main, *others)}
@@ -127,9 +119,9 @@ def parameter_rows() -> list[Row]:
         by_meaning: dict[tuple[str, str], list[str]] = {}
         for word in words:
             by_meaning.setdefault(here(word), []).append(word)
-        for (status, remark), its in by_meaning.items():
+        for (status, remark), names in by_meaning.items():
             rows.append(
-                (cell(its), status, reason(words[0]) if status == ABSENT else remark)
+                (cell(names), status, reason(words[0]) if status == ABSENT else remark)
             )
     return sorted(rows, key=lambda row: (ORDER.index(row[1]), row[0]))
 
@@ -155,14 +147,14 @@ def owners(module: Any, method: str, argument: str) -> list[str]:
 
 
 def argument_rows(*methods: str) -> Iterator[Row]:
-    """The arguments of methods: LightGBM's first, then those that it does not have."""
+    """The arguments of methods: LightGBM's arguments first, then additional ones."""
     for method in methods:
         names = {
             argument: None
             for module in (lightgbm, skgoss)
-            for one in ESTIMATORS
-            if hasattr(getattr(module, one), method)
-            for argument in arguments(getattr(getattr(module, one), method))
+            for cls in (getattr(module, name) for name in ESTIMATORS)
+            if hasattr(cls, method)
+            for argument in arguments(getattr(cls, method))
         }
         for name in names:
             yield argument_row(method, name)
@@ -222,8 +214,8 @@ def attribute_rows() -> Iterator[Row]:
     theirs, ours = fitted(lightgbm), fitted(skgoss)
     by_class = {name: (public(theirs[name]), public(ours[name])) for name in theirs}
     for name in sorted(set().union(*(a | b for a, b in by_class.values()))):
-        in_theirs = [one for one, (a, _) in by_class.items() if name in a]
-        in_ours = [one for one, (_, b) in by_class.items() if name in b]
+        in_theirs = [cls for cls, (a, _) in by_class.items() if name in a]
+        in_ours = [cls for cls, (_, b) in by_class.items() if name in b]
         yield attribute_row(name, in_theirs, in_ours)
 
 
@@ -232,8 +224,8 @@ def attribute_row(name: str, theirs: list[str], ours: list[str]) -> Row:
         return simple(name, False)
     if not theirs:
         return f"`{name}`", "only here", ""
-    extra = [one for one in ours if one not in theirs]
-    return f"`{name}`", SAME, f"Here {', '.join(extra)} has it, too." if extra else ""
+    extra = [cls for cls in ours if cls not in theirs]
+    return f"`{name}`", SAME, f"Also of {', '.join(extra)}." if extra else ""
 
 
 # --- Callbacks ------------------------------------------------------------------------
@@ -270,8 +262,9 @@ def markdown() -> str:
     }
     head = (
         "# Names\n\nEvery public name of LightGBM's scikit-learn API"
-        f" ({lightgbm.__version__}), and what it is here.\nWritten by"
-        " `python docs/names.py`.\n"
+        f" ({lightgbm.__version__}), and what it is here.\nA parameter that is"
+        " not here gives an `UnusedParameterWarning` and has no effect.\nThis page is"
+        " written by `python docs/names.py`.\n"
     )
     return head + "".join(
         f"\n## {title}\n\n{table(('LightGBM', 'here', 'remark'), rows)}"

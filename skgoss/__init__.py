@@ -1,5 +1,8 @@
 """Gradient boosting that belongs in scikit-learn."""
 
+from skgoss import callback as callback
+from skgoss import sklearn as sklearn
+from skgoss._messages import UnusedParameterWarning
 from skgoss.callbacks import (
     EarlyStopException,
     EvalResult,
@@ -18,9 +21,25 @@ __all__ = [
     "LGBMModel",
     "LGBMRanker",
     "LGBMRegressor",
+    "UnusedParameterWarning",
     "early_stopping",
     "log_evaluation",
     "ndcg_scorer",
     "record_evaluation",
     "reset_parameter",
 ]
+
+__version__: str
+
+
+def __getattr__(name: str) -> str:
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(__name__)
+    except PackageNotFoundError as error:
+        raise AttributeError(
+            f"{__name__} has no version: the package is not installed."
+        ) from error

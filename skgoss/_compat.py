@@ -153,12 +153,13 @@ def n_threads(n_jobs: int | None) -> int:
     """
     if _Team.lost:
         return 1
-    threads = _asked(n_jobs)
+    threads = allowed_threads(n_jobs)
     _Team.used = _Team.used or threads > 1
     return threads
 
 
-def _asked(n_jobs: int | None) -> int:
+def allowed_threads(n_jobs: int | None) -> int:
+    """The same number without a look at forks; nothing needs to be started for it."""
     if n_jobs is not None and n_jobs > 0:
         return n_jobs
     limit = runtime.max_threads()

@@ -1,28 +1,40 @@
-"""Messages to the user. Imports nothing of skgoss: every module may use it."""
+"""Warnings and hints. Imports nothing of skgoss: every module may use it."""
 
 from __future__ import annotations
 
+import difflib
 import sys
 import warnings
+from collections.abc import Iterable
 
-# Frames of these packages are not the user's: a search or a pipeline calls `fit` too.
-_PACKAGES = ("skgoss", "sklearn", "joblib")
+# Frames of these packages are skipped: a warning points at the user's own line.
+_NOT_THE_USER = frozenset({"skgoss", "sklearn", "joblib"})
+
+
+class UnusedParameterWarning(UserWarning):
+    """Warns that a parameter or a metric has no effect.
+
+    Its name is unknown, or another name of the same parameter decides. A filter turns
+    it into an error, which finds misspelt names:
+    ``warnings.filterwarnings("error", category=skgoss.UnusedParameterWarning)``.
+    """
+
+    __module__ = "skgoss"
+
+
+def hint(word: str, known: Iterable[str]) -> str:
+    """The words " Did you mean ...?" with the closest known name, or "" if none is."""
+    near = difflib.get_close_matches(word, known, n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn, and name the line that called skgoss or scikit-learn.
-
-    Parameters
-    ----------
-    message : str
-    category : type, default=UserWarning
-    """
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and _is_internal(frame.f_globals):
-        level, frame = level + 1, frame.f_back
+    """Warn at the line of the user's code that led here."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _package(frame.f_globals) in _NOT_THE_USER:
+        frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 
 
-def _is_internal(module: dict[str, object]) -> bool:
-    package = str(module.get("__name__", "")).partition(".")[0]
-    return package in _PACKAGES
+def _package(names: dict[str, object]) -> str:
+    return str(names.get("__name__", "")).partition(".")[0]

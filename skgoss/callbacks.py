@@ -140,7 +140,7 @@ class _ResetParameter:
             name: self._value(name, values, index, n_rounds)
             for name, values in self.schedule.items()
         }
-        env.model.reset(values)
+        env.model.reset_parameter(values)
 
     @staticmethod
     def _value(name: str, values: Any, index: int, n_rounds: int) -> Any:

@@ -1,4 +1,4 @@
-"""Docstrings whose lists of parameters are written from tables."""
+"""Docstrings with parameters that several methods share: each is described once."""
 
 from __future__ import annotations
 
@@ -7,144 +7,196 @@ import textwrap
 from collections.abc import Callable, Iterable
 from typing import Any
 
-# What the arguments of fit mean: the type, and a sentence.
+# The arguments of fit: type and meaning.
 FIT = {
     "X": (
         "array-like or data frame of shape (n_samples, n_features)",
-        "Numbers and, in data frames, categories; NaN means missing.",
+        "The training data: numbers, and in data frames also categories. NaN is a"
+        " missing value.",
     ),
     "y": (
         "array-like of shape (n_samples,)",
-        "The target: numbers; labels of any kind for a classifier; grades of documents,"
-        " whole numbers from 0 on, for a ranker.",
+        "The target: numbers for a regressor, labels of any kind for a classifier, the"
+        " grades of documents (0, 1, 2, ...) for a ranker.",
     ),
     "sample_weight": (
         "array-like of shape (n_samples,), default=None",
-        "How many times each row counts. A row of weight 0 is an absent row.",
+        "Weights of the rows: weight 2 is the same as two copies of a row, weight 0 the"
+        " same as no row.",
     ),
     "init_score": (
         "array-like of shape (n_samples,) or (n_samples, n_classes), default=None",
-        "Raw scores to start from, instead of the best constant. They are no part of"
-        " the model: predictions do not contain them.",
+        "Raw scores to start from, instead of the best constant. They do not belong to"
+        " the model: predictions do not include them.",
     ),
     "group": (
         "array-like of shape (n_queries,), default=None",
-        "The sizes of the queries, whose rows stand together in this order.",
+        "Sizes of the queries. The rows of a query must stand together, and the queries"
+        " in this order.",
     ),
     "qid": (
         "array-like of shape (n_samples,), default=None",
-        "A mark of the query of each row, of any kind and in any order. Neither ``qid``"
-        " nor ``group``: all rows are documents of one query.",
+        "The query of each row: ids of any kind, in any order. Without ``qid`` and"
+        " ``group`` all rows belong to the same query.",
     ),
     "eval_set": (
         "list of (X, y) pairs, default=None",
-        "Evaluation sets, whose metrics are computed after every round; other words for"
-        " ``eval_X`` and ``eval_y``. A pair of the same objects as ``X`` and ``y`` is"
-        " the training set, named 'training'; others are 'valid_0' and so on.",
+        "Evaluation sets: metrics are computed on them after each round. The same as"
+        " ``eval_X`` and ``eval_y``. The i-th set is named 'valid_i'; if the pair holds"
+        " the very objects ``X`` and ``y``, it is the training set, named 'training'.",
     ),
     "eval_names": (
         "list of str, default=None",
-        "Other names of the evaluation sets.",
+        "Names of the evaluation sets.",
     ),
     "eval_sample_weight": (
         "list of array-like, default=None",
-        "The weights of each evaluation set.",
+        "Weights of the rows of each evaluation set.",
     ),
     "eval_class_weight": (
         "list of dict or 'balanced', default=None",
-        "The class weights of each evaluation set.",
+        "Class weights of each evaluation set.",
     ),
     "eval_init_score": (
         "list of array-like, default=None",
-        "The start scores of each evaluation set.",
+        "Raw scores to start from, for each evaluation set.",
     ),
     "eval_group": (
         "list of array-like, default=None",
-        "The sizes of the queries of each evaluation set.",
+        "Sizes of the queries of each evaluation set.",
     ),
     "eval_qid": (
         "list of array-like, default=None",
-        "The marks of queries of each evaluation set.",
+        "The query of each row, for each evaluation set.",
     ),
     "eval_metric": (
         "str, callable or list of them, default=None",
-        "Metrics beside those of the option ``metric``, by name or as functions"
+        "Metrics in addition to the parameter ``metric``: names, or functions"
         " ``f(y_true, y_pred)``, ``f(y_true, y_pred, weight)`` or ``f(y_true, y_pred,"
         " weight, group)`` that return ``(name, value, is_higher_better)`` or a list of"
-        " such; ``y_pred`` are predictions, or raw scores where the objective is a"
+        " such tuples. ``y_pred`` are predictions, or raw scores if the objective is a"
         " function.",
     ),
     "eval_at": (
         "int or list of int, default=None",
-        "How many documents 'ndcg' and 'map' look at, instead of the constructor's.",
+        "Number of top documents that 'ndcg' and 'map' look at. None: the parameter"
+        " ``eval_at``.",
     ),
     "feature_name": (
         "'auto' or list of str, default='auto'",
-        "The names in ``feature_name_``; 'auto': those of ``X``.",
+        "Names of the columns, for ``feature_name_``. 'auto': the names in ``X``.",
     ),
     "categorical_feature": (
         "'auto', None or list of str and int, default='auto'",
-        "The columns that hold categories, instead of the constructor's; 'auto' leaves"
-        " the choice to the constructor's.",
+        "The columns that hold categories. 'auto': the parameter"
+        " ``categorical_feature``.",
     ),
     "callbacks": (
         "list of callable, default=None",
-        "Called before or after each round: see ``skgoss.callbacks``.",
+        "Functions that are called before or after each round: see"
+        " ``skgoss.callbacks``.",
     ),
     "init_model": (
         "estimator of skgoss, default=None",
-        "A fitted model whose trees come first; boosting goes on from them.",
+        "A fitted model. Boosting continues from its trees, which become part of the"
+        " new model.",
     ),
     "eval_X": (
         "array-like or data frame, or a tuple of them, default=None",
-        "The columns of one evaluation set, or of each.",
+        "The data of the evaluation set, or of each of several.",
     ),
     "eval_y": (
         "array-like, or a tuple of them, default=None",
-        "The targets of one evaluation set, or of each.",
+        "The target of the evaluation set, or of each of several.",
     ),
     "early_stopping_rounds": (
         "int, default=None",
-        "Instead of the option ``early_stopping_round``, as before LightGBM 4.",
+        "Replaces the parameter ``early_stopping_round``, as in LightGBM before 4.0.",
     ),
     "verbose": (
         "bool or int, default=False",
-        "Whether the metrics of every round are told, or of every so many, as before"
-        " LightGBM 4.",
+        "True prints the metrics of every round; an integer k, of every k-th round. As"
+        " in LightGBM before 4.0.",
     ),
 }
 
-# What the arguments of predictions mean.
+# The arguments of predictions: type and meaning.
 PREDICTION = {
     "X": (
         "array-like or data frame of shape (n_samples, n_features)",
-        "With the columns of ``fit``, in the same order.",
+        "Rows with the columns of ``fit``, in the same order.",
     ),
     "raw_score": (
         "bool, default=False",
-        "Whether to return the sums of the trees' values as they are.",
+        "Whether to return raw scores: the sum of the trees' values, or their mean for"
+        " a random forest.",
     ),
-    "start_iteration": ("int, default=0", "The first round to use."),
+    "start_iteration": ("int, default=0", "First round to use."),
     "num_iteration": (
         "int, default=None",
-        "The number of rounds to use; None or <= 0: all that follow.",
+        "Number of rounds to use. None or <= 0: all rounds from the first one on.",
     ),
     "pred_leaf": (
         "bool, default=False",
-        "Whether to return the number of the leaf that each tree sorts a row into.",
+        "Whether to return the index of the leaf of each row in each tree.",
     ),
     "validate_features": (
         "bool, default=False",
-        "Accepted for scripts that carry it; names are always checked.",
+        "Has no effect: names are always checked.",
     ),
     "kwargs": (
         "dict",
-        "``n_jobs``, or another name of it: the number of threads, instead of the"
-        " estimator's own.",
+        "``n_jobs``, or another name of it, replaces the parameter ``n_jobs``. Other"
+        " parameters of LightGBM have no effect; unknown names give an"
+        " ``UnusedParameterWarning``.",
     ),
 }
 
-_OF_FIT = """Grow the trees.
+# The last parameter of the constructors.
+CONSTRUCTOR_KWARGS = (
+    "dict",
+    "Other names of these parameters, such as ``eta``. Unknown names give an"
+    " ``UnusedParameterWarning`` and have no effect.",
+)
+
+# The attributes that all estimators have after fit: type and meaning.
+ATTRIBUTES = {
+    "n_features_in_": ("int", "Number of columns of ``X``."),
+    "n_features_": ("int", "The same number."),
+    "feature_names_in_": (
+        "ndarray of shape (n_features_in_,)",
+        "Names of the columns of ``X``. Only if all names are strings.",
+    ),
+    "feature_name_": (
+        "list of str",
+        "Names of the columns: ``feature_name`` of fit, else the names in ``X``, else"
+        " 'Column_0', 'Column_1' and so on.",
+    ),
+    "objective_": ("str or callable", "The objective: a name or the given function."),
+    "n_estimators_": ("int", "Number of rounds of the model."),
+    "n_iter_": ("int", "The same number."),
+    "best_iteration_": (
+        "int",
+        "Number of rounds that early stopping has kept; 0 without early stopping.",
+    ),
+    "best_score_": (
+        "dict",
+        "Metrics by evaluation set and name, after the best round; without early"
+        " stopping, after the last round.",
+    ),
+    "evals_result_": (
+        "dict",
+        "Metrics of all rounds by evaluation set and name; empty without evaluation"
+        " sets.",
+    ),
+    "feature_importances_": (
+        "ndarray of shape (n_features_in_,)",
+        "Importances of the columns, of the kind ``importance_type``; not normalised.",
+    ),
+    "fitted_": ("bool", "Whether the model is fitted; it exists before fit, too."),
+}
+
+_OF_FIT = """Fit the model.
 
 Parameters
 ----------
@@ -157,37 +209,44 @@ self
 Raises
 ------
 ValueError
-    If a parameter is outside its domain, or the data cannot be learned from. The
-    estimator stays as it was.
+    If a parameter has an invalid value, or the model cannot be fitted to the data.
+    The estimator is not changed.
 """
 
 
-def filled(doc: str, entries: Iterable[tuple[str, str, str]]) -> str:
-    """Put a list of parameters in the place of ``{parameters}``.
+def filled(doc: str, **lists: Iterable[tuple[str, str, str]]) -> str:
+    """Write lists of parameters or attributes in the places marked in a docstring.
 
     Parameters
     ----------
     doc : str
-        With the indentation of its source or without.
-    entries : iterable of (name, type, meaning)
+        It may have the indentation of the source.
+    **lists : iterables of (name, type, meaning)
+        By mark: ``parameters`` replaces ``{parameters}``.
     """
-    listed = "\n".join(
-        f"{name} : {kind}\n"
-        + textwrap.fill(meaning, 84, initial_indent="    ", subsequent_indent="    ")
-        for name, kind, meaning in entries
-    )
-    return inspect.cleandoc(doc).replace("{parameters}", listed)
+    doc = inspect.cleandoc(doc)
+    for mark, entries in lists.items():
+        listed = "\n".join(
+            f"{name} : {kind}\n"
+            + textwrap.fill(
+                meaning, 84, initial_indent="    ", subsequent_indent="    "
+            )
+            for name, kind, meaning in entries
+        )
+        doc = doc.replace(f"{{{mark}}}", listed)
+    return doc
 
 
 def of_fit(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Write the docstring of a fit from its signature."""
-    method.__doc__ = filled(_OF_FIT, _entries(method, FIT))
+    """Give ``fit`` a docstring that describes the arguments of its signature."""
+    method.__doc__ = filled(_OF_FIT, parameters=_entries(method, FIT))
     return method
 
 
 def of_prediction(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Complete the docstring of a prediction from its signature."""
-    method.__doc__ = filled(method.__doc__ or "", _entries(method, PREDICTION))
+    """Describe the arguments of a prediction in its docstring."""
+    doc = method.__doc__ or ""
+    method.__doc__ = filled(doc, parameters=_entries(method, PREDICTION))
     return method
 
 

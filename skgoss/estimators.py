@@ -1,17 +1,19 @@
-"""scikit-learn's face: the estimators; no algorithm."""
+"""The estimators: scikit-learn's interface, no algorithm."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -76,9 +78,9 @@ def _unchanged_on_failure(estimator: BaseEstimator) -> Iterator[None]:
 class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     """Gradient boosted trees, grown leaf by leaf on binned columns.
 
-    The base of :class:`LGBMClassifier` and :class:`LGBMRegressor`, which are what one
-    usually wants. By itself it learns a numeric target, with any objective that is not
-    for classes; ``objective`` must be given.
+    The base class of :class:`LGBMClassifier`, :class:`LGBMRegressor` and
+    :class:`LGBMRanker`, which are easier to use. This class fits numeric targets, with
+    any objective that is not for classes; ``objective`` must be given.
 
     Parameters
     ----------
@@ -86,14 +88,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
 
     Attributes
     ----------
-    n_features_in_ : int
-        The number of columns of ``X`` in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names; only if all names are strings.
-    n_iter_ : int
-        The number of rounds.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        By ``importance_type``.
+    {attributes}
 
     References
     ----------
@@ -104,7 +99,9 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     # The attributes that are those of ``init_model``.
     _inherited = _OF_COLUMNS
 
-    @parameters.accepts_all_names
+    # Parameters that the constructor did not know, by name: see `get_params`.
+    _unused_params: Mapping[str, Any] = MappingProxyType({})
+
     def __init__(
         self,
         *,
@@ -199,7 +196,9 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         deterministic: bool = False,
         force_col_wise: bool = False,
         force_row_wise: bool = False,
+        **kwargs: Any,
     ) -> None:
+        before = dict(vars(self))
         self.boosting_type = boosting_type
         self.num_leaves = num_leaves
         self.max_depth = max_depth
@@ -288,10 +287,29 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         self.deterministic = deterministic
         self.force_col_wise = force_col_wise
         self.force_row_wise = force_row_wise
+        unused = parameters.complete(self, before, kwargs)
+        if unused or self._unused_params:  # no trace where all names are known
+            self._unused_params = unused
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         parameters.show_inherited(cls)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Accepted as by all estimators; no parameter is an estimator.
+
+        Returns
+        -------
+        dict
+            Values by name. Unknown names that the constructor was given are among
+            them, although they have no effect.
+        """
+        return {**super().get_params(deep), **self._unused_params}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, by any of their names.
@@ -299,7 +317,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         **params : dict
-            Parameters of the estimator.
+            Parameters of the estimator, as ``get_params`` lists them.
 
         Returns
         -------
@@ -310,7 +328,28 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         ValueError
             If a name is unknown, or two names of one parameter get different values.
         """
-        return super().set_params(**parameters.canonical(params, type(self).__name__))
+        own = self.get_params(deep=False)
+        options = parameters.canonical(params, type(self).__name__, own)
+        unused = {
+            name: options.pop(name) for name in self._unused_params if name in options
+        }
+        super().set_params(**options)
+        if unused:
+            self._unused_params = {**self._unused_params, **unused}
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        if not self._unused_params:
+            return super().__sklearn_clone__()
+        # The constructor warned of the unknown names once; a clone need not.
+        plain = copy.copy(self)
+        del plain._unused_params
+        cloned = super(LGBMModel, plain).__sklearn_clone__()
+        cloned._unused_params = {
+            name: clone(value, safe=False)
+            for name, value in self._unused_params.items()
+        }
+        return cloned
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -370,7 +409,12 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return self
 
     def _boost(
-        self, X: Any, y: Any, given: FitArguments, settings: Any, hooks: Any
+        self,
+        X: Any,
+        y: Any,
+        given: FitArguments,
+        settings: parameters.Settings,
+        hooks: Any,
     ) -> None:
         """Read the data, boost round by round, and remember the result."""
         n_threads = _compat.n_threads(settings.n_jobs)
@@ -401,8 +445,8 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             self._ensemble = plan.refitted(rows, trained, calls)
         hooks.end()
 
-    def _settings(self, given: FitArguments) -> Any:
-        """The checked options; those that ``fit`` was given come first."""
+    def _settings(self, given: FitArguments) -> parameters.Settings:
+        """The checked options, with those that fit was given instead."""
         chosen = {
             name: value
             for name, value, absent in (
@@ -414,7 +458,9 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         }
         return parameters.settings(self, **chosen)
 
-    def _columns(self, X: Any, given: FitArguments, settings: Any) -> Columns:
+    def _columns(
+        self, X: Any, given: FitArguments, settings: parameters.Settings
+    ) -> Columns:
         """Read the training columns; their names and categories are remembered."""
         names = names_of_columns(given.feature_name)
         categorical = settings.categorical_feature
@@ -503,7 +549,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return NamedRows(given.name, rows, given.is_training)
 
     def _with_held_out(
-        self, rows: Rows, sets: list[NamedRows], settings: Any
+        self, rows: Rows, sets: list[NamedRows], settings: parameters.Settings
     ) -> tuple[Rows, list[NamedRows]]:
         """Hold rows out if early stopping needs an evaluation set and has none.
 
@@ -524,7 +570,12 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return fitted, [NamedRows("validation", validation)]
 
     def _metrics(
-        self, given: FitArguments, settings: Any, rows: Rows, *, evaluates: bool
+        self,
+        given: FitArguments,
+        settings: parameters.Settings,
+        rows: Rows,
+        *,
+        evaluates: bool,
     ) -> list[metrics.Metric | metrics.Custom]:
         """LightGBM's order: those of fit, the option's or objective's, functions."""
         option, objective = settings.metric, self.objective or settings.objective
@@ -542,7 +593,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return [*by_name, *(metrics.Custom(f, self._link) for f in functions)]
 
     def _callbacks(
-        self, given: FitArguments, settings: Any, evaluates: bool
+        self, given: FitArguments, settings: parameters.Settings, evaluates: bool
     ) -> list[callbacks.Callback]:
         """The user's callbacks, and those that options ask for."""
         calls = [] if given.callbacks is None else callbacks.checked(given.callbacks)
@@ -608,7 +659,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             )
         return targets.weights(sample_weight, None, target, None, prefix)
 
-    def _with_objective(self, settings: Any) -> Any:
+    def _with_objective(self, settings: parameters.Settings) -> parameters.Settings:
         """Set the objective; return the settings with its canonical name."""
         objective = settings.objective or self._default_objective()
         if objective is None:
@@ -647,7 +698,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         validate_features: bool = False,
         **kwargs: Any,
     ) -> NDArray[Any]:
-        """Predict the target of each row.
+        """Predict the target.
 
         Parameters
         ----------
@@ -655,7 +706,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples,), or (n_samples, n_trees) for leaves
+        ndarray of shape (n_samples,), or (n_samples, n_trees) for ``pred_leaf``
         """
         return self._output(
             X, raw_score, start_iteration, num_iteration, pred_leaf, kwargs
@@ -702,53 +753,53 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
 
     @property
     def n_features_(self) -> int:
-        """The number of columns of ``X`` in ``fit``."""
+        """Number of columns of ``X`` in ``fit``."""
         return self._fitted("n_features_in_")
 
     @property
     def n_estimators_(self) -> int:
-        """The number of rounds."""
+        """Number of rounds of the model."""
         return self._fitted("_ensemble").n_rounds
 
     @property
     def n_iter_(self) -> int:
-        """The number of rounds."""
+        """Number of rounds of the model."""
         return self.n_estimators_
 
     @property
     def best_iteration_(self) -> int:
-        """The number of rounds that early stopping kept; 0 without it."""
+        """Number of rounds that early stopping has kept; 0 without early stopping."""
         return self._fitted("_best_iteration")
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:
-        """The metrics of the best round, or else the last, by evaluation set."""
+        """Metrics by evaluation set and name, after the best round or else the last."""
         return self._fitted("_best_score")
 
     @property
     def evals_result_(self) -> dict[str, dict[str, list[float]]]:
-        """The metrics of all rounds by evaluation set; empty without any."""
+        """Metrics of all rounds by evaluation set and name."""
         return self._fitted("_history")
 
     @property
     def fitted_(self) -> bool:
-        """Whether ``fit`` has succeeded."""
+        """Whether the model is fitted."""
         return self.__sklearn_is_fitted__()
 
     @property
     def objective_(self) -> str | Callable[..., Any]:
-        """The objective's one name, or the function."""
+        """The objective: a name or the given function."""
         return self._fitted("_objective")
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
-        """The importance of each column, by ``importance_type``; not normalised."""
+        """Importances of the columns, by ``importance_type``; not normalised."""
         ensemble = self._fitted("_ensemble")
         return ensemble.importances(parameters.value(self, "importance_type"))
 
     @property
     def feature_name_(self) -> list[str]:
-        """The names of the columns; 'Column_0' and so on if ``X`` had none."""
+        """Names of the columns; 'Column_0' and so on if ``X`` has none."""
         n_features = self._fitted("n_features_in_")
         if self._feature_name is not None:
             return list(self._feature_name)
@@ -774,7 +825,7 @@ def _check_names(names: Sequence[str], n_features: int) -> None:
 
 @parameters.documented
 class LGBMRegressor(RegressorMixin, LGBMModel):
-    """Gradient boosted trees for a numeric target.
+    """Gradient boosted trees for regression.
 
     Parameters
     ----------
@@ -782,16 +833,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
     Attributes
     ----------
-    n_features_in_ : int
-        The number of columns of ``X`` in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names; only if all names are strings.
-    n_iter_ : int
-        The number of rounds.
-    objective_ : str or callable
-        The objective's one name, or the function.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        By ``importance_type``; not normalised.
+    {attributes}
 
     References
     ----------
@@ -838,10 +880,10 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
 @parameters.documented
 class LGBMClassifier(ClassifierMixin, LGBMModel):
-    """Gradient boosted trees for classes.
+    """Gradient boosted trees for classification.
 
-    Labels may be of any kind. Two classes are learned by one tree a round, more by one
-    tree a class and round; a single class is learned, too.
+    Labels may be of any kind. A round grows one tree for two classes, and one tree per
+    class for more. A single class is accepted.
 
     Parameters
     ----------
@@ -850,19 +892,10 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels, sorted; those of rows without weight included.
+        The sorted labels, including labels of rows with weight 0.
     n_classes_ : int
-        Their number.
-    n_features_in_ : int
-        The number of columns of ``X`` in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names; only if all names are strings.
-    n_iter_ : int
-        The number of rounds.
-    objective_ : str or callable
-        The objective's one name, or the function.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        By ``importance_type``; not normalised.
+        The number of classes.
+    {attributes}
 
     References
     ----------
@@ -908,12 +941,12 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels, sorted."""
+        """The sorted labels."""
         return self._fitted("_classes")
 
     @property
     def n_classes_(self) -> int:
-        """The number of labels."""
+        """The number of classes."""
         return len(self.classes_)
 
     @property
@@ -967,7 +1000,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         validate_features: bool = False,
         **kwargs: Any,
     ) -> NDArray[Any]:
-        """Predict the class of each row.
+        """Predict classes.
 
         Parameters
         ----------
@@ -976,8 +1009,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels; for ``raw_score``, ``pred_leaf`` and an objective of the user's own
-            what ``predict_proba`` returns.
+            Labels. With ``raw_score``, ``pred_leaf`` or an objective that is a
+            function: what ``predict_proba`` returns.
         """
         output = self.predict_proba(
             X,
@@ -1003,7 +1036,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         validate_features: bool = False,
         **kwargs: Any,
     ) -> NDArray[Any]:
-        """Predict the probability of each class.
+        """Predict probabilities of the classes.
 
         Parameters
         ----------
@@ -1012,11 +1045,11 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            The columns in the order of ``classes_``. 'multiclassova' gives each class
-            a probability of its own: they do not sum to 1. Raw scores have shape
-            (n_samples,) for one or two classes; so has what an objective of the user's
-            own predicts, which is raw scores, with a warning. Leaves have shape
-            (n_samples, n_trees).
+            Columns are in the order of ``classes_``. The probabilities of
+            'multiclassova' do not sum to 1. With ``raw_score``, the shape is
+            (n_samples,) for one or two classes; with ``pred_leaf``, (n_samples,
+            n_trees). If the objective is a function, raw scores are returned, with a
+            warning.
         """
         output = self._output(
             X, raw_score, start_iteration, num_iteration, pred_leaf, kwargs
@@ -1048,7 +1081,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         validate_features: bool = False,
         **kwargs: Any,
     ) -> NDArray[np.float64]:
-        """The raw scores of each row.
+        """Compute raw scores.
 
         Parameters
         ----------
@@ -1063,12 +1096,12 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
 @parameters.documented
 class LGBMRanker(LGBMModel):
-    """Gradient boosted trees that rank the documents of queries.
+    """Gradient boosted trees for ranking.
 
-    Rows are documents, graded by ``y``: 0 is irrelevant, and better grades are worth
-    2**grade - 1 each. Queries come as ``qid``, a mark of any kind for each row in any
-    order, or as ``group``, the sizes of queries whose rows stand together. Neither: all
-    rows are documents of one query.
+    Rows are documents, and ``y`` holds their grades: 0 is irrelevant, and a document
+    has the gain 2**grade - 1. Queries are given as ``qid``, the query of each row in
+    any order, or as ``group``, the sizes of queries whose rows stand together. Without
+    them all rows belong to the same query.
 
     Parameters
     ----------
@@ -1076,16 +1109,7 @@ class LGBMRanker(LGBMModel):
 
     Attributes
     ----------
-    n_features_in_ : int
-        The number of columns of ``X`` in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names; only if all names are strings.
-    n_iter_ : int
-        The number of rounds.
-    objective_ : str or callable
-        The objective's one name, or the function.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        By ``importance_type``; not normalised.
+    {attributes}
 
     References
     ----------
@@ -1163,14 +1187,14 @@ class LGBMRanker(LGBMModel):
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """The mean NDCG of the predicted rankings.
+        """Return the mean NDCG of the predicted rankings.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            With the columns of ``fit``, in the same order.
+            Rows with the columns of ``fit``, in the same order.
         y : array-like of shape (n_samples,)
-            The grades of the documents.
+            Grades of the documents.
         qid : array-like of shape (n_samples,), default=None
             The query of each row. Without ``qid`` and ``group``, all rows are documents
             of one query.

@@ -1,32 +1,47 @@
-"""The options: one table, and the rules by which a user's words become settings."""
+"""The options: one table, and the rules that turn a user's arguments into settings."""
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import functools
 import inspect
 import json
 import math
 import numbers
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, make_dataclass
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from skgoss import docstrings
+from skgoss import _compat, docstrings
+from skgoss._messages import UnusedParameterWarning, hint, warn
+from skgoss.data.sparse import INT32_MAX
 
-INT32_MAX = 2**31 - 1
 UINT32_MAX = 2**32 - 1
+
+_Value = TypeVar("_Value")
 
 
 class Domain(NamedTuple):
     """The values that an option may take.
 
-    ``convert`` returns the value as a plain Python object, or ``NotImplemented`` for a
-    value outside the domain. ``words`` completes the sentence "must be ...".
+    Attributes
+    ----------
+    type : str
+        The type in docstrings.
+    words : str
+        Completes the sentence "must be ...".
+    convert : callable
+        Returns a value as a plain Python object, or ``NotImplemented`` if it is outside
+        the domain.
     """
 
     type: str
@@ -35,7 +50,7 @@ class Domain(NamedTuple):
 
 
 def integer(low: int, high: int = INT32_MAX) -> Domain:
-    """The integers from ``low`` to ``high``, both included; no bools."""
+    """Integers from ``low`` to ``high``, both included; bools are no integers."""
 
     def convert(value: Any) -> Any:
         if not isinstance(value, numbers.Integral) or isinstance(value, bool):
@@ -51,7 +66,7 @@ def integer(low: int, high: int = INT32_MAX) -> Domain:
 def real(
     low: float = -math.inf, high: float = math.inf, *, closed: str = "neither"
 ) -> Domain:
-    """The finite numbers from ``low`` to ``high``; ``closed`` ends belong to it."""
+    """Finite numbers from ``low`` to ``high``; ``closed`` tells which ends belong."""
     left, right = closed in {"left", "both"}, closed in {"right", "both"}
 
     def convert(value: Any) -> Any:
@@ -66,21 +81,19 @@ def real(
 
 
 def choice(**names: str) -> Domain:
-    """A few words; each keyword is a word and its value the word it stands for."""
+    """Words, in upper or lower case. Keywords are the words, values their meanings."""
 
     def convert(value: Any) -> Any:
-        return (
-            names.get(value, NotImplemented)
-            if isinstance(value, str)
-            else (NotImplemented)
-        )
+        if not isinstance(value, str):
+            return NotImplemented
+        return names.get(value.lower(), NotImplemented)
 
     words = ", ".join(repr(name) for name in names)
     return Domain(f"{{{words}}}", f"a str among {{{words}}}", convert)
 
 
 def optional(domain: Domain) -> Domain:
-    """``domain`` and None."""
+    """The values of ``domain``, and None."""
 
     def convert(value: Any) -> Any:
         return None if value is None else domain.convert(value)
@@ -89,7 +102,7 @@ def optional(domain: Domain) -> Domain:
 
 
 def instance(type_: str, words: str, accepts: Callable[[Any], bool]) -> Domain:
-    """Objects that are kept as they are when ``accepts`` says yes."""
+    """Objects for which ``accepts`` is true; they are not converted."""
 
     def convert(value: Any) -> Any:
         return value if accepts(value) else NotImplemented
@@ -100,10 +113,10 @@ def instance(type_: str, words: str, accepts: Callable[[Any], bool]) -> Domain:
 def _convert_flag(value: Any) -> Any:
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    words = {"true": True, "false": False}  # as LightGBM's scripts have them
-    return (
-        words.get(value, NotImplemented) if isinstance(value, str) else NotImplemented
-    )
+    if not isinstance(value, str):
+        return NotImplemented
+    # Scripts have the words of LightGBM's parameter files.
+    return {"true": True, "false": False}.get(value.lower(), NotImplemented)
 
 
 def _convert_random_state(value: Any) -> Any:
@@ -148,7 +161,7 @@ def _is_collection(value: Any) -> bool:
 
 
 def _convert_columns(value: Any) -> Any:
-    """A list of names and numbers, as plain Python objects."""
+    """Convert to a list of names and numbers of columns."""
     if isinstance(value, str) or not _is_collection(value):
         return NotImplemented
     words = [ANY_COLUMN.convert(word) for word in value]
@@ -172,7 +185,7 @@ COLUMNS = Domain(
 
 
 def _convert_metric(value: Any) -> Any:
-    """None, a word, a function, or a list of words and functions."""
+    """Convert to None, a name, a function, or a list of names and functions."""
     if value is None or isinstance(value, str) or callable(value):
         return value
     if not isinstance(value, list | tuple | set):
@@ -185,7 +198,7 @@ def _convert_metric(value: Any) -> Any:
 
 
 def _numbers_of(domain: Domain) -> Callable[[Any], Any]:
-    """From a number, a list of them or words like '1,3,5' to a tuple."""
+    """Converts a number, a list of numbers or a str like '1,3,5' to a tuple."""
 
     def convert(value: Any) -> Any:
         if isinstance(value, str):
@@ -208,7 +221,7 @@ def _numbers_of(domain: Domain) -> Callable[[Any], Any]:
 
 
 def _by_column(domain: Domain, type_: str, words: str) -> Domain:
-    """One value a column: a sequence, words like '1,0,-1', or a dict by column."""
+    """One value per column: a sequence, a str like '1,0,-1', or a dict by column."""
 
     def convert(value: Any) -> Any:
         if value is None or (isinstance(value, str | list | tuple) and not value):
@@ -216,7 +229,8 @@ def _by_column(domain: Domain, type_: str, words: str) -> Domain:
         if not isinstance(value, Mapping):
             return _numbers_of(domain)(value)
         converted = {
-            ANY_COLUMN.convert(word): domain.convert(its) for word, its in value.items()
+            ANY_COLUMN.convert(column): domain.convert(entry)
+            for column, entry in value.items()
         }
         known = NotImplemented not in (*converted, *converted.values())
         return converted if known else NotImplemented
@@ -230,7 +244,7 @@ def _by_column(domain: Domain, type_: str, words: str) -> Domain:
 
 
 def _convert_sets(value: Any) -> Any:
-    """Sets of columns: a list of lists, words like '[0,1],[2]', or a kind of them."""
+    """Convert to None, 'pairwise', 'no_interactions' or a list of lists of columns."""
     if isinstance(value, str):
         if value in {"pairwise", "no_interactions"}:
             return value
@@ -240,13 +254,13 @@ def _convert_sets(value: Any) -> Any:
             return NotImplemented
     if value is None or not _is_collection(value):
         return None if value is None else NotImplemented
-    sets = [_convert_columns(one) for one in value]
-    known = all(one is not NotImplemented and one for one in sets)
+    sets = [_convert_columns(columns) for columns in value]
+    known = all(columns is not NotImplemented and columns for columns in sets)
     return (sets or None) if known else NotImplemented
 
 
 def _convert_file(value: Any) -> Any:
-    """The name of a file, or what it would hold."""
+    """Convert to None, the name of a file, or a dict with the contents of the file."""
     if isinstance(value, PathLike):
         return fspath(value)
     known = value is None or isinstance(value, str | Mapping)
@@ -299,7 +313,20 @@ def _list_of_deltas(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Option:
-    """One row of the table."""
+    """One row of the table.
+
+    Attributes
+    ----------
+    name : str
+        The name in the estimator's signature.
+    default : object
+    domain : Domain
+    meaning : str
+    lightgbm : str
+        LightGBM's main name.
+    aliases : tuple of str
+        Further names.
+    """
 
     name: str
     default: Any
@@ -310,9 +337,23 @@ class Option:
 
     @property
     def other_names(self) -> tuple[str, ...]:
-        """Every accepted name but the one that the estimator shows."""
+        """All accepted names except ``name``."""
         main = (self.lightgbm,) if self.lightgbm != self.name else ()
         return main + self.aliases
+
+    @property
+    def precedence(self) -> tuple[str, ...]:
+        """All names; if several are given different values, the first of them is used.
+
+        This is LightGBM's order: its main name first, then shorter names before longer
+        ones; but ``n_estimators`` and ``objective`` come last.
+        """
+
+        def rank(word: str) -> tuple[bool, bool, int, str]:
+            overruled = word == self.name and word in ("n_estimators", "objective")
+            return overruled, word != self.lightgbm, len(word), word
+
+        return tuple(sorted((self.name, *self.other_names), key=rank))
 
 
 def _option(
@@ -340,11 +381,11 @@ OPTIONS: tuple[Option, ...] = (
             random_forest="rf",
             goss="goss",
         ),
-        "The kind of boosting: 'gbdt', gradient boosted trees; 'gbrt' is the same;"
-        " 'dart', trees that are dropped at random while others are grown (Rashmi and"
-        " Gilad-Bachrach, AISTATS 2015); 'rf' or 'random_forest', a random forest,"
-        " which needs ``subsample`` and ``subsample_freq`` or ``colsample_bytree``;"
-        " 'goss' is 'gbdt' with ``data_sample_strategy='goss'``.",
+        "The boosting algorithm. 'gbdt' (or 'gbrt'): gradient boosted trees. 'dart':"
+        " some of the earlier trees are dropped at random while a new one is grown"
+        " (Rashmi and Gilad-Bachrach, AISTATS 2015). 'rf' (or 'random_forest'): a"
+        " random forest; it needs ``subsample`` with ``subsample_freq``, or"
+        " ``colsample_bytree``. 'goss': 'gbdt' with ``data_sample_strategy='goss'``.",
         "boosting",
         "boost",
     ),
@@ -352,28 +393,28 @@ OPTIONS: tuple[Option, ...] = (
         "num_leaves",
         31,
         integer(2, 131072),
-        "The largest number of leaves of a tree.",
+        "Maximum number of leaves of a tree.",
         aliases="num_leaf max_leaves max_leaf max_leaf_nodes",
     ),
     _option(
         "max_depth",
         -1,
         ANY_INT,
-        "The largest depth of a leaf; the root has depth 0; no limit when <= 0.",
+        "Maximum depth of a tree; the root has depth 0. No limit if <= 0.",
     ),
     _option(
         "learning_rate",
         0.1,
         POSITIVE,
-        "The factor by which every tree's values are shrunk.",
+        "Factor by which the values of each tree are multiplied.",
         aliases="shrinkage_rate eta",
     ),
     _option(
         "n_estimators",
         100,
         integer(1),
-        "The number of boosting rounds; a round grows one tree for a regression or"
-        " two classes, and one tree a class for more.",
+        "Number of boosting rounds. A round grows one tree, or one tree per class if"
+        " there are more than two classes.",
         "num_iterations",
         "num_iteration n_iter num_tree num_trees num_round num_rounds nrounds"
         " num_boost_round max_iter",
@@ -382,24 +423,25 @@ OPTIONS: tuple[Option, ...] = (
         "subsample_for_bin",
         200000,
         integer(1),
-        "The number of rows from which the bins are found.",
+        "Number of rows that are sampled to find the boundaries of the bins.",
         "bin_construct_sample_cnt",
     ),
     _option(
         "objective",
         None,
         OBJECTIVE,
-        "The loss, by name or as a function ``f(y_true, y_pred) -> gradient,"
-        " hessian`` (or with a third argument, the weights). None: 'regression' for"
-        " a regressor, 'binary' or 'multiclass' for a classifier.",
+        "The loss: a name, or a function ``f(y_true, y_pred) -> gradient, hessian``"
+        " (with the weights as an optional third argument). None means 'regression'"
+        " for LGBMRegressor, 'binary' or 'multiclass' for LGBMClassifier and"
+        " 'lambdarank' for LGBMRanker.",
         aliases="objective_type app application loss",
     ),
     _option(
         "class_weight",
         None,
         CLASS_WEIGHT,
-        "Weights of the classes, multiplied into ``sample_weight``; 'balanced' gives"
-        " every class the same sum of weights. Classifiers only.",
+        "Weights of the classes, multiplied into ``sample_weight``. 'balanced' gives"
+        " each class the same total weight. Classifiers only.",
     ),
     _option(
         "min_split_gain",
@@ -412,7 +454,7 @@ OPTIONS: tuple[Option, ...] = (
         "min_child_weight",
         1e-3,
         NOT_NEGATIVE,
-        "The least sum of hessians in a leaf.",
+        "Minimum sum of hessians in a leaf.",
         "min_sum_hessian_in_leaf",
         "min_sum_hessian_per_leaf min_sum_hessian min_hessian",
     ),
@@ -420,7 +462,7 @@ OPTIONS: tuple[Option, ...] = (
         "min_child_samples",
         20,
         integer(0),
-        "The least number of rows in a leaf; kept exactly.",
+        "Minimum number of rows in a leaf. Rows are counted exactly.",
         "min_data_in_leaf",
         "min_data_per_leaf min_data min_samples_leaf",
     ),
@@ -428,7 +470,7 @@ OPTIONS: tuple[Option, ...] = (
         "subsample",
         1.0,
         FRACTION,
-        "The share of rows drawn for a tree. It has no effect while"
+        "Share of the rows that are drawn for a tree. It has no effect if"
         " ``subsample_freq`` is 0.",
         "bagging_fraction",
         "sub_row bagging",
@@ -437,90 +479,91 @@ OPTIONS: tuple[Option, ...] = (
         "subsample_freq",
         0,
         ANY_INT,
-        "Rows are drawn anew every so many rounds; <= 0: every row is always used.",
+        "Number of rounds after which rows are drawn anew. All rows are used if <= 0.",
         "bagging_freq",
     ),
     _option(
         "pos_bagging_fraction",
         1.0,
         FRACTION,
-        "The share of the positive rows that are drawn, instead of ``subsample``; for"
-        " the objective 'binary', with ``subsample_freq``.",
+        "Share of the positive rows that are drawn, instead of ``subsample``. Needs"
+        " ``subsample_freq`` and the objective 'binary'.",
         aliases="pos_sub_row pos_subsample pos_bagging",
     ),
     _option(
         "neg_bagging_fraction",
         1.0,
         FRACTION,
-        "The share of the other rows that are drawn, instead of ``subsample``; for the"
-        " objective 'binary', with ``subsample_freq``.",
+        "Share of the negative rows that are drawn, instead of ``subsample``. Needs"
+        " ``subsample_freq`` and the objective 'binary'.",
         aliases="neg_sub_row neg_subsample neg_bagging",
     ),
     _option(
         "bagging_by_query",
         False,
         FLAG,
-        "Whether ``subsample`` draws whole queries; rankers only.",
+        "Whether ``subsample`` draws whole queries instead of rows. Rankers only.",
     ),
     _option(
         "data_sample_strategy",
         "bagging",
         choice(bagging="bagging", goss="goss"),
-        "How rows are drawn: 'bagging' by ``subsample``; 'goss', gradient-based"
-        " one-side sampling, keeps the rows of the largest gradients and draws from the"
-        " others, which then count more (Ke et al., algorithm 2); not in the first 1 /"
-        " ``learning_rate`` rounds.",
+        "How rows are sampled. 'bagging': at random, see ``subsample``. 'goss':"
+        " gradient-based one-side sampling keeps the rows with the largest gradients,"
+        " samples the other rows and increases their weight (Ke et al., algorithm 2)."
+        " It starts after 1 / ``learning_rate`` rounds.",
     ),
     _option(
         "top_rate",
         0.2,
         UNIT,
-        "The share of rows that 'goss' keeps for their large gradients.",
+        "Share of the rows that 'goss' keeps because of their large gradients.",
     ),
     _option(
         "other_rate",
         0.1,
         UNIT,
-        "The share of rows that 'goss' draws from the others. With ``top_rate`` at"
-        " most 1.",
+        "Share of the rows that 'goss' samples from the other rows. The sum with"
+        " ``top_rate`` must be at most 1.",
     ),
     _option(
         "drop_rate",
         0.1,
         UNIT,
-        "The share of trees that 'dart' drops in a round.",
+        "Share of the trees that 'dart' drops in a round.",
         aliases="rate_drop",
     ),
     _option(
         "max_drop",
         50,
         ANY_INT,
-        "The largest number of trees that 'dart' drops in a round; no limit when <= 0.",
+        "Maximum number of trees that 'dart' drops in a round. No limit if <= 0.",
     ),
     _option(
         "skip_drop",
         0.5,
         UNIT,
-        "The probability that 'dart' drops nothing in a round.",
+        "Probability that 'dart' drops no tree in a round.",
     ),
     _option(
         "uniform_drop",
         False,
         FLAG,
-        "Whether 'dart' drops all trees alike, and not in proportion to their weights.",
+        "Whether 'dart' drops all trees with the same probability, not in proportion"
+        " to their weights.",
     ),
     _option(
         "xgboost_dart_mode",
         False,
         FLAG,
-        "Whether 'dart' weighs trees as XGBoost does: with n trees dropped a new one"
-        " counts 1 / (n + ``learning_rate``) of its value.",
+        "Whether 'dart' weights trees as XGBoost does: if n trees are dropped, the"
+        " new tree has the weight 1 / (n + ``learning_rate``).",
     ),
     _option(
         "colsample_bytree",
         1.0,
         FRACTION,
-        "The share of columns drawn for a tree.",
+        "Share of the columns that are drawn for a tree.",
         "feature_fraction",
         "sub_feature",
     ),
@@ -544,8 +587,8 @@ OPTIONS: tuple[Option, ...] = (
         "random_state",
         None,
         RANDOM_STATE,
-        "The source of all random choices. A generator is drawn from at each fit."
-        " None is a fixed seed too: a fit repeated is the same fit.",
+        "Seed of all random choices, or a generator from which each fit draws a seed."
+        " None is a fixed seed: repeated fits give the same model.",
         "seed",
         "random_seed",
     ),
@@ -553,9 +596,9 @@ OPTIONS: tuple[Option, ...] = (
         "n_jobs",
         None,
         optional(ANY_INT),
-        "The number of threads; it never changes the model. None or 0:"
-        " ``OMP_NUM_THREADS``, or one a physical core; -1: one a logical core; -2:"
-        " one less.",
+        "Number of threads; the model does not depend on it. None or 0:"
+        " ``OMP_NUM_THREADS`` if it is set, else the number of physical cores. -1: the"
+        " number of logical cores; -2: one less, and so on.",
         "num_threads",
         "num_thread nthread nthreads",
     ),
@@ -563,312 +606,328 @@ OPTIONS: tuple[Option, ...] = (
         "importance_type",
         "split",
         choice(split="split", gain="gain"),
-        "What ``feature_importances_`` counts: 'split', how often a column is used;"
-        " 'gain', what its splits gained. May be changed after fit.",
+        "The kind of ``feature_importances_``. 'split': how often a column is used in"
+        " splits. 'gain': the sum of the gains of these splits. It may be changed"
+        " after fit.",
     ),
     _option(
         "max_bin",
         255,
         integer(2, 65535),
-        "The largest number of bins of a column, the one for NaN included.",
+        "Maximum number of bins of a column, including the bin of missing values.",
         aliases="max_bins",
     ),
     _option(
         "max_bin_by_feature",
         None,
         BINS,
-        "The largest number of bins of each column, instead of ``max_bin``, which a"
-        " dict leaves to the others.",
+        "Maximum number of bins of each column. Columns missing from a dict use"
+        " ``max_bin``.",
     ),
-    _option("min_data_in_bin", 3, integer(1), "The least number of rows in a bin."),
+    _option("min_data_in_bin", 3, integer(1), "Minimum number of rows in a bin."),
     _option(
         "use_missing",
         True,
         FLAG,
-        "Whether NaN means missing; if not, NaN is 0.",
+        "Whether NaN is a missing value. If False, NaN is 0.",
     ),
     _option(
         "zero_as_missing",
         False,
         FLAG,
-        "Whether 0 means missing, as NaN does.",
+        "Whether 0 is a missing value, as NaN is.",
     ),
     _option(
         "feature_pre_filter",
         True,
         FLAG,
-        "Accepted for scripts that carry it; columns that cannot be split never change"
-        " the model.",
+        "Has no effect: columns that cannot be split never change the model.",
     ),
     _option(
         "enable_bundle",
         True,
         FLAG,
-        "Whether sparse columns that exclude each other share a column of bins"
-        " (exclusive feature bundling).",
+        "Whether sparse columns that are never non-zero in the same row are stored as"
+        " one column (exclusive feature bundling).",
         aliases="is_enable_bundle bundle",
     ),
     _option(
         "max_conflict_rate",
         0.0,
         real(0, 1, closed="left"),
-        "The share of rows in which columns bundled together may exclude each other"
-        " wrongly; at 0 bundling never changes the model.",
+        "Share of rows in which bundled columns may both be non-zero. At 0, bundling"
+        " does not change the model.",
     ),
     _option(
         "is_enable_sparse",
         True,
         FLAG,
-        "Whether columns that are mostly zero are stored by their other values only.",
+        "Whether only the non-zero values of sparse columns are stored. It does not"
+        " change the model.",
         aliases="is_sparse enable_sparse sparse",
     ),
     _option(
         "categorical_feature",
         "auto",
         COLUMNS,
-        "The columns that hold categories. 'auto': the columns of strings and of"
-        " categorical dtypes of a data frame; a list of names and numbers adds columns"
-        " of integers, whose negative numbers count as missing; None or []: none."
-        " Categories are known by their values, in any container. pandas categories"
-        " with an order are numbers, unless listed.",
+        "The columns that hold categories. 'auto': the columns of a data frame with"
+        " strings or a categorical dtype. A list of names and numbers of columns:"
+        " these columns as well; negative numbers in them are missing values. None or"
+        " []: no column. Categories are identified by their values, in any container."
+        " Ordered categories of pandas are numbers, unless listed.",
         aliases="cat_feature categorical_column cat_column categorical_features",
     ),
     _option(
         "max_cat_to_onehot",
         4,
         integer(1),
-        "A column of categories with no more bins than this is split one category"
-        " against all others.",
+        "Columns with at most this many categories are split one category against all"
+        " others.",
     ),
     _option(
         "max_cat_threshold",
         32,
         integer(1),
-        "The largest number of categories on the smaller side of a split of many"
-        " against many.",
+        "Maximum number of categories on the smaller side of a split between two sets"
+        " of categories.",
     ),
     _option(
         "cat_smooth",
         10.0,
         NOT_NEGATIVE,
-        "Smooths the statistics by which categories are sorted; those with fewer rows"
-        " than this are not sorted at all.",
+        "Smoothing of the statistics by which categories are sorted. Categories with"
+        " fewer rows than this are not separated from each other.",
     ),
     _option(
         "cat_l2",
         10.0,
         NOT_NEGATIVE,
-        "L2 penalty in splits of many categories against many, added to"
-        " ``reg_lambda``.",
+        "L2 penalty that is added to ``reg_lambda`` in splits between two sets of"
+        " categories.",
     ),
     _option(
         "min_data_per_group",
         100,
         integer(1),
-        "The least number of rows of the categories that one more cut of many against"
-        " many moves to the other side.",
+        "Minimum number of rows between two candidate cuts of the sorted categories.",
     ),
     _option(
         "max_delta_step",
         0.0,
         real(),
-        "The largest absolute value of a leaf before shrinkage; no limit when <= 0.",
+        "Maximum absolute value of a leaf, before the learning rate is applied. No"
+        " limit if <= 0.",
         aliases="max_tree_output max_leaf_output",
     ),
     _option(
         "linear_tree",
         False,
         FLAG,
-        "Whether leaves hold linear models of the numeric columns on their path; those"
-        " of the first tree do not (Shi et al., IJCAI 2019).",
+        "Whether leaves hold linear models of the numeric columns on the path from"
+        " the root (Shi et al., IJCAI 2019). The leaves of the first round are"
+        " constants.",
         aliases="linear_trees",
     ),
     _option(
         "linear_lambda",
         0.0,
         NOT_NEGATIVE,
-        "L2 penalty on the coefficients of linear leaves.",
+        "L2 penalty on the coefficients of the linear models of ``linear_tree``.",
     ),
     _option(
         "path_smooth",
         0.0,
         NOT_NEGATIVE,
-        "How strongly a leaf's value is pulled to its parent's; weighs like this"
-        " many rows.",
+        "Smoothing of the value of a leaf towards the value of its parent, which"
+        " counts like this many rows.",
     ),
     _option(
         "extra_trees",
         False,
         FLAG,
-        "Whether a split tries one random threshold of a column only.",
+        "Whether only one random threshold per column is tried in a split.",
         aliases="extra_tree",
     ),
     _option(
         "feature_fraction_bynode",
         1.0,
         FRACTION,
-        "The share of the tree's columns drawn for a node.",
+        "Share of the columns of a tree that are drawn for a node.",
         aliases="sub_feature_bynode colsample_bynode",
     ),
     _option(
         "feature_contri",
         None,
         FACTORS,
-        "What the gains of the splits of each column are multiplied by; at 0 a column"
-        " is never split. A dict leaves the others at 1.",
+        "Factors for the gains of splits, one for each column. A column with factor 0"
+        " is never split. Columns missing from a dict have the factor 1.",
         aliases="feature_contrib fc fp feature_penalty",
     ),
     _option(
         "monotone_constraints",
         None,
         SIGNS,
-        "Along which columns raw predictions may only rise, 1, or only fall, -1. A dict"
-        " leaves the others at 0, free. Kept exactly, with any objective; missing"
-        " values may lie anywhere.",
+        "Direction of each column's effect on the raw predictions: 1 increasing, -1"
+        " decreasing, 0 free. Columns missing from a dict are free. Predictions keep"
+        " the constraints exactly, for any objective; missing values are free.",
         aliases="mc monotone_constraint monotonic_cst",
     ),
     _option(
         "monotone_constraints_method",
         "basic",
         choice(basic="basic", intermediate="intermediate", advanced="advanced"),
-        "How trees are kept monotone: 'basic', all below a split keep to their side of"
-        " its middle; 'intermediate', each leaf keeps to the values of the leaves that"
-        " it must not pass; 'advanced', so does each side of a split that is tried."
-        " Slower and, as a rule, more accurate in this order.",
+        "How constraints are kept. 'basic': outputs below a split are bounded by the"
+        " mean of its two children. 'intermediate': a leaf is bounded by the values of"
+        " the leaves that it is compared with. 'advanced': each side of a candidate"
+        " split has bounds of its own. Each is slower and usually more accurate than"
+        " the one before.",
         aliases="monotone_constraining_method mc_method",
     ),
     _option(
         "monotone_penalty",
         0.0,
         NOT_NEGATIVE,
-        "Reduces the gains of the splits of columns with monotone constraints, less so"
-        " the deeper: such splits are the last resort on the first so many levels.",
+        "Penalises splits of columns with monotone constraints, most strongly near"
+        " the root.",
         aliases="monotone_splits_penalty ms_penalty mc_penalty",
     ),
     _option(
         "interaction_constraints",
         None,
         SETS,
-        "The sets of columns that may be split together on a path from the root to a"
-        " leaf. Columns in no set are never split. 'pairwise': all sets of two;"
-        " 'no_interactions': of one.",
+        "Sets of columns that may be used together on a path from the root to a leaf."
+        " Columns in no set are not used. 'pairwise': all pairs of columns."
+        " 'no_interactions': each column by itself.",
     ),
     _option(
         "forcedsplits_filename",
         None,
         FORCED,
-        "Splits that all trees begin with: a JSON file, or the same as a dict, of"
-        " objects with 'feature' (number or name), 'threshold' and perhaps 'left' and"
-        " 'right', the objects below. A split that gains nothing, or leaves too few"
-        " rows, is left out with those below it.",
+        "Splits at the top of each tree, as a dict or the name of a JSON file. Each"
+        " split has 'feature' (a number or a name) and 'threshold', and may have"
+        " 'left' and 'right', the splits below it. Splits without gain or with too few"
+        " rows are left out, together with the splits below them.",
         aliases="fs forced_splits_filename forced_splits_file forced_splits",
     ),
     _option(
         "boost_from_average",
         True,
         FLAG,
-        "Whether boosting starts from the best constant rather than from 0.",
+        "Whether boosting starts from the best constant, not from 0.",
     ),
     _option(
         "reg_sqrt",
         False,
         FLAG,
-        "Whether to learn the square root of the target, with its sign, and to predict"
-        " squares; 'regression', 'regression_l1', 'fair', 'quantile' and 'mape' only.",
+        "Whether to fit the signed square root of the target and to square the"
+        " predictions. For the objectives 'regression', 'regression_l1', 'fair',"
+        " 'quantile' and 'mape'.",
     ),
     _option(
         "is_unbalance",
         False,
         FLAG,
-        "Whether the rarer class is weighted up to the other one; 'binary' and"
-        " 'multiclassova' only.",
+        "Whether the weight of the rarer class is increased to that of the other"
+        " class. For the objectives 'binary' and 'multiclassova'.",
         aliases="unbalance unbalanced_sets",
     ),
     _option(
         "scale_pos_weight",
         1.0,
         POSITIVE,
-        "The weight of the positive class; 'binary' and 'multiclassova' only.",
+        "Weight of the positive class. For the objectives 'binary' and"
+        " 'multiclassova'.",
     ),
     _option(
         "sigmoid",
         1.0,
         POSITIVE,
-        "The slope of the sigmoid; 'binary' and 'multiclassova' only.",
+        "Slope of the sigmoid function of the objectives 'binary', 'multiclassova'"
+        " and 'lambdarank'.",
     ),
     _option(
         "alpha",
         0.9,
         POSITIVE,
-        "The width of 'huber', the level of 'quantile'.",
+        "For the objective 'huber', the size of the error at which the loss becomes"
+        " linear; for 'quantile', the quantile.",
     ),
-    _option("fair_c", 1.0, POSITIVE, "The width of 'fair'."),
+    _option(
+        "fair_c",
+        1.0,
+        POSITIVE,
+        "The size of the error at which the loss of 'fair' begins to flatten.",
+    ),
     _option(
         "poisson_max_delta_step",
         0.7,
         POSITIVE,
-        "Safeguards the steps of 'poisson': its hessian is multiplied by exp of it.",
+        "Limits the steps of 'poisson': its hessian is multiplied by exp of this"
+        " value.",
     ),
     _option(
         "tweedie_variance_power",
         1.5,
         real(1, 2, closed="left"),
-        "The variance of 'tweedie' is the mean to this power.",
+        "Power of the mean in the variance of 'tweedie'.",
     ),
     _option(
         "lambdarank_truncation_level",
         30,
         integer(1),
-        "How many of the best documents of a query 'lambdarank' compares with all"
-        " others; a little more than the k of the NDCG@k that matters.",
+        "Number of top documents of a query that 'lambdarank' compares with all"
+        " others. It should be a little larger than the k of the NDCG@k to optimise.",
     ),
     _option(
         "lambdarank_norm",
         True,
         FLAG,
-        "Whether 'lambdarank' evens out the queries' gradients.",
+        "Whether 'lambdarank' normalises the gradients of each query.",
     ),
     _option(
         "label_gain",
         None,
         GAINS,
-        "What documents of each grade are worth, from grade 0; None: 2**grade - 1 for"
-        " the grades 0 to 30.",
+        "Gain of a document by its grade, from grade 0. None: 2**grade - 1, for the"
+        " grades 0 to 30.",
     ),
     _option(
         "metric",
         None,
         METRIC,
-        "The metrics of evaluation sets; None: that of the objective; 'None': none.",
+        "Metrics of the evaluation sets. None: the default metric of the objective."
+        " 'None': no metric.",
         aliases="metrics metric_types",
     ),
     _option(
         "multi_error_top_k",
         1,
         integer(1),
-        "'multi_error' counts rows whose class is not among so many best.",
+        "'multi_error' counts a row as correct if its class is among this many"
+        " classes with the highest predictions.",
     ),
     _option(
         "auc_mu_weights",
         None,
         COSTS,
-        "The costs of 'auc_mu', for each class those of taking it for each other one;"
-        " None: 1 each.",
+        "Costs of misclassification for 'auc_mu', class by class: n_classes *"
+        " n_classes numbers, row by row. None: all are 1.",
     ),
     _option(
         "eval_at",
         (1, 2, 3, 4, 5),
         POSITIONS,
-        "How many of the best documents 'ndcg' and 'map' look at.",
+        "Number of top documents that 'ndcg' and 'map' look at.",
         aliases="ndcg_eval_at ndcg_at map_eval_at map_at",
     ),
     _option(
         "early_stopping_round",
         None,
         optional(ANY_INT),
-        "Boosting stops when a metric of an evaluation set has not improved for so many"
-        " rounds, and keeps the best one. Where fit gets no evaluation set, rows are"
-        " held out: see ``validation_fraction``. None or <= 0: all rounds.",
+        "Boosting stops when a metric of an evaluation set has not improved for this"
+        " many rounds, and the model keeps the rounds up to the best one. If fit gets"
+        " no evaluation set, rows are held out: see ``validation_fraction``. None or"
+        " <= 0: no early stopping.",
         aliases="early_stopping_rounds early_stopping n_iter_no_change",
     ),
     _option(
@@ -881,94 +940,94 @@ OPTIONS: tuple[Option, ...] = (
         "early_stopping_min_delta",
         0.0,
         DELTAS,
-        "By how much a metric must improve for early stopping; a list has one number"
+        "Minimum improvement of a metric for early stopping. A list has one number"
         " for each metric.",
     ),
     _option(
         "validation_fraction",
         0.1,
         real(0, 1),
-        "The share of the rows that is held out for early stopping when fit gets no"
-        " evaluation set: of each class for classifiers, whole queries for rankers,"
-        " chosen by ``random_state``.",
+        "Share of the rows that are held out for early stopping if fit gets no"
+        " evaluation set. Classifiers hold out the same share of each class, rankers"
+        " whole queries. ``random_state`` decides which.",
     ),
     _option(
         "refit",
         False,
         FLAG,
-        "Whether the best number of rounds is then boosted anew on all rows, when rows"
-        " were held out for early stopping; callbacks that come before rounds, such as"
-        " ``reset_parameter``, are called again.",
+        "Whether to boost the best number of rounds again on all rows, if rows were"
+        " held out for early stopping. Callbacks that are called before rounds, such"
+        " as ``reset_parameter``, are called again.",
     ),
     _option(
         "data_random_seed",
         None,
         SEED,
-        "Seed of the rows from which bins are found. None: from ``random_state``;"
-        " 1 when that is None too.",
+        "Seed of the sample of rows from which bins are found. None: from"
+        " ``random_state``, or 1 if that is None.",
         aliases="data_seed",
     ),
     _option(
         "bagging_seed",
         None,
         SEED,
-        "Seed of the row samples. None: from ``random_state``; 3 when that is None"
-        " too.",
+        "Seed of the samples of rows. None: from ``random_state``, or 3 if that is"
+        " None.",
         aliases="bagging_fraction_seed",
     ),
     _option(
         "feature_fraction_seed",
         None,
         SEED,
-        "Seed of the column samples. None: from ``random_state``; 2 when that is"
-        " None too.",
+        "Seed of the samples of columns. None: from ``random_state``, or 2 if that is"
+        " None.",
     ),
     _option(
         "extra_seed",
         None,
         SEED,
-        "Seed of the thresholds of ``extra_trees``. None: from ``random_state``; 6"
-        " when that is None too.",
+        "Seed of the thresholds of ``extra_trees``. None: from ``random_state``, or 6"
+        " if that is None.",
     ),
     _option(
         "objective_seed",
         None,
         SEED,
-        "Seed of the draws of 'rank_xendcg'. None: from ``random_state``; 5 when that"
-        " is None too.",
+        "Seed of the random numbers of 'rank_xendcg'. None: from ``random_state``, or"
+        " 5 if that is None.",
     ),
     _option(
         "drop_seed",
         None,
         SEED,
-        "Seed of the trees that 'dart' drops. None: from ``random_state``; 4 when that"
-        " is None too.",
+        "Seed of the trees that 'dart' drops. None: from ``random_state``, or 4 if"
+        " that is None.",
     ),
     _option(
         "verbosity",
         -1,
         ANY_INT,
-        "From 1 on, early stopping tells about itself and long fits show a progress bar"
-        " (if rich is installed); nothing else is printed.",
+        "At 1 or more, early stopping prints messages and long fits show a progress"
+        " bar if rich is installed.",
         aliases="verbose",
     ),
     _option(
         "deterministic",
         False,
         FLAG,
-        "Accepted for scripts that carry it; every fit is deterministic.",
+        "Has no effect: every fit is deterministic.",
     ),
     _option(
         "force_col_wise",
         False,
         FLAG,
-        "Accepted for scripts that carry it; the layout never changes the model.",
+        "Has no effect: the layout in memory never changes the model.",
     ),
     _option(
         "force_row_wise",
         False,
         FLAG,
-        "Accepted for scripts that carry it; the layout never changes the model.",
+        "Has no effect: the layout in memory never changes the model.",
     ),
 )
 
@@ -981,14 +1040,13 @@ FIXED_SEEDS = {
     "drop_seed": 4,
 }
 
-# LightGBM's options that have nothing to do here: accepted, and forgotten. Why, with
-# all of their names.
+# LightGBM's options that have no effect here, with all of their names, by the reason.
 WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
-    "Histograms are sums of integers anyway, which are exact.": (
+    "Histograms are exact sums of integers.": (
         *("use_quantized_grad", "num_grad_quant_bins", "quant_train_renew_leaf"),
         "stochastic_rounding",
     ),
-    "There is one engine, on the processor.": (
+    "A fit runs on the CPU of one machine.": (
         *("device_type", "device", "gpu_platform_id", "gpu_device_id"),
         *("gpu_device_id_list", "gpu_use_dp", "num_gpu"),
         *("tree_learner", "tree", "tree_type", "tree_learner_type"),
@@ -996,21 +1054,42 @@ WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
         *("nodes", "local_listen_port", "local_port", "port", "time_out"),
         *("machine_list_filename", "machine_list_file", "machine_list", "mlist"),
     ),
-    "Histograms are few: those of the open leaves alone.": (
+    "Only the leaves that may still be split have histograms.": (
         *("histogram_pool_size", "hist_pool_size"),
     ),
-    "The number of classes is that of the labels in y.": ("num_class", "num_classes"),
-    "X is no file.": (
+    "The number of classes is the number of labels in `y`.": (
+        *("num_class", "num_classes"),
+    ),
+    "Only for data files; `fit` takes arrays and data frames.": (
         *("two_round", "two_round_loading", "use_two_round_loading", "header"),
         *("has_header", "pre_partition", "is_pre_partition", "save_binary"),
         *("is_save_binary", "is_save_binary_file", "precise_float_parser"),
-        *("snapshot_freq", "save_period", "saved_feature_importance_type"),
+        "parser_config_file",
     ),
-    "Predictions use all trees; X is always checked.": (
+    "Only for LightGBM's command line.": (
+        *("task", "task_type", "config", "config_file", "metric_freq", "output_freq"),
+        *("is_provide_training_metric", "is_training_metric", "train_metric"),
+        *("training_metric", "input_model", "model_in", "model_input"),
+        *("output_model", "model_out", "model_output", "snapshot_freq", "save_period"),
+        *("saved_feature_importance_type", "convert_model", "convert_model_file"),
+        *("convert_model_language", "output_result", "name_pred", "pred_name"),
+        *("predict_name", "predict_result", "prediction_name", "prediction_result"),
+    ),
+    "Use the arguments of `predict` instead.": (
+        *("predict_raw_score", "is_predict_raw_score", "predict_rawscore"),
+        *("raw_score", "predict_leaf_index", "is_predict_leaf_index", "leaf_index"),
+        *("predict_contrib", "is_predict_contrib", "contrib"),
+        *("num_iteration_predict", "start_iteration_predict"),
+    ),
+    "Predictions use all trees, and `X` is always checked.": (
         *("pred_early_stop", "pred_early_stop_freq", "pred_early_stop_margin"),
         "predict_disable_shape_check",
     ),
-    "Nothing is printed by default (before LightGBM 3.3).": ("silent",),
+    "Only for `Booster.refit`.": ("refit_decay_rate",),
+    "Only for positions of documents, which `LGBMRanker.fit` does not take.": (
+        "lambdarank_position_bias_regularization",
+    ),
+    "Nothing is printed by default (an option of LightGBM before 3.3).": ("silent",),
 }
 _FORGOTTEN = {word for words in WITHOUT_EFFECT.values() for word in words}
 
@@ -1021,31 +1100,125 @@ _NAME_OF = {
 }
 _OPTION = {option.name: option for option in OPTIONS}
 
-Settings = make_dataclass(
-    "Settings",
-    [option.name for option in OPTIONS],
-    frozen=True,
-    namespace={
-        "__doc__": "The checked values of all options, for one fit.",
-        "__module__": __name__,
-        "changed": lambda self, values: changed(self, values),
-    },
-)
+# One value for each column, or values by name or number of the column.
+ByColumn = Sequence[_Value] | Mapping[str | int, _Value] | None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The checked values of all options, for one fit. Seeds are resolved."""
+
+    boosting_type: str
+    num_leaves: int
+    max_depth: int
+    learning_rate: float
+    n_estimators: int
+    subsample_for_bin: int
+    objective: str | Callable[..., Any] | None
+    class_weight: Mapping[Any, float] | str | None
+    min_split_gain: float
+    min_child_weight: float
+    min_child_samples: int
+    subsample: float
+    subsample_freq: int
+    pos_bagging_fraction: float
+    neg_bagging_fraction: float
+    bagging_by_query: bool
+    data_sample_strategy: str
+    top_rate: float
+    other_rate: float
+    drop_rate: float
+    max_drop: int
+    skip_drop: float
+    uniform_drop: bool
+    xgboost_dart_mode: bool
+    colsample_bytree: float
+    reg_alpha: float
+    reg_lambda: float
+    random_state: int
+    n_jobs: int | None
+    importance_type: str
+    max_bin: int
+    max_bin_by_feature: ByColumn[int]
+    min_data_in_bin: int
+    use_missing: bool
+    zero_as_missing: bool
+    feature_pre_filter: bool
+    enable_bundle: bool
+    max_conflict_rate: float
+    is_enable_sparse: bool
+    categorical_feature: str | list[str | int] | None
+    max_cat_to_onehot: int
+    max_cat_threshold: int
+    cat_smooth: float
+    cat_l2: float
+    min_data_per_group: int
+    max_delta_step: float
+    linear_tree: bool
+    linear_lambda: float
+    path_smooth: float
+    extra_trees: bool
+    feature_fraction_bynode: float
+    feature_contri: ByColumn[float]
+    monotone_constraints: ByColumn[int]
+    monotone_constraints_method: str
+    monotone_penalty: float
+    interaction_constraints: Sequence[Sequence[str | int]] | str | None
+    forcedsplits_filename: Sequence[Any] | Mapping[str, Any] | str | None
+    boost_from_average: bool
+    reg_sqrt: bool
+    is_unbalance: bool
+    scale_pos_weight: float
+    sigmoid: float
+    alpha: float
+    fair_c: float
+    poisson_max_delta_step: float
+    tweedie_variance_power: float
+    lambdarank_truncation_level: int
+    lambdarank_norm: bool
+    label_gain: tuple[float, ...] | None
+    metric: str | Callable[..., Any] | list[Any] | None
+    multi_error_top_k: int
+    auc_mu_weights: tuple[float, ...] | None
+    eval_at: tuple[int, ...]
+    early_stopping_round: int | None
+    first_metric_only: bool
+    early_stopping_min_delta: float | list[float]
+    validation_fraction: float
+    refit: bool
+    data_random_seed: int
+    bagging_seed: int
+    feature_fraction_seed: int
+    extra_seed: int
+    objective_seed: int
+    drop_seed: int
+    verbosity: int
+    deterministic: bool
+    force_col_wise: bool
+    force_row_wise: bool
+
+    def changed(self, values: Mapping[str, Any]) -> Settings:
+        """Return settings with other values of some options: see `changed`."""
+        return changed(self, values)
 
 
 def _same(first: Any, second: Any) -> bool:
     return first is second or bool(np.array_equal(first, second))
 
 
-def canonical(given: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """Replace other names of options by their one name.
+def canonical(
+    given: Mapping[str, Any], owner: str, own: Collection[str] = ()
+) -> dict[str, Any]:
+    """Replace other names of options by the names that estimators show.
 
     Parameters
     ----------
-    given : mapping from words to values
-        Words that are no names of options are kept, but for those ``WITHOUT_EFFECT``.
+    given : mapping from names to values
+        Unknown names are kept; those in ``WITHOUT_EFFECT`` are left out.
     owner : str
         The estimator's name, for messages.
+    own : collection of str, default=()
+        Names that are kept, because a subclass may have given them a meaning.
 
     Returns
     -------
@@ -1060,9 +1233,9 @@ def canonical(given: Mapping[str, Any], owner: str) -> dict[str, Any]:
     resolved: dict[str, Any] = {}
     word_of: dict[str, str] = {}
     for word, value in given.items():
-        if word in _FORGOTTEN:
+        if word in _FORGOTTEN and word not in own:
             continue
-        name = _NAME_OF.get(word, word)
+        name = word if word in own else _NAME_OF.get(word, word)
         if name in resolved and not _same(resolved[name], value):
             raise ValueError(
                 f"{word_of[name]!r} and {word!r} are names of the same parameter of"
@@ -1074,34 +1247,100 @@ def canonical(given: Mapping[str, Any], owner: str) -> dict[str, Any]:
     return resolved
 
 
-def _refuse_unknown(words: Iterable[str], owner: str) -> None:
-    for word in words:
-        if word not in _OPTION:
-            near = difflib.get_close_matches(word, _NAME_OF, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise TypeError(
-                f"{owner}.__init__() got an unexpected keyword argument {word!r}.{hint}"
-            )
+def complete(
+    estimator: Any, before: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Finish a constructor that has set the arguments of its signature.
+
+    Parameters
+    ----------
+    estimator : LGBMModel
+    before : mapping
+        The attributes that a subclass had set before it called this constructor. They
+        are kept if the constructor set the default.
+    given : mapping from names to values
+        The arguments that are not in the signature. Other names of options set the
+        options.
+
+    Returns
+    -------
+    dict
+        The values of unknown names.
+
+    Warns
+    -----
+    UnusedParameterWarning
+        For unknown names, and if several names of an option have different values.
+        Then the first name in LightGBM's order is used; for ``n_jobs``, the smallest
+        number of threads. An argument of the signature counts as given if it differs
+        from its default in the estimator's class.
+    """
+    _keep_attributes(estimator, before)
+    owner = type(estimator).__name__
+    by_option, unused = _by_option(given)
+    signature = inspect.signature(type(estimator).__init__) if by_option else None
+    for name, values in by_option.items():
+        own, default = getattr(estimator, name), _OPTION[name].default
+        if name in signature.parameters:
+            default = signature.parameters[name].default
+        if not _same(own, default):
+            values = {name: own, **values}
+        setattr(estimator, name, _decided(_OPTION[name], values, owner))
+    for word in unused:
+        of_fit = " It is an argument of fit." if word in docstrings.FIT else ""
+        _warn_of_unknown(
+            f"{owner} has no parameter {word!r}", of_fit or hint(word, _NAME_OF)
+        )
+    return unused
 
 
-def accepts_all_names(init: Callable[..., None]) -> Callable[..., None]:
-    """Let a constructor take every name of an option, and explain unknown ones."""
+def _keep_attributes(estimator: Any, before: Mapping[str, Any]) -> None:
+    if before.keys() >= _OPTION.keys():
+        return  # the constructor was called again: these are the earlier values
+    for name in before.keys() & _OPTION.keys():
+        if _same(getattr(estimator, name), _OPTION[name].default):
+            setattr(estimator, name, before[name])
 
-    @functools.wraps(init)
-    def resolving_init(self: Any, **given: Any) -> None:
-        owner = type(self).__name__
-        options = canonical(given, owner)
-        _refuse_unknown(options, owner)
-        init(self, **options)
 
-    return resolving_init
+def _by_option(
+    given: Mapping[str, Any],
+) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """The values by option and name, and the values of unknown names."""
+    by_option: dict[str, dict[str, Any]] = {}
+    unused: dict[str, Any] = {}
+    for word, value in given.items():
+        if word in _NAME_OF:
+            by_option.setdefault(_NAME_OF[word], {})[word] = value
+        elif word not in _FORGOTTEN:
+            unused[word] = value
+    return by_option, unused
+
+
+def _decided(option: Option, values: Mapping[str, Any], owner: str) -> Any:
+    """The value to use, if several names of an option are given."""
+    words = sorted(values, key=option.precedence.index)
+    valid = all(option.domain.convert(values[w]) is not NotImplemented for w in words)
+    if option.name == "n_jobs" and valid:
+        words.sort(key=lambda word: _compat.allowed_threads(values[word]))
+    used = values[words[0]]
+    if not all(_same(used, values[word]) for word in words):
+        listed = ", ".join(f"{word}={values[word]!r}" for word in words)
+        warn(
+            f"{owner} got different values for one parameter: {listed}."
+            f" {words[0]}={used!r} is used.",
+            UnusedParameterWarning,
+        )
+    return used
+
+
+def _warn_of_unknown(problem: str, advice: str) -> None:
+    warn(f"{problem}: it has no effect.{advice}", UnusedParameterWarning)
 
 
 def show_inherited(cls: type) -> None:
-    """Give a constructor with ``**kwargs`` the signature that it really has.
+    """Add the inherited parameters to the signature of a constructor with ``**kwargs``.
 
-    scikit-learn reads an estimator's parameters from its constructor's signature and
-    does not look behind ``**kwargs``.
+    scikit-learn reads the parameters of an estimator from this signature.
     """
     init = vars(cls).get("__init__")
     if init is None:
@@ -1138,24 +1377,24 @@ def checked(option: Option, value: Any, owner: str) -> Any:
 
 
 def value(estimator: Any, name: str) -> Any:
-    """Return one checked option of an estimator."""
+    """Return an option of an estimator, checked."""
     return checked(_OPTION[name], getattr(estimator, name), type(estimator).__name__)
 
 
-def settings(estimator: Any, **chosen: Any) -> Any:
+def settings(estimator: Any, **chosen: Any) -> Settings:
     """Check all options of an estimator and resolve its seeds.
 
     Parameters
     ----------
     estimator : LGBMModel
-        It is not changed, but a generator in ``random_state`` is drawn from.
+        It is not changed, but a generator in ``random_state`` draws a number.
     **chosen : dict
-        Values instead of the estimator's own.
+        Values to use instead of those of the estimator.
 
     Returns
     -------
     Settings
-        One field an option, named like it. Seeds are ints.
+        One field for each option. Seeds are ints.
 
     Raises
     ------
@@ -1176,7 +1415,7 @@ def settings(estimator: Any, **chosen: Any) -> Any:
 
 
 def _check_together(values: Mapping[str, Any], owner: str) -> None:
-    """Whether options that are right by themselves contradict each other."""
+    """Raise ValueError if options contradict each other."""
     if values["data_sample_strategy"] == "goss":
         _check_rates(values, owner)
     if values["boosting_type"] == "rf":
@@ -1188,7 +1427,7 @@ def _check_together(values: Mapping[str, Any], owner: str) -> None:
         )
 
 
-# What a round may change: options of single trees.
+# Options of single trees, which may change from round to round.
 CHANGEABLE = frozenset(
     {
         *("learning_rate", "num_leaves", "max_depth", "min_split_gain"),
@@ -1203,14 +1442,14 @@ CHANGEABLE = frozenset(
 )
 
 
-def changed(settings: Any, values: Mapping[str, Any]) -> Any:
-    """Settings with other values of some options.
+def changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
+    """Return settings with other values of some options.
 
     Parameters
     ----------
     settings : Settings
     values : mapping
-        By any name of an option in ``CHANGEABLE``.
+        Values by any name of an option in ``CHANGEABLE``.
 
     Raises
     ------
@@ -1231,13 +1470,13 @@ def changed(settings: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _least_share(values: Mapping[str, Any]) -> float:
-    """The smallest of the shares that bags are drawn by."""
+    """The smallest share of rows that bagging draws."""
     names = ("subsample", "pos_bagging_fraction", "neg_bagging_fraction")
     return min(values[name] for name in names)
 
 
 def _check_forest(values: Mapping[str, Any], owner: str) -> None:
-    """Whether the trees of a forest can differ from each other."""
+    """Raise ValueError if all trees of a forest would be equal."""
     bags = values["subsample_freq"] > 0 and _least_share(values) < 1
     if not bags and values["colsample_bytree"] == 1:
         raise ValueError(
@@ -1247,7 +1486,7 @@ def _check_forest(values: Mapping[str, Any], owner: str) -> None:
 
 
 def _check_rates(values: Mapping[str, Any], owner: str) -> None:
-    """Whether one-side sampling can be done with these rates, and nothing beside it."""
+    """Raise ValueError if one-side sampling is not possible with these options."""
     top, other = values["top_rate"], values["other_rate"]
     for name in ("top_rate", "other_rate"):
         if values[name] == 0:
@@ -1269,14 +1508,26 @@ def _check_rates(values: Mapping[str, Any], owner: str) -> None:
 
 
 def n_jobs(given: Mapping[str, Any], default: Any, owner: str) -> int | None:
-    """Read the number of threads out of the extra arguments of a prediction."""
-    options = canonical(given, owner)
-    if not options.get("pred_contrib", True):
-        del options["pred_contrib"]
-    unknown = options.keys() - {"n_jobs"}
-    if unknown:
-        raise TypeError(f"{owner} predicts without an argument {min(unknown)!r}.")
-    return checked(_OPTION["n_jobs"], options.get("n_jobs", default), owner)
+    """Read the number of threads from the ``**kwargs`` of a prediction.
+
+    Other options have no effect on predictions; unknown names give a warning.
+
+    Raises
+    ------
+    TypeError
+        If ``pred_contrib`` is true.
+    """
+    if given.get("pred_contrib"):
+        raise TypeError(f"{owner} predicts without an argument 'pred_contrib'.")
+    option = _OPTION["n_jobs"]
+    by_option, unused = _by_option(given)
+    for word in unused.keys() - {"pred_contrib"}:
+        _warn_of_unknown(
+            f"{owner} predicts without an argument {word!r}",
+            hint(word, [*docstrings.PREDICTION, *option.precedence]),
+        )
+    values = by_option.get("n_jobs", {"n_jobs": default})
+    return checked(option, _decided(option, values, owner), owner)
 
 
 def _drawn(source: Any) -> int | None:
@@ -1288,7 +1539,7 @@ def _drawn(source: Any) -> int | None:
 
 
 def _seeds(values: Mapping[str, Any]) -> dict[str, int]:
-    """The random_state and the seeds derived from it, explicit ones kept."""
+    """The random_state, and the seeds that are given or else derived from it."""
     seed = _drawn(values["random_state"])
     derived = FIXED_SEEDS
     if seed is not None:
@@ -1299,13 +1550,17 @@ def _seeds(values: Mapping[str, Any]) -> dict[str, int]:
 
 
 def documented(cls: type) -> type:
-    """Put the table of options into a class's docstring, at ``{parameters}``."""
+    """Describe the options and the attributes in the docstring of a class."""
     cls.__doc__ = docstrings.filled(
         cls.__doc__ or "",
-        (
-            (one.name, f"{one.domain.type}, default={one.default!r}", one.meaning)
-            for one in OPTIONS
+        parameters=(
+            *(
+                (o.name, f"{o.domain.type}, default={o.default!r}", o.meaning)
+                for o in OPTIONS
+            ),
+            ("**kwargs", *docstrings.CONSTRUCTOR_KWARGS),
         ),
+        attributes=((name, *text) for name, text in docstrings.ATTRIBUTES.items()),
     )
     return cls
 
@@ -1314,17 +1569,24 @@ def markdown() -> str:
     """The options as a page of the documentation."""
     head = (
         "# Parameters\n\n"
-        "Every name is accepted by the constructor, `set_params` and grids; the"
-        " estimator shows the\nfirst one. LightGBM's main name is set in italics."
-        " Written by `python docs/parameters.py`.\n\n"
+        "The constructor, `set_params` and the grids of searches accept all names;"
+        " `get_params` shows the\nfirst one. LightGBM's main name is in italics.\n\n"
+        "Several names of one parameter may be given with the same value. If their"
+        " values differ,\n`set_params` raises a ValueError. The constructor gives an"
+        " `UnusedParameterWarning` and uses\nLightGBM's main name if it is given, else"
+        " the shortest name. There are two exceptions: `n_jobs`\nis the smallest number"
+        " of threads; any other name replaces `n_estimators` and `objective`.\n\n"
+        "This page is written by `python docs/parameters.py`.\n\n"
         "| parameter | default | values | meaning | other names |\n"
         "|---|---|---|---|---|\n"
     )
     rows = "".join(_markdown_row(option) for option in OPTIONS)
     tail = (
         "\n## Accepted, without effect\n\n"
-        "Scripts carry these options; they are forgotten, and `get_params` does not"
-        " show them.\n\n| names | why |\n|---|---|\n"
+        "These options of LightGBM are accepted and ignored; `get_params` does not"
+        " show them. Other unknown\nnames give an `UnusedParameterWarning`:"
+        " `get_params` shows them, and they have no effect.\n\n"
+        "| names | reason |\n|---|---|\n"
     )
     return (
         head

@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 from sklearn.exceptions import DataConversionWarning
 
-from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss import (
+    LGBMClassifier,
+    LGBMRanker,
+    LGBMRegressor,
+    UnusedParameterWarning,
+)
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 Y = np.arange(40) % 2
@@ -283,8 +288,9 @@ def test_columns_of_predict_are_those_of_fit(cls, method):
 @BOTH
 def test_predict_knows_its_arguments(cls):
     model = small(cls).fit(X, Y)
-    with pytest.raises(TypeError, match=f"{cls.__name__}.*'pred_contribution'"):
-        model.predict(X, pred_contribution=True)
+    match = f"{cls.__name__} .* 'pred_leafs': it .* mean 'pred_leaf'"
+    with pytest.warns(UnusedParameterWarning, match=match):
+        model.predict(X, pred_leafs=True)
     with pytest.raises(ValueError, match="'n_jobs' parameter"):
         model.predict(X, n_jobs=1.5)
 

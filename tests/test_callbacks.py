@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -40,10 +41,76 @@ def test_what_a_callback_is_told():
         "training",
         "valid_1",
     ]
-    name, metric, value, maximize, deviation = last.evaluation_result_list[0]
-    assert (name, metric, maximize, deviation) == ("training", "l2", False, None)
+    name, metric, value, maximize = last.evaluation_result_list[0]
+    assert (name, metric, maximize) == ("training", "l2", False)
     assert value == model.evals_result_["training"]["l2"][-1]
     assert last.model.ensemble().n_rounds == 6
+
+
+def test_results_are_lightgbm_s():
+    lightgbm = pytest.importorskip("lightgbm")
+    given = ("valid_0", "l2", 0.5, False)
+    for items, is_cv in ((given, False), ((*given, 0.1), True)):
+        ours, theirs = EvalResult(*items), lightgbm.EvalResult(*items)
+        assert len(ours) == len(theirs) == len(items)
+        assert list(ours) == list(theirs)
+        assert ours == items
+        assert ours == EvalResult(*items)
+        assert hash(ours) == hash(items)
+        assert repr(ours) == repr(theirs)
+        assert ours.is_cv_result() is theirs.is_cv_result() is is_cv
+        for name in theirs._fields:
+            assert getattr(ours, name) == getattr(theirs, name)
+        copy = pickle.loads(pickle.dumps(ours))
+        assert (type(copy), copy) == (EvalResult, ours)
+    assert EvalResult(*given)._replace(metric_value=0.7).metric_value == 0.7
+    assert EvalResult(*given)._asdict()["metric_std_dev"] is None
+    assert EvalResult(*given) < EvalResult("valid_0", "l2", 0.6, False)
+    with pytest.raises(AttributeError):
+        EvalResult(*given).metric_value = 3
+
+
+@pytest.mark.parametrize("boosting_type", ["gbdt", "dart", "rf"])
+@pytest.mark.parametrize("sets", [SETS, {"eval_set": [(X[:100], Y[:100])]}])
+def test_the_model_that_a_callback_is_told(boosting_type, sets):
+    found = []
+
+    def follow(env):
+        model = env.model
+        assert model.current_iteration() == model.num_trees() == env.iteration + 1
+        assert model.num_model_per_iteration() == 1
+        found.append([model.eval_train(), model.eval_valid()])
+
+    options = {"subsample": 0.5, "subsample_freq": 1, "boosting_type": boosting_type}
+    model = fit(follow, sets=sets, **options)
+    whole = fit(n_estimators=6, **options).evals_result_
+    for round_index, ((train,), (valid,)) in enumerate(found):
+        assert train[:2] == ("training", "l2")
+        np.testing.assert_allclose(train[2], whole["training"]["l2"][round_index])
+        history = model.evals_result_[valid.dataset_name]["l2"]
+        assert valid.metric_value == history[round_index]
+
+
+def test_the_model_goes_on_from_another():
+    seen = []
+    fit(lambda env: seen.append(env.model.current_iteration()))
+    LGBMRegressor(n_estimators=2).fit(
+        X,
+        Y,
+        init_model=LGBMRegressor(n_estimators=6).fit(X, Y),
+        callbacks=[lambda env: seen.append(env.model.current_iteration())],
+    )
+    assert seen == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_a_callback_may_change_options():
+    def slow_down(env):
+        assert env.model.reset_parameter({"eta": 0.5 / (env.iteration + 1)})
+
+    slow_down.before_iteration = True
+    rates = [0.5 / (i + 1) for i in range(6)]
+    expected = fit(reset_parameter(learning_rate=rates)).predict(X)
+    np.testing.assert_array_equal(fit(slow_down).predict(X), expected)
 
 
 def test_order_and_before_rounds():

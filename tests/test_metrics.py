@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
+import skgoss
 from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor, parameters
 from skgoss._engine.training import metrics as kernels
 from skgoss.training import metrics
@@ -464,7 +465,7 @@ def test_levels():
     (metric,) = metrics.make(["ndcg@3,1"], settings(), None, ranks=True)
     assert metric.settings.eval_at == (3, 1)
     assert made(["ndcg@3,1,map@2"], ranks=True)[0] == ["ndcg", "map"]
-    for bad in ("ndcg@x", "auc@3", "ndcg@0", "ndcg@", "ndcg@1,,2"):
+    for bad in ("ndcg@x", "auc@3", "ndcg@0", "ndcg@"):
         with pytest.raises(ValueError, match="ndcg"):
             made([bad], ranks=True)
 
@@ -479,7 +480,6 @@ def test_words_of_classifiers():
 @pytest.mark.parametrize(
     ("words", "n_classes", "message"),
     [
-        (["rsme"], None, "metric 'rsme' is not known. Did you mean 'rmse'"),
         (["multi_logloss"], None, "metric 'multi_logloss' cannot be computed"),
         (["auc"], 3, "metric 'auc' cannot be computed .* use one of multi_logloss"),
         (["ndcg"], None, "metric 'ndcg' cannot be computed"),
@@ -490,6 +490,29 @@ def test_bad_names(words, n_classes, message):
         made(words, n_classes)
     with pytest.raises(TypeError, match="eval_metric must be a str"):
         metrics.sorted_words([3])
+
+
+@pytest.mark.parametrize(
+    ("words", "n_classes", "message"),
+    [
+        (["rsme", "auc"], None, r"'rsme' is not known .* Did you mean 'rmse'\?"),
+        (["accuracy", "auc"], 2, "metric 'accuracy' is not known .* pass a function"),
+        (["auc", "logloss"], None, "Did you mean 'multi_logloss'"),
+        (["roc_auc", "auc_mu"], 3, "metric 'roc_auc' is not known here"),
+        (["auc,,2"], 2, "metric ',2' is not known"),
+    ],
+)
+def test_unknown_names_have_no_effect(words, n_classes, message):
+    with pytest.warns(skgoss.UnusedParameterWarning, match=message):
+        names, _ = made(words, n_classes)
+    assert names == [words[-1] if n_classes == 3 else "auc"]
+
+
+def test_names_of_other_libraries():
+    words = ["roc_auc", "log_loss", "ERROR"]
+    assert made(words, 2)[0] == ["auc", "binary_logloss", "binary_error"]
+    assert made(["mlogloss", "merror"], 3)[0] == ["multi_logloss", "multi_error"]
+    assert made(["r2_score", "RMSE"])[0] == ["r2", "rmse"]
 
 
 def test_bad_costs():

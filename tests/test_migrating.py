@@ -73,7 +73,7 @@ def test_the_page_and_the_tests_name_the_same_lines():
 # --- Same -----------------------------------------------------------------------------
 
 
-# As scripts before LightGBM 4 have it, but for the import.
+# A script for LightGBM before 4.0; only its import is changed.
 SCRIPT = """
 lgbm = LGBMClassifier(n_estimators=200)
 params = {'max_depth': [10, 15, 20], 'min_child_samples': [20, 40, 60],
@@ -86,6 +86,15 @@ lgbm = LGBMClassifier(n_estimators=1000, num_leaves=50, subsample=0.8,
 lgbm.fit(X_train, Y_train, early_stopping_rounds=100, eval_metric='auc',
          eval_set=[(X_test, Y_test)], verbose=True)
 """
+
+
+def test_modules():
+    names = {}
+    exec("from skgoss.sklearn import LGBMClassifier", names)
+    exec("import skgoss.callback; stop = skgoss.callback.early_stopping(3)", names)
+    model = names["LGBMClassifier"](n_estimators=200, num_leaves=7)
+    model.fit(X_TRAIN, Y_TRAIN, eval_set=[(X_VAL, Y_VAL)], callbacks=[names["stop"]])
+    assert 0 < model.best_iteration_ < 200
 
 
 def test_scripts_with_early_stopping_in_a_search():
@@ -154,6 +163,34 @@ def test_callbacks_of_your_own():
     assert model.best_iteration_ == 2
 
 
+def test_results_in_callbacks():
+    scores = []
+
+    def prune(env):
+        for result in env.evaluation_result_list:
+            name, metric, value, maximize = result
+            assert len(result) == 4
+            scores.append((env.iteration, name, metric, value, maximize))
+
+    model = classifier().fit(X, Y, eval_set=[(X, Y)], callbacks=[prune])
+    history = model.evals_result_["training"]["binary_logloss"]
+    named = ("training", "binary_logloss")
+    assert scores == [(i, *named, value, False) for i, value in enumerate(history)]
+
+
+def test_the_model_in_callbacks():
+    seen = []
+
+    def look(env):
+        seen.append((env.model.current_iteration(), env.model.num_trees()))
+        (train,), (valid,) = env.model.eval_train(), env.model.eval_valid()
+        assert env.evaluation_result_list == [train, valid]
+        env.model.reset_parameter({"learning_rate": 0.05})
+
+    classifier().fit(X, Y, eval_set=[(X, Y), (X_VAL, Y_VAL)], callbacks=[look])
+    assert seen == [(i, i) for i in range(1, 6)]
+
+
 def test_names_and_defaults():
     lightgbm = pytest.importorskip("lightgbm")
     for name in ("LGBMClassifier", "LGBMRegressor", "LGBMRanker"):
@@ -188,6 +225,22 @@ def test_aliases():
     assert (model.learning_rate, model.num_leaves) == (0.3, 5)
     search = GridSearchCV(classifier(), {"min_data_in_leaf": [10, 40]}, cv=2)
     assert search.fit(X, Y).best_estimator_.min_child_samples in (10, 40)
+
+
+def test_two_names_of_one_option():
+    assert LGBMClassifier(learning_rate=0.2, eta=0.2).learning_rate == 0.2
+    with pytest.warns(skgoss.UnusedParameterWarning, match=r"sub_row=0\.6 is used"):
+        assert LGBMClassifier(subsample=0.5, sub_row=0.6).subsample == 0.6
+    with pytest.warns(skgoss.UnusedParameterWarning, match="n_jobs=1 is used"):
+        assert LGBMClassifier(n_jobs=1, nthread=64_000).n_jobs == 1
+
+
+def test_upper_case():
+    plain = regressor(objective="rmse", metric="l1").fit(RX, RY, eval_set=[(RX, RY)])
+    capitals = regressor(objective="RMSE", metric="L1", boosting_type="GBDT")
+    capitals.fit(RX, RY, eval_set=[(RX, RY)])
+    assert capitals.evals_result_ == plain.evals_result_
+    assert capitals.objective_ == "regression"
 
 
 def test_models():
@@ -393,9 +446,10 @@ def test_flags_as_words():
     np.testing.assert_array_equal(words, flag)
 
 
-def test_options_of_devices_and_files():
+def test_options_without_effect():
     given = {"device": "gpu", "gpu_device_id": 0, "tree_learner": "serial"}
     given |= {"two_round": True, "num_class": 2, "silent": True}
+    given |= {"task": "train", "is_training_metric": True, "metric_freq": 1}
     given |= {
         "force_row_wise": True,
         "deterministic": True,
@@ -410,7 +464,8 @@ def test_options_of_devices_and_files():
 def test_options_of_predictions():
     model = classifier().fit(X, Y)
     expected = model.predict_proba(X)
-    for name in ("num_threads", "pred_early_stop", "predict_disable_shape_check"):
+    names = ["num_threads", "pred_early_stop", "predict_disable_shape_check"]
+    for name in (*names, "num_iterations", "learning_rate"):
         np.testing.assert_array_equal(model.predict_proba(X, **{name: 1}), expected)
 
 
@@ -425,6 +480,18 @@ def test_pickle_and_clone():
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
     assert clone(model).get_params() == model.get_params()
+
+
+class WithDefaults(LGBMRegressor):
+    def __init__(self, *, learning_rate=0.5, alpha="of mine", **kwargs):
+        self.alpha = alpha
+        super().__init__(learning_rate=learning_rate, **kwargs)
+
+
+def test_subclasses():
+    assert WithDefaults().get_params()["learning_rate"] == 0.5
+    for model in (WithDefaults(eta=0.3), clone(WithDefaults(eta=0.3))):
+        assert (model.learning_rate, model.alpha) == (0.3, "of mine")
 
 
 # --- Better ---------------------------------------------------------------------------
@@ -516,14 +583,22 @@ def test_score_of_a_ranker():
 
 
 def test_misspelt_options():
-    with pytest.raises(TypeError, match=r"'num_leafs'\. Did you mean 'num_lea"):
-        LGBMClassifier(num_leafs=7)
+    match = "'num_leafs': it has no effect. Did you mean 'num_leaf'"
+    with pytest.warns(skgoss.UnusedParameterWarning, match=match):
+        model = LGBMClassifier(num_leafs=7)
+    assert clone(model).fit(X, Y).get_params()["num_leafs"] == 7
+    with pytest.raises(ValueError, match="Invalid parameter 'num_leafs'"):
+        LGBMClassifier().set_params(num_leafs=7)
+    with pytest.raises(ValueError, match="Invalid parameter 'num_leafs'"):
+        GridSearchCV(classifier(), {"num_leafs": [7]}, cv=2).fit(X, Y)
 
 
-def test_two_names_of_one_option():
-    assert LGBMClassifier(learning_rate=0.2, eta=0.2).learning_rate == 0.2
-    with pytest.raises(ValueError, match="'learning_rate' and 'eta' are names of the"):
-        LGBMClassifier(learning_rate=0.2, eta=0.3)
+def test_unknown_metrics():
+    with pytest.warns(skgoss.UnusedParameterWarning, match="Did you mean 'rmse'"):
+        model = regressor(metric=["rsme", "l1"]).fit(RX, RY, eval_set=[(RX, RY)])
+    assert list(model.evals_result_["training"]) == ["l1"]
+    model = classifier(metric=["roc_auc", "log_loss"]).fit(X, Y, eval_set=[(X, Y)])
+    assert list(model.evals_result_["training"]) == ["auc", "binary_logloss"]
 
 
 def test_values_out_of_bounds():

@@ -104,6 +104,7 @@ def gradients(objective, scores, n_threads=1):
 def test_aliases(name, aliases):
     for alias in [name, *aliases.split()]:
         assert objectives.canonical_name(alias) == name
+        assert objectives.canonical_name(alias.upper()) == name
         y = target(name)
         objective = objectives.make(settings(alias), y, None, n_classes_of(name))
         assert objective.name == name

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import pickle
+import re
+import warnings
+from dataclasses import fields
 from pathlib import Path
+from types import UnionType
+from typing import Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
@@ -13,7 +19,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor, parameters
+from skgoss import (
+    LGBMClassifier,
+    LGBMModel,
+    LGBMRanker,
+    LGBMRegressor,
+    UnusedParameterWarning,
+    parameters,
+)
 from skgoss.fit_arguments import FitArguments
 
 ESTIMATORS = [LGBMModel, LGBMClassifier, LGBMRanker, LGBMRegressor]
@@ -31,13 +44,14 @@ class Subclass(LGBMClassifier):
         self.offset = offset
 
 
+CANDIDATES = (3, 0.5, 1.5, "gain", "gbrt", "balanced", "advanced", [1])
+
+
 def valid_value(option):
     """A value that is inside the option's domain and not its default."""
-    words = ["gain", "gbrt", "balanced", "advanced"]
-    candidates = [3, 0.5, 1.5, not option.default, *words, [1]]
     return next(
         value
-        for value in candidates
+        for value in [not option.default, *CANDIDATES]
         if value != option.default
         and option.domain.convert(value) is not NotImplemented
     )
@@ -45,7 +59,8 @@ def valid_value(option):
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_constructor_is_the_table(cls):
-    signature = inspect.signature(cls).parameters
+    signature = dict(inspect.signature(cls).parameters)
+    assert signature.pop("kwargs").kind == inspect.Parameter.VAR_KEYWORD
     assert {name: p.default for name, p in signature.items()} == {
         option.name: option.default for option in parameters.OPTIONS
     }
@@ -118,37 +133,189 @@ def test_same_value_twice_is_no_conflict():
     assert LGBMClassifier(learning_rate=0.2, eta=0.2).learning_rate == 0.2
 
 
+# Different values of one option, and the name whose value LightGBM uses.
+CONFLICTS = [
+    ({"learning_rate": 0.2, "eta": 0.3}, "learning_rate"),
+    ({"eta": 0.3, "shrinkage_rate": 0.2}, "eta"),
+    ({"subsample": 0.5, "sub_row": 0.6}, "sub_row"),
+    ({"subsample": 0.5, "bagging_fraction": 0.6}, "bagging_fraction"),
+    ({"n_estimators": 3, "num_boost_round": 4}, "num_boost_round"),
+    ({"objective": "l1", "loss": "huber"}, "loss"),
+    ({"lambda": 1.0, "lambda_l2": 2.0}, "lambda_l2"),
+    ({"min_data": 3, "min_samples_leaf": 4}, "min_data"),
+]
+
+
+@pytest.mark.parametrize(("given", "winner"), CONFLICTS)
+def test_conflicts_are_decided_as_by_lightgbm(given, winner):
+    first, second = given
+    with pytest.warns(UnusedParameterWarning, match=f"{winner}=.* is used") as caught:
+        model = LGBMRegressor(**given)
+    assert [Path(warning.filename).name for warning in caught] == [Path(__file__).name]
+    assert given[winner] in model.get_params().values()
+    assert f"{first}={given[first]!r}" in str(caught[0].message)
+    assert f"{second}={given[second]!r}" in str(caught[0].message)
+    with pytest.raises(ValueError, match=f"'{first}' and '{second}'.*different"):
+        LGBMRegressor().set_params(**given)
+
+
+def test_precedence_is_lightgbm_s():
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y = np.arange(60.0)[:, None], np.arange(60) % 7
+    checked = 0
+    for option in parameters.OPTIONS:
+        values = {"int": (3, 4), "int or None": (3, 4), "float": (0.5, 0.6)}.get(
+            option.domain.type
+        )
+        if values is None or option.name in ("n_jobs", "verbosity", "n_estimators"):
+            continue
+        if option.name == "early_stopping_round":  # needs an evaluation set there
+            continue
+        for pair in itertools.combinations(option.precedence, 2):
+            # The second pair of values tells the winner from a default.
+            given = dict(zip(pair, values, strict=True))
+            theirs = lightgbm.LGBMRegressor(n_estimators=1, verbose=-1, **given)
+            text = theirs.fit(X, y).booster_.model_to_string()
+            used = re.search(rf"\[{option.lightgbm}: (.*)\]", text)[1]
+            if used != f"{option.default}":  # where their own default wins: not ours
+                assert used == str(given[pair[0]])
+                checked += 1
+    assert checked > 50
+
+
 @pytest.mark.parametrize(
     "given",
     [
-        {"learning_rate": 0.2, "eta": 0.3},
-        {"eta": 0.3, "shrinkage_rate": 0.2},
-        {"max_iter": 3, "n_estimators": 100},
-        {"lambda": 1.0, "lambda_l2": 2.0},
+        {"n_jobs": None, "nthread": 1},
+        {"subsample": 1.0, "sub_row": 0.5},
+        {"learning_rate": 0.1, "eta": 0.3},
     ],
 )
-def test_conflict_names_both(given):
-    first, second = given
-    for use in (lambda **p: LGBMClassifier(**p), LGBMClassifier().set_params):
-        with pytest.raises(ValueError, match=f"'{first}' and '{second}'.*different"):
-            use(**given)
+def test_a_name_at_its_default_counts_as_not_given(given):
+    name, alias = given
+    assert getattr(LGBMClassifier(**given), name) == given[alias]
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ({"nthread": 1, "n_jobs": -1}, 1),
+        ({"n_jobs": 1, "num_threads": -1}, 1),
+        ({"n_jobs": 1, "num_threads": 0}, 1),
+        ({"nthread": 64_000, "n_jobs": -1}, -1),
+        ({"nthread": 3, "n_jobs": 2, "num_threads": 5}, 2),
+        ({"nthread": "1", "n_jobs": 2}, 2),  # no number: the order of names decides
+    ],
+)
+def test_the_smallest_number_of_threads_is_used(given, used):
+    with pytest.warns(UnusedParameterWarning, match="different values"):
+        model = LGBMClassifier(**given)
+    assert model.n_jobs == used
+
+
+def test_a_subclass_with_a_default_of_its_own_takes_aliases():
+    class Fast(LGBMRegressor):
+        def __init__(self, *, learning_rate=0.5, **kw):
+            super().__init__(learning_rate=learning_rate, **kw)
+
+    assert Fast().learning_rate == 0.5
+    assert Fast(eta=0.3).learning_rate == clone(Fast(eta=0.3)).learning_rate == 0.3
+    assert Fast(eta=0.1).learning_rate == clone(Fast(eta=0.1)).learning_rate == 0.1
+    with pytest.warns(UnusedParameterWarning, match=r"learning_rate=0\.7 is used"):
+        assert Fast(learning_rate=0.7, eta=0.3).learning_rate == 0.7
+
+
+def test_attributes_of_a_subclass_are_not_overwritten():
+    class Penalised(LGBMRegressor):
+        def __init__(self, alpha=0.5, **kw):
+            self.alpha = alpha
+            self.fair_c = "of mine"
+            super().__init__(**kw)
+
+    model = Penalised(num_leaves=4)
+    assert (model.alpha, model.fair_c, model.num_leaves) == (0.5, "of mine", 4)
+    assert clone(Penalised(alpha=2.0)).alpha == 2.0
+    again = LGBMRegressor(num_leaves=4)
+    again.__init__(max_depth=3)
+    assert repr(again) == "LGBMRegressor(max_depth=3)"
 
 
 def test_alias_overrides_what_was_set_before():
     assert LGBMClassifier(learning_rate=0.2).set_params(eta=0.3).learning_rate == 0.3
 
 
-def test_unknown_name_gets_a_hint():
-    with pytest.raises(TypeError, match=r"'num_leafs'.*Did you mean 'num_lea"):
-        LGBMClassifier(num_leafs=3)
-    with pytest.raises(TypeError, match=r"LGBMRegressor.*'xyzzy'\.$"):
-        LGBMRegressor(xyzzy=3)
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("num_leafs", r"no effect\. Did you mean 'num_leaf'\?$"),
+        ("bagging_frequency", r"Did you mean 'bagging_freq'\?$"),
+        ("verbose_eval", r"Did you mean 'verbose'\?$"),
+        ("eval_metric", r"no effect\. It is an argument of fit\.$"),
+        ("use_best_model", r": it has no effect\.$"),
+    ],
+)
+def test_unknown_name_is_kept_with_a_warning(word, hint):
+    X, y = np.arange(60.0)[:, None], np.arange(60) % 2
+    with pytest.warns(UnusedParameterWarning, match=f"'{word}'.*{hint}") as caught:
+        model = LGBMClassifier(num_leaves=4, **{word: [3]})
+    assert [warning.filename for warning in caught] == [__file__]
+    # From here on nothing warns.
+    assert model.get_params()[word] == [3]
+    assert f"{word}=[3]" in repr(model)
+    expected = LGBMClassifier(num_leaves=4).fit(X, y).predict_proba(X)
+    for copied in (model, clone(model), pickle.loads(pickle.dumps(model))):
+        assert copied.get_params() == model.get_params()
+        np.testing.assert_array_equal(copied.fit(X, y).predict_proba(X), expected)
+    assert clone(model).get_params()[word] is not model.get_params()[word]
+    assert model._repr_html_()
+
+
+def test_set_params_refuses_unknown_names():
     with pytest.raises(ValueError, match="Invalid parameter 'xyzzy' for estimator"):
         LGBMClassifier().set_params(xyzzy=3)
     with pytest.raises(ValueError, match="Invalid parameter 'eta' for estimator"):
         LGBMClassifier().set_params(eta__x=3)
+    X, y = np.arange(60.0)[:, None], np.arange(60) % 2
+    with pytest.raises(ValueError, match="Invalid parameter 'num_leafs'"):
+        GridSearchCV(LGBMClassifier(), {"num_leafs": [3]}, cv=2).fit(X, y)
     with pytest.raises(TypeError, match="positional"):
         LGBMClassifier("gbdt")
+
+
+def test_set_params_takes_back_what_get_params_gave():
+    with pytest.warns(UnusedParameterWarning, match="'num_leafs'"):
+        model = LGBMClassifier(num_leafs=7)
+    twin = clone(model)
+    twin.set_params(**{**model.get_params(), "num_leafs": 8, "num_leaves": 9})
+    assert (twin.get_params()["num_leafs"], twin.num_leaves) == (8, 9)
+    assert (model.get_params()["num_leafs"], model.num_leaves) == (7, 31)
+    with pytest.raises(ValueError, match="Invalid parameter 'xyzzy'"):
+        twin.set_params(num_leafs=1, xyzzy=3)
+    assert twin.get_params()["num_leafs"] == 8
+
+
+def test_warnings_can_be_errors():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("error", category=UnusedParameterWarning)
+        with pytest.raises(UnusedParameterWarning, match="'num_leafs'"):
+            LGBMClassifier(num_leafs=7)
+    assert pickle.loads(pickle.dumps(UnusedParameterWarning)) is UnusedParameterWarning
+
+
+def test_predictions_take_the_options_of_lightgbm():
+    X, y = np.arange(60.0)[:, None], np.arange(60) % 2
+    model = LGBMClassifier(n_estimators=3).fit(X, y)
+    expected = model.predict_proba(X)
+    # None of them changes a prediction of LightGBM's estimators.
+    for name in ("num_iterations", "learning_rate", "predict_raw_score", "n_jobs"):
+        np.testing.assert_array_equal(model.predict_proba(X, **{name: 1}), expected)
+    with pytest.warns(UnusedParameterWarning, match="an argument 'ntree_limit': it"):
+        np.testing.assert_array_equal(model.predict_proba(X, ntree_limit=1), expected)
+    with pytest.warns(UnusedParameterWarning, match="n_jobs=1 is used"):
+        model.predict(X, n_jobs=1, num_threads=64_000)
+    with pytest.raises(ValueError, match="The 'n_jobs' parameter of LGBMClassifier"):
+        model.predict(X, num_threads="all")
 
 
 def test_subclass_with_kwargs():
@@ -159,8 +326,22 @@ def test_subclass_with_kwargs():
     assert repr(model.set_params(max_leaves=4)) == (
         "Subclass(learning_rate=0.3, num_leaves=4, offset=1.0)"
     )
-    with pytest.raises(TypeError, match=r"Subclass.*'nonsense'"):
-        Subclass(nonsense=1)
+    with pytest.warns(UnusedParameterWarning, match="Subclass .* 'nonsense'"):
+        odd = Subclass(nonsense=1)
+    assert clone(odd).get_params() == {**Subclass().get_params(), "nonsense": 1}
+
+
+def test_names_that_a_subclass_has_taken():
+    class Tagged(LGBMRegressor):
+        def __init__(self, *, task="a", eta="b", **kwargs):
+            super().__init__(**kwargs)
+            self.task = task
+            self.eta = eta
+
+    model = Tagged(learning_rate=0.2).set_params(task="c", eta="d", num_trees=3)
+    for copied in (model, clone(model)):
+        assert (copied.task, copied.eta) == ("c", "d")
+        assert (copied.learning_rate, copied.n_estimators) == (0.2, 3)
 
 
 def test_grid_over_an_alias():
@@ -258,13 +439,27 @@ def test_columns_of_categories_given_at_fit_come_first():
         model._settings(FitArguments(categorical_feature="a"))
 
 
-def test_settings_have_the_names_of_the_table_and_are_frozen():
+def test_settings_are_the_table_and_frozen():
     settings = parameters.settings(LGBMRegressor(boosting="gbrt"))
-    assert set(vars(settings)) == {option.name for option in parameters.OPTIONS}
+    names = [option.name for option in parameters.OPTIONS]
+    assert [field.name for field in fields(parameters.Settings)] == names
     assert settings.boosting_type == "gbdt"
     assert pickle.loads(pickle.dumps(settings)) == settings
     with pytest.raises(AttributeError):
         settings.num_leaves = 3
+
+
+@pytest.mark.parametrize("option", parameters.OPTIONS, ids=lambda option: option.name)
+def test_settings_have_the_types_of_the_table(option):
+    hint = get_type_hints(parameters.Settings)[option.name]
+    union = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kinds = tuple(get_origin(kind) or kind for kind in union)
+    for value in (option.default, *CANDIDATES, (1, 1), ["a", 2], {"a": 1}):
+        converted = option.domain.convert(value)
+        if option.name in {*parameters.FIXED_SEEDS, "random_state"}:
+            converted = 0 if converted is None else converted  # it is drawn
+        if converted is not NotImplemented:
+            assert isinstance(converted, kinds)
 
 
 def seeds(**options):
@@ -302,4 +497,13 @@ def test_docs_are_current():
 def test_docstring_holds_the_table(cls):
     for option in parameters.OPTIONS:
         assert f"\n{option.name} : {option.domain.type}, default=" in cls.__doc__
-    assert "{parameters}" not in cls.__doc__
+    assert "{" not in cls.__doc__.replace("{'", "")  # no mark is left
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_docstring_holds_all_attributes(cls):
+    ends_in_underscore = {
+        name for name in dir(cls) if name.endswith("_") and not name.startswith("_")
+    }
+    listed = set(re.findall(r"^(\w+_) : ", cls.__doc__, re.M))
+    assert listed == ends_in_underscore | {"n_features_in_", "feature_names_in_"}

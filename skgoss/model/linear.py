@@ -7,7 +7,7 @@ IJCAI 2019.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from skgoss._engine.data.columns import KINDS, to_float64
 from skgoss._engine.model import linear
 from skgoss.data.columns import Columns
+
+if TYPE_CHECKING:
+    from skgoss.parameters import Settings
 
 Floats = NDArray[np.float64]
 
@@ -192,7 +195,7 @@ def fit(
     gradient: Floats,
     hessian: Floats,
     leaf_value: Floats,
-    settings: Any,
+    settings: Settings,
     n_threads: int,
 ) -> LinearLeaves:
     """Fit a linear model in each leaf.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from skgoss.training.rounds import (
     Recorder,
     as_stop,
 )
+
+if TYPE_CHECKING:
+    from skgoss.parameters import Settings
 
 AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
 Floats = NDArray[np.float64]
@@ -170,6 +173,8 @@ class Boosting:
         Trees that come before the ones to grow; ``init_score`` holds their scores.
     raw : RawColumns, default=None
         Values of the rows of ``dataset``; needed for linear leaves.
+    training : callable, default=None
+        Makes an evaluation set of the rows of ``dataset``, for `eval_train`.
     """
 
     # Whether the grower may add the values of new trees to the training scores.
@@ -183,13 +188,14 @@ class Boosting:
         self,
         dataset: Dataset,
         objective: Objective,
-        settings: Any,
+        settings: Settings,
         n_threads: int,
         *,
         init_score: Floats | None = None,
         sets: Sequence[EvaluationSet] = (),
         first: Ensemble | None = None,
         raw: RawColumns | None = None,
+        training: Callable[[], EvaluationSet] | None = None,
     ) -> None:
         shape = (objective.n_scores, dataset.n_rows)
         self.dataset = dataset
@@ -197,6 +203,7 @@ class Boosting:
         self.settings = self._own(settings)
         self.n_threads = n_threads
         self.sets = sets
+        self.training = training
         self.first = first
         self.starts_itself = init_score is None
         self.start = (
@@ -245,6 +252,30 @@ class Boosting:
         """The number of the first round to boost."""
         return 0 if self.first is None else self.first.n_rounds
 
+    def current_iteration(self) -> int:
+        """The number of rounds so far, those of ``first`` included."""
+        return self.first_round + self._n_grown
+
+    def num_model_per_iteration(self) -> int:
+        """The number of trees of a round."""
+        return self.objective.n_scores
+
+    def num_trees(self) -> int:
+        """The number of trees so far."""
+        return self.current_iteration() * self.num_model_per_iteration()
+
+    def eval_train(self) -> list[EvalResult]:
+        """The metrics of the training set after the last round.
+
+        The training set need not be among the evaluation sets.
+        """
+        given = [e for e in self.sets if e.is_training]
+        return self._measured(given or [self.training()])
+
+    def eval_valid(self) -> list[EvalResult]:
+        """The metrics of the evaluation sets that are not the training set."""
+        return self._measured([e for e in self.sets if not e.is_training])
+
     def ensemble(self) -> Ensemble:
         """The trees so far, in terms of the input: columns and thresholds."""
         grown = (
@@ -281,19 +312,19 @@ class Boosting:
         n_trees = 0 if self.grower is None else self.grower.forest.n_trees
         return n_trees // self.objective.n_scores
 
-    def _own(self, settings: Any) -> Any:
+    def _own(self, settings: Settings) -> Settings:
         """The settings as this kind of boosting needs them."""
         return settings
 
-    def reset(self, values: dict[str, Any]) -> None:
+    def reset_parameter(self, params: Mapping[str, Any]) -> Self:
         """Change options of single trees, by any of their names."""
-        settings = self._own(self.settings.changed(values))
-        if settings == self.settings:
-            return
-        self.settings = settings
-        self.sampler = self._sampler()
-        if self.grower is not None:
-            self.grower = self._grower(self.grower.forest)
+        settings = self._own(self.settings.changed(params))
+        if settings != self.settings:
+            self.settings = settings
+            self.sampler = self._sampler()
+            if self.grower is not None:
+                self.grower = self._grower(self.grower.forest)
+        return self
 
     def boost(self, round_index: int) -> bool:
         """Grow the trees of one round.
@@ -438,11 +469,14 @@ class Boosting:
 
     def evaluate(self) -> list[EvalResult]:
         """The metrics of the evaluation sets after the last round."""
-        results = []
-        for evaluated in self.sets:
-            scores = self._evaluated(evaluated)
-            results += evaluated.measure(scores, self.n_threads)
-        return results
+        return self._measured(self.sets)
+
+    def _measured(self, sets: Sequence[EvaluationSet]) -> list[EvalResult]:
+        return [
+            result
+            for evaluated in sets
+            for result in evaluated.measure(self._evaluated(evaluated), self.n_threads)
+        ]
 
     def _evaluated(self, evaluated: EvaluationSet) -> Floats:
         """The raw scores of a set."""
@@ -527,7 +561,7 @@ class Forest(Boosting):
         super().__init__(*args, **kwargs)
         self.sums = [np.zeros_like(self._evaluated(e)) for e in self.sets]
 
-    def _own(self, settings: Any) -> Any:
+    def _own(self, settings: Settings) -> Settings:
         return replace(settings, learning_rate=1.0)
 
     def _starts(self) -> Floats:
@@ -541,6 +575,8 @@ class Forest(Boosting):
         start = super()._evaluated(evaluated)
         if not hasattr(self, "sums"):
             return start
+        if evaluated not in self.sets:
+            return _raw_scores(self.ensemble(), evaluated.rows, self.n_threads)
         total = self.sums[self.sets.index(evaluated)]
         return start + total / max(1, self._n_grown)
 
@@ -564,7 +600,7 @@ class Plan:
         The trees of ``init_model``.
     """
 
-    settings: Any
+    settings: Settings
     n_classes: int | None
     metrics: list[Metric | Custom]
     n_threads: int
@@ -599,6 +635,9 @@ class Plan:
             sets=evaluated,
             first=self.earlier,
             raw=self._raw(rows),
+            training=lambda: EvaluationSet(
+                "training", rows, self.metrics, None, is_training=True
+            ),
         )
 
     def _evaluated(
@@ -636,10 +675,7 @@ class Plan:
         """The raw scores of ``init_model`` plus the user's start scores."""
         if self.earlier is None:
             return rows.init_score
-        scores = self.earlier.raw_scores(rows.columns, n_threads=self.n_threads)
-        if rows.numbers is not None:
-            scores = scores[rows.numbers]
-        start = np.ascontiguousarray(scores.T)
+        start = _raw_scores(self.earlier, rows, self.n_threads)
         return start if rows.init_score is None else start + rows.init_score
 
     def _check_earlier(self, objective: Objective) -> None:
@@ -652,3 +688,11 @@ class Plan:
                 f"init_model has {self.earlier.n_scores} trees a round, but"
                 f" {objective.n_scores} are needed here."
             )
+
+
+def _raw_scores(ensemble: Ensemble, rows: Rows, n_threads: int) -> Floats:
+    """The raw scores of rows, (n_scores, n_rows)."""
+    scores = ensemble.raw_scores(rows.columns, n_threads=n_threads)
+    if rows.numbers is not None:
+        scores = scores[rows.numbers]
+    return np.ascontiguousarray(scores.T)

@@ -8,13 +8,16 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.columns import Columns
 from skgoss.training.dataset import Dataset
+
+if TYPE_CHECKING:
+    from skgoss.parameters import Settings
 
 # As `Bounding` in _engine/training/workspace.pxd.
 UNBOUNDED = 0
@@ -91,7 +94,9 @@ class TreeConstraints:
 # --- Words ----------------------------------------------------------------------------
 
 
-def resolved(settings: Any, columns: Columns, names: Sequence[Any] | None) -> Any:
+def resolved(
+    settings: Settings, columns: Columns, names: Sequence[Any] | None
+) -> Settings:
     """The settings with all options that speak of columns in terms of their numbers.
 
     Parameters
@@ -154,7 +159,7 @@ class _Finder:
             )
         return int(word)
 
-    def by_column(self, settings: Any, option: str) -> list[Any] | None:
+    def by_column(self, settings: Settings, option: str) -> list[Any] | None:
         """One value a column, from a sequence or a mapping; None if none differs."""
         given, default = getattr(settings, option), BY_COLUMN[option]
         if given is None:
@@ -227,7 +232,7 @@ def _is_categorical(columns: Columns, column: int) -> bool:
 
 
 def _check_order(
-    signs: list[int] | None, settings: Any, columns: Columns, finder: _Finder
+    signs: list[int] | None, settings: Settings, columns: Columns, finder: _Finder
 ) -> None:
     """Whether the values of the columns with monotone constraints have an order."""
     for column in np.flatnonzero(signs if signs is not None else []).tolist():
@@ -247,7 +252,7 @@ def _check_order(
 # --- What the engine reads ------------------------------------------------------------
 
 
-def of_trees(settings: Any, dataset: Dataset) -> TreeConstraints | None:
+def of_trees(settings: Settings, dataset: Dataset) -> TreeConstraints | None:
     """The constraints on the trees of a fit; None if there are none.
 
     Parameters

@@ -7,20 +7,23 @@ which are functions of targets and scores.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training import losses, metrics
 from skgoss._engine.training.ranking import average_precision
+from skgoss._messages import UnusedParameterWarning, hint, warn
 from skgoss.training import objectives, ranking
 from skgoss.training.objectives import Link
+
+if TYPE_CHECKING:
+    from skgoss.parameters import Settings
 
 Floats = NDArray[np.float64]
 
@@ -90,19 +93,21 @@ def _sum(loss: str, sample: Sample, parameter: float = 0.0) -> float:
     )
 
 
-def _mean_of(loss: str, parameter: str | None = None) -> Callable[[Sample, Any], float]:
-    def measure(sample: Sample, settings: Any) -> float:
+def _mean_of(
+    loss: str, parameter: str | None = None
+) -> Callable[[Sample, Settings], float]:
+    def measure(sample: Sample, settings: Settings) -> float:
         value = 0.0 if parameter is None else getattr(settings, parameter)
         return _sum(loss, sample, value) / sample.mass
 
     return measure
 
 
-def _rmse(sample: Sample, settings: Any) -> float:
+def _rmse(sample: Sample, settings: Settings) -> float:
     return float(np.sqrt(_sum("l2", sample) / sample.mass))
 
 
-def _r2(sample: Sample, settings: Any) -> float:
+def _r2(sample: Sample, settings: Settings) -> float:
     mean = losses.weighted_sum(sample.y, sample.weight) / sample.mass
     about_mean = sample._replace(scores=np.full((1, len(sample.y)), mean))
     rest, total = _sum("l2", sample), _sum("l2", about_mean)
@@ -111,33 +116,33 @@ def _r2(sample: Sample, settings: Any) -> float:
     return 0.0 if rest > 0 else 1.0
 
 
-def _tweedie(sample: Sample, settings: Any) -> float:
+def _tweedie(sample: Sample, settings: Settings) -> float:
     power = settings.tweedie_variance_power
     loss = "tweedie" if power > 1 else "poisson"
     return _sum(loss, sample, power) / sample.mass
 
 
-def _gamma_deviance(sample: Sample, settings: Any) -> float:
+def _gamma_deviance(sample: Sample, settings: Settings) -> float:
     return _sum("gamma_deviance", sample)
 
 
-def _kullback_leibler(sample: Sample, settings: Any) -> float:
+def _kullback_leibler(sample: Sample, settings: Settings) -> float:
     sums = _sum("cross_entropy", sample) - _sum("entropy", sample)
     return sums / sample.mass
 
 
-def _cross_entropy_lambda(sample: Sample, settings: Any) -> float:
+def _cross_entropy_lambda(sample: Sample, settings: Settings) -> float:
     """Weights act inside the loss: they are numbers of trials."""
     if sample.weight is not None:
         sample = sample._replace(scores=sample.scores * sample.weight, weight=None)
     return _sum("cross_entropy_lambda", sample) / sample.mass
 
 
-def _multi_logloss(sample: Sample, settings: Any) -> float:
+def _multi_logloss(sample: Sample, settings: Settings) -> float:
     return _by_class(sample, 0)
 
 
-def _multi_error(sample: Sample, settings: Any) -> float:
+def _multi_error(sample: Sample, settings: Settings) -> float:
     return _by_class(sample, settings.multi_error_top_k)
 
 
@@ -146,17 +151,17 @@ def _by_class(sample: Sample, top_k: int) -> float:
     return metrics.by_class(y, scores, weight, top_k, n_threads) / sample.mass
 
 
-def _auc(sample: Sample, settings: Any) -> float:
+def _auc(sample: Sample, settings: Settings) -> float:
     y, scores, weight, _, n_threads = sample
     return metrics.auc(y, scores[0], weight, n_threads)
 
 
-def _average_precision(sample: Sample, settings: Any) -> float:
+def _average_precision(sample: Sample, settings: Settings) -> float:
     y, scores, weight, _, n_threads = sample
     return metrics.average_precision(y, scores[0], weight, n_threads)
 
 
-def _auc_mu(sample: Sample, settings: Any) -> float:
+def _auc_mu(sample: Sample, settings: Settings) -> float:
     """Kleiman and Page, "AUC mu", ICML 2019, equations 3 to 7."""
     n_classes = len(sample.scores)
     costs = _costs(settings.auc_mu_weights, n_classes)
@@ -199,7 +204,7 @@ def _costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
     return costs
 
 
-def _ndcg(sample: Sample, settings: Any) -> Floats:
+def _ndcg(sample: Sample, settings: Settings) -> Floats:
     """Of each query, (n_at, n_queries)."""
     gain = ranking.gains(sample.y, settings.label_gain, name="y of an evaluation set")
     return ranking.ndcg(
@@ -207,7 +212,7 @@ def _ndcg(sample: Sample, settings: Any) -> Floats:
     )
 
 
-def _map(sample: Sample, settings: Any) -> Floats:
+def _map(sample: Sample, settings: Settings) -> Floats:
     """Of each query, (n_at, n_queries)."""
     at = np.array(settings.eval_at, dtype=np.int64)
     precision = np.empty((len(at), len(sample.boundaries) - 1))
@@ -225,7 +230,7 @@ def _map(sample: Sample, settings: Any) -> Floats:
 # --- The table ------------------------------------------------------------------------
 
 
-class Range(NamedTuple):
+class Targets(NamedTuple):
     """The targets that a metric is defined for, from ``least`` to ``most``.
 
     ``words`` completes the sentence "needs ...".
@@ -244,9 +249,9 @@ class Range(NamedTuple):
             )
 
 
-ANY = Range("numbers")
-POSITIVE = Range("y > 0", least=float(np.nextafter(0.0, 1.0)))
-SHARES = Range("y in [0, 1]", least=0.0, most=1.0)
+ANY = Targets("numbers")
+POSITIVE = Targets("y > 0", least=float(np.nextafter(0.0, 1.0)))
+SHARES = Targets("y in [0, 1]", least=0.0, most=1.0)
 
 
 @dataclass(frozen=True)
@@ -267,16 +272,16 @@ class MetricKind:
     task : str
         'one': for one score a row, 'many': for more than two classes, 'rank': for
         queries.
-    domain : Domain
+    domain : Targets
         The targets that it is defined for.
     """
 
-    measure: Callable[[Sample, Any], Any]
+    measure: Callable[[Sample, Settings], Any]
     aliases: tuple[str, ...] = ()
     maximize: bool = False
     on_raw: bool = False
     task: str = "one"
-    domain: Range = ANY
+    domain: Targets = ANY
 
 
 METRICS: dict[str, MetricKind] = {
@@ -335,6 +340,15 @@ _NAME_OF = {
     word: name for name, kind in METRICS.items() for word in (name, *kind.aliases)
 }
 
+# Names of other libraries for the same metrics.
+_OF_OTHERS = {
+    "roc_auc": "auc",
+    "r2_score": "r2",
+    "log_loss": "logloss",
+    "mlogloss": "logloss",
+    "merror": "error",
+}
+
 # The names of a classifier's metrics for two classes, and for more than two.
 _BY_CLASSES = (
     {
@@ -369,7 +383,7 @@ class Metric:
         What turns raw scores into ``Sample.scores``; None: these are the raw scores.
     """
 
-    def __init__(self, name: str, settings: Any, link: Link | None = None) -> None:
+    def __init__(self, name: str, settings: Settings, link: Link | None = None) -> None:
         self.name = name
         self.kind = METRICS[name]
         self.settings = settings
@@ -510,7 +524,7 @@ def default_name(objective: str) -> str | None:
 
 def make(
     words: Iterable[str],
-    settings: Any,
+    settings: Settings,
     n_classes: int | None,
     *,
     ranks: bool,
@@ -533,7 +547,12 @@ def make(
     Raises
     ------
     ValueError
-        If a name is unknown, or the metric does not fit the task.
+        If the metric does not fit the task.
+
+    Warns
+    -----
+    UnusedParameterWarning
+        If a name is unknown; the metric is left out.
     """
     chosen: list[Metric] = []
     seen: set[tuple[str, int | None]] = set()
@@ -541,6 +560,15 @@ def make(
         if _means_none(word):
             continue
         name, levels = _name_and_levels(word.lower(), n_classes)
+        of_others = word.lower() in _OF_OTHERS
+        if name is None or (of_others and not _fits(name, n_classes, ranks)):
+            warn(
+                f"metric {word!r} is not known here: it has no effect."
+                f"{hint(word, _NAME_OF)} The metrics are {', '.join(METRICS)}; or pass"
+                " a function as eval_metric.",
+                UnusedParameterWarning,
+            )
+            continue
         _check_task(name, n_classes, ranks)
         of_ranks = METRICS[name].task == "rank"
         wanted = (levels or settings.eval_at) if of_ranks else (None,)
@@ -555,17 +583,13 @@ def make(
 
 def _name_and_levels(
     word: str, n_classes: int | None
-) -> tuple[str, tuple[int, ...] | None]:
+) -> tuple[str | None, tuple[int, ...] | None]:
     stem, at, tail = word.partition("@")
+    stem = _OF_OTHERS.get(stem, stem)
     if n_classes is not None:
         stem = _BY_CLASSES[n_classes > 2].get(_NAME_OF.get(stem, stem), stem)
     if stem not in _NAME_OF:
-        near = difflib.get_close_matches(stem, _NAME_OF, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(
-            f"metric {word!r} is not known.{hint} The metrics are"
-            f" {', '.join(METRICS)}; or pass a function as eval_metric."
-        )
+        return None, None
     name = _NAME_OF[stem]
     if not at:
         return name, None
@@ -578,7 +602,7 @@ def _name_and_levels(
     return name, tuple(map(int, levels))
 
 
-def _with_levels(settings: Any, levels: tuple[int, ...]) -> Any:
+def _with_levels(settings: Settings, levels: tuple[int, ...]) -> Settings:
     if not 1 <= min(levels) <= max(levels) <= MOST_DOCUMENTS:
         raise ValueError(
             f"The levels of 'ndcg' and 'map' must be from 1 to {MOST_DOCUMENTS}, got"
@@ -587,12 +611,17 @@ def _with_levels(settings: Any, levels: tuple[int, ...]) -> Any:
     return dataclasses.replace(settings, eval_at=levels)
 
 
-def _check_task(name: str, n_classes: int | None, ranks: bool) -> None:
+def _fits(name: str, n_classes: int | None, ranks: bool) -> bool:
+    """Whether the metric is for this task."""
     many = n_classes is not None and n_classes > 2
     tasks = ["many"] if many else ["one", "rank"] if ranks else ["one"]
-    if METRICS[name].task in tasks:
+    return METRICS[name].task in tasks
+
+
+def _check_task(name: str, n_classes: int | None, ranks: bool) -> None:
+    if _fits(name, n_classes, ranks):
         return
-    fitting = [word for word, kind in METRICS.items() if kind.task in tasks]
+    fitting = [word for word in METRICS if _fits(word, n_classes, ranks)]
     raise ValueError(
         f"metric {name!r} cannot be computed for this task; use one of"
         f" {', '.join(fitting)}, or a function."

@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from skgoss._engine.training import losses
 from skgoss.data.queries import Queries
 from skgoss.data.state import entries
 from skgoss.training import ranking
+
+if TYPE_CHECKING:
+    from skgoss.parameters import Settings
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -221,11 +224,11 @@ def transform(
 # --- Start scores of a class or a regression ------------------------------------------
 
 
-def _mean(y: Floats, weight: Floats | None, settings: Any) -> float:
+def _mean(y: Floats, weight: Floats | None, settings: Settings) -> float:
     return weighted_mean(y, weight)
 
 
-def _log_mean(y: Floats, weight: Floats | None, settings: Any) -> float:
+def _log_mean(y: Floats, weight: Floats | None, settings: Settings) -> float:
     return float(np.log(weighted_mean(y, weight)))
 
 
@@ -234,19 +237,19 @@ def _log_odds(p: float) -> float:
     return float(np.log(p / (1.0 - p)))
 
 
-def _logit_mean(y: Floats, weight: Floats | None, settings: Any) -> float:
+def _logit_mean(y: Floats, weight: Floats | None, settings: Settings) -> float:
     return _log_odds(weighted_mean(y, weight))
 
 
-def _log_expm1_mean(y: Floats, weight: Floats | None, settings: Any) -> float:
+def _log_expm1_mean(y: Floats, weight: Floats | None, settings: Settings) -> float:
     return float(np.log(np.expm1(max(weighted_mean(y, weight), TINY_PRIOR))))
 
 
-def _median(y: Floats, weight: Floats | None, settings: Any) -> float:
+def _median(y: Floats, weight: Floats | None, settings: Settings) -> float:
     return percentile(y, 0.5, weight)
 
 
-def _quantile(settings: Any) -> float:
+def _quantile(settings: Settings) -> float:
     if not 0 < settings.alpha < 1:
         raise ValueError(
             f"alpha must lie between 0 and 1 (exclusive) for objective='quantile', got "
@@ -255,7 +258,7 @@ def _quantile(settings: Any) -> float:
     return settings.alpha
 
 
-def _alpha_percentile(y: Floats, weight: Floats | None, settings: Any) -> float:
+def _alpha_percentile(y: Floats, weight: Floats | None, settings: Settings) -> float:
     return percentile(y, _quantile(settings), weight)
 
 
@@ -264,7 +267,7 @@ def _relative_weight(y: Floats) -> Floats:
     return 1.0 / np.maximum(np.abs(y), 1.0)
 
 
-def _relative_median(y: Floats, weight: Floats | None, settings: Any) -> float:
+def _relative_median(y: Floats, weight: Floats | None, settings: Settings) -> float:
     return percentile(y, 0.5, weight, _relative_weight(y))
 
 
@@ -339,11 +342,11 @@ class Kind:
     link: str = "identity"
     has_slope: bool = False
     learns_roots: bool = False
-    start: Callable[[Floats, Floats | None, Any], float] | None = _mean
-    parameters: Callable[[Any], tuple[float, float]] = lambda s: (0.0, 0.0)
+    start: Callable[[Floats, Floats | None, Settings], float] | None = _mean
+    parameters: Callable[[Settings], tuple[float, float]] = lambda s: (0.0, 0.0)
     check: Callable[[Floats, Floats | None, str], None] = _any_target
     constant_hessian: bool = False
-    renewal_level: Callable[[Any], float] | None = None
+    renewal_level: Callable[[Settings], float] | None = None
     ranks: type[ranking.LambdaRank] | type[ranking.RankXENDCG] | None = None
     renewal_unit: Callable[[Floats], Floats] | None = None
     weighs_rows: bool = False
@@ -460,7 +463,7 @@ NOT_BUILT_IN = ("none", "null", "custom", "na")
 
 
 def canonical_name(objective: str) -> str:
-    """The name in ``OBJECTIVES`` of an objective or an alias of one.
+    """The name in ``OBJECTIVES`` of an objective or an alias of one, in any case.
 
     Raises
     ------
@@ -472,12 +475,12 @@ def canonical_name(objective: str) -> str:
             f"objective={objective!r} stands for a function of your own: pass the "
             "function itself, (y_true, y_pred) -> (gradient, hessian)."
         )
-    if not isinstance(objective, str) or objective not in ALIASES:
+    if not isinstance(objective, str) or objective.lower() not in ALIASES:
         raise ValueError(
             f"objective={objective!r} is not known; use a callable or one of "
             f"{', '.join(OBJECTIVES)}."
         )
-    return ALIASES[objective]
+    return ALIASES[objective.lower()]
 
 
 def make_link(
@@ -817,7 +820,7 @@ class Objective:
 
 
 def make(
-    settings: Any,
+    settings: Settings,
     y: Floats,
     weight: Floats | None,
     n_classes: int | None = None,
@@ -870,7 +873,9 @@ def make(
     return _numbers(name, settings, y, weight)
 
 
-def _numbers(name: str, settings: Any, y: Floats, weight: Floats | None) -> Objective:
+def _numbers(
+    name: str, settings: Settings, y: Floats, weight: Floats | None
+) -> Objective:
     kind = OBJECTIVES[name]
     if settings.reg_sqrt and kind.learns_roots:
         y = np.copysign(np.sqrt(np.abs(y)), y)
@@ -897,7 +902,7 @@ def _numbers(name: str, settings: Any, y: Floats, weight: Floats | None) -> Obje
 def _ranking(
     name: str,
     kind: Kind,
-    settings: Any,
+    settings: Settings,
     y: Floats,
     weight: Floats | None,
     queries: Queries | None,
@@ -921,7 +926,7 @@ def _ranking(
 
 
 def _custom(
-    settings: Any,
+    settings: Settings,
     y: Floats,
     weight: Floats | None,
     n_classes: int | None,
@@ -943,7 +948,11 @@ def _custom(
 
 
 def _classes(
-    name: str, settings: Any, y: Floats, weight: Floats | None, n_classes: int | None
+    name: str,
+    settings: Settings,
+    y: Floats,
+    weight: Floats | None,
+    n_classes: int | None,
 ) -> Objective:
     if n_classes is None:
         y, n_classes = _sides(name, y), 2
@@ -999,7 +1008,7 @@ def _sides(name: str, y: Floats) -> Floats:
 
 
 def _label_weight(
-    settings: Any, y: Floats, codes: list[int], shares: list[tuple[float, float]]
+    settings: Settings, y: Floats, codes: list[int], shares: list[tuple[float, float]]
 ) -> Floats | None:
     """What ``is_unbalance`` or ``scale_pos_weight`` give to the rows of each side.
 

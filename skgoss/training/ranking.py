@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,9 @@ from skgoss import _compat
 from skgoss._engine.training import ranking
 from skgoss.data import queries
 from skgoss.data.queries import Queries
+
+if TYPE_CHECKING:
+    from skgoss.parameters import Settings
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -100,7 +103,7 @@ class _ByQuery:
 class LambdaRank(_ByQuery):
     """The slopes of ``lambdarank``: see `lambdarank` in the engine."""
 
-    def __init__(self, settings: Any, y: Floats, queries: Queries) -> None:
+    def __init__(self, settings: Settings, y: Floats, queries: Queries) -> None:
         super().__init__(queries)
         self.settings = settings
         self.gain = queries.gathered(gains(y, settings.label_gain))
@@ -128,7 +131,7 @@ class LambdaRank(_ByQuery):
 class RankXENDCG(_ByQuery):
     """The slopes of ``rank_xendcg``: see `rank_xendcg` in the engine."""
 
-    def __init__(self, settings: Any, y: Floats, queries: Queries) -> None:
+    def __init__(self, settings: Settings, y: Floats, queries: Queries) -> None:
         super().__init__(queries)
         self.seed = settings.objective_seed
         self.gain = queries.gathered(gains(y))

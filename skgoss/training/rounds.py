@@ -4,27 +4,85 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 
-class EvalResult(NamedTuple):
+class EvalResult(tuple):
     """One metric of one evaluation set in one round.
 
-    Attributes
+    It has four items, as in LightGBM: ``name, metric, value, maximize = result``. A
+    result of cross-validation has ``metric_std_dev`` as the fifth.
+
+    Parameters
     ----------
     dataset_name, metric_name : str
     metric_value : float
     maximize : bool
         Whether higher is better.
-    metric_std_dev : float or None
-        None outside cross-validation.
+    metric_std_dev : float, default=None
+        The standard deviation over folds; None outside cross-validation.
     """
 
-    dataset_name: str
-    metric_name: str
-    metric_value: float
-    maximize: bool
-    metric_std_dev: float | None = None
+    __slots__ = ()
+    _fields = (
+        *("dataset_name", "metric_name", "metric_value", "maximize"),
+        "metric_std_dev",
+    )
+    __match_args__ = _fields
+
+    def __new__(
+        cls,
+        dataset_name: str,
+        metric_name: str,
+        metric_value: float,
+        maximize: bool,
+        metric_std_dev: float | None = None,
+    ) -> Self:
+        """Make a tuple of four items, or of five."""
+        items = (dataset_name, metric_name, metric_value, maximize, metric_std_dev)
+        return super().__new__(cls, items[: 4 if metric_std_dev is None else 5])
+
+    @property
+    def dataset_name(self) -> str:
+        """The name of the evaluation set."""
+        return self[0]
+
+    @property
+    def metric_name(self) -> str:
+        """The name of the metric."""
+        return self[1]
+
+    @property
+    def metric_value(self) -> float:
+        """The value of the metric."""
+        return self[2]
+
+    @property
+    def maximize(self) -> bool:
+        """Whether higher is better."""
+        return self[3]
+
+    @property
+    def metric_std_dev(self) -> float | None:
+        """The standard deviation over folds; None outside cross-validation."""
+        return self[4] if self.is_cv_result() else None
+
+    def is_cv_result(self) -> bool:
+        """Whether the result is one of cross-validation."""
+        return len(self) > 4
+
+    def _asdict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._fields}
+
+    def _replace(self, **changes: Any) -> Self:
+        return type(self)(**{**self._asdict(), **changes})
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+    def __repr__(self) -> str:
+        items = ", ".join(f"{name}={item!r}" for name, item in self._asdict().items())
+        return f"{type(self).__name__}({items})"
 
 
 class CallbackEnv(NamedTuple):
@@ -33,7 +91,9 @@ class CallbackEnv(NamedTuple):
     Attributes
     ----------
     model : Boosting
-        The state of the fit; ``model.ensemble()`` makes the trees so far.
+        The state of the fit. As in LightGBM, it has ``current_iteration()``,
+        ``num_trees()``, ``num_model_per_iteration()``, ``eval_train()``,
+        ``eval_valid()`` and ``reset_parameter(params)``.
     params : dict
         The options of the fit.
     iteration : int

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training.sampling import bagging_mask, one_side_sample
 from skgoss.data.queries import Queries
+
+if TYPE_CHECKING:
+    from skgoss.parameters import Settings
 
 Singles = NDArray[np.float32]
 
@@ -55,7 +58,7 @@ class Sampler(Protocol):
 
 
 def make(
-    settings: Any,
+    settings: Settings,
     weight: NDArray[np.float64] | None,
     y: NDArray[np.float64],
     queries: Queries | None = None,
@@ -82,7 +85,7 @@ def make(
     return Bagging(settings, len(y))
 
 
-def _shares_of_sides(settings: Any) -> tuple[float, float]:
+def _shares_of_sides(settings: Settings) -> tuple[float, float]:
     """The shares of the other and of the positive rows, where there are such sides."""
     if settings.objective != "binary":
         return 1.0, 1.0
@@ -120,7 +123,7 @@ class Bagging:
 
     def __init__(
         self,
-        settings: Any,
+        settings: Settings,
         n_units: int,
         *,
         unit: NDArray[np.int64] | None = None,
@@ -175,7 +178,7 @@ class OneSide:
     """
 
     def __init__(
-        self, settings: Any, weight: NDArray[np.float64] | None, n_rows: int
+        self, settings: Settings, weight: NDArray[np.float64] | None, n_rows: int
     ) -> None:
         self.seed = settings.bagging_seed
         self.warm_up = 1.0 / settings.learning_rate

@@ -1,0 +1,27 @@
+"""The callbacks, in a module of the name that LightGBM's has: see `callbacks`."""
+
+from skgoss.callbacks import (
+    CallbackEnv,
+    EarlyStopException,
+    EvalResult,
+    early_stopping,
+    log_evaluation,
+    record_evaluation,
+    reset_parameter,
+    show,
+)
+
+__all__ = [
+    "CallbackEnv",
+    "EarlyStopException",
+    "EvalResult",
+    "early_stopping",
+    "log_evaluation",
+    "record_evaluation",
+    "reset_parameter",
+]
+
+
+def _format_eval_result(value: EvalResult, show_stdv: bool = True) -> str:
+    """Write a result as text. LightGBM's is private, but public scripts import it."""
+    return show([value])

@@ -1,0 +1,5 @@
+"""The estimators, in a module of the name that LightGBM's has."""
+
+from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
+
+__all__ = ["LGBMClassifier", "LGBMModel", "LGBMRanker", "LGBMRegressor"]

@@ -1,0 +1,63 @@
+"""The package: its version, its modules, what importing it costs."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import skgoss
+
+
+def test_version_is_that_of_the_installed_package(tmp_path, monkeypatch):
+    folder = tmp_path / "skgoss-12.3.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: skgoss\nVersion: 12.3\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert skgoss.__version__ == "12.3"
+    with pytest.raises(AttributeError, match="'skgoss' has no attribute 'nonsense'"):
+        skgoss.nonsense  # noqa: B018
+
+
+def test_version_needs_an_installed_package(monkeypatch):
+    monkeypatch.setattr(sys, "path", [])
+    with pytest.raises(AttributeError, match="the package is not installed"):
+        skgoss.__version__  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["sklearn", "callback"])
+def test_modules_of_lightgbm_s_names(name):
+    module = importlib.import_module(f"skgoss.{name}")
+    assert getattr(skgoss, name) is module
+    assert name not in skgoss.__all__  # a star import must not hide scikit-learn
+    for word in module.__all__:
+        if hasattr(skgoss, word):
+            assert getattr(module, word) is getattr(skgoss, word)
+    lightgbm = pytest.importorskip("lightgbm")
+    theirs = importlib.import_module(f"{lightgbm.__name__}.{name}")
+    assert set(theirs.__all__) <= set(module.__all__)
+
+
+def test_a_result_as_text():
+    lightgbm = pytest.importorskip("lightgbm")
+    given = ("valid_0", "l2", 0.123456789, False)
+    ours = skgoss.callback._format_eval_result(skgoss.EvalResult(*given), True)
+    theirs = lightgbm.callback._format_eval_result(lightgbm.EvalResult(*given), True)
+    assert ours == theirs
+
+
+def test_importing_loads_no_more_packages_than_scikit_learn():
+    code = (
+        "import sys, sklearn.base, sklearn.utils.validation;"
+        "before = set(sys.modules); import skgoss;"
+        "print({name.partition('.')[0] for name in sys.modules.keys() - before}"
+        " & {'pandas', 'polars', 'pyarrow', 'matplotlib', 'lightgbm'})"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert run.stdout == "set()\n"

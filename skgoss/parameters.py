@@ -72,7 +72,10 @@ def real(
     def convert(value: Any) -> Any:
         if not isinstance(value, numbers.Real) or isinstance(value, bool):
             return NotImplemented
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            return NotImplemented
         edge = (left and number == low) or (right and number == high)
         return number if edge or low < number < high else NotImplemented
 

@@ -507,3 +507,11 @@ def test_docstring_holds_all_attributes(cls):
     }
     listed = set(re.findall(r"^(\w+_) : ", cls.__doc__, re.M))
     assert listed == ends_in_underscore | {"n_features_in_", "feature_names_in_"}
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400)])
+@pytest.mark.parametrize("name", ["learning_rate", "early_stopping_min_delta"])
+def test_ints_too_large_for_a_float_are_out_of_range(name, value):
+    model = LGBMRegressor(**{name: value})
+    with pytest.raises(ValueError, match=f"The '{name}' parameter"):
+        model.fit([[0.0], [1.0]], [0.0, 1.0])

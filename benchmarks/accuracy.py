@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from adapters import EQUAL, make
@@ -39,12 +40,16 @@ def folds(problem: Problem, seeds: int) -> Iterator[tuple[np.ndarray, np.ndarray
 
 
 def fold_scores(
-    library: str, problem: Problem, train: np.ndarray, test: np.ndarray, threads: int
+    library: str,
+    problem: Problem,
+    train: np.ndarray,
+    test: np.ndarray,
+    options: Mapping[str, Any],
 ) -> dict[str, float]:
     """Fit on one part, score on the other; see `largest_climb`."""
     weight = None if problem.weight is None else problem.weight[train]
     truth = problem.y if problem.truth is None else problem.truth
-    model = make(library, problem.task, {**EQUAL, "n_jobs": threads})
+    model = make(library, problem.task, {**EQUAL, **options})
     X, y = rows_of(problem.X, train), problem.y[train]
     model.fit(
         X, y, sample_weight=weight, eval_set=[(X, y)], eval_sample_weight=[weight]
@@ -80,11 +85,15 @@ def judged(gain: np.ndarray, share: float = OVERLAP) -> tuple[list[str], float]:
 
 
 def compare(
-    name: str, problem: Problem, libraries: tuple[str, str], seeds: int, threads: int
+    name: str,
+    problem: Problem,
+    libraries: tuple[str, str],
+    seeds: int,
+    options: Mapping[str, Any],
 ) -> Iterator[tuple[list[str], float]]:
     """Yield a row of the table and the gain in standard errors for every metric."""
     runs = [
-        [fold_scores(library, problem, *fold, threads) for library in libraries]
+        [fold_scores(library, problem, *fold, options) for library in libraries]
         for fold in folds(problem, seeds)
     ]
     climbs = [f"{max(run[i][CLIMB] for run in runs):.2g}" for i in range(2)]
@@ -111,9 +120,11 @@ def main() -> None:
     line.set_defaults(repeats=2)
     line.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
     line.add_argument("--threads", type=int, default=2)
+    line.add_argument("--learning-rate", type=float, default=EQUAL["learning_rate"])
     asked = line.parse_args()
     if len(asked.libraries) != 2:
         line.error("--libraries needs two: the one to judge and the one to judge it by")
+    options = {"n_jobs": asked.threads, "learning_rate": asked.learning_rate}
     rows, gains, missing = [], [], []
     for name in asked.sets:
         try:
@@ -121,7 +132,7 @@ def main() -> None:
         except FileNotFoundError:
             missing.append(name)
             continue
-        found = compare(name, problem, asked.libraries, asked.repeats, asked.threads)
+        found = compare(name, problem, asked.libraries, asked.repeats, options)
         for row, gain in found:
             rows.append(row)
             gains.append(gain)
@@ -134,7 +145,8 @@ def main() -> None:
         f"Skipped, not found in {SHARED}: {', '.join(missing)}." if missing else ""
     )
     report(
-        f"Accuracy, {FOLDS}-fold means ± spread, {asked.repeats} shuffles",
+        f"Accuracy, {FOLDS}-fold means ± spread, {asked.repeats} shuffles, learning rate"
+        f" {asked.learning_rate:g}",
         asked.libraries,
         table(
             [*header, "worse beyond noise", f"climb, {ours}", f"climb, {theirs}"], rows

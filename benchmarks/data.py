@@ -387,6 +387,14 @@ def _weighted(task: str) -> Problem:
     return Problem(task, X, y, weight=weight)
 
 
+def _rare_positives() -> Problem:
+    """Generate two classes of which one has 2 % of the rows."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40_000, 28))
+    y = rng.random(len(X)) < 1 / (1 + np.exp(9 - 2 * signal(X)))
+    return Problem("binary", X, y.astype(np.int64))
+
+
 SHAPES: Mapping[str, Callable[[float], Problem]] = {
     "binary": dense_binary,
     "regression": dense_regression,
@@ -446,6 +454,7 @@ SETS: Mapping[str, Callable[[], Problem]] = {
     ),
     "flights, categories": _flights_sample,
     "rare classes": _rare_classes,
+    "rare positives": _rare_positives,
     "heavy tails": _heavy_tailed,
     "six decades of weights, regression": partial(_weighted, "regression"),
     "six decades of weights, binary": partial(_weighted, "binary"),

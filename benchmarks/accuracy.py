@@ -145,8 +145,8 @@ def main() -> None:
         f"Skipped, not found in {SHARED}: {', '.join(missing)}." if missing else ""
     )
     report(
-        f"Accuracy, {FOLDS}-fold means ± spread, {asked.repeats} shuffles, learning rate"
-        f" {asked.learning_rate:g}",
+        f"Accuracy, {FOLDS}-fold means ± spread, {asked.repeats} shuffles, learning"
+        f" rate {asked.learning_rate:g}",
         asked.libraries,
         table(
             [*header, "worse beyond noise", f"climb, {ours}", f"climb, {theirs}"], rows

@@ -214,7 +214,7 @@ SLACK = 2e-3
 
 def check_rounds(fitted: Fit, weight: np.ndarray | None) -> None:
     for tree, gradient, hessian in twin.rounds_of(fitted, weight):
-        grower = twin.of_round(fitted, gradient, hessian)
+        grower = twin.of_round(fitted, gradient, hessian, weight=weight)
         leaves = grower.replay(tree, SLACK)
         if tree.n_leaves > 1:
             twin.assert_values(tree, leaves, gradient, hessian, grower)

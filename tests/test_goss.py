@@ -250,7 +250,9 @@ def test_trees_are_grown_on_the_rows(objective, top, other, weights):
     for i, (tree, gradient, hessian) in enumerate(rounds):
         rows, counts = samples[i // n_scores]
         gradient, hessian = gradient * counts, hessian * counts
-        grower = twin.of_round(fitted, gradient, hessian, rows, one_sided=i >= n_scores)
+        weight = fitted.objective.weight
+        weight = None if weight is None else np.atleast_2d(weight)[0]
+        grower = twin.of_round(fitted, gradient, hessian, rows, weight=weight)
         leaves = grower.replay(tree, slack=2e-3)
         for leaf, value in zip(leaves, tree.leaf_value, strict=True):
             np.testing.assert_allclose(

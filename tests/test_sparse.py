@@ -354,3 +354,21 @@ def test_conflicts_cost_little_accuracy():
         losses[rate] = log_loss(y[5000:], model.predict_proba(test))
     assert losses[0.01] < losses[0.0] + 0.01
     assert losses[0.01] != losses[0.0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"enable_bundle": False}, {"is_enable_sparse": False}, {"n_jobs": 2}],
+    ids=str,
+)
+@pytest.mark.parametrize("shape", [(5000, 60), (2000, 15_000)], ids=str)
+def test_columns_that_a_node_did_not_draw_stay_open_below_it(shape, options):
+    """Neighbouring one-hot columns are searched together, whichever were drawn."""
+    rng = np.random.default_rng(0)
+    X = sparse.random(*shape, density=10 / shape[1], format="csr", random_state=rng)
+    X.data[:] = 1.0
+    y = X @ rng.standard_normal(shape[1]) + 0.1 * rng.standard_normal(shape[0])
+    chosen = {"colsample_bynode": 0.3, "n_estimators": 5, "min_child_samples": 5}
+    one = LGBMRegressor(n_jobs=1, **chosen).fit(X, y)
+    other = LGBMRegressor(**{"n_jobs": 1, **options}, **chosen).fit(X, y)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))

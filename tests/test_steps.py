@@ -173,3 +173,27 @@ def test_log_softmax_moves_by_at_most_the_range_of_a_step():
         inside = slice(10, -10)
         limit = 2 * np.abs(step).max() * second
         assert np.all(np.abs(third)[inside] <= 1.001 * limit[inside] + 1e-6)
+
+
+def test_the_limit_is_a_bound_of_the_logarithm_that_never_falls():
+    x = np.sort(np.r_[0.0, 10.0 ** np.random.default_rng(0).uniform(-12, 12, 20000)])
+    x = np.sort(np.r_[x, np.nextafter(x, np.inf), 2.0 ** np.arange(-11, 30) - 1])
+    x = x[x >= 0]
+    limit = np.array([twin.log1p_from_below(value) for value in x])
+    assert np.all(np.diff(limit) >= 0)
+    assert np.all((limit <= np.log1p(x)) & (limit >= 0.96 * np.log1p(x)))
+
+
+def test_a_users_squared_error_is_the_built_in_one_with_weights():
+    """Hessians of 1 do not vary, whoever says so."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((1500, 4))
+    y = X[:, 0] * X[:, 1]
+    weight = np.exp(2 * rng.standard_normal(len(X)))
+    predictions = [
+        LGBMRegressor(objective=objective, n_estimators=20, boost_from_average=False)
+        .fit(X, y, sample_weight=weight)
+        .predict(X)
+        for objective in ("regression", lambda y, raw: (raw - y, np.ones_like(y)))
+    ]
+    np.testing.assert_array_equal(*predictions)

@@ -35,6 +35,14 @@ STRUCTURE = (
 )
 
 
+def log1p_from_below(x: float) -> float:
+    """A bound of log(1 + x), x >= 0, by one of log m between two powers of two."""
+    if x <= 2.0**-10:
+        return x * (1 - 2.0**-11)
+    half, exponent = np.frexp(1 + x)
+    return (exponent - 1) * np.log(2) + (2 - 4 / (2 * half + 1))
+
+
 def shrunk(gradient: Any, l1: float) -> Any:
     """T(G): the gradient moved towards zero by l1."""
     return np.sign(gradient) * np.maximum(np.abs(gradient) - l1, 0.0)
@@ -50,20 +58,20 @@ class Split:
     missing_left: bool
 
 
-def curvature(rows: float, node: Any, curved: bool) -> float:
+def curvature(rows: float, node: Any, varied: bool) -> float:
     """The hessian that so many rows must have; node: (gradient, hessian, count)."""
-    if rows <= 1 or not curved:
+    if rows <= 1 or not varied:
         return 0.0
     return (rows - 0.5) * (node[1] / node[2])
 
 
-def least_hessian(rows: float, node: Any, settings: Any, curved: bool) -> float:
+def least_hessian(rows: float, node: Any, settings: Any, varied: bool) -> float:
     """What a child must have of which so many rows are asked."""
-    return max(curvature(rows, node, curved), settings.min_child_weight)
+    return max(curvature(rows, node, varied), settings.min_child_weight)
 
 
 def category_sets(
-    histogram: np.ndarray, settings: Any, curved: bool = True
+    histogram: np.ndarray, settings: Any, varied: bool = True
 ) -> Iterator[np.ndarray]:
     """The sets of categories that LightGBM's rules allow to go left, as they are tried.
 
@@ -73,7 +81,7 @@ def category_sets(
         Gradients, hessians and counts; bin 0 never goes left.
     settings : object
         The options of the engine.
-    curved : bool, default=True
+    varied : bool, default=True
         Whether hessians differ from row to row.
     """
     gradient, hessian, count = histogram
@@ -81,14 +89,14 @@ def category_sets(
     if one_against_rest(histogram, settings):
         yield from bins[:, None]
         return
-    enough = hessian >= curvature(settings.cat_smooth, histogram.sum(axis=1), curved)
+    enough = hessian >= curvature(settings.cat_smooth, histogram.sum(axis=1), varied)
     bins = bins[(count[bins] >= settings.cat_smooth) & (count[bins] > 0) & enough[bins]]
     with np.errstate(all="ignore"):
         rank = gradient[bins] / (hessian[bins] + settings.cat_smooth)
     ranked = bins[np.argsort(np.where(gradient[bins] == 0, 0, rank), kind="stable")]
     most = min(settings.max_cat_threshold, (len(ranked) + 1) // 2)
     for end in (ranked, ranked[::-1]):
-        yield from grouped_sets(end[:most], histogram, settings, curved)
+        yield from grouped_sets(end[:most], histogram, settings, varied)
 
 
 def one_against_rest(histogram: np.ndarray, settings: Any) -> bool:
@@ -96,7 +104,7 @@ def one_against_rest(histogram: np.ndarray, settings: Any) -> bool:
 
 
 def grouped_sets(
-    end: np.ndarray, histogram: np.ndarray, s: Any, curved: bool
+    end: np.ndarray, histogram: np.ndarray, s: Any, varied: bool
 ) -> Iterator[np.ndarray]:
     """The first categories of ``end``, so many that both sides have enough rows."""
     total = histogram.sum(axis=1)
@@ -106,9 +114,9 @@ def grouped_sets(
     for n in range(1, len(end) + 1):
         left = histogram[:, end[:n]].sum(axis=1)
         right = total - left
-        if left[2] < least or left[1] < least_hessian(least, total, s, curved):
+        if left[2] < least or left[1] < least_hessian(least, total, s, varied):
             continue
-        limit = least_hessian(least_right, total, s, curved)
+        limit = least_hessian(least_right, total, s, varied)
         if right[2] < least_right or right[1] < limit:
             break
         if left[2] - tried >= s.min_data_per_group:
@@ -146,7 +154,7 @@ class Twin:
         Weights included.
     rows : (m,) int, default=None
         The bag; None for all rows.
-    curved : bool, default=True
+    varied : bool, default=True
         Whether hessians, apart from weights, differ from row to row.
     concordance : float, default=0.0
         Of the loss.
@@ -160,7 +168,7 @@ class Twin:
         hessian,
         rows=None,
         *,
-        curved=True,
+        varied=True,
         concordance=0.0,
     ) -> None:
         self.data: Dataset = data
@@ -169,7 +177,7 @@ class Twin:
         self.hessian = np.asarray(hessian, dtype=np.float64)
         self.rows = np.arange(data.n_rows) if rows is None else rows
         self.min_count = max(settings.min_child_samples, 1)
-        self.curved, self.concordance = curved, concordance
+        self.varied, self.concordance = varied, concordance
 
     # --- Values and gains
 
@@ -193,7 +201,7 @@ class Twin:
         step, c = self.settings.learning_rate * output, self.concordance
         if c == 0:
             return step
-        most = np.log1p(c * abs(output)) / c
+        most = log1p_from_below(c * abs(output)) / c
         return step if abs(step) <= most else np.copysign(most, output)
 
     def gain(self, gradient, hessian, output):
@@ -252,7 +260,7 @@ class Twin:
     def large_enough(self, node: Node, hessian, count):
         s = self.settings
         own = (node.gradient, node.hessian, node.count)
-        least = least_hessian(self.min_count, own, s, self.curved)
+        least = least_hessian(self.min_count, own, s, self.varied)
         convex = hessian + s.reg_lambda > -EPSILON
         return (count >= self.min_count) & (hessian >= least) & convex
 
@@ -321,7 +329,7 @@ class Twin:
         needed = own + self.settings.min_split_gain
         child_twin = self.with_cat_l2(histogram)
         best, chosen = 0.0, None
-        for bins in category_sets(histogram, self.settings, self.curved):
+        for bins in category_sets(histogram, self.settings, self.varied):
             left = histogram[:, bins].sum(axis=1)
             right = (node.gradient, node.hessian, node.count) - left
             if not self.allowed(node, left):
@@ -601,16 +609,18 @@ def rounds_of(fitted: Fit, weight: np.ndarray | None) -> Iterator[tuple]:
         scores[i % k] += tree.leaf_value[leaves[i]]
 
 
-def of_round(fitted: Fit, gradient, hessian, rows=None, *, one_sided=False) -> Twin:
-    """The twin for one tree of a fit; `one_sided`: slopes of drawn rows are scaled."""
+def of_round(fitted: Fit, gradient, hessian, rows=None, *, weight=None) -> Twin:
+    """The twin for one tree of a fit; `weight`: what the rows' slopes hold of it."""
     objective = fitted.objective
+    plain = hessian / (1.0 if weight is None else weight)
+    plain = plain if rows is None else plain[rows]
     return Twin(
         fitted.data,
         fitted.settings,
         gradient,
         hessian,
         rows,
-        curved=one_sided or not objective.constant_hessian,
+        varied=plain.max() > plain.min() * (1 + 1e-9),
         concordance=objective.concordance,
     )
 

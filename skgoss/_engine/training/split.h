@@ -43,7 +43,7 @@ typedef struct {
     double min_hessian;
     double min_gain;
     int64_t min_count;
-    int curved; /* whether hessians differ from row to row: see curvature */
+    int hessians_vary; /* from row to row, apart from weights: see curvature */
     double cat_smooth; /* of categories: see categories.h */
     double cat_l2;
     int max_cat_threshold;
@@ -133,17 +133,30 @@ static SIMD_INLINE double clamp(double x, double lower, double upper)
     return x > upper ? upper : x;
 }
 
+/* log(1 + x) from below, within 4 %, for x >= 0. It grows with x to the last bit, and is the
+   same on every machine, as functions of the C library are not: between two powers of two
+   log m >= 2 - 4 / (m + 1). */
+static inline double log1p_from_below(double x)
+{
+    const double ln2 = 0.69314718055994529;
+    int exponent;
+    if (x <= 0x1p-10)
+        return x * (1 - 0x1p-11);
+    double m = 2 * frexp(1 + x, &exponent);
+    return (exponent - 1) * ln2 + (2 - 4 / (m + 1));
+}
+
 /* What a leaf adds to the scores: its output times the learning rate, but no more than what
    cannot make the loss climb. Let |L'''| <= c L'' (generalised self-concordance: F. Bach,
    "Self-concordant analysis for logistic regression", Electronic Journal of Statistics 4,
    2010, lemma 1). Then a step s changes the loss of a leaf by no more than
-   G s + H (exp(c |s|) - c |s| - 1) / c^2, which is least at |s| = log(1 + c |G| / H) / c
-   and no gain of loss up to there. c = 0: no limit. */
-static SIMD_INLINE double leaf_step(double output, double learning_rate, double concordance)
+   G s + H (exp(c |s|) - c |s| - 1) / c^2, which falls up to |s| = log(1 + c |G| / H) / c.
+   c = 0: no limit. */
+static inline double leaf_step(double output, double learning_rate, double concordance)
 {
     double step = learning_rate * output;
     if (concordance > 0) {
-        double most = log1p(concordance * fabs(output)) / concordance;
+        double most = log1p_from_below(concordance * fabs(output)) / concordance;
         step = fabs(step) <= most ? step : copysign(most, output);
     }
     return step;
@@ -168,7 +181,7 @@ static inline int gain_form(const SplitRules *rules)
 static inline double curvature(double rows, Sums node, const SplitRules *rules)
 {
     double average = (double)node.hessian * rules->hessian_unit / (double)node.count;
-    return rules->curved && rows > 1 ? (rows - 0.5) * average : 0;
+    return rules->hessians_vary && rows > 1 ? (rows - 0.5) * average : 0;
 }
 
 /* The least hessian of a child of which so many rows are asked. */
@@ -713,7 +726,7 @@ static SIMD_INLINE void search_singles(const Binned *data, const Encoding *code,
         top = gain[j] > top ? gain[j] : top;
     }
     for (int j = 0; set->splittable_out && j < n; j++)
-        set->splittable_out[feature + j] &= gain[j] > 0;
+        set->splittable_out[feature + j] &= !searched[j] | (gain[j] > 0);
     if (top <= 0)
         return;
     while (gain[i] != top)

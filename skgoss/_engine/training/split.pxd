@@ -19,7 +19,7 @@ cdef extern from "split.h" nogil:
         double min_hessian
         double min_gain
         int64_t min_count
-        int curved
+        int hessians_vary
         double cat_smooth
         double cat_l2
         int max_cat_threshold

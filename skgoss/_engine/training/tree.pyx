@@ -131,7 +131,10 @@ cdef FeatureSet feature_set(
     out.searched = ws.searched[side]
     # Of extremely random trees one cut is tried, which says nothing of the others.
     out.cut = ws.cut[side] if shared.settings.extra_trees else NULL
-    out.splittable_out = ws.splittable[leaf - ws.leaves] if out.cut == NULL else NULL
+    # Neither do bounds that the neighbours of a leaf may loosen.
+    out.splittable_out = ws.splittable[leaf - ws.leaves]
+    if out.cut != NULL or shared.constraints.bounding >= INTERMEDIATE:
+        out.splittable_out = NULL
     out.factor = ws.factor[side]
     out.order = &ws.order[side]
     out.consecutive = (
@@ -450,6 +453,19 @@ cdef int encode_round(Workspace* ws, const Slopes* slopes, uint64_t* words_out) 
     return 0
 
 
+cdef bint hessians_vary(const Slopes* slopes) noexcept nogil:
+    """Whether the hessians of the rows differ, apart from their weights."""
+    cdef Py_ssize_t i
+    cdef float first
+    if slopes.hessian == NULL or slopes.n == 0:
+        return False
+    first = slopes.hessian[slopes.ids[0] if slopes.ids != NULL else 0]
+    for i in range(1, slopes.n):
+        if slopes.hessian[slopes.ids[i] if slopes.ids != NULL else i] != first:
+            return True
+    return False
+
+
 cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
     """Encode the round, sample the tree's features, search the root."""
     cdef Binned* data = &shared.data
@@ -463,7 +479,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     if status < 0:
         return status
     ws.rules = shared.rules
-    ws.rules.curved = round.slopes.hessian != NULL
+    ws.rules.hessians_vary = hessians_vary(&round.slopes)
     ws.rules.gradient_unit = ws.code.gradient_unit
     ws.rules.hessian_unit = ws.code.hessian_unit
     memset(root, 0, sizeof(Leaf))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from skgoss._engine.training import losses, metrics
 from skgoss._engine.training.ranking import average_precision
 from skgoss._messages import UnusedParameterWarning, hint, warn
-from skgoss.training import objectives, ranking
+from skgoss.training import gradients, objectives, ranking
 from skgoss.training.objectives import Link
 
 if TYPE_CHECKING:
@@ -435,7 +435,7 @@ class Custom:
     """
 
     def __init__(self, function: Callable[..., Any], link: Link | None = None) -> None:
-        self.n_arguments = objectives.count_arguments(function, "eval")
+        self.n_arguments = gradients.count_arguments(function, "eval")
         self.function = function
         self.link = link
         self.name = getattr(function, "__name__", type(function).__name__)

@@ -12,7 +12,6 @@ means copies.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -23,137 +22,20 @@ from numpy.typing import NDArray
 from skgoss._engine.training import losses
 from skgoss.data.queries import Queries
 from skgoss.data.state import entries
-from skgoss.training import ranking
+from skgoss.training import gradients, ranking
+from skgoss.training.percentiles import are_copies, percentile, weighted_mean
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-# Scores, gradients out, hessians out, number of threads: see ``Objective.gradients``.
-Slopes = Callable[[Floats, Singles, Singles | None, int], None]
 
 # More rows than this cannot be learned from, so weights that sum to more are no copies.
 MAX_COPIES = 2**31 - 1
 
 # A prior is kept this far from 0 and 1, as its log-odds would be infinite there.
 TINY_PRIOR = 1e-15
-
-
-# --- Means and percentiles -----------------------------------------------------------
-
-
-def weighted_mean(values: Floats, weight: Floats | None) -> float:
-    """Mean of ``values``, (n,), with ``weight``, (n,) or None for equal weights."""
-    total = float(len(values)) if weight is None else losses.weighted_sum(weight)
-    return losses.weighted_sum(values, weight) / total
-
-
-def percentile(
-    values: Floats,
-    level: float,
-    weight: Floats | None = None,
-    unit: Floats | None = None,
-) -> float:
-    """LightGBM's percentile.
-
-    Parameters
-    ----------
-    values : (n,) float64
-    level : float in [0, 1]
-    weight : (n,) float64 or None
-        None interpolates linearly between order statistics (NumPy's default). Whole
-        numbers are numbers of copies: the result is the same as for the copies. For
-        others the value where the cumulated weight first exceeds ``level`` of its total
-        is sought; the result lies between its predecessor and it, interpolated if it
-        weighs at least 1, and is the predecessor if it weighs less (LightGBM's rule).
-        Rows of weight 0 are absent.
-    unit : (n,) float64 or None
-        What a copy of a row weighs, by which ``weight`` is multiplied: LightGBM's rule
-        is used, with copies that weigh as much. None means 1.
-
-    Returns
-    -------
-    float
-        0.0 if there is no row.
-    """
-    if weight is not None:
-        present = weight > 0
-        values, weight = values[present], weight[present]
-        unit = None if unit is None else unit[present]
-    if len(values) == 0:
-        return 0.0
-    if unit is not None:
-        return _percentile_of_units(values, level, unit, weight)
-    if weight is not None:
-        return _weighted_percentile(values, level, weight)
-    n = len(values)
-    rank, part = _rank_from_top(n, level)
-    if rank + 1 >= n:
-        return float(values.min())
-    below, above = np.partition(values, (n - 2 - rank, n - 1 - rank))[
-        n - 2 - rank : n - rank
-    ]
-    return float(above - (above - below) * part)
-
-
-def _rank_from_top(n: int, level: float) -> tuple[int, float]:
-    """The order statistic above a percentile, 0 for the largest, and how far below."""
-    # Counted from the top, which fixes the rounding of the interpolation.
-    position = (n - 1) * (1.0 - level)
-    rank = int(position)
-    return rank, position - rank
-
-
-def _are_copies(weight: Floats) -> bool:
-    return not (weight % 1.0).any()
-
-
-def _weighted_percentile(values: Floats, level: float, weight: Floats) -> float:
-    if not _are_copies(weight):
-        return _percentile_of_units(values, level, weight)
-    order = np.argsort(values, kind="stable")
-    return _percentile_of_copies(values[order], np.cumsum(weight[order]), level)
-
-
-def _percentile_of_units(
-    values: Floats, level: float, unit: Floats, weight: Floats | None = None
-) -> float:
-    """LightGBM's rule for rows that weigh ``unit``, or ``unit`` times ``weight``."""
-    if weight is None or not _are_copies(weight):
-        unit = unit if weight is None else unit * weight
-        weight = np.ones(len(unit))
-    # Multiples of so small a part of the total have exact sums, whatever the order and
-    # however many copies are one row.
-    grain = np.ldexp(1.0, np.frexp(losses.weighted_sum(unit, weight))[1] - 50)
-    unit = np.rint(unit / grain) * grain
-    order = np.argsort(values, kind="stable")
-    cumulated = np.cumsum((unit * weight)[order])
-    threshold = cumulated[-1] * level
-    i = min(int(np.searchsorted(cumulated, threshold, side="right")), len(values) - 1)
-    row = order[i]
-    here = float(values[row])
-    if i == 0:
-        return here
-    # How far the threshold lies into the row's copies.
-    inside = threshold - cumulated[i - 1]
-    is_last_copy = i == len(values) - 1 and weight[row] <= 1.0
-    if is_last_copy or inside >= unit[row]:
-        return here
-    before = float(values[order[i - 1]])
-    if unit[row] < 1.0:
-        return before
-    return before + float(inside / unit[row]) * (here - before)
-
-
-def _percentile_of_copies(ordered: Floats, n_up_to: Floats, level: float) -> float:
-    """Percentile of sorted values; ``n_up_to``: numbers of copies, cumulated."""
-    n = int(n_up_to[-1])
-    rank, part = _rank_from_top(n, level)
-    places = np.array([max(n - 2 - rank, 0), n - 1 - rank], dtype=np.float64)
-    at = np.searchsorted(n_up_to, places, side="right")
-    below, above = ordered[np.minimum(at, len(ordered) - 1)]
-    return float(above - (above - below) * part)
 
 
 # --- Links ----------------------------------------------------------------------------
@@ -509,172 +391,6 @@ def make_link(
     return Link(kind.link, sigmoid if kind.has_slope else 1.0)
 
 
-# --- Slopes ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Pointwise:
-    """One loss for each score: a regression, or classes one against the rest."""
-
-    loss: str
-    y: Floats
-    parameters: tuple[tuple[float, float], ...]
-
-    def __call__(
-        self,
-        scores: Floats,
-        gradient_out: Singles,
-        hessian_out: Singles | None,
-        n_threads: int,
-    ) -> None:
-        for k, (a, b) in enumerate(self.parameters):
-            losses.pointwise(
-                losses.LOSSES[self.loss],
-                scores[k],
-                self.y,
-                a,
-                b,
-                n_threads,
-                gradient_out[k],
-                None if hessian_out is None else hessian_out[k],
-            )
-
-
-@dataclass(frozen=True, eq=False)
-class _Softmax:
-    """The cross entropy of K classes that share one softmax."""
-
-    y: Floats
-
-    def __call__(
-        self,
-        scores: Floats,
-        gradient_out: Singles,
-        hessian_out: Singles | None,
-        n_threads: int,
-    ) -> None:
-        n_classes = len(scores)
-        rows = losses.softmax_rows_per_block(n_classes)
-        losses.softmax(
-            scores,
-            self.y,
-            n_classes / max(n_classes - 1, 1),
-            np.empty((n_threads, (n_classes + 2) * rows)),
-            n_threads,
-            gradient_out,
-            hessian_out,
-        )
-
-
-def count_arguments(function: Callable[..., Any], role: str) -> int:
-    """The number of arguments of a user's function.
-
-    Raises
-    ------
-    TypeError
-        If it is not 2, 3 or 4: targets, predictions, weights and sizes of queries.
-    """
-    # Keywords that functools.partial has bound are no arguments any more.
-    n_arguments = sum(
-        parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
-        for parameter in inspect.signature(function).parameters.values()
-    )
-    if not 2 <= n_arguments <= 4:
-        raise TypeError(
-            f"Self-defined {role} function should have 2, 3 or 4 arguments, got "
-            f"{n_arguments}"
-        )
-    return n_arguments
-
-
-class _CrossEntropyLambda:
-    """The cross entropy of targets and probabilities that grow with rows' weights."""
-
-    def __init__(self, y: Floats, weight: Floats | None):
-        self.y = y
-        self.weight = np.ones(len(y)) if weight is None else weight
-
-    def __call__(
-        self,
-        scores: Floats,
-        gradient_out: Singles,
-        hessian_out: Singles | None,
-        n_threads: int,
-    ) -> None:
-        losses.cross_entropy_lambda(
-            scores[0], self.y, self.weight, n_threads, gradient_out[0], hessian_out[0]
-        )
-
-
-class _Custom:
-    """A function of the user's: see ``make``."""
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        y: Floats,
-        weight: Floats | None,
-        queries: Queries | None,
-    ):
-        n_arguments = count_arguments(function, "objective")
-        self.function = function
-        self.name = getattr(function, "__name__", type(function).__name__)
-        self.weighs_rows = n_arguments > 2
-        # Sizes describe rows whose queries stand together.
-        takes_sizes = queries is not None and n_arguments > 3
-        order = queries.order if takes_sizes else None
-        self.order = slice(None) if order is None else order
-        sizes = None if queries is None else queries.sizes
-        # Copies: what the function writes on must not be the caller's.
-        self.y = y[self.order].copy()
-        others = (None if weight is None else weight[self.order].copy(), sizes)
-        self.others = others[: n_arguments - 2]
-
-    def __call__(
-        self,
-        scores: Floats,
-        gradient_out: Singles,
-        hessian_out: Singles | None,
-        n_threads: int,
-    ) -> None:
-        scores = scores[:, self.order]
-        predicted = scores[0].copy() if len(scores) == 1 else scores.T.copy()
-        result = self.function(self.y, predicted, *self.others)
-        if not isinstance(result, tuple | list) or len(result) != 2:
-            raise ValueError(
-                f"The objective function {self.name!r} must return two arrays, the "
-                f"gradient and the hessian, got {type(result).__name__}."
-            )
-        for what, values, out in zip(
-            ("gradient", "hessian"), result, (gradient_out, hessian_out), strict=True
-        ):
-            self._store(what, values, out)
-
-    def _store(self, what: str, values: Any, out: Singles) -> None:
-        values = np.asarray(values)
-        if values.dtype.kind not in "biuf":
-            raise ValueError(
-                f"The objective function {self.name!r} must return numbers, but the "
-                f"{what} has dtype {values.dtype}."
-            )
-        n_scores, n = out.shape
-        if values.shape == (n * n_scores,):
-            values = values.reshape((n, n_scores), order="F")
-        if values.shape != (n, n_scores):
-            expected = (n,) if n_scores == 1 else (n, n_scores)
-            raise ValueError(
-                f"The objective function {self.name!r} must return a {what} of shape "
-                f"{expected}, got {values.shape}."
-            )
-        with np.errstate(over="ignore"):
-            out[:, self.order] = values.T
-        if not np.isfinite(out).all():
-            raise ValueError(
-                f"The objective function {self.name!r} returned NaN, infinity or a "
-                f"number beyond float32 in the {what}."
-            )
-
-
 # --- The objective --------------------------------------------------------------------
 
 
@@ -714,7 +430,7 @@ class Objective:
 
     name: str
     y: Floats = field(repr=False)
-    slopes: Slopes = field(repr=False)
+    slopes: gradients.Slopes = field(repr=False)
     link: Link = field(repr=False)
     average: Floats
     trained: NDArray[np.bool_]
@@ -742,7 +458,7 @@ class Objective:
     def copies(self) -> NDArray[np.uint32] | None:
         """How many copies each row stands for, (n,); None where weights tell none."""
         weight = self.row_weight
-        if weight is None or not _are_copies(weight) or weight.sum() > MAX_COPIES:
+        if weight is None or not are_copies(weight) or weight.sum() > MAX_COPIES:
             return None
         return weight.astype(np.uint32)
 
@@ -880,9 +596,9 @@ def _numbers(
     if settings.reg_sqrt and kind.learns_roots:
         y = np.copysign(np.sqrt(np.abs(y)), y)
     if kind.weighs_rows:
-        slopes: Slopes = _CrossEntropyLambda(y, weight)
+        slopes: gradients.Slopes = gradients.CrossEntropyLambda(y, weight)
     else:
-        slopes = _Pointwise(name, y, (kind.parameters(settings),))
+        slopes = gradients.Pointwise(name, y, (kind.parameters(settings),))
     return Objective(
         name=name,
         y=y,
@@ -932,7 +648,7 @@ def _custom(
     n_classes: int | None,
     queries: Queries | None,
 ) -> Objective:
-    slopes = _Custom(settings.objective, y, weight, queries)
+    slopes = gradients.Custom(settings.objective, y, weight, queries)
     n_scores = n_classes if n_classes is not None and n_classes > 2 else 1
     return Objective(
         name=slopes.name,
@@ -967,10 +683,12 @@ def _classes(
     sigmoid = settings.sigmoid
     label_weight = None
     if name == "multiclass":
-        slopes: Slopes = _Softmax(y)
+        slopes: gradients.Slopes = gradients.Softmax(y)
         average = np.log(np.maximum(prior, TINY_PRIOR))
     else:
-        slopes = _Pointwise("binary", y, tuple((sigmoid, code) for code in codes))
+        slopes = gradients.Pointwise(
+            "binary", y, tuple((sigmoid, code) for code in codes)
+        )
         average = np.array([_log_odds(p) / sigmoid for p in prior])
         label_weight = _label_weight(settings, y, codes, shares)
     return Objective(

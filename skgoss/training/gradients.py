@@ -1,0 +1,182 @@
+"""Gradients and hessians of the losses, and of functions that users pass."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.training import losses
+from skgoss.data.queries import Queries
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+# Scores, gradients out, hessians out, number of threads: see ``Objective.gradients``.
+Slopes = Callable[[Floats, Singles, Singles | None, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Pointwise:
+    """One loss for each score: a regression, or classes one against the rest."""
+
+    loss: str
+    y: Floats
+    parameters: tuple[tuple[float, float], ...]
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        for k, (a, b) in enumerate(self.parameters):
+            losses.pointwise(
+                losses.LOSSES[self.loss],
+                scores[k],
+                self.y,
+                a,
+                b,
+                n_threads,
+                gradient_out[k],
+                None if hessian_out is None else hessian_out[k],
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax:
+    """The cross entropy of K classes that share one softmax."""
+
+    y: Floats
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        n_classes = len(scores)
+        rows = losses.softmax_rows_per_block(n_classes)
+        losses.softmax(
+            scores,
+            self.y,
+            n_classes / max(n_classes - 1, 1),
+            np.empty((n_threads, (n_classes + 2) * rows)),
+            n_threads,
+            gradient_out,
+            hessian_out,
+        )
+
+
+def count_arguments(function: Callable[..., Any], role: str) -> int:
+    """The number of arguments of a user's function.
+
+    Raises
+    ------
+    TypeError
+        If it is not 2, 3 or 4: targets, predictions, weights and sizes of queries.
+    """
+    # Keywords that functools.partial has bound are no arguments any more.
+    n_arguments = sum(
+        parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
+        for parameter in inspect.signature(function).parameters.values()
+    )
+    if not 2 <= n_arguments <= 4:
+        raise TypeError(
+            f"Self-defined {role} function should have 2, 3 or 4 arguments, got "
+            f"{n_arguments}"
+        )
+    return n_arguments
+
+
+class CrossEntropyLambda:
+    """The cross entropy of targets and probabilities that grow with rows' weights."""
+
+    def __init__(self, y: Floats, weight: Floats | None):
+        self.y = y
+        self.weight = np.ones(len(y)) if weight is None else weight
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        losses.cross_entropy_lambda(
+            scores[0], self.y, self.weight, n_threads, gradient_out[0], hessian_out[0]
+        )
+
+
+class Custom:
+    """A function of the user's: see ``make``."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        y: Floats,
+        weight: Floats | None,
+        queries: Queries | None,
+    ):
+        n_arguments = count_arguments(function, "objective")
+        self.function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self.weighs_rows = n_arguments > 2
+        # Sizes describe rows whose queries stand together.
+        takes_sizes = queries is not None and n_arguments > 3
+        order = queries.order if takes_sizes else None
+        self.order = slice(None) if order is None else order
+        sizes = None if queries is None else queries.sizes
+        # Copies: what the function writes on must not be the caller's.
+        self.y = y[self.order].copy()
+        others = (None if weight is None else weight[self.order].copy(), sizes)
+        self.others = others[: n_arguments - 2]
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Singles | None,
+        n_threads: int,
+    ) -> None:
+        scores = scores[:, self.order]
+        predicted = scores[0].copy() if len(scores) == 1 else scores.T.copy()
+        result = self.function(self.y, predicted, *self.others)
+        if not isinstance(result, tuple | list) or len(result) != 2:
+            raise ValueError(
+                f"The objective function {self.name!r} must return two arrays, the "
+                f"gradient and the hessian, got {type(result).__name__}."
+            )
+        for what, values, out in zip(
+            ("gradient", "hessian"), result, (gradient_out, hessian_out), strict=True
+        ):
+            self._store(what, values, out)
+
+    def _store(self, what: str, values: Any, out: Singles) -> None:
+        values = np.asarray(values)
+        if values.dtype.kind not in "biuf":
+            raise ValueError(
+                f"The objective function {self.name!r} must return numbers, but the "
+                f"{what} has dtype {values.dtype}."
+            )
+        n_scores, n = out.shape
+        if values.shape == (n * n_scores,):
+            values = values.reshape((n, n_scores), order="F")
+        if values.shape != (n, n_scores):
+            expected = (n,) if n_scores == 1 else (n, n_scores)
+            raise ValueError(
+                f"The objective function {self.name!r} must return a {what} of shape "
+                f"{expected}, got {values.shape}."
+            )
+        with np.errstate(over="ignore"):
+            out[:, self.order] = values.T
+        if not np.isfinite(out).all():
+            raise ValueError(
+                f"The objective function {self.name!r} returned NaN, infinity or a "
+                f"number beyond float32 in the {what}."
+            )

@@ -1,4 +1,4 @@
-"""The estimators: scikit-learn's interface, no algorithm."""
+"""The estimators: scikit-learn's interface, without the algorithm."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from skgoss.model.ensemble import Ensemble
 
 Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 
-# The objectives of a classifier, by its number of classes.
+# The objectives of classifiers, for two and for more classes.
 _TWO_CLASSES = ("binary", "cross_entropy")
 _MANY_CLASSES = ("multiclass", "multiclassova")
 
@@ -53,10 +53,10 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     NeurIPS 2017.
     """
 
-    # The attributes that are those of ``init_model``.
+    # The attributes that a fit with ``init_model`` takes from it.
     _inherited = _OF_COLUMNS
 
-    # Parameters that the constructor did not know, by name: see `get_params`.
+    # The unknown parameters that the constructor was given: see `get_params`.
     _unused_params: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(
@@ -245,7 +245,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         self.force_col_wise = force_col_wise
         self.force_row_wise = force_row_wise
         unused = parameters.complete(self, before, kwargs)
-        if unused or self._unused_params:  # no trace where all names are known
+        if unused or self._unused_params:
             self._unused_params = unused
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -258,13 +258,13 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         deep : bool, default=True
-            Accepted as by all estimators; no parameter is an estimator.
+            Has no effect, because no parameter is an estimator.
 
         Returns
         -------
         dict
-            Values by name. Unknown names that the constructor was given are among
-            them, although they have no effect.
+            Values by name. Unknown names that the constructor was given are included,
+            although they have no effect.
         """
         return {**super().get_params(deep), **self._unused_params}
 
@@ -298,7 +298,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     def __sklearn_clone__(self) -> Self:
         if not self._unused_params:
             return super().__sklearn_clone__()
-        # The constructor warned of the unknown names once; a clone need not.
+        # The constructor warned of the unknown names; cloning must not warn again.
         plain = copy.copy(self)
         del plain._unused_params
         cloned = super(LGBMModel, plain).__sklearn_clone__()
@@ -397,7 +397,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         class_weight: Any = None,
         prefix: str = "",
     ) -> NDArray[np.float64] | None:
-        """The weight of every row; None where all are 1."""
+        """The weight of each row; None if all are 1."""
         if class_weight is not None:
             raise ValueError(
                 f"The '{prefix}class_weight' parameter of {type(self).__name__} must be"
@@ -407,7 +407,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return targets.weights(sample_weight, None, target, None, prefix)
 
     def _default_objective(self) -> str | None:
-        """The objective where the user gave none; None: there must be one."""
+        """The objective if the user gives none; None if the user must give one."""
         return None
 
     def _check_objective(self, name: str) -> None:
@@ -451,7 +451,10 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         pred_leaf: bool,
         kwargs: Mapping[str, Any],
     ) -> NDArray[Any]:
-        """Leaves, raw scores or predictions; these have one axis if K is 1."""
+        """Leaves, raw scores or predictions.
+
+        Scores and predictions have one dimension if there is one score for each row.
+        """
         ensemble = self._fitted("_ensemble")
         n_threads = _compat.n_threads(
             parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
@@ -466,7 +469,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _span(self, start: int, length: int | None) -> tuple[int, int]:
-        """The first round to use, and the one after the last."""
+        """The first round to use, and the last plus 1."""
         n_rounds = self._ensemble.n_rounds
         start = _whole("start_iteration", start)
         length = None if length is None else _whole("num_iteration", length)
@@ -476,7 +479,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return start, min(start + length, n_rounds)
 
     def _fitted(self, name: str) -> Any:
-        """An attribute that fit sets; NotFittedError before."""
+        """An attribute that fit sets; NotFittedError if the model is not fitted."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
         return getattr(self, name)
@@ -503,7 +506,10 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:
-        """Metrics by evaluation set and name, after the best round or else the last."""
+        """Metrics by evaluation set and name.
+
+        Those of the best round after early stopping, else of the last round.
+        """
         return self._fitted("_best_score")
 
     @property
@@ -529,7 +535,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
 
     @property
     def feature_name_(self) -> list[str]:
-        """Names of the columns; 'Column_0' and so on if ``X`` has none."""
+        """Names of the columns; 'Column_0', 'Column_1', ... if ``X`` has no names."""
         n_features = self._fitted("n_features_in_")
         if self._feature_name is not None:
             return list(self._feature_name)
@@ -702,13 +708,14 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             allowed = _TWO_CLASSES if two else _MANY_CLASSES
             raise ValueError(
                 f"objective={name!r} cannot learn the {self._n_classes} classes of y."
-                f" Use one of {', '.join(map(repr, allowed))}, or None to let the"
-                " number of classes decide."
+                f" Use one of {', '.join(map(repr, allowed))}, or None, which depends"
+                " on the number of classes."
             )
         if two and name not in _TWO_CLASSES:
             warn(
-                f"objective={name!r} learns the numbers 0 and 1: predict_proba gives no"
-                f" probabilities. Use one of {', '.join(map(repr, _TWO_CLASSES))}."
+                f"objective={name!r} learns the numbers 0 and 1, so predict_proba does"
+                " not return probabilities. Use one of"
+                f" {', '.join(map(repr, _TWO_CLASSES))}."
             )
 
     @docstrings.of_prediction
@@ -787,7 +794,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         return output if output.ndim == 2 else self._both_classes(output)
 
     def _both_classes(self, positive: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The probabilities of all classes from those of the second one."""
+        """The probabilities of all classes, from those of the second class."""
         proba = np.empty((len(positive), 2))
         proba[:, 1] = positive
         np.subtract(1.0, positive, out=proba[:, 0])

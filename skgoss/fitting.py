@@ -80,7 +80,7 @@ def _unchanged_on_failure(estimator: BaseEstimator) -> Iterator[None]:
 
 
 def settings(estimator: LGBMModel, given: FitArguments) -> parameters.Settings:
-    """The checked options, with those that fit was given instead."""
+    """The checked options; arguments of fit replace those of the constructor."""
     chosen = {
         name: value
         for name, value, absent in (
@@ -103,8 +103,8 @@ class _Fit:
         The training set, as the user passed it.
     given : FitArguments
     settings : Settings
-        The checked options. While the data are read, names of columns become numbers,
-        and the objective gets its canonical name.
+        The checked options. When the data have been read, columns are given by number
+        and the objective by its canonical name.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class _Fit:
         hooks.end()
 
     def _training_columns(self) -> Columns:
-        """Read the training columns; their names and categories are remembered."""
+        """Read the training columns, and set their names and categories."""
         estimator, X = self.estimator, self.training.X
         names = names_of_columns(self.given.feature_name)
         categorical = self.settings.categorical_feature
@@ -165,7 +165,7 @@ class _Fit:
         return columns
 
     def _inherit(self, model: LGBMModel) -> None:
-        """Take the columns and classes of ``init_model``, and forget earlier ones."""
+        """Replace names and categories of columns, and classes, by those of a model."""
         inherited = self.estimator._inherited
         known = {
             name: getattr(model, name) for name in inherited if hasattr(model, name)
@@ -175,7 +175,7 @@ class _Fit:
         vars(self.estimator).update(known)
 
     def _check_same_categories(self, categorical_feature: Any) -> None:
-        """Whether the columns that the user names are those of ``init_model``."""
+        """Check that the user names the same columns as in ``init_model``."""
         if isinstance(categorical_feature, str):
             return
         declared = categories.declare(
@@ -186,18 +186,18 @@ class _Fit:
             raise ValueError(
                 f"categorical_feature={categorical_feature!r} are not the columns that"
                 " hold categories in init_model, which are"
-                f" {sorted(learned.vocabularies)}. Name these, or leave the argument"
-                " out."
+                f" {sorted(learned.vocabularies)}. Pass these columns, or leave the"
+                " argument out."
             )
 
     @property
     def _names(self) -> Sequence[str] | None:
-        """The names of the columns, those given to fit first."""
+        """The names of the columns: ``feature_name`` of fit, else those in ``X``."""
         names = getattr(self.estimator, "feature_names_in_", None)
         return self.estimator._feature_name or names
 
     def _rows(self, columns: Columns, given: GivenSet, *, learns: bool = False) -> Rows:
-        """Columns with what belongs to each row.
+        """Columns with the target, weight, query and start scores of each row.
 
         If ``learns``, the classes are set from ``y``.
         """
@@ -222,7 +222,7 @@ class _Fit:
         return Rows(columns, target, weight, row_queries, init_score)
 
     def _set_objective(self) -> None:
-        """Set the objective of the estimator, and its canonical name in settings."""
+        """Set the objective and the link, and the objective's canonical name."""
         estimator, options = self.estimator, self.settings
         objective = options.objective or estimator._default_objective()
         if objective is None:
@@ -240,7 +240,7 @@ class _Fit:
         self.settings = dataclasses.replace(options, objective=objective)
 
     def _evaluated(self, given: GivenSet, rows: Rows) -> NamedRows:
-        """The rows of an evaluation set; ``rows`` are those of the training set."""
+        """The rows of an evaluation set, which may be those of the training set."""
         if not given.holds_same_rows(self.training):
             columns = frames.columns(self.estimator, given.X, reset=False)
             rows = self._rows(columns, given).existing()
@@ -249,7 +249,7 @@ class _Fit:
     def _with_held_out(
         self, rows: Rows, sets: list[NamedRows]
     ) -> tuple[Rows, list[NamedRows]]:
-        """Hold rows out if early stopping needs an evaluation set and has none.
+        """Hold rows out if early stopping needs an evaluation set and there is none.
 
         Returns the rows to learn from and the evaluation sets.
         """
@@ -302,7 +302,10 @@ class _Fit:
     def _metrics(
         self, rows: Rows, *, evaluates: bool
     ) -> list[metrics.Metric | metrics.Custom]:
-        """LightGBM's order: those of fit, the option's or objective's, functions."""
+        """The metrics in LightGBM's order.
+
+        First those of fit, then the option's or else the objective's, then functions.
+        """
         estimator, options = self.estimator, self.settings
         option, objective = options.metric, estimator.objective or options.objective
         usual = estimator._default_objective()
@@ -311,7 +314,7 @@ class _Fit:
         if evaluates and is_open and not metrics.any_means_none(words):
             default = usual if callable(objective) else objective
             words += [] if default is None else [metrics.default_name(default)]
-        # The raw scores of a function are taken for those of the usual objective.
+        # Named metrics treat raw scores of a function as those of the usual objective.
         is_function = callable(objective) and usual is not None
         link = objectives.make_link(usual) if is_function else estimator._link
         by_name = metrics.make(
@@ -333,6 +336,6 @@ class _Fit:
 def _check_names(names: Sequence[str], n_features: int) -> None:
     if len(names) != n_features or len(set(names)) < len(names):
         raise ValueError(
-            f"feature_name must have a name of its own for each of the {n_features}"
+            f"feature_name must have a different name for each of the {n_features}"
             f" columns, got {len(names)} names, {len(set(names))} of them different."
         )

@@ -21,8 +21,8 @@ class LGBMRanker(LGBMModel):
 
     Rows are documents, and ``y`` holds their grades: 0 is irrelevant, and a document
     has the gain 2**grade - 1. Queries are given as ``qid``, the query of each row in
-    any order, or as ``group``, the sizes of queries whose rows stand together. Without
-    them all rows belong to the same query.
+    any order, or as ``group``, the sizes of queries whose rows are consecutive. Without
+    them, all rows belong to the same query.
 
     Parameters
     ----------
@@ -128,8 +128,8 @@ class LGBMRanker(LGBMModel):
         -------
         float
             The mean over queries of the discounted cumulative gain of all documents,
-            divided by that of the best order: from 0 to 1. It is 1 for queries without
-            gains.
+            divided by that of the best order: from 0 to 1. Queries without gains count
+            as 1.
         """
         predicted = self.predict(X)
         owner = type(self).__name__

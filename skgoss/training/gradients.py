@@ -21,7 +21,7 @@ Slopes = Callable[[Floats, Singles, Singles | None, int], None]
 
 @dataclass(frozen=True, eq=False)
 class Pointwise:
-    """One loss for each score: a regression, or classes one against the rest."""
+    """A loss of single scores: for regression, and for one class against the rest."""
 
     loss: str
     y: Floats
@@ -79,9 +79,10 @@ def count_arguments(function: Callable[..., Any], role: str) -> int:
     Raises
     ------
     TypeError
-        If it is not 2, 3 or 4: targets, predictions, weights and sizes of queries.
+        If it is not 2, 3 or 4. The arguments are targets, predictions, weights and
+        sizes of queries.
     """
-    # Keywords that functools.partial has bound are no arguments any more.
+    # Keyword-only parameters include those that functools.partial has bound.
     n_arguments = sum(
         parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
         for parameter in inspect.signature(function).parameters.values()
@@ -95,7 +96,7 @@ def count_arguments(function: Callable[..., Any], role: str) -> int:
 
 
 class CrossEntropyLambda:
-    """The cross entropy of targets and probabilities that grow with rows' weights."""
+    """The cross entropy of 'cross_entropy_lambda', in which weights are exponents."""
 
     def __init__(self, y: Floats, weight: Floats | None):
         self.y = y
@@ -114,7 +115,7 @@ class CrossEntropyLambda:
 
 
 class Custom:
-    """A function of the user's: see ``make``."""
+    """A function that the user passes: see ``objectives.make``."""
 
     def __init__(
         self,
@@ -127,12 +128,12 @@ class Custom:
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
         self.weighs_rows = n_arguments > 2
-        # Sizes describe rows whose queries stand together.
+        # Sizes of queries describe rows that are sorted by query.
         takes_sizes = queries is not None and n_arguments > 3
         order = queries.order if takes_sizes else None
         self.order = slice(None) if order is None else order
         sizes = None if queries is None else queries.sizes
-        # Copies: what the function writes on must not be the caller's.
+        # Copies, because the function may write to its arguments.
         self.y = y[self.order].copy()
         others = (None if weight is None else weight[self.order].copy(), sizes)
         self.others = others[: n_arguments - 2]

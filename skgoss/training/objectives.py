@@ -1,13 +1,13 @@
-"""Objectives by composition: what a model minimises.
+"""Objectives: the losses that models minimise.
 
-An objective is a choice of parts: a pointwise loss (its slopes are computed by
-``_engine.losses``), the mean or quantile that starts the scores, a link from raw scores
-to predictions, the renewal of leaf values and the targets it accepts. ``OBJECTIVES`` is
-the table of the choices, ``make`` joins them with the data.
+An objective consists of a loss with its gradients and hessians, the mean or quantile
+that scores start from, a link from raw scores to predictions, a rule for renewed leaf
+values, and the targets that it accepts. ``OBJECTIVES`` is the table of objectives;
+``make`` joins one of them with the data.
 
-Nothing here is multiplied by sample weights (but in 'cross_entropy_lambda', where they
-are no factors): the engine does so when it sums, in double precision, so that a weight
-means copies.
+Gradients and hessians are not multiplied by sample weights. The engine does this in
+double precision when it sums them, so that weights mean copies. The exception is
+'cross_entropy_lambda', whose loss depends on the weights.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
-# More rows than this cannot be learned from, so weights that sum to more are no copies.
+# The maximum number of rows. Weights with a larger sum are not treated as copies.
 MAX_COPIES = 2**31 - 1
 
-# A prior is kept this far from 0 and 1, as its log-odds would be infinite there.
+# The minimum distance of a prior from 0 and 1, where its log-odds would be infinite.
 TINY_PRIOR = 1e-15
 
 
@@ -43,15 +43,15 @@ TINY_PRIOR = 1e-15
 
 @dataclass(frozen=True)
 class Link:
-    """What turns raw scores into predictions.
+    """The function from raw scores to predictions.
 
     Attributes
     ----------
     kind : str
         'identity', 'exp', 'logistic', 'log1p_exp' (log(1 + exp)), 'signed_square' or
-        'softmax', which is over the scores of a row.
+        'softmax' (over the scores of each row).
     slope : float
-        Multiplies the scores of 'logistic'.
+        The factor of the scores in 'logistic'.
     """
 
     kind: str = "identity"
@@ -66,7 +66,7 @@ class Link:
         self.__init__(kind, slope)
 
     def __call__(self, raw: Floats, n_threads: int = 1) -> Floats:
-        """The predictions for raw scores, (n, K) or (n,), as an array of that shape.
+        """The predictions for raw scores of shape (n, K) or (n,), in the same shape.
 
         'identity' may return ``raw`` itself.
         """
@@ -80,7 +80,7 @@ class Link:
 def transform(
     link: Link, raw: Floats, n_threads: int = 1, out: Floats | None = None
 ) -> Floats:
-    """From raw scores to predictions, one row of the arrays a score.
+    """Turn raw scores into predictions, in arrays with one row for each score.
 
     Parameters
     ----------
@@ -89,8 +89,8 @@ def transform(
     n_threads : int
         The results are the same bits for any number.
     out : (K, n) float64, C-contiguous, or None
-        Where to write; may be ``raw``. None means a new array, or ``raw`` itself for
-        'identity'.
+        The array to write to; it may be ``raw``. None: a new array, or ``raw`` itself
+        for 'identity'.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def transform(
     return out
 
 
-# --- Start scores of a class or a regression ------------------------------------------
+# --- Start scores ---------------------------------------------------------------------
 
 
 def _mean(y: Floats, weight: Floats | None, settings: Settings) -> float:
@@ -145,7 +145,7 @@ def _alpha_percentile(y: Floats, weight: Floats | None, settings: Settings) -> f
 
 
 def _relative_weight(y: Floats) -> Floats:
-    """What an absolute error counts in 'mape'."""
+    """The weight of an absolute error in 'mape'."""
     return 1.0 / np.maximum(np.abs(y), 1.0)
 
 
@@ -178,7 +178,7 @@ def _positive(y: Floats, weight: Floats | None, name: str) -> None:
 def _probabilities(y: Floats, weight: Floats | None, name: str) -> None:
     if y.min() < 0 or y.max() > 1:
         raise ValueError(
-            f"objective={name!r} needs y in [0, 1], but y reaches from {y.min():g} to "
+            f"objective={name!r} needs y in [0, 1], but y ranges from {y.min():g} to "
             f"{y.max():g}."
         )
 
@@ -188,36 +188,37 @@ def _probabilities(y: Floats, weight: Floats | None, name: str) -> None:
 
 @dataclass(frozen=True)
 class Kind:
-    """The parts of a built-in objective.
+    """A built-in objective.
 
     Attributes
     ----------
     aliases : tuple of str
-        The other names LightGBM gives it.
+        LightGBM's other names of it.
     link : str
         The kind of its ``Link``.
     has_slope : bool
-        Whether the option ``sigmoid`` is the link's slope.
+        Whether the option ``sigmoid`` is the slope of the link.
     learns_roots : bool
         Whether ``reg_sqrt`` makes it learn the square root of the target.
     start : callable (y, weight, settings) -> float, or None
-        The constant raw score that fits best (about); None for classes.
+        The best constant raw score, or an estimate of it; None for classes.
     parameters : callable (settings) -> (a, b)
-        What the kernel is given.
+        The two parameters of the loss.
     check : callable (y, weight, name)
-        Raises ValueError for targets out of the objective's domain.
+        Raises ValueError if the objective is not defined for the targets.
     constant_hessian : bool
         Whether the hessian is 1 everywhere.
     renewal_level : callable (settings) -> float, or None
-        A leaf's value becomes this percentile of its residuals.
+        The level of the percentile of residuals that replaces the value of a leaf;
+        None: leaf values are not replaced.
     ranks : type, or None
-        The slopes of an objective for documents of queries.
+        Computes the gradients of an objective of rankings; None for other objectives.
     renewal_unit : callable (y) -> (n,) float64, or None
-        What the residuals count in it, besides their weights.
+        Weights of the residuals in this percentile, in addition to those of the rows.
     weighs_rows : bool
-        Whether sample weights are no factors of the loss, but part of it.
+        Whether the loss depends on sample weights other than by a factor.
     concordance : callable (settings) -> float
-        Its constant of generalised self-concordance: see ``Objective``.
+        The constant of generalised self-concordance: see ``Objective``.
     """
 
     aliases: tuple[str, ...] = ()
@@ -317,7 +318,7 @@ OBJECTIVES: dict[str, Kind] = {
     "binary": Kind(
         link="logistic", has_slope=True, start=None, concordance=lambda s: s.sigmoid
     ),
-    # Scores of a row may move apart by twice the longest step.
+    # Two scores of a row may change in opposite directions, each by the longest step.
     "multiclass": Kind(
         aliases=("softmax",), link="softmax", start=None, concordance=lambda s: 2.0
     ),
@@ -340,17 +341,17 @@ ALIASES: dict[str, str] = {
     alias: name for name, kind in OBJECTIVES.items() for alias in (name, *kind.aliases)
 }
 
-# LightGBM's words for no built-in objective or metric.
+# LightGBM's words for an objective that is not built in, and for no metric.
 NOT_BUILT_IN = ("none", "null", "custom", "na")
 
 
 def canonical_name(objective: str) -> str:
-    """The name in ``OBJECTIVES`` of an objective or an alias of one, in any case.
+    """The name in ``OBJECTIVES`` of an objective, given by name or alias in any case.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If the name is unknown.
     """
     if isinstance(objective, str) and objective.lower() in NOT_BUILT_IN:
         raise ValueError(
@@ -368,20 +369,20 @@ def canonical_name(objective: str) -> str:
 def make_link(
     objective: str | Callable[..., Any], sigmoid: float = 1.0, reg_sqrt: bool = False
 ) -> Link:
-    """What turns an objective's raw scores into predictions.
+    """Make the link of an objective.
 
     Parameters
     ----------
     objective : str or callable
-        A callable's raw scores are its predictions.
+        For a callable, predictions are raw scores.
     sigmoid, reg_sqrt
-        The options of that name.
+        The options of these names.
 
     Returns
     -------
     Link
-        Its predictions are probabilities of the K classes (of the second one for
-        binary), means, quantiles.
+        It gives means, quantiles, or the probabilities of the K classes (for 'binary',
+        of the second class).
     """
     if callable(objective):
         return Link()
@@ -405,25 +406,25 @@ class Objective:
     n_scores : int
         K: raw scores of a row, trees of a round.
     average : (K,) float64
-        The constant scores that fit best (about); 0 for callables.
+        The best constant scores, or an estimate of them; 0 for callables.
     trained : (K,) bool
-        False for a class that every row or no row belongs to: its gradient is 0 and its
-        hessian 1, so its score stays at ``average``.
+        False for a class that all rows or no rows belong to. Its gradients are 0 and
+        its hessians 1, so its score stays at ``average``.
     row_weight : (n,) float64 or None
         Sample weights times class weights. None means 1.
     label_weight : (n,) or (K, n) float64, or None
-        What ``is_unbalance`` or ``scale_pos_weight`` give to the rows, one row of
-        weights a class where that differs between the classes. None means 1.
+        The weights that ``is_unbalance`` or ``scale_pos_weight`` give to rows, for each
+        class if there are several scores. None means 1.
     constant_hessian : bool
         Whether the hessian is 1 for every row.
     concordance : float
         c such that |L'''| <= c L'' for the loss L of a row along a step of its scores
-        (generalised self-concordance): longer steps than it allows could make the loss
-        climb. 0: no limit, as for quadratic losses, or where no bound is known.
+        (generalised self-concordance). It limits the steps, because longer steps could
+        increase the loss. 0: no limit, as for quadratic losses, or no known bound.
     queries : Queries or None
-        Those of the rows, where documents are ranked.
+        The queries of the rows, for objectives of rankings.
     link : Link
-        From raw scores to predictions.
+        The function from raw scores to predictions.
     renewal_level, renewal_unit : float and (n,) float64, or None
         See ``renewed_leaf``.
     """
@@ -449,14 +450,14 @@ class Objective:
 
     @property
     def weight(self) -> Floats | None:
-        """What gradients and hessians count, (n,) or (K, n). None means 1."""
+        """The weights of gradients and hessians, (n,) or (K, n). None means 1."""
         if self.label_weight is None or self.row_weight is None:
             return self.row_weight if self.label_weight is None else self.label_weight
         return self.label_weight * self.row_weight
 
     @property
     def copies(self) -> NDArray[np.uint32] | None:
-        """How many copies each row stands for, (n,); None where weights tell none."""
+        """The number of copies of each row, (n,); None if weights are not whole."""
         weight = self.row_weight
         if weight is None or not are_copies(weight) or weight.sum() > MAX_COPIES:
             return None
@@ -464,7 +465,7 @@ class Objective:
 
     @property
     def copy_weight(self) -> Floats | None:
-        """What those of each copy count, (n,) or (K, n). None means 1."""
+        """The weight of each copy, (n,) or (K, n). None means 1."""
         return self.weight if self.copies is None else self.label_weight
 
     @property
@@ -475,8 +476,8 @@ class Objective:
     def start_scores(self) -> Floats:
         """The (K,) scores before the first tree.
 
-        They are ``average``, or 0 without ``boost_from_average`` (but for classes that
-        are not trained, which keep this score).
+        They are ``average``, or 0 without ``boost_from_average``. Classes that are not
+        trained always start from ``average``.
         """
         if self.boost_from_average:
             return self.average.copy()
@@ -489,7 +490,7 @@ class Objective:
         hessian_out: Singles | None,
         n_threads: int = 1,
     ) -> None:
-        """First and second derivatives of the loss in each score, without weights.
+        """First and second derivatives of the loss by each score, without weights.
 
         Parameters
         ----------
@@ -516,7 +517,7 @@ class Objective:
     def renewed_leaf(
         self, score: Floats, rows: NDArray[np.integer], weight: Floats | None
     ) -> float:
-        """The best value of a leaf: a percentile of its residuals.
+        """The new value of a leaf: a percentile of its residuals.
 
         Parameters
         ----------
@@ -542,34 +543,34 @@ def make(
     n_classes: int | None = None,
     queries: Queries | None = None,
 ) -> Objective:
-    """Join an objective with the data it is to be trained on.
+    """Join an objective with the data that it is trained on.
 
     Parameters
     ----------
     settings : object
-        With the attributes ``objective`` (a name, an alias or a callable),
+        It has the attributes ``objective`` (a name, an alias or a callable),
         ``boost_from_average``, ``is_unbalance``, ``scale_pos_weight``, ``sigmoid``,
         ``alpha``, ``fair_c``, ``poisson_max_delta_step``, ``tweedie_variance_power``
         and ``reg_sqrt``.
 
         A callable takes ``(y_true, y_pred)``, ``(y_true, y_pred, weight)`` or
         ``(y_true, y_pred, weight, group)`` and returns the gradient and the hessian,
-        shaped like ``y_pred``: (n,), or (n, K) for more than two classes (raveled in
-        Fortran's order is understood, too). If it takes no weight, the engine
-        multiplies by it.
+        in the shape of ``y_pred``: (n,), or (n, K) for more than two classes, which may
+        also be flattened in Fortran order. If it does not take weights, its gradients
+        and hessians are multiplied by them.
     y : (n,) float64
         Finite; the codes 0..K-1 for classes.
     weight : (n,) float64 or None
         Finite and >= 0, class weights included. None means 1.
     n_classes : int or None
-        Of a classifier; None for a regressor.
+        None unless the estimator is a classifier.
     queries : Queries or None
-        Of a ranker.
+        None if there are no queries.
 
     Raises
     ------
     ValueError
-        If the objective is not known, ``y`` is out of its domain, or parameters
+        If the objective is unknown or not defined for ``y``, or if parameters
         contradict each other.
     TypeError
         If a callable does not take 2, 3 or 4 arguments.
@@ -706,7 +707,7 @@ def _classes(
 
 
 def _shares(positive: NDArray[np.bool_], weight: Floats | None) -> tuple[float, float]:
-    """The weight of the positive rows and of the others."""
+    """The sums of the weights of positive and of negative rows."""
     return (
         losses.weighted_sum(positive * 1.0, weight),
         losses.weighted_sum(~positive * 1.0, weight),
@@ -714,13 +715,13 @@ def _shares(positive: NDArray[np.bool_], weight: Floats | None) -> tuple[float, 
 
 
 def _sides(name: str, y: Floats) -> Floats:
-    """Numbers as the codes of two classes."""
+    """The codes 0 and 1 of two classes that are given as numbers."""
     sides = any(np.isin(y, pair).all() for pair in ((0.0, 1.0), (-1.0, 1.0)))
     if name != "binary" or not sides:
         raise ValueError(
-            f"objective={name!r} is for classes. LGBMClassifier learns labels of any "
-            "kind; where numbers are learned, only 'binary' can be used, with 0 and 1 "
-            "(or -1 and 1) in y."
+            f"objective={name!r} is for classes. LGBMClassifier accepts labels of "
+            "any kind; other estimators accept only 'binary', with 0 and 1 (or -1 and "
+            "1) in y."
         )
     return (y > 0) * 1.0
 
@@ -728,9 +729,10 @@ def _sides(name: str, y: Floats) -> Floats:
 def _label_weight(
     settings: Settings, y: Floats, codes: list[int], shares: list[tuple[float, float]]
 ) -> Floats | None:
-    """What ``is_unbalance`` or ``scale_pos_weight`` give to the rows of each side.
+    """The weights that ``is_unbalance`` or ``scale_pos_weight`` give to rows.
 
-    ``is_unbalance`` lifts the rarer side to the weight of the other one.
+    With ``is_unbalance``, positive and negative rows have the same total weight: the
+    weight of the rarer ones is raised.
     """
     scale = settings.scale_pos_weight
     if settings.is_unbalance and scale != 1:

@@ -29,20 +29,20 @@ def percentile(
     values : (n,) float64
     level : float in [0, 1]
     weight : (n,) float64 or None
-        None interpolates linearly between order statistics (NumPy's default). Whole
-        numbers are numbers of copies: the result is the same as for the copies. For
-        others the value where the cumulated weight first exceeds ``level`` of its total
-        is sought; the result lies between its predecessor and it, interpolated if it
-        weighs at least 1, and is the predecessor if it weighs less (LightGBM's rule).
-        Rows of weight 0 are absent.
+        None: linear interpolation between order statistics (NumPy's default). Whole
+        numbers are numbers of copies: the result is that of the copies. Other weights
+        follow LightGBM's rule: in the sorted values, take the first whose cumulated
+        weight exceeds ``level`` of the total, and the value before it. If the first of
+        these weighs at least 1, interpolate between the two; else the result is the
+        value before. Rows of weight 0 are left out.
     unit : (n,) float64 or None
-        What a copy of a row weighs, by which ``weight`` is multiplied: LightGBM's rule
-        is used, with copies that weigh as much. None means 1.
+        The weight of one copy of each row, multiplied by ``weight``. LightGBM's rule is
+        then applied to the copies. None means 1.
 
     Returns
     -------
     float
-        0.0 if there is no row.
+        0.0 if there are no rows.
     """
     if weight is not None:
         present = weight > 0
@@ -65,8 +65,11 @@ def percentile(
 
 
 def _rank_from_top(n: int, level: float) -> tuple[int, float]:
-    """The order statistic above a percentile, 0 for the largest, and how far below."""
-    # Counted from the top, which fixes the rounding of the interpolation.
+    """The rank of the order statistic above a percentile, and the distance below it.
+
+    The largest value has rank 0. The distance is a share of the gap to the next value.
+    """
+    # Counting from the top gives the rounding of LightGBM's interpolation.
     position = (n - 1) * (1.0 - level)
     rank = int(position)
     return rank, position - rank
@@ -90,8 +93,8 @@ def _percentile_of_units(
     if weight is None or not are_copies(weight):
         unit = unit if weight is None else unit * weight
         weight = np.ones(len(unit))
-    # Multiples of so small a part of the total have exact sums, whatever the order and
-    # however many copies are one row.
+    # Multiples of this small part of the total have exact sums, in any order and for
+    # any number of copies in a row.
     grain = np.ldexp(1.0, np.frexp(losses.weighted_sum(unit, weight))[1] - 50)
     unit = np.rint(unit / grain) * grain
     order = np.argsort(values, kind="stable")
@@ -102,7 +105,7 @@ def _percentile_of_units(
     here = float(values[row])
     if i == 0:
         return here
-    # How far the threshold lies into the row's copies.
+    # The distance of the threshold from the first of the row's copies.
     inside = threshold - cumulated[i - 1]
     is_last_copy = i == len(values) - 1 and weight[row] <= 1.0
     if is_last_copy or inside >= unit[row]:

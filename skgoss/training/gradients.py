@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from skgoss._engine.training import losses
 from skgoss.data.queries import Queries
+from skgoss.training.user_functions import UserFunction
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -73,28 +73,6 @@ class Softmax:
         )
 
 
-def count_arguments(function: Callable[..., Any], role: str) -> int:
-    """The number of arguments of a user's function.
-
-    Raises
-    ------
-    TypeError
-        If it is not 2, 3 or 4. The arguments are targets, predictions, weights and
-        sizes of queries.
-    """
-    # Keyword-only parameters include those that functools.partial has bound.
-    n_arguments = sum(
-        parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
-        for parameter in inspect.signature(function).parameters.values()
-    )
-    if not 2 <= n_arguments <= 4:
-        raise TypeError(
-            f"Self-defined {role} function should have 2, 3 or 4 arguments, got "
-            f"{n_arguments}"
-        )
-    return n_arguments
-
-
 class CrossEntropyLambda:
     """The cross entropy of 'cross_entropy_lambda', in which weights are exponents."""
 
@@ -124,9 +102,9 @@ class Custom:
         weight: Floats | None,
         queries: Queries | None,
     ):
-        n_arguments = count_arguments(function, "objective")
-        self.function = function
-        self.name = getattr(function, "__name__", type(function).__name__)
+        self.function = UserFunction(function, "objective")
+        self.name = self.function.name
+        n_arguments = self.function.n_arguments
         self.weighs_rows = n_arguments > 2
         # Sizes of queries describe rows that are sorted by query.
         takes_sizes = queries is not None and n_arguments > 3
@@ -135,8 +113,7 @@ class Custom:
         sizes = None if queries is None else queries.sizes
         # Copies, because the function may write to its arguments.
         self.y = y[self.order].copy()
-        others = (None if weight is None else weight[self.order].copy(), sizes)
-        self.others = others[: n_arguments - 2]
+        self.others = (None if weight is None else weight[self.order].copy(), sizes)
 
     def __call__(
         self,
@@ -145,9 +122,7 @@ class Custom:
         hessian_out: Singles | None,
         n_threads: int,
     ) -> None:
-        scores = scores[:, self.order]
-        predicted = scores[0].copy() if len(scores) == 1 else scores.T.copy()
-        result = self.function(self.y, predicted, *self.others)
+        result = self.function(self.y, scores[:, self.order], *self.others)
         if not isinstance(result, tuple | list) or len(result) != 2:
             raise ValueError(
                 f"The objective function {self.name!r} must return two arrays, the "

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from skgoss._engine.training import losses, metrics
 from skgoss._engine.training.ranking import average_precision
 from skgoss._messages import UnusedParameterWarning, hint, warn
-from skgoss.training import gradients, objectives, ranking
+from skgoss.training import objectives, ranking
 from skgoss.training.objectives import Link
+from skgoss.training.user_functions import UserFunction
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings
@@ -437,19 +438,15 @@ class Custom:
     """
 
     def __init__(self, function: Callable[..., Any], link: Link | None = None) -> None:
-        self.n_arguments = gradients.count_arguments(function, "eval")
-        self.function = function
+        self.function = UserFunction(function, "eval")
         self.link = link
-        self.name = getattr(function, "__name__", type(function).__name__)
+        self.name = self.function.name
 
     def __call__(self, sample: Sample) -> list[Result]:
         """The values that the function returns."""
-        scores = sample.scores
-        predicted = scores[0].copy() if len(scores) == 1 else scores.T.copy()
         weight = None if sample.weight is None else sample.weight.copy()
         sizes = None if sample.boundaries is None else np.diff(sample.boundaries)
-        given = (sample.y.copy(), predicted, weight, sizes)[: self.n_arguments]
-        returned = self.function(*given)
+        returned = self.function(sample.y.copy(), sample.scores, weight, sizes)
         results = returned if isinstance(returned, list) else [returned]
         return [self._checked(result) for result in results]
 

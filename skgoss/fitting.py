@@ -336,6 +336,6 @@ class _Fit:
 def _check_names(names: Sequence[str], n_features: int) -> None:
     if len(names) != n_features or len(set(names)) < len(names):
         raise ValueError(
-            f"feature_name must have a different name for each of the {n_features}"
-            f" columns, got {len(names)} names, {len(set(names))} of them different."
+            f"feature_name must have a name for each of the {n_features} columns, all"
+            f" different. Got {len(names)} names, {len(set(names))} of them different."
         )

@@ -437,10 +437,14 @@ class Boosting:
             )
         return leaves
 
-    def _weighted(self, slopes: NDArray[np.float32] | None, k: int) -> Floats:
+    def _weighted(self, derivatives: NDArray[np.float32] | None, k: int) -> Floats:
         """Gradients or hessians of score ``k``, in double precision and weighted."""
         n_rows = self.dataset.n_rows
-        values = np.ones(n_rows) if slopes is None else slopes[k].astype(np.float64)
+        values = (
+            np.ones(n_rows)
+            if derivatives is None
+            else derivatives[k].astype(np.float64)
+        )
         if self.weight is None:
             return values
         return values * self.weight[k % len(self.weight)]

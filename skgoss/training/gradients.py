@@ -16,7 +16,7 @@ from skgoss.training.user_functions import UserFunction
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 # Scores, gradients out, hessians out, number of threads: see ``Objective.gradients``.
-Slopes = Callable[[Floats, Singles, Singles | None, int], None]
+Derivatives = Callable[[Floats, Singles, Singles | None, int], None]
 
 
 @dataclass(frozen=True, eq=False)

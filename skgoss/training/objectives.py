@@ -431,7 +431,7 @@ class Objective:
 
     name: str
     y: Floats = field(repr=False)
-    slopes: gradients.Slopes = field(repr=False)
+    derivatives: gradients.Derivatives = field(repr=False)
     link: Link = field(repr=False)
     average: Floats
     trained: NDArray[np.bool_]
@@ -507,7 +507,7 @@ class Objective:
             If a user's function returns something other than finite numbers of the
             right shape.
         """
-        self.slopes(scores, gradient_out, hessian_out, n_threads)
+        self.derivatives(scores, gradient_out, hessian_out, n_threads)
         if self.trained.all():
             return
         for k in np.flatnonzero(~self.trained):
@@ -597,13 +597,13 @@ def _numbers(
     if settings.reg_sqrt and kind.learns_roots:
         y = np.copysign(np.sqrt(np.abs(y)), y)
     if kind.weighs_rows:
-        slopes: gradients.Slopes = gradients.CrossEntropyLambda(y, weight)
+        derivatives: gradients.Derivatives = gradients.CrossEntropyLambda(y, weight)
     else:
-        slopes = gradients.Pointwise(name, y, (kind.parameters(settings),))
+        derivatives = gradients.Pointwise(name, y, (kind.parameters(settings),))
     return Objective(
         name=name,
         y=y,
-        slopes=slopes,
+        derivatives=derivatives,
         link=make_link(name, reg_sqrt=settings.reg_sqrt),
         average=np.array([kind.start(y, weight, settings)]),
         trained=np.array([True]),
@@ -631,7 +631,7 @@ def _ranking(
     return Objective(
         name=name,
         y=y,
-        slopes=kind.ranks(settings, y, queries),
+        derivatives=kind.ranks(settings, y, queries),
         link=make_link(name),
         average=np.zeros(1),
         trained=np.array([True]),
@@ -649,16 +649,16 @@ def _custom(
     n_classes: int | None,
     queries: Queries | None,
 ) -> Objective:
-    slopes = gradients.Custom(settings.objective, y, weight, queries)
+    derivatives = gradients.Custom(settings.objective, y, weight, queries)
     n_scores = n_classes if n_classes is not None and n_classes > 2 else 1
     return Objective(
-        name=slopes.name,
+        name=derivatives.name,
         y=y,
-        slopes=slopes,
+        derivatives=derivatives,
         link=make_link(settings.objective),
         average=np.zeros(n_scores),
         trained=np.ones(n_scores, dtype=bool),
-        row_weight=None if slopes.weighs_rows else weight,
+        row_weight=None if derivatives.weighs_rows else weight,
         boost_from_average=settings.boost_from_average,
         queries=queries,
     )
@@ -684,10 +684,10 @@ def _classes(
     sigmoid = settings.sigmoid
     label_weight = None
     if name == "multiclass":
-        slopes: gradients.Slopes = gradients.Softmax(y)
+        derivatives: gradients.Derivatives = gradients.Softmax(y)
         average = np.log(np.maximum(prior, TINY_PRIOR))
     else:
-        slopes = gradients.Pointwise(
+        derivatives = gradients.Pointwise(
             "binary", y, tuple((sigmoid, code) for code in codes)
         )
         average = np.array([_log_odds(p) / sigmoid for p in prior])
@@ -695,7 +695,7 @@ def _classes(
     return Objective(
         name=name,
         y=y,
-        slopes=slopes,
+        derivatives=derivatives,
         link=make_link(name, sigmoid),
         average=average,
         trained=(prior > TINY_PRIOR) & (prior < 1.0 - TINY_PRIOR),

@@ -53,7 +53,7 @@ def gains(
     )
     if not ((grades >= 0) & (grades % 1 == 0)).all():
         raise ValueError(
-            f"{name} must hold grades of documents, which are whole numbers >= 0. Its"
+            f"{name} must hold grades of documents, whole numbers >= 0. Its"
             f" values range from {grades.min():g} to {grades.max():g}."
         )
     if grades.size and grades.max() >= len(table):
@@ -87,14 +87,14 @@ class _ByQuery:
     ) -> None:
         order = self.queries.order
         if order is None:
-            self._slopes(scores[0], n_threads, gradient_out[0], hessian_out[0])
+            self._derivatives(scores[0], n_threads, gradient_out[0], hessian_out[0])
             return
         gradient, hessian = np.empty((2, len(order)), dtype=np.float32)
-        self._slopes(scores[0][order], n_threads, gradient, hessian)
+        self._derivatives(scores[0][order], n_threads, gradient, hessian)
         gradient_out[0][order] = gradient
         hessian_out[0][order] = hessian
 
-    def _slopes(
+    def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
     ) -> None:
         raise NotImplementedError
@@ -110,7 +110,7 @@ class LambdaRank(_ByQuery):
         levels = [settings.lambdarank_truncation_level]
         self.max_dcg = dcg(self.gain, self.gain, queries.boundaries, levels)[0]
 
-    def _slopes(
+    def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
     ) -> None:
         settings = self.settings
@@ -138,7 +138,7 @@ class RankXENDCG(_ByQuery):
         # Each call is a round, with random numbers of its own.
         self.rounds = count()
 
-    def _slopes(
+    def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
     ) -> None:
         ranking.rank_xendcg(

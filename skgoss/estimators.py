@@ -713,8 +713,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             )
         if two and name not in _TWO_CLASSES:
             warn(
-                f"objective={name!r} learns the numbers 0 and 1, so predict_proba does"
-                " not return probabilities. Use one of"
+                f"objective={name!r} learns the numbers 0 and 1, so predict_proba"
+                " returns no probabilities. Use one of"
                 f" {', '.join(map(repr, _TWO_CLASSES))}."
             )
 

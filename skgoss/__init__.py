@@ -11,7 +11,8 @@ from skgoss.callbacks import (
     record_evaluation,
     reset_parameter,
 )
-from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
+from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRegressor
+from skgoss.ranker import LGBMRanker
 from skgoss.training.ranking import ndcg_scorer
 
 __all__ = [

@@ -1,8 +1,9 @@
 """Callbacks, with LightGBM's names and signatures.
 
 A callback is a callable with one argument, a `CallbackEnv`. It is called after each
-round, or before each round if its attribute ``before_iteration`` is true. Callbacks
-with a smaller attribute ``order`` come first. `EarlyStopException` ends the fit.
+round, or before each round if its attribute ``before_iteration`` is true. Callbacks are
+called in ascending order of their attribute ``order``. A callback that raises
+`EarlyStopException` ends the fit.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from skgoss.training.rounds import (
 
 LOGGER = logging.getLogger("skgoss")
 
-# In seconds: shorter fits show no bar.
+# Fits that are shorter than this number of seconds show no progress bar.
 SHORT_FIT = 2.0
 
 
 def say(message: str) -> None:
-    """Log a message if the logger is set up, else print it."""
+    """Log a message if the logger ``skgoss`` shows messages, else print it."""
     if LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers():
         LOGGER.info(message)
     else:
@@ -58,7 +59,7 @@ def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
     Parameters
     ----------
     period : int, default=1
-        The number of rounds between two messages; <= 0: no messages.
+        Metrics are printed every ``period`` rounds; if <= 0, never.
     show_stdv : bool, default=True
         Accepted for compatibility; it has no effect.
 
@@ -88,8 +89,8 @@ def record_evaluation(eval_result: dict[str, dict[str, list[float]]]) -> Callbac
     Parameters
     ----------
     eval_result : dict
-        It is emptied first; then ``eval_result[set][metric]`` is a list of one value a
-        round.
+        It is emptied at the start of the fit. ``eval_result[set][metric]`` is a list
+        with one value for each round.
 
     Returns
     -------
@@ -98,7 +99,7 @@ def record_evaluation(eval_result: dict[str, dict[str, list[float]]]) -> Callbac
     Raises
     ------
     TypeError
-        If it is no dictionary.
+        If ``eval_result`` is not a dictionary.
     """
     if not isinstance(eval_result, dict):
         raise TypeError(
@@ -168,20 +169,20 @@ def early_stopping(
     """Stop when a metric of an evaluation set has not improved for some rounds.
 
     Metrics of the training set are ignored. The model keeps the rounds up to the best
-    one, also if all rounds were boosted. NaN is worse than any number.
+    round, even if boosting does not stop early. NaN is worse than any number.
 
     Parameters
     ----------
     stopping_rounds : int
-        The number of rounds without improvement after which boosting stops; <= 0: it
-        does not stop.
+        The number of rounds without improvement after which boosting stops. If <= 0, it
+        does not stop early.
     first_metric_only : bool, default=False
-        Whether only the first metric may stop the fit; otherwise any metric may.
+        Whether only the first metric can stop the fit; otherwise any metric can.
     verbose : bool, default=True
         Whether to print messages, as `log_evaluation` does.
     min_delta : float or list of float, default=0.0
-        The smallest change that is an improvement; a list has one number for each
-        metric.
+        A change must be larger than this to count as an improvement. A list has one
+        number for each metric.
 
     Returns
     -------
@@ -190,7 +191,8 @@ def early_stopping(
     Raises
     ------
     TypeError
-        If ``stopping_rounds`` is no int, or ``min_delta`` no number.
+        If ``stopping_rounds`` is not an int, or ``min_delta`` not a number or a list of
+        numbers.
     ValueError
         If ``min_delta`` is negative.
     """
@@ -268,7 +270,7 @@ class _EarlyStopping(Listener):
                 self._stop("Early stopping, best iteration is:", watch)
 
     def at_end(self) -> None:
-        """All rounds were boosted: keep those up to the best one."""
+        """Keep the rounds up to the best one, if boosting has not stopped early."""
         if self.watches:
             first = next(iter(self.watches.values()))
             self._stop("Did not meet early stopping. Best iteration is:", first)
@@ -282,11 +284,11 @@ class _EarlyStopping(Listener):
             )
 
     def _watched(self, env: CallbackEnv) -> dict[tuple[str, str], _Watch]:
-        """The metrics that may stop the fit, by set and name."""
+        """The metrics that can stop the fit, by evaluation set and name."""
         if env.params.get("boosting_type") == "dart":
             warn(
-                "Early stopping is not available in dart mode, as later rounds change"
-                " earlier trees: all rounds are kept."
+                "Early stopping is not available in dart mode, because later rounds"
+                " change earlier trees: all rounds are kept."
             )
             return {}
         results = env.evaluation_result_list
@@ -294,14 +296,14 @@ class _EarlyStopping(Listener):
             raise ValueError(
                 "For early stopping, at least one dataset and eval metric is required"
                 " for evaluation: pass eval_X and eval_y, or set early_stopping_round,"
-                " which holds out rows; and pass a metric if there is no default one."
+                " which holds out rows. Pass a metric if the objective has no default."
             )
         training = env.model.training_names
         others = [result for result in results if result.dataset_name not in training]
         if not others:
             warn(
                 "Only the training set is evaluated: early stopping is off. Pass other"
-                " rows as eval_X and eval_y, or pass no evaluation set and set"
+                " rows as eval_X and eval_y. Or pass no evaluation set and set"
                 " early_stopping_round, which holds out rows."
             )
         if self.first_metric_only:
@@ -333,10 +335,7 @@ class _EarlyStopping(Listener):
 
 
 class ProgressBar(Listener):
-    """A progress bar of the rounds, with the last metric, for long fits.
-
-    Without rich there is no bar.
-    """
+    """A progress bar with the last metric, for long fits; it requires rich."""
 
     order = 5
 
@@ -361,7 +360,7 @@ class ProgressBar(Listener):
         from rich.console import Console
         from rich.progress import Progress
 
-        # The shared console may belong to another terminal.
+        # rich's shared console may write to another terminal.
         self.bar = Progress(console=Console(), transient=True)
         self.task = self.bar.add_task("rounds", total=n_rounds)
         self.bar.start()
@@ -373,7 +372,7 @@ class ProgressBar(Listener):
             self.bar = None
 
 
-# Callbacks of lightgbm need its Booster. Ours take their place, with the same settings.
+# Callbacks of lightgbm need its Booster; ours replace them, with the same settings.
 _COUNTERPARTS: dict[str, Callable[[Any], Callback]] = {
     "_EarlyStoppingCallback": lambda given: early_stopping(
         given.stopping_rounds, given.first_metric_only, given.verbose, given.min_delta
@@ -385,12 +384,12 @@ _COUNTERPARTS: dict[str, Callable[[Any], Callback]] = {
 
 
 def checked(callbacks: Any) -> list[Callback]:
-    """The user's callbacks as a list; those of lightgbm become ours.
+    """The user's callbacks as a list; callbacks of lightgbm are replaced by ours.
 
     Raises
     ------
     TypeError
-        If they are no list, or one cannot be called.
+        If the argument is not a list, or a callback is not callable.
     """
     if not isinstance(callbacks, list | tuple | set):
         raise TypeError(

@@ -1,12 +1,10 @@
-"""The estimators: scikit-learn's interface, no algorithm."""
+"""The estimators: scikit-learn's interface, without the algorithm."""
 
 from __future__ import annotations
 
 import copy
-import dataclasses
 import numbers
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from types import MappingProxyType
 from typing import Any, Self
@@ -17,61 +15,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from skgoss import _compat, callbacks, docstrings, parameters, persistence
+from skgoss import _compat, docstrings, fitting, parameters, persistence
 from skgoss._messages import warn
-from skgoss.data import categories, frames, queries, targets
-from skgoss.data.columns import Columns
-from skgoss.data.rows import Rows, held_out, start_scores
-from skgoss.fit_arguments import (
-    FitArguments,
-    GivenSet,
-    evaluation_sets,
-    names_of_columns,
-    training_set,
-)
+from skgoss.data import frames, queries, targets
+from skgoss.fit_arguments import FitArguments, GivenSet
 from skgoss.model.ensemble import Ensemble
-from skgoss.training import boosting, constraints, metrics, objectives, ranking
-from skgoss.training.evaluation import NamedRows
 
 Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 
-# The objectives of a classifier, by its number of classes.
+# The objectives of classifiers, for two and for more classes.
 _TWO_CLASSES = ("binary", "cross_entropy")
 _MANY_CLASSES = ("multiclass", "multiclassova")
 
 # The attributes that describe the columns.
 _OF_COLUMNS = ("n_features_in_", "feature_names_in_", "_categories", "_feature_name")
-
-
-# The estimators that are being fitted, by their ids.
-_FITS: dict[int, object] = {}
-
-
-@contextmanager
-def _only_fit(estimator: BaseEstimator) -> Iterator[None]:
-    """Refuse to fit an estimator that is being fitted."""
-    this_fit = object()
-    if _FITS.setdefault(id(estimator), this_fit) is not this_fit:
-        raise RuntimeError(
-            f"This {type(estimator).__name__} is being fitted: objectives, metrics,"
-            " callbacks and other threads must not fit it meanwhile. Fit a clone of it."
-        )
-    try:
-        yield
-    finally:
-        del _FITS[id(estimator)]
-
-
-@contextmanager
-def _unchanged_on_failure(estimator: BaseEstimator) -> Iterator[None]:
-    """Put all attributes back when the block fails."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
 
 
 @parameters.documented
@@ -96,10 +53,10 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     NeurIPS 2017.
     """
 
-    # The attributes that are those of ``init_model``.
+    # The attributes that a fit with ``init_model`` takes from it.
     _inherited = _OF_COLUMNS
 
-    # Parameters that the constructor did not know, by name: see `get_params`.
+    # The unknown parameters that the constructor was given: see `get_params`.
     _unused_params: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(
@@ -288,7 +245,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         self.force_col_wise = force_col_wise
         self.force_row_wise = force_row_wise
         unused = parameters.complete(self, before, kwargs)
-        if unused or self._unused_params:  # no trace where all names are known
+        if unused or self._unused_params:
             self._unused_params = unused
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -301,13 +258,13 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         deep : bool, default=True
-            Accepted as by all estimators; no parameter is an estimator.
+            Has no effect, because no parameter is an estimator.
 
         Returns
         -------
         dict
-            Values by name. Unknown names that the constructor was given are among
-            them, although they have no effect.
+            Values by name. Unknown names that the constructor was given are included,
+            although they have no effect.
         """
         return {**super().get_params(deep), **self._unused_params}
 
@@ -341,7 +298,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     def __sklearn_clone__(self) -> Self:
         if not self._unused_params:
             return super().__sklearn_clone__()
-        # The constructor warned of the unknown names once; a clone need not.
+        # The constructor warned of the unknown names; cloning must not warn again.
         plain = copy.copy(self)
         del plain._unused_params
         cloned = super(LGBMModel, plain).__sklearn_clone__()
@@ -399,140 +356,8 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return self._fit(X, y, FitArguments.of(locals()))
 
     def _fit(self, X: ArrayLike, y: ArrayLike, given: FitArguments) -> Self:
-        with _only_fit(self):
-            settings = self._settings(given)
-            hooks = _compat.round_hooks(
-                self, settings.n_estimators, X=X, y=y, metadata=given.metadata
-            )
-            with _unchanged_on_failure(self):
-                self._boost(X, y, given, settings, hooks)
+        fitting.fit(self, X, y, given)
         return self
-
-    def _boost(
-        self,
-        X: Any,
-        y: Any,
-        given: FitArguments,
-        settings: parameters.Settings,
-        hooks: Any,
-    ) -> None:
-        """Read the data, boost round by round, and remember the result."""
-        n_threads = _compat.n_threads(settings.n_jobs)
-        training = training_set(X, y, given, self.class_weight)
-        given_sets = evaluation_sets(given, training)
-        earlier = self._earlier_trees(given.init_model)
-        # A copy that a callback makes while rounds run does not hold the former model.
-        vars(self).pop("_ensemble", None)
-        columns = self._columns(X, given, settings)
-        settings = constraints.resolved(settings, columns, self._names)
-        rows = self._rows(columns, training, learns=earlier is None).existing()
-        settings = self._with_objective(settings)
-        sets = [self._evaluated(each, training, rows) for each in given_sets]
-        fitted, sets = self._with_held_out(rows, sets, settings)
-        calls = self._callbacks(given, settings, bool(sets))
-        plan = boosting.Plan(
-            settings,
-            self._n_classes,
-            self._metrics(given, settings, rows, evaluates=bool(sets)),
-            n_threads,
-            earlier,
-        )
-        state = plan.start(fitted, sets)
-        hooks.begin()
-        trained = boosting.train(state, given=calls, after_round=hooks.after_round)
-        self._take(trained)
-        if settings.refit and fitted is not rows:
-            self._ensemble = plan.refitted(rows, trained, calls)
-        hooks.end()
-
-    def _settings(self, given: FitArguments) -> parameters.Settings:
-        """The checked options, with those that fit was given instead."""
-        chosen = {
-            name: value
-            for name, value, absent in (
-                ("categorical_feature", given.categorical_feature, "auto"),
-                ("early_stopping_round", given.early_stopping_rounds, None),
-                ("eval_at", given.eval_at, None),
-            )
-            if not (isinstance(value, str) and value == absent) and value is not absent
-        }
-        return parameters.settings(self, **chosen)
-
-    def _columns(
-        self, X: Any, given: FitArguments, settings: parameters.Settings
-    ) -> Columns:
-        """Read the training columns; their names and categories are remembered."""
-        names = names_of_columns(given.feature_name)
-        categorical = settings.categorical_feature
-        if names is not None and isinstance(categorical, list):
-            number = {name: j for j, name in enumerate(names)}
-            categorical = [number.get(name, name) for name in categorical]
-        if given.init_model is None:
-            self._feature_name = None
-            columns = frames.columns(
-                self, X, reset=True, categorical_feature=categorical
-            )
-        else:
-            self._inherit(given.init_model)
-            columns = frames.columns(self, X, reset=False)
-            self._check_same_categories(categorical)
-        if names is not None:
-            _check_names(names, columns.n_features)
-            self._feature_name = names
-        return columns
-
-    def _inherit(self, model: LGBMModel) -> None:
-        """Take the columns and classes of ``init_model``, and forget earlier ones."""
-        known = {
-            name: getattr(model, name)
-            for name in self._inherited
-            if hasattr(model, name)
-        }
-        for name in self._inherited:
-            vars(self).pop(name, None)
-        vars(self).update(known)
-
-    def _check_same_categories(self, categorical_feature: Any) -> None:
-        """Whether the columns that the user names are those of ``init_model``."""
-        if isinstance(categorical_feature, str):
-            return
-        declared = categories.declare(
-            categorical_feature, self._names, self.n_features_in_
-        ).declared
-        learned = self._categories
-        if (declared or set()) not in (learned.declared, set(learned.vocabularies)):
-            raise ValueError(
-                f"categorical_feature={categorical_feature!r} are not the columns that"
-                " hold categories in init_model, which are"
-                f" {sorted(learned.vocabularies)}. Name these, or leave the argument"
-                " out."
-            )
-
-    @property
-    def _names(self) -> Sequence[str] | None:
-        """The names of the columns, those given to fit first."""
-        return self._feature_name or getattr(self, "feature_names_in_", None)
-
-    def _rows(self, columns: Columns, given: GivenSet, *, learns: bool = False) -> Rows:
-        """Columns with what belongs to each row.
-
-        If ``learns``, the classes are set from ``y``.
-        """
-        prefix, owner = given.prefix, type(self).__name__
-        y = targets.one_column(given.y, columns.n_rows, owner, f"{prefix}y")
-        if learns:
-            self._learn_target(y)
-        target = self._encoded(y, given)
-        weight = self._weights(given.sample_weight, target, given.class_weight, prefix)
-        targets.check_sum(target, weight, f"{prefix}y")
-        init_score = given.init_score
-        if init_score is not None:
-            n_scores = self._n_classes if (self._n_classes or 0) > 2 else 1
-            init_score = start_scores(
-                init_score, len(y), n_scores, f"{prefix}init_score"
-            )
-        row_queries = self._queries(len(y), given.group, given.qid, prefix)
-        return Rows(columns, target, weight, row_queries, init_score)
 
     def _queries(
         self, n_rows: int, group: Any, qid: Any, prefix: str
@@ -540,78 +365,6 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         if group is None and qid is None:
             return None
         return queries.make(n_rows, group=group, qid=qid, prefix=prefix)
-
-    def _evaluated(self, given: GivenSet, training: GivenSet, rows: Rows) -> NamedRows:
-        """The rows of an evaluation set; ``rows`` are those of the training set."""
-        if not given.holds_same_rows(training):
-            columns = frames.columns(self, given.X, reset=False)
-            rows = self._rows(columns, given).existing()
-        return NamedRows(given.name, rows, given.is_training)
-
-    def _with_held_out(
-        self, rows: Rows, sets: list[NamedRows], settings: parameters.Settings
-    ) -> tuple[Rows, list[NamedRows]]:
-        """Hold rows out if early stopping needs an evaluation set and has none.
-
-        Returns the rows to learn from and the evaluation sets.
-        """
-        if sets or (settings.early_stopping_round or 0) <= 0:
-            return rows, sets
-        if settings.boosting_type == "dart":
-            return rows, sets
-        chosen = held_out(
-            rows,
-            settings.validation_fraction,
-            settings.random_state,
-            stratify=self._n_classes is not None,
-        )
-        validation = rows.take(np.flatnonzero(chosen))
-        fitted = rows.take(np.flatnonzero(~chosen))
-        return fitted, [NamedRows("validation", validation)]
-
-    def _metrics(
-        self,
-        given: FitArguments,
-        settings: parameters.Settings,
-        rows: Rows,
-        *,
-        evaluates: bool,
-    ) -> list[metrics.Metric | metrics.Custom]:
-        """LightGBM's order: those of fit, the option's or objective's, functions."""
-        option, objective = settings.metric, self.objective or settings.objective
-        usual = self._default_objective()
-        words, functions = metrics.sorted_words([given.eval_metric, option])
-        is_open = option in (None, "") or not words
-        if evaluates and is_open and not metrics.any_means_none(words):
-            default = usual if callable(objective) else objective
-            words += [] if default is None else [metrics.default_name(default)]
-        # The raw scores of a function are taken for those of the usual objective.
-        is_function = callable(objective) and usual is not None
-        link = objectives.make_link(usual) if is_function else self._link
-        ranks = rows.queries is not None
-        by_name = metrics.make(words, settings, self._n_classes, ranks=ranks, link=link)
-        return [*by_name, *(metrics.Custom(f, self._link) for f in functions)]
-
-    def _callbacks(
-        self, given: FitArguments, settings: parameters.Settings, evaluates: bool
-    ) -> list[callbacks.Callback]:
-        """The user's callbacks, and those that options ask for."""
-        calls = [] if given.callbacks is None else callbacks.checked(given.callbacks)
-        patience = settings.early_stopping_round or 0
-        if patience > 0:
-            calls.append(
-                callbacks.early_stopping(
-                    patience,
-                    settings.first_metric_only,
-                    verbose=settings.verbosity >= 1 or given.verbose > 0,
-                    min_delta=settings.early_stopping_min_delta,
-                )
-            )
-        if settings.verbosity >= 1:
-            calls.append(callbacks.ProgressBar())
-        if given.verbose > 0 and evaluates:
-            calls.append(callbacks.log_evaluation(int(given.verbose)))
-        return calls
 
     def _earlier_trees(self, model: LGBMModel | None) -> Ensemble | None:
         """The trees of ``init_model``."""
@@ -625,12 +378,6 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
                 f" {type(model).__name__}."
             )
         return model._fitted("_ensemble")
-
-    def _take(self, trained: boosting.Trained) -> None:
-        self._ensemble = trained.ensemble
-        self._best_iteration = trained.best_iteration
-        self._best_score = trained.best_score
-        self._history = trained.history
 
     @property
     def _n_classes(self) -> int | None:
@@ -650,7 +397,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         class_weight: Any = None,
         prefix: str = "",
     ) -> NDArray[np.float64] | None:
-        """The weight of every row; None where all are 1."""
+        """The weight of each row; None if all are 1."""
         if class_weight is not None:
             raise ValueError(
                 f"The '{prefix}class_weight' parameter of {type(self).__name__} must be"
@@ -659,25 +406,8 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             )
         return targets.weights(sample_weight, None, target, None, prefix)
 
-    def _with_objective(self, settings: parameters.Settings) -> parameters.Settings:
-        """Set the objective; return the settings with its canonical name."""
-        objective = settings.objective or self._default_objective()
-        if objective is None:
-            raise ValueError(
-                f"The 'objective' parameter of {type(self).__name__} must be given."
-                " LGBMClassifier and LGBMRegressor choose one."
-            )
-        if not callable(objective):
-            objective = objectives.canonical_name(objective)
-            self._check_objective(objective)
-        self._objective = objective
-        self._link = objectives.make_link(
-            objective, settings.sigmoid, settings.reg_sqrt
-        )
-        return dataclasses.replace(settings, objective=objective)
-
     def _default_objective(self) -> str | None:
-        """The objective where the user gave none; None: there must be one."""
+        """The objective if the user gives none; None if the user must give one."""
         return None
 
     def _check_objective(self, name: str) -> None:
@@ -721,7 +451,10 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         pred_leaf: bool,
         kwargs: Mapping[str, Any],
     ) -> NDArray[Any]:
-        """Leaves, raw scores or predictions; these have one axis if K is 1."""
+        """Leaves, raw scores or predictions.
+
+        Scores and predictions have one dimension if there is one score for each row.
+        """
         ensemble = self._fitted("_ensemble")
         n_threads = _compat.n_threads(
             parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
@@ -736,7 +469,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _span(self, start: int, length: int | None) -> tuple[int, int]:
-        """The first round to use, and the one after the last."""
+        """The first round to use, and the last plus 1."""
         n_rounds = self._ensemble.n_rounds
         start = _whole("start_iteration", start)
         length = None if length is None else _whole("num_iteration", length)
@@ -746,7 +479,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return start, min(start + length, n_rounds)
 
     def _fitted(self, name: str) -> Any:
-        """An attribute that fit sets; NotFittedError before."""
+        """An attribute that fit sets; NotFittedError if the model is not fitted."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
         return getattr(self, name)
@@ -773,7 +506,10 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:
-        """Metrics by evaluation set and name, after the best round or else the last."""
+        """Metrics by evaluation set and name.
+
+        Those of the best round after early stopping, else of the last round.
+        """
         return self._fitted("_best_score")
 
     @property
@@ -799,7 +535,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
 
     @property
     def feature_name_(self) -> list[str]:
-        """Names of the columns; 'Column_0' and so on if ``X`` has none."""
+        """Names of the columns; 'Column_0', 'Column_1', ... if ``X`` has no names."""
         n_features = self._fitted("n_features_in_")
         if self._feature_name is not None:
             return list(self._feature_name)
@@ -813,14 +549,6 @@ def _whole(name: str, value: Any) -> int:
     if not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be an int, got {value!r}.")
     return int(value)
-
-
-def _check_names(names: Sequence[str], n_features: int) -> None:
-    if len(names) != n_features or len(set(names)) < len(names):
-        raise ValueError(
-            f"feature_name must have a name of its own for each of the {n_features}"
-            f" columns, got {len(names)} names, {len(set(names))} of them different."
-        )
 
 
 @parameters.documented
@@ -980,13 +708,14 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             allowed = _TWO_CLASSES if two else _MANY_CLASSES
             raise ValueError(
                 f"objective={name!r} cannot learn the {self._n_classes} classes of y."
-                f" Use one of {', '.join(map(repr, allowed))}, or None to let the"
-                " number of classes decide."
+                f" Use one of {', '.join(map(repr, allowed))}, or None, which depends"
+                " on the number of classes."
             )
         if two and name not in _TWO_CLASSES:
             warn(
-                f"objective={name!r} learns the numbers 0 and 1: predict_proba gives no"
-                f" probabilities. Use one of {', '.join(map(repr, _TWO_CLASSES))}."
+                f"objective={name!r} learns the numbers 0 and 1, so predict_proba"
+                " returns no probabilities. Use one of"
+                f" {', '.join(map(repr, _TWO_CLASSES))}."
             )
 
     @docstrings.of_prediction
@@ -1065,7 +794,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         return output if output.ndim == 2 else self._both_classes(output)
 
     def _both_classes(self, positive: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The probabilities of all classes from those of the second one."""
+        """The probabilities of all classes, from those of the second class."""
         proba = np.empty((len(positive), 2))
         proba[:, 1] = positive
         np.subtract(1.0, positive, out=proba[:, 0])
@@ -1092,132 +821,3 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two
         """
         return self._output(X, True, start_iteration, num_iteration, False, kwargs)
-
-
-@parameters.documented
-class LGBMRanker(LGBMModel):
-    """Gradient boosted trees for ranking.
-
-    Rows are documents, and ``y`` holds their grades: 0 is irrelevant, and a document
-    has the gain 2**grade - 1. Queries are given as ``qid``, the query of each row in
-    any order, or as ``group``, the sizes of queries whose rows stand together. Without
-    them all rows belong to the same query.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Attributes
-    ----------
-    {attributes}
-
-    References
-    ----------
-    C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview",
-    MSR-TR-2010-82.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skgoss import LGBMRanker
-    >>> random = np.random.default_rng(0)
-    >>> X, qid = random.normal(size=(400, 3)), np.repeat(np.arange(40), 10)
-    >>> y = np.clip(np.rint(X[:, 0] + 1), 0, 3)
-    >>> ranker = LGBMRanker(n_estimators=20).fit(X, y, qid=qid)
-    >>> bool(ranker.score(X, y, qid=qid) > 0.9)
-    True
-    """
-
-    @_compat.with_callbacks
-    @docstrings.of_fit
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        init_score: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        eval_set: Sequence[Any] | None = None,
-        eval_names: Sequence[Any] | None = None,
-        eval_sample_weight: Sequence[Any] | None = None,
-        eval_init_score: Sequence[Any] | None = None,
-        eval_group: Sequence[Any] | None = None,
-        eval_metric: Metrics | None = None,
-        eval_at: int | Iterable[int] | None = None,
-        feature_name: str | Sequence[str] = "auto",
-        categorical_feature: str | Iterable[str | int] | None = "auto",
-        callbacks: Sequence[Callable[..., Any]] | None = None,
-        init_model: LGBMModel | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        eval_qid: Any = None,
-        eval_X: Any = None,
-        eval_y: Any = None,
-        early_stopping_rounds: int | None = None,
-        verbose: bool | int = False,
-    ) -> Self:
-        return self._fit(X, y, FitArguments.of(locals()))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.estimator_type = "ranker"
-        return tags
-
-    def _default_objective(self) -> str:
-        return "lambdarank"
-
-    def _check_objective(self, name: str) -> None:
-        if objectives.OBJECTIVES[name].ranks is None:
-            raise ValueError(
-                f"objective={name!r} does not rank. Use 'lambdarank' or 'rank_xendcg',"
-                " or LGBMRegressor."
-            )
-
-    def _queries(
-        self, n_rows: int, group: Any, qid: Any, prefix: str
-    ) -> queries.Queries:
-        return queries.make(n_rows, group=group, qid=qid, prefix=prefix)
-
-    def score(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        qid: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Return the mean NDCG of the predicted rankings.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows with the columns of ``fit``, in the same order.
-        y : array-like of shape (n_samples,)
-            Grades of the documents.
-        qid : array-like of shape (n_samples,), default=None
-            The query of each row. Without ``qid`` and ``group``, all rows are documents
-            of one query.
-        group : array-like of shape (n_queries,), default=None
-            The sizes of the queries; the rows of each query are consecutive.
-        sample_weight : array-like of shape (n_samples,), default=None
-            The weight of a query is the mean weight of its rows.
-
-        Returns
-        -------
-        float
-            The mean over queries of the discounted cumulative gain of all documents,
-            divided by that of the best order: from 0 to 1. It is 1 for queries without
-            gains.
-        """
-        predicted = self.predict(X)
-        owner = type(self).__name__
-        grades = targets.one_column(y, len(predicted), owner)
-        grades = targets.numbers(grades, owner)
-        return ranking.mean_ndcg(
-            grades,
-            predicted,
-            queries.make(len(predicted), group=group, qid=qid),
-            label_gain=parameters.value(self, "label_gain"),
-            weight=self._weights(sample_weight, grades),
-        )

@@ -14,14 +14,14 @@ from skgoss._messages import warn
 # The default name of an evaluation set that is the training set.
 TRAINING = "training"
 
-# What may be passed for the training set and for each evaluation set.
+# The arguments, besides X and y, of the training set and of each evaluation set.
 _QUERIES = ("group", "qid")
 _OF_A_SET = ("sample_weight", "class_weight", "init_score", *_QUERIES)
 
 
 @dataclass(frozen=True)
 class FitArguments:
-    """The arguments of ``fit`` beside ``X`` and ``y``: see `LGBMModel.fit`."""
+    """The arguments of ``fit`` besides ``X`` and ``y``: see `LGBMModel.fit`."""
 
     sample_weight: Any = None
     init_score: Any = None
@@ -55,8 +55,8 @@ class FitArguments:
     def of(cls, parameters: Mapping[str, Any]) -> FitArguments:
         """Take the arguments from ``locals()`` at the start of a ``fit``.
 
-        Every name but ``self``, ``X`` and ``y`` must be a field: a parameter of ``fit``
-        that has none here raises TypeError, so that no argument can be lost.
+        All names except ``self``, ``X`` and ``y`` must be fields. Other names raise
+        TypeError, so that no argument of ``fit`` can be lost.
         """
         others = parameters.keys() - {"self", "X", "y"}
         return cls(**{name: parameters[name] for name in others})
@@ -77,9 +77,9 @@ class GivenSet(NamedTuple):
     X, y : object
     sample_weight, class_weight, init_score, group, qid : object or None
     prefix : str
-        In messages it stands before the names of the arguments.
+        The prefix of the names of its arguments: 'eval_', or '' for the training set.
     is_training : bool
-        Whether ``X`` and ``y`` are those to learn from.
+        Whether ``X`` and ``y`` are the data to learn from.
     """
 
     name: str
@@ -99,13 +99,13 @@ class GivenSet(NamedTuple):
         return self.group is not None or self.qid is not None
 
     def holds_same_rows(self, other: GivenSet) -> bool:
-        """Whether both are the same objects, with the same weights and so on."""
+        """Whether the data, weights and other arguments are the same objects."""
         names = ("X", "y", *_OF_A_SET)
         return all(getattr(self, name) is getattr(other, name) for name in names)
 
 
 def training_set(X: Any, y: Any, given: FitArguments, class_weight: Any) -> GivenSet:
-    """Collect what the user passed for the training set."""
+    """Collect the arguments of the training set."""
     return GivenSet(
         TRAINING,
         X,
@@ -121,14 +121,15 @@ def training_set(X: Any, y: Any, given: FitArguments, class_weight: Any) -> Give
 
 
 def evaluation_sets(given: FitArguments, training: GivenSet) -> list[GivenSet]:
-    """Collect what the user passed for each evaluation set.
+    """Collect the arguments of each evaluation set.
 
     Parameters
     ----------
     given : FitArguments
     training : GivenSet
-        An evaluation set of the same two objects is the training set. It has the
-        training set's weights and so on, except those that are passed for it.
+        If an evaluation set holds the same two objects, it is the training set. Then
+        its weights, start scores and queries are those of the training set, unless
+        others are passed for it.
 
     Raises
     ------
@@ -165,7 +166,7 @@ def _evaluation_set(
     if X is not training.X or y is not training.y:
         return GivenSet(name, X, y, **values)
     passed = {argument for argument, value in values.items() if value is not None}
-    # Sizes and marks both describe the queries: one of them replaces both.
+    # Both group and qid describe the queries, so one of them replaces both.
     if passed.intersection(_QUERIES):
         passed.update(_QUERIES)
     replaced = {argument: values[argument] for argument in passed}
@@ -243,7 +244,7 @@ def names_of_columns(given: Any) -> list[str] | None:
 
 
 def _names(given: Any, n_sets: int) -> list[str | None]:
-    """The name of each set; None where the user gave none."""
+    """The name of each evaluation set; None if the user gives no name."""
     if given is None:
         return [None] * n_sets
     names = [given] if isinstance(given, str) else list(given)
@@ -258,10 +259,10 @@ def _names(given: Any, n_sets: int) -> list[str | None]:
 
 
 def _by_set(argument: str, given: Any, n_sets: int) -> list[Any]:
-    """The argument's value for each set; None where the user gave none.
+    """The value of an argument for each evaluation set; None where none is given.
 
-    It comes as a list, as a dictionary by the numbers of the sets, or bare for a single
-    set.
+    The argument is a list, or a dictionary by the numbers of the sets. For a single
+    evaluation set it may also be the value itself.
     """
     if given is None:
         return [None] * n_sets
@@ -305,14 +306,14 @@ def _warn_if_unused(argument: str, given: Any) -> None:
 
 
 def _is_weights(given: Any) -> bool:
-    """Whether a dictionary goes from labels to weights, not from sets to these."""
+    """Whether a dictionary has weights of labels, and not dictionaries of these."""
     return isinstance(given, Mapping) and not any(
         value is None or isinstance(value, Mapping | str) for value in given.values()
     )
 
 
 def _is_bare(given: Any) -> bool:
-    """Whether the argument of a single set was passed without a list around it."""
+    """Whether the value for a single evaluation set is passed without a list."""
     if not isinstance(given, list | tuple):
         return True
     return len(given) > 0 and isinstance(given[0], numbers.Real | str)

@@ -1,4 +1,4 @@
-"""States of estimators: of plain types in files, checked when they are loaded."""
+"""States of estimators: plain types in files, checked when they are loaded."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from skgoss.data.state import entries
 from skgoss.model.ensemble import Ensemble
 from skgoss.training.objectives import OBJECTIVES, Link
 
-# What an estimator keeps as an object of skgoss; states have the object's own state,
-# which is made of plain types.
+# Attributes of an estimator that are objects of skgoss. In the estimator's state, the
+# states of these objects, which consist of plain types, replace them.
 _PARTS = {"_ensemble": Ensemble, "_categories": Categories, "_link": Link}
 
 _LEARNED = {
@@ -41,17 +41,17 @@ def restored(state: Any, owner: str, *, classifies: bool) -> dict[str, Any]:
     Parameters
     ----------
     state : dict
-        As from `plain`, but not to be trusted.
+        A state as returned by `plain`; it may have been changed since.
     owner : str
         The name of the estimator's class, for messages.
     classifies : bool
-        Whether a fitted one has classes.
+        Whether the estimator has classes when it is fitted.
 
     Raises
     ------
     ValueError
-        If something that was learned in fit is absent, of another type, or does not
-        fit the rest.
+        If an attribute that fit sets is missing, has another type, or contradicts the
+        others.
     """
     entries(state, {}, f"the state of {owner}")
     parts = {
@@ -89,7 +89,7 @@ def _check_fitted(state: dict[str, Any], owner: str, classifies: bool) -> None:
 
 
 def _check_columns(state: dict[str, Any], n_features: int) -> None:
-    """Check what is known of columns: their names, and which hold categories."""
+    """Check the names of columns, and which columns hold categories."""
     names = state.get("feature_names_in_", np.empty(n_features, dtype=object))
     if not (isinstance(names, np.ndarray) and names.shape == (n_features,)):
         raise ValueError(f"feature_names_in_ must be an array of {n_features} names")

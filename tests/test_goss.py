@@ -15,7 +15,7 @@ from twin import Fit, fit, rounds_of, smooth_target, table
 
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss._engine.training.sampling import one_side_sample
-from skgoss.training import objectives
+from skgoss.training.percentiles import percentile
 
 GOSS: dict[str, Any] = {"data_sample_strategy": "goss"}
 # Without rounds that see all rows.
@@ -283,7 +283,7 @@ def test_renewed_leaves_count_drawn_rows_as_often(objective, weighted):
         for leaf, value in enumerate(values):
             kept = sampled & (leaf_of == leaf)
             assert fitted.ensemble.tree(i).leaf_count[leaf] == kept.sum()
-            expected = 1.5 * objectives.percentile(
+            expected = 1.5 * percentile(
                 (y - score)[kept], level, (weight * counts)[kept].astype(np.float64)
             )
             np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-9)

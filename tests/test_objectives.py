@@ -11,6 +11,7 @@ import pytest
 
 import skgoss
 from skgoss.training import objectives
+from skgoss.training.percentiles import percentile
 
 RNG = np.random.default_rng(3)
 N = 600
@@ -347,16 +348,14 @@ def naive_weighted_percentile(values, level, weight):
 def test_percentile(level, n):
     values = RNG.normal(size=n).round(1)
     expected = np.quantile(values, level)
-    np.testing.assert_allclose(
-        objectives.percentile(values, level), expected, rtol=1e-12
-    )
+    np.testing.assert_allclose(percentile(values, level), expected, rtol=1e-12)
     for scale in (0.3, 3.0):
         weight = scale * RNG.random(n)
-        result = objectives.percentile(values, level, weight)
+        result = percentile(values, level, weight)
         np.testing.assert_allclose(
             result, naive_weighted_percentile(values, level, weight), rtol=1e-12
         )
-        padded = objectives.percentile(
+        padded = percentile(
             np.append(values, [-9.0, 0.0, 9.0]), level, np.append(weight, [0, 0, 0])
         )
         assert padded == result
@@ -368,11 +367,9 @@ def test_whole_weights_of_a_percentile_are_copies(level, n):
     values = RNG.normal(size=n).round(1)
     copies = RNG.integers(0, 4, size=n)
     copies[0] = 1
-    result = objectives.percentile(values, level, copies.astype(float))
-    assert result == objectives.percentile(np.repeat(values, copies), level)
-    assert objectives.percentile(values, level, np.ones(n)) == objectives.percentile(
-        values, level
-    )
+    result = percentile(values, level, copies.astype(float))
+    assert result == percentile(np.repeat(values, copies), level)
+    assert percentile(values, level, np.ones(n)) == percentile(values, level)
 
 
 @pytest.mark.parametrize("level", [0.0, 0.25, 0.5, 0.87, 1.0])
@@ -383,26 +380,26 @@ def test_whole_weights_are_copies_whatever_a_copy_weighs(level, n):
     copies = RNG.integers(0, 4, size=n)
     copies[0] = 1
     many, its_unit = np.repeat(values, copies), np.repeat(unit, copies)
-    result = objectives.percentile(values, level, copies.astype(float), unit)
-    assert result == objectives.percentile(many, level, None, its_unit)
+    result = percentile(values, level, copies.astype(float), unit)
+    assert result == percentile(many, level, None, its_unit)
     naive = naive_weighted_percentile(many, level, its_unit)
     np.testing.assert_allclose(result, naive, rtol=1e-9)
-    product = objectives.percentile(values, level, 0.3 * unit)
+    product = percentile(values, level, 0.3 * unit)
     halves = np.full(n, 0.3)
-    assert objectives.percentile(values, level, halves, unit) == product
+    assert percentile(values, level, halves, unit) == product
 
 
 def test_percentile_of_huge_whole_weights():
     values = np.array([3.0, 1.0, 2.0])
     weight = np.array([1e300, 1e18, 1e300])
-    assert objectives.percentile(values, 0.25, weight) == 2.0
-    assert objectives.percentile(values, 0.75, weight) == 3.0
+    assert percentile(values, 0.25, weight) == 2.0
+    assert percentile(values, 0.75, weight) == 3.0
 
 
 def test_percentile_of_nothing():
-    assert objectives.percentile(np.empty(0), 0.5) == 0.0
-    assert objectives.percentile(np.ones(2), 0.5, np.zeros(2)) == 0.0
-    assert objectives.percentile(np.ones(2), 0.5, np.zeros(2), np.ones(2)) == 0.0
+    assert percentile(np.empty(0), 0.5) == 0.0
+    assert percentile(np.ones(2), 0.5, np.zeros(2)) == 0.0
+    assert percentile(np.ones(2), 0.5, np.zeros(2), np.ones(2)) == 0.0
 
 
 # --- Weights --------------------------------------------------------------------------

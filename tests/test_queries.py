@@ -54,10 +54,10 @@ def test_neither_is_one_query_and_a_warning_for_many_rows():
         ({"group": [2**70]}, "group must be a list of sizes"),
         ({"group": np.ma.array([2, 1, 3], mask=[0, 0, 1])}, "group has masked values"),
         ({"qid": np.ma.array([2, 1, 3], mask=[0, 0, 1])}, "qid has masked values"),
-        ({"qid": [1, 2]}, r"qid must have one mark for each of the 3 rows.*\(2,\)"),
+        ({"qid": [1, 2]}, r"qid must have one value for each of the 3 rows.*\(2,\)"),
         ({"qid": [1.0, np.nan, 2]}, "qid contains missing values"),
         ({"qid": ["a", None, "b"]}, "qid contains missing values"),
-        ({"qid": ["a", 1, "b"]}, "qid must hold marks that can be sorted"),
+        ({"qid": ["a", 1, "b"]}, "qid must hold values that can be sorted"),
     ],
 )
 def test_bad_queries(given, message):

@@ -33,7 +33,7 @@ def by_joblib(model):
 
 def by_skops(model):
     skops = skops_io()
-    trusted = [f"skgoss.estimators.{type(model).__name__}"]
+    trusted = [f"{type(model).__module__}.{type(model).__name__}"]
     return skops.loads(skops.dumps(model), trusted=trusted)
 
 
@@ -67,7 +67,7 @@ def test_files_of_skops_name_the_estimator_alone(kind):
     model, _ = mutations.models()[kind]
     skops = skops_io()
     trusted = skops.get_untrusted_types(data=skops.dumps(model))
-    assert trusted == [f"skgoss.estimators.{type(model).__name__}"]
+    assert trusted == [f"{type(model).__module__}.{type(model).__name__}"]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -1,4 +1,4 @@
-"""Categorical columns: which they are, and the numbers that their values get."""
+"""Categorical columns: which columns they are, and the codes of their categories."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ FLOAT32_CODES = 1 << 24
 
 _WORDS = (nw.String, nw.Categorical, nw.Enum)
 
-# The distinct values of a column, some of which may not occur, and for each row the
-# position of its value among them; -1 where the value is missing.
+# The distinct values of a column (some of them may not occur), and for each row the
+# index of its value among them; -1 where the value is missing.
 Factorized = tuple[list[Any], NDArray[np.integer[Any]]]
 
 
@@ -53,7 +53,7 @@ class Vocabulary:
 
     @property
     def n_categories(self) -> int:
-        """The number of categories; 0 if they are ordered and so used as numbers."""
+        """The number of categories; 0 if they are ordered, and used as numbers."""
         return 0 if self.is_ordered else len(self.values)
 
     def look_up(self, values: Iterable[Any]) -> list[float]:
@@ -140,7 +140,7 @@ class Categories:
         }
 
     def uses(self, column: int, *, learn: bool) -> bool:
-        """Whether a column is listed (in fit) or was learned as a categorical one."""
+        """Whether a column is listed (in fit), or was categorical in fit (later)."""
         return column in ((self.declared or ()) if learn else self.vocabularies)
 
     def encode(
@@ -210,9 +210,9 @@ class Categories:
         ----------
         columns : Columns
         names : sequence
-            Of the columns, for messages.
+            The names of the columns in messages.
         encoded : set of int
-            The columns that `encode` has done already.
+            The columns that `encode` has replaced already.
         learn : bool
             True in fit; False looks the values up.
 
@@ -251,7 +251,7 @@ class Categories:
     ) -> NDArray[Any]:
         """The numbers of a column's categories, or of its stored values.
 
-        The stored ones are enough if the other rows, which hold 0, are in category 0.
+        Stored values are enough if the other rows, whose value is 0, have code 0.
         """
         unique, place = np.unique(columns.stored(column), return_inverse=True)
         distinct = unique.tolist()
@@ -292,7 +292,7 @@ def declare(
     Parameters
     ----------
     categorical_feature : 'auto', None or sequence of str and int
-        See the option of this name. An empty sequence is None.
+        See the option of this name. An empty sequence means None.
     names : sequence of str, or None
         The names of the columns, if they have any.
     n_features : int
@@ -304,7 +304,7 @@ def declare(
     Raises
     ------
     ValueError
-        If there is no column of a name or number, or if a column is listed twice.
+        If a name or number is unknown, or a column is listed twice.
     """
     if isinstance(categorical_feature, str):
         return Categories(set())
@@ -360,14 +360,14 @@ def factorize(series: nw.Series[Any] | ObjectColumn) -> Factorized:
     Returns
     -------
     distinct : list
-        May hold values that do not occur, and missing ones, which count as such.
+        The values; some may not occur, and some may be missing values.
     place : ndarray of shape (len(series),), signed integers
-        The position of a row's value in `distinct`; -1: it is missing.
+        The index of each row's value in `distinct`; -1 if it is missing.
     """
     by_library = _FACTORIZE.get(series.implementation)
     if by_library is None or not isinstance(series.dtype, _WORDS):
         return factorize_values(series.to_list())
-    # Dictionaries of Arrow may hold a value twice, and missing ones.
+    # Dictionaries of Arrow may contain values twice, and missing values.
     entries, entry = by_library(series.to_native())
     distinct, place = factorize_values(entries)
     return distinct, np.append(place, -1)[entry]
@@ -456,7 +456,7 @@ def _is_ordered(series: nw.Series[Any] | ObjectColumn) -> bool:
 
 
 def _all_categories(series: nw.Series[Any], distinct: list[Any]) -> list[Any]:
-    """All categories of an ordered column, those that do not occur included."""
+    """All categories of an ordered column, including those that do not occur."""
     if series.implementation is nw.Implementation.PANDAS:
         return series.to_native().cat.categories.tolist()
     return [value for value in distinct if not is_missing(value)]

@@ -17,7 +17,7 @@ _DTYPE_OF_KIND = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """Columns of numbers, read where they lie.
+    """Columns of numbers, read in place.
 
     Attributes
     ----------
@@ -29,13 +29,13 @@ class Columns:
     kind : ndarray of shape (n_features,), uint8
         The dtype of the values: a code of `skgoss._engine.data.columns.KINDS`.
     owner : object
-        Keeps the memory alive.
+        The object that keeps the memory alive.
     index : ndarray of shape (n_features,), uint64, or None
-        Of a sparse column: address of the int32 numbers, ascending and distinct, of
-        the rows with a stored value; the other rows hold zero. 0: the column is dense;
-        None: all columns are.
+        For a sparse column, the address of the int32 numbers, ascending and distinct,
+        of the rows with a stored value; the other rows are 0. For a dense column, 0.
+        None: all columns are dense.
     length : ndarray of shape (n_features,), int64, or None
-        Of a sparse column: how many values are stored.
+        For a sparse column, the number of stored values.
     n_categories : ndarray of shape (n_features,), int32, or None
         0: a column of numbers. Otherwise the column holds the numbers of categories, 0
         to ``n_categories - 1``, and NaN where the category is missing or unknown.
@@ -61,7 +61,7 @@ class Columns:
         return replace(self, n_features=len(features), **parts)
 
     def stored(self, column: int) -> NDArray[Any]:
-        """The values of a column in their own dtype; of a sparse one those stored."""
+        """The values of a column in their own dtype; stored values if it is sparse."""
         sparse = self.index is not None and self.index[column] != 0
         length = self.length[column] if sparse else self.n_rows
         dtype = _DTYPE_OF_KIND[int(self.kind[column])]
@@ -74,7 +74,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class _Memory:
-    """What NumPy needs to know of an array that lies somewhere."""
+    """The array interface of memory at an address."""
 
     __array_interface__: dict[str, Any]
 

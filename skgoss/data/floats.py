@@ -1,4 +1,4 @@
-"""A user's numbers as float64, with errors that name the argument."""
+"""Numbers as float64, with errors that name the argument."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# NumPy converts some of these without a word: dates to counts of days, b"1" to 1.
+# NumPy silently converts these types: dates to counts of days, b"1" to 1.
 NO_NUMBERS = (bytes, np.datetime64, np.timedelta64)
 
 
@@ -18,17 +18,17 @@ def as_floats(values: ArrayLike, name: str) -> NDArray[np.float64]:
     ----------
     values : array-like
     name : str
-        What the values are, for messages.
+        The name of the values in messages.
 
     Returns
     -------
     ndarray of float64
-        ``values`` itself where it is one. None is NaN.
+        ``values`` itself if it has this dtype. None becomes NaN.
 
     Raises
     ------
     ValueError
-        If a value is masked, no real number, or an integer too large for a float.
+        If a value is masked, not a real number, or an integer too large for float64.
     """
     check_unmasked(values, name)
     try:
@@ -54,7 +54,7 @@ def check_unmasked(values: Any, name: str) -> None:
 
 
 def _wrong_type(array: NDArray[Any]) -> str | None:
-    """The type of values that are no numbers, though NumPy may convert them."""
+    """The type of values that are not numbers, although NumPy may convert them."""
     if array.dtype.kind == "O":
         types = set(map(type, array.ravel().tolist()))
         wrong = [t.__name__ for t in types if issubclass(t, NO_NUMBERS)]

@@ -16,8 +16,8 @@ from skgoss.data import categories, sparse
 from skgoss.data.columns import Columns
 from skgoss.data.floats import as_floats
 
-# In a pandas frame with no more values than this, columns of one dtype are read as one
-# matrix: a copy of them all takes less time than a look at each.
+# Up to this number of values in a pandas frame, columns of the same dtype are read as
+# one matrix, because copying all of them is faster than reading them one by one.
 SMALL_FRAME = 1 << 14
 
 _KIND_OF_DTYPE = {np.dtype(name): code for name, code in KINDS.items()}
@@ -59,11 +59,11 @@ def columns(
     Raises
     ------
     ValueError
-        In scikit-learn's words for bad shapes, counts and names; for columns that hold
-        no numbers, with their names; if `categorical_feature` lists a column that is
-        not there; for sparse matrices whose arrays do not fit each other.
+        With scikit-learn's messages, if the shape, the number of columns or their names
+        are wrong. Also if a column does not hold numbers, if `categorical_feature`
+        lists an unknown column, or if the arrays of a sparse matrix are inconsistent.
     TypeError
-        In scikit-learn's words for arrays of objects that are no numbers.
+        With scikit-learn's messages, for arrays of objects that are not numbers.
     """
     if issparse(X):
         return _sparse_columns(estimator, X, reset, categorical_feature)
@@ -100,8 +100,8 @@ def _data_frame(X: Any) -> Any:
 
 
 def _filled(X: np.ma.MaskedArray) -> NDArray[Any]:
-    """A masked array whose masked values are missing."""
-    # Integers become objects, as those beyond 2**53 may be categories.
+    """The values of a masked array, with NaN for masked values."""
+    # Integers become objects, because integers beyond 2**53 may be categories.
     values = X.data.astype(object if X.dtype.kind in "biuU" else X.dtype)
     if values.dtype.kind in "fO":
         values[X.mask] = np.nan
@@ -109,7 +109,7 @@ def _filled(X: np.ma.MaskedArray) -> NDArray[Any]:
 
 
 def _validated(estimator: Any, X: Any, **options: Any) -> Any:
-    """``X`` as scikit-learn sees it, with NaN and infinities."""
+    """``X``, validated by scikit-learn; NaN and infinities are allowed."""
     try:
         return validate_data(estimator, X, ensure_all_finite=False, **options)
     except OverflowError as error:
@@ -127,7 +127,7 @@ def _declare(estimator: Any, X: Any, reset: bool, categorical_feature: Any) -> N
 def _with_categories(
     estimator: Any, data: Columns, words: set[int], reset: bool
 ) -> Columns:
-    """Number the categories of all columns but those in ``words``, which are done."""
+    """Encode the categories of all columns except ``words``, which are encoded."""
     names = getattr(estimator, "feature_names_in_", range(data.n_features))
     return estimator._categories.encode_numbers(data, names, words, learn=reset)
 
@@ -206,7 +206,7 @@ def _frame_columns(
 
 
 def _matrices(X: Any) -> list[tuple[list[int], NDArray[Any]]]:
-    """Columns of a small pandas frame, by dtype, where it is a number of NumPy."""
+    """Columns of a small pandas frame that have a numeric NumPy dtype, by dtype."""
     if not nw.dependencies.is_pandas_dataframe(X) or X.size > SMALL_FRAME:
         return []
     places: dict[np.dtype[Any], list[int]] = {}
@@ -223,10 +223,10 @@ def _matrices(X: Any) -> list[tuple[list[int], NDArray[Any]]]:
 def _is_encoded(
     memory: categories.Categories, j: int, series: nw.Series[Any], learn: bool
 ) -> bool:
-    """Whether the values of a column are looked up before they become numbers.
+    """Whether the values of a column are encoded before they become float64.
 
-    True for strings and categories, and for numbers in a categorical column that
-    float64 may not hold exactly.
+    True for strings and categories, and for categorical columns of numbers that float64
+    may not represent exactly.
     """
     if categories.holds_words(series):
         return True
@@ -239,7 +239,7 @@ def _is_encoded(
 
 
 def _is_mixed(estimator: Any, X: Any, reset: bool, categorical_feature: Any) -> bool:
-    """Whether categorical columns lie in an array of Python objects or strings."""
+    """Whether ``X`` is an array of objects or strings with categorical columns."""
     if reset:
         has_categories = categories.are_declared(categorical_feature)
     else:

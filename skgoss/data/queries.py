@@ -13,7 +13,7 @@ from skgoss._messages import warn
 from skgoss.data.categories import is_missing
 from skgoss.data.floats import check_unmasked
 
-# One query rarely has more documents than this.
+# A single query with more documents than this gives a warning.
 MANY_DOCUMENTS = 1000
 
 
@@ -26,9 +26,9 @@ class Queries:
     number : ndarray of shape (n_rows,), int64
         The query of each row: 0 to n_queries - 1.
     boundaries : ndarray of shape (n_queries + 1,), int64
-        Where each query begins when the rows are in ``order``, and the number of rows.
+        The first row of each query, when rows are in ``order``, and the number of rows.
     order : ndarray of shape (n_rows,), int64, or None
-        The rows sorted by query, otherwise in their old order; None: they are sorted.
+        The rows in stable order by query; None: they are sorted already.
     """
 
     number: NDArray[np.int64]
@@ -37,7 +37,7 @@ class Queries:
 
     @classmethod
     def of(cls, number: NDArray[np.int64]) -> Queries:
-        """Make queries from a number for each row; numbers may be left out."""
+        """Make queries from the number of each row's query, which may have gaps."""
         number = np.unique(number, return_inverse=True)[1].astype(np.int64)
         boundaries = np.concatenate([[0], np.cumsum(np.bincount(number))])
         together = bool((np.diff(number) >= 0).all())
@@ -75,12 +75,12 @@ def make(
     ----------
     n_rows : int
     group : array-like of shape (n_queries,), default=None
-        The sizes of the queries, whose rows stand together in this order.
+        The sizes of the queries; the rows of each query are consecutive.
     qid : array-like of shape (n_rows,), default=None
-        Any sortable mark of the query of each row. If neither is given, all rows are
-        one query.
+        The query of each row: values of any type that can be sorted. If neither is
+        given, all rows belong to one query.
     prefix : str, default=""
-        Before the names of the arguments in messages.
+        A prefix of the names of the arguments in messages.
 
     Returns
     -------
@@ -89,8 +89,8 @@ def make(
     Raises
     ------
     ValueError
-        If both are given, if sizes are negative, fractions or do not sum to the number
-        of rows, or if marks are missing or not one for each row.
+        If both are given; if sizes are negative, not whole, or do not sum to the number
+        of rows; or if ``qid`` does not have one value for each row.
     """
     if group is not None and qid is not None:
         raise ValueError(
@@ -104,35 +104,35 @@ def make(
     if n_rows > MANY_DOCUMENTS:
         warn(
             f"Neither {prefix}qid nor {prefix}group is given: all {n_rows} rows are"
-            f" treated as one query. Pass {prefix}qid, a mark of each row's query."
+            f" treated as one query. Pass {prefix}qid, the query of each row."
         )
     return Queries.of(np.zeros(n_rows, dtype=np.int64))
 
 
 def _numbers(qid: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
     check_unmasked(qid, name)
-    marks = np.asarray(qid)
-    if marks.ndim == 2 and marks.shape[1] == 1:
-        marks = marks[:, 0]
-    if marks.shape != (n_rows,):
+    ids = np.asarray(qid)
+    if ids.ndim == 2 and ids.shape[1] == 1:
+        ids = ids[:, 0]
+    if ids.shape != (n_rows,):
         raise ValueError(
-            f"{name} must have one mark for each of the {n_rows} rows, got an array of"
-            f" shape {marks.shape}. Sizes of queries are passed as"
+            f"{name} must have one value for each of the {n_rows} rows, got an array of"
+            f" shape {ids.shape}. Sizes of queries are passed as"
             f" {name.replace('qid', 'group')}."
         )
-    if _any_missing(marks):
+    if _any_missing(ids):
         raise ValueError(f"{name} contains missing values; every row needs a query.")
     try:
-        return np.unique(marks, return_inverse=True)[1].astype(np.int64)
+        return np.unique(ids, return_inverse=True)[1].astype(np.int64)
     except TypeError as error:
-        message = f"{name} must hold marks that can be sorted: {error}."
+        message = f"{name} must hold values that can be sorted: {error}."
         raise ValueError(message) from error
 
 
-def _any_missing(marks: NDArray[Any]) -> bool:
-    if marks.dtype.kind == "O":
-        return any(map(is_missing, marks))
-    return bool((marks != marks).any())
+def _any_missing(ids: NDArray[Any]) -> bool:
+    if ids.dtype.kind == "O":
+        return any(map(is_missing, ids))
+    return bool((ids != ids).any())
 
 
 def _sizes(group: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
@@ -147,11 +147,11 @@ def _sizes(group: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
         )
     if not np.isfinite(given).all() or (given < 0).any() or (given % 1 != 0).any():
         raise ValueError(f"{name} must hold whole numbers >= 0: sizes of queries.")
-    # Each is compared alone first: sums of huge sizes wrap round.
+    # Each size is compared first, because sums of huge sizes overflow.
     if (given > n_rows).any() or given.astype(np.int64).sum() != n_rows:
         raise ValueError(
             f"The sizes in {name} sum to {sum(map(int, given.tolist()))}, but there are"
-            f" {n_rows} rows. To mark each row with its query, pass"
+            f" {n_rows} rows. To give the query of each row, pass"
             f" {name.replace('group', 'qid')}."
         )
     return given.astype(np.int64)

@@ -23,7 +23,7 @@ class Rows:
     ----------
     columns : Columns
     numbers : ndarray of shape (n_rows,), int64, or None
-        Which rows of the columns they are, ascending; None: all.
+        The rows of the columns that these are, ascending; None: all.
     target : ndarray of shape (n_rows,), float64
     weight : ndarray of shape (n_rows,), float64, or None
         None: ones.
@@ -55,7 +55,7 @@ class Rows:
         )
 
     def existing(self) -> Rows:
-        """The rows of positive weight; the weights are None if all of them are 1."""
+        """The rows of positive weight; their weights are None if all of them are 1."""
         rows = self
         if self.weight is not None and not self.weight.all():
             rows = self.take(np.flatnonzero(self.weight))
@@ -64,7 +64,7 @@ class Rows:
         return rows
 
     def spread_weight(self) -> Floats | None:
-        """A weight for each row of the columns: 0 for rows that are not among these."""
+        """A weight for each row of the columns; 0 for rows that are left out."""
         if self.weight is None or self.numbers is None:
             return self.weight
         weight = np.zeros(self.columns.n_rows)
@@ -73,12 +73,12 @@ class Rows:
 
 
 def start_scores(init_score: ArrayLike, n_rows: int, n_scores: int, name: str) -> Any:
-    """Check start scores and shape them.
+    """Check start scores, and give them one row for each score.
 
     Parameters
     ----------
     init_score : array-like of shape (n_rows, n_scores) or (n_scores * n_rows,)
-        In one dimension: all rows of the first score, then those of the second.
+        In one dimension, the scores of all rows for the first class come first.
     n_rows, n_scores : int
     name : str
         The argument's name, for messages.
@@ -117,10 +117,11 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
     ----------
     rows : Rows
     fraction : float
-        The share of the rows, or of the queries where there are any: these stay whole.
+        The share of the rows; if there are queries, the share of queries, all rows of
+        which are held out.
     seed : int
     stratify : bool
-        Whether every class gives its share.
+        Whether to draw the same share of each class.
 
     Returns
     -------
@@ -149,10 +150,10 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
 def _shares(
     kind: NDArray[np.int64], fraction: float, random: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Draw a share of each kind, and at least one element in all.
+    """Draw a share of the elements of each kind, and at least one element in total.
 
-    Nothing is drawn if there are no two elements of one kind, as no kind is drawn
-    whole: a model could not learn it.
+    At least one element of each kind is left, because a model could not learn it
+    otherwise. So nothing is drawn if no two elements are of the same kind.
     """
     order = random.permutation(len(kind))
     order = order[np.argsort(kind[order], kind="stable")]

@@ -14,7 +14,7 @@ INT32_MAX = 2**31 - 1
 
 
 def check(X: Any) -> None:
-    """Check the structure of a sparse matrix, which SciPy itself does not.
+    """Check the structure of a sparse matrix; SciPy does not check it.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def check(X: Any) -> None:
     Raises
     ------
     ValueError
-        If its arrays do not fit each other, refer to rows or columns that do not exist,
-        or hold no numbers.
+        If the arrays of the matrix are inconsistent, refer to rows or columns that do
+        not exist, or do not hold numbers.
     """
     if X.ndim != 2:
         raise ValueError(
@@ -164,9 +164,9 @@ def by_columns(
     rows : ndarray of int32
         Ascending and distinct within a column.
     start : ndarray of shape (n_columns + 1,), int64
-        Where each column begins.
+        The index of the first value of each column, and the end.
     """
-    # Flags of X may claim an order that it has not; a new matrix checks its own.
+    # The flags of X may be wrong about its order, so a new matrix finds its own.
     if X.format == "csc":
         columns = sp.csc_array((X.data, X.indices, X.indptr), shape=X.shape)
     elif X.format == "csr":
@@ -186,6 +186,6 @@ def by_columns(
 def _as_csc(X: Any) -> Any:
     try:
         return X.tocsc()
-    # Dictionaries of keys and lists of lists may hold any objects.
+    # The formats DOK and LIL may hold any objects.
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"X must hold numbers: {error}.") from error

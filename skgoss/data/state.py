@@ -1,4 +1,4 @@
-"""Entries of a state that is restored, checked before anything uses them."""
+"""Entries of a restored state, checked before they are used."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from numpy.typing import DTypeLike, NDArray
 def entries(
     state: Any, types: Mapping[str, type | tuple[type, ...]], owner: str
 ) -> list[Any]:
-    """The entries of a state that have names.
+    """The named entries of a state.
 
     Parameters
     ----------
     state : object
-        What was loaded; it should be a dict.
+        The loaded state, which should be a dict.
     types : mapping from str to type or tuple of types
-        The names of the entries, and what they may be.
+        The names of the entries, and their types.
     owner : str
-        Whose state it is, for messages.
+        The owner of the state, for messages.
 
     Returns
     -------
@@ -31,7 +31,7 @@ def entries(
     Raises
     ------
     ValueError
-        If an entry is absent or of another type.
+        If an entry is missing or has another type.
     """
     if not isinstance(state, dict):
         raise ValueError(f"{owner} must be a dict, got {type(state).__name__}")
@@ -46,14 +46,15 @@ def entries(
 
 
 def vector(values: Any, dtype: DTypeLike, name: str) -> NDArray[Any]:
-    """A one-dimensional array of a dtype, as kernels read it.
+    """A one-dimensional array of a dtype, in the layout that kernels read.
 
-    Copies only what is not contiguous, not aligned, or in another byte order.
+    An array is copied only if it is not contiguous, not aligned, or in another byte
+    order.
 
     Raises
     ------
     ValueError
-        If `values` has another shape or dtype, or is no array.
+        If `values` is not an array, or has another shape or dtype.
     """
     if not (
         isinstance(values, np.ndarray)

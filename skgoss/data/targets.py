@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]:
-    """Check that a target has one value for each row, and none is missing.
+    """Check that a target has one value for each row, and no missing values.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]
     Raises
     ------
     ValueError
-        If the shape is another, or values are missing or infinite.
+        If the shape is wrong, or values are missing or infinite.
     """
     if y is None:
         raise ValueError(
@@ -62,7 +62,7 @@ def numbers(y: NDArray[Any], owner: str, name: str = "y") -> Floats:
     Raises
     ------
     ValueError
-        If it holds anything else, or numbers that float64 does not hold.
+        If a value is not a number, or too large for float64.
     """
     try:
         target = as_floats(y, name)
@@ -80,7 +80,7 @@ def _check_finite(values: NDArray[Any], name: str) -> None:
 
 
 def check_sum(target: Floats, weight: Floats | None, name: str) -> None:
-    """Check that the sum of a weighted target is finite, as means need it."""
+    """Check that the weighted sum of a target is finite, so that it has a mean."""
     with np.errstate(over="ignore"):
         total = np.abs(target if weight is None else target * weight).sum()
     if not np.isfinite(total):
@@ -106,7 +106,7 @@ def classes(y: NDArray[Any]) -> NDArray[Any]:
 
 
 def codes(y: NDArray[Any], labels: NDArray[Any], name: str, source: str) -> Floats:
-    """The numbers of labels.
+    """The codes of labels.
 
     Parameters
     ----------
@@ -149,11 +149,11 @@ def weights(
     sample_weight : array-like of shape (n_rows,), or None
     class_weight : dict from labels to weights, 'balanced' or None
     target : ndarray of shape (n_rows,), float64
-        The codes of the rows' labels, where there are classes.
+        The codes of the labels of the rows, if there are classes.
     labels : ndarray of shape (n_classes,), or None
         None: there are no classes.
     prefix : str, default=""
-        Before the names of the arguments in messages.
+        A prefix of the names of the arguments in messages.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def weights(
     Raises
     ------
     ValueError
-        If a weight is no number, negative or not finite, if all of them are zero, or
+        If a weight is not a number, negative or not finite, if all weights are zero, or
         if their sum overflows.
     """
     if sample_weight is None and class_weight is None:
@@ -209,7 +209,7 @@ def of_classes(
 def _by_label(
     class_weight: Mapping[Any, Any], labels: NDArray[Any], name: str
 ) -> Floats:
-    """The weights of a dictionary by label; 1 for labels that it leaves out."""
+    """The weight of each class in a dictionary; 1 for classes that it leaves out."""
     # scikit-learn's function takes the label '1' for the number 1.
     absent = [label for label in labels.tolist() if label not in class_weight]
     if absent and len(labels) - len(absent) < len(class_weight):

@@ -1,1 +1,1 @@
-"""The trained trees and what is made of them."""
+"""Fitted trees: their arrays, checks, predictions and importances."""

@@ -1,7 +1,7 @@
-"""Checks of an ensemble's arrays: what passes can be read without looking again.
+"""Checks of an ensemble's arrays, so that prediction never reads outside of memory.
 
-Prediction follows children, features, sets and coefficients wherever they point. All of
-them are checked here, once, in time linear in the number of nodes.
+Prediction uses the numbers of children, features, sets and coefficients as indices,
+unchecked. They are checked here, once, in time linear in the number of nodes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def check(
     Raises
     ------
     ValueError
-        If they do not; it tells what is wrong.
+        If they do not. The message tells what is wrong.
     """
     _check_sizes(arrays, leaf_start, n_scores, n_features)
     _check_children(arrays["left_child"], arrays["right_child"], leaf_start)
@@ -94,8 +94,8 @@ def _check_lengths(arrays: Mapping[str, NDArray[Any]], sizes: dict[str, int]) ->
 
 
 def _check_start(start: NDArray[np.int64], stop: int, name: str) -> None:
-    """Check that parts begin one after the other, from 0 to the end."""
-    # Not by differences, which may overflow.
+    """Check that offsets never fall, begin with 0 and end with ``stop``."""
+    # Neighbours are compared, because their differences may overflow.
     rises = len(start) > 0 and not (start[1:] < start[:-1]).any()
     if not rises or start[0] != 0 or start[-1] != stop:
         raise ValueError(f"{name} must rise from 0 to {stop}")
@@ -106,7 +106,7 @@ def _check_children(
 ) -> None:
     """Check that children come after their parents, and that each has one parent.
 
-    A walk from the root then ends in a leaf, and there is one path to every leaf.
+    Then every path from the root ends in a leaf, and there is one path to each leaf.
     """
     n_leaves, first_leaf = np.diff(leaf_start), leaf_start[:-1]
     first_node = first_leaf - np.arange(len(n_leaves))
@@ -133,8 +133,8 @@ def _check_children(
         kind, first = ("node", of_node) if at < len(left) else ("leaf", of_leaf)
         owner = int(np.searchsorted(first, at, side="right")) - 1
         raise ValueError(
-            f"{kind} {at - first[owner]} of tree {owner} must be the child of one node,"
-            " and the first node that of none"
+            f"{kind} {at - first[owner]} of tree {owner} must be the child of one node;"
+            " the first node of a tree must be the child of none"
         )
 
 
@@ -145,7 +145,7 @@ def _check_splits(arrays: Mapping[str, NDArray[Any]], n_features: int) -> None:
     if not _DECISIONS[arrays["decision_type"]].all():
         raise ValueError(
             "decision_type must have bit 0 (categorical), bit 1 (default left) and bits"
-            " 2-3 (missing: 0 none, 1 zero, 2 NaN) alone"
+            " 2-3 (missing: 0 none, 1 zero, 2 NaN) only"
         )
 
 

@@ -38,33 +38,34 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ensemble:
-    """Fitted trees, ready to score.
+    """Fitted trees, ready to predict.
 
-    The arrays are checked when an ensemble is made or restored, and not changed after
-    that, so that any number of threads may use it at once. Its state is made of dicts
-    and arrays alone.
+    The arrays are checked when an ensemble is made or restored. They never change
+    afterwards, so several threads may use an ensemble at once. The state that pickle
+    saves consists of plain types and arrays.
 
     Parameters
     ----------
     arrays : dict of ndarray
-        The attributes of `Tree`, those of all trees one after the other.
+        The attributes of `Tree`, concatenated over all trees.
     leaf_start : (n_trees + 1,) int64
         Where the leaves of each tree begin, and the end of the last.
     n_scores : int
-        Scores per row, K. The trees stand round by round, K trees a round.
+        K, the number of scores of a row. Trees are ordered by round, K trees a round.
     n_features : int
         Columns of the input.
     sets : Sets, default=NO_SETS
         The sets of categories that go left at categorical nodes.
     average : bool, default=False
-        Whether scores are the mean over rounds (forests) and not the sum.
+        Whether scores are the mean over rounds (random forests) and not the sum.
     linear : LinearLeaves, default=None
         The linear models of all leaves; None: leaves are constant.
 
     Raises
     ------
     ValueError
-        If the arrays do not make trees, or name a column or a set that is not there.
+        If the arrays do not describe trees, or refer to a column or set that does not
+        exist.
     """
 
     arrays: dict[str, NDArray[Any]]
@@ -98,7 +99,7 @@ class Ensemble:
             Round by round, ``n_scores`` trees a round.
         n_scores, n_features : int
         **options
-            As of the class.
+            The other parameters of the class.
         """
         for number, tree in enumerate(trees):
             _check_shapes(tree, number)
@@ -174,7 +175,7 @@ class Ensemble:
         )
 
     def truncated(self, n_rounds: int) -> Ensemble:
-        """The first ``n_rounds`` rounds (at most all), sharing this one's memory."""
+        """The first ``n_rounds`` rounds, or all if there are fewer, without a copy."""
         n_trees = self._stop_round(n_rounds) * self.n_scores
         n_leaves = int(self.leaf_start[n_trees])
         stop = dict.fromkeys(NODE_TYPES, n_leaves - n_trees)
@@ -187,7 +188,7 @@ class Ensemble:
         )
 
     def joined(self, later: Ensemble) -> Ensemble:
-        """The rounds of both, these first."""
+        """The rounds of both ensembles, those of ``self`` first."""
         sets, threshold = self.sets, later.arrays["threshold"]
         if len(later.sets.start) > 1:
             categorical = later.arrays["decision_type"] & CATEGORICAL != 0
@@ -209,7 +210,7 @@ class Ensemble:
         )
 
     def _linear_with(self, later: Ensemble) -> LinearLeaves | None:
-        """The linear models of both; leaves without a model are constant."""
+        """The linear models of both ensembles; leaves without a model are constant."""
         if self.linear is None and later.linear is None:
             return None
         return LinearLeaves.joined(
@@ -262,7 +263,7 @@ class Ensemble:
         Returns
         -------
         (n_rows, n_scores) float64
-            The sum, or where ``average`` is set the mean over the rounds.
+            The sum over the rounds, or their mean if ``average``.
         """
         first, stop = self._span(columns, start_round, stop_round)
         scores = np.zeros((columns.n_rows, self.n_scores))

@@ -1,4 +1,4 @@
-"""Linear leaves: a linear model of the columns on its path in each leaf.
+"""Linear leaves: each leaf has a linear model of the columns on its path.
 
 Y. Shi, J. Li and Z. Li, "Gradient Boosting With Piece-Wise Linear Regression Trees",
 IJCAI 2019.
@@ -35,11 +35,11 @@ class LinearLeaves(NamedTuple):
     Attributes
     ----------
     constant : ndarray of shape (n_leaves,), float64
-        Without coefficients the value of the leaf.
+        The intercept; in a leaf without coefficients, its value.
     start : ndarray of shape (n_leaves + 1,), int64
         Where the coefficients of each leaf begin.
     feature : ndarray of shape (n_coefficients,), int32
-        Columns of the input.
+        The input column of each coefficient.
     coefficient : ndarray of shape (n_coefficients,), float64
     """
 
@@ -66,7 +66,7 @@ class LinearLeaves(NamedTuple):
         )
 
     def leaves(self, first: int, stop: int) -> LinearLeaves:
-        """The leaves from number ``first`` up to, but not with, ``stop``."""
+        """The leaves ``first`` to ``stop - 1``."""
         start = self.start[first : stop + 1]
         span = slice(start[0], start[-1])
         return LinearLeaves(
@@ -85,7 +85,9 @@ class LinearLeaves(NamedTuple):
 
 
 class RawColumns:
-    """Columns as float64: read in place where they are, else copied when first needed.
+    """Columns as float64.
+
+    Columns of float64 are read in place; others are copied when they are first needed.
 
     Parameters
     ----------
@@ -96,9 +98,9 @@ class RawColumns:
     Attributes
     ----------
     address : ndarray of shape (n_features,), uint64
-        Address of the first value of each column that is prepared.
+        Address of the first value of each column; valid after ``prepare``.
     stride : ndarray of shape (n_features,), int64
-        Bytes between its values.
+        Bytes between the values of a column; valid after ``prepare``.
     """
 
     def __init__(
@@ -142,7 +144,7 @@ class RawColumns:
         leaf : ndarray of shape (n_rows,), int32
             The leaf of each row.
         leaf_value : ndarray of shape (n_leaves,), float64
-            The value for rows where one of the leaf's columns is missing.
+            The value of rows that miss a value in a column of the leaf's model.
         leaves : LinearLeaves
         factor : float
         n_threads : int
@@ -168,7 +170,7 @@ class RawColumns:
         n_threads: int,
         score_inout: Floats,
     ) -> None:
-        """Add the values of neighbouring trees: see `linear.add` in the engine."""
+        """Add the values of consecutive trees: see `linear.add` in the engine."""
         used = leaves.start[leaf_start[[0, -1]]]
         self.prepare(leaves.feature[slice(*used)])
         linear.add(
@@ -201,10 +203,10 @@ def fit(
     """Fit a linear model in each leaf.
 
     The coefficients minimise the second-order approximation of the loss over the rows
-    of the leaf, with a ridge penalty ``linear_lambda`` on all but the constant. Rows
-    with a value that is not finite are left out; with fewer rows than coefficients the
-    leaf stays constant. A column has no slope if it is constant in the leaf, or a
-    linear function of the columns before it.
+    of the leaf, with a ridge penalty ``linear_lambda`` on all but the intercept. Rows
+    with a NaN or infinite value are left out. A leaf with fewer rows than coefficients
+    stays constant. The coefficient of a column is 0 if the column is constant in the
+    leaf, or a linear function of the columns before it.
 
     Parameters
     ----------
@@ -216,9 +218,9 @@ def fit(
     rows : ndarray of shape (m,), int64
         The numbers of the sampled rows.
     gradient, hessian : ndarray of shape (n,), float64
-        Of each row, multiplied by its weight.
+        Of each row, multiplied by the row's weight.
     leaf_value : ndarray of shape (n_leaves,), float64
-        The values of constant leaves, shrunk.
+        The values of constant leaves, times the learning rate.
     settings : Settings
         With ``linear_lambda`` and ``learning_rate``.
     n_threads : int
@@ -264,10 +266,10 @@ def paths(
     nodes : structured ndarray
         As from ``Forest.arrays``.
     column : ndarray of shape (n_used,), int32
-        The input column of each used one.
+        The input column of each used column.
     is_numeric : ndarray of shape (n_used,), bool
     """
-    found: list[list[int]] = [[] for _ in range(len(nodes) + 1)]
+    columns: list[list[int]] = [[] for _ in range(len(nodes) + 1)]
     open_nodes = [(0, frozenset[int]())] if len(nodes) else []
     while open_nodes:
         at, above = open_nodes.pop()
@@ -278,5 +280,5 @@ def paths(
             if child >= 0:
                 open_nodes.append((child, here))
             else:
-                found[~child] = sorted(here)
-    return found
+                columns[~child] = sorted(here)
+    return columns

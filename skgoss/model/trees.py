@@ -26,7 +26,7 @@ LEAF_TYPES = {
 }
 SET_TYPES = {"start": np.int64, "words": np.uint32}
 
-# Bits of decision_type; from MISSING_SHIFT on, two bits tell what is missing.
+# Bits of decision_type. The two from MISSING_SHIFT on tell which values are missing.
 CATEGORICAL = 1
 DEFAULT_LEFT = 2
 MISSING_SHIFT = 2
@@ -36,25 +36,25 @@ MISSING_SHIFT = 2
 class Tree:
     """One tree.
 
-    The L - 1 inner nodes stand in order of creation: splitting leaf p makes the next
-    node, its left child keeps the number p and its right child becomes the next leaf.
+    The L - 1 inner nodes are in order of creation. Splitting leaf p makes the next
+    node; its left child is leaf p, and its right child is the next new leaf.
 
     Attributes
     ----------
     split_feature : (L - 1,) int32
         Input column.
     threshold : (L - 1,) float64
-        A value goes left when it is at most the threshold. Of a categorical node: the
-        number of its set among those of the ensemble; a category goes left when it is
-        in the set, and anything else goes right.
+        Values up to the threshold go left. In a categorical node, the threshold is the
+        number of a set in ``Ensemble.sets``: categories in the set go left, all else
+        goes right.
     decision_type : (L - 1,) uint8
-        Bit 0: a categorical node; bit 1: missing values go left; bits 2-3: what is
-        missing (0 nothing, NaN counts as zero; 1 NaN and zeros up to float32's 1e-35;
-        2 NaN).
+        Bit 0: the node is categorical. Bit 1: missing values go left. Bits 2-3: which
+        values are missing (0: none, and NaN counts as zero; 1: NaN, and numbers up to
+        1e-35 in magnitude; 2: NaN).
     left_child, right_child : (L - 1,) int32
         A later node, or ``~leaf`` (negative).
     split_gain, internal_value, internal_weight : (L - 1,) float64
-        Gain of the split; value and sum of hessians the node had as a leaf.
+        Gain of the split; value and sum of hessians of the node before it was split.
     internal_count : (L - 1,) int64
     leaf_value, leaf_weight : (L,) float64
         Output, shrinkage included; sum of hessians.

@@ -41,15 +41,16 @@ def ensemble(
     ----------
     forest : Forest
     dataset : Dataset
-        On which they were grown.
+        The data set that the trees were grown on.
     starts : ndarray of shape (n_rounds, n_scores)
-        What is added to the values of each tree.
+        A constant that is added to the values of each tree.
     factors : ndarray of shape (n_rounds,), default=None
-        What they are multiplied by before that.
+        The factors of the values of each round's trees, applied before ``starts``.
     linear : sequence of sequences of LinearLeaves, default=()
-        The linear models of the leaves, by round and score; none: leaves are constant.
+        The linear models of the leaves, by round and score. If empty, leaves are
+        constant.
     average : bool, default=False
-        Whether the mean over rounds predicts.
+        Whether predictions are means over rounds and not sums.
 
     Returns
     -------
@@ -58,7 +59,7 @@ def ensemble(
     nodes, leaves, leaf_start = forest.arrays()
     feature = nodes["feature"]
     sets, set_of = _sets(forest, dataset, nodes)
-    # Categorical columns have no bounds; one stands for each of them.
+    # Categorical columns have no bounds; they get one that is not used.
     bounds = np.concatenate([b if len(b) else [0.0] for b in dataset.upper_bounds])
     bound_start = np.cumsum([0, *(max(1, len(b)) for b in dataset.upper_bounds)])
     categorical = dataset.categorical[feature]
@@ -96,7 +97,7 @@ def ensemble(
 def _linear(
     linear: Sequence[Sequence[LinearLeaves]], starts: Floats, factors: Floats | None
 ) -> LinearLeaves | None:
-    """The leaves of all trees; None where there are no models."""
+    """The linear models of all leaves; None if leaves are constant."""
     if not linear:
         return None
     return LinearLeaves.joined(
@@ -117,7 +118,7 @@ def _values(
     values = items["value"].copy()
     if factors is not None:
         values *= np.repeat(np.repeat(factors, starts.shape[1]), n_of_tree)
-    # Values of trees that nothing is added to keep their bits, -0.0 among them.
+    # Adding 0.0 would change -0.0, so trees without a constant are left out.
     added = np.flatnonzero(starts.ravel())
     stop = np.cumsum(n_of_tree)
     for tree in added:
@@ -146,14 +147,14 @@ def _sets(
 
 
 def constant(values: Floats, dataset: Dataset, weight: Floats | None) -> Ensemble:
-    """An ensemble of trees with one leaf, where no column can part the rows.
+    """An ensemble of trees with one leaf, for data in which no column can be split.
 
     Parameters
     ----------
     values : ndarray of shape (n_scores,)
     dataset : Dataset
     weight : ndarray of float64, default=None
-        Of the rows; None: ones.
+        The weights of the rows; None: ones.
     """
     tree = {
         field.name: np.empty(0, NODE_TYPES.get(field.name)) for field in fields(Tree)

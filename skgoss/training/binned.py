@@ -22,7 +22,7 @@ class BinnedRows(NamedTuple):
     store : BinStore
     missing_bin : ndarray of shape (n_used,), int32
     raw : RawColumns or None
-        The values themselves, where leaves are linear.
+        The values of the columns, for linear leaves.
     n_rows : int
     """
 

@@ -1,4 +1,4 @@
-"""The round loop: gradients, row sample, trees, scores, metrics, callbacks."""
+"""The round loop: gradients, samples of rows, trees, scores, metrics, callbacks."""
 
 from __future__ import annotations
 
@@ -45,13 +45,14 @@ class Trained:
     Attributes
     ----------
     ensemble : Ensemble
-        Up to the best round if early stopping chose one.
+        The trees, up to the best round if a callback ended the fit.
     best_iteration : int
         The number of rounds that early stopping kept; 0 without it.
     best_score : dict
-        Metrics by evaluation set and name, of the best or the last round.
+        Metrics by evaluation set and name: those of the best round after early
+        stopping, else of the last round.
     history : dict
-        The same, a list of one value a round.
+        Metrics of all rounds: a list for each evaluation set and name.
     """
 
     ensemble: Ensemble
@@ -76,9 +77,9 @@ def train(
         The user's callbacks: see `skgoss.callbacks`.
     after_round : callable, default=None
         Called after each round as ``after_round(round_index, ensemble)``, where
-        ``ensemble()`` makes an ensemble of the trees so far. True stops.
+        ``ensemble()`` returns the trees so far. Boosting stops if it returns True.
     n_rounds : int, default=None
-        The number of rounds at most; None: ``settings.n_estimators``.
+        The maximum number of rounds; None: ``settings.n_estimators``.
 
     Returns
     -------
@@ -124,7 +125,7 @@ def train(
 
 
 def _stopped(state: Boosting, stop: EarlyStopException, history: History) -> Trained:
-    """The model up to the round that the exception names, or the last one."""
+    """The model up to the best round, as the exception tells it."""
     ensemble = state.ensemble()
     if ensemble.n_rounds == 0:
         raise ValueError(
@@ -142,7 +143,7 @@ def _stopped(state: Boosting, stop: EarlyStopException, history: History) -> Tra
 
 
 def _recorded(history: History, index: int) -> dict[str, dict[str, float]]:
-    """The metrics of one round, from 0, as far as they were recorded."""
+    """The metrics that were recorded after the round of this index."""
     return {
         name: {
             metric: values[index]
@@ -160,28 +161,30 @@ class Boosting:
     ----------
     dataset : Dataset
     objective : Objective
-        Made for the rows of ``dataset``.
+        The objective on the rows of ``dataset``.
     settings : Settings
-        Resolved options.
+        The options, with numbers in place of names of columns.
     n_threads : int
-        Threads at most; the trees do not depend on it.
+        The maximum number of threads; the trees do not depend on it.
     init_score : ndarray of shape (n_scores, n_rows), float64, default=None
-        Where the scores start, instead of the best constant; no part of the trees.
+        The scores to start from, instead of the best constant. The trees do not include
+        them.
     sets : sequence of EvaluationSet, default=()
-        Whose scores are followed.
+        The evaluation sets.
     first : Ensemble, default=None
-        Trees that come before the ones to grow; ``init_score`` holds their scores.
+        The trees of an earlier model, to which new trees are added. ``init_score``
+        includes their scores.
     raw : RawColumns, default=None
-        Values of the rows of ``dataset``; needed for linear leaves.
+        Values of the rows of ``dataset``; required for linear leaves.
     training : callable, default=None
-        Makes an evaluation set of the rows of ``dataset``, for `eval_train`.
+        Returns an evaluation set of the rows of ``dataset``, for `eval_train`.
     """
 
     # Whether the grower may add the values of new trees to the training scores.
     adds_early = True
-    # Whether predictions are means of trees, and not sums.
+    # Whether predictions are means of trees and not sums.
     averages = False
-    # Whether a tree goes on from the others' scores, so that its steps can be too long.
+    # Whether the steps of trees are limited: see `Objective.concordance`.
     bounds_steps = True
 
     def __init__(
@@ -249,11 +252,11 @@ class Boosting:
 
     @property
     def first_round(self) -> int:
-        """The number of the first round to boost."""
+        """The number of the first new round."""
         return 0 if self.first is None else self.first.n_rounds
 
     def current_iteration(self) -> int:
-        """The number of rounds so far, those of ``first`` included."""
+        """The number of rounds so far, including those of ``first``."""
         return self.first_round + self._n_grown
 
     def num_model_per_iteration(self) -> int:
@@ -277,7 +280,7 @@ class Boosting:
         return self._measured([e for e in self.sets if not e.is_training])
 
     def ensemble(self) -> Ensemble:
-        """The trees so far, in terms of the input: columns and thresholds."""
+        """The trees so far, in terms of columns and thresholds."""
         grown = (
             self._constant()
             if self.grower is None
@@ -297,23 +300,23 @@ class Boosting:
         return assembly.constant(values, self.dataset, self.objective.weight)
 
     def _starts(self) -> Floats:
-        """What is added to the leaves of each round, (n_rounds, n_scores)."""
+        """The constants added to the leaves of each round, (n_rounds, n_scores)."""
         starts = np.zeros((self._n_grown, self.objective.n_scores))
         starts[:1] = self.start
         return starts
 
     def _factors(self) -> Floats | None:
-        """What the trees of each round are multiplied by, (n_rounds,); None: 1."""
+        """The factors of each round's trees, (n_rounds,); None: 1."""
         return None
 
     @property
     def _n_grown(self) -> int:
-        """The number of rounds that have trees of their own."""
+        """The number of rounds whose trees were grown in this fit."""
         n_trees = 0 if self.grower is None else self.grower.forest.n_trees
         return n_trees // self.objective.n_scores
 
     def _own(self, settings: Settings) -> Settings:
-        """The settings as this kind of boosting needs them."""
+        """The settings, changed where this type of boosting requires it."""
         return settings
 
     def reset_parameter(self, params: Mapping[str, Any]) -> Self:
@@ -329,8 +332,8 @@ class Boosting:
     def boost(self, round_index: int) -> bool:
         """Grow the trees of one round.
 
-        Returns False if no tree could be split. Then no trees are added, except
-        constant ones in the first round.
+        Returns False if no tree could be split. In this case no trees are added, except
+        constant trees in the first round.
         """
         if self.grower is None:
             self._stay_constant(np.ones(self.objective.n_scores, dtype=bool))
@@ -373,7 +376,10 @@ class Boosting:
             ) from error
 
     def _stay_constant(self, is_stump: NDArray[np.bool_]) -> None:
-        """A class whose first tree has no split predicts its average (as LightGBM)."""
+        """Let classes whose first tree has no split predict their average.
+
+        LightGBM does the same.
+        """
         if not self.starts_itself or not is_stump.any():
             return
         change = np.where(is_stump, self.objective.average - self.start, 0.0)
@@ -384,8 +390,8 @@ class Boosting:
     def _renew(self, counts: NDArray[np.float32] | None) -> None:
         """Replace the values of the leaves, before they are added to the scores.
 
-        Objectives with such leaves have constant hessians: ``counts`` is the number of
-        rows that each row stands for.
+        Objectives with renewed leaves have constant hessians, so the hessians of a
+        sample, ``counts``, are the numbers of rows that each sampled row stands for.
         """
         forest = self.grower.forest
         nodes, leaves, _ = forest.arrays(forest.n_trees - 1)
@@ -403,7 +409,7 @@ class Boosting:
         forest.set_leaf_values(self.settings.learning_rate * values)
 
     def _linear_leaves(self, sample: sampling.Sample) -> list[LinearLeaves]:
-        """The linear models of the new trees' leaves; those of a first tree: none."""
+        """The linear models of the new trees' leaves; the first trees have none."""
         trees = self._last_trees()
         n_scores = self.objective.n_scores
         if self._n_grown == 1 and self.first is None:
@@ -412,11 +418,11 @@ class Boosting:
             ]
         drawn = sample.rows
         rows = np.arange(self.dataset.n_rows) if drawn is None else drawn
-        found = []
+        leaves = []
         for k in range(n_scores):
             nodes, values = trees.tree(k)
             is_numeric = ~self.dataset.categorical
-            found.append(
+            leaves.append(
                 linear.fit(
                     self.rows.raw,
                     linear.paths(nodes, self.dataset.feature, is_numeric),
@@ -429,18 +435,27 @@ class Boosting:
                     self.n_threads,
                 )
             )
-        return found
+        return leaves
 
-    def _weighted(self, slopes: NDArray[np.float32] | None, k: int) -> Floats:
-        """The slopes of one score in double precision, with the rows' weights."""
-        own = np.ones(self.dataset.n_rows) if slopes is None else slopes[k]
-        own = own.astype(np.float64)
-        return own if self.weight is None else own * self.weight[k % len(self.weight)]
+    def _weighted(self, derivatives: NDArray[np.float32] | None, k: int) -> Floats:
+        """Gradients or hessians of score ``k``, in double precision and weighted."""
+        n_rows = self.dataset.n_rows
+        values = (
+            np.ones(n_rows)
+            if derivatives is None
+            else derivatives[k].astype(np.float64)
+        )
+        if self.weight is None:
+            return values
+        return values * self.weight[k % len(self.weight)]
 
     def _add_round(self, added: bool) -> None:
-        """Add the new trees to all scores; ``added``: the training scores have them."""
+        """Add the new trees to all scores.
+
+        If ``added``, the grower has added them to the training scores.
+        """
         followed = self._followed()
-        # Rows that were not drawn find their leaves by their bins.
+        # All rows find their leaves by their bins, also those outside the sample.
         self._add(followed[1:] if added else followed)
 
     def _followed(self) -> list[tuple[BinnedRows, Floats]]:
@@ -454,7 +469,7 @@ class Boosting:
         trees: BinnedTrees | None = None,
         factor: float = 1.0,
     ) -> None:
-        """Add a multiple of trees, those of the last round if None, to scores."""
+        """Add a multiple of trees, by default of those of the last round, to scores."""
         if not followed:
             return
         trees = trees or self._last_trees()
@@ -479,12 +494,12 @@ class Boosting:
         ]
 
     def _evaluated(self, evaluated: EvaluationSet) -> Floats:
-        """The raw scores of a set."""
+        """The raw scores of an evaluation set."""
         return self.scores if evaluated.binned is None else evaluated.scores
 
 
 def _by_score(weight: Floats | None) -> Floats | None:
-    """Weights as one row, or one row a score."""
+    """Weights as an array of shape (1, n_rows) or (n_scores, n_rows)."""
     return None if weight is None else np.atleast_2d(weight)
 
 
@@ -494,7 +509,7 @@ def _started(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:
 
 
 class Dart(Boosting):
-    """Trees that are dropped at random while the next one is grown.
+    """Boosting in which trees are dropped at random while new trees are grown.
 
     References
     ----------
@@ -514,7 +529,7 @@ class Dart(Boosting):
         return np.resize(self.factor, self._n_grown) if len(self.factor) else np.ones(1)
 
     def boost(self, round_index: int) -> bool:
-        """Grow the trees of one round without the dropped ones."""
+        """Grow the trees of one round on scores without the dropped trees."""
         dropped = self._draw(round_index)
         for i in dropped:
             self._add_everywhere(i, -self.factor[i])
@@ -529,7 +544,7 @@ class Dart(Boosting):
         return grew
 
     def _draw(self, round_index: int) -> NDArray[np.intp]:
-        """The trees to drop, with probabilities in proportion to their weights."""
+        """The rounds to drop, with probabilities proportional to their weights."""
         settings, n = self.settings, len(self.factor)
         random = np.random.default_rng([settings.drop_seed, round_index])
         if n == 0 or random.random() < settings.skip_drop:
@@ -551,7 +566,7 @@ class Dart(Boosting):
 
 
 class Forest(Boosting):
-    """A random forest: every tree is grown from the start, and their mean predicts."""
+    """A random forest: all trees are grown on the start scores and averaged."""
 
     adds_early = False
     averages = True
@@ -586,15 +601,15 @@ KINDS: dict[str, type[Boosting]] = {"gbdt": Boosting, "dart": Dart, "rf": Forest
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """All that a fit needs beside the rows.
+    """All that a fit needs besides the rows.
 
     Attributes
     ----------
     settings : Settings
     n_classes : int or None
-        Of a classifier.
+        None unless the estimator is a classifier.
     metrics : list of Metric and Custom
-        Of the evaluation sets.
+        The metrics of the evaluation sets.
     n_threads : int
     earlier : Ensemble or None
         The trees of ``init_model``.
@@ -661,7 +676,7 @@ class Plan:
     ) -> Ensemble:
         """Boost the best number of rounds on other rows.
 
-        Only the callbacks that come before rounds are called again.
+        Of the callbacks, only those that are called before rounds are called again.
         """
         n_earlier = 0 if self.earlier is None else self.earlier.n_rounds
         again = train(
@@ -686,7 +701,8 @@ class Plan:
         if self.earlier.n_scores != objective.n_scores:
             raise ValueError(
                 f"init_model has {self.earlier.n_scores} trees a round, but"
-                f" {objective.n_scores} are needed here."
+                f" {objective.n_scores} must be grown. Pass a model with the same"
+                " number of classes."
             )
 
 

@@ -1,4 +1,4 @@
-"""Constraints on trees: from a user's words to what the engine reads."""
+"""Constraints on trees: from options by name or number to arrays for the engine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BOUNDINGS = {"basic": 1, "intermediate": 2, "advanced": 3}
 # A bin after which no column can be cut.
 NO_BIN = -1
 
-# The options that speak of columns, with what a column has that is not mentioned.
+# The options with a value for each column, and the value of columns that are not named.
 BY_COLUMN = {
     "monotone_constraints": 0,
     "feature_contri": 1.0,
@@ -37,7 +37,10 @@ OF_COLUMNS = (*BY_COLUMN, "interaction_constraints", "forcedsplits_filename")
 
 
 class ForcedSplit(NamedTuple):
-    """A split that every tree begins with; `left` and `right` number those below."""
+    """A split that every tree begins with.
+
+    ``left`` and ``right`` are the indices of the next forced splits, -1 for none.
+    """
 
     column: int
     threshold: float
@@ -52,11 +55,13 @@ class FeatureSets:
     Attributes
     ----------
     start : ndarray of shape (n_sets + 1,), int64
-        Where the features of each set begin.
+        The index in ``features`` of the first feature of each set, and the end.
     features : ndarray of int32
+        The features of all sets.
     by_feature_start : ndarray of shape (n_used + 1,), int64
-        Where the sets of each feature begin.
+        The index in ``by_feature`` of the first set of each feature, and the end.
     by_feature : ndarray of int32
+        The sets of all features.
     """
 
     start: NDArray[np.int64]
@@ -72,15 +77,17 @@ class TreeConstraints:
     Attributes
     ----------
     bounding : int
-        How outputs are bounded, `UNBOUNDED` or one of `BOUNDINGS`.
+        How outputs are bounded: `UNBOUNDED` or one of `BOUNDINGS`.
     sign : ndarray of shape (n_used,), int8, or None
-        1: outputs may only rise along the feature, -1: only fall, 0: both.
+        1: outputs may only increase with the feature, -1: only decrease, 0: both.
     penalty : float
+        The option ``monotone_penalty``.
     factor : ndarray of shape (n_used,), float64, or None
-        What gains are multiplied by.
+        The factors of gains.
     sets : FeatureSets or None
     forced : ndarray of shape (n_forced, 4), int32
-        Feature, bin, and the next ones wanted on both sides, -1 for none.
+        Feature, bin, and the indices of the next forced splits on the left and on the
+        right, -1 for none.
     """
 
     bounding: int
@@ -91,13 +98,13 @@ class TreeConstraints:
     forced: NDArray[np.int32]
 
 
-# --- Words ----------------------------------------------------------------------------
+# --- Options --------------------------------------------------------------------------
 
 
 def resolved(
     settings: Settings, columns: Columns, names: Sequence[Any] | None
 ) -> Settings:
-    """The settings with all options that speak of columns in terms of their numbers.
+    """The settings with numbers of columns in place of names.
 
     Parameters
     ----------
@@ -105,34 +112,34 @@ def resolved(
     columns : Columns
         The training set.
     names : sequence of str, or None
-        Of the columns.
+        The names of the columns.
 
     Returns
     -------
     Settings
-        Options by column are lists, one entry a column; sets are lists of numbers;
-        forced splits a list of `ForcedSplit`.
+        Options with a value for each column are lists of these values. Interaction
+        constraints are lists of numbers, forced splits lists of `ForcedSplit`.
 
     Raises
     ------
     ValueError
-        If a column is unknown, a list has another length than there are columns, or
-        a constraint cannot be kept.
+        If a column is unknown, a list does not have one entry for each column, or a
+        constraint is not possible.
     """
     if all(getattr(settings, option) is None for option in OF_COLUMNS):
         return settings
     finder = _Finder(columns.n_features, names)
-    found = {name: finder.by_column(settings, name) for name in BY_COLUMN}
-    found["interaction_constraints"] = finder.sets(settings.interaction_constraints)
-    found["forcedsplits_filename"] = finder.forced(settings.forcedsplits_filename)
-    _check_order(found["monotone_constraints"], settings, columns, finder)
-    for split in found["forcedsplits_filename"] or ():
+    changes = {name: finder.by_column(settings, name) for name in BY_COLUMN}
+    changes["interaction_constraints"] = finder.sets(settings.interaction_constraints)
+    changes["forcedsplits_filename"] = finder.forced(settings.forcedsplits_filename)
+    _check_order(changes["monotone_constraints"], settings, columns, finder)
+    for split in changes["forcedsplits_filename"] or ():
         if _is_categorical(columns, split.column):
             raise ValueError(
                 "forcedsplits_filename can only split columns of numbers; column"
                 f" {finder.name(split.column)!r} holds categories."
             )
-    return replace(settings, **found)
+    return replace(settings, **changes)
 
 
 @dataclass(frozen=True)
@@ -160,7 +167,7 @@ class _Finder:
         return int(word)
 
     def by_column(self, settings: Settings, option: str) -> list[Any] | None:
-        """One value a column, from a sequence or a mapping; None if none differs."""
+        """A list of one value for each column; None if all are the default."""
         given, default = getattr(settings, option), BY_COLUMN[option]
         if given is None:
             return None
@@ -186,10 +193,12 @@ class _Finder:
             pairs = itertools.combinations(range(self.n_features), 2)
             return [list(pair) for pair in pairs] or [[0]]
         option = "interaction_constraints"
-        return [sorted({self.column(word, option) for word in one}) for one in given]
+        return [
+            sorted({self.column(word, option) for word in words}) for words in given
+        ]
 
     def forced(self, given: Any) -> list[ForcedSplit] | None:
-        """The wanted splits, those above before those below."""
+        """The forced splits as a list, parents before children."""
         tree = _json(given, "forcedsplits_filename")
         splits: list[ForcedSplit] = []
         waiting = deque([(tree, -1, "")] if tree else [])
@@ -209,14 +218,14 @@ class _Finder:
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 "Each node of forcedsplits_filename must be an object with a 'feature'"
-                " (name or number) and a 'threshold' (number), and perhaps 'left' and"
-                f" 'right'. Got {node!r}."
+                " (name or number) and a 'threshold' (number); 'left' and 'right' are"
+                f" optional. Got {node!r}."
             ) from error
         return ForcedSplit(self.column(word, "forcedsplits_filename"), threshold)
 
 
 def _json(given: Any, option: str) -> Any:
-    """What a file holds, or an object in its place; None for no file."""
+    """The contents of a JSON file, or the object that is given instead of a file."""
     if given is None or given == "" or not isinstance(given, str | Path):
         return given
     try:
@@ -234,7 +243,7 @@ def _is_categorical(columns: Columns, column: int) -> bool:
 def _check_order(
     signs: list[int] | None, settings: Settings, columns: Columns, finder: _Finder
 ) -> None:
-    """Whether the values of the columns with monotone constraints have an order."""
+    """Check that columns with monotone constraints have ordered values."""
     for column in np.flatnonzero(signs if signs is not None else []).tolist():
         if _is_categorical(columns, column):
             raise ValueError(
@@ -244,12 +253,12 @@ def _check_order(
             )
         if settings.zero_as_missing:
             raise ValueError(
-                "monotone_constraints need zero_as_missing=False: a missing zero has no"
-                " place among the other numbers."
+                "monotone_constraints need zero_as_missing=False: missing zeros"
+                " have no place in the order of the numbers."
             )
 
 
-# --- What the engine reads ------------------------------------------------------------
+# --- Arrays for the engine -----------------------------------------------------------
 
 
 def of_trees(settings: Settings, dataset: Dataset) -> TreeConstraints | None:
@@ -258,7 +267,7 @@ def of_trees(settings: Settings, dataset: Dataset) -> TreeConstraints | None:
     Parameters
     ----------
     settings : Settings
-        From `resolved`.
+        As returned by `resolved`.
     dataset : Dataset
     """
     used = dataset.feature
@@ -279,7 +288,7 @@ def of_trees(settings: Settings, dataset: Dataset) -> TreeConstraints | None:
 
 
 def _feature_sets(sets: list[list[int]], dataset: Dataset) -> FeatureSets:
-    """The sets without the columns that no split can use."""
+    """The sets of used features; columns that cannot be split are left out."""
     number = np.full(dataset.n_features, -1, dtype=np.int32)
     number[dataset.feature] = np.arange(len(dataset.feature), dtype=np.int32)
     member = number[np.concatenate(sets)]
@@ -309,14 +318,14 @@ def _forced_bins(forced: list[ForcedSplit], dataset: Dataset) -> NDArray[np.int3
 def _place(
     split: ForcedSplit, number: dict[int, int], dataset: Dataset
 ) -> tuple[int, int]:
-    """The feature of a split, and the bin that its threshold is in."""
+    """The feature of a split, and the bin of its threshold."""
     if split.column not in number:
         return 0, NO_BIN
     feature = number[split.column]
     return feature, int(np.searchsorted(dataset.upper_bounds[feature], split.threshold))
 
 
-# --- Leaves renewed -------------------------------------------------------------------
+# --- Renewed leaves -------------------------------------------------------------------
 
 
 def in_order(
@@ -325,21 +334,22 @@ def in_order(
     sign: NDArray[np.int8],
     value_of: Callable[[list[int]], float],
 ) -> NDArray[np.float64]:
-    """Values of leaves, moved as little as keeps a tree monotone on each of its levels.
+    """Values of leaves, clipped so that the tree is monotone.
 
-    The value that the rows of both children of a monotone node would have, were they
-    leaves, tell where it parts low values from high ones: half way.
+    A split of a monotone feature bounds the outputs below it: on one side they are at
+    most, on the other at least, the mean of the values that its children would have as
+    leaves.
 
     Parameters
     ----------
     values : ndarray of shape (n_leaves,)
-        What the leaves would have.
+        The values without constraints.
     nodes : structured ndarray of shape (n_leaves - 1,)
         ``feature``, ``left`` and ``right``, in order of creation.
     sign : ndarray of int8
-        By feature: see `TreeConstraints`.
+        See `TreeConstraints`.
     value_of : callable (list of int) -> float
-        What the rows of some leaves together would have.
+        The value of a leaf that has the rows of these leaves.
     """
     below: dict[int, list[int]] = {~leaf: [leaf] for leaf in range(len(values))}
     for index in range(len(nodes) - 1, -1, -1):
@@ -348,11 +358,11 @@ def in_order(
     bounds = {0: (-np.inf, np.inf)} if len(nodes) else {}
     for index, node in enumerate(nodes):
         children = node["left"], node["right"]
-        its = sign[node["feature"]]
+        direction = sign[node["feature"]]
         for child in children:
             bounds[child] = bounds[index]
-        if its:
-            low, high = children if its > 0 else children[::-1]
+        if direction:
+            low, high = children if direction > 0 else children[::-1]
             middle = np.mean(
                 [
                     np.clip(_value(child, values, below, value_of), *bounds[index])

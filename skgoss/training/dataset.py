@@ -19,14 +19,14 @@ from skgoss.training.binned import BinnedRows
 
 
 class DatasetSettings(BinningSettings, StorageSettings, Protocol):
-    """What a data set needs to know of an estimator's parameters."""
+    """The options that a data set depends on."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
     """The binned training set.
 
-    Columns whose values all fall into one bin are left out: no split can part them.
+    Columns whose values all fall into one bin are left out: they cannot be split.
 
     Attributes
     ----------
@@ -36,12 +36,12 @@ class Dataset:
     mappers : list of BinMapper
         The bins of each column of the input.
     feature : ndarray of shape (n_used,), int32
-        The input column of each used one.
+        The input column of each used column.
     n_bins : ndarray of shape (n_used,), int32
     missing_bin : ndarray of shape (n_used,), int32
         The bin of missing values, -1 where nothing is missing.
     missing_type : ndarray of shape (n_used,), uint8
-        0: nothing is missing, 1: zero and NaN are, 2: NaN is.
+        Which values are missing: 0: none, 1: zero and NaN, 2: NaN.
     categorical : ndarray of shape (n_used,), bool
     upper_bounds : list of ndarray of float64
         ``upper_bounds[j][b]`` is the threshold of a split after bin b of used column j.
@@ -78,9 +78,9 @@ class Dataset:
             The data, from `skgoss.data.frames.columns`.
         settings : DatasetSettings
         weight : ndarray of shape (columns.n_rows,), default=None
-            The mass of each row where bins of equal mass are sought.
+            Weights of the rows, for bins of equal weight.
         rows : ndarray of int64, default=None
-            The rows to keep; others do not exist. None keeps all.
+            The rows to use; None: all.
         n_threads : int, default=1
             The result is the same for any number.
 
@@ -111,7 +111,7 @@ class Dataset:
         )
 
     def store(self, rows: Rows, settings: DatasetSettings, n_threads: int) -> BinStore:
-        """Put other rows into the bins of these, for trees to be applied to."""
+        """Put other rows into the bins of this data set."""
         return storage.store(
             rows.columns.take(self.feature),
             self.used_mappers,
@@ -121,7 +121,7 @@ class Dataset:
         )
 
     def rows(self, store: BinStore, raw: RawColumns | None, n_rows: int) -> BinnedRows:
-        """Rows in the bins of these, for trees to be applied to."""
+        """Rows in the bins of this data set, as trees are applied to them."""
         return BinnedRows(store, self.missing_bin, raw, n_rows)
 
     @property

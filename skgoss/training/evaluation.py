@@ -28,7 +28,7 @@ class NamedRows(NamedTuple):
     name : str
     rows : Rows
     is_training : bool
-        Whether the model learns from them: early stopping does not look at such sets.
+        Whether the model learns from the rows: early stopping ignores such sets.
     """
 
     name: str
@@ -46,7 +46,7 @@ class EvaluationSet:
     rows : Rows
     metrics : list of Metric and Custom
     binned : BinnedRows or None
-        The bins of the rows; None: those of the training set, and so are the scores.
+        The rows in bins; None: the set is the training set, whose scores are used.
     is_training : bool
         Whether the model learns from the rows.
     scores : ndarray of shape (n_scores, n_rows), float64
@@ -69,19 +69,19 @@ class EvaluationSet:
         self._warned = False
 
     def _gathered(self, values: Floats) -> Floats:
-        """Values of rows, with those of a query together."""
+        """The values of the rows, sorted by query if there are queries."""
         queries = self.rows.queries
         return np.ascontiguousarray(
             values if queries is None else queries.gathered(values)
         )
 
     def measure(self, scores: Floats, n_threads: int) -> list[EvalResult]:
-        """The metrics of raw scores, (n_scores, n_rows).
+        """Compute all metrics from raw scores, (n_scores, n_rows).
 
-        Their names differ from each other.
+        No two of the results have the same name.
         """
         raw = self._gathered(scores)
-        # Metrics share the predictions of a link.
+        # Predictions are computed once for all metrics with the same link.
         seen: dict[Link | None, Floats] = {None: raw}
         results: list[Result] = []
         for metric in self.metrics:
@@ -96,7 +96,7 @@ class EvaluationSet:
         return [EvalResult(self.name, *result) for result in self._distinct(results)]
 
     def _distinct(self, results: list[Result]) -> list[Result]:
-        """The results, renamed where an earlier one has the same name."""
+        """The results, renamed if an earlier result has the same name."""
         names = _distinct_names([result.name for result in results])
         renamed = [
             result._replace(name=name)
@@ -111,14 +111,14 @@ class EvaluationSet:
             ]
             warn(
                 "Several metrics have the same name; the later ones are recorded as"
-                f" {', '.join(map(repr, new))}. Let metric functions return names that"
-                " no other metric has."
+                f" {', '.join(map(repr, new))}. Return another name from each"
+                " metric function."
             )
         return renamed
 
 
 def _distinct_names(names: Iterable[str]) -> list[str]:
-    """The names, with a number behind those that an earlier one equals."""
+    """The names, with a number added to names that are repeated."""
     taken: dict[str, None] = {}
     for name in names:
         candidate, number = name, 1
@@ -130,7 +130,7 @@ def _distinct_names(names: Iterable[str]) -> list[str]:
 
 
 def by_name(results: Sequence[EvalResult]) -> dict[str, dict[str, float]]:
-    """Metrics of one round by set and name."""
+    """The metrics of one round, by evaluation set and name."""
     scores: dict[str, dict[str, float]] = {}
     for result in results:
         dataset_name, metric_name, value = tuple(result)[:3]

@@ -1,7 +1,7 @@
 """Metrics of evaluation sets, with LightGBM's names and definitions.
 
-``METRICS`` is the table of the metrics. ``make`` turns names into `Metric` objects,
-which are functions of targets and scores.
+``METRICS`` is the table of metrics. ``make`` turns names into `Metric` objects, which
+compute values from targets and scores.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from skgoss._engine.training.ranking import average_precision
 from skgoss._messages import UnusedParameterWarning, hint, warn
 from skgoss.training import objectives, ranking
 from skgoss.training.objectives import Link
+from skgoss.training.user_functions import UserFunction
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings
 
 Floats = NDArray[np.float64]
 
-# The largest level of a metric of rankings.
+# The largest k of NDCG@k and MAP@k.
 MOST_DOCUMENTS = 2**31 - 1
 
 
@@ -40,17 +41,17 @@ class Result(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """What a metric is computed from.
+    """The data that a metric is computed from.
 
     Attributes
     ----------
     y : ndarray of shape (n,), float64
-        Numbers, the numbers of classes, or grades.
+        The target: numbers, codes of classes, or grades.
     scores : ndarray of shape (n_scores, n), float64
         Raw scores or predictions: see `MetricKind`.
     weight : ndarray of shape (n,), float64, or None
     boundaries : ndarray of shape (n_queries + 1,), int64, or None
-        Where queries begin, whose rows stand together.
+        The first row of each query, and the number of rows; rows are sorted by query.
     n_threads : int
     """
 
@@ -73,13 +74,13 @@ class Sample(NamedTuple):
         mass = float(n) if self.weight is None else losses.weighted_sum(self.weight)
         if not mass > 0:
             raise ValueError(
-                "An evaluation set has no row of positive weight; leave it out or pass"
-                " other weights."
+                "An evaluation set has no row of positive weight: pass other weights"
+                " or leave the set out."
             )
         return mass
 
 
-# --- What is computed -----------------------------------------------------------------
+# --- Values of metrics ----------------------------------------------------------------
 
 
 def _sum(loss: str, sample: Sample, parameter: float = 0.0) -> float:
@@ -132,7 +133,7 @@ def _kullback_leibler(sample: Sample, settings: Settings) -> float:
 
 
 def _cross_entropy_lambda(sample: Sample, settings: Settings) -> float:
-    """Weights act inside the loss: they are numbers of trials."""
+    """Weights are part of the loss: they are numbers of trials."""
     if sample.weight is not None:
         sample = sample._replace(scores=sample.scores * sample.weight, weight=None)
     return _sum("cross_entropy_lambda", sample) / sample.mass
@@ -165,7 +166,7 @@ def _auc_mu(sample: Sample, settings: Settings) -> float:
     """Kleiman and Page, "AUC mu", ICML 2019, equations 3 to 7."""
     n_classes = len(sample.scores)
     costs = _costs(settings.auc_mu_weights, n_classes)
-    # Each class in one piece, so that pairs of them are copied and not gathered.
+    # Rows are sorted by class once, so that pairs of classes are copied, not gathered.
     code = sample.y.astype(np.int64)
     order = np.argsort(code.astype(np.min_scalar_type(n_classes)), kind="stable")
     ends = np.cumsum(np.bincount(code, minlength=n_classes))[:-1]
@@ -184,11 +185,11 @@ def _auc_mu(sample: Sample, settings: Settings) -> float:
 
 
 def _along(direction: Floats, scores: Floats) -> Floats:
-    """The product with ``scores``, (n_scores, n), summed in one order everywhere."""
-    found = np.zeros(scores.shape[1])
+    """The product with ``scores``, (n_scores, n), summed in a fixed order."""
+    distance = np.zeros(scores.shape[1])
     for k in np.flatnonzero(direction):
-        found += direction[k] * scores[k]
-    return found
+        distance += direction[k] * scores[k]
+    return distance
 
 
 def _costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
@@ -196,8 +197,8 @@ def _costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
         return 1.0 - np.eye(n_classes)
     if len(weights) != n_classes**2:
         raise ValueError(
-            f"auc_mu_weights must have {n_classes**2} numbers for {n_classes} classes,"
-            f" row by row, got {len(weights)}."
+            f"auc_mu_weights must have {n_classes**2} numbers for {n_classes} classes"
+            f" (a matrix, row by row), got {len(weights)}."
         )
     costs = np.array(weights, dtype=np.float64).reshape(n_classes, n_classes)
     np.fill_diagonal(costs, 0.0)
@@ -205,7 +206,7 @@ def _costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
 
 
 def _ndcg(sample: Sample, settings: Settings) -> Floats:
-    """Of each query, (n_at, n_queries)."""
+    """NDCG of each query, (n_levels, n_queries)."""
     gain = ranking.gains(sample.y, settings.label_gain, name="y of an evaluation set")
     return ranking.ndcg(
         sample.scores[0], gain, sample.boundaries, settings.eval_at, sample.n_threads
@@ -213,7 +214,7 @@ def _ndcg(sample: Sample, settings: Settings) -> Floats:
 
 
 def _map(sample: Sample, settings: Settings) -> Floats:
-    """Of each query, (n_at, n_queries)."""
+    """Average precision of each query, (n_levels, n_queries)."""
     at = np.array(settings.eval_at, dtype=np.int64)
     precision = np.empty((len(at), len(sample.boundaries) - 1))
     average_precision(
@@ -256,22 +257,22 @@ SHARES = Targets("y in [0, 1]", least=0.0, most=1.0)
 
 @dataclass(frozen=True)
 class MetricKind:
-    """A metric.
+    """One row of the table of metrics.
 
     Attributes
     ----------
     measure : callable (sample, settings) -> float or array
-        For queries an array of shape (n_levels, n_queries).
+        Computes the value. Metrics of rankings return an array of shape (n_levels,
+        n_queries).
     aliases : tuple of str
         Other names, including names of objectives.
     maximize : bool
         Whether higher is better.
     on_raw : bool
-        Whether it is computed from raw scores, because only their order matters, and
-        not from predictions.
+        Whether it is computed from raw scores and not from predictions, because only
+        their order matters.
     task : str
-        'one': for one score a row, 'many': for more than two classes, 'rank': for
-        queries.
+        'one': one score a row; 'many': more than two classes; 'rank': rankings.
     domain : Targets
         The targets that it is defined for.
     """
@@ -367,20 +368,21 @@ _BY_CLASSES = (
 
 
 class Metric:
-    """A metric of the table with its options.
+    """A metric of the table, with the options that it depends on.
 
     Parameters
     ----------
     name : str
-        In ``METRICS``.
+        A key of ``METRICS``.
     settings : Settings
     link : Link, default=None
-        What turns raw scores into predictions.
+        The function from raw scores to predictions.
 
     Attributes
     ----------
     link : Link or None
-        What turns raw scores into ``Sample.scores``; None: these are the raw scores.
+        The function from raw scores to ``Sample.scores``; None: ``Sample.scores`` are
+        raw scores.
     """
 
     def __init__(self, name: str, settings: Settings, link: Link | None = None) -> None:
@@ -395,66 +397,63 @@ class Metric:
         Raises
         ------
         ValueError
-            If the targets are out of its range or the weights are all 0.
+            If the metric is not defined for the targets, or all weights are 0.
         """
         if self.kind.domain is not ANY:
             self.kind.domain.check(sample.y, self.name)
-        found = self.kind.measure(sample, self.settings)
+        measured = self.kind.measure(sample, self.settings)
         return [
             Result(name, float(value), self.kind.maximize)
-            for name, value in self._named(found, sample)
+            for name, value in self._named(measured, sample)
         ]
 
-    def _named(self, found: Any, sample: Sample) -> Iterable[tuple[str, float]]:
+    def _named(self, measured: Any, sample: Sample) -> Iterable[tuple[str, float]]:
         if self.kind.task == "rank":
             weight = ranking.query_weights(sample.weight, sample.boundaries)
-            means = np.average(found, axis=1, weights=weight)
+            means = np.average(measured, axis=1, weights=weight)
             names = [f"{self.name}@{k}" for k in self.settings.eval_at]
             return zip(names, means, strict=True)
         top_k = self.settings.multi_error_top_k
         suffix = f"@{top_k}" if self.name == "multi_error" and top_k > 1 else ""
-        return [(self.name + suffix, found)]
+        return [(self.name + suffix, measured)]
 
 
 class Custom:
-    """A function of the user that is a metric.
+    """A metric that the user passes as a function.
 
     Parameters
     ----------
     function : callable
         ``f(y_true, y_pred)``, ``f(y_true, y_pred, weight)`` or ``f(y_true, y_pred,
-        weight, group)``, which returns ``(name, value, is_higher_better)`` or a list
-        of such. ``y_pred`` has the shape (n,), or (n, n_classes) for more than two.
+        weight, group)``, which returns ``(name, value, is_higher_better)`` or a list of
+        such tuples. ``y_pred`` has the shape (n,), or (n, n_classes) for more than two
+        classes.
     link : Link, default=None
-        What turns raw scores into ``y_pred``; None: these are the raw scores.
+        The function from raw scores to ``y_pred``; None: ``y_pred`` are raw scores.
 
     Raises
     ------
     TypeError
-        If it takes another number of arguments.
+        If the function does not take 2, 3 or 4 arguments.
     """
 
     def __init__(self, function: Callable[..., Any], link: Link | None = None) -> None:
-        self.n_arguments = objectives.count_arguments(function, "eval")
-        self.function = function
+        self.function = UserFunction(function, "eval")
         self.link = link
-        self.name = getattr(function, "__name__", type(function).__name__)
+        self.name = self.function.name
 
     def __call__(self, sample: Sample) -> list[Result]:
         """The values that the function returns."""
-        scores = sample.scores
-        predicted = scores[0].copy() if len(scores) == 1 else scores.T.copy()
         weight = None if sample.weight is None else sample.weight.copy()
         sizes = None if sample.boundaries is None else np.diff(sample.boundaries)
-        given = (sample.y.copy(), predicted, weight, sizes)[: self.n_arguments]
-        found = self.function(*given)
-        results = found if isinstance(found, list) else [found]
+        returned = self.function(sample.y.copy(), sample.scores, weight, sizes)
+        results = returned if isinstance(returned, list) else [returned]
         return [self._checked(result) for result in results]
 
     def _checked(self, result: Any) -> Result:
         if isinstance(result, tuple | list) and len(result) == 3:
             name, value, maximize = result
-            # Numbers, also those of NumPy and in arrays without dimensions.
+            # Numbers of Python and NumPy, and arrays with no dimension.
             if (
                 isinstance(name, str)
                 and np.ndim(value) == 0
@@ -464,7 +463,7 @@ class Custom:
                 return Result(name, float(value), bool(maximize))
         raise ValueError(
             f"The metric function {self.name!r} must return (name, value,"
-            f" is_higher_better) or a list of such, got {result!r}."
+            f" is_higher_better) or a list of such tuples, got {result!r}."
         )
 
 
@@ -474,17 +473,19 @@ class Custom:
 def sorted_words(
     given: Iterable[Any],
 ) -> tuple[list[str], list[Callable[..., Any]]]:
-    """Separate the words and the functions among the user's metrics.
+    """Separate names and functions in the user's metrics.
 
     Parameters
     ----------
     given : iterable
-        Words, functions, None, or lists of these; words may be joined by commas.
+        Names, functions, None, or lists of these. A str may hold several names with
+        commas between them.
 
     Returns
     -------
     words, functions : list
-        In their order; each word once, empty words left out.
+        In the order in which they are given. Names that are repeated or empty are left
+        out.
     """
     words: list[str] = []
     functions: list[Callable[..., Any]] = []
@@ -508,17 +509,17 @@ def _means_none(word: str) -> bool:
 
 
 def any_means_none(words: Iterable[str]) -> bool:
-    """Whether 'None', or another word for it, is among the names of metrics."""
+    """Whether a name stands for no metric: 'None', or LightGBM's words for it."""
     return any(map(_means_none, words))
 
 
 def _split_at_commas(words: str) -> list[str]:
-    """Split words, but not the levels of one word as in 'ndcg@1,3'."""
+    """Split names at commas, but not before the levels of a name, as in 'ndcg@1,3'."""
     return re.split(r",(?!\s*\d)", words)
 
 
 def default_name(objective: str) -> str | None:
-    """LightGBM's default metric for an objective, by any of the objective's names."""
+    """LightGBM's default metric for an objective, given by any of its names."""
     return _NAME_OF.get(objective.lower())
 
 
@@ -530,19 +531,19 @@ def make(
     ranks: bool,
     link: Link | None = None,
 ) -> list[Metric]:
-    """Understand names of metrics.
+    """Make metrics from their names.
 
     Parameters
     ----------
     words : iterable of str
-        Names or aliases; 'ndcg@1,3' names its levels; 'None' is no metric.
+        Names or aliases. 'ndcg@1,3' means NDCG@1 and NDCG@3; 'None' means no metric.
     settings : Settings
     n_classes : int or None
-        Of a classifier.
+        None unless the estimator is a classifier.
     ranks : bool
         Whether there are queries.
     link : Link, default=None
-        What turns raw scores into predictions.
+        The function from raw scores to predictions.
 
     Raises
     ------
@@ -572,7 +573,7 @@ def make(
         _check_task(name, n_classes, ranks)
         of_ranks = METRICS[name].task == "rank"
         wanted = (levels or settings.eval_at) if of_ranks else (None,)
-        # A level that an earlier word has named is not computed again.
+        # Levels that an earlier name has asked for are not computed again.
         fresh = tuple(k for k in dict.fromkeys(wanted) if (name, k) not in seen)
         seen.update((name, k) for k in fresh)
         if fresh:

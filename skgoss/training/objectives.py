@@ -1,18 +1,17 @@
-"""Objectives by composition: what a model minimises.
+"""Objectives: the losses that models minimise.
 
-An objective is a choice of parts: a pointwise loss (its slopes are computed by
-``_engine.losses``), the mean or quantile that starts the scores, a link from raw scores
-to predictions, the renewal of leaf values and the targets it accepts. ``OBJECTIVES`` is
-the table of the choices, ``make`` joins them with the data.
+An objective consists of a loss with its gradients and hessians, the mean or quantile
+that scores start from, a link from raw scores to predictions, a rule for renewed leaf
+values, and the targets that it accepts. ``OBJECTIVES`` is the table of objectives;
+``make`` joins one of them with the data.
 
-Nothing here is multiplied by sample weights (but in 'cross_entropy_lambda', where they
-are no factors): the engine does so when it sums, in double precision, so that a weight
-means copies.
+Gradients and hessians are not multiplied by sample weights. The engine does this in
+double precision when it sums them, so that weights mean copies. The exception is
+'cross_entropy_lambda', whose loss depends on the weights.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -23,137 +22,20 @@ from numpy.typing import NDArray
 from skgoss._engine.training import losses
 from skgoss.data.queries import Queries
 from skgoss.data.state import entries
-from skgoss.training import ranking
+from skgoss.training import gradients, ranking
+from skgoss.training.percentiles import are_copies, percentile, weighted_mean
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-# Scores, gradients out, hessians out, number of threads: see ``Objective.gradients``.
-Slopes = Callable[[Floats, Singles, Singles | None, int], None]
 
-# More rows than this cannot be learned from, so weights that sum to more are no copies.
+# The maximum number of rows. Weights with a larger sum are not treated as copies.
 MAX_COPIES = 2**31 - 1
 
-# A prior is kept this far from 0 and 1, as its log-odds would be infinite there.
+# The minimum distance of a prior from 0 and 1, where its log-odds would be infinite.
 TINY_PRIOR = 1e-15
-
-
-# --- Means and percentiles -----------------------------------------------------------
-
-
-def weighted_mean(values: Floats, weight: Floats | None) -> float:
-    """Mean of ``values``, (n,), with ``weight``, (n,) or None for equal weights."""
-    total = float(len(values)) if weight is None else losses.weighted_sum(weight)
-    return losses.weighted_sum(values, weight) / total
-
-
-def percentile(
-    values: Floats,
-    level: float,
-    weight: Floats | None = None,
-    unit: Floats | None = None,
-) -> float:
-    """LightGBM's percentile.
-
-    Parameters
-    ----------
-    values : (n,) float64
-    level : float in [0, 1]
-    weight : (n,) float64 or None
-        None interpolates linearly between order statistics (NumPy's default). Whole
-        numbers are numbers of copies: the result is the same as for the copies. For
-        others the value where the cumulated weight first exceeds ``level`` of its total
-        is sought; the result lies between its predecessor and it, interpolated if it
-        weighs at least 1, and is the predecessor if it weighs less (LightGBM's rule).
-        Rows of weight 0 are absent.
-    unit : (n,) float64 or None
-        What a copy of a row weighs, by which ``weight`` is multiplied: LightGBM's rule
-        is used, with copies that weigh as much. None means 1.
-
-    Returns
-    -------
-    float
-        0.0 if there is no row.
-    """
-    if weight is not None:
-        present = weight > 0
-        values, weight = values[present], weight[present]
-        unit = None if unit is None else unit[present]
-    if len(values) == 0:
-        return 0.0
-    if unit is not None:
-        return _percentile_of_units(values, level, unit, weight)
-    if weight is not None:
-        return _weighted_percentile(values, level, weight)
-    n = len(values)
-    rank, part = _rank_from_top(n, level)
-    if rank + 1 >= n:
-        return float(values.min())
-    below, above = np.partition(values, (n - 2 - rank, n - 1 - rank))[
-        n - 2 - rank : n - rank
-    ]
-    return float(above - (above - below) * part)
-
-
-def _rank_from_top(n: int, level: float) -> tuple[int, float]:
-    """The order statistic above a percentile, 0 for the largest, and how far below."""
-    # Counted from the top, which fixes the rounding of the interpolation.
-    position = (n - 1) * (1.0 - level)
-    rank = int(position)
-    return rank, position - rank
-
-
-def _are_copies(weight: Floats) -> bool:
-    return not (weight % 1.0).any()
-
-
-def _weighted_percentile(values: Floats, level: float, weight: Floats) -> float:
-    if not _are_copies(weight):
-        return _percentile_of_units(values, level, weight)
-    order = np.argsort(values, kind="stable")
-    return _percentile_of_copies(values[order], np.cumsum(weight[order]), level)
-
-
-def _percentile_of_units(
-    values: Floats, level: float, unit: Floats, weight: Floats | None = None
-) -> float:
-    """LightGBM's rule for rows that weigh ``unit``, or ``unit`` times ``weight``."""
-    if weight is None or not _are_copies(weight):
-        unit = unit if weight is None else unit * weight
-        weight = np.ones(len(unit))
-    # Multiples of so small a part of the total have exact sums, whatever the order and
-    # however many copies are one row.
-    grain = np.ldexp(1.0, np.frexp(losses.weighted_sum(unit, weight))[1] - 50)
-    unit = np.rint(unit / grain) * grain
-    order = np.argsort(values, kind="stable")
-    cumulated = np.cumsum((unit * weight)[order])
-    threshold = cumulated[-1] * level
-    i = min(int(np.searchsorted(cumulated, threshold, side="right")), len(values) - 1)
-    row = order[i]
-    here = float(values[row])
-    if i == 0:
-        return here
-    # How far the threshold lies into the row's copies.
-    inside = threshold - cumulated[i - 1]
-    is_last_copy = i == len(values) - 1 and weight[row] <= 1.0
-    if is_last_copy or inside >= unit[row]:
-        return here
-    before = float(values[order[i - 1]])
-    if unit[row] < 1.0:
-        return before
-    return before + float(inside / unit[row]) * (here - before)
-
-
-def _percentile_of_copies(ordered: Floats, n_up_to: Floats, level: float) -> float:
-    """Percentile of sorted values; ``n_up_to``: numbers of copies, cumulated."""
-    n = int(n_up_to[-1])
-    rank, part = _rank_from_top(n, level)
-    places = np.array([max(n - 2 - rank, 0), n - 1 - rank], dtype=np.float64)
-    at = np.searchsorted(n_up_to, places, side="right")
-    below, above = ordered[np.minimum(at, len(ordered) - 1)]
-    return float(above - (above - below) * part)
 
 
 # --- Links ----------------------------------------------------------------------------
@@ -161,15 +43,15 @@ def _percentile_of_copies(ordered: Floats, n_up_to: Floats, level: float) -> flo
 
 @dataclass(frozen=True)
 class Link:
-    """What turns raw scores into predictions.
+    """The function from raw scores to predictions.
 
     Attributes
     ----------
     kind : str
         'identity', 'exp', 'logistic', 'log1p_exp' (log(1 + exp)), 'signed_square' or
-        'softmax', which is over the scores of a row.
+        'softmax' (over the scores of each row).
     slope : float
-        Multiplies the scores of 'logistic'.
+        The factor of the scores in 'logistic'.
     """
 
     kind: str = "identity"
@@ -184,7 +66,7 @@ class Link:
         self.__init__(kind, slope)
 
     def __call__(self, raw: Floats, n_threads: int = 1) -> Floats:
-        """The predictions for raw scores, (n, K) or (n,), as an array of that shape.
+        """The predictions for raw scores of shape (n, K) or (n,), in the same shape.
 
         'identity' may return ``raw`` itself.
         """
@@ -198,7 +80,7 @@ class Link:
 def transform(
     link: Link, raw: Floats, n_threads: int = 1, out: Floats | None = None
 ) -> Floats:
-    """From raw scores to predictions, one row of the arrays a score.
+    """Turn raw scores into predictions, in arrays with one row for each score.
 
     Parameters
     ----------
@@ -207,8 +89,8 @@ def transform(
     n_threads : int
         The results are the same bits for any number.
     out : (K, n) float64, C-contiguous, or None
-        Where to write; may be ``raw``. None means a new array, or ``raw`` itself for
-        'identity'.
+        The array to write to; it may be ``raw``. None: a new array, or ``raw`` itself
+        for 'identity'.
 
     Returns
     -------
@@ -221,7 +103,7 @@ def transform(
     return out
 
 
-# --- Start scores of a class or a regression ------------------------------------------
+# --- Start scores ---------------------------------------------------------------------
 
 
 def _mean(y: Floats, weight: Floats | None, settings: Settings) -> float:
@@ -263,7 +145,7 @@ def _alpha_percentile(y: Floats, weight: Floats | None, settings: Settings) -> f
 
 
 def _relative_weight(y: Floats) -> Floats:
-    """What an absolute error counts in 'mape'."""
+    """The weight of an absolute error in 'mape'."""
     return 1.0 / np.maximum(np.abs(y), 1.0)
 
 
@@ -296,7 +178,7 @@ def _positive(y: Floats, weight: Floats | None, name: str) -> None:
 def _probabilities(y: Floats, weight: Floats | None, name: str) -> None:
     if y.min() < 0 or y.max() > 1:
         raise ValueError(
-            f"objective={name!r} needs y in [0, 1], but y reaches from {y.min():g} to "
+            f"objective={name!r} needs y in [0, 1], but y ranges from {y.min():g} to "
             f"{y.max():g}."
         )
 
@@ -306,36 +188,37 @@ def _probabilities(y: Floats, weight: Floats | None, name: str) -> None:
 
 @dataclass(frozen=True)
 class Kind:
-    """The parts of a built-in objective.
+    """A built-in objective.
 
     Attributes
     ----------
     aliases : tuple of str
-        The other names LightGBM gives it.
+        LightGBM's other names of it.
     link : str
         The kind of its ``Link``.
     has_slope : bool
-        Whether the option ``sigmoid`` is the link's slope.
+        Whether the option ``sigmoid`` is the slope of the link.
     learns_roots : bool
         Whether ``reg_sqrt`` makes it learn the square root of the target.
     start : callable (y, weight, settings) -> float, or None
-        The constant raw score that fits best (about); None for classes.
+        The best constant raw score, or an estimate of it; None for classes.
     parameters : callable (settings) -> (a, b)
-        What the kernel is given.
+        The two parameters of the loss.
     check : callable (y, weight, name)
-        Raises ValueError for targets out of the objective's domain.
+        Raises ValueError if the objective is not defined for the targets.
     constant_hessian : bool
         Whether the hessian is 1 everywhere.
     renewal_level : callable (settings) -> float, or None
-        A leaf's value becomes this percentile of its residuals.
+        The level of the percentile of residuals that replaces the value of a leaf;
+        None: leaf values are not replaced.
     ranks : type, or None
-        The slopes of an objective for documents of queries.
+        Computes the gradients of an objective of rankings; None for other objectives.
     renewal_unit : callable (y) -> (n,) float64, or None
-        What the residuals count in it, besides their weights.
+        Weights of the residuals in this percentile, in addition to those of the rows.
     weighs_rows : bool
-        Whether sample weights are no factors of the loss, but part of it.
+        Whether the loss depends on sample weights other than by a factor.
     concordance : callable (settings) -> float
-        Its constant of generalised self-concordance: see ``Objective``.
+        The constant of generalised self-concordance: see ``Objective``.
     """
 
     aliases: tuple[str, ...] = ()
@@ -435,7 +318,7 @@ OBJECTIVES: dict[str, Kind] = {
     "binary": Kind(
         link="logistic", has_slope=True, start=None, concordance=lambda s: s.sigmoid
     ),
-    # Scores of a row may move apart by twice the longest step.
+    # Two scores of a row may change in opposite directions, each by the longest step.
     "multiclass": Kind(
         aliases=("softmax",), link="softmax", start=None, concordance=lambda s: 2.0
     ),
@@ -458,17 +341,17 @@ ALIASES: dict[str, str] = {
     alias: name for name, kind in OBJECTIVES.items() for alias in (name, *kind.aliases)
 }
 
-# LightGBM's words for no built-in objective or metric.
+# LightGBM's words for an objective that is not built in, and for no metric.
 NOT_BUILT_IN = ("none", "null", "custom", "na")
 
 
 def canonical_name(objective: str) -> str:
-    """The name in ``OBJECTIVES`` of an objective or an alias of one, in any case.
+    """The name in ``OBJECTIVES`` of an objective, given by name or alias in any case.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If the name is unknown.
     """
     if isinstance(objective, str) and objective.lower() in NOT_BUILT_IN:
         raise ValueError(
@@ -486,20 +369,20 @@ def canonical_name(objective: str) -> str:
 def make_link(
     objective: str | Callable[..., Any], sigmoid: float = 1.0, reg_sqrt: bool = False
 ) -> Link:
-    """What turns an objective's raw scores into predictions.
+    """Make the link of an objective.
 
     Parameters
     ----------
     objective : str or callable
-        A callable's raw scores are its predictions.
+        For a callable, predictions are raw scores.
     sigmoid, reg_sqrt
-        The options of that name.
+        The options of these names.
 
     Returns
     -------
     Link
-        Its predictions are probabilities of the K classes (of the second one for
-        binary), means, quantiles.
+        It gives means, quantiles, or the probabilities of the K classes (for 'binary',
+        of the second class).
     """
     if callable(objective):
         return Link()
@@ -507,172 +390,6 @@ def make_link(
     if reg_sqrt and kind.learns_roots:
         return Link("signed_square")
     return Link(kind.link, sigmoid if kind.has_slope else 1.0)
-
-
-# --- Slopes ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Pointwise:
-    """One loss for each score: a regression, or classes one against the rest."""
-
-    loss: str
-    y: Floats
-    parameters: tuple[tuple[float, float], ...]
-
-    def __call__(
-        self,
-        scores: Floats,
-        gradient_out: Singles,
-        hessian_out: Singles | None,
-        n_threads: int,
-    ) -> None:
-        for k, (a, b) in enumerate(self.parameters):
-            losses.pointwise(
-                losses.LOSSES[self.loss],
-                scores[k],
-                self.y,
-                a,
-                b,
-                n_threads,
-                gradient_out[k],
-                None if hessian_out is None else hessian_out[k],
-            )
-
-
-@dataclass(frozen=True, eq=False)
-class _Softmax:
-    """The cross entropy of K classes that share one softmax."""
-
-    y: Floats
-
-    def __call__(
-        self,
-        scores: Floats,
-        gradient_out: Singles,
-        hessian_out: Singles | None,
-        n_threads: int,
-    ) -> None:
-        n_classes = len(scores)
-        rows = losses.softmax_rows_per_block(n_classes)
-        losses.softmax(
-            scores,
-            self.y,
-            n_classes / max(n_classes - 1, 1),
-            np.empty((n_threads, (n_classes + 2) * rows)),
-            n_threads,
-            gradient_out,
-            hessian_out,
-        )
-
-
-def count_arguments(function: Callable[..., Any], role: str) -> int:
-    """The number of arguments of a user's function.
-
-    Raises
-    ------
-    TypeError
-        If it is not 2, 3 or 4: targets, predictions, weights and sizes of queries.
-    """
-    # Keywords that functools.partial has bound are no arguments any more.
-    n_arguments = sum(
-        parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
-        for parameter in inspect.signature(function).parameters.values()
-    )
-    if not 2 <= n_arguments <= 4:
-        raise TypeError(
-            f"Self-defined {role} function should have 2, 3 or 4 arguments, got "
-            f"{n_arguments}"
-        )
-    return n_arguments
-
-
-class _CrossEntropyLambda:
-    """The cross entropy of targets and probabilities that grow with rows' weights."""
-
-    def __init__(self, y: Floats, weight: Floats | None):
-        self.y = y
-        self.weight = np.ones(len(y)) if weight is None else weight
-
-    def __call__(
-        self,
-        scores: Floats,
-        gradient_out: Singles,
-        hessian_out: Singles | None,
-        n_threads: int,
-    ) -> None:
-        losses.cross_entropy_lambda(
-            scores[0], self.y, self.weight, n_threads, gradient_out[0], hessian_out[0]
-        )
-
-
-class _Custom:
-    """A function of the user's: see ``make``."""
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        y: Floats,
-        weight: Floats | None,
-        queries: Queries | None,
-    ):
-        n_arguments = count_arguments(function, "objective")
-        self.function = function
-        self.name = getattr(function, "__name__", type(function).__name__)
-        self.weighs_rows = n_arguments > 2
-        # Sizes describe rows whose queries stand together.
-        takes_sizes = queries is not None and n_arguments > 3
-        order = queries.order if takes_sizes else None
-        self.order = slice(None) if order is None else order
-        sizes = None if queries is None else queries.sizes
-        # Copies: what the function writes on must not be the caller's.
-        self.y = y[self.order].copy()
-        others = (None if weight is None else weight[self.order].copy(), sizes)
-        self.others = others[: n_arguments - 2]
-
-    def __call__(
-        self,
-        scores: Floats,
-        gradient_out: Singles,
-        hessian_out: Singles | None,
-        n_threads: int,
-    ) -> None:
-        scores = scores[:, self.order]
-        predicted = scores[0].copy() if len(scores) == 1 else scores.T.copy()
-        result = self.function(self.y, predicted, *self.others)
-        if not isinstance(result, tuple | list) or len(result) != 2:
-            raise ValueError(
-                f"The objective function {self.name!r} must return two arrays, the "
-                f"gradient and the hessian, got {type(result).__name__}."
-            )
-        for what, values, out in zip(
-            ("gradient", "hessian"), result, (gradient_out, hessian_out), strict=True
-        ):
-            self._store(what, values, out)
-
-    def _store(self, what: str, values: Any, out: Singles) -> None:
-        values = np.asarray(values)
-        if values.dtype.kind not in "biuf":
-            raise ValueError(
-                f"The objective function {self.name!r} must return numbers, but the "
-                f"{what} has dtype {values.dtype}."
-            )
-        n_scores, n = out.shape
-        if values.shape == (n * n_scores,):
-            values = values.reshape((n, n_scores), order="F")
-        if values.shape != (n, n_scores):
-            expected = (n,) if n_scores == 1 else (n, n_scores)
-            raise ValueError(
-                f"The objective function {self.name!r} must return a {what} of shape "
-                f"{expected}, got {values.shape}."
-            )
-        with np.errstate(over="ignore"):
-            out[:, self.order] = values.T
-        if not np.isfinite(out).all():
-            raise ValueError(
-                f"The objective function {self.name!r} returned NaN, infinity or a "
-                f"number beyond float32 in the {what}."
-            )
 
 
 # --- The objective --------------------------------------------------------------------
@@ -689,32 +406,32 @@ class Objective:
     n_scores : int
         K: raw scores of a row, trees of a round.
     average : (K,) float64
-        The constant scores that fit best (about); 0 for callables.
+        The best constant scores, or an estimate of them; 0 for callables.
     trained : (K,) bool
-        False for a class that every row or no row belongs to: its gradient is 0 and its
-        hessian 1, so its score stays at ``average``.
+        False for a class that all rows or no rows belong to. Its gradients are 0 and
+        its hessians 1, so its score stays at ``average``.
     row_weight : (n,) float64 or None
         Sample weights times class weights. None means 1.
     label_weight : (n,) or (K, n) float64, or None
-        What ``is_unbalance`` or ``scale_pos_weight`` give to the rows, one row of
-        weights a class where that differs between the classes. None means 1.
+        The weights that ``is_unbalance`` or ``scale_pos_weight`` give to rows, for each
+        class if there are several scores. None means 1.
     constant_hessian : bool
         Whether the hessian is 1 for every row.
     concordance : float
         c such that |L'''| <= c L'' for the loss L of a row along a step of its scores
-        (generalised self-concordance): longer steps than it allows could make the loss
-        climb. 0: no limit, as for quadratic losses, or where no bound is known.
+        (generalised self-concordance). It limits the steps, because longer steps could
+        increase the loss. 0: no limit, as for quadratic losses, or no known bound.
     queries : Queries or None
-        Those of the rows, where documents are ranked.
+        The queries of the rows, for objectives of rankings.
     link : Link
-        From raw scores to predictions.
+        The function from raw scores to predictions.
     renewal_level, renewal_unit : float and (n,) float64, or None
         See ``renewed_leaf``.
     """
 
     name: str
     y: Floats = field(repr=False)
-    slopes: Slopes = field(repr=False)
+    derivatives: gradients.Derivatives = field(repr=False)
     link: Link = field(repr=False)
     average: Floats
     trained: NDArray[np.bool_]
@@ -733,22 +450,22 @@ class Objective:
 
     @property
     def weight(self) -> Floats | None:
-        """What gradients and hessians count, (n,) or (K, n). None means 1."""
+        """The weights of gradients and hessians, (n,) or (K, n). None means 1."""
         if self.label_weight is None or self.row_weight is None:
             return self.row_weight if self.label_weight is None else self.label_weight
         return self.label_weight * self.row_weight
 
     @property
     def copies(self) -> NDArray[np.uint32] | None:
-        """How many copies each row stands for, (n,); None where weights tell none."""
+        """The number of copies of each row, (n,); None if weights are not whole."""
         weight = self.row_weight
-        if weight is None or not _are_copies(weight) or weight.sum() > MAX_COPIES:
+        if weight is None or not are_copies(weight) or weight.sum() > MAX_COPIES:
             return None
         return weight.astype(np.uint32)
 
     @property
     def copy_weight(self) -> Floats | None:
-        """What those of each copy count, (n,) or (K, n). None means 1."""
+        """The weight of each copy, (n,) or (K, n). None means 1."""
         return self.weight if self.copies is None else self.label_weight
 
     @property
@@ -759,8 +476,8 @@ class Objective:
     def start_scores(self) -> Floats:
         """The (K,) scores before the first tree.
 
-        They are ``average``, or 0 without ``boost_from_average`` (but for classes that
-        are not trained, which keep this score).
+        They are ``average``, or 0 without ``boost_from_average``. Classes that are not
+        trained always start from ``average``.
         """
         if self.boost_from_average:
             return self.average.copy()
@@ -773,7 +490,7 @@ class Objective:
         hessian_out: Singles | None,
         n_threads: int = 1,
     ) -> None:
-        """First and second derivatives of the loss in each score, without weights.
+        """First and second derivatives of the loss by each score, without weights.
 
         Parameters
         ----------
@@ -790,7 +507,7 @@ class Objective:
             If a user's function returns something other than finite numbers of the
             right shape.
         """
-        self.slopes(scores, gradient_out, hessian_out, n_threads)
+        self.derivatives(scores, gradient_out, hessian_out, n_threads)
         if self.trained.all():
             return
         for k in np.flatnonzero(~self.trained):
@@ -800,7 +517,7 @@ class Objective:
     def renewed_leaf(
         self, score: Floats, rows: NDArray[np.integer], weight: Floats | None
     ) -> float:
-        """The best value of a leaf: a percentile of its residuals.
+        """The new value of a leaf: a percentile of its residuals.
 
         Parameters
         ----------
@@ -826,34 +543,34 @@ def make(
     n_classes: int | None = None,
     queries: Queries | None = None,
 ) -> Objective:
-    """Join an objective with the data it is to be trained on.
+    """Join an objective with the data that it is trained on.
 
     Parameters
     ----------
     settings : object
-        With the attributes ``objective`` (a name, an alias or a callable),
+        It has the attributes ``objective`` (a name, an alias or a callable),
         ``boost_from_average``, ``is_unbalance``, ``scale_pos_weight``, ``sigmoid``,
         ``alpha``, ``fair_c``, ``poisson_max_delta_step``, ``tweedie_variance_power``
         and ``reg_sqrt``.
 
         A callable takes ``(y_true, y_pred)``, ``(y_true, y_pred, weight)`` or
         ``(y_true, y_pred, weight, group)`` and returns the gradient and the hessian,
-        shaped like ``y_pred``: (n,), or (n, K) for more than two classes (raveled in
-        Fortran's order is understood, too). If it takes no weight, the engine
-        multiplies by it.
+        in the shape of ``y_pred``: (n,), or (n, K) for more than two classes, which may
+        also be flattened in Fortran order. If it does not take weights, its gradients
+        and hessians are multiplied by them.
     y : (n,) float64
         Finite; the codes 0..K-1 for classes.
     weight : (n,) float64 or None
         Finite and >= 0, class weights included. None means 1.
     n_classes : int or None
-        Of a classifier; None for a regressor.
+        None unless the estimator is a classifier.
     queries : Queries or None
-        Of a ranker.
+        None if there are no queries.
 
     Raises
     ------
     ValueError
-        If the objective is not known, ``y`` is out of its domain, or parameters
+        If the objective is unknown or not defined for ``y``, or if parameters
         contradict each other.
     TypeError
         If a callable does not take 2, 3 or 4 arguments.
@@ -880,13 +597,13 @@ def _numbers(
     if settings.reg_sqrt and kind.learns_roots:
         y = np.copysign(np.sqrt(np.abs(y)), y)
     if kind.weighs_rows:
-        slopes: Slopes = _CrossEntropyLambda(y, weight)
+        derivatives: gradients.Derivatives = gradients.CrossEntropyLambda(y, weight)
     else:
-        slopes = _Pointwise(name, y, (kind.parameters(settings),))
+        derivatives = gradients.Pointwise(name, y, (kind.parameters(settings),))
     return Objective(
         name=name,
         y=y,
-        slopes=slopes,
+        derivatives=derivatives,
         link=make_link(name, reg_sqrt=settings.reg_sqrt),
         average=np.array([kind.start(y, weight, settings)]),
         trained=np.array([True]),
@@ -914,7 +631,7 @@ def _ranking(
     return Objective(
         name=name,
         y=y,
-        slopes=kind.ranks(settings, y, queries),
+        derivatives=kind.ranks(settings, y, queries),
         link=make_link(name),
         average=np.zeros(1),
         trained=np.array([True]),
@@ -932,16 +649,16 @@ def _custom(
     n_classes: int | None,
     queries: Queries | None,
 ) -> Objective:
-    slopes = _Custom(settings.objective, y, weight, queries)
+    derivatives = gradients.Custom(settings.objective, y, weight, queries)
     n_scores = n_classes if n_classes is not None and n_classes > 2 else 1
     return Objective(
-        name=slopes.name,
+        name=derivatives.name,
         y=y,
-        slopes=slopes,
+        derivatives=derivatives,
         link=make_link(settings.objective),
         average=np.zeros(n_scores),
         trained=np.ones(n_scores, dtype=bool),
-        row_weight=None if slopes.weighs_rows else weight,
+        row_weight=None if derivatives.weighs_rows else weight,
         boost_from_average=settings.boost_from_average,
         queries=queries,
     )
@@ -967,16 +684,18 @@ def _classes(
     sigmoid = settings.sigmoid
     label_weight = None
     if name == "multiclass":
-        slopes: Slopes = _Softmax(y)
+        derivatives: gradients.Derivatives = gradients.Softmax(y)
         average = np.log(np.maximum(prior, TINY_PRIOR))
     else:
-        slopes = _Pointwise("binary", y, tuple((sigmoid, code) for code in codes))
+        derivatives = gradients.Pointwise(
+            "binary", y, tuple((sigmoid, code) for code in codes)
+        )
         average = np.array([_log_odds(p) / sigmoid for p in prior])
         label_weight = _label_weight(settings, y, codes, shares)
     return Objective(
         name=name,
         y=y,
-        slopes=slopes,
+        derivatives=derivatives,
         link=make_link(name, sigmoid),
         average=average,
         trained=(prior > TINY_PRIOR) & (prior < 1.0 - TINY_PRIOR),
@@ -988,7 +707,7 @@ def _classes(
 
 
 def _shares(positive: NDArray[np.bool_], weight: Floats | None) -> tuple[float, float]:
-    """The weight of the positive rows and of the others."""
+    """The sums of the weights of positive and of negative rows."""
     return (
         losses.weighted_sum(positive * 1.0, weight),
         losses.weighted_sum(~positive * 1.0, weight),
@@ -996,13 +715,13 @@ def _shares(positive: NDArray[np.bool_], weight: Floats | None) -> tuple[float, 
 
 
 def _sides(name: str, y: Floats) -> Floats:
-    """Numbers as the codes of two classes."""
+    """The codes 0 and 1 of two classes that are given as numbers."""
     sides = any(np.isin(y, pair).all() for pair in ((0.0, 1.0), (-1.0, 1.0)))
     if name != "binary" or not sides:
         raise ValueError(
-            f"objective={name!r} is for classes. LGBMClassifier learns labels of any "
-            "kind; where numbers are learned, only 'binary' can be used, with 0 and 1 "
-            "(or -1 and 1) in y."
+            f"objective={name!r} is for classes. LGBMClassifier accepts labels of "
+            "any kind; other estimators accept only 'binary', with 0 and 1 (or -1 and "
+            "1) in y."
         )
     return (y > 0) * 1.0
 
@@ -1010,9 +729,10 @@ def _sides(name: str, y: Floats) -> Floats:
 def _label_weight(
     settings: Settings, y: Floats, codes: list[int], shares: list[tuple[float, float]]
 ) -> Floats | None:
-    """What ``is_unbalance`` or ``scale_pos_weight`` give to the rows of each side.
+    """The weights that ``is_unbalance`` or ``scale_pos_weight`` give to rows.
 
-    ``is_unbalance`` lifts the rarer side to the weight of the other one.
+    With ``is_unbalance``, positive and negative rows have the same total weight: the
+    weight of the rarer ones is raised.
     """
     scale = settings.scale_pos_weight
     if settings.is_unbalance and scale != 1:

@@ -1,4 +1,4 @@
-"""Learning to rank: the slopes of its losses, and NDCG."""
+"""Learning to rank: gradients of the losses, NDCG and its scorer."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
-# Grades 0 to 30 have gains by default, as in LightGBM.
+# The number of grades that have a gain by default, as in LightGBM.
 N_GRADES = 31
 
 
 def gains(
     grades: Floats, label_gain: Sequence[float] | None = None, *, name: str = "y"
 ) -> Floats:
-    """What documents are worth.
+    """The gain of each document.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def gains(
     label_gain : sequence of float, default=None
         The gain of each grade, from 0; None: 2**grade - 1 for the grades 0 to 30.
     name : str, default="y"
-        Of the grades, for messages.
+        The name of the grades in messages.
 
     Returns
     -------
@@ -53,8 +53,8 @@ def gains(
     )
     if not ((grades >= 0) & (grades % 1 == 0)).all():
         raise ValueError(
-            f"{name} must hold grades of documents, whole numbers from 0 on; it reaches"
-            f" from {grades.min():g} to {grades.max():g}."
+            f"{name} must hold grades of documents, whole numbers >= 0. Its"
+            f" values range from {grades.min():g} to {grades.max():g}."
         )
     if grades.size and grades.max() >= len(table):
         raise ValueError(
@@ -73,7 +73,7 @@ def gains(
 
 
 class _ByQuery:
-    """Slopes that are computed query by query, in the order of the queries."""
+    """Gradients that are computed query by query, on rows sorted by query."""
 
     def __init__(self, queries: Queries) -> None:
         self.queries = queries
@@ -87,21 +87,21 @@ class _ByQuery:
     ) -> None:
         order = self.queries.order
         if order is None:
-            self._slopes(scores[0], n_threads, gradient_out[0], hessian_out[0])
+            self._derivatives(scores[0], n_threads, gradient_out[0], hessian_out[0])
             return
         gradient, hessian = np.empty((2, len(order)), dtype=np.float32)
-        self._slopes(scores[0][order], n_threads, gradient, hessian)
+        self._derivatives(scores[0][order], n_threads, gradient, hessian)
         gradient_out[0][order] = gradient
         hessian_out[0][order] = hessian
 
-    def _slopes(
+    def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
     ) -> None:
         raise NotImplementedError
 
 
 class LambdaRank(_ByQuery):
-    """The slopes of ``lambdarank``: see `lambdarank` in the engine."""
+    """The gradients of ``lambdarank``: see `lambdarank` in the engine."""
 
     def __init__(self, settings: Settings, y: Floats, queries: Queries) -> None:
         super().__init__(queries)
@@ -110,7 +110,7 @@ class LambdaRank(_ByQuery):
         levels = [settings.lambdarank_truncation_level]
         self.max_dcg = dcg(self.gain, self.gain, queries.boundaries, levels)[0]
 
-    def _slopes(
+    def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
     ) -> None:
         settings = self.settings
@@ -129,16 +129,16 @@ class LambdaRank(_ByQuery):
 
 
 class RankXENDCG(_ByQuery):
-    """The slopes of ``rank_xendcg``: see `rank_xendcg` in the engine."""
+    """The gradients of ``rank_xendcg``: see `rank_xendcg` in the engine."""
 
     def __init__(self, settings: Settings, y: Floats, queries: Queries) -> None:
         super().__init__(queries)
         self.seed = settings.objective_seed
         self.gain = queries.gathered(gains(y))
-        # Every call is another round, with draws of its own.
+        # Each call is a round, with random numbers of its own.
         self.rounds = count()
 
-    def _slopes(
+    def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
     ) -> None:
         ranking.rank_xendcg(
@@ -165,21 +165,21 @@ def dcg(
     Parameters
     ----------
     scores, gain : (n,) float64
-        Of documents; those of a query stand together.
+        The scores and gains of documents, sorted by query.
     boundaries : (n_queries + 1,) int64
-        Where each query begins, and the end.
+        The first document of each query, and the number of documents.
     at : sequence of int
-        How many documents count.
+        The numbers of top documents that count: each k of DCG@k.
     n_threads : int, default=1
 
     Returns
     -------
     (len(at), n_queries) float64
     """
-    found = np.empty((len(at), len(boundaries) - 1))
+    values = np.empty((len(at), len(boundaries) - 1))
     levels = np.asarray(at, dtype=np.int64)
-    ranking.dcg(scores, gain, boundaries, levels, n_threads, found)
-    return found
+    ranking.dcg(scores, gain, boundaries, levels, n_threads, values)
+    return values
 
 
 def ndcg(
@@ -190,23 +190,23 @@ def ndcg(
     n_threads: int = 1,
 ) -> Floats:
     """`dcg` divided by that of the best order; 1 for queries without gains."""
-    found, best = (
+    value, best = (
         dcg(order, gain, boundaries, at, n_threads) for order in (scores, gain)
     )
-    return np.divide(found, best, out=np.ones_like(best), where=best > 0)
+    return np.divide(value, best, out=np.ones_like(best), where=best > 0)
 
 
 def query_weights(
     weight: Floats | None, boundaries: NDArray[np.int64]
 ) -> Floats | None:
-    """The weight of each query, which is the mean of its rows' weights.
+    """The weight of each query: the mean weight of its rows.
 
     Parameters
     ----------
     weight : (n,) float64, or None
         None: all weights are 1, and so is the result.
     boundaries : (n_queries + 1,) int64
-        Where each query begins, and the end.
+        The first row of each query, and the number of rows.
     """
     if weight is None:
         return None
@@ -229,14 +229,14 @@ def mean_ndcg(
     y : (n,) float64
         Grades.
     scores : (n,) float64
-        The higher, the sooner a document is shown; of equal scores the first row is.
+        Documents are ranked by descending score; ties keep the order of the rows.
     queries : Queries
     k : int, default=None
-        How many documents count; None: all.
+        The number of top documents that count; None: all.
     label_gain : sequence of float, default=None
         See `gains`.
     weight : (n,) float64, default=None
-        A query weighs the mean of its rows' weights.
+        The weight of a query is the mean weight of its rows.
 
     Returns
     -------
@@ -285,20 +285,20 @@ class NDCGScorer:
         return f"ndcg_scorer(k={self.k})"
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """What scikit-learn hands to the scorer, if the user passes it."""
+        """The metadata that the scorer asks scikit-learn for."""
         request = MetadataRequest(owner=self)
         for name, alias in self.requests.items():
             request.score.add_request(param=name, alias=alias)
         return request
 
     def set_score_request(self, **requests: bool | str | None) -> NDCGScorer:
-        """Ask for other metadata, or by another name.
+        """Change which metadata the scorer asks for.
 
         Parameters
         ----------
         **requests : dict
-            By ``qid``, ``group`` and ``sample_weight``: whether it is wanted, or the
-            name under which the user passes it.
+            For ``qid``, ``group`` and ``sample_weight``: True to ask for it, False or
+            None not to, or the name under which it is passed.
 
         Returns
         -------
@@ -317,13 +317,13 @@ class NDCGScorer:
 def ndcg_scorer(k: int | None = 10) -> NDCGScorer:
     """A scorer for rankers, for ``scoring=`` of scikit-learn's searches.
 
-    It asks for ``qid``: with metadata routing enabled, the marks of queries that are
-    passed to the search reach it.
+    It asks for ``qid``: if metadata routing is enabled, the ``qid`` that is passed to
+    the search is passed on to the scorer.
 
     Parameters
     ----------
     k : int, default=10
-        How many documents of a query count; None: all.
+        The number of top documents of a query that count; None: all.
 
     Returns
     -------

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Self
 class EvalResult(tuple):
     """One metric of one evaluation set in one round.
 
-    It has four items, as in LightGBM: ``name, metric, value, maximize = result``. A
-    result of cross-validation has ``metric_std_dev`` as the fifth.
+    It has four items, as in LightGBM: ``name, metric, value, maximize = result``. In
+    results of cross-validation, ``metric_std_dev`` is the fifth item.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class EvalResult(tuple):
         maximize: bool,
         metric_std_dev: float | None = None,
     ) -> Self:
-        """Make a tuple of four items, or of five."""
+        """Make a tuple of four items, or of five with ``metric_std_dev``."""
         items = (dataset_name, metric_name, metric_value, maximize, metric_std_dev)
         return super().__new__(cls, items[: 4 if metric_std_dev is None else 5])
 
@@ -68,7 +68,7 @@ class EvalResult(tuple):
         return self[4] if self.is_cv_result() else None
 
     def is_cv_result(self) -> bool:
-        """Whether the result is one of cross-validation."""
+        """Whether the result comes from cross-validation."""
         return len(self) > 4
 
     def _asdict(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class EvalResult(tuple):
 
 
 class CallbackEnv(NamedTuple):
-    """What a callback gets.
+    """The argument of a callback.
 
     Attributes
     ----------
@@ -97,11 +97,11 @@ class CallbackEnv(NamedTuple):
     params : dict
         The options of the fit.
     iteration : int
-        The number of the round, from ``begin_iteration`` on.
+        The number of the round; the first is ``begin_iteration``.
     begin_iteration, end_iteration : int
-        The first round, and the one after the last.
+        The number of the first round, and the number of the last round plus 1.
     evaluation_result_list : list of EvalResult
-        Empty before a round.
+        The metrics of the round; empty for callbacks that run before a round.
     """
 
     model: Any
@@ -118,15 +118,15 @@ class EarlyStopException(Exception):
     Parameters
     ----------
     best_iteration : int
-        The number, from 0, of the last round to keep. If there are fewer rounds, all
-        are kept.
+        The index of the last round to keep, from 0. If there are fewer rounds, all are
+        kept.
     best_score : list of EvalResult or tuple, or None
-        The metrics of that round; None: as they were recorded.
+        The metrics of that round; None: those that were recorded after it.
 
     Raises
     ------
     TypeError
-        If ``best_iteration`` is no int, or ``best_score`` no list of results.
+        If ``best_iteration`` is not an int, or ``best_score`` not a list of results.
     ValueError
         If ``best_iteration`` is negative.
     """
@@ -162,9 +162,9 @@ def _are_results(given: object) -> bool:
 
 
 def as_stop(error: Exception) -> EarlyStopException | None:
-    """The request to end the fit that an error is; None if it is another error.
+    """The error as an `EarlyStopException`; None if it does not ask to end the fit.
 
-    The exception of this name in lightgbm is one, too.
+    lightgbm's exception of the same name asks to end the fit, too.
     """
     if isinstance(error, EarlyStopException):
         return error
@@ -179,7 +179,7 @@ History = dict[str, dict[str, list[float]]]
 
 
 class Listener:
-    """A callback that is also told when the rounds end."""
+    """A callback that is also called when the rounds end."""
 
     order = 0
     before_iteration = False
@@ -192,7 +192,7 @@ class Listener:
 
 
 class Recorder:
-    """The callback that keeps the metrics of all rounds, by set and name."""
+    """The callback that keeps the metrics of all rounds, by evaluation set and name."""
 
     order = 20
     before_iteration = False
@@ -211,18 +211,19 @@ class Recorder:
             by_metric.setdefault(metric_name, []).append(value)
 
     def complete(self, env: CallbackEnv) -> None:
-        """Record the last round if a callback that came earlier has ended the fit."""
+        """Record the last round if another callback ended the fit before this one."""
         if env.iteration > self.iteration:
             self(env)
 
 
 class Calls:
-    """The callbacks of a fit, ordered.
+    """The callbacks of a fit, in the order in which they are called.
 
     Parameters
     ----------
     callbacks : sequence of callable
-        Those without an attribute ``order`` come first, as they were given.
+        They are sorted by their attribute ``order``. Those without it come first, in
+        the order in which they are given.
     """
 
     def __init__(self, callbacks: Sequence[Callback]) -> None:

@@ -1,4 +1,4 @@
-"""Which rows a round's trees see."""
+"""Samples of rows: which rows the trees of a round are grown on."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Singles = NDArray[np.float32]
 
 
 class Sample(NamedTuple):
-    """Some of the rows, and how much they count.
+    """The rows of a round, and their hessians.
 
     Attributes
     ----------
     rows : ndarray of shape (m,), uint32, or None
         Row numbers, ascending; None: all rows.
     hessian : ndarray of shape (n_scores, n_rows), float32, or None
-        Those of the rows; None: ones.
+        Hessians of all rows, adjusted to the sample; None: ones.
     """
 
     rows: NDArray[np.uint32] | None
@@ -48,8 +48,8 @@ class Sampler(Protocol):
         ----------
         round_index : int
         gradient : ndarray of shape (n_scores, n_rows), float32
-            Without weights. May be changed, as ``hessian`` may, where rows are drawn to
-            count for others as well.
+            Without weights. One-side sampling scales it, and ``hessian``, in the rows
+            that are drawn to stand for others.
         hessian : ndarray of shape (n_scores, n_rows), float32, or None
             None: ones.
         n_threads : int
@@ -70,7 +70,7 @@ def make(
     settings : Settings
     weight : ndarray of shape (1 or n_scores, n_rows), float64, or None
     y : ndarray of shape (n_rows,), float64
-        The target; rows of class 1 are the positive ones.
+        The target; rows with y > 0 are positive.
     queries : Queries, default=None
     """
     if settings.data_sample_strategy == "goss":
@@ -86,7 +86,7 @@ def make(
 
 
 def _shares_of_sides(settings: Settings) -> tuple[float, float]:
-    """The shares of the other and of the positive rows, where there are such sides."""
+    """The shares of the negative and the positive rows; 1 if not for two classes."""
     if settings.objective != "binary":
         return 1.0, 1.0
     return settings.neg_bagging_fraction, settings.pos_bagging_fraction
@@ -107,18 +107,19 @@ class All:
 
 
 class Bagging:
-    """A new bag of rows every ``subsample_freq`` rounds.
+    """A new random sample of rows every ``subsample_freq`` rounds.
 
     Parameters
     ----------
     settings : Settings
     n_units : int
-        Rows, or queries that are drawn whole.
+        The number of units that are drawn: rows, or queries with all of their rows.
     unit : ndarray of shape (n_rows,), int64, default=None
-        The unit of each row; None: its own.
+        The unit that each row belongs to; None: each row is a unit.
     kind : ndarray of shape (n_units,), intp, default=None
-        Which of the shares each unit is drawn by; None: ``subsample``.
+        The index in ``shares`` for each unit; None: all are drawn by ``subsample``.
     shares : sequence of float, default=()
+        The probabilities that units are drawn with.
     """
 
     def __init__(
@@ -146,7 +147,8 @@ class Bagging:
         n_threads: int,
     ) -> Sample:
         """The bag, which is never empty."""
-        # A bag belongs to the round it begins in, whichever round asks first.
+        # The random numbers depend on the round in which the bag begins, not on the
+        # round that draws it first.
         begin = round_index - round_index % self.settings.subsample_freq
         if begin != self.begin:
             self.begin, self.rows = begin, self._bag(begin, n_threads)
@@ -172,9 +174,10 @@ class Bagging:
 class OneSide:
     """Gradient-based one-side sampling (GOSS): Algorithm 2 of Ke et al., NeurIPS 2017.
 
-    The ``top_rate`` of rows with the largest gradients are kept, ``other_rate`` of the
-    rows are drawn from the rest, and those count (1 - top_rate) / other_rate times. The
-    first 1 / learning_rate rounds see all rows, as in LightGBM.
+    The share ``top_rate`` of the rows, those with the largest gradients, is kept. From
+    the rest, the share ``other_rate`` of all rows is drawn at random, and multiplied by
+    (1 - top_rate) / other_rate. The first 1 / learning_rate rounds use all rows, as in
+    LightGBM.
     """
 
     def __init__(
@@ -185,7 +188,7 @@ class OneSide:
         self.weight = weight
         self.n_top = max(1, int(n_rows * settings.top_rate))
         self.n_other = int(n_rows * settings.other_rate)
-        # Rates that sum to 1 but for rounding leave out no row.
+        # Rates that sum to 1, up to rounding, leave out no row.
         if settings.top_rate + settings.other_rate > 1.0 - 1e-9:
             self.n_other = n_rows - self.n_top
         self.draws = 0 < self.n_other < n_rows - self.n_top
@@ -198,7 +201,7 @@ class OneSide:
         hessian: Singles | None,
         n_threads: int,
     ) -> Sample:
-        """The rows of large gradients and some of the others."""
+        """The rows with large gradients and some of the others."""
         if not self.draws or round_index + 1 <= self.warm_up:
             return Sample(None, hessian)
         is_constant = hessian is None

@@ -1,0 +1,144 @@
+"""The estimator of rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+from sklearn.utils import Tags
+
+from skgoss import _compat, docstrings, parameters
+from skgoss.data import queries, targets
+from skgoss.estimators import LGBMModel, Metrics
+from skgoss.fit_arguments import FitArguments
+from skgoss.training import objectives, ranking
+
+
+@parameters.documented
+class LGBMRanker(LGBMModel):
+    """Gradient boosted trees for ranking.
+
+    Rows are documents, and ``y`` holds their grades: 0 is irrelevant, and a document
+    has the gain 2**grade - 1. Queries are given as ``qid``, the query of each row in
+    any order, or as ``group``, the sizes of queries whose rows are consecutive. Without
+    them, all rows belong to the same query.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    References
+    ----------
+    C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview",
+    MSR-TR-2010-82.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgoss import LGBMRanker
+    >>> random = np.random.default_rng(0)
+    >>> X, qid = random.normal(size=(400, 3)), np.repeat(np.arange(40), 10)
+    >>> y = np.clip(np.rint(X[:, 0] + 1), 0, 3)
+    >>> ranker = LGBMRanker(n_estimators=20).fit(X, y, qid=qid)
+    >>> bool(ranker.score(X, y, qid=qid) > 0.9)
+    True
+    """
+
+    @_compat.with_callbacks
+    @docstrings.of_fit
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        init_score: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        eval_set: Sequence[Any] | None = None,
+        eval_names: Sequence[Any] | None = None,
+        eval_sample_weight: Sequence[Any] | None = None,
+        eval_init_score: Sequence[Any] | None = None,
+        eval_group: Sequence[Any] | None = None,
+        eval_metric: Metrics | None = None,
+        eval_at: int | Iterable[int] | None = None,
+        feature_name: str | Sequence[str] = "auto",
+        categorical_feature: str | Iterable[str | int] | None = "auto",
+        callbacks: Sequence[Callable[..., Any]] | None = None,
+        init_model: LGBMModel | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        eval_qid: Any = None,
+        eval_X: Any = None,
+        eval_y: Any = None,
+        early_stopping_rounds: int | None = None,
+        verbose: bool | int = False,
+    ) -> Self:
+        return self._fit(X, y, FitArguments.of(locals()))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "ranker"
+        return tags
+
+    def _default_objective(self) -> str:
+        return "lambdarank"
+
+    def _check_objective(self, name: str) -> None:
+        if objectives.OBJECTIVES[name].ranks is None:
+            raise ValueError(
+                f"objective={name!r} does not rank. Use 'lambdarank' or 'rank_xendcg',"
+                " or LGBMRegressor."
+            )
+
+    def _queries(
+        self, n_rows: int, group: Any, qid: Any, prefix: str
+    ) -> queries.Queries:
+        return queries.make(n_rows, group=group, qid=qid, prefix=prefix)
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the mean NDCG of the predicted rankings.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows with the columns of ``fit``, in the same order.
+        y : array-like of shape (n_samples,)
+            Grades of the documents.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row. Without ``qid`` and ``group``, all rows are documents
+            of one query.
+        group : array-like of shape (n_queries,), default=None
+            The sizes of the queries; the rows of each query are consecutive.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weight of a query is the mean weight of its rows.
+
+        Returns
+        -------
+        float
+            The mean over queries of the discounted cumulative gain of all documents,
+            divided by that of the best order: from 0 to 1. Queries without gains count
+            as 1.
+        """
+        predicted = self.predict(X)
+        owner = type(self).__name__
+        grades = targets.one_column(y, len(predicted), owner)
+        grades = targets.numbers(grades, owner)
+        return ranking.mean_ndcg(
+            grades,
+            predicted,
+            queries.make(len(predicted), group=group, qid=qid),
+            label_gain=parameters.value(self, "label_gain"),
+            weight=self._weights(sample_weight, grades),
+        )

@@ -27,9 +27,10 @@ from skgoss._engine.training.split cimport (
     bin_sums, categories_l2, category_set, clamp, feature_bins, leaf_output, leaf_step,
     node_stats, search_features)
 from skgoss._engine.data.store cimport BinColumn, bin_of_code, bin_of_stored
+from skgoss._engine.signals cimport is_stopped
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, NO_MEMORY, NO_TURN, NOT_FINITE, ForcedSplit, Leaf, Node, Round, Shared,
-    Workspace, better, free_slot, heap_pop, heap_push, heap_remove, take_slot)
+    INTERMEDIATE, INTERRUPTED, NO_MEMORY, NO_TURN, NOT_FINITE, ForcedSplit, Leaf, Node, Round,
+    Shared, Workspace, better, free_slot, heap_pop, heap_push, heap_remove, take_slot)
 
 cdef extern from "team.h" nogil:
     int64_t take_next(int64_t* next)
@@ -760,7 +761,7 @@ cdef void search_again(Shared* shared, Workspace* ws, int index) noexcept nogil:
     """Search the leaves that the newest split, of leaf ``index``, bounds anew."""
     cdef int stale = next_stale(shared, ws, index, 0)
     cdef Leaf* leaf
-    while stale >= 0:
+    while stale >= 0 and not is_stopped(&shared.watch):
         heap_remove(ws, stale)
         leaf = &ws.leaves[stale]
         if leaf.slot < 0:
@@ -916,7 +917,7 @@ cdef void fill_leaves(Workspace* ws, const Round* round) noexcept nogil:
 
 
 cdef int grow_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Grow one tree; 0, NO_MEMORY or NOT_FINITE."""
+    """Grow one tree; 0, NO_MEMORY, NOT_FINITE or INTERRUPTED."""
     cdef int status = start_tree(shared, ws, round)
     cdef int leaf
     while status == 0 and ws.n_heap > 0 and ws.n_leaves < shared.settings.max_leaves:
@@ -924,6 +925,8 @@ cdef int grow_tree(Shared* shared, Workspace* ws, const Round* round) noexcept n
         status = split_leaf(shared, ws, leaf)
         if status == 0 and shared.constraints.bounding >= INTERMEDIATE:
             search_again(shared, ws, leaf)
+        if status == 0 and is_stopped(&shared.watch):
+            status = INTERRUPTED
     bound_leaves(shared, ws)
     while ws.n_heap > 0:
         free_slot(ws, &ws.leaves[heap_pop(ws)])

@@ -16,22 +16,7 @@ import numpy as np
 from skgoss._engine.random cimport mix
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
-cdef extern from *:
-    """
-    #if defined(__GNUC__) || defined(__clang__)
-    #define lowest_bit(x) __builtin_ctzll(x)
-    #define bits_set(x) __builtin_popcountll(x)
-    #else
-    static inline int bits_set(uint64_t x)
-    {
-        int n = 0;
-        for (; x; x &= x - 1)
-            n++;
-        return n;
-    }
-    static inline int lowest_bit(uint64_t x) { return bits_set((x & (~x + 1)) - 1); }
-    #endif
-    """
+cdef extern from "bits.h" nogil:
     int lowest_bit(uint64_t x) noexcept nogil
     int bits_set(uint64_t x) noexcept nogil
 

@@ -259,6 +259,9 @@ cdef class TreeGrower:
         if allocate_histogram(&self.shared.data, &ws.rows_histogram) < 0:
             raise MemoryError("could not allocate histograms")
         clear_histogram(&self.shared.data, &ws.rows_histogram)
+        if self.shared.max_bins > LANE_CODES:
+            ws.rows_histogram.held = <uint64_t*>allocate(
+                (self.shared.data.n_places // 64 + 1) * sizeof(uint64_t))
         ws.features = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.sample = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.searched[0] = <uint8_t*>allocate(n_features)
@@ -439,6 +442,7 @@ cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:
     free(ws.seen)
     free(ws.touched)
     free(ws.rows_histogram.gradient)
+    free(ws.rows_histogram.held)
     free(ws.set_words)
     free(ws.pairs)
     free(ws.features)

@@ -1,4 +1,4 @@
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
 
@@ -75,6 +75,7 @@ cdef extern from "split.h" nogil:
         const int32_t* count
         int n_bins
         int missing_bin
+        const uint64_t* held
 
     ctypedef struct FeatureSet:
         const int32_t* features

@@ -90,6 +90,7 @@ cdef extern from "split.h" nogil:
     Bins feature_bins(
         const Binned* data, const Histogram* histogram, int feature, const Sums* node,
         const Encoding* code, int64_t* room)
+    int held_bins(const Bins* bins, int first, int last, int32_t* bin_out)
     Sums bin_sums(const Bins* bins, int b, const Encoding* code)
     void search_features(
         const Binned* data, const Encoding* code, const Histogram* histogram,

@@ -24,8 +24,8 @@ from skgoss._engine.random cimport (
 from skgoss._engine.training.sampling cimport sample_features
 from skgoss._engine.training.split cimport (
     HESSIAN_EPSILON, SCRATCH_CUTS, SCRATCH_ROOM, Bins, FeatureSet, Split, SplitRules,
-    bin_sums, categories_l2, category_set, clamp, feature_bins, leaf_output, leaf_step,
-    node_stats, search_features)
+    bin_sums, categories_l2, category_set, clamp, feature_bins, held_bins, leaf_output,
+    leaf_step, node_stats, search_features)
 from skgoss._engine.data.store cimport BinColumn, bin_of_code, bin_of_stored
 from skgoss._engine.signals cimport is_stopped
 from skgoss._engine.training.workspace cimport (
@@ -351,13 +351,17 @@ cdef int inherit_splittable(
 
 
 cdef Sums left_side(
-    const Bins* bins, const Encoding* code, const uint8_t* goes_left,
+    const Bins* bins, const Encoding* code, const uint8_t* goes_left, int32_t* room,
 ) noexcept nogil:
-    """Sums over the bins that go left."""
+    """Sums over the bins that go left. ``room``: a number for each bin."""
     cdef Sums sums, part
-    cdef int b
+    cdef int i, b
+    cdef int n = bins.n_bins
     memset(&sums, 0, sizeof(Sums))
-    for b in range(bins.n_bins):
+    if bins.held != NULL:
+        n = held_bins(bins, 0, bins.n_bins, room)
+    for i in range(n):
+        b = i if bins.held == NULL else room[i]
         if goes_left[b]:
             part = bin_sums(bins, b, code)
             sums.gradient += part.gradient
@@ -498,9 +502,8 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
 cdef void decide_bins(
     const Binned* data, const Split* split, uint8_t* goes_left_out,
 ) noexcept nogil:
-    cdef int b
-    for b in range(data.n_bins[split.feature]):
-        goes_left_out[b] = b <= split.bin
+    memset(goes_left_out, 0, data.n_bins[split.feature])
+    memset(goes_left_out, 1, min(split.bin + 1, data.n_bins[split.feature]))
     if data.missing_bin[split.feature] >= 0:
         goes_left_out[data.missing_bin[split.feature]] = split.missing_left
 
@@ -714,7 +717,7 @@ cdef double choose_left(
         l2 = categories_l2(bins.n_bins, &ws.rules)
     else:
         decide_bins(data, &leaf.best, ws.goes_left)
-    left_out[0] = left_side(&bins, &ws.code, ws.goes_left)
+    left_out[0] = left_side(&bins, &ws.code, ws.goes_left, <int32_t*>scratch)
     if leaf.slot < 0:
         hide_rows(data, ws, leaf)
     return l2

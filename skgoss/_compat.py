@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import joblib
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
+from skgoss import _messages
 from skgoss._engine import runtime
 
 try:
@@ -120,6 +122,58 @@ def _physical_cores() -> int:
     return joblib.cpu_count(only_physical_cores=True)
 
 
+# So many threads may run on any machine, however few cores it has.
+FEW_THREADS = 8
+
+
+@functools.cache
+def _most_threads() -> int:
+    return max(os.cpu_count() or 1, FEW_THREADS)
+
+
+# OpenMP has a team for each thread of Python: the largest size that could start.
+_tried = threading.local()
+
+
+def _startable(n_threads: int) -> int:
+    """How many of these threads the system lets start.
+
+    OpenMP ends the process if one cannot be. Then half of those that can are used:
+    others need threads, too.
+    """
+    if n_threads <= getattr(_tried, "size", 1):
+        return n_threads
+    n_started = _start_threads(n_threads - 1)
+    if n_started < n_threads - 1:
+        fewer = 1 + n_started // 2
+        _messages.warn(
+            f"{n_threads} threads cannot be started here, {fewer} will be used; raise "
+            "the limit of processes (ulimit -u) or set n_jobs.",
+            RuntimeWarning,
+        )
+        n_threads = fewer
+    _tried.size = n_threads
+    return n_threads
+
+
+def _start_threads(n: int) -> int:
+    """How many threads, of n, can be there at once. They end before it returns."""
+    end = threading.Event()
+    threads = []
+    try:
+        for _ in range(n):
+            thread = threading.Thread(target=end.wait)
+            thread.start()
+            threads.append(thread)
+    except RuntimeError:  # of Python, where the system starts no more
+        pass
+    finally:
+        end.set()
+        for thread in threads:
+            thread.join()
+    return len(threads)
+
+
 class _Team:
     """Whether threads have been used, and whether they can still be."""
 
@@ -149,17 +203,23 @@ def n_threads(n_jobs: int | None) -> int:
     Returns
     -------
     int
-        At least 1; and 1 in a child of ``os.fork`` whose parent has used threads.
+        At least 1, and at most the logical cores of the machine, or 8 where it has
+        fewer. 1 in a child of ``os.fork`` whose parent has used threads. Fewer, with a
+        warning, where the system does not let so many start.
     """
     if _Team.lost:
         return 1
-    threads = allowed_threads(n_jobs)
+    threads = _startable(allowed_threads(n_jobs))
     _Team.used = _Team.used or threads > 1
     return threads
 
 
 def allowed_threads(n_jobs: int | None) -> int:
-    """The same number without a look at forks; nothing needs to be started for it."""
+    """The same number without a look at forks and at what can be started."""
+    return min(_wanted_threads(n_jobs), _most_threads())
+
+
+def _wanted_threads(n_jobs: int | None) -> int:
     if n_jobs is not None and n_jobs > 0:
         return n_jobs
     limit = runtime.max_threads()

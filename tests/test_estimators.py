@@ -608,6 +608,7 @@ def eight_cores(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(_compat.joblib, "cpu_count", lambda: 16)
     monkeypatch.setattr(_compat, "_physical_cores", lambda: 8)
+    monkeypatch.setattr(_compat, "_most_threads", lambda: 16)
     monkeypatch.setattr(_compat.runtime, "max_threads", lambda: 16)
     monkeypatch.setattr(_compat, "_Team", Unforked)
     monkeypatch.setattr(Unforked, "used", False, raising=False)

@@ -14,6 +14,7 @@ from libc.string cimport memcpy, memset
 
 from skgoss._engine.data.columns cimport Frame, is_sparse, load_block, load_values, read_frame
 from skgoss._engine.runtime cimport omp_get_thread_num
+from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
 cdef enum:
     # Rows read at a time: their values and bins stay in the first cache.
@@ -539,6 +540,7 @@ def find_bounds(
     cdef int64_t room = scratch_out.shape[1] // (SCRATCH_WORDS + width)
     cdef Py_ssize_t first, j, k
     cdef double* values
+    cdef Watch watch = start_watch()
     for first in prange(
         0,
         n_features,
@@ -548,9 +550,13 @@ def find_bounds(
         num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
+        if is_stopped(&watch):
+            continue
         values = <double*> &scratch_out[omp_get_thread_num(), SCRATCH_WORDS * room]
         load_tile(&frame, first, min(width, n_features - first), row, n_rows, values)
         for k in range(min(width, n_features - first)):
+            if is_stopped(&watch):
+                break
             j = first + k
             find_column_bounds(
                 &frame, j, values + k * n_rows, row_place, mass, n_rows, rule,
@@ -558,6 +564,7 @@ def find_bounds(
                 &bounds_out[bounds_start[j]], &n_bounds_out[j], &missing_type_out[j],
                 &n_occupied_out[j], &range_out[j, 0], &zero_share_out[j],
             )
+    end_watch(&watch)
 
 
 cdef Scratch split_scratch(uint64_t* words, int64_t n) noexcept nogil:
@@ -747,6 +754,7 @@ def bin_columns(
     cdef int64_t n_rows = columns_out.shape[1]
     cdef int64_t n_blocks = (n_rows + BLOCK - 1) // BLOCK
     cdef int64_t block
+    cdef Watch watch = start_watch()
     for block in prange(
         n_blocks,
         nogil=True,
@@ -754,11 +762,13 @@ def bin_columns(
         num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        bin_block(
-            &frame, row, block * BLOCK,
-            min(<int64_t> BLOCK, n_rows - block * BLOCK),
-            &plan, columns_out.shape[0], n_rows, &columns_out[0, 0],
-        )
+        if not is_stopped(&watch):
+            bin_block(
+                &frame, row, block * BLOCK,
+                min(<int64_t> BLOCK, n_rows - block * BLOCK),
+                &plan, columns_out.shape[0], n_rows, &columns_out[0, 0],
+            )
+    end_watch(&watch)
 
 
 cdef struct Search:
@@ -898,11 +908,14 @@ def count_others(
     cdef const int32_t* row_place = NULL if place is None else &place[0]
     cdef Frame frame = read_frame(columns)
     cdef Py_ssize_t j
+    cdef Watch watch = start_watch()
     for j in prange(
         count_out.shape[0], nogil=True, schedule="dynamic", chunksize=16, num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        count_out[j] = count_column(&frame, j, row, row_place, n_rows, limit, nan_is_zero)
+        if not is_stopped(&watch):
+            count_out[j] = count_column(&frame, j, row, row_place, n_rows, limit, nan_is_zero)
+    end_watch(&watch)
 
 
 cdef void list_tile(
@@ -986,15 +999,18 @@ def list_columns(
     cdef Py_ssize_t width = max(
         1, min(<Py_ssize_t> LIST_TILE, n_columns // (2 * n_threads)))
     cdef Py_ssize_t j
+    cdef Watch watch = start_watch()
     if not counts and to_rows == NULL:
         return
     for j in prange(
         0, n_columns, width, nogil=True, schedule="dynamic", num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        list_tile(
-            &frame, j, min(width, n_columns - j), row, row_place, n_rows, &plan, &zero_bin[0],
-            &start_inout[0], to_rows, to_bins)
+        if not is_stopped(&watch):
+            list_tile(
+                &frame, j, min(width, n_columns - j), row, row_place, n_rows, &plan,
+                &zero_bin[0], &start_inout[0], to_rows, to_bins)
+    end_watch(&watch)
     if counts:
         for j in range(n_columns):
             start_inout[j + 1] += start_inout[j]

@@ -14,23 +14,9 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from skgoss._engine.random cimport mix
+from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
-cdef extern from *:
-    """
-    #if defined(__GNUC__) || defined(__clang__)
-    #define lowest_bit(x) __builtin_ctzll(x)
-    #define bits_set(x) __builtin_popcountll(x)
-    #else
-    static inline int bits_set(uint64_t x)
-    {
-        int n = 0;
-        for (; x; x &= x - 1)
-            n++;
-        return n;
-    }
-    static inline int lowest_bit(uint64_t x) { return bits_set((x & (~x + 1)) - 1); }
-    #endif
-    """
+cdef extern from "bits.h" nogil:
     int lowest_bit(uint64_t x) noexcept nogil
     int bits_set(uint64_t x) noexcept nogil
 
@@ -40,6 +26,7 @@ cdef enum:
     MAX_GRAPH = 16384       # columns whose graph, two bits a pair, takes 32 MB
     GRAPH_BUDGET = 1 << 26  # words or bits written to it: about 0.2 s
     MAX_TRIALS = 1 << 23    # columns tried, summed over the passes: about 3 s
+    WATCH_EVERY = 64        # columns, of which most are short
 
 ctypedef fused code_t:
     uint8_t
@@ -145,7 +132,7 @@ cdef void place(
 
 cdef Py_ssize_t fill_slots(
     const Lists* lists, Slots* slots, int64_t* columns_inout, Py_ssize_t n, int32_t first_bundle,
-    int* n_opened_out, int32_t* bundle_out,
+    int* n_opened_out, int32_t* bundle_out, Watch* watch,
 ) noexcept nogil:
     """First fit into at most 64 new bundles; keeps the columns that fit none, returns how many."""
     cdef int64_t conflicts[SLOTS]
@@ -156,6 +143,8 @@ cdef Py_ssize_t fill_slots(
     slots.open = 0
     memset(slots.taken, 0, lists.n_rows * sizeof(uint64_t))
     for i in range(n):
+        if i % WATCH_EVERY == 0 and is_stopped(watch):
+            break
         column = columns_inout[i]
         slot = find_slot(lists, slots, column, 0, conflicts)
         if slot < 0 and n_opened < SLOTS:
@@ -174,19 +163,20 @@ cdef Py_ssize_t fill_slots(
 
 cdef void first_fit_passes(
     const Lists* lists, Slots* slots, int64_t* columns, int64_t max_passes, int32_t* bundle_out,
+    Watch* watch,
 ) noexcept nogil:
     """Sixty-four bundles a pass: the columns that are left see what one long search would."""
     cdef Py_ssize_t n = lists.n_columns
     cdef int32_t n_bundles = 0
     cdef int n_opened
-    while n > 0 and max_passes != 0:
-        n = fill_slots(lists, slots, columns, n, n_bundles, &n_opened, bundle_out)
+    while n > 0 and max_passes != 0 and not is_stopped(watch):
+        n = fill_slots(lists, slots, columns, n, n_bundles, &n_opened, bundle_out, watch)
         n_bundles += n_opened
         max_passes -= 1
 
 
 cdef void recent_fit_pass(
-    const Lists* lists, Slots* slots, int64_t* previous, int32_t* bundle_out,
+    const Lists* lists, Slots* slots, int64_t* previous, int32_t* bundle_out, Watch* watch,
 ) noexcept nogil:
     """The slots are a ring: bundle b is in slot -b % 64, from where bundle b + 64 drives it.
 
@@ -202,6 +192,8 @@ cdef void recent_fit_pass(
     slots.open = 0
     memset(slots.taken, 0, lists.n_rows * sizeof(uint64_t))
     for column in range(lists.n_columns):
+        if column % WATCH_EVERY == 0 and is_stopped(watch):
+            break
         slot = find_slot(lists, slots, column, newest, conflicts)
         if slot < 0:
             slot = newest = (SLOTS - n_bundles % SLOTS) % SLOTS
@@ -321,10 +313,13 @@ def first_fit(
     bundle = np.full(lists.n_columns, -1, dtype=np.int32)
     cdef int32_t[::1] bundle_out = bundle
     cdef Slots slots
+    cdef Watch watch = start_watch()
     slots.taken = &taken[0]
     if lists.n_columns:
         with nogil:
-            first_fit_passes(&lists, &slots, &columns[0], max_passes, &bundle_out[0])
+            first_fit_passes(
+                &lists, &slots, &columns[0], max_passes, &bundle_out[0], &watch)
+    end_watch(&watch)
     return bundle
 
 
@@ -346,10 +341,12 @@ def recent_fit(
     bundle = np.empty(lists.n_columns, dtype=np.int32)
     cdef int32_t[::1] bundle_out = bundle
     cdef Slots slots
+    cdef Watch watch = start_watch()
     slots.taken = &taken[0]
     if lists.n_columns:
         with nogil:
-            recent_fit_pass(&lists, &slots, &previous[0], &bundle_out[0])
+            recent_fit_pass(&lists, &slots, &previous[0], &bundle_out[0], &watch)
+    end_watch(&watch)
     return bundle
 
 
@@ -400,13 +397,15 @@ cdef int64_t sample_stride(
 
 cdef void fill_graph(
     const Lists* lists, const Graph* graph, int64_t stride, int64_t* place_inout,
-    int32_t* columns_out,
+    int32_t* columns_out, Watch* watch,
 ) noexcept nogil:
     """List the columns of each sampled row, from its place on, and join them."""
     cdef Py_ssize_t j
     cdef int64_t i, row
     cdef int64_t begin = 0
     for j in range(lists.n_columns):
+        if is_stopped(watch):
+            return
         for i in range(lists.start[j], lists.start[j + 1]):
             row = lists.rows[i]
             if is_sampled(row, stride):
@@ -466,15 +465,17 @@ def conflict_degrees(
     cdef Graph graph
     cdef int64_t[::1] degrees_out = degrees
     cdef Py_ssize_t j, k
+    cdef Watch watch = start_watch()
     graph.edges = &edges[0]
     graph.members = &edges[n * n_words]
     graph.n_words = n_words
     with nogil:
-        fill_graph(&lists, &graph, stride, &places[0], &columns[0])
+        fill_graph(&lists, &graph, stride, &places[0], &columns[0], &watch)
         for j in range(n):
             edges[j * n_words + j // 64] &= ~(<uint64_t>1 << (j % 64))
             for k in range(n_words):
                 degrees_out[j] += bits_set(edges[j * n_words + k])
+    end_watch(&watch)
     return degrees
 
 
@@ -604,6 +605,7 @@ def merge_bundles(
     cdef Lists lists = as_lists(start, rows, codes_out.shape[1])
     cdef Py_ssize_t n_bundles = codes_out.shape[0]
     cdef Py_ssize_t b
+    cdef Watch watch = start_watch()
     if (
         stored.shape[0] != rows.shape[0]
         or first_code.shape[0] != lists.n_columns
@@ -620,9 +622,11 @@ def merge_bundles(
         n_bundles, nogil=True, num_threads=n_threads, schedule="dynamic",
         use_threads_if=n_threads > 1 and n_bundles > 1,
     ):
-        write_codes(
-            &lists, &stored[0], &members[0] + member_start[b],
-            member_start[b + 1] - member_start[b], &first_code[0], &codes_out[b, 0])
+        if not is_stopped(&watch):
+            write_codes(
+                &lists, &stored[0], &members[0] + member_start[b],
+                member_start[b + 1] - member_start[b], &first_code[0], &codes_out[b, 0])
+    end_watch(&watch)
 
 
 def merge_bundle(start, rows, stored, members, first_code, codes_out):

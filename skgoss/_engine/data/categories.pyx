@@ -8,6 +8,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint16_t, uint8_t
 
 from skgoss._engine.data.columns cimport Frame, load_block, read_frame
+from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
 cdef enum:
     # Rows read at a time: their values stay in the first cache.
@@ -78,6 +79,7 @@ def count_categories(
     cdef const double* row_mass = NULL if weight is None else &weight[0]
     cdef Frame frame = read_frame(columns)
     cdef Py_ssize_t j
+    cdef Watch watch = start_watch()
     for j in prange(
         first.shape[0] - 1,
         nogil=True,
@@ -85,10 +87,12 @@ def count_categories(
         num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        count_column(
-            &frame, j, row, row_mass, n_rows, first[j + 1] - first[j] - 1,
-            &count_out[first[j]], &mass_out[first[j]],
-        )
+        if not is_stopped(&watch):
+            count_column(
+                &frame, j, row, row_mass, n_rows, first[j + 1] - first[j] - 1,
+                &count_out[first[j]], &mass_out[first[j]],
+            )
+    end_watch(&watch)
 
 
 cdef void bin_rows(
@@ -138,6 +142,7 @@ def bin_categories(
     cdef int64_t n_rows = bins_out.shape[1]
     cdef int64_t n_parts = (n_rows + ROWS_OF_TASK - 1) // ROWS_OF_TASK
     cdef int64_t task, j, start
+    cdef Watch watch = start_watch()
     for task in prange(
         bins_out.shape[0] * n_parts,
         nogil=True,
@@ -147,7 +152,9 @@ def bin_categories(
     ):
         j = task // n_parts
         start = task % n_parts * ROWS_OF_TASK
-        bin_rows(
-            &frame, j, row, start, min(start + ROWS_OF_TASK, n_rows), &bin_of[first[j]],
-            first[j + 1] - first[j] - 1, &bins_out[j, 0],
-        )
+        if not is_stopped(&watch):
+            bin_rows(
+                &frame, j, row, start, min(start + ROWS_OF_TASK, n_rows), &bin_of[first[j]],
+                first[j + 1] - first[j] - 1, &bins_out[j, 0],
+            )
+    end_watch(&watch)

@@ -8,6 +8,8 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memset
 
+from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+
 cdef enum:
     BLOCK = 512    # rows whose lanes stay in the first cache while the columns take turns
 
@@ -47,16 +49,19 @@ def pack_rows(
     """
     cdef Py_ssize_t n_rows = rows_out.shape[0]
     cdef Py_ssize_t block
+    cdef Watch watch = start_watch()
     if n_rows == 0 or lane.shape[0] == 0:
         return
     for block in prange(
         (n_rows + BLOCK - 1) // BLOCK, nogil=True, schedule="static",
         num_threads=n_threads, use_threads_if=n_threads > 1,
     ):
-        pack_block(
-            &columns[0, 0], n_rows, columns.shape[0], &lane[0], &radix[0], block * BLOCK,
-            min(<Py_ssize_t>BLOCK, n_rows - block * BLOCK), rows_out.shape[1],
-            &rows_out[0, 0])
+        if not is_stopped(&watch):
+            pack_block(
+                &columns[0, 0], n_rows, columns.shape[0], &lane[0], &radix[0], block * BLOCK,
+                min(<Py_ssize_t>BLOCK, n_rows - block * BLOCK), rows_out.shape[1],
+                &rows_out[0, 0])
+    end_watch(&watch)
 
 
 def pack_entries(
@@ -90,24 +95,33 @@ def pack_entries(
     cdef Py_ssize_t n_shorts = shorts.shape[0]
     cdef Py_ssize_t i, j
     cdef int64_t* at = &entry_start_out[0]
+    cdef Watch watch = start_watch()
     with nogil:
         memset(at, 0, (n_rows + 1) * sizeof(int64_t))
-        for i in range(list_rows.shape[0]):
-            at[list_rows[i] + 1] += 1
+        for j in range(list_place.shape[0]):
+            if is_stopped(&watch):
+                break
+            for i in range(list_start[j], list_start[j + 1]):
+                at[list_rows[i] + 1] += 1
         for i in range(n_rows):
             at[i + 1] += at[i] + n_shorts
         # The starts move to the ends of their rows, and so become those of the next.
         for j in range(list_place.shape[0]):
+            if is_stopped(&watch):
+                break
             for i in range(list_start[j], list_start[j + 1]):
                 entries_out[at[list_rows[i]]] = <uint32_t>(list_place[j] + list_bins[i])
                 at[list_rows[i]] += 1
         for j in range(n_shorts):
+            if is_stopped(&watch):
+                break
             for i in range(n_rows):
                 entries_out[at[i]] = <uint32_t>(short_place[j] + shorts[j, i])
                 at[i] += 1
         for i in range(n_rows, 0, -1):
             at[i] = at[i - 1]
         at[0] = 0
+    end_watch(&watch)
 
 
 def count_places(const uint32_t[::1] entries, int64_t n_places):

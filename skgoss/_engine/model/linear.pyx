@@ -11,6 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from skgoss._engine.runtime cimport omp_get_thread_num
+from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
 import numpy as np
 
@@ -309,6 +310,7 @@ def fit(
     cdef Values values = Values(&address[0], &stride[0])
     cdef Slopes slopes = Slopes(&gradient[0], &hessian[0])
     cdef int64_t k
+    cdef Watch watch = start_watch()
     if rows.shape[0] < SERIAL:
         n_threads = 1
     memory = np.empty((n_threads, p * (p + 3) + (p + 2) * LINEAR_ROWS))
@@ -317,10 +319,13 @@ def fit(
         n_leaves, nogil=True, schedule="dynamic", chunksize=1, num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        fit_or_stay(
-            &values, &feature[0] + start[k], start[k + 1] - start[k], &order[0] + row_start[k],
-            row_start[k + 1] - row_start[k], &slopes, leaf_value[k], penalty, rate,
-            &memory[omp_get_thread_num(), 0], &constant_out[k], &coefficient_out[0] + start[k])
+        if not is_stopped(&watch):
+            fit_or_stay(
+                &values, &feature[0] + start[k], start[k + 1] - start[k],
+                &order[0] + row_start[k], row_start[k + 1] - row_start[k], &slopes,
+                leaf_value[k], penalty, rate, &memory[omp_get_thread_num(), 0],
+                &constant_out[k], &coefficient_out[0] + start[k])
+    end_watch(&watch)
 
 
 cdef void fit_or_stay(
@@ -387,12 +392,15 @@ def add(
     cdef int64_t n_blocks = (n + BLOCK - 1) // BLOCK
     cdef int64_t block, i, at, k, tree
     cdef Values values = Values(&address[0], &stride[0])
+    cdef Watch watch = start_watch()
     if n * n_trees < SERIAL:
         n_threads = 1
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
+        if is_stopped(&watch):
+            continue
         for tree in range(n_trees):
             for i in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
                 k = leaf_start[tree] + leaf[i, tree]
@@ -400,3 +408,4 @@ def add(
                 score_inout[i, (first_score + tree) % n_scores] += value_of(
                     &values, &feature[0] + at, &coefficient[0] + at, start[k + 1] - at,
                     constant[k], leaf_value[k], i)
+    end_watch(&watch)

@@ -18,6 +18,7 @@ from libc.string cimport memset
 
 from skgoss._engine.data.columns cimport Frame, load_block, read_frame
 from skgoss._engine.runtime cimport omp_get_thread_num
+from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
 import numpy as np
 
@@ -332,7 +333,8 @@ cdef bint score_few_rows(
 
 
 cdef bint score_many_rows(
-    const Tables* model, const Frame* frame, Py_ssize_t n, int n_threads, const Sink* sink
+    const Tables* model, const Frame* frame, Py_ssize_t n, int n_threads, const Sink* sink,
+    Watch* watch,
 ) noexcept nogil:
     """Score all rows, tile by tile; false when memory ran out."""
     cdef Scratch scratch
@@ -346,9 +348,10 @@ cdef bint score_many_rows(
     for tile in prange(
         n_tiles, schedule="dynamic", num_threads=n_threads, use_threads_if=n_threads > 1
     ):
-        run_tile(
-            model, frame, tile * TILE, min(<Py_ssize_t> TILE, n - tile * TILE),
-            memory + share * omp_get_thread_num(), sink)
+        if not is_stopped(watch):
+            run_tile(
+                model, frame, tile * TILE, min(<Py_ssize_t> TILE, n - tile * TILE),
+                memory + share * omp_get_thread_num(), sink)
     free(memory)
     return True
 
@@ -662,6 +665,7 @@ cdef class Predictor:
 
     cdef int run(self, Frame frame, Py_ssize_t n, int n_threads, Sink sink) except -1:
         cdef bint done
+        cdef Watch watch = start_watch()
         if n * (sink.stop_tree - sink.first_tree) < SMALL_WORK:
             n_threads = 1
         n_threads = <int> max(1, min(<Py_ssize_t> n_threads, (n + TILE - 1) // TILE))
@@ -669,7 +673,8 @@ cdef class Predictor:
             if n <= FEW_ROWS:
                 done = score_few_rows(&self.tables, &frame, n, &sink)
             else:
-                done = score_many_rows(&self.tables, &frame, n, n_threads, &sink)
+                done = score_many_rows(&self.tables, &frame, n, n_threads, &sink, &watch)
+        end_watch(&watch)
         if not done:
             raise MemoryError
         return 0

@@ -16,6 +16,7 @@ from skgoss._engine.training.layout cimport LANE_CODES, Binned, Histogram, Piece
 from skgoss._engine.training.split cimport (
     SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, Split, SplitRules, Step, StepRow, split_rules)
 from skgoss._engine.data.store cimport BinStore
+from skgoss._engine.signals cimport end_watch, start_watch
 from skgoss._engine.training.tree cimport grow_tree
 from skgoss._engine.training.workspace cimport (
     ADVANCED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, UNBOUNDED, Bounding, Constraints,
@@ -258,6 +259,9 @@ cdef class TreeGrower:
         if allocate_histogram(&self.shared.data, &ws.rows_histogram) < 0:
             raise MemoryError("could not allocate histograms")
         clear_histogram(&self.shared.data, &ws.rows_histogram)
+        if self.shared.max_bins > LANE_CODES:
+            ws.rows_histogram.held = <uint64_t*>allocate(
+                (self.shared.data.n_places // 64 + 1) * sizeof(uint64_t))
         ws.features = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.sample = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.searched[0] = <uint8_t*>allocate(n_features)
@@ -353,11 +357,14 @@ cdef class TreeGrower:
         cdef Forest forest = self.forest
         cdef int64_t n_nodes = forest.n_nodes
         cdef int64_t n_trees = forest.n_trees
-        cdef int wave, i
+        cdef int wave, status, i
+        self.shared.watch = start_watch()
         while first < n_scores:
             wave = self.n_workspaces if n_scores - first >= self.n_threads else 1
-            raise_status(self._grow_wave(
-                gradient, hessian, weight, rows, scores, round_index, first, wave))
+            status = self._grow_wave(
+                gradient, hessian, weight, rows, scores, round_index, first, wave)
+            end_watch(&self.shared.watch)
+            raise_status(status)
             for i in range(wave):
                 raise_status(forest.add(&self.workspaces[i]))
             first += wave
@@ -435,6 +442,7 @@ cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:
     free(ws.seen)
     free(ws.touched)
     free(ws.rows_histogram.gradient)
+    free(ws.rows_histogram.held)
     free(ws.set_words)
     free(ws.pairs)
     free(ws.features)

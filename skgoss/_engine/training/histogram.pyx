@@ -368,6 +368,11 @@ cdef void add_wide(
 cdef inline void change_place(
     const Encoding* code, int64_t x, Sums sums, int64_t at, Histogram* out,
 ) noexcept nogil:
+    cdef uint64_t bit = <uint64_t>1 << (at % 64)
+    if out.held != NULL:
+        # Rows are taken out all together.
+        out.held[at // 64] = (
+            out.held[at // 64] | bit if sums.count > 0 else out.held[at // 64] & ~bit)
     if code.compact:
         out.gradient[at] += x
     else:

@@ -24,7 +24,9 @@
      one feature, or 0 and the stored bins of features that exclude each other. Pieces say
      where runs of codes go in a histogram.
    - Its entries are numbers of places themselves: of sparse features, and of those with too
-     many bins for a byte. */
+     many bins for a byte.
+   `held` has a bit for each place that rows reach, where these are few among many places;
+   NULL: it is not known. */
 #ifndef SKGOSS_LAYOUT_H
 #define SKGOSS_LAYOUT_H
 
@@ -106,6 +108,7 @@ typedef struct {
     int64_t *gradient;
     int64_t *hessian;
     int32_t *count;
+    uint64_t *held;
 } Histogram;
 
 typedef struct {

@@ -75,6 +75,7 @@ cdef extern from "layout.h" nogil:
         int64_t* gradient
         int64_t* hessian
         int32_t* count
+        uint64_t* held
 
     ctypedef struct Sums:
         int64_t gradient

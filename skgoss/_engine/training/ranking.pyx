@@ -11,6 +11,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from skgoss._engine.random cimport XENDCG, draw, key
 from skgoss._engine.runtime cimport omp_get_thread_num
+from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
 import numpy as np
 
@@ -200,12 +201,15 @@ def lambdarank(
     cdef const double[::1] discount = _discounts(boundaries)
     cdef int64_t query, start, n
     cdef int64_t n_queries = boundaries.shape[0] - 1
+    cdef Watch watch = start_watch()
     if scores.shape[0] * min(truncation, longest_query(boundaries)) < SERIAL:
         n_threads = 1
     for query in prange(
         n_queries, nogil=True, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
+        if is_stopped(&watch):
+            continue
         start = boundaries[query]
         n = boundaries[query + 1] - start
         if n > 0:
@@ -213,6 +217,7 @@ def lambdarank(
                 &scores[start], &gain[start], n, &discount[0],
                 1 / max_dcg[query] if max_dcg[query] > 0 else 0.0, sigmoid, truncation, norm,
                 &work[omp_get_thread_num(), 0], &gradient_out[start], &hessian_out[start])
+    end_watch(&watch)
 
 
 cdef void softmax_query(const double* score, int64_t n, double* p_out) noexcept nogil:
@@ -286,12 +291,15 @@ def rank_xendcg(
     cdef uint64_t row_key = key(seed, XENDCG, round)
     cdef int64_t query, start, n
     cdef int64_t n_queries = boundaries.shape[0] - 1
+    cdef Watch watch = start_watch()
     if scores.shape[0] < SERIAL:
         n_threads = 1
     for query in prange(
         n_queries, nogil=True, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
+        if is_stopped(&watch):
+            continue
         start = boundaries[query]
         n = boundaries[query + 1] - start
         if n == 1:
@@ -301,6 +309,7 @@ def rank_xendcg(
             xendcg_query(
                 &scores[start], &gain[start], n, row_key, start,
                 &work[omp_get_thread_num(), 0], &gradient_out[start], &hessian_out[start])
+    end_watch(&watch)
 
 
 # --------------------------------------------------------------------------- the metrics
@@ -349,6 +358,7 @@ def dcg(
     cdef const double[::1] discount = _discounts(boundaries)
     cdef int64_t query, start, n, k
     cdef int64_t n_queries = boundaries.shape[0] - 1
+    cdef Watch watch = start_watch()
     cdef double* sums
     if scores.shape[0] < SERIAL:
         n_threads = 1
@@ -356,6 +366,8 @@ def dcg(
         n_queries, nogil=True, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
+        if is_stopped(&watch):
+            continue
         start = boundaries[query]
         n = boundaries[query + 1] - start
         sums = &work[omp_get_thread_num(), 0]
@@ -363,6 +375,7 @@ def dcg(
             dcg_query(&scores[start], &gain[start], n, &discount[0], sums + n, sums)
         for k in range(at.shape[0]):
             dcg_out[k, query] = sums[min(at[k], n) - 1] if n > 0 else 0.0
+    end_watch(&watch)
 
 
 cdef int64_t precision_query(
@@ -409,6 +422,7 @@ def average_precision(
     cdef double[:, ::1] work = _work(boundaries, n_threads)
     cdef int64_t query, start, n, k, n_found
     cdef int64_t n_queries = boundaries.shape[0] - 1
+    cdef Watch watch = start_watch()
     cdef double* sums
     if scores.shape[0] < SERIAL:
         n_threads = 1
@@ -416,6 +430,8 @@ def average_precision(
         n_queries, nogil=True, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
+        if is_stopped(&watch):
+            continue
         start = boundaries[query]
         n = boundaries[query + 1] - start
         sums = &work[omp_get_thread_num(), 0]
@@ -425,3 +441,4 @@ def average_precision(
         for k in range(at.shape[0]):
             precision_out[k, query] = (
                 sums[min(at[k], n) - 1] / min(at[k], n_found) if n_found > 0 else 1.0)
+    end_watch(&watch)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bits.h"
 #include "fixed.h"
 #include "layout.h"
 #include "simd.h"
@@ -286,6 +287,8 @@ typedef struct {
     const int32_t *count;
     int n_bins;
     int missing_bin;
+    const uint64_t *held; /* see Histogram; bin b is at bit first_bit + b */
+    int64_t first_bit;
 } Bins;
 
 /* Copies the sums of stored bins and puts what they leave of `total` where the implied bin
@@ -311,7 +314,7 @@ static inline Bins feature_bins(const Binned *data, const Histogram *histogram, 
     int64_t at = data->offset[feature];
     int n = data->n_bins[feature], implied = data->implied[feature];
     Bins bins = {histogram->gradient + at, histogram->hessian + at, histogram->count + at,
-                 n, data->missing_bin[feature]};
+                 n, data->missing_bin[feature], histogram->held, at};
     if (implied < 0)
         return bins;
     longs_with_implied(bins.gradient, n, implied,
@@ -321,10 +324,49 @@ static inline Bins feature_bins(const Binned *data, const Histogram *histogram, 
         ints_with_implied(bins.count, n, implied, (int32_t)node->count,
                           (int32_t *)(room + 2 * n));
     }
+    bins.held = NULL;
     bins.gradient = room;
     bins.hessian = room + n;
     bins.count = (int32_t *)(room + 2 * n);
     return bins;
+}
+
+/* Numbers of the bins in [first, last) that hold rows, word by word. */
+static inline int held_bins(const Bins *bins, int first, int last, int32_t *bin_out)
+{
+    int64_t at = bins->first_bit + first, end = bins->first_bit + last;
+    int n = 0;
+    while (at < end) {
+        uint64_t word = bins->held[at / 64] >> (at % 64);
+        if (word == 0) {
+            at = (at / 64 + 1) * 64;
+            continue;
+        }
+        at += lowest_bit(word);
+        if (at < end)
+            bin_out[n++] = (int32_t)(at - bins->first_bit);
+        at++;
+    }
+    return n;
+}
+
+static inline int list_occupied(const Bins *bins, int first, int last, int32_t *bin_out)
+{
+    if (bins->held)
+        return held_bins(bins, first, last, bin_out);
+    return occupied(bins->count, first, last, bin_out);
+}
+
+/* The same in a compact round, with the packed sums up to each, on top of *sum_inout. */
+static inline int scan_bins(const Bins *bins, int first, int last, int64_t *sum_inout,
+                            int64_t *sum_out, int32_t *bin_out)
+{
+    if (!bins->held)
+        return scan(bins->gradient, first, last, sum_inout, sum_out, bin_out);
+    int n = held_bins(bins, first, last, bin_out);
+    for (int i = 0; i < n; i++)
+        sum_out[i] = *sum_inout += bins->gradient[bin_out[i]];
+    return n;
 }
 
 static SIMD_INLINE Sums bin_sums(const Bins *bins, int b, const Encoding *code)
@@ -369,9 +411,9 @@ static SIMD_INLINE void list_cuts(const Bins *bins, const Encoding *code, int64_
     int last = bins->n_bins - 1;
     int middle = bins->missing_bin >= 0 ? bins->missing_bin : last;
     int i = starts_empty(bins, code);
-    int n = i + occupied(bins->count, 0, middle, cuts->bin + i);
+    int n = i + list_occupied(bins, 0, middle, cuts->bin + i);
     int64_t g = 0, h = 0, c = 0;
-    n += occupied(bins->count, middle + 1, last, cuts->bin + n);
+    n += list_occupied(bins, middle + 1, last, cuts->bin + n);
     cuts->bin[n] = last;
     cuts->first = i && least > 0;
     if (i)
@@ -404,8 +446,8 @@ static SIMD_INLINE void list_cuts_compact(const Bins *bins, const Encoding *code
     int64_t before = 0;
     int first = 0, n = starts_empty(bins, code);
     sum[0] = cuts->bin[0] = 0;
-    n += scan(bins->gradient, 0, middle, &before, sum + n, cuts->bin + n);
-    n += scan(bins->gradient, middle + 1, last, &before, sum + n, cuts->bin + n);
+    n += scan_bins(bins, 0, middle, &before, sum + n, cuts->bin + n);
+    n += scan_bins(bins, middle + 1, last, &before, sum + n, cuts->bin + n);
     cuts->bin[n] = last;
     while (n > 0 && unpack(sum[n - 1], &local).count > most)
         n--;

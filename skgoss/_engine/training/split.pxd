@@ -1,4 +1,4 @@
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
 
@@ -75,6 +75,7 @@ cdef extern from "split.h" nogil:
         const int32_t* count
         int n_bins
         int missing_bin
+        const uint64_t* held
 
     ctypedef struct FeatureSet:
         const int32_t* features
@@ -89,6 +90,7 @@ cdef extern from "split.h" nogil:
     Bins feature_bins(
         const Binned* data, const Histogram* histogram, int feature, const Sums* node,
         const Encoding* code, int64_t* room)
+    int held_bins(const Bins* bins, int first, int last, int32_t* bin_out)
     Sums bin_sums(const Bins* bins, int b, const Encoding* code)
     void search_features(
         const Binned* data, const Encoding* code, const Histogram* histogram,

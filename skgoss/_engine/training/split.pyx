@@ -80,6 +80,7 @@ def best_categories(
     bins.count = &count[0]
     bins.n_bins = n_bins
     bins.missing_bin = -1
+    bins.held = NULL
     for b in range(n_bins):
         part = bin_sums(&bins, b, &code)
         sums.gradient += part.gradient

@@ -24,12 +24,13 @@ from skgoss._engine.random cimport (
 from skgoss._engine.training.sampling cimport sample_features
 from skgoss._engine.training.split cimport (
     HESSIAN_EPSILON, SCRATCH_CUTS, SCRATCH_ROOM, Bins, FeatureSet, Split, SplitRules,
-    bin_sums, categories_l2, category_set, clamp, feature_bins, leaf_output, leaf_step,
-    node_stats, search_features)
+    bin_sums, categories_l2, category_set, clamp, feature_bins, held_bins, leaf_output,
+    leaf_step, node_stats, search_features)
 from skgoss._engine.data.store cimport BinColumn, bin_of_code, bin_of_stored
+from skgoss._engine.signals cimport is_stopped
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, NO_MEMORY, NO_TURN, NOT_FINITE, ForcedSplit, Leaf, Node, Round, Shared,
-    Workspace, better, free_slot, heap_pop, heap_push, heap_remove, take_slot)
+    INTERMEDIATE, INTERRUPTED, NO_MEMORY, NO_TURN, NOT_FINITE, ForcedSplit, Leaf, Node, Round,
+    Shared, Workspace, better, free_slot, heap_pop, heap_push, heap_remove, take_slot)
 
 cdef extern from "team.h" nogil:
     int64_t take_next(int64_t* next)
@@ -353,13 +354,17 @@ cdef int inherit_splittable(
 
 
 cdef Sums left_side(
-    const Bins* bins, const Encoding* code, const uint8_t* goes_left,
+    const Bins* bins, const Encoding* code, const uint8_t* goes_left, int32_t* room,
 ) noexcept nogil:
-    """Sums over the bins that go left."""
+    """Sums over the bins that go left. ``room``: a number for each bin."""
     cdef Sums sums, part
-    cdef int b
+    cdef int i, b
+    cdef int n = bins.n_bins
     memset(&sums, 0, sizeof(Sums))
-    for b in range(bins.n_bins):
+    if bins.held != NULL:
+        n = held_bins(bins, 0, bins.n_bins, room)
+    for i in range(n):
+        b = i if bins.held == NULL else room[i]
         if goes_left[b]:
             part = bin_sums(bins, b, code)
             sums.gradient += part.gradient
@@ -513,9 +518,8 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
 cdef void decide_bins(
     const Binned* data, const Split* split, uint8_t* goes_left_out,
 ) noexcept nogil:
-    cdef int b
-    for b in range(data.n_bins[split.feature]):
-        goes_left_out[b] = b <= split.bin
+    memset(goes_left_out, 0, data.n_bins[split.feature])
+    memset(goes_left_out, 1, min(split.bin + 1, data.n_bins[split.feature]))
     if data.missing_bin[split.feature] >= 0:
         goes_left_out[data.missing_bin[split.feature]] = split.missing_left
 
@@ -729,7 +733,7 @@ cdef double choose_left(
         l2 = categories_l2(bins.n_bins, &ws.rules)
     else:
         decide_bins(data, &leaf.best, ws.goes_left)
-    left_out[0] = left_side(&bins, &ws.code, ws.goes_left)
+    left_out[0] = left_side(&bins, &ws.code, ws.goes_left, <int32_t*>scratch)
     if leaf.slot < 0:
         hide_rows(data, ws, leaf)
     return l2
@@ -776,7 +780,7 @@ cdef void search_again(Shared* shared, Workspace* ws, int index) noexcept nogil:
     """Search the leaves that the newest split, of leaf ``index``, bounds anew."""
     cdef int stale = next_stale(shared, ws, index, 0)
     cdef Leaf* leaf
-    while stale >= 0:
+    while stale >= 0 and not is_stopped(&shared.watch):
         heap_remove(ws, stale)
         leaf = &ws.leaves[stale]
         if leaf.slot < 0:
@@ -932,7 +936,7 @@ cdef void fill_leaves(Workspace* ws, const Round* round) noexcept nogil:
 
 
 cdef int grow_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Grow one tree; 0, NO_MEMORY or NOT_FINITE."""
+    """Grow one tree; 0, NO_MEMORY, NOT_FINITE or INTERRUPTED."""
     cdef int status = start_tree(shared, ws, round)
     cdef int leaf
     while status == 0 and ws.n_heap > 0 and ws.n_leaves < shared.settings.max_leaves:
@@ -940,6 +944,8 @@ cdef int grow_tree(Shared* shared, Workspace* ws, const Round* round) noexcept n
         status = split_leaf(shared, ws, leaf)
         if status == 0 and shared.constraints.bounding >= INTERMEDIATE:
             search_again(shared, ws, leaf)
+        if status == 0 and is_stopped(&shared.watch):
+            status = INTERRUPTED
     bound_leaves(shared, ws)
     while ws.n_heap > 0:
         free_slot(ws, &ws.leaves[heap_pop(ws)])

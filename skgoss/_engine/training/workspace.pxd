@@ -5,11 +5,13 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Slopes
 from skgoss._engine.training.split cimport NodeStats, Order, Split, SplitRules, Step
 from skgoss._engine.data.store cimport BinColumn
+from skgoss._engine.signals cimport Watch
 
 cdef enum:
     # What growing may end with, besides 0.
     NO_MEMORY = -1
     NOT_FINITE = -2
+    INTERRUPTED = -3          # the watch has the exception
     # The turn of a leaf whose split is not a forced one.
     NO_TURN = 0x7FFFFFFF
 
@@ -147,11 +149,12 @@ cdef struct Shared:
     Split* best               # two of each thread
     int32_t* all_features
     int max_bins
+    Watch watch
 
 cdef struct Round:
     Slopes slopes
     double* score             # NULL: do not add the tree
-    int status                # 0, NO_MEMORY or NOT_FINITE
+    int status                # 0 or what growing may end with
 
 
 cdef int allocate_histogram(const Binned* data, Histogram* out) noexcept nogil

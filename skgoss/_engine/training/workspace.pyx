@@ -14,6 +14,7 @@ cdef int allocate_histogram(const Binned* data, Histogram* out) noexcept nogil:
     out.gradient = <int64_t*>malloc(n * (2 * sizeof(int64_t) + sizeof(int32_t)) + 1)
     if out.gradient == NULL:
         return -1
+    out.held = NULL
     out.hessian = out.gradient + n
     out.count = <int32_t*>(out.hessian + n)
     return 0

@@ -1,0 +1,50 @@
+"""Signals, such as Ctrl-C, while a kernel runs without the GIL."""
+
+import threading
+
+cdef extern from "Python.h" nogil:
+    # It leaves the exception of a handler for `end_watch` to raise.
+    int PyErr_CheckSignals() noexcept
+    unsigned long PyThread_get_thread_ident()
+
+cdef extern from "signals.h" nogil:
+    int64_t milliseconds()
+    int read_flag(const int* flag)
+    void set_flag(int* flag)
+
+cdef enum:
+    # Between two looks. A kernel that ends before the first one never needs the GIL.
+    PATIENCE = 50
+
+
+cdef Watch start_watch() except *:
+    """Python runs handlers in its main thread only: in other threads nothing stops a kernel."""
+    cdef Watch watch
+    watch.handler = PyThread_get_thread_ident()
+    if threading.main_thread().ident != watch.handler:
+        watch.handler = 0
+    watch.next_look = milliseconds() + PATIENCE
+    watch.stopped = False
+    return watch
+
+
+cdef bint has_raised() noexcept with gil:
+    return PyErr_CheckSignals() != 0
+
+
+cdef bint is_stopped(Watch* watch) noexcept nogil:
+    """Whether a handler has raised an exception; any thread of a team may ask."""
+    if read_flag(&watch.stopped):
+        return True
+    if PyThread_get_thread_ident() != watch.handler or milliseconds() < watch.next_look:
+        return False
+    if has_raised():
+        set_flag(&watch.stopped)
+        return True
+    watch.next_look = milliseconds() + PATIENCE
+    return False
+
+
+cdef int end_watch(Watch* watch) except -1:
+    """Raise the exception of a handler, if there is one."""
+    return -1 if watch.stopped else 0

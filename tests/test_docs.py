@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import runpy
 from pathlib import Path
@@ -9,9 +10,8 @@ from pathlib import Path
 import pytest
 import sklearn
 
-DOCS = Path(__file__).parents[1] / "docs"
-# The pages that are read from top to bottom, their code being one script.
-PAGES = ("evaluation", "migrating", "ranking", "scikit-learn")
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 
 
 def blocks(page: str) -> list[str]:
@@ -19,12 +19,23 @@ def blocks(page: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
 
 
+# The pages that are read from top to bottom, their code being one script.
+PAGES = sorted(path.stem for path in DOCS.glob("*.md") if blocks(path.stem))
+NEEDS = {
+    "categories": ["pandas", "polars"],
+    "scikit-learn": ["sklearn.callback", "skops"],
+}
+
+
+def test_pages_with_code():
+    pages = {"categories", "evaluation", "goss", "migrating", "ranking", "sparse"}
+    assert {*pages, "scikit-learn"} <= set(PAGES)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_code_runs(page, capsys):
-    assert blocks(page)
-    if page == "scikit-learn":
-        pytest.importorskip("sklearn.callback")
-        pytest.importorskip("skops")
+    for module in NEEDS.get(page, ()):
+        pytest.importorskip(module)
     namespace: dict[str, object] = {}
     with sklearn.config_context():
         for block in blocks(page):
@@ -41,8 +52,106 @@ def test_names_are_current():
     assert runpy.run_path(str(DOCS / "names.py"))["markdown"]() == page
 
 
+# Words in backticks with these endings, or in `_engine/`, are files of the project.
+SUFFIXES = (".py", ".pyx", ".pxd", ".h", ".md")
+# What comes before the first dot of a name: modules of skgoss by their last part.
+MODULES = {
+    path.stem: ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in sorted((ROOT / "skgoss").rglob("*.py"))
+    if path.stem not in ("__init__", "sklearn") and "_engine" not in path.parts
+}
+
+
+def ends_of_paths() -> set[str]:
+    """All that files and folders may be called: with some or no folders before them."""
+    found = [
+        p
+        for f in ("skgoss", "docs", "tests", "examples", "benchmarks")
+        for p in (ROOT / f).rglob("*")
+    ]
+    found += [path.with_suffix("") for path in found if path.suffix in (".pyx", ".pxd")]
+    parts = [path.relative_to(ROOT).parts for path in found]
+    return {"/".join(part[i:]) for part in parts for i in range(len(part))}
+
+
+PATHS = ends_of_paths()
+
+
+def is_file(word: str) -> bool:
+    return bool(re.fullmatch(r"\w[\w./-]+", word)) and (
+        word.endswith(SUFFIXES) or word.startswith("_engine/")
+    )
+
+
+def is_name(word: str) -> bool:
+    return "." in word and not is_file(word) and word.split(".")[0] in MODULES
+
+
+def name_is_there(word: str) -> bool:
+    """Whether a module has a name: `module.name` or `module.Class.attribute`."""
+    module, *names = word.split(".")
+    found = importlib.import_module(MODULES[module])
+    for name in names:
+        # Fields of a data class without defaults are annotations alone.
+        if not hasattr(found, name):
+            return name in getattr(found, "__annotations__", {})
+        found = getattr(found, name)
+    return True
+
+
+def unknown(text: str) -> list[str]:
+    """The words in backticks that name files or parts of modules that do not exist."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    # Of a call the name, without its arguments.
+    words = [word.partition("(")[0] for word in re.findall(r"`([^`]+)`", text)]
+    return [
+        word
+        for word in words
+        if (is_file(word) and word.strip("/") not in PATHS)
+        or (is_name(word) and not name_is_there(word))
+    ]
+
+
+@pytest.mark.parametrize("page", [*DOCS.glob("*.md"), ROOT / "README.md"], ids=str)
+def test_files_and_names_exist(page):
+    assert unknown(page.read_text(encoding="utf-8")) == []
+
+
+def test_unknown_files_and_names_are_found():
+    text = """`training/boosting.py`, `split.h`, `_engine/training/split.h`,
+    `_engine/data/`, `_engine/training/tree`, `boosting.train(state)`,
+    `columns.Columns`, `boosting.Trained.ensemble`, and those that do not exist:
+    `boosters.py`, `training/dataset_builder.py`, `_engine/training/splits`,
+    `boosting.learn(state)`, `boosting.Trained.trees`"""
+    assert unknown(text) == [
+        "boosters.py",
+        "training/dataset_builder.py",
+        "_engine/training/splits",
+        "boosting.learn",
+        "boosting.Trained.trees",
+    ]
+
+
+def modules_of_the_table(text: str) -> set[str]:
+    """The modules and files in the first cells of the tables of docs/design.md, 2."""
+    part = text[text.index("## 2.") : text.index("## 3.")]
+    cells = " ".join(re.findall(r"^\| ([^|]+) \|", part, re.M))
+    return set(re.findall(r"`([\w.]+)`", cells))
+
+
+def test_every_module_is_in_the_design():
+    listed = modules_of_the_table((DOCS / "design.md").read_text(encoding="utf-8"))
+    files = {p for s in ("*.py", "*.pyx") for p in (ROOT / "skgoss").rglob(s)}
+    missing = {
+        str(path.relative_to(ROOT))
+        for path in files
+        if path.stem != "__init__" and not {path.name, path.stem} & listed
+    }
+    assert missing == set()
+
+
 def test_links_lead_somewhere():
-    pages = [*DOCS.glob("*.md"), DOCS.parent / "README.md"]
+    pages = [*DOCS.glob("*.md"), ROOT / "README.md"]
     broken = [
         (page.name, link)
         for page in pages

@@ -416,7 +416,12 @@ def test_errors_come_before_any_work(cls, options, message, asked):
 @pytest.mark.parametrize("options", [o for o, m in ERRORS if "range" not in m][:4])
 def test_rates_do_not_matter_to_others(options):
     X, y = data(n=100)
-    LGBMRegressor(n_estimators=1, **options).fit(X, y)
+    # At this learning rate the first round would be sampled already.
+    usual = {"n_estimators": 3, "learning_rate": 1.5}
+    plain = LGBMRegressor(**usual).fit(X, y).predict(X)
+    rates = LGBMRegressor(**usual, **options).fit(X, y).predict(X)
+    assert np.ptp(plain) > 0
+    np.testing.assert_array_equal(rates, plain)
 
 
 def test_bagging_options_that_draw_nothing_are_allowed():
@@ -427,9 +432,10 @@ def test_bagging_options_that_draw_nothing_are_allowed():
 def test_arguments_are_not_changed():
     """Gradients of the caller's own objective are his."""
     X, y = data()
-    slope, curvature = y.copy(), np.full(N, 0.5)
+    # Of the type that the engine scales in place, where it is given the arrays.
+    slope, curvature = y.astype(np.float32), np.full(N, 0.5, dtype=np.float32)
     fit(X, y, objective=lambda y, s: (slope, curvature), n_estimators=2, **AT_ONCE)
-    np.testing.assert_array_equal(slope, y)
+    np.testing.assert_array_equal(slope, y.astype(np.float32))
     assert (curvature == 0.5).all()
 
 

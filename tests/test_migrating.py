@@ -163,6 +163,41 @@ def test_callbacks_of_your_own():
     assert model.best_iteration_ == 2
 
 
+def test_callbacks_of_lightgbm(capsys):
+    lightgbm = pytest.importorskip("lightgbm")
+
+    def fit(module, found):
+        return classifier(n_estimators=200).fit(
+            X_TRAIN,
+            Y_TRAIN,
+            eval_set=[(X_VAL, Y_VAL)],
+            callbacks=[
+                module.early_stopping(3, verbose=False),
+                module.log_evaluation(period=10),
+                module.record_evaluation(found),
+                module.reset_parameter(learning_rate=lambda i: 0.3 * 0.99**i),
+            ],
+        )
+
+    found, same = {}, {}
+    theirs = fit(lightgbm, found)
+    assert "[10]\tvalid_0's binary_logloss: " in capsys.readouterr().out
+    ours = fit(skgoss, same)
+    assert found == same == theirs.evals_result_
+    assert 0 < theirs.best_iteration_ == ours.best_iteration_ < 200
+    np.testing.assert_array_equal(theirs.predict_proba(X), ours.predict_proba(X))
+
+
+def test_earlystopexception():
+    def stop(env):
+        if env.iteration == 2:
+            raise EarlyStopException(1, [("valid_0", "own", 0.5, True)])
+
+    model = classifier().fit(X, Y, eval_set=[(X_VAL, Y_VAL)], callbacks=[stop])
+    assert model.best_iteration_ == model.n_iter_ == 2
+    assert model.best_score_ == {"valid_0": {"own": 0.5}}
+
+
 def test_results_in_callbacks():
     scores = []
 
@@ -659,6 +694,19 @@ def test_failed_fits():
     assert model.predict(X).shape == Y.shape
 
 
+def test_saved_models():
+    skops = pytest.importorskip("skops.io")
+    model = classifier().fit(X, Y)
+    model._ensemble.arrays["left_child"][0] = 1000
+    trusted = ["skgoss.estimators.LGBMClassifier"]
+    for load, saved in (
+        (pickle.loads, pickle.dumps(model)),
+        (lambda file: skops.loads(file, trusted=trusted), skops.dumps(model)),
+    ):
+        with pytest.raises(ValueError, match="node 0 of tree 0 has the children 1000"):
+            load(saved)
+
+
 # --- Eleven bugs ----------------------------------------------------------------------
 
 
@@ -860,6 +908,74 @@ def test_sampling_by_goss():
     g = np.array([[0.9, 0.8, 0.5, 0.4, 0.1, 0.2]], dtype=np.float32)
     rows = one_side_sample(g, g * (1 - g), None, 2, 1, 0, 0, 1)
     assert {0, 1} <= set(rows.tolist())  # by g h they would be 2 and 3
+
+
+def log_loss_of_scores(y_true, y_pred):
+    probability = expit(y_pred)
+    return probability - y_true, probability * (1 - probability)
+
+
+def test_metrics_of_custom_objectives():
+    sets = {"eval_set": [(X, Y)], "eval_metric": ["logloss", "error", "auc"]}
+    model = classifier(objective=log_loss_of_scores).fit(X, Y, **sets)
+    with pytest.warns(UserWarning, match="raw scores"):
+        p = expit(model.predict(X))
+    found = model.best_score_["training"]
+    loss = -np.log(np.where(Y == 1, p, 1 - p)).mean()
+    assert found["binary_logloss"] == pytest.approx(loss)
+    assert found["binary_error"] == pytest.approx(np.mean((p > 0.5) != Y))
+    usual = classifier(boost_from_average=False).fit(X, Y, **sets)
+    for name, value in usual.best_score_["training"].items():
+        assert found[name] == pytest.approx(value)
+
+
+def test_the_same_metric_name_twice():
+    def own(y_true, y_pred):
+        return "l2", -np.mean((y_true - y_pred) ** 2), True
+
+    model = regressor(metric="l2")
+    with pytest.warns(UserWarning, match=r"'l2 \(2\)'"):
+        model.fit(RX, RY, eval_set=[(RX, RY)], eval_metric=own)
+    history = model.evals_result_["training"]
+    assert list(history) == ["l2", "l2 (2)"]
+    assert history["l2 (2)"] == pytest.approx([-value for value in history["l2"]])
+
+
+def least_leaf(model):
+    """The smallest sum of hessians and the smallest count of a leaf."""
+    trees = list(model._ensemble.trees)
+    return [
+        min(getattr(tree, name).min() for tree in trees)
+        for name in ("leaf_weight", "leaf_count")
+    ]
+
+
+def test_limits_of_leaves():
+    options = {"n_estimators": 60, "num_leaves": 31, "min_child_weight": 0.0}
+    limited = classifier(min_child_samples=20, **options).fit(X, Y)
+    for tree in limited._ensemble.trees:
+        average = tree.internal_weight[0] / tree.internal_count[0]
+        for child in (tree.left_child[0], tree.right_child[0]):
+            weight = tree.internal_weight if child >= 0 else tree.leaf_weight
+            assert weight[max(child, ~child)] >= 19.5 * average * (1 - 1e-3)
+    free = classifier(min_child_samples=1, **options).fit(X, Y)
+    assert least_leaf(limited)[1] >= 20
+    assert least_leaf(free)[1] == 1
+    assert least_leaf(free)[0] < 0.1 * least_leaf(limited)[0]
+
+
+def test_long_steps():
+    def largest(start, **options):
+        options = {"learning_rate": 1.0, "n_estimators": 1, **options}
+        model = classifier(objective="binary", min_child_samples=1, **options)
+        model.fit(X, Y, init_score=np.full(len(X), start))
+        return np.abs(next(iter(model._ensemble.trees)).leaf_value).max()
+
+    # Gradients near 1 beside hessians near exp(-9); a Newton step is 8,000 long.
+    options = {"min_child_weight": 0.0}
+    assert 5 < largest(-9.0, **options) < 10
+    forest = {"boosting_type": "rf", "colsample_bytree": 0.5}
+    assert largest(-9.0, **forest, **options) > 1000
 
 
 def test_feature_name_of_fit():

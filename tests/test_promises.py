@@ -283,7 +283,8 @@ def test_no_leaf_has_less_curvature(options, least, weighted):
     options = {"n_estimators": 40, "learning_rate": 0.3, "n_jobs": 1, **options}
     model = LGBMClassifier(**options)
     model.fit(X, y, sample_weight=weight)
-    shares = np.concatenate([rows_of_children(t) for t in model._ensemble.trees])
+    # In the first round all hessians are equal, apart from weights: there is no limit.
+    shares = np.concatenate([rows_of_children(t) for t in model._ensemble.trees[1:]])
     assert len(shares) > 30
     if least == 1:
         assert shares.min() < 0.5

@@ -581,8 +581,22 @@ static SIMD_INLINE void list_limits(const Order *order, int feature, const NodeS
     }
 }
 
-/* The gains of the cuts; returns the largest, 0 if none is allowed. Positive doubles are
-   ordered as their bits are, and integers have a vector maximum. */
+/* The largest of n gains, 0 if none is positive. Positive doubles are ordered as their bits
+   are, and integers have a vector maximum. */
+static SIMD_INLINE double largest_gain(const double *gain, int n)
+{
+    int64_t top = 0;
+    double value;
+    for (int i = 0; i < n; i++) {
+        int64_t bits;
+        memcpy(&bits, gain + i, sizeof bits);
+        top = bits > top ? bits : top;
+    }
+    memcpy(&value, &top, sizeof value);
+    return value;
+}
+
+/* The gains of the cuts; returns the largest, 0 if none is allowed. */
 static SIMD_INLINE double cut_gains(const Cuts *cuts, Sums extra, const NodeStats *node,
                                     double needed, const CutLimits *limits, int form,
                                     const SplitRules *rules, double *restrict gain_out)
@@ -591,20 +605,12 @@ static SIMD_INLINE double cut_gains(const Cuts *cuts, Sums extra, const NodeStat
     const double *hessian = cuts->hessian + cuts->first;
     const int32_t *count = cuts->count + cuts->first;
     int n = (cuts->n - cuts->first + SPLIT_LANES - 1) & -SPLIT_LANES;
-    int64_t top = 0;
-    double value;
     gain_out += cuts->first;
     for (int i = 0; i < n; i++)
         gain_out[i] = cut_gain(gradient[i], hessian[i], (double)count[i], extra, node,
                                needed, limits_at(limits, cuts->first + i, form), form,
                                rules);
-    for (int i = 0; i < n; i++) {
-        int64_t bits;
-        memcpy(&bits, gain_out + i, sizeof bits);
-        top = bits > top ? bits : top;
-    }
-    memcpy(&value, &top, sizeof value);
-    return value;
+    return largest_gain(gain_out, n);
 }
 
 /* Leaves of the cuts the one that parts the rows as a cut after bin `bin` does. */
@@ -761,14 +767,13 @@ static SIMD_INLINE void search_singles(const Binned *data, const Encoding *code,
     list_singles(histogram, data->offset[feature], n, code, &node->sums,
                  data->implied[feature] == 0, &cuts);
     cut_gains(&cuts, none, node, node->gain + rules->min_gain, NULL, form, rules, gain);
-    double top = 0;
-    int i = 0;
-    for (int j = 0; j < n; j++) {
+    if (set->splittable_out)
+        for (int j = 0; j < n; j++)
+            set->splittable_out[feature + j] &= !searched[j] | (gain[j] > 0);
+    for (int j = 0; j < n; j++)
         gain[j] = searched[j] ? gain[j] : -1.0;
-        top = gain[j] > top ? gain[j] : top;
-    }
-    for (int j = 0; set->splittable_out && j < n; j++)
-        set->splittable_out[feature + j] &= !searched[j] | (gain[j] > 0);
+    double top = largest_gain(gain, n);
+    int i = 0;
     if (top <= 0)
         return;
     while (gain[i] != top)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss.data.sparse import INT32_MAX
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import (
     CATEGORICAL,
@@ -24,7 +25,6 @@ from skgoss.model.trees import (
 
 # Nodes and leaves of all trees together are numbered by int32.
 MAX_LEAVES = 1 << 30
-INT32_MAX = np.iinfo(np.int32).max
 
 _MISSING_TYPES = (0, 1, 2)
 _DECISIONS = np.zeros(256, dtype=bool)

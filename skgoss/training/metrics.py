@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from skgoss._engine.training import losses, metrics
 from skgoss._engine.training.ranking import average_precision
 from skgoss._messages import UnusedParameterWarning, hint, warn
+from skgoss.data.sparse import INT32_MAX
 from skgoss.training import objectives, ranking
 from skgoss.training.objectives import Link
 from skgoss.training.user_functions import UserFunction
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 # The largest k of NDCG@k and MAP@k.
-MOST_DOCUMENTS = 2**31 - 1
+MOST_DOCUMENTS = INT32_MAX
 
 
 class Result(NamedTuple):

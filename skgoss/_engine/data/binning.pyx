@@ -502,7 +502,7 @@ def find_bounds(
 
     Parameters
     ----------
-    columns : skgoss.data.frames.Columns
+    columns : skgoss.data.columns.Columns
     rows : array of shape (n_rows,) or None
         The rows to read; None reads the first ``n_rows``.
     place : array of shape (columns.n_rows,) or None
@@ -730,7 +730,7 @@ def bin_columns(
 
     Parameters
     ----------
-    columns : skgoss.data.frames.Columns
+    columns : skgoss.data.columns.Columns
     rows : array of shape (n_rows,) or None
         The rows to read; None reads all.
     bounds : array
@@ -892,7 +892,7 @@ def count_others(
 
     Parameters
     ----------
-    columns : skgoss.data.frames.Columns
+    columns : skgoss.data.columns.Columns
     rows : array of shape (n_rows,) or None
         The rows to read; None reads all.
     place : array of shape (columns.n_rows,) or None
@@ -971,7 +971,7 @@ def list_columns(
 
     Parameters
     ----------
-    columns : skgoss.data.frames.Columns
+    columns : skgoss.data.columns.Columns
     rows : array of shape (n_rows,) or None
         The rows to read; None reads all.
     place : array of shape (columns.n_rows,) or None

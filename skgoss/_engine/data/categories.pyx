@@ -63,7 +63,7 @@ def count_categories(
 
     Parameters
     ----------
-    columns : skgoss.data.frames.Columns
+    columns : skgoss.data.columns.Columns
     rows : array of shape (n_rows,) or None
         The rows to read, ascending; None reads the first ``n_rows``.
     weight : array of shape (n_rows,) or None
@@ -127,7 +127,7 @@ def bin_categories(
 
     Parameters
     ----------
-    columns : skgoss.data.frames.Columns
+    columns : skgoss.data.columns.Columns
     rows : array of shape (n_rows,) or None
         The rows to read, ascending; None reads all.
     bin_of : array of shape (first[-1],)

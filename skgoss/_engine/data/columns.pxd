@@ -91,7 +91,7 @@ cdef inline void load_values(
         _load(<const uint64_t*> address, stride, rows, start, n, values_out)
 
 
-# The columns of a `skgoss.data.frames.Columns`.
+# The columns of a `skgoss.data.columns.Columns`.
 cdef struct Frame:
     const uint64_t* address
     const int64_t* stride

@@ -18,7 +18,7 @@ KINDS = {
 
 
 cdef Frame read_frame(object columns):
-    """The columns of a `skgoss.data.frames.Columns`, which must outlive the frame."""
+    """The columns of a `skgoss.data.columns.Columns`, which must outlive the frame."""
     cdef Frame frame
     cdef const uint64_t[::1] address = columns.address
     cdef const int64_t[::1] stride = columns.stride

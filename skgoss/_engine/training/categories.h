@@ -139,13 +139,10 @@ static inline double side_gain(Sums left, const NodeStats *node, double needed,
                     node, needed, limits, gain_form(rules), rules);
 }
 
-/* Whether a side has so many rows, and the hessian that belongs to them. */
-static inline int holds_enough(int64_t count, int64_t hessian, int64_t least,
-                               const NodeStats *node, const SplitRules *rules)
+static inline int holds_enough(int64_t count, int64_t hessian, int64_t least_count,
+                               double least_sum, const SplitRules *rules)
 {
-    return count >= least
-           && (double)hessian * rules->hessian_unit
-                  >= least_hessian((double)least, node->sums, rules);
+    return count >= least_count && (double)hessian * rules->hessian_unit >= least_sum;
 }
 
 /* The best number of categories to take from one end, and its gain above `needed`; the
@@ -157,15 +154,17 @@ static inline double search_end(const CategoryEnd *end, const Bins *bins,
     int64_t least_right = rules->min_count > rules->min_data_per_group
                               ? rules->min_count
                               : rules->min_data_per_group;
+    double hessian_right = least_hessian((double)least_right, node->sums, rules);
     Sums left = {0, 0, 0};
     int64_t tried = 0; /* rows on the left when last a number was tried */
     double top = 0;
     for (int i = 0; i < end->n; i++) {
         left = add_sums(left, bin_sums(bins, abs(end->list[i].bin), code));
-        if (!holds_enough(left.count, left.hessian, rules->min_count, node, rules))
+        if (!holds_enough(left.count, left.hessian, rules->min_count, node->least_hessian,
+                          rules))
             continue;
         if (!holds_enough(node->sums.count - left.count, node->sums.hessian - left.hessian,
-                          least_right, node, rules))
+                          least_right, hessian_right, rules))
             break;
         if (left.count - tried < rules->min_data_per_group)
             continue;

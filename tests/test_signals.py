@@ -33,7 +33,7 @@ for delay in {delay}, {delay} / 2, {delay} / 4, {delay} / 8:
         timer.cancel()
         timer.join()
     except KeyboardInterrupt as error:
-        waited = time.monotonic() - sent[0]
+        waited = time.monotonic() - sent[-1]
         frames = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
         same = vars(model).keys() == before.keys() and all(
             vars(model)[name] is value for name, value in before.items())

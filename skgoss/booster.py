@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import InputTags, Tags, TargetTags
 
-from skgoss import _compat, parameters
+from skgoss import _compat, explanations, parameters
 from skgoss.data import frames
 from skgoss.data.categories import Categories
 from skgoss.data.columns import Columns
 from skgoss.data.state import entries
+from skgoss.model import contributions
 from skgoss.model import header as headers
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
 from skgoss.training.objectives import OBJECTIVES, Link
 
-Output = Literal["prediction", "raw_score", "leaf"]
+if TYPE_CHECKING:
+    import shap
+
+Output = Literal["prediction", "raw_score", "leaf", "contributions", "interactions"]
 
 
 class Booster:
@@ -140,8 +144,11 @@ class Booster:
         num_iteration: int | None = None,
         raw_score: bool = False,
         pred_leaf: bool = False,
+        pred_contrib: bool = False,
+        *,
+        pred_interactions: bool = False,
         **kwargs: Any,
-    ) -> NDArray[Any]:
+    ) -> Any:
         """Predict.
 
         Parameters
@@ -158,6 +165,11 @@ class Booster:
             for a random forest.
         pred_leaf : bool, default=False
             Whether to return the index of the leaf of each row in each tree.
+        pred_contrib : bool, default=False
+            Whether to return SHAP values: how much each column adds to the raw score.
+        pred_interactions : bool, default=False
+            Whether to return SHAP interaction values: how much each pair of columns
+            adds.
         **kwargs : dict
             ``n_jobs``, or another name of it, is the number of threads. Other
             parameters of LightGBM have no effect; unknown names give an
@@ -168,12 +180,13 @@ class Booster:
         ndarray of shape (n_samples,), or (n_samples, n_scores) for more than one score
             The mean, the probability of the second class, or the probabilities of all
             classes, by the objective. For ``pred_leaf``, (n_samples, n_trees).
+            ``pred_contrib`` and ``pred_interactions``: see `LGBMModel.predict`.
         """
         if num_iteration is None and self.best_iteration > 0:
             num_iteration = self.best_iteration
         return self._predict(
             frames.columns(self, data, reset=False),
-            kind_of_output(raw_score, pred_leaf),
+            kind_of_output(raw_score, pred_leaf, pred_contrib, pred_interactions),
             start_iteration,
             num_iteration,
             parameters.n_jobs(kwargs, None, type(self).__name__),
@@ -186,15 +199,17 @@ class Booster:
         start_iteration: int,
         num_iteration: int | None,
         n_jobs: int | None,
-    ) -> NDArray[Any]:
-        """Leaves, raw scores or predictions.
-
-        Scores and predictions have one dimension if there is one score for each row.
-        """
+    ) -> Any:
+        """The output for rows: see `predict`."""
         ensemble, n_threads = self._ensemble, _compat.n_threads(n_jobs)
         span = self._span(start_iteration, num_iteration)
         if output == "leaf":
             return ensemble.leaves(columns, *span, n_threads)
+        if output == "contributions":
+            return _contributions(ensemble, columns, span, n_threads)
+        if output == "interactions":
+            values = contributions.interactions(ensemble, columns, *span, n_threads)
+            return values[:, 0] if ensemble.n_scores == 1 else values
         scores = ensemble.raw_scores(columns, *span, n_threads)
         if output == "prediction":
             scores = self._link(scores, n_threads)
@@ -209,6 +224,88 @@ class Booster:
         if length is None or length <= 0:
             return start, n_rounds
         return start, min(start + length, n_rounds)
+
+    def explain(
+        self,
+        data: ArrayLike,
+        *,
+        interactions: bool = False,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        **kwargs: Any,
+    ) -> shap.Explanation:
+        """Explain predictions by SHAP values, for the plots of the package shap.
+
+        Parameters
+        ----------
+        data : array-like or data frame of shape (n_samples, n_features)
+            Rows with the columns of the training set, in the same order.
+        interactions : bool, default=False
+            Whether to explain by interactions of pairs of columns.
+        start_iteration, num_iteration, **kwargs
+            See `predict`.
+
+        Returns
+        -------
+        shap.Explanation
+            ``values`` has the shape (n_samples, n_features), or (n_samples, n_features,
+            n_features) for interactions; with a last axis of the classes for more than
+            two. Values add up to the raw score minus ``base_values``.
+
+        Raises
+        ------
+        ImportError
+            If shap is not installed.
+        """
+        if num_iteration is None and self.best_iteration > 0:
+            num_iteration = self.best_iteration
+        return self._explain(
+            frames.columns(self, data, reset=False),
+            data,
+            interactions,
+            self._span(start_iteration, num_iteration),
+            parameters.n_jobs(kwargs, None, type(self).__name__),
+        )
+
+    def _explain(
+        self,
+        columns: Columns,
+        X: Any,
+        interactions: bool,
+        span: tuple[int, int],
+        n_jobs: int | None,
+        output_names: Sequence[str] | None = None,
+    ) -> shap.Explanation:
+        """The explanation of rows: see `explain`."""
+        return explanations.explanation(
+            self._ensemble,
+            columns,
+            X,
+            self.feature_name(),
+            output_names,
+            interactions=interactions,
+            span=span,
+            n_threads=_compat.n_threads(n_jobs),
+        )
+
+    def trees_for_shap(self) -> dict[str, Any]:
+        """The trees as ``shap.TreeExplainer`` accepts them.
+
+        With background data, shap explains by interventional SHAP values, and
+        probabilities instead of raw scores. For path-dependent values, `predict` and
+        `explain` are exact and much faster.
+
+        Returns
+        -------
+        dict
+
+        Raises
+        ------
+        ValueError
+            If trees split on categories, take zeros as missing, or have linear leaves:
+            shap's trees do not know them.
+        """
+        return explanations.trees_for_shap(self._ensemble, self._link.kind)
 
     def feature_name(self) -> list[str]:
         """Names of the columns.
@@ -237,11 +334,28 @@ class Booster:
         return self._ensemble.n_rounds
 
 
-def kind_of_output(raw_score: bool, pred_leaf: bool) -> Output:
+def kind_of_output(
+    raw_score: bool, pred_leaf: bool, pred_contrib: bool, pred_interactions: bool
+) -> Output:
     """The output that the arguments of a prediction ask for."""
-    if pred_leaf:
-        return "leaf"
-    return "raw_score" if raw_score else "prediction"
+    asked: list[tuple[bool, Output]] = [
+        (pred_interactions, "interactions"),
+        (pred_contrib, "contributions"),
+        (pred_leaf, "leaf"),
+        (raw_score, "raw_score"),
+    ]
+    return next((output for is_asked, output in asked if is_asked), "prediction")
+
+
+def _contributions(
+    ensemble: Ensemble, columns: Columns, span: tuple[int, int], n_threads: int
+) -> Any:
+    """SHAP values in LightGBM's shapes: sparse for sparse rows, a matrix a class."""
+    if columns.index is not None:
+        parts = contributions.sparse(ensemble, columns, *span, n_threads)
+        return parts[0] if len(parts) == 1 else parts
+    values = contributions.contributions(ensemble, columns, *span, n_threads)
+    return values.reshape(len(values), -1)
 
 
 def _whole(name: str, value: Any) -> int:

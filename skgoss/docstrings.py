@@ -144,6 +144,24 @@ PREDICTION = {
         "bool, default=False",
         "Whether to return the index of the leaf of each row in each tree.",
     ),
+    "pred_contrib": (
+        "bool, default=False",
+        "Whether to return SHAP values, what each column adds to the raw score: an"
+        " array of shape (n_samples, n_features + 1), whose last column is the expected"
+        " raw score. With K > 2 classes (n_samples, K * (n_features + 1)), class by"
+        " class."
+        " Sparse rows give a sparse array, or a list of K.",
+    ),
+    "pred_interactions": (
+        "bool, default=False",
+        "Whether to return SHAP interaction values, what each pair of columns adds: an"
+        " array of shape (n_samples, n_features + 1, n_features + 1), or (n_samples, K,"
+        " n_features + 1, n_features + 1). Rows add up to the SHAP values.",
+    ),
+    "interactions": (
+        "bool, default=False",
+        "Whether to explain by interactions of pairs of columns.",
+    ),
     "validate_features": (
         "bool, default=False",
         "Has no effect: names are always checked.",

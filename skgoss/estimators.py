@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from types import MappingProxyType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,9 @@ from skgoss.booster import Booster, Output, kind_of_output
 from skgoss.data import frames, queries, targets
 from skgoss.fit_arguments import FitArguments, GivenSet
 from skgoss.model.ensemble import Ensemble
+
+if TYPE_CHECKING:
+    import shap
 
 Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 
@@ -422,9 +425,12 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         start_iteration: int = 0,
         num_iteration: int | None = None,
         pred_leaf: bool = False,
+        pred_contrib: bool = False,
         validate_features: bool = False,
+        *,
+        pred_interactions: bool = False,
         **kwargs: Any,
-    ) -> NDArray[Any]:
+    ) -> Any:
         """Predict the target.
 
         Parameters
@@ -435,7 +441,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_trees) for ``pred_leaf``
         """
-        output = kind_of_output(raw_score, pred_leaf)
+        output = kind_of_output(raw_score, pred_leaf, pred_contrib, pred_interactions)
         return self._output(X, output, start_iteration, num_iteration, kwargs)
 
     def _output(
@@ -445,12 +451,53 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         start_iteration: int,
         num_iteration: int | None,
         kwargs: Mapping[str, Any],
-    ) -> NDArray[Any]:
-        """Leaves, raw scores or predictions: see `Booster`."""
+    ) -> Any:
+        """The output for rows: see `Booster.predict`."""
         booster = self._fitted("_booster")
         n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
         columns = frames.columns(self, X, reset=False)
         return booster._predict(columns, output, start_iteration, num_iteration, n_jobs)
+
+    @docstrings.of_prediction
+    def explain(
+        self,
+        X: ArrayLike,
+        *,
+        interactions: bool = False,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        **kwargs: Any,
+    ) -> shap.Explanation:
+        """Explain predictions by SHAP values, for the plots of the package shap.
+
+        Parameters
+        ----------
+        {parameters}
+
+        Returns
+        -------
+        shap.Explanation
+            ``values`` has the shape (n_samples, n_features), or (n_samples, n_features,
+            n_features) for interactions; for more than two classes, the classes are the
+            last axis. The values of a row add up to its raw score minus
+            ``base_values``.
+
+        Raises
+        ------
+        ImportError
+            If shap is not installed.
+        """
+        booster = self._fitted("_booster")
+        n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
+        span = booster._span(start_iteration, num_iteration)
+        columns = frames.columns(self, X, reset=False)
+        return booster._explain(
+            columns, X, interactions, span, n_jobs, self._names_of_outputs()
+        )
+
+    def _names_of_outputs(self) -> list[str] | None:
+        """The names of the scores, if there are several."""
+        return None
 
     def _fitted(self, name: str) -> Any:
         """An attribute that fit sets; NotFittedError if the model is not fitted."""
@@ -652,6 +699,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     def _n_classes(self) -> int:
         return len(self._classes)
 
+    def _names_of_outputs(self) -> list[str]:
+        return [str(label) for label in self._classes]
+
     def _learn_target(self, y: NDArray[Any]) -> None:
         self._classes = targets.classes(y)
 
@@ -697,9 +747,12 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         start_iteration: int = 0,
         num_iteration: int | None = None,
         pred_leaf: bool = False,
+        pred_contrib: bool = False,
         validate_features: bool = False,
+        *,
+        pred_interactions: bool = False,
         **kwargs: Any,
-    ) -> NDArray[Any]:
+    ) -> Any:
         """Predict classes.
 
         Parameters
@@ -709,8 +762,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels. With ``raw_score``, ``pred_leaf`` or an objective that is a
-            function: what ``predict_proba`` returns.
+            Labels. With ``raw_score``, ``pred_leaf``, ``pred_contrib``,
+            ``pred_interactions`` or an objective that is a function: what
+            ``predict_proba`` returns.
         """
         output = self.predict_proba(
             X,
@@ -718,10 +772,13 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             start_iteration,
             num_iteration,
             pred_leaf,
+            pred_contrib,
             validate_features,
+            pred_interactions=pred_interactions,
             **kwargs,
         )
-        if raw_score or pred_leaf or callable(self._booster._objective):
+        kind = kind_of_output(raw_score, pred_leaf, pred_contrib, pred_interactions)
+        if kind != "prediction" or callable(self._booster._objective):
             return output
         return self._classes[output.argmax(axis=1)]
 
@@ -733,9 +790,12 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         start_iteration: int = 0,
         num_iteration: int | None = None,
         pred_leaf: bool = False,
+        pred_contrib: bool = False,
         validate_features: bool = False,
+        *,
+        pred_interactions: bool = False,
         **kwargs: Any,
-    ) -> NDArray[Any]:
+    ) -> Any:
         """Predict probabilities of the classes.
 
         Parameters
@@ -751,7 +811,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             n_trees). If the objective is a function, raw scores are returned, with a
             warning.
         """
-        kind = kind_of_output(raw_score, pred_leaf)
+        kind = kind_of_output(raw_score, pred_leaf, pred_contrib, pred_interactions)
         output = self._output(X, kind, start_iteration, num_iteration, kwargs)
         if kind != "prediction":
             return output

@@ -437,17 +437,10 @@ def n_jobs(given: Mapping[str, Any], default: Any, owner: str) -> int | None:
     """Read the number of threads from the ``**kwargs`` of a prediction.
 
     Other options have no effect on predictions; unknown names give a warning.
-
-    Raises
-    ------
-    TypeError
-        If ``pred_contrib`` is true.
     """
-    if given.get("pred_contrib"):
-        raise TypeError(f"{owner} predicts without an argument 'pred_contrib'.")
     option = _OPTION["n_jobs"]
     by_option, unused = _by_option(given)
-    for word in unused.keys() - {"pred_contrib"}:
+    for word in unused:
         _warn_of_unknown(
             f"{owner} predicts without an argument {word!r}",
             hint(word, [*docstrings.PREDICTION, *option.precedence]),

@@ -21,7 +21,7 @@
 #include "simd.h"
 
 /* Rows of a block, and the most points that are passed at once. */
-#define SHAP_ROWS 8
+#define SHAP_ROWS 16
 #define SHAP_POINTS 8
 
 enum { SHAP_DOWN, SHAP_UP, SHAP_FORK };
@@ -112,14 +112,16 @@ typedef struct {
     double *sum, *pair_sum; /* by slot or pair, and row */
 } shap_run;
 
-#define EACH_ROW for (int r = 0; r < SHAP_ROWS; r++)
+#define EACH_ROW _Pragma("GCC unroll 1") for (int r = 0; r < SHAP_ROWS; r++)
 
 /* Which rows go to the near child, and which have followed the feature's path so far. */
 static SIMD_INLINE void shap_decide(const shap_run *run, const shap_step *step,
                                     int64_t *restrict near_out, int64_t *restrict hot_out)
 {
     const double *value = run->values + step->column * run->stride;
-    EACH_ROW near_out[r] = -(int64_t)(value[r] <= step->threshold) ^ step->flip;
+    const double threshold = step->threshold;
+    const int64_t flip = step->flip;
+    EACH_ROW near_out[r] = -(int64_t)(value[r] <= threshold) ^ flip;
     if (step->is_new) {
         EACH_ROW hot_out[r] = -1;
     } else {
@@ -130,9 +132,13 @@ static SIMD_INLINE void shap_decide(const shap_run *run, const shap_step *step,
     }
 }
 
-/* One of three constants for each row. */
-#define CHOSEN(is_new, near, hot, first, second, cold) \
-    ((is_new) || (hot) ? ((near) ? (first) : (second)) : (cold))
+/* One of three constants for a row. */
+static SIMD_INLINE double shap_chosen(const int is_new, int64_t near, int64_t hot,
+                                      double first, double second, double cold)
+{
+    const double followed = near ? first : second;
+    return is_new ? followed : (hot ? followed : cold);
+}
 
 static SIMD_INLINE void shap_down(const shap_run *run, const shap_step *step, int n,
                                   const int is_new, const int far_is_leaf)
@@ -144,6 +150,7 @@ static SIMD_INLINE void shap_down(const shap_run *run, const shap_step *step, in
     const double *restrict P = run->P + step->at * size;
     double *restrict P_near = run->P + ((step->at | 1) + 1) * size;
     double *restrict P_far = P_near + size;
+    const double cold = step->cold;
     int64_t near_[SHAP_ROWS], hot_[SHAP_ROWS];
     shap_decide(run, step, near_, hot_);
     EACH_ROW near[r] = near_[r];
@@ -154,7 +161,7 @@ static SIMD_INLINE void shap_down(const shap_run *run, const shap_step *step, in
         EACH_ROW {
             const double p = P[q * SHAP_ROWS + r];
             const double part
-                = p * CHOSEN(is_new, near_[r], hot_[r], first, second, step->cold);
+                = p * shap_chosen(is_new, near_[r], hot_[r], first, second, cold);
             P_near[q * SHAP_ROWS + r] = part;
             if (!far_is_leaf)
                 P_far[q * SHAP_ROWS + r] = p - part;
@@ -177,11 +184,11 @@ static SIMD_INLINE void shap_add_pairs(const shap_run *run, const shap_step *ste
                               + (SHAP_ALONG + (pair->above & 1)) * SHAP_POINTS;
         double *restrict sum = run->pair_sum + pair->pair * SHAP_ROWS;
         double total[SHAP_ROWS] = {0.0};
+        int64_t on_path[SHAP_ROWS];
+        EACH_ROW on_path[r] = hot[r] & (near[r] ^ far);
         for (int q = 0; q < n; q++) {
-            EACH_ROW {
-                const int64_t goes = hot[r] & (near[r] ^ far);
-                total[r] += part[q * SHAP_ROWS + r] * (goes ? along[q] : run->away[q]);
-            }
+            const double goes = along[q], left = run->away[q];
+            EACH_ROW total[r] += part[q * SHAP_ROWS + r] * (on_path[r] ? goes : left);
         }
         EACH_ROW sum[r] += factor[r] * total[r];
     }
@@ -198,6 +205,8 @@ static SIMD_INLINE void shap_up(const shap_run *run, const shap_step *step, int 
     const double *restrict G_near = run->G + ((step->at | 1) + 1) * size;
     const double *restrict G_far = G_near + size;
     double *restrict sum = run->sum + (int64_t)step->slot * SHAP_ROWS;
+    const double cold = step->cold, with = step->with, without = step->without;
+    const double far_value = step->far_value;
     int64_t near[SHAP_ROWS], hot[SHAP_ROWS];
     double total[SHAP_ROWS] = {0.0}, factor[SHAP_ROWS];
     double parts[SHAP_POINTS * SHAP_ROWS];
@@ -213,12 +222,12 @@ static SIMD_INLINE void shap_up(const shap_run *run, const shap_step *step, int 
         const double square = table[SHAP_SQUARE * SHAP_POINTS + q];
         EACH_ROW {
             const double chosen
-                = CHOSEN(is_new, near[r], hot[r], first, second, step->cold);
+                = shap_chosen(is_new, near[r], hot[r], first, second, cold);
             double part = P[q * SHAP_ROWS + r];
             if (is_fork) {
                 G[q * SHAP_ROWS + r] = chosen;
             } else {
-                const double far = far_is_leaf ? step->far_value : G_far[q * SHAP_ROWS + r];
+                const double far = far_is_leaf ? far_value : G_far[q * SHAP_ROWS + r];
                 const double difference = G_near[q * SHAP_ROWS + r] - far;
                 G[q * SHAP_ROWS + r] = far + chosen * difference;
                 part *= difference;
@@ -230,7 +239,7 @@ static SIMD_INLINE void shap_up(const shap_run *run, const shap_step *step, int 
                 parts[q * SHAP_ROWS + r] = part;
         }
     }
-    EACH_ROW factor[r] = CHOSEN(is_new, near[r], hot[r], step->with, step->without, 0.0);
+    EACH_ROW factor[r] = shap_chosen(is_new, near[r], hot[r], with, without, 0.0);
     EACH_ROW sum[r] += factor[r] * total[r];
     if (with_pairs)
         shap_add_pairs(run, step, n, parts, factor);

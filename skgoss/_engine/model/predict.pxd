@@ -1,5 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from skgoss._engine.data.columns cimport Frame
+
 
 cdef extern from "predict.h" nogil:
     enum:
@@ -67,3 +69,44 @@ cdef struct Sink:
     int32_t* leaves
     int64_t first_tree
     int64_t stop_tree
+
+
+# Write what nodes compare with their thresholds: value i of column j, from column 1 on, to
+# `values_out[i * row_step + j * column_step]`; `slot_values` has room for n values.
+cdef void fill_values(
+    const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n,
+    Py_ssize_t row_step, Py_ssize_t column_step, double* slot_values, double* values_out,
+) noexcept nogil
+
+
+cdef class Predictor:
+    cdef Tables tables
+    cdef Node* nodes
+    cdef TreeTables* trees
+    cdef Slot* slots
+    cdef MaskOp* ops
+    cdef int32_t* leaf_order
+    cdef double* ordered_value
+    cdef const double[::1] leaf_value
+    cdef const double[::1] slot_threshold
+    cdef const uint32_t[::1] set_words
+
+    cdef void fill_slots(
+        self,
+        const int32_t[::1] feature,
+        const uint8_t[::1] missing,
+        const int32_t[:, ::1] column,
+        const int64_t[::1] start,
+        const int64_t[::1] set_of,
+        const int64_t[::1] set_start,
+    ) noexcept
+    cdef int fill_trees(
+        self,
+        const int32_t[::1] left,
+        const int32_t[::1] right,
+        const double[::1] threshold,
+        const int32_t[::1] column,
+        const int32_t[::1] rank,
+        const int64_t[::1] leaf_start,
+    ) except -1
+    cdef int run(self, Frame frame, Py_ssize_t n, int n_threads, Sink sink) except -1

@@ -84,10 +84,10 @@ cdef void load_slot(
 
 
 cdef void spread_values(
-    const Slot* slot, const double* values, Py_ssize_t n, Py_ssize_t row_length,
-    double* rows_out,
+    const Slot* slot, const double* values, Py_ssize_t n, Py_ssize_t row_step,
+    Py_ssize_t column_step, double* values_out,
 ) noexcept nogil:
-    """Put a slot's values in row-major rows.
+    """Put a slot's values in the columns of a matrix.
 
     Missing values become -inf, which goes left at every threshold, or NaN, which goes
     right.
@@ -95,13 +95,13 @@ cdef void spread_values(
     cdef Py_ssize_t i
     cdef double* out
     if slot.left_column > 0:
-        out = rows_out + slot.left_column
+        out = values_out + slot.left_column * column_step
         for i in range(n):
-            out[i * row_length] = -INFINITY if is_missing(values[i], slot) else values[i]
+            out[i * row_step] = -INFINITY if is_missing(values[i], slot) else values[i]
     if slot.right_column > 0:
-        out = rows_out + slot.right_column
+        out = values_out + slot.right_column * column_step
         for i in range(n):
-            out[i * row_length] = NAN if is_missing(values[i], slot) else values[i]
+            out[i * row_step] = NAN if is_missing(values[i], slot) else values[i]
 
 
 cdef void rank_values(
@@ -275,17 +275,16 @@ cdef size_t carve(
     return (used + 63) // 64 * 64
 
 
-cdef void fill_rows(
+cdef void fill_values(
     const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n,
-    const Scratch* scratch,
+    Py_ssize_t row_step, Py_ssize_t column_step, double* slot_values, double* values_out,
 ) noexcept nogil:
-    cdef Py_ssize_t width = model.n_columns
     cdef Py_ssize_t i, s
     for i in range(n):
-        scratch.rows[i * width] = -INFINITY
+        values_out[i * row_step] = -INFINITY
     for s in range(model.n_slots):
-        load_slot(&model.slots[s], frame, start, n, scratch.values)
-        spread_values(&model.slots[s], scratch.values, n, width, scratch.rows)
+        load_slot(&model.slots[s], frame, start, n, slot_values)
+        spread_values(&model.slots[s], slot_values, n, row_step, column_step, values_out)
 
 
 cdef void fill_ranks(
@@ -305,7 +304,8 @@ cdef void score_tile(
 ) noexcept nogil:
     cdef int64_t tree
     if model.any_walked:
-        fill_rows(model, frame, start, n, scratch)
+        fill_values(
+            model, frame, start, n, model.n_columns, 1, scratch.values, scratch.rows)
     if model.any_masked:
         fill_ranks(model, frame, start, n, scratch.values, ranks)
     for tree in range(sink.first_tree, sink.stop_tree):
@@ -325,7 +325,7 @@ cdef bint score_few_rows(
     if memory == NULL:
         return False
     carve(model, n, True, False, memory, &scratch)
-    fill_rows(model, frame, 0, n, &scratch)
+    fill_values(model, frame, 0, n, model.n_columns, 1, scratch.values, scratch.rows)
     for row in range(n):
         walk_one_row(model, scratch.rows + row * model.n_columns, row, sink)
     free(memory)
@@ -484,17 +484,6 @@ cdef class Predictor:
     n_scores : int
         Trees per round.
     """
-
-    cdef Tables tables
-    cdef Node* nodes
-    cdef TreeTables* trees
-    cdef Slot* slots
-    cdef MaskOp* ops
-    cdef int32_t* leaf_order
-    cdef double* ordered_value
-    cdef const double[::1] leaf_value
-    cdef const double[::1] slot_threshold
-    cdef const uint32_t[::1] set_words
 
     def __cinit__(
         self,

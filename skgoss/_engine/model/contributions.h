@@ -1,0 +1,289 @@
+/* SHAP values of a block of rows: one pass down and up a tree, in vectors over rows.
+ *
+ * Let a share s of the features be known. P(s) is the weight of a node: the product over the
+ * features j on its path of s o_j + (1 - s) z_j, where o_j tells whether the row goes along at
+ * all nodes of j on the path, and z_j is the share of the rows that do. G(s) is the value that
+ * is expected below a node of weight 1. A node sends the part a(s) of its weight to one child
+ * and the rest to the other, so
+ *     P_near = a P,   P_far = P - P_near,   G = G_far + a (G_near - G_far),
+ * and it adds (o' - z') e(s) P (G_near - G_far) to the derivative along its feature, whose
+ * integral over s is the SHAP value. For a feature that is new on the path, a = s o' + (1 - s) z'
+ * and e = 1. For one that was there with z before, c = s + (1 - s) z divides a, e is 1 / c^2,
+ * and o' - z' becomes z o' - z'; rows that had left its path are split by counts, and the node
+ * says nothing about the feature. Gauss-Legendre points make the integrals exact.
+ *
+ * Of the two children, `near` is the first: an inner node if there is one. */
+#ifndef SKGOSS_CONTRIBUTIONS_H
+#define SKGOSS_CONTRIBUTIONS_H
+
+#include <stdint.h>
+
+#include "simd.h"
+
+/* Rows of a block, and the most points that are passed at once. */
+#define SHAP_ROWS 16
+#define SHAP_POINTS 8
+
+enum { SHAP_DOWN, SHAP_UP, SHAP_FORK };
+
+/* A step of the pass. The children of a fork are leaves: it is both down and up. */
+typedef struct {
+    uint8_t kind;
+    uint8_t far_is_leaf;
+    uint8_t is_new;       /* no node above has the feature */
+    int32_t node;         /* its place in the table of constants */
+    int32_t at;           /* 2 * depth + 1 if it is the far child of its parent */
+    int32_t above;        /* of the last node above with the feature: 2 * depth, + 1 if the path
+                             goes on at its far child */
+    int32_t column;       /* of the values */
+    int32_t slot;         /* of the sums */
+    int32_t n_pairs;
+    int64_t first_pair;
+    int64_t flip;         /* -1: the near child is the right one */
+    double threshold;
+    double with, without; /* o' - z', times the difference of a fork's leaves */
+    double far_value;     /* of a leaf */
+    double cold;          /* a of rows that left the feature's path; a fork's value of them */
+} shap_step;
+
+/* Another feature on the path of a step. */
+typedef struct {
+    int32_t node;
+    int32_t above;        /* of the last node with the feature, as in shap_step */
+    int64_t pair;         /* of the sums */
+} shap_pair;
+
+/* What the constants of a node are computed from. */
+typedef struct {
+    double before;        /* z */
+    double share;         /* z' / z */
+    double far_value, difference;
+    int is_new;
+    int is_fork;
+} shap_node;
+
+/* The constants of a node at each point: a (a fork: G) of rows that go near and of others; e;
+ * and (1 - z') / c' for rows that go along, near and far. */
+enum { SHAP_NEAR, SHAP_FAR, SHAP_SQUARE, SHAP_ALONG, SHAP_WIDTH = SHAP_ALONG + 2 };
+#define SHAP_CONSTANTS (SHAP_WIDTH * SHAP_POINTS)
+
+static SIMD_INLINE void shap_fill_body(const shap_node *nodes, int64_t n_nodes,
+                                       const double *known, const double *unknown,
+                                       int with_pairs, double *table_out)
+{
+    for (int64_t i = 0; i < n_nodes; i++, table_out += SHAP_CONSTANTS) {
+        const shap_node *node = nodes + i;
+        const double z = node->before, near = z * node->share, far = z - near;
+        const double base = node->is_fork ? node->far_value : 0.0;
+        const double scale = node->is_fork ? node->difference : 1.0;
+        for (int q = 0; q < SHAP_POINTS; q++) {
+            const double inverse = node->is_new ? 1.0 : 1.0 / (known[q] + unknown[q] * z);
+            const double a = unknown[q] * near * inverse;
+            table_out[SHAP_NEAR * SHAP_POINTS + q] = base + scale * (a + known[q] * inverse);
+            table_out[SHAP_FAR * SHAP_POINTS + q] = base + scale * a;
+            table_out[SHAP_SQUARE * SHAP_POINTS + q] = inverse * inverse;
+        }
+        for (int q = 0; with_pairs && q < SHAP_POINTS; q++) {
+            table_out[SHAP_ALONG * SHAP_POINTS + q]
+                = (1.0 - near) / (known[q] + unknown[q] * near);
+            table_out[(SHAP_ALONG + 1) * SHAP_POINTS + q]
+                = (1.0 - far) / (known[q] + unknown[q] * far);
+        }
+    }
+}
+SIMD_KERNEL(shap_fill,
+            (const shap_node *nodes, int64_t n_nodes, const double *known,
+             const double *unknown, int with_pairs, double *table_out),
+            (nodes, n_nodes, known, unknown, with_pairs, table_out))
+
+/* A tree as a block of rows meets it; `n` points of the quadrature. */
+typedef struct {
+    const shap_step *steps;
+    int64_t n_steps;
+    const shap_pair *pairs;
+    const double *table;
+    const double *weight;
+    const double *away;     /* -1 / (1 - s): (o - z) / c of rows that left a path */
+    const double *values;
+    int64_t stride;         /* between columns of values */
+    int n;
+    double *P, *G;          /* by `at`, point and row */
+    int64_t *goes_near, *hot;      /* by depth and row */
+    double *sum, *pair_sum; /* by slot or pair, and row */
+} shap_run;
+
+#define EACH_ROW _Pragma("GCC unroll 1") for (int r = 0; r < SHAP_ROWS; r++)
+
+/* Which rows go to the near child, and which have followed the feature's path so far. */
+static SIMD_INLINE void shap_decide(const shap_run *run, const shap_step *step,
+                                    int64_t *restrict near_out, int64_t *restrict hot_out)
+{
+    const double *value = run->values + step->column * run->stride;
+    const double threshold = step->threshold;
+    const int64_t flip = step->flip;
+    EACH_ROW near_out[r] = -(int64_t)(value[r] <= threshold) ^ flip;
+    if (step->is_new) {
+        EACH_ROW hot_out[r] = -1;
+    } else {
+        const int64_t *near = run->goes_near + (step->above >> 1) * SHAP_ROWS;
+        const int64_t *hot = run->hot + (step->above >> 1) * SHAP_ROWS;
+        const int64_t far = -(int64_t)(step->above & 1);
+        EACH_ROW hot_out[r] = hot[r] & (near[r] ^ far);
+    }
+}
+
+/* One of three constants for a row. */
+static SIMD_INLINE double shap_chosen(const int is_new, int64_t near, int64_t hot,
+                                      double first, double second, double cold)
+{
+    const double followed = near ? first : second;
+    return is_new ? followed : (hot ? followed : cold);
+}
+
+static SIMD_INLINE void shap_down(const shap_run *run, const shap_step *step, int n,
+                                  const int is_new, const int far_is_leaf)
+{
+    const int64_t size = n * SHAP_ROWS;
+    int64_t *near = run->goes_near + (step->at >> 1) * SHAP_ROWS;
+    int64_t *hot = run->hot + (step->at >> 1) * SHAP_ROWS;
+    const double *table = run->table + (int64_t)step->node * SHAP_CONSTANTS;
+    const double *restrict P = run->P + step->at * size;
+    double *restrict P_near = run->P + ((step->at | 1) + 1) * size;
+    double *restrict P_far = P_near + size;
+    const double cold = step->cold;
+    int64_t near_[SHAP_ROWS], hot_[SHAP_ROWS];
+    shap_decide(run, step, near_, hot_);
+    EACH_ROW near[r] = near_[r];
+    EACH_ROW hot[r] = hot_[r];
+    for (int q = 0; q < n; q++) {
+        const double first = table[SHAP_NEAR * SHAP_POINTS + q];
+        const double second = table[SHAP_FAR * SHAP_POINTS + q];
+        EACH_ROW {
+            const double p = P[q * SHAP_ROWS + r];
+            const double part
+                = p * shap_chosen(is_new, near_[r], hot_[r], first, second, cold);
+            P_near[q * SHAP_ROWS + r] = part;
+            if (!far_is_leaf)
+                P_far[q * SHAP_ROWS + r] = p - part;
+        }
+    }
+}
+
+/* Add to the sums of the pairs what a node's derivative has in common with those of the other
+ * features on its path. */
+static SIMD_INLINE void shap_add_pairs(const shap_run *run, const shap_step *step, int n,
+                                       const double *restrict part,
+                                       const double *restrict factor)
+{
+    const shap_pair *pair = run->pairs + step->first_pair;
+    for (int32_t i = 0; i < step->n_pairs; i++, pair++) {
+        const int64_t *near = run->goes_near + (pair->above >> 1) * SHAP_ROWS;
+        const int64_t *hot = run->hot + (pair->above >> 1) * SHAP_ROWS;
+        const int64_t far = -(int64_t)(pair->above & 1);
+        const double *along = run->table + (int64_t)pair->node * SHAP_CONSTANTS
+                              + (SHAP_ALONG + (pair->above & 1)) * SHAP_POINTS;
+        double *restrict sum = run->pair_sum + pair->pair * SHAP_ROWS;
+        double total[SHAP_ROWS] = {0.0};
+        int64_t on_path[SHAP_ROWS];
+        EACH_ROW on_path[r] = hot[r] & (near[r] ^ far);
+        for (int q = 0; q < n; q++) {
+            const double goes = along[q], left = run->away[q];
+            EACH_ROW total[r] += part[q * SHAP_ROWS + r] * (on_path[r] ? goes : left);
+        }
+        EACH_ROW sum[r] += factor[r] * total[r];
+    }
+}
+
+static SIMD_INLINE void shap_up(const shap_run *run, const shap_step *step, int n,
+                                const int is_new, const int far_is_leaf, const int is_fork,
+                                const int with_pairs)
+{
+    const int64_t size = n * SHAP_ROWS;
+    const double *table = run->table + (int64_t)step->node * SHAP_CONSTANTS;
+    const double *restrict P = run->P + step->at * size;
+    double *restrict G = run->G + step->at * size;
+    const double *restrict G_near = run->G + ((step->at | 1) + 1) * size;
+    const double *restrict G_far = G_near + size;
+    double *restrict sum = run->sum + (int64_t)step->slot * SHAP_ROWS;
+    const double cold = step->cold, with = step->with, without = step->without;
+    const double far_value = step->far_value;
+    int64_t near[SHAP_ROWS], hot[SHAP_ROWS];
+    double total[SHAP_ROWS] = {0.0}, factor[SHAP_ROWS];
+    double parts[SHAP_POINTS * SHAP_ROWS];
+    if (is_fork) {
+        shap_decide(run, step, near, hot);
+    } else {
+        EACH_ROW near[r] = run->goes_near[(step->at >> 1) * SHAP_ROWS + r];
+        EACH_ROW hot[r] = run->hot[(step->at >> 1) * SHAP_ROWS + r];
+    }
+    for (int q = 0; q < n; q++) {
+        const double first = table[SHAP_NEAR * SHAP_POINTS + q];
+        const double second = table[SHAP_FAR * SHAP_POINTS + q];
+        const double square = table[SHAP_SQUARE * SHAP_POINTS + q];
+        EACH_ROW {
+            const double chosen
+                = shap_chosen(is_new, near[r], hot[r], first, second, cold);
+            double part = P[q * SHAP_ROWS + r];
+            if (is_fork) {
+                G[q * SHAP_ROWS + r] = chosen;
+            } else {
+                const double far = far_is_leaf ? far_value : G_far[q * SHAP_ROWS + r];
+                const double difference = G_near[q * SHAP_ROWS + r] - far;
+                G[q * SHAP_ROWS + r] = far + chosen * difference;
+                part *= difference;
+            }
+            if (!is_new)
+                part *= square;
+            total[r] += part;
+            if (with_pairs)
+                parts[q * SHAP_ROWS + r] = part;
+        }
+    }
+    EACH_ROW factor[r] = shap_chosen(is_new, near[r], hot[r], with, without, 0.0);
+    EACH_ROW sum[r] += factor[r] * total[r];
+    if (with_pairs)
+        shap_add_pairs(run, step, n, parts, factor);
+}
+
+static SIMD_INLINE void shap_steps(const shap_run *run, int n, const int with_pairs)
+{
+    for (int64_t i = 0; i < run->n_steps; i++) {
+        const shap_step *step = run->steps + i;
+        const int is_new = step->is_new, far_is_leaf = step->far_is_leaf;
+        if (step->kind == SHAP_FORK) {
+            if (is_new)
+                shap_up(run, step, n, 1, 1, 1, with_pairs);
+            else
+                shap_up(run, step, n, 0, 1, 1, with_pairs);
+        } else if (step->kind == SHAP_DOWN) {
+            if (is_new && far_is_leaf)
+                shap_down(run, step, n, 1, 1);
+            else if (is_new)
+                shap_down(run, step, n, 1, 0);
+            else
+                shap_down(run, step, n, 0, far_is_leaf);
+        } else {
+            if (is_new && far_is_leaf)
+                shap_up(run, step, n, 1, 1, 0, with_pairs);
+            else if (is_new)
+                shap_up(run, step, n, 1, 0, 0, with_pairs);
+            else if (far_is_leaf)
+                shap_up(run, step, n, 0, 1, 0, with_pairs);
+            else
+                shap_up(run, step, n, 0, 0, 0, with_pairs);
+        }
+    }
+}
+
+static SIMD_INLINE void shap_block_body(const shap_run *run, int with_pairs)
+{
+    for (int q = 0; q < run->n; q++)
+        EACH_ROW run->P[q * SHAP_ROWS + r] = run->weight[q];
+    if (with_pairs)
+        shap_steps(run, run->n, 1);
+    else
+        shap_steps(run, run->n, 0);
+}
+SIMD_KERNEL(shap_block, (const shap_run *run, int with_pairs), (run, with_pairs))
+
+#endif

@@ -1,0 +1,235 @@
+"""Exact SHAP values of an ensemble's rows, and their interactions.
+
+The values are the path-dependent ones of S. Lundberg, G. Erion and S.-I. Lee, "Consistent
+Individualized Feature Attribution for Tree Ensembles", 2018: where a feature is not
+known, both children of a node count by the rows that they held in the fit. Their sums over
+paths are integrals of polynomials, and Gauss-Legendre points make these exact.
+
+Counts are those of the leaves; numbers below zero count as zero. Where a node has no rows
+at all, its children count by halves. So the values are finite for any counts, and their sum
+is the raw score. (LightGBM has NaN where a row does not reach a leaf without rows.)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._engine.model.contributions import Explainer
+from skgoss.data.columns import Columns
+from skgoss.model.ensemble import Ensemble
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Floats = NDArray[np.float64]
+
+
+def contributions(
+    ensemble: Ensemble,
+    columns: Columns,
+    start_round: int = 0,
+    stop_round: int | None = None,
+    n_threads: int = 1,
+) -> Floats:
+    """SHAP values: what each feature adds to the raw scores.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    columns : Columns
+        The rows, ``n_features`` columns.
+    start_round, stop_round : int, default=0, None
+        The rounds from ``start_round`` to ``stop_round - 1``; None: to the last.
+    n_threads : int, default=1
+        Maximum number of threads; the values do not depend on it.
+
+    Returns
+    -------
+    (n_rows, n_scores, n_features + 1) float64
+        The last column is the expected value. The sums over the last axis are the raw
+        scores.
+
+    Raises
+    ------
+    ValueError
+        If the ensemble has linear leaves.
+    """
+    tables = _tables(ensemble)
+    span = ensemble._span(columns, start_round, stop_round)
+    shape = columns.n_rows, ensemble.n_scores, ensemble.n_features + 1
+    out = np.zeros(shape)
+    out[:, :, -1] = tables.expected(*span)
+    target = tables.score * shape[2] + tables.feature
+    tables.run(columns, span, target, n_threads, out)
+    return out
+
+
+def sparse_contributions(
+    ensemble: Ensemble,
+    columns: Columns,
+    start_round: int = 0,
+    stop_round: int | None = None,
+    n_threads: int = 1,
+) -> list[csr_matrix]:
+    """SHAP values of the features that the trees use, as sparse matrices.
+
+    Memory is proportional to the number of rows times that of the used features.
+
+    Parameters
+    ----------
+    ensemble, columns, start_round, stop_round, n_threads
+        As of `contributions`.
+
+    Returns
+    -------
+    list of csr_matrix of shape (n_rows, n_features + 1)
+        One for each score. The last column is the expected value.
+
+    Raises
+    ------
+    ValueError
+        If the ensemble has linear leaves.
+    """
+    from scipy.sparse import csr_matrix
+
+    tables = _tables(ensemble)
+    span = ensemble._span(columns, start_round, stop_round)
+    n, n_scores = columns.n_rows, ensemble.n_scores
+    # The slots of a score are consecutive; its expected value follows them.
+    stop = np.searchsorted(tables.score, np.arange(n_scores + 1))
+    stop += np.arange(n_scores + 1)
+    out = np.empty((n, stop[-1]))
+    out[:, stop[1:] - 1] = tables.expected(*span)
+    tables.run(columns, span, np.arange(len(tables.score)) + tables.score, n_threads, out)
+    shape = n, ensemble.n_features + 1
+    found = []
+    for score in range(n_scores):
+        used = np.append(tables.feature[tables.score == score], ensemble.n_features)
+        data = out[:, stop[score] : stop[score + 1]].ravel()
+        start = np.arange(n + 1) * len(used)
+        found.append(csr_matrix((data, np.tile(used, n), start), shape=shape))
+    return found
+
+
+def interactions(
+    ensemble: Ensemble,
+    columns: Columns,
+    start_round: int = 0,
+    stop_round: int | None = None,
+    n_threads: int = 1,
+) -> Floats:
+    """SHAP interaction values: what pairs of features add to the raw scores.
+
+    The interaction of two different features is half of the difference that one makes to
+    the SHAP value of the other. The diagonal has what remains of the SHAP values.
+
+    Parameters
+    ----------
+    ensemble, columns, start_round, stop_round, n_threads
+        As of `contributions`.
+
+    Returns
+    -------
+    (n_rows, n_scores, n_features + 1, n_features + 1) float64
+        Symmetric; the sums over the last axis are the SHAP values. The last row and
+        column are 0 except for the expected value in the corner.
+
+    Raises
+    ------
+    ValueError
+        If the ensemble has linear leaves.
+    """
+    tables = _tables(ensemble, with_pairs=True)
+    span = ensemble._span(columns, start_round, stop_round)
+    width = ensemble.n_features + 1
+    out = np.zeros((columns.n_rows, ensemble.n_scores, width, width))
+    out[:, :, -1, -1] = tables.expected(*span)
+    score, feature = tables.score, tables.feature
+    first, second = tables.explainer.pairs.T
+    pair_target = np.stack(
+        [
+            (score[first] * width + feature[first]) * width + feature[second],
+            (score[first] * width + feature[second]) * width + feature[first],
+        ],
+        axis=1,
+    )
+    target = (score * width + feature) * width + feature
+    tables.run(columns, span, target, n_threads, out, pair_target)
+    return out
+
+
+class _Tables:
+    """What values are computed from: made once for an ensemble.
+
+    Attributes
+    ----------
+    score, feature : (n_slots,) int64
+        The score and column of each slot, ascending. A slot is a column that the trees of
+        a score use.
+    explainer : Explainer
+    """
+
+    def __init__(self, ensemble: Ensemble, with_pairs: bool) -> None:
+        n_leaves = np.diff(ensemble.leaf_start)
+        tree_score = np.arange(ensemble.n_trees) % ensemble.n_scores
+        node_score = np.repeat(tree_score, n_leaves - 1)
+        key = node_score * ensemble.n_features + ensemble.arrays["split_feature"]
+        slots, slot = np.unique(key, return_inverse=True)
+        self.score, self.feature = np.divmod(slots, ensemble.n_features)
+        self.explainer = Explainer(
+            ensemble._predictor,
+            ensemble.leaf_start,
+            ensemble.arrays["leaf_count"],
+            slot.astype(np.int32),
+            len(slots),
+            with_pairs,
+        )
+        self._n_scores = ensemble.n_scores
+        self._average = ensemble.average
+
+    def _divisor(self, first: int, stop: int) -> int:
+        """What sums over trees are divided by."""
+        return max(1, (stop - first) // self._n_scores) if self._average else 1
+
+    def expected(self, first: int, stop: int) -> Floats:
+        """The expected value of each score."""
+        by_round = self.explainer.expected[first:stop].reshape(-1, self._n_scores)
+        return by_round.sum(axis=0) / self._divisor(first, stop)
+
+    def run(
+        self,
+        columns: Columns,
+        span: tuple[int, int],
+        target: NDArray[np.int64],
+        n_threads: int,
+        out: Floats,
+        pair_target: NDArray[np.int64] = np.empty((0, 2), dtype=np.int64),
+    ) -> None:
+        """Write the values of all rows: see `Explainer.run`."""
+        self.explainer.run(
+            columns,
+            *span,
+            self._divisor(*span),
+            target,
+            pair_target,
+            n_threads,
+            out.reshape(len(out), -1),
+        )
+
+
+_MADE: WeakKeyDictionary[Ensemble, dict[bool, _Tables]] = WeakKeyDictionary()
+
+
+def _tables(ensemble: Ensemble, with_pairs: bool = False) -> _Tables:
+    if ensemble.linear is not None:
+        raise ValueError(
+            "trees with linear leaves have no SHAP values: fit with linear_tree=False"
+        )
+    made = _MADE.setdefault(ensemble, {})
+    if with_pairs not in made:
+        made[with_pairs] = _Tables(ensemble, with_pairs)
+    return made[with_pairs]

@@ -352,7 +352,7 @@ def _contributions(
 ) -> Any:
     """SHAP values in LightGBM's shapes: sparse for sparse rows, a matrix a class."""
     if columns.index is not None:
-        parts = contributions.sparse(ensemble, columns, *span, n_threads)
+        parts = contributions.sparse_contributions(ensemble, columns, *span, n_threads)
         return parts[0] if len(parts) == 1 else parts
     values = contributions.contributions(ensemble, columns, *span, n_threads)
     return values.reshape(len(values), -1)

@@ -104,7 +104,9 @@ def sparse_contributions(
     stop += np.arange(n_scores + 1)
     out = np.empty((n, stop[-1]))
     out[:, stop[1:] - 1] = tables.expected(*span)
-    tables.run(columns, span, np.arange(len(tables.score)) + tables.score, n_threads, out)
+    tables.run(
+        columns, span, np.arange(len(tables.score)) + tables.score, n_threads, out
+    )
     shape = n, ensemble.n_features + 1
     found = []
     for score in range(n_scores):

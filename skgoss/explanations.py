@@ -132,9 +132,11 @@ def _nodes(tree: Tree, score: int, n_scores: int, scale: float) -> dict[str, Any
         np.where(child < 0, n_inner + ~child, child)
         for child in (tree.left_child, tree.right_child)
     )
-    goes_left = (tree.decision_type & DEFAULT_LEFT != 0) | (
-        # NaN counts as zero where nothing is missing.
-        (tree.decision_type >> MISSING_SHIFT == 0) & (tree.threshold >= 0)
+    # NaN counts as zero where nothing is missing.
+    goes_left = np.where(
+        tree.decision_type >> MISSING_SHIFT == 0,
+        tree.threshold >= 0,
+        tree.decision_type & DEFAULT_LEFT != 0,
     )
     none = np.full(n_leaves, -1)
     values = np.zeros((n_inner + n_leaves, n_scores))

@@ -1,8 +1,8 @@
 """Read LightGBM's text format: files of LightGBM 2 to 4, and our own.
 
-Nothing that a file says is trusted: numbers are counted before memory is reserved for
-them, and what contradicts itself is a ValueError that names the line. The numbers of all
-trees are parsed together, one kind of line after the other.
+Nothing that a file says is trusted: numbers are counted before memory is reserved
+for them, and what contradicts itself is a ValueError that names the line. The numbers
+of all trees are parsed together, one kind of line after the other.
 """
 
 from __future__ import annotations

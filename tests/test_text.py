@@ -367,8 +367,8 @@ def exported(kind, fitted, tmp_path):
 def test_treelite_reads_our_files(kind, fitted, tmp_path):
     treelite = pytest.importorskip("treelite")
     model, X = fitted[kind], new_rows()
-    if kind == "zero missing":  # treelite takes zeros for numbers, whoever wrote them
-        X[X == 0] = 0.5
+    if kind == "zero missing":  # treelite sends them elsewhere in LightGBM's files, too
+        X[(X == 0) | np.isnan(X)] = 0.5
     peer = treelite.frontend.load_lightgbm_model(exported(kind, fitted, tmp_path))
     scores = treelite.gtil.predict(peer, X, pred_margin=True, nthread=1)
     expected = model.predict(X, raw_score=True)
@@ -526,20 +526,8 @@ def test_numbers_without_a_value_are_refused():
 
 
 NAMES = [
-    *(
-        "a b",
-        "a_b",
-        "",
-        'q"',
-        "q_",
-        "größe",
-        "a\tb",
-        "a,b",
-        "x\ny",
-        "\ud800",
-        "=",
-        "ok",
-    ),
+    *("a b", "a_b", "", 'q"', "q_", "größe", "a\tb", "a,b", "x\ny", "\ud800", "="),
+    "ok",
 ]
 
 

@@ -244,7 +244,7 @@ def _shrinkage(part: Ensemble, header: Header, first_round: int) -> list[str]:
 
     There is none in forests, and in the first round, which holds the start score.
     """
-    rate = header.parameters.get("learning_rate", "1")
+    rate = header.parameters.get("learning_rate") or "1"
     is_plain = np.arange(part.n_trees) // part.n_scores + first_round == 0
     return np.where(is_plain | part.average, "1", rate).tolist()
 
@@ -349,7 +349,8 @@ def _head(
 
 def _importances(importance: NDArray[Any], names: Sequence[str]) -> str:
     order = np.argsort(-importance, kind="stable").tolist()
-    whole = importance.astype(np.int64).tolist()
+    # LightGBM writes whole numbers; infinite gains have none.
+    whole = np.minimum(importance, 2.0**62).astype(np.int64).tolist()
     lines = [f"{names[j]}={whole[j]}" for j in order if whole[j] > 0]
     return "\n".join(["feature_importances:", *lines, ""])
 

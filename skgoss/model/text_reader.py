@@ -357,7 +357,7 @@ def _header(head: _Tree, tail: _Tail) -> Header:
     if _whole(last, "max_feature_idx", 0, INT32_MAX) != len(names) - 1:
         _refuse(
             last.number,
-            f"max_feature_idx must be {len(names) - 1}, as there are {len(names)} names",
+            f"max_feature_idx must be {len(names) - 1} with {len(names)} feature_names",
         )
     strangers = [j for j in (*own.names, *own.values) if j >= len(names)]
     if strangers:

@@ -503,6 +503,18 @@ def test_values_that_are_no_categories(n_rows):
     np.testing.assert_array_equal(peer.predict(X), scores)
 
 
+def test_sets_without_words_hold_nothing():
+    tree = stump(0, 0.0, 1, 2)
+    tree.decision_type[:] = 1
+    empty = Sets(np.zeros(2, dtype=np.int64), np.empty(0, dtype=np.uint32))
+    ensemble = Ensemble.of_trees([tree], 1, 1, sets=empty)
+    X = np.array([[-0.5], [0.0], [0.5], [1.0], [np.nan]])
+    assert ensemble.raw_scores(frame(X)).ravel().tolist() == [2.0] * 5
+    again, _ = text.read(text.write(ensemble, header_of(ensemble)))
+    assert members(again.sets) == [[]]
+    assert again.raw_scores(frame(X)).ravel().tolist() == [2.0] * 5
+
+
 def test_words_are_written_by_number():
     ensemble = one_split([0, 2], 3)
     header = header_of(ensemble, feature_infos=["-1:0:2:1", "none", "[0:2]"])
@@ -587,10 +599,10 @@ def test_all_names_survive():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"feature_names": []}, "feature_names must have an entry for each of the 1"),
-        ({"feature_infos": ["a", "b"]}, "feature_infos must have an entry"),
+        ({"feature_names": []}, "feature_names must be 1 strings"),
+        ({"feature_infos": ["a", "b"]}, "feature_infos must be 1 strings"),
         ({"feature_infos": ["a b"]}, "must be single words, got 'a b'"),
-        ({"monotone_constraints": [1, 1]}, "monotone_constraints must have an entry"),
+        ({"monotone_constraints": [1, 1]}, "monotone_constraints must be 1 numbers"),
         ({"objective": "a\nb"}, "objective must not hold a line break"),
         ({"parameters": {"a": "b\r"}}, r"parameters\['a'\] must not hold a line break"),
     ],

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from skgoss._messages import warn
 from skgoss.data.categories import Categories
+from skgoss.model import header as headers
 from skgoss.model.category_sets import renamed, taken
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
@@ -117,17 +118,7 @@ def _is_forbidden(character: str) -> bool:
 
 
 def _check(header: Header, n_features: int) -> None:
-    for name, needed in (
-        ("feature_names", True),
-        ("feature_infos", True),
-        ("monotone_constraints", False),
-    ):
-        length = len(getattr(header, name))
-        if length != n_features and (needed or length):
-            raise ValueError(
-                f"{name} must have an entry for each of the {n_features} columns, got"
-                f" {length}"
-            )
+    headers.check(header, n_features)
     texts = {f"feature_infos[{j}]": info for j, info in enumerate(header.feature_infos)}
     texts["objective"] = header.objective
     for key, value in header.parameters.items():

@@ -189,6 +189,8 @@ class Boosting:
     averages = False
     # Whether the steps of trees are limited: see `Objective.concordance`.
     bounds_steps = True
+    # Makes a model of the trees so far, whose methods callbacks may call.
+    model: Callable[[Trained], Any] | None = None
 
     def __init__(
         self,
@@ -247,6 +249,14 @@ class Boosting:
     def _sampler(self) -> sampling.Sampler:
         objective = self.objective
         return sampling.make(self.settings, self.weight, objective.y, objective.queries)
+
+    def __getattr__(self, name: str) -> Any:
+        """An attribute of a model of the trees so far, which fit does not change."""
+        if self.model is None or name.startswith("_"):
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}"
+            )
+        return getattr(self.model(self.trained(self.ensemble())), name)
 
     @property
     def training_names(self) -> set[str]:

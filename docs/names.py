@@ -26,8 +26,6 @@ PREDICTIONS = ("predict", "predict_proba", "decision_function")
 
 # Reasons why names are missing, with LightGBM's main names. All others: not yet.
 REASONS = {
-    "Models are estimators. Save them with pickle or joblib; `skgoss` does not read"
-    " files of LightGBM yet.": ("Booster", "booster_"),
     "`fit` takes arrays and data frames.": (
         *("Dataset", "Sequence", "data", "valid", "label_column", "weight_column"),
         *("group_column", "ignore_column"),

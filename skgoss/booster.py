@@ -48,8 +48,8 @@ class Booster:
         Metrics by evaluation set and name, after the best round; without early
         stopping, after the last round.
     params : dict
-        The options of the fit by LightGBM's names. ``refit`` reads them; they may be
-        changed.
+        The options of the fit by LightGBM's names, which may be changed: ``refit``
+        reads them.
     """
 
     _ensemble: Ensemble
@@ -87,8 +87,8 @@ class Booster:
         booster._link = link
         booster.best_iteration = best_iteration
         booster.best_score = {} if best_score is None else best_score
-        booster.params = parameters.from_text(header.parameters)
         booster._check()
+        booster.params = parameters.from_text(header.parameters)
         return booster
 
     def _check(self) -> None:
@@ -337,6 +337,7 @@ class Booster:
             self._ensemble,
             self._header,
             self._categories,
+            self._shrinkage(),
             start_round=start,
             stop_round=stop,
             importance=_importance_type(importance_type),
@@ -622,7 +623,7 @@ class Booster:
             rows,
             self._joined(rows, options),
             options,
-            tables.shrinkage(self._ensemble, self._header),
+            self._shrinkage(),
             float(decay_rate),
             _compat.n_threads(n_jobs),
         ).run()
@@ -653,6 +654,11 @@ class Booster:
             queries.make(n_rows, group=group) if is_ranked else None,
             init_score,
         ).existing()
+
+    def _shrinkage(self) -> NDArray[np.float64]:
+        names = ("learning_rate", "boost_from_average")
+        options = parameters.checked_options(self.params, names, type(self).__name__)
+        return tables.shrinkage(self._ensemble, self._header, **options)
 
     def _options(self) -> SimpleNamespace:
         """The options of a refit: those in ``params``, and what the link tells."""

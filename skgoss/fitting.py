@@ -137,7 +137,6 @@ class _Fit:
         calls = self._callbacks(evaluates=bool(sets))
         plan = self._plan(rows, evaluates=bool(sets))
         state = plan.start(fitted, sets)
-        state.model = self._booster
         hooks.begin()
         trained = boosting.train(
             state,
@@ -291,6 +290,7 @@ class _Fit:
             self._metrics(rows, evaluates=evaluates),
             _compat.n_threads(self.settings.n_jobs),
             self.earlier and self.earlier._ensemble,
+            self._booster,
         )
 
     def _metrics(

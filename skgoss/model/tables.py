@@ -23,10 +23,8 @@ LARGEST = 1e300
 # From here on, whole numbers stay floats, as LightGBM writes them with an exponent.
 LARGEST_WHOLE = 1e17
 
-# The first words of objectives whose scores start from 0, and the default of the
-# option learning_rate.
+# The first words of objectives whose scores start from 0.
 _STARTS_AT_ZERO = ("", "lambdarank", "rank_xendcg")
-_LEARNING_RATE = "0.1"
 
 _MISSING = ("None", "Zero", "NaN")
 
@@ -37,6 +35,7 @@ def dump(
     ensemble: Ensemble,
     header: Header,
     categories: Categories,
+    factors: Floats,
     *,
     start_round: int = 0,
     stop_round: int | None = None,
@@ -50,6 +49,8 @@ def dump(
     header : Header
     categories : Categories
         The categories whose numbers the sets of the ensemble hold.
+    factors : ndarray of shape (n_trees,), float64
+        As from `shrinkage`.
     start_round, stop_round : int, default=0, None
         The rounds from ``start_round`` to ``stop_round - 1``; None: to the last.
     importance : {"split", "gain"}, default="split"
@@ -68,7 +69,6 @@ def dump(
         for column, known in categories.vocabularies.items()
         if not holds_words(known)
     }
-    factors = shrinkage(ensemble, header).tolist()
     names = header.feature_names
     shares = ensemble.chosen(rounds).importances(importance).astype(np.int64).tolist()
     first, last = rounds.size and rounds[0], rounds.size and rounds[-1] + 1
@@ -89,7 +89,7 @@ def dump(
             if info != "none"
         },
         "tree_info": [
-            _tree_info(ensemble, index, factors[index], values)
+            _tree_info(ensemble, index, float(factors[index]), values)
             for index in range(first * ensemble.n_scores, last * ensemble.n_scores)
         ],
         "feature_importances": {
@@ -117,9 +117,9 @@ def _info(info: str, values: list[Any] | None) -> dict[str, Any]:
     if info.startswith("["):
         low, high = (_number(float(word)) for word in info[1:-1].split(":"))
         return {"min_value": low, "max_value": high, "values": []}
-    known = [int(word) for word in info.split(":")]
-    if values is not None:
-        known = [values[number] if number >= 0 else number for number in known]
+    numbers = [int(word) for word in info.split(":")]
+    known = [number for number in numbers if number < 0]
+    known += _named([number for number in numbers if number >= 0], values)
     return {"min_value": min(known), "max_value": max(known), "values": known}
 
 
@@ -208,11 +208,20 @@ def _thresholds(
         start, stop = sets.start[int(tree.threshold[node]) :][:2]
         words = sets.words[start:stop].astype("<u4").view(np.uint8)
         members = np.flatnonzero(np.unpackbits(words, bitorder="little")).tolist()
-        known = values.get(int(tree.split_feature[node]))
-        if known is not None:
-            members = [known[number] for number in members]
-        thresholds[node] = "||".join(map(str, members))
+        known = _named(members, values.get(int(tree.split_feature[node])))
+        thresholds[node] = "||".join(map(str, known))
     return thresholds
+
+
+def _named(numbers: list[int], values: list[Any] | None) -> list[Any]:
+    """Categories by value; by number if there are no values."""
+    if values is None:
+        return numbers
+    if max(numbers, default=0) >= len(values):
+        raise ValueError(
+            f"category {max(numbers)} is none of the {len(values)} of its column"
+        )
+    return [values[number] for number in numbers]
 
 
 def holds_words(known: Vocabulary) -> bool:
@@ -233,24 +242,23 @@ def pandas_categorical(
     ] or None
 
 
-def shrinkage(ensemble: Ensemble, header: Header) -> Floats:
+def shrinkage(
+    ensemble: Ensemble, header: Header, learning_rate: float, boost_from_average: bool
+) -> Floats:
     """The factor of each tree between the optimal values of its leaves and its values.
 
     It is the learning rate. Trees that hold the start score have the factor 1: those of
-    the first round, and all trees of forests.
+    the first round, if the objective has one, and all trees of forests.
 
     Returns
     -------
     ndarray of shape (n_trees,), float64
     """
-    parameters = header.parameters
-    factors = np.full(
-        ensemble.n_trees, float(parameters.get("learning_rate", _LEARNING_RATE))
-    )
-    starts_at_zero = header.objective.split(" ")[0] in _STARTS_AT_ZERO
+    factors = np.full(ensemble.n_trees, learning_rate)
+    has_start = header.objective.split(" ")[0] not in _STARTS_AT_ZERO
     if ensemble.average:
         factors[:] = 1.0
-    elif not starts_at_zero and parameters.get("boost_from_average") != "0":
+    elif has_start and boost_from_average:
         factors[: ensemble.n_scores] = 1.0
     return factors
 

@@ -630,6 +630,8 @@ class Plan:
     n_threads : int
     earlier : Ensemble or None
         The trees of ``init_model``.
+    model : callable (Trained) -> object, or None
+        Makes a model of the trees so far: see `Boosting`.
     """
 
     settings: Settings
@@ -637,6 +639,7 @@ class Plan:
     metrics: list[Metric | Custom]
     n_threads: int
     earlier: Ensemble | None
+    model: Callable[[Trained], Any] | None = None
 
     def start(self, rows: Rows, sets: Sequence[NamedRows]) -> Boosting:
         """Bin the rows to learn from, and those of the evaluation sets."""
@@ -658,7 +661,7 @@ class Plan:
             n_threads=n_threads,
         )
         evaluated = [self._evaluated(dataset, rows, named) for named in sets]
-        return KINDS[settings.boosting_type](
+        state = KINDS[settings.boosting_type](
             dataset,
             objective,
             settings,
@@ -671,6 +674,8 @@ class Plan:
                 "training", rows, self.metrics, None, is_training=True
             ),
         )
+        state.model = self.model
+        return state
 
     def _evaluated(
         self, dataset: Dataset, training: Rows, named: NamedRows

@@ -343,6 +343,16 @@ def test_dump_refuses_categories_that_no_column_has():
         booster.dump_model()
 
 
+def test_dump_of_categories_that_json_lacks():
+    day = pd.Series(pd.to_datetime(["2024-01-01", "2024-01-02"] * 60)).astype(
+        "category"
+    )
+    options = {"min_data_per_group": 1, "cat_smooth": 0, "n_estimators": 1}
+    booster = LGBMRegressor(**options).fit(day.to_frame("day"), day.cat.codes).booster_
+    known = json.loads(json.dumps(booster.dump_model()))["pandas_categorical"]
+    assert known == [["2024-01-01 00:00:00", "2024-01-02 00:00:00"]]
+
+
 def test_dump_has_no_objective_for_a_function():
     X, y = data()
 
@@ -715,12 +725,28 @@ def test_refitted_forests_keep_their_mean():
     assert ((found - y - 100) ** 2).mean() < 1.1 * ((model.predict(X) - y) ** 2).mean()
 
 
+@pytest.mark.parametrize("objective", ["regression", "poisson"])
+def test_refitted_estimators_are_those_of_lightgbm(objective):
+    X, y = data()
+    X, y = X.drop(columns=["c", "f"]), targets_of(objective, y)
+    options = {"n_estimators": 5, "learning_rate": 0.4, "reg_lambda": 2.0}
+    options |= {"objective": objective, "num_leaves": 5, "poisson_max_delta_step": 0.2}
+    ours = LGBMRegressor(**options).fit(X, y)
+    theirs = lightgbm.LGBMRegressor(**options, verbose=-1).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-5)
+    assert ours.booster_.params["learning_rate"] == 0.4
+    X, y = data(200, seed=1)
+    X, y = X.drop(columns=["c", "f"]), targets_of(objective, y)
+    found = ours.booster_.refit(X, y).predict(X)
+    expected = theirs.booster_.refit(X, y).predict(X)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
 def test_refit_on_the_same_rows_keeps_the_model():
     X, y = data()
-    model = LGBMRegressor(n_estimators=5, boost_from_average=False).fit(X, y)
-    booster = model.booster_
-    booster.params["boost_from_average"] = False
-    found = booster.refit(X, y, decay_rate=0.0)
+    options = {"n_estimators": 5, "learning_rate": 0.7, "boost_from_average": False}
+    model = LGBMRegressor(**options).fit(X, y)
+    found = model.booster_.refit(X, y, decay_rate=0.0)
     np.testing.assert_allclose(found.predict(X), model.predict(X), rtol=1e-5)
 
 
@@ -742,7 +768,6 @@ def test_refit_with_an_objective_of_the_user():
     options = {"n_estimators": 5, "boost_from_average": False}
     own = LGBMRegressor(objective=squared, **options).fit(X, y).booster_
     usual = LGBMRegressor(**options).fit(X, y).booster_
-    usual.params["boost_from_average"] = False
     X, y = data(200, seed=1)
     np.testing.assert_allclose(
         own.refit(X, y).predict(X), usual.refit(X, y).predict(X), rtol=1e-5

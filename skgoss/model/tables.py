@@ -95,8 +95,17 @@ def dump(
         "feature_importances": {
             name: share for name, share in zip(names, shares, strict=True) if share > 0
         },
-        "pandas_categorical": pandas_categorical(header, categories),
+        "pandas_categorical": _jsonable(pandas_categorical(header, categories)),
     }
+
+
+def _jsonable(words: list[list[Any]] | None) -> list[list[Any]] | None:
+    """Lists of categories; those that JSON cannot hold become strings."""
+    if words is None:
+        return None
+    return [
+        [v if isinstance(v, str | int | float) else str(v) for v in w] for w in words
+    ]
 
 
 def _number(value: float) -> float:
@@ -226,7 +235,8 @@ def _named(numbers: list[int], values: list[Any] | None) -> list[Any]:
 
 def holds_words(known: Vocabulary) -> bool:
     """Whether the categories of a column are not whole numbers."""
-    return known.is_ordered or any(isinstance(value, str) for value in known.values)
+    are_whole = all(isinstance(value, Integral) for value in known.values)
+    return known.is_ordered or not are_whole
 
 
 def pandas_categorical(

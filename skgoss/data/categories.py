@@ -24,6 +24,9 @@ FLOAT32_CODES = 1 << 24
 
 _WORDS = (nw.String, nw.Categorical, nw.Enum)
 
+# The state of a vocabulary.
+_STATE = {"values": list, "is_ordered": bool, "holds_words": bool}
+
 # The distinct values of a column (some of them may not occur), and for each row the
 # index of its value among them; -1 where the value is missing.
 Factorized = tuple[list[Any], NDArray[np.integer[Any]]]
@@ -39,12 +42,15 @@ class Vocabulary:
         Equal values are one category, whatever their type: 1, 1.0 and True.
     is_ordered : bool
         Whether the categories have an order: splits then compare their numbers.
+    holds_words : bool
+        Whether the column held strings or categories, and not whole numbers.
     number_of : dict
         The number of each value.
     """
 
     values: list[Any]
     is_ordered: bool = False
+    holds_words: bool = False
     number_of: dict[Any, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -120,7 +126,7 @@ class Categories:
         return {
             "declared": None if declared is None else sorted(map(int, declared)),
             "vocabularies": {
-                int(column): {"values": words.values, "is_ordered": words.is_ordered}
+                int(column): {name: getattr(words, name) for name in _STATE}
                 for column, words in self.vocabularies.items()
             },
         }
@@ -192,14 +198,14 @@ class Categories:
         if not holds_words(series):
             return Vocabulary(_whole_numbers(occurring, series.name))
         if column not in (self.declared or ()) and _is_ordered(series):
-            return Vocabulary(_all_categories(series, distinct), is_ordered=True)
+            return Vocabulary(_all_categories(series, distinct), True, True)
         if occurring and self.declared is None:
             raise ValueError(
                 f"Column {series.name!r} holds strings or categories, but"
                 " categorical_feature says that there are no categorical columns."
                 " Leave it at 'auto', or leave the column out."
             )
-        return Vocabulary(sorted(occurring, key=_sort_key))
+        return Vocabulary(sorted(occurring, key=_sort_key), holds_words=True)
 
     def encode_numbers(
         self, columns: Columns, names: Sequence[Any], encoded: set[int], *, learn: bool
@@ -271,9 +277,8 @@ class Categories:
 
 def _restored(column: int, state: Any) -> Vocabulary:
     owner = f"the categories of column {column}"
-    values, is_ordered = entries(state, {"values": list, "is_ordered": bool}, owner)
     try:
-        return Vocabulary(values, is_ordered)
+        return Vocabulary(*entries(state, _STATE, owner))
     except TypeError as error:
         raise ValueError(f"{owner} must be hashable: {error}") from error
 

@@ -43,6 +43,8 @@ cdef enum:
 cdef int64_t SMALL_WORK = 50_000
 # float32's 1e-35, as in LightGBM.
 cdef double ZERO = 1.0000000180025095e-35
+# The first integer that no int32 holds.
+cdef double INT32_END = 2147483648.0
 
 ctypedef fused rank_t:
     uint8_t
@@ -58,12 +60,16 @@ cdef inline bint is_missing(double value, const Slot* slot) noexcept nogil:
 
 
 cdef inline bint is_member(double value, const Slot* slot) noexcept nogil:
-    """Whether a value is the number of a category in the slot's set; NaN never is."""
+    """Whether a value is a category in the slot's set; NaN never is.
+
+    As in LightGBM, fractions are cut off (also that of -0.5), and numbers that no int32
+    holds are in no set.
+    """
     cdef int64_t category
-    if not 0.0 <= value < 32.0 * slot.n_words:
+    if not -1.0 < value < min(32.0 * slot.n_words, INT32_END):
         return False
     category = <int64_t>value
-    return category == value and slot.words[category // 32] >> (category % 32) & 1
+    return slot.words[category // 32] >> (category % 32) & 1
 
 
 cdef void load_slot(

@@ -1,0 +1,64 @@
+"""Sets of categories: by number in an ensemble, by value in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.model.trees import Sets
+
+Ints = NDArray[np.int64]
+
+
+def taken(sets: Sets, numbers: Ints) -> Sets:
+    """Some of the sets, in the order of their numbers in `numbers`."""
+    first, size = sets.start[numbers], np.diff(sets.start)[numbers]
+    start = np.concatenate([[0], np.cumsum(size)])
+    place = np.arange(start[-1]) + np.repeat(first - start[:-1], size)
+    return Sets(start, sets.words[place])
+
+
+def renamed(
+    sets: Sets,
+    column: NDArray[np.int32],
+    renames: Mapping[int, Callable[[Ints], Ints]],
+    n_words: Mapping[int, int] | None = None,
+) -> Sets:
+    """Replace the categories in the sets of some columns.
+
+    Parameters
+    ----------
+    sets : Sets
+    column : ndarray of shape (n_sets,), int32
+        The column of each set.
+    renames : mapping from int to callable
+        For some columns, a function from categories to other categories, all different.
+    n_words : mapping from int to int, default=None
+        The number of words of each set of these columns. None: as few as it needs.
+    """
+    if not np.isin(column, list(renames)).any():
+        return sets
+    owner, category = _members(sets)
+    size = np.diff(sets.start)
+    for j, rename in renames.items():
+        here = column[owner] == j
+        category[here] = rename(category[here])
+        size[column == j] = 0 if n_words is None else n_words[j]
+    np.maximum.at(size, owner, category // 32 + 1)
+    start = np.concatenate([[0], np.cumsum(size)])
+    words = np.zeros(start[-1], dtype=np.uint32)
+    bit = np.uint32(1) << (category % 32).astype(np.uint32)
+    np.bitwise_or.at(words, start[owner] + category // 32, bit)
+    return Sets(start, words)
+
+
+def _members(sets: Sets) -> tuple[Ints, Ints]:
+    """All members of all sets: the number of the set, and the category."""
+    word = np.flatnonzero(sets.words)
+    owner = np.searchsorted(sets.start, word, side="right") - 1
+    bytes_ = sets.words[word].astype("<u4").view(np.uint8)
+    bits = np.unpackbits(bytes_, bitorder="little").reshape(-1, 32)
+    row, bit = np.nonzero(bits)
+    return owner[row], 32 * (word - sets.start[owner])[row] + bit

@@ -1,0 +1,369 @@
+"""Write models in LightGBM's text format.
+
+LightGBM refuses some names of columns, so that safe names replace them. Its own data
+sets know categories by whole numbers: categories learned from whole numbers are written
+by their values, others by their numbers, with the values in ``pandas_categorical``. A
+line of our own, which other readers skip, holds what is needed to read the model back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss._messages import warn
+from skgoss.data.categories import Categories
+from skgoss.model.category_sets import renamed, taken
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.header import Header
+from skgoss.model.linear import LinearLeaves
+from skgoss.model.text_words import (
+    END_OF_TREES,
+    INNER_LINES,
+    LEAF_LINES,
+    NODE_LINES,
+    OWN,
+    PANDAS,
+    PARAMETERS,
+)
+from skgoss.model.trees import CATEGORICAL, LEAF_TYPES, NODE_TYPES, Sets
+
+# Sets of values have a bit for each number up to the largest: 61 kB of text for this.
+MAX_VALUE = 1_000_000
+
+_FORBIDDEN = frozenset('",:[]{} ')
+
+
+def write(
+    ensemble: Ensemble,
+    header: Header,
+    *,
+    start_round: int = 0,
+    stop_round: int | None = None,
+    importance: Literal["split", "gain"] = "split",
+    categories: Categories | None = None,
+) -> str:
+    """Write a model in LightGBM's text format.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    header : Header
+    start_round, stop_round : int, default=0, None
+        The rounds to write, from ``start_round`` to ``stop_round - 1``; None: to the
+        last.
+    importance : {"split", "gain"}, default="split"
+        The kind of the importances in the file.
+    categories : Categories, default=None
+        The categories whose numbers the ensemble's sets hold. None: the sets are
+        written as they are, and ``header.pandas_categorical`` with them.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If the header does not fit the ensemble, or holds a line break.
+
+    Warns
+    -----
+    UserWarning
+        If a column holds categories above 1,000,000. They are written by number, so
+        other readers need their numbers in place of the values.
+    """
+    _check(header, ensemble.n_features)
+    part = _part(ensemble, start_round, stop_round)
+    names, values = safe_names(header.feature_names), _values(categories, part)
+    shrinkage = _shrinkage(part, header, start_round)
+    blocks = list(_blocks(part, _by_value(part, values), shrinkage))
+    sections = [
+        _head(part, header, names, values, blocks),
+        "".join(blocks) + END_OF_TREES + "\n",
+        _importances(part.importances(importance), names),
+        _parameters(header, names, values),
+        PANDAS + json.dumps(_pandas_categorical(header, categories)) + "\n",
+    ]
+    return "\n".join(sections)
+
+
+def safe_names(names: Sequence[str]) -> list[str]:
+    """Distinct names that LightGBM accepts, equal to the given ones where possible."""
+    safe = ["".join("_" if _is_forbidden(c) else c for c in name) for name in names]
+    used = {name for name, own in zip(safe, names, strict=True) if name == own}
+    kept: set[str] = set()
+    for j, name in enumerate(names):
+        if safe[j] == name and name and name not in kept:
+            kept.add(name)
+            continue
+        base = safe[j] or f"Column_{j}"
+        while base in used:
+            base = f"{base}_{j}"
+        used.add(base)
+        safe[j] = base
+    return safe
+
+
+def _is_forbidden(character: str) -> bool:
+    return character in _FORBIDDEN or not character.isprintable()
+
+
+def _check(header: Header, n_features: int) -> None:
+    for name, needed in (
+        ("feature_names", True),
+        ("feature_infos", True),
+        ("monotone_constraints", False),
+    ):
+        length = len(getattr(header, name))
+        if length != n_features and (needed or length):
+            raise ValueError(
+                f"{name} must have an entry for each of the {n_features} columns, got"
+                f" {length}"
+            )
+    texts = {f"feature_infos[{j}]": info for j, info in enumerate(header.feature_infos)}
+    texts["objective"] = header.objective
+    for key, value in header.parameters.items():
+        texts[f"parameters[{key!r}]"] = f"{key}{value}"
+    for name, text in texts.items():
+        if "\n" in text or "\r" in text:
+            raise ValueError(f"{name} must not hold a line break, got {text!r}")
+    for info in header.feature_infos:
+        if not info or " " in info:
+            raise ValueError(f"feature_infos must be single words, got {info!r}")
+
+
+# --- Trees ----------------------------------------------------------------------------
+
+
+def _part(ensemble: Ensemble, start_round: int, stop_round: int | None) -> Ensemble:
+    """Some rounds; the sets are those of the categorical nodes, one after the other."""
+    n_rounds = ensemble.n_rounds
+    stop = n_rounds if stop_round is None else stop_round
+    if start_round < 0 or stop < 0:
+        raise ValueError("start_round and stop_round must be at least 0")
+    stop = min(stop, n_rounds)
+    first = min(start_round, stop) * ensemble.n_scores
+    start = ensemble.leaf_start[first : stop * ensemble.n_scores + 1]
+    leaves = slice(int(start[0]), int(start[-1]))
+    nodes = slice(leaves.start - first, leaves.stop - stop * ensemble.n_scores)
+    spans = dict.fromkeys(NODE_TYPES, nodes) | dict.fromkeys(LEAF_TYPES, leaves)
+    arrays = {name: ensemble.arrays[name][span] for name, span in spans.items()}
+    categorical = _are_categorical(arrays)
+    number = arrays["threshold"][categorical].astype(np.int64)
+    threshold = arrays["threshold"].copy()
+    threshold[categorical] = np.arange(len(number))
+    linear = ensemble.linear
+    return replace(
+        ensemble,
+        arrays=arrays | {"threshold": threshold},
+        leaf_start=start - start[0],
+        sets=taken(ensemble.sets, number),
+        linear=linear and linear.leaves(leaves.start, leaves.stop),
+    )
+
+
+def _are_categorical(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
+    return arrays["decision_type"] & CATEGORICAL != 0
+
+
+def _blocks(part: Ensemble, sets: Sets, shrinkage: Sequence[str]) -> Iterator[str]:
+    """The text of each tree.
+
+    Parameters
+    ----------
+    part : Ensemble
+        As returned by `_part`.
+    sets : Sets
+        The sets to write in place of the ensemble's.
+    shrinkage : sequence of str
+        For each tree.
+    """
+    leaf_start, trees = part.leaf_start, np.arange(part.n_trees + 1)
+    first_node = leaf_start - trees
+    first_set = _counted(_are_categorical(part.arrays), first_node)
+    arrays = dict(part.arrays)
+    categorical = _are_categorical(arrays)
+    before = np.repeat(first_set[:-1], np.diff(first_node))
+    arrays["threshold"] = arrays["threshold"] - np.where(categorical, before, 0)
+    starts = {name: first_node.tolist() for name in NODE_TYPES}
+    starts |= {name: leaf_start.tolist() for name in LEAF_TYPES}
+    words = {name: _words(arrays[name]) for name in starts}
+    for tree in range(part.n_trees):
+        lines = [f"Tree={tree}"]
+        lines.append(f"num_leaves={leaf_start[tree + 1] - leaf_start[tree]}")
+        lines.append(f"num_cat={first_set[tree + 1] - first_set[tree]}")
+        for name in (*NODE_LINES, *LEAF_LINES, *INNER_LINES):
+            start, stop = starts[name][tree : tree + 2]
+            lines.append(f"{name}={' '.join(words[name][start:stop])}")
+        if first_set[tree + 1] > first_set[tree]:
+            lines += _set_lines(sets, *first_set[tree : tree + 2].tolist())
+        lines.append(f"is_linear={int(part.linear is not None)}")
+        if part.linear is not None:
+            leaves = part.linear.leaves(*leaf_start[tree : tree + 2].tolist())
+            lines += _linear_lines(leaves)
+        lines.append(f"shrinkage={shrinkage[tree]}")
+        yield "\n".join(lines) + "\n\n\n"
+
+
+def _counted(chosen: NDArray[np.bool_], start: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many are chosen before each start."""
+    return np.concatenate([[0], np.cumsum(chosen)])[start]
+
+
+def _words(values: NDArray[Any]) -> list[str]:
+    """Numbers as the shortest text that gives the same bits."""
+    return list(map(repr, values.tolist()))
+
+
+def _set_lines(sets: Sets, first: int, stop: int) -> list[str]:
+    start = sets.start[first : stop + 1]
+    boundaries = " ".join(_words(start - start[0]))
+    threshold = " ".join(_words(sets.words[start[0] : start[-1]]))
+    return [f"cat_boundaries={boundaries}", f"cat_threshold={threshold}"]
+
+
+def _linear_lines(leaves: LinearLeaves) -> list[str]:
+    return [
+        f"leaf_const={' '.join(_words(leaves.constant))}",
+        f"num_features={' '.join(_words(np.diff(leaves.start)))}",
+        f"leaf_features={' '.join(_words(leaves.feature))}",
+        f"leaf_coeff={' '.join(_words(leaves.coefficient))}",
+    ]
+
+
+def _shrinkage(part: Ensemble, header: Header, first_round: int) -> list[str]:
+    """The factor of each tree: LightGBM uses it when it fits leaves again.
+
+    There is none in forests, and in the first round, which holds the start score.
+    """
+    rate = header.parameters.get("learning_rate", "1")
+    is_plain = np.arange(part.n_trees) // part.n_scores + first_round == 0
+    return np.where(is_plain | part.average, "1", rate).tolist()
+
+
+# --- Categories -----------------------------------------------------------------------
+
+
+def _values(categories: Categories | None, part: Ensemble) -> dict[int, list[int]]:
+    """The categories of the columns whose sets are written by value."""
+    if categories is None:
+        return {}
+    values = {
+        column: known.values
+        for column, known in sorted(categories.vocabularies.items())
+        if not known.holds_words
+    }
+    large = {j for j, known in values.items() if max(known, default=0) > MAX_VALUE}
+    used = large & set(part.arrays["split_feature"].tolist())
+    if used:
+        warn(
+            f"Columns {sorted(used)} hold categories above {MAX_VALUE}, which are too"
+            " large for the sets of a text file. The file holds the numbers of their"
+            " categories; skgoss reads it as usual, but other libraries need these"
+            " numbers in place of the values."
+        )
+    return {j: known for j, known in values.items() if j not in large}
+
+
+def _by_value(part: Ensemble, values: Mapping[int, list[int]]) -> Sets:
+    """The sets of a part, with values in place of numbers in some columns."""
+    column = part.arrays["split_feature"][_are_categorical(part.arrays)]
+    names = {j: partial(_looked_up, known) for j, known in values.items()}
+    return renamed(part.sets, column, names)
+
+
+def _looked_up(values: list[int], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    if numbers.max(initial=0) >= len(values):
+        raise ValueError(
+            f"a set holds the category number {numbers.max()}, but its column has only"
+            f" {len(values)} categories"
+        )
+    return np.array(values, dtype=np.int64)[numbers]
+
+
+def _info(info: str, values: list[int] | None) -> str:
+    """A word of ``feature_infos``, with values in place of numbers of categories."""
+    if values is None or info.startswith("[") or info == "none":
+        return info
+    numbers = np.array([int(word) for word in info.split(":")])
+    known = numbers >= 0
+    numbers[known] = _looked_up(values, numbers[known])
+    return ":".join(_words(numbers))
+
+
+def _pandas_categorical(header: Header, categories: Categories | None) -> Any:
+    """The categories of the columns of words, in the order of the columns."""
+    if categories is None:
+        return header.pandas_categorical
+    vocabularies = sorted(categories.vocabularies.items())
+    return [
+        [_json_value(value) for value in known.values]
+        for _, known in vocabularies
+        if known.holds_words
+    ] or None
+
+
+def _json_value(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, str | int | float) else str(value)
+
+
+# --- Other lines ----------------------------------------------------------------------
+
+
+def _head(
+    part: Ensemble,
+    header: Header,
+    names: Sequence[str],
+    values: Mapping[int, list[int]],
+    blocks: Sequence[str],
+) -> str:
+    infos = [_info(info, values.get(j)) for j, info in enumerate(header.feature_infos)]
+    sizes = [len(block.encode()) for block in blocks]
+    signs = header.monotone_constraints
+    lines = [
+        "tree",
+        "version=v4",
+        f"num_class={part.n_scores}",
+        f"num_tree_per_iteration={part.n_scores}",
+        "label_index=0",
+        f"max_feature_idx={part.n_features - 1}",
+        *([f"objective={header.objective}"] if header.objective else []),
+        *(["average_output"] if part.average else []),
+        f"feature_names={' '.join(names)}",
+        *([f"monotone_constraints={' '.join(map(str, signs))}"] if signs else []),
+        f"feature_infos={' '.join(infos)}",
+        f"tree_sizes={' '.join(map(str, sizes))}",
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _importances(importance: NDArray[Any], names: Sequence[str]) -> str:
+    order = np.argsort(-importance, kind="stable").tolist()
+    whole = importance.astype(np.int64).tolist()
+    lines = [f"{names[j]}={whole[j]}" for j in order if whole[j] > 0]
+    return "\n".join(["feature_importances:", *lines, ""])
+
+
+def _parameters(
+    header: Header, names: Sequence[str], values: Mapping[int, list[int]]
+) -> str:
+    own = {
+        "model": header.own,
+        "names": {
+            str(j): name
+            for j, name in enumerate(header.feature_names)
+            if name != names[j]
+        },
+        "values": {str(column): known for column, known in values.items()},
+    }
+    lines = [f"[{key}: {value}]" for key, value in header.parameters.items()]
+    lines.append(OWN + json.dumps(own, sort_keys=True))
+    return "\n".join([PARAMETERS[0], *lines, "", PARAMETERS[1], ""])

@@ -764,6 +764,14 @@ FIXED_SEEDS = {
     "drop_seed": 4,
 }
 
+# Options that LightGBM does not have.
+ONLY_OURS = frozenset(
+    {
+        *("class_weight", "importance_type", "max_conflict_rate"),
+        *("validation_fraction", "refit"),
+    }
+)
+
 # LightGBM's options that have no effect here, with all of their names, by the reason.
 WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
     "Histograms are exact sums of integers.": (

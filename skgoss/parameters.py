@@ -13,7 +13,8 @@ import numpy as np
 from skgoss import _compat, docstrings
 from skgoss._messages import UnusedParameterWarning, hint, warn
 from skgoss.data.sparse import INT32_MAX
-from skgoss.options import FIXED_SEEDS, OPTIONS, WITHOUT_EFFECT, Option
+from skgoss.domains import COLUMNS
+from skgoss.options import FIXED_SEEDS, ONLY_OURS, OPTIONS, WITHOUT_EFFECT, Option
 
 _Value = TypeVar("_Value")
 
@@ -473,6 +474,50 @@ def _seeds(values: Mapping[str, Any]) -> dict[str, int]:
         derived = dict(zip(FIXED_SEEDS, words.tolist(), strict=True))
     explicit = {name: values[name] for name in FIXED_SEEDS if values[name] is not None}
     return {"random_state": seed or 0, **derived, **explicit}
+
+
+def lightgbm_parameters(settings: Settings) -> dict[str, str]:
+    """The options of a fit as LightGBM's model files hold them.
+
+    Parameters
+    ----------
+    settings : Settings
+
+    Returns
+    -------
+    dict from str to str
+        By LightGBM's main names, without the options that LightGBM does not have.
+        Values that its files cannot hold, such as functions, are empty.
+    """
+    return {
+        option.lightgbm: _file_text(option, getattr(settings, option.name))
+        for option in OPTIONS
+        if option.name not in ONLY_OURS
+    }
+
+
+def _file_text(option: Option, value: Any) -> str:
+    """The value of an option in LightGBM's files."""
+    if not isinstance(value, list | tuple):
+        return _word(value) if value != "auto" else ""
+    if option.domain is COLUMNS and any(isinstance(part, str) for part in value):
+        return ""  # columns by name, which would need LightGBM's names
+    if isinstance(option.default, float):
+        return ""  # where we take a list of numbers, LightGBM takes one
+    if all(isinstance(part, list | tuple) for part in value):
+        return ",".join(f"[{','.join(map(_word, part))}]" for part in value)
+    words = list(map(_word, value))
+    return ",".join(words) if all(words) else ""
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, int | float):
+        return repr(value).removesuffix(".0")
+    # LightGBM writes words between quotes when it reads them, and cuts them at colons.
+    is_plain = isinstance(value, str) and value.isprintable()
+    return value if is_plain and not {*value} & {*'":\\'} else ""
 
 
 def documented(cls: type) -> type:

@@ -1,8 +1,8 @@
 """Read LightGBM's text format: files of LightGBM 2 to 4, and our own.
 
-Nothing that a file says is trusted: numbers are counted before memory is reserved for
-them, and what contradicts itself is a ValueError that names the line. The numbers of all
-trees are parsed together, one kind of line after the other.
+Nothing that a file says is trusted: numbers are counted before memory is reserved
+for them, and what contradicts itself is a ValueError that names the line. The numbers
+of all trees are parsed together, one kind of line after the other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from skgoss.model.category_sets import renamed
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
 from skgoss.model.linear import LinearLeaves
-from skgoss.model.text_words import END_OF_TREES, OWN, PANDAS, PARAMETERS
+from skgoss.model.text_words import ANNOUNCEMENT, END_OF_TREES, OWN, PANDAS, PARAMETERS
 from skgoss.model.trees import CATEGORICAL, LEAF_TYPES, NO_SETS, NODE_TYPES, Sets
 
 # Lines that follow the trees; files of LightGBM before 2.3 have no END_OF_TREES.
@@ -124,7 +124,7 @@ def read(text: str | bytes) -> tuple[Ensemble, Header]:
     lines = _lines(text)
     head, at = _head(lines)
     trees, at = _trees(lines, at)
-    tail = _tail(lines, at)
+    tail = _tail(lines, at, is_own=ANNOUNCEMENT in head.fields)
     n_scores = _n_scores(head, len(trees))
     header = _header(head, tail)
     n_features = len(header.feature_names)
@@ -207,9 +207,9 @@ class _Tail(NamedTuple):
     pandas_categorical: list[list[Any]] | None
 
 
-def _tail(lines: list[bytes], at: int) -> _Tail:
+def _tail(lines: list[bytes], at: int, *, is_own: bool) -> _Tail:
     parameters: dict[str, str] = {}
-    own, pandas = _FOREIGN, None
+    own, pandas, has_pandas = _FOREIGN, None, False
     start, stop = (word.encode() for word in PARAMETERS)
     is_inside = False
     for number, line in enumerate(lines[at:], at + 1):
@@ -221,9 +221,9 @@ def _tail(lines: list[bytes], at: int) -> _Tail:
             key, value = _parameter(number, line)
             parameters[key] = value
         elif line.startswith(PANDAS.encode()):
-            pandas = _pandas(number, line[len(PANDAS) :])
-    if is_inside:
-        _refuse(len(lines), "the file ends within its parameters")
+            pandas, has_pandas = _pandas(number, line[len(PANDAS) :]), True
+    if is_inside or (is_own and (own is _FOREIGN or not has_pandas)):
+        _refuse(len(lines), "the file ends too early")
     return _Tail(parameters, own, pandas)
 
 
@@ -576,9 +576,12 @@ def _sets_of(trees: Sequence[_Tree], n_cat: NDArray[np.int32]) -> tuple[Sets, In
     """
     lines = [tree.fields.get("cat_boundaries", _NO_LINE) for tree in trees]
     sizes = np.array([_count(line) for line in lines])
-    for tree, line, is_short in zip(trees, lines, sizes <= n_cat, strict=True):
-        if is_short:
-            _refuse(line.number or tree.number, "cat_boundaries must have num_cat + 1")
+    for tree, line, n in zip(trees, lines, n_cat.tolist(), strict=True):
+        if _count(line) <= n:
+            _refuse(
+                line.number or tree.number,
+                f"cat_boundaries must have more than {n} numbers",
+            )
     boundary = _numbers(trees, "cat_boundaries", sizes, np.uint32).astype(np.int64)
     last = np.cumsum(sizes) - 1
     first = last - sizes + 1

@@ -6,6 +6,9 @@ from __future__ import annotations
 # keeps the line when it saves a file again. It takes it for a parameter without a
 # value, which it skips without a warning.
 OWN = "[skgoss: ]:"
+# A line of the head that announces our line: without that, the file was cut short.
+# LightGBM drops it when it saves a file again.
+ANNOUNCEMENT = "skgoss"
 PANDAS = "pandas_categorical:"
 PARAMETERS = "parameters:", "end of parameters"
 END_OF_TREES = "end of trees"

@@ -24,6 +24,7 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.text_words import (
+    ANNOUNCEMENT,
     END_OF_TREES,
     INNER_LINES,
     LEAF_LINES,
@@ -340,6 +341,7 @@ def _head(
         f"feature_names={' '.join(names)}",
         *([f"monotone_constraints={' '.join(map(str, signs))}"] if signs else []),
         f"feature_infos={' '.join(infos)}",
+        f"{ANNOUNCEMENT}=1",
         f"tree_sizes={' '.join(map(str, sizes))}",
     ]
     return "\n".join([*lines, ""])

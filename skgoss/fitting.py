@@ -351,6 +351,7 @@ class _Fit:
                 )
             ),
             monotone_constraints=[] if signs is None else [int(s) for s in signs],
+            parameters=parameters.lightgbm_parameters(options),
         )
         return Booster._of(
             trained.ensemble,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from numbers import Integral
 from os import PathLike
@@ -285,24 +285,30 @@ class Booster:
         booster._origin = origin
         return booster
 
-    def _numbered(self, word_columns: Sequence[int]) -> Self:
-        """The model with the numbers of categories that training uses.
+    @property
+    def _is_foreign(self) -> bool:
+        """Whether the trees are of another library."""
+        return self._origin is None or self._origin.is_foreign
+
+    def _numbered(self, X: Any) -> Self:
+        """A foreign model with the numbers of categories that training uses.
 
         Parameters
         ----------
-        word_columns : sequence of int
-            The columns of the training set that hold strings or categories.
+        X : array-like or data frame of shape (n_samples, n_features)
+            The training set.
         """
-        if self._origin is not None or self._categories.vocabularies:
-            return self
         from skgoss import files
 
-        ensemble, categories = files.numbered(
-            self._ensemble, self._header, self._categories, word_columns
+        booster = copy.copy(self)
+        booster._ensemble, booster._categories = files.numbered(
+            self._ensemble,
+            self._header,
+            self._categories,
+            frames.word_columns(X),
+            frames.columns(self, X, reset=False, by_name=False),
         )
-        return type(self)._of(
-            ensemble, self._header, categories, self._objective, self._link
-        )
+        return booster
 
     def predict(
         self,

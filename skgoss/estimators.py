@@ -57,6 +57,9 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     # What the class is for, and the tasks of the models that it reads.
     _tasks: tuple[str, ...] = ("any", "regression", "ranking")
 
+    # Whether the trees are of another library: see `Origin`.
+    _is_foreign: bool = False
+
     # The unknown parameters that the constructor was given: see `get_params`.
     _unused_params: Mapping[str, Any] = MappingProxyType({})
 
@@ -522,8 +525,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         """Leaves, raw scores or predictions: see `Booster`."""
         booster = self._fitted("_booster")
         n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
-        # The names in files of LightGBM are not those of the columns of ``X``.
-        by_name = booster._origin is not None
+        by_name = not self._is_foreign
         columns = frames.columns(self, X, reset=False, by_name=by_name)
         return booster._predict(columns, output, start_iteration, num_iteration, n_jobs)
 

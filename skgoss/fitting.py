@@ -128,6 +128,7 @@ class _Fit:
         self.earlier = self.estimator._earlier_model(self.given.init_model)
         # A copy that a callback makes while rounds run does not hold the former model.
         vars(self.estimator).pop("_booster", None)
+        vars(self.estimator).pop("_is_foreign", None)
         columns = self._training_columns()
         learns = self.earlier is None or self.earlier._origin is None
         rows = self._rows(columns, self.training, learns=learns).existing()
@@ -176,10 +177,11 @@ class _Fit:
     def _inherit(self) -> None:
         """Replace names and categories of columns, and classes, by those of a model."""
         estimator, X = self.estimator, self.training.X
-        if self.earlier._origin is None:
-            self.earlier = self.earlier._numbered(frames.word_columns(X))
+        is_foreign = self.earlier._is_foreign
+        if is_foreign:
+            self.earlier = self.earlier._numbered(X)
         persistence.inherit(estimator, self.earlier)
-        if self.earlier._origin is None:
+        if is_foreign:
             _compat.take_feature_names(estimator, X)
 
     def _check_same_categories(self, categorical_feature: Any) -> None:

@@ -41,6 +41,9 @@ class Origin:
         The names of the columns in ``X``, if it had names.
     history : dict
         Metrics of all rounds by evaluation set and name.
+    is_foreign : bool
+        Whether the trees are of another library: the names of its columns may not be
+        those in ``X``, and its categories have other numbers than in training.
     """
 
     estimator: str
@@ -50,6 +53,7 @@ class Origin:
     classes: NDArray[Any] | None
     feature_names: NDArray[Any] | None
     history: dict[str, dict[str, list[float]]]
+    is_foreign: bool = False
 
     @classmethod
     def of(cls, estimator: LGBMModel) -> Origin:
@@ -67,6 +71,7 @@ class Origin:
             known.get("_classes"),
             known.get("feature_names_in_"),
             known.get("_history", {}),
+            estimator._is_foreign,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -81,6 +86,7 @@ class Origin:
             "classes": (np.ndarray, NoneType),
             "feature_names": (np.ndarray, NoneType),
             "history": dict,
+            "is_foreign": bool,
         }
         self.__init__(*entries(state, types, "the state of the estimator"))
         for name in ("parameters", "unused"):
@@ -131,6 +137,8 @@ def check_classes(classes: NDArray[Any] | None, n_scores: int) -> None:
     """Check labels; ValueError if they do not fit the number of trees a round."""
     if classes is not None and (classes.ndim != 1 or len(classes) == 0):
         raise ValueError("the classes must be a one-dimensional array of labels")
+    if classes is not None and len(set(classes.tolist())) < len(classes):
+        raise ValueError("the classes must differ")
     n_classes = 1 if classes is None else len(classes)
     needed = n_classes if n_classes > 2 else 1
     if n_scores != needed:

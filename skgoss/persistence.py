@@ -118,7 +118,7 @@ def estimator(
         raise ValueError("classes must be None: the model knows its classes.")
     else:
         model = _of_origin(estimator_class, booster)
-    model._booster = booster
+    model._booster = booster._with_origin(origin.Origin.of(model))
     return model
 
 
@@ -167,6 +167,8 @@ def _of_origin(estimator_class: type[Model], booster: Booster) -> Model:
         model._unused_params = copy.deepcopy(known.unused)
     inherit(model, booster)
     model._history = copy.deepcopy(known.history)
+    if known.is_foreign:
+        model._is_foreign = True
     return model
 
 
@@ -188,7 +190,7 @@ def _of_foreign(
     if name is not None and OBJECTIVES[name].has_slope:
         model.sigmoid = link.slope
     model.reg_sqrt = link.kind == "signed_square"
-    model._history = {}
+    model._history, model._is_foreign = {}, True
     return model
 
 

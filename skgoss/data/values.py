@@ -23,7 +23,7 @@ MAX_DEPTH = 40
 
 # The largest array of strings to be read, in bytes: all strings have the length of the
 # longest, so that a small file could ask for any amount of memory.
-MAX_STRINGS = 1 << 28
+MAX_STRINGS = 1 << 26
 
 _PLAIN = (type(None), bool, int, str)
 _DTYPE = re.compile(
@@ -179,7 +179,7 @@ def _array(dtype: Any, shape: Any, value: Any) -> NDArray[Any]:
     if not _DTYPE.fullmatch(_text(dtype)):
         raise ValueError(f"the dtype {dtype!r} is not known")
     kind, value = np.dtype(dtype), _list(value)
-    if kind.itemsize * len(value) > MAX_STRINGS:
+    if kind.kind == "U" and kind.itemsize * len(value) > MAX_STRINGS:
         raise ValueError(f"{len(value)} values of {kind} are too many")
     flat = np.empty(len(value), dtype=np.int64 if kind.kind in "mM" else kind)
     for place, entry in enumerate(value):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss.data.categories import Categories
 
 pd = pytest.importorskip("pandas")
 OPTIONS = {"n_estimators": 12, "min_data_per_group": 5, "min_child_samples": 5}
@@ -201,3 +202,24 @@ def test_flights_as_good_as_lightgbm():
     assert loss < reference + 0.002
     # A model that learns nothing predicts the share of late flights.
     assert loss < log_loss(y[held_out], np.full(20_000, y[learned].mean())) - 0.03
+
+
+def test_vocabularies_tell_words_from_whole_numbers():
+    numbers = np.arange(40) % 4
+    words = [str(number) for number in numbers]
+    table = pd.DataFrame(
+        {
+            "declared": numbers,
+            "objects": numbers.astype(object),
+            "category": pd.Categorical(numbers),
+            "ordered": pd.Categorical(numbers, ordered=True),
+            "words": words,
+        }
+    )
+    model = LGBMRegressor(n_estimators=1, categorical_feature=["declared", "objects"])
+    known = model.fit(table, numbers)._categories.vocabularies
+    found = [known[j].holds_words for j in range(5)]
+    assert found == [False, False, True, True, True]
+    again = Categories.__new__(Categories)
+    again.__setstate__(model._categories.__getstate__())
+    assert [again.vocabularies[j].holds_words for j in range(5)] == found

@@ -246,7 +246,7 @@ def array(*path):
         (
             CATEGORICAL,
             put("_booster", "categories", "vocabularies"),
-            {5: {"values": [], "is_ordered": False, "holds_words": True}},
+            {5: {"values": [], "is_ordered": False, "holds_words": False}},
             "column 5 has categories, but there are only 5 columns",
         ),
         (

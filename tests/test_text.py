@@ -481,6 +481,40 @@ def test_whole_numbers_are_written_by_value():
     assert peer.predict([[3], [7], [100], [np.nan]]).tolist() == [1, 2, 1, 2]
 
 
+@pytest.mark.parametrize("n_rows", [1, 10])
+def test_values_that_are_no_categories(n_rows):
+    """As in LightGBM: fractions are cut off, and what no int32 holds is in no set."""
+    ensemble = one_split([0, 5, 63])
+    peer = lightgbm().Booster(model_str=text.write(ensemble, header_of(ensemble)))
+    inside = [0.0, -0.0, -0.5, -0.999, 0.999, 5.0, 5.7, 63.0, 63.99]
+    outside = [-1.0, -5.0, 4.99, 6.0, 31.0, 64.0, 96.0, 1e300, -1e300, 2.0**31, 2.0**32]
+    outside += [
+        2.0**32 + 5,
+        -(2.0**31),
+        -(2.0**32) + 5,
+        2.0**63,
+        np.inf,
+        -np.inf,
+        np.nan,
+    ]
+    X = np.array([inside + outside] * n_rows).reshape(-1, 1)
+    scores = ensemble.raw_scores(frame(X))[:, 0]
+    assert scores.tolist() == n_rows * ([1.0] * len(inside) + [2.0] * len(outside))
+    np.testing.assert_array_equal(peer.predict(X), scores)
+
+
+def test_sets_without_words_hold_nothing():
+    tree = stump(0, 0.0, 1, 2)
+    tree.decision_type[:] = 1
+    empty = Sets(np.zeros(2, dtype=np.int64), np.empty(0, dtype=np.uint32))
+    ensemble = Ensemble.of_trees([tree], 1, 1, sets=empty)
+    X = np.array([[-0.5], [0.0], [0.5], [1.0], [np.nan]])
+    assert ensemble.raw_scores(frame(X)).ravel().tolist() == [2.0] * 5
+    again, _ = text.read(text.write(ensemble, header_of(ensemble)))
+    assert members(again.sets) == [[]]
+    assert again.raw_scores(frame(X)).ravel().tolist() == [2.0] * 5
+
+
 def test_words_are_written_by_number():
     ensemble = one_split([0, 2], 3)
     header = header_of(ensemble, feature_infos=["-1:0:2:1", "none", "[0:2]"])
@@ -565,10 +599,10 @@ def test_all_names_survive():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"feature_names": []}, "feature_names must have an entry for each of the 1"),
-        ({"feature_infos": ["a", "b"]}, "feature_infos must have an entry"),
+        ({"feature_names": []}, "feature_names must be 1 strings"),
+        ({"feature_infos": ["a", "b"]}, "feature_infos must be 1 strings"),
         ({"feature_infos": ["a b"]}, "must be single words, got 'a b'"),
-        ({"monotone_constraints": [1, 1]}, "monotone_constraints must have an entry"),
+        ({"monotone_constraints": [1, 1]}, "monotone_constraints must be 1 numbers"),
         ({"objective": "a\nb"}, "objective must not hold a line break"),
         ({"parameters": {"a": "b\r"}}, r"parameters\['a'\] must not hold a line break"),
     ],

@@ -19,7 +19,8 @@ class Header:
         The names of the columns; any strings, all different.
     feature_infos : list of str
         For each column ``[minimum:maximum]`` of the training data, or the numbers of
-        its categories as ``-1:0:1:2``, or ``none`` if no split can use the column.
+        its categories as ``-1:0:1:2`` (in files of other libraries, the categories
+        themselves), or ``none`` if no split can use the column.
     objective : str
         The objective with its constants, such as ``binary sigmoid:1``. Empty if it is a
         function.
@@ -30,7 +31,8 @@ class Header:
     pandas_categorical : list of list, or None
         The categories of each categorical column of the training data frame.
     own : dict
-        What only skgoss reads, of JSON's types; empty in files of other libraries.
+        What only skgoss reads, of JSON's types, keys in any order; empty in files of
+        other libraries.
     """
 
     feature_names: list[str]

@@ -61,10 +61,15 @@ Ints = NDArray[np.int64]
 
 
 class _Line(NamedTuple):
-    """What follows the '=' of a line, and the number of the line, from 1."""
+    """The number of a line, from 1, and the words after its '=', a space between."""
 
     number: int
     text: bytes
+
+    @property
+    def n_words(self) -> int:
+        """The number of words."""
+        return self.text.count(b" ") + 1 if self.text else 0
 
 
 class _Tree(NamedTuple):
@@ -160,7 +165,8 @@ def _add(fields: dict[str, _Line], number: int, line: bytes) -> None:
     name = key.decode(errors="replace")
     if name in fields:
         _refuse(number, f"{name!r} comes twice; it is on line {fields[name].number}")
-    fields[name] = _Line(number, text.strip())
+    text = b" ".join(text.split()) if b"  " in text else text.strip()
+    fields[name] = _Line(number, text)
 
 
 def _head(lines: list[bytes]) -> tuple[_Tree, int]:
@@ -228,7 +234,8 @@ def _tail(lines: list[bytes], at: int, *, is_own: bool) -> _Tail:
 
 
 def _parameter(number: int, line: bytes) -> tuple[str, str]:
-    match = _PARAMETER.fullmatch(_decoded(_Line(number, line)))
+    # Paths among the values may have the encoding of another system.
+    match = _PARAMETER.fullmatch(line.decode(errors="replace"))
     if match is None:
         _refuse(number, "a parameter must have the form '[key: value]'")
     return match[1], match[2]
@@ -348,7 +355,10 @@ def _header(head: _Tree, tail: _Tail) -> Header:
     names = _split(line)
     last = _field(head, "max_feature_idx")
     if _whole(last, "max_feature_idx", 0, INT32_MAX) != len(names) - 1:
-        _refuse(last.number, f"max_feature_idx must be {len(names) - 1}, one less than")
+        _refuse(
+            last.number,
+            f"max_feature_idx must be {len(names) - 1} with {len(names)} feature_names",
+        )
     strangers = [j for j in (*own.names, *own.values) if j >= len(names)]
     if strangers:
         _refuse(own.number, f"there is no column {min(strangers)}")
@@ -401,16 +411,6 @@ def _signs(head: _Tree, n_features: int) -> list[int]:
 # --- Trees ----------------------------------------------------------------------------
 
 
-def _spaced(line: _Line) -> bytes:
-    """The text with one space between words."""
-    return b" ".join(line.text.split()) if b"  " in line.text else line.text
-
-
-def _count(line: _Line) -> int:
-    text = _spaced(line)
-    return text.count(b" ") + 1 if text else 0
-
-
 def _numbers(
     trees: Sequence[_Tree], name: str, sizes: Ints, dtype: type, *, needed: bool = False
 ) -> NDArray[Any]:
@@ -432,8 +432,7 @@ def _numbers(
     for i, (tree, size) in enumerate(zip(trees, sizes.tolist(), strict=True)):
         line = tree.fields.get(name, _NO_LINE)
         if line.text:
-            line = _Line(line.number, _spaced(line))
-            if line.text.count(b" ") + 1 != size:
+            if line.n_words != size:
                 _refuse(line.number, f"{name} must have {size} numbers")
             lines.append(line)
             is_there[i] = True
@@ -460,7 +459,7 @@ def _parsed(lines: Sequence[_Line], name: str, dtype: type) -> NDArray[Any]:
     values = np.fromstring(text, dtype=np.float64 if is_float else np.int64, sep=" ")
     narrow = values.astype(dtype)
     if not is_float and (narrow != values).any():
-        ends = np.cumsum([_count(line) for line in lines])
+        ends = np.cumsum([line.n_words for line in lines])
         at = int((narrow != values).argmax())
         line = lines[int(np.searchsorted(ends, at, side="right"))]
         _refuse(
@@ -575,9 +574,9 @@ def _sets_of(trees: Sequence[_Tree], n_cat: NDArray[np.int32]) -> tuple[Sets, In
     LightGBM 2.0 has files with more sets than ``num_cat``.
     """
     lines = [tree.fields.get("cat_boundaries", _NO_LINE) for tree in trees]
-    sizes = np.array([_count(line) for line in lines])
+    sizes = np.array([line.n_words for line in lines])
     for tree, line, n in zip(trees, lines, n_cat.tolist(), strict=True):
-        if _count(line) <= n:
+        if line.n_words <= n:
             _refuse(
                 line.number or tree.number,
                 f"cat_boundaries must have more than {n} numbers",

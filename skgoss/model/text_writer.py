@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from skgoss._messages import warn
 from skgoss.data.categories import Categories
+from skgoss.model import header as headers
 from skgoss.model.category_sets import renamed, taken
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
@@ -117,17 +118,7 @@ def _is_forbidden(character: str) -> bool:
 
 
 def _check(header: Header, n_features: int) -> None:
-    for name, needed in (
-        ("feature_names", True),
-        ("feature_infos", True),
-        ("monotone_constraints", False),
-    ):
-        length = len(getattr(header, name))
-        if length != n_features and (needed or length):
-            raise ValueError(
-                f"{name} must have an entry for each of the {n_features} columns, got"
-                f" {length}"
-            )
+    headers.check(header, n_features)
     texts = {f"feature_infos[{j}]": info for j, info in enumerate(header.feature_infos)}
     texts["objective"] = header.objective
     for key, value in header.parameters.items():
@@ -244,7 +235,7 @@ def _shrinkage(part: Ensemble, header: Header, first_round: int) -> list[str]:
 
     There is none in forests, and in the first round, which holds the start score.
     """
-    rate = header.parameters.get("learning_rate", "1")
+    rate = header.parameters.get("learning_rate") or "1"
     is_plain = np.arange(part.n_trees) // part.n_scores + first_round == 0
     return np.where(is_plain | part.average, "1", rate).tolist()
 
@@ -349,7 +340,8 @@ def _head(
 
 def _importances(importance: NDArray[Any], names: Sequence[str]) -> str:
     order = np.argsort(-importance, kind="stable").tolist()
-    whole = importance.astype(np.int64).tolist()
+    # LightGBM writes whole numbers; infinite gains have none.
+    whole = np.minimum(importance, 2.0**62).astype(np.int64).tolist()
     lines = [f"{names[j]}={whole[j]}" for j in order if whole[j] > 0]
     return "\n".join(["feature_importances:", *lines, ""])
 

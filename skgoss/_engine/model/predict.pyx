@@ -66,10 +66,13 @@ cdef inline bint is_member(double value, const Slot* slot) noexcept nogil:
     holds are in no set.
     """
     cdef int64_t category
-    if not -1.0 < value < min(32.0 * slot.n_words, INT32_END):
+    if not -1.0 < value < INT32_END:
         return False
     category = <int64_t>value
-    return slot.words[category // 32] >> (category % 32) & 1
+    return (
+        category < 32 * slot.n_words
+        and slot.words[category // 32] >> (category % 32) & 1
+    )
 
 
 cdef void load_slot(

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from skgoss._messages import warn
 from skgoss.data import values
 from skgoss.data.categories import Categories, Vocabulary
+from skgoss.data.columns import Columns
+from skgoss.data.sparse import INT32_MAX
 from skgoss.model import text
 from skgoss.model.category_sets import members, renamed, taken
 from skgoss.model.ensemble import Ensemble
@@ -259,6 +261,7 @@ def numbered(
     header: Header,
     categories: Categories,
     word_columns: Sequence[int],
+    columns: Columns,
 ) -> tuple[Ensemble, Categories]:
     """Give the categories of a foreign model the numbers that training uses.
 
@@ -271,6 +274,8 @@ def numbered(
     categories : Categories
     word_columns : sequence of int
         The columns of the training set that hold strings or categories.
+    columns : Columns
+        The training set, as the foreign model reads it.
 
     Returns
     -------
@@ -289,7 +294,10 @@ def numbered(
     sets = taken(ensemble.sets, number)
     column = arrays["split_feature"][node]
     known = _whole_categories(header.feature_infos, sets, column)
-    known = {j: words for j, words in known.items() if j not in learned.vocabularies}
+    known = {
+        j: np.union1d(known[j], _whole_numbers(columns.stored(j)))
+        for j in sorted(known.keys() - learned.vocabularies.keys())
+    }
     learned.vocabularies |= {
         j: Vocabulary(words.tolist()) for j, words in known.items()
     }
@@ -315,6 +323,12 @@ def _whole_categories(
             seen = np.array(info.split(":"), dtype=np.int64)
             known[j] = np.append(known.get(j, seen), seen)
     return {j: np.unique(words[words >= 0]) for j, words in known.items()}
+
+
+def _whole_numbers(stored: NDArray[Any]) -> NDArray[np.int64]:
+    """The categories among the values of a column; 0 for what a sparse one omits."""
+    whole = np.unique(stored[(stored >= 0) & (stored <= INT32_MAX)])
+    return np.append(whole[whole == np.floor(whole)].astype(np.int64), 0)
 
 
 def _places(

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import test_text as peers
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from test_state import WAYS, skops_io
 
 import skgoss
@@ -214,7 +215,6 @@ def test_odd_names_come_back(way, tmp_path):
         np.array(["a", "longer", "ü\n="]),
         np.array(["a", "longer", "ü"], dtype=object),
         np.array([False, True]),
-        np.array([1, 2, True + 2], dtype=object),
         np.array(["2020-01-01", "2021-01-01"], dtype="M8[ns]"),
         np.array(["only"]),
     ],
@@ -227,8 +227,9 @@ def test_classes_of_all_dtypes_come_back(labels, tmp_path):
     again = by_file(model, tmp_path / "m.txt")
     assert_same(again, model, X)
     assert again.score(X, y) == model.score(X, y)
+    n_rounds = model.n_estimators_
     again.fit(X, y, init_model=again)
-    assert again.n_estimators_ == 8
+    assert again.n_estimators_ == 2 * n_rounds
 
 
 def test_classes_that_text_cannot_hold(tmp_path):
@@ -372,11 +373,11 @@ def test_subclasses_come_back(tmp_path):
 def test_an_estimator_of_a_booster_is_its_own():
     model, X = copy.deepcopy(mutations.models()[2])
     again = LGBMRegressor.from_booster(model.booster_)
-    again.best_score_["valid_0"]["l2"] = 9.0
-    again.evals_result_["valid_0"]["l2"].clear()
+    again.best_score_["training"]["l2"] = 9.0
+    again.evals_result_["training"]["l2"].clear()
     again.categorical_feature.append(0)
-    assert model.best_score_["valid_0"]["l2"] != 9.0
-    assert len(model.evals_result_["valid_0"]["l2"]) == 3
+    assert model.best_score_["training"]["l2"] != 9.0
+    assert len(model.evals_result_["training"]["l2"]) == 3
     assert (
         model.categorical_feature
         == model.booster_._origin.parameters["categorical_feature"]
@@ -410,7 +411,7 @@ def test_models_of_the_base_class(tmp_path):
         LGBMModel.from_booster(mutations.models()[5][0].booster_)
     with pytest.raises(ValueError, match="classes must be None: the model knows"):
         LGBMClassifier.from_booster(mutations.models()[5][0].booster_, classes="abcd")
-    with pytest.raises(skgoss.estimators.check_is_fitted.__globals__["NotFittedError"]):
+    with pytest.raises(NotFittedError):
         LGBMRegressor().to_file(tmp_path / "m.txt")
 
 
@@ -542,7 +543,7 @@ def test_files_that_are_no_models(tmp_path):
             Booster(model_file=tmp_path / "bad.txt")
         with pytest.raises(ValueError, match=f"^{where}: {message}"):
             LGBMRegressor.from_file(tmp_path / "bad.txt")
-    with pytest.raises(FileNotFoundError, match="none.txt"):
+    with pytest.raises(FileNotFoundError, match=r"none\.txt"):
         Booster(model_file=tmp_path / "none.txt")
     with pytest.raises(IsADirectoryError):
         Booster(model_file=tmp_path)
@@ -552,7 +553,7 @@ def test_files_that_are_no_models(tmp_path):
 
 def test_places_that_cannot_be_written(tmp_path):
     booster = boosters()[0]
-    with pytest.raises(FileNotFoundError, match="no such folder.*none"):
+    with pytest.raises(FileNotFoundError, match=r"no such folder.*none"):
         booster.save_model(tmp_path / "none" / "m.txt")
     with pytest.raises(IsADirectoryError, match=re.escape(str(tmp_path))):
         booster.save_model(tmp_path)
@@ -644,8 +645,7 @@ def test_functions_and_unknown_objectives():
     ],
 )
 def test_objectives_that_contradict(words, message):
-    text = boosters()[0].model_to_string()
-    text = re.sub(r"(?m)^\[skgoss.*\n", "", text)
+    text = peers.booster(*peers.data()).model_to_string()
     text = text.replace("objective=regression", f"objective={words}", 1)
     with pytest.raises(ValueError, match=message):
         Booster(model_str=text)
@@ -675,7 +675,7 @@ def lightgbm_frames():
 
 
 def test_columns_of_data_frames():
-    peer, X, new, y = lightgbm_frames()
+    peer, X, new, _ = lightgbm_frames()
     booster = Booster(model_str=peer.model_to_string())
     model = LGBMRegressor.from_booster(booster)
     for frame in (X, new):
@@ -687,7 +687,7 @@ def test_columns_of_data_frames():
     codes = X.assign(**{c: X[c].cat.codes for c in ("word", "size", "code", "share")})
     codes = codes.where(codes != -1).to_numpy()
     np.testing.assert_array_equal(booster.predict(codes), peer.predict(X))
-    with pytest.raises(ValueError, match="X has 3 columns of strings .* trained on 4"):
+    with pytest.raises(ValueError, match=r"X has 3 columns of strings .* trained on 4"):
         booster.predict(X.assign(code=1))
     with pytest.raises(ValueError, match="X has 0 columns of strings"):
         booster.predict(X[["x 1"] * 6])
@@ -726,7 +726,7 @@ def test_lists_of_categories_are_checked():
         with pytest.raises(ValueError, match=message):
             Booster(model_str=f"{head}\npandas_categorical:{lists}\n")
     plain = Booster(model_str=f"{head}\npandas_categorical:[]\n")
-    with pytest.raises(ValueError, match="X has 4 columns .* trained on 0"):
+    with pytest.raises(ValueError, match=r"X has 4 columns .* trained on 0"):
         plain.predict(X)
 
 
@@ -780,8 +780,7 @@ def test_classifiers_of_foreign_files(objective, tmp_path):
         np.testing.assert_array_equal(
             model.predict(X), given[model.predict_proba(X).argmax(axis=1)]
         )
-        again = by_file(model, tmp_path / "again.txt") if labels is None else None
-    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+        assert_same(by_file(model, tmp_path / "again.txt"), model, X)
     for labels, message in (
         (["a"], "labels, got an array of shape"),
         (list("abcd"), "labels, got an array of shape"),
@@ -863,7 +862,7 @@ def test_earlier_models_of_lightgbm(objective):
         peer.predict(X, raw_score=True),
     )
     numbers = model._categories.vocabularies[peers.CATEGORY].values
-    assert numbers == sorted(set(X[:, peers.CATEGORY][~np.isnan(X[:, peers.CATEGORY])]))
+    assert numbers == np.unique(X[:, peers.CATEGORY])[:-1].tolist()
     assert model.score(X, y) > kind.from_booster(
         Booster(model_str=peer.model_to_string()),
         **({} if objective == "regression" else {"classes": model.classes_}),
@@ -959,7 +958,7 @@ WORDS = ("categories", "vocabularies", "values", 0)
         (5, put("origin", "classes", "shape"), [2, 2], "one-dimensional array of"),
         (5, put("origin", "classes", "shape"), [3], "cannot be read"),
         (5, put("origin", "classes", "dtype"), "V9", "the dtype 'V9' is not known"),
-        (5, put("origin", "classes", "dtype"), "U999999999", "are too many"),
+        (5, put("origin", "classes", "dtype"), "U9999999", "are too many"),
         (5, put("origin", "classes", "value"), ["a"] * 4, "cannot be read"),
         (5, put("origin", "classes", "value"), [1, 1, 2, 3], "the classes must differ"),
         (5, put("origin", "classes"), {"type": "os.system"}, "'os.system' is not kn"),
@@ -990,8 +989,10 @@ def test_lines_that_contradict(kind, change, value, message):
 
 def test_rounds_that_others_leave_out():
     lightgbm = peers.lightgbm()
-    model, X = mutations.models()[6]
-    assert model.best_iteration_ > 1
+    X, y = mutations.data()
+    model = LGBMClassifier(**SMALL).fit(X, y > 1, eval_set=[(X, y > 1)])
+    model.fit(X, y > 1, eval_set=[(X, y > 1)], early_stopping_rounds=9)
+    assert model.best_iteration_ == 4
     peer = lightgbm.Booster(model_str=model.booster_.model_to_string())
     text = peer.model_to_string(num_iteration=1)
     again = LGBMClassifier.from_booster(Booster(model_str=text))

@@ -10,7 +10,11 @@ from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.utils.validation import _check_n_features, _check_sample_weight
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    _check_sample_weight,
+)
 
 from skgoss import _messages
 from skgoss._engine import runtime
@@ -53,6 +57,11 @@ def sample_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray:
 def check_n_features(estimator: Any, X: Any, *, reset: bool) -> None:
     """Set or check ``n_features_in_`` by scikit-learn's rules, but not the names."""
     _check_n_features(estimator, X, reset=reset)
+
+
+def take_feature_names(estimator: Any, X: Any) -> None:
+    """Set ``feature_names_in_`` by scikit-learn's rules."""
+    _check_feature_names(estimator, X, reset=True)
 
 
 class NoHooks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import numbers
@@ -9,7 +10,8 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from numbers import Integral
-from types import SimpleNamespace
+from os import PathLike
+from types import NoneType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -17,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import InputTags, Tags, TargetTags
 
 from skgoss import _compat, explanations, parameters
+from skgoss._messages import warn
 from skgoss.data import categories, frames, queries, targets
 from skgoss.data.categories import Categories
 from skgoss.data.columns import Columns
@@ -26,6 +29,7 @@ from skgoss.model import contributions, tables
 from skgoss.model import header as headers
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
+from skgoss.origin import Origin
 from skgoss.training import objectives, refitting
 from skgoss.training.objectives import OBJECTIVES, Link
 
@@ -39,7 +43,17 @@ Output = Literal["prediction", "raw_score", "leaf", "contributions", "interactio
 class Booster:
     """Trained trees: predictions, files, importances.
 
-    Estimators have theirs as ``booster_``.
+    Estimators have theirs as ``booster_``. Others are read from files of LightGBM's
+    text format, written by skgoss or LightGBM 2, 3 or 4.
+
+    Parameters
+    ----------
+    params : dict, default=None
+        Has no effect: the parameters are those of the file.
+    model_file : str or path, default=None
+        The file to read.
+    model_str : str, default=None
+        The content of a file, in place of the file.
 
     Attributes
     ----------
@@ -57,10 +71,30 @@ class Booster:
     _header: Header
     _categories: Categories
     _link: Link
-    _objective: str | Callable[..., Any]
+    _objective: str | Callable[..., Any] | None
+    _origin: Origin | None
     best_iteration: int
     best_score: dict[str, dict[str, float]]
     params: dict[str, Any]
+
+    def __init__(
+        self,
+        params: dict[str, Any] | None = None,
+        *,
+        model_file: str | PathLike[str] | None = None,
+        model_str: str | None = None,
+    ) -> None:
+        if (model_file is None) == (model_str is None):
+            raise TypeError("Booster needs model_file or model_str, one of them.")
+        if params:
+            warn("Booster ignores params: the parameters are those of the file.")
+        if model_str is not None:
+            self.model_from_string(model_str)
+            return
+        from skgoss import files
+
+        with files.named(model_file):
+            self._restore(*files.parse(files.content(model_file)))
 
     @classmethod
     def _of(
@@ -68,10 +102,11 @@ class Booster:
         ensemble: Ensemble,
         header: Header,
         categories: Categories,
-        objective: str | Callable[..., Any],
+        objective: str | Callable[..., Any] | None,
         link: Link,
         best_iteration: int = 0,
         best_score: dict[str, dict[str, float]] | None = None,
+        origin: Origin | None = None,
     ) -> Self:
         """Make a model of its parts.
 
@@ -87,7 +122,8 @@ class Booster:
         booster._objective = objective
         booster._link = link
         booster.best_iteration = best_iteration
-        booster.best_score = {} if best_score is None else best_score
+        booster.best_score = {k: dict(v) for k, v in (best_score or {}).items()}
+        booster._origin = origin
         booster._check()
         booster.params = parameters.from_text(header.parameters)
         return booster
@@ -104,39 +140,54 @@ class Booster:
             raise ValueError(
                 f"column {last} has categories, but there are only {n_features} columns"
             )
+        if self._origin is not None:
+            self._origin.check(n_features, self._ensemble.n_scores)
 
     def __getstate__(self) -> dict[str, Any]:
         return {
             "ensemble": self._ensemble.__getstate__(),
             "header": asdict(self._header),
+            **self._knowledge(),
+        }
+
+    def _knowledge(self) -> dict[str, Any]:
+        """The state, without trees and header."""
+        return {
             "categories": self._categories.__getstate__(),
             "objective": self._objective,
             "link": self._link.__getstate__(),
             "best_iteration": self.best_iteration,
             "best_score": self.best_score,
+            "origin": self._origin and self._origin.__getstate__(),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        types = {"ensemble": object, "header": object}
+        ensemble, header = entries(state, types, "the Booster")
+        self._restore(_restored(Ensemble, ensemble), _restored(Header, header), state)
+
+    def _restore(
+        self, ensemble: Ensemble, header: Header, state: dict[str, Any]
+    ) -> None:
+        """Become the model of some trees, a header and what `_knowledge` returned."""
         types = {
-            "ensemble": object,
-            "header": object,
             "categories": object,
-            "objective": (str, Callable),
+            "objective": (str, Callable, NoneType),
             "link": object,
             "best_iteration": Integral,
             "best_score": dict,
+            "origin": (dict, NoneType),
         }
         values = dict(zip(types, entries(state, types, "the Booster"), strict=True))
-        for name, kind in (
-            ("ensemble", Ensemble),
-            ("header", Header),
-            ("categories", Categories),
-            ("link", Link),
+        if not all(
+            isinstance(scores, dict) for scores in values["best_score"].values()
         ):
-            part = kind.__new__(kind)
-            part.__setstate__(values[name])
-            values[name] = part
-        vars(self).update(vars(type(self)._of(**values)))
+            raise ValueError("best_score must hold dicts")
+        values["categories"] = _restored(Categories, values["categories"])
+        values["link"] = _restored(Link, values["link"])
+        if values["origin"] is not None:
+            values["origin"] = _restored(Origin, values["origin"])
+        vars(self).update(vars(type(self)._of(ensemble, header, **values)))
 
     def __sklearn_tags__(self) -> Tags:
         return Tags(
@@ -156,6 +207,131 @@ class Booster:
     def n_features_in_(self) -> int:
         """Number of columns."""
         return self._ensemble.n_features
+
+    def save_model(
+        self,
+        filename: str | PathLike[str],
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+    ) -> Self:
+        """Write the model to a file in LightGBM's text format.
+
+        LightGBM, treelite and others read the file. Names and categories that they do
+        not accept, and what an estimator needs, are in a line that they skip:
+        ``LGBMClassifier.from_file`` makes the same estimator of the file.
+
+        Parameters
+        ----------
+        filename : str or path
+            If writing fails, an earlier file of this name is unchanged.
+        num_iteration : int, default=None
+            Number of rounds to write. None: up to the best round if early stopping
+            found one, else all; <= 0: all.
+        start_iteration : int, default=0
+            First round to write.
+        importance_type : {'split', 'gain'}, default='split'
+            The kind of importances in the file.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError
+            If a category or class has a type that text cannot hold.
+        OSError
+            If the file cannot be written.
+
+        Warns
+        -----
+        UserWarning
+            If the file leaves parameters out, because they are functions or of other
+            types that text cannot hold.
+        """
+        text = self.model_to_string(num_iteration, start_iteration, importance_type)
+        from skgoss import files
+
+        files.save(filename, text)
+        return self
+
+    def model_to_string(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+    ) -> str:
+        """Write the model in LightGBM's text format.
+
+        Parameters
+        ----------
+        num_iteration, start_iteration, importance_type
+            As in `save_model`, as are errors and warnings.
+
+        Returns
+        -------
+        str
+        """
+        from skgoss import files
+
+        span = self._span(start_iteration, self._length(num_iteration))
+        return files.render(self, *span, importance_type)
+
+    def model_from_string(self, model_str: str) -> Self:
+        """Become the model of a text, as ``model_to_string`` returned it.
+
+        Parameters
+        ----------
+        model_str : str
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the text is not a model, or contradicts itself. The message tells the
+            line.
+        """
+        from skgoss import files
+
+        if not isinstance(model_str, str):
+            raise TypeError(f"model_str must be a str, got {type(model_str).__name__}.")
+        self._restore(*files.parse(model_str))
+        return self
+
+    def _with_origin(self, origin: Origin) -> Self:
+        """The same model of another estimator."""
+        booster = copy.copy(self)
+        booster._origin = origin
+        return booster
+
+    @property
+    def _is_foreign(self) -> bool:
+        """Whether the trees are of another library."""
+        return self._origin is None or self._origin.is_foreign
+
+    def _numbered(self, X: Any) -> Self:
+        """A foreign model with the numbers of categories that training uses.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The training set.
+        """
+        from skgoss import files
+
+        booster = copy.copy(self)
+        booster._ensemble, booster._categories = files.numbered(
+            self._ensemble,
+            self._header,
+            self._categories,
+            frames.word_columns(X),
+            frames.columns(self, X, reset=False, by_name=False),
+        )
+        return booster
 
     def predict(
         self,
@@ -801,6 +977,13 @@ def _contributions(
         return parts[0] if len(parts) == 1 else parts
     values = contributions.contributions(ensemble, columns, *span, n_threads)
     return values.reshape(len(values), -1)
+
+
+def _restored(kind: type, state: Any) -> Any:
+    """A part of a model, from its state."""
+    part = kind.__new__(kind)
+    part.__setstate__(state)
+    return part
 
 
 def _whole(name: str, value: Any) -> int:

@@ -100,10 +100,11 @@ FIT = {
         " ``skgoss.callbacks``.",
     ),
     "init_model": (
-        "estimator of skgoss, default=None",
-        "A fitted model. Boosting continues from its trees, which become part of the"
-        " new model. The columns and their names, the categories and the classes are"
-        " those of the fitted model; ``X`` must have the same columns.",
+        "estimator of skgoss, Booster, str or path, default=None",
+        "A fitted model, or the file of one. Boosting continues from its trees, which"
+        " become part of the new model. The columns and their names, the categories and"
+        " the classes are those of the fitted model; ``X`` must have the same columns."
+        " A file of LightGBM has no classes: they are those of ``y``.",
     ),
     "eval_X": (
         "array-like or data frame, or a tuple of them, default=None",
@@ -195,7 +196,10 @@ ATTRIBUTES = {
         " 'Column_0', 'Column_1' and so on.",
     ),
     "booster_": ("Booster", "The trained trees."),
-    "objective_": ("str or callable", "The objective: a name or the given function."),
+    "objective_": (
+        "str, callable or None",
+        "The objective: a name or the given function; None if a file has neither.",
+    ),
     "n_estimators_": ("int", "Number of rounds of the model."),
     "n_iter_": ("int", "The same number."),
     "best_iteration_": (

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,11 +20,15 @@ from skgoss.booster import Booster, Output, kind_of_output
 from skgoss.data import frames, queries, targets
 from skgoss.fit_arguments import FitArguments, GivenSet
 from skgoss.model.ensemble import Ensemble
+from skgoss.origin import Origin
 
 if TYPE_CHECKING:
     import shap
 
 Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
+
+# What ``init_model`` may be.
+EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 
 # The objectives of classifiers, for two and for more classes.
 _TWO_CLASSES = ("binary", "cross_entropy")
@@ -53,8 +57,11 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     NeurIPS 2017.
     """
 
-    # The attributes that a fit with ``init_model`` takes from it.
-    _inherited: tuple[str, ...] = ("n_features_in_", "feature_names_in_", "_categories")
+    # What the class is for, and the tasks of the models that it reads.
+    _tasks: tuple[str, ...] = ("any", "regression", "ranking")
+
+    # Whether the trees are of another library: see `Origin`.
+    _is_foreign: bool = False
 
     # The unknown parameters that the constructor was given: see `get_params`.
     _unused_params: Mapping[str, Any] = MappingProxyType({})
@@ -324,6 +331,75 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         owner, classifies = type(self).__name__, isinstance(self, LGBMClassifier)
         super().__setstate__(persistence.restored(state, owner, classifies=classifies))
+        if self.__sklearn_is_fitted__():
+            self._booster = self._booster._with_origin(Origin.of(self))
+
+    @classmethod
+    def from_file(
+        cls, path: str | PathLike[str], *, classes: ArrayLike | None = None
+    ) -> Self:
+        """Read a fitted estimator from a file in LightGBM's text format.
+
+        A file of skgoss, by ``to_file`` or ``Booster.save_model``, holds the whole
+        estimator: parameters, classes, names and categories of columns, history. A file
+        of LightGBM holds its trees.
+
+        Parameters
+        ----------
+        path : str or path
+        classes : array-like of shape (n_classes,), default=None
+            The labels, if the file is of LightGBM, in the order of its numbers. None:
+            0, 1, and so on.
+
+        Returns
+        -------
+        estimator
+            A fitted one, of this class.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
+        ValueError
+            If it is no model file or contradicts itself, if it holds a model for
+            another task, or if ``classes`` do not fit.
+        """
+        return cls.from_booster(Booster(model_file=path), classes=classes)
+
+    @classmethod
+    def from_booster(
+        cls, booster: Booster, *, classes: ArrayLike | None = None
+    ) -> Self:
+        """Make a fitted estimator of a model: see ``from_file``.
+
+        Parameters
+        ----------
+        booster : Booster
+        classes : array-like of shape (n_classes,), default=None
+
+        Returns
+        -------
+        estimator
+        """
+        return persistence.estimator(cls, copy.copy(booster), classes)
+
+    def to_file(self, path: str | PathLike[str]) -> Self:
+        """Write the fitted estimator to a file in LightGBM's text format.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Returns
+        -------
+        self
+
+        See Also
+        --------
+        Booster.save_model : Errors and warnings; the file of a part of the rounds.
+        """
+        self.booster_._with_origin(Origin.of(self)).save_model(path, num_iteration=-1)
+        return self
 
     @_compat.with_callbacks
     @docstrings.of_fit
@@ -344,7 +420,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         feature_name: str | Sequence[str] = "auto",
         categorical_feature: str | Iterable[str | int] | None = "auto",
         callbacks: Sequence[Callable[..., Any]] | None = None,
-        init_model: LGBMModel | None = None,
+        init_model: EarlierModel | None = None,
         *,
         eval_X: Any = None,
         eval_y: Any = None,
@@ -366,18 +442,18 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             return None
         return queries.make(n_rows, group=group, qid=qid, prefix=prefix)
 
-    def _earlier_model(self, model: LGBMModel | None) -> Booster | None:
+    def _earlier_model(self, model: Any) -> Booster | None:
         """The model that ``init_model`` stands for."""
-        if model is None:
-            return None
-        needed = LGBMClassifier if isinstance(self, LGBMClassifier) else LGBMModel
-        if not isinstance(model, needed):
-            raise TypeError(
-                "init_model must be a fitted estimator of skgoss,"
-                f" {needed.__name__} for {type(self).__name__}; got"
-                f" {type(model).__name__}."
-            )
-        return model._fitted("_booster")
+        if isinstance(model, str | PathLike):
+            return Booster(model_file=model)
+        if isinstance(model, LGBMModel):
+            return model._fitted("_booster")
+        if model is None or isinstance(model, Booster):
+            return model
+        raise TypeError(
+            "init_model must be a fitted estimator of skgoss, a Booster or the path of"
+            f" a model file, got {type(model).__name__}."
+        )
 
     @property
     def _n_classes(self) -> int | None:
@@ -455,7 +531,8 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         """The output for rows: see `Booster.predict`."""
         booster = self._fitted("_booster")
         n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
-        columns = frames.columns(self, X, reset=False)
+        by_name = not self._is_foreign
+        columns = frames.columns(self, X, reset=False, by_name=by_name)
         return booster._predict(columns, output, start_iteration, num_iteration, n_jobs)
 
     @docstrings.of_prediction
@@ -553,8 +630,8 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return self.__sklearn_is_fitted__()
 
     @property
-    def objective_(self) -> str | Callable[..., Any]:
-        """The objective: a name or the given function."""
+    def objective_(self) -> str | Callable[..., Any] | None:
+        """The objective: a name or the given function; None if a file has neither."""
         return self._fitted("_booster")._objective
 
     @property
@@ -595,6 +672,8 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
     (442,)
     """
 
+    _tasks = ("regression",)
+
     @_compat.with_callbacks
     @docstrings.of_fit
     def fit(
@@ -611,7 +690,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         feature_name: str | Sequence[str] = "auto",
         categorical_feature: str | Iterable[str | int] | None = "auto",
         callbacks: Sequence[Callable[..., Any]] | None = None,
-        init_model: LGBMModel | None = None,
+        init_model: EarlierModel | None = None,
         *,
         eval_X: Any = None,
         eval_y: Any = None,
@@ -674,7 +753,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         feature_name: str | Sequence[str] = "auto",
         categorical_feature: str | Iterable[str | int] | None = "auto",
         callbacks: Sequence[Callable[..., Any]] | None = None,
-        init_model: LGBMModel | None = None,
+        init_model: EarlierModel | None = None,
         *,
         eval_X: Any = None,
         eval_y: Any = None,
@@ -683,7 +762,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     ) -> Self:
         return self._fit(X, y, FitArguments.of(locals()))
 
-    _inherited = (*LGBMModel._inherited, "_classes")
+    _tasks = ("classification",)
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -701,6 +780,16 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     def _names_of_outputs(self) -> list[str]:
         return [str(label) for label in self._classes]
+
+    def _earlier_model(self, model: Any) -> Booster | None:
+        booster = super()._earlier_model(model)
+        origin = None if booster is None else booster._origin
+        if origin is not None and origin.classes is None:
+            raise TypeError(
+                f"init_model must be a fitted model of classes for"
+                f" {type(self).__name__}, got one of {origin.estimator}."
+            )
+        return booster
 
     def _learn_target(self, y: NDArray[Any]) -> None:
         self._classes = targets.classes(y)
@@ -778,7 +867,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             **kwargs,
         )
         kind = kind_of_output(raw_score, pred_leaf, pred_contrib, pred_interactions)
-        if kind != "prediction" or callable(self._booster._objective):
+        if kind != "prediction" or not isinstance(self._booster._objective, str):
             return output
         return self._classes[output.argmax(axis=1)]
 
@@ -815,7 +904,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         output = self._output(X, kind, start_iteration, num_iteration, kwargs)
         if kind != "prediction":
             return output
-        if callable(self._booster._objective):
+        if not isinstance(self._booster._objective, str):
             warn(
                 "Cannot compute class probabilities or labels due to the usage of"
                 " customized objective function.\nReturning raw scores instead."

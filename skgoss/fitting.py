@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skgoss import _compat, callbacks, parameters
+from skgoss import _compat, callbacks, parameters, persistence
 from skgoss.booster import Booster
 from skgoss.data import categories, frames, targets
 from skgoss.data.columns import Columns
@@ -23,6 +23,7 @@ from skgoss.fit_arguments import (
     training_set,
 )
 from skgoss.model.header import Header, default_names
+from skgoss.origin import Origin
 from skgoss.training import boosting, constraints, metrics, objectives
 from skgoss.training.evaluation import NamedRows
 
@@ -127,10 +128,10 @@ class _Fit:
         self.earlier = self.estimator._earlier_model(self.given.init_model)
         # A copy that a callback makes while rounds run does not hold the former model.
         vars(self.estimator).pop("_booster", None)
+        vars(self.estimator).pop("_is_foreign", None)
         columns = self._training_columns()
-        rows = self._rows(
-            columns, self.training, learns=self.earlier is None
-        ).existing()
+        learns = self.earlier is None or self.earlier._origin is None
+        rows = self._rows(columns, self.training, learns=learns).existing()
         self._set_objective()
         sets = [self._evaluated(given_set, rows) for given_set in given_sets]
         fitted, sets = self._with_held_out(rows, sets)
@@ -147,8 +148,8 @@ class _Fit:
         )
         if self.settings.refit and fitted is not rows:
             trained = plan.refitted(rows, trained, calls)
-        self.estimator._booster = self._booster(trained)
         self.estimator._history = trained.history
+        self.estimator._booster = self._booster(trained)
         hooks.end()
 
     def _training_columns(self) -> Columns:
@@ -164,7 +165,7 @@ class _Fit:
                 estimator, X, reset=True, categorical_feature=categorical
             )
         else:
-            self._inherit(self.given.init_model)
+            self._inherit()
             columns = frames.columns(estimator, X, reset=False)
             names = self.names = names or self.earlier.feature_name()
             categories.check_same(
@@ -179,15 +180,15 @@ class _Fit:
         self.settings = constraints.resolved(self.settings, columns, self._names)
         return columns
 
-    def _inherit(self, model: LGBMModel) -> None:
+    def _inherit(self) -> None:
         """Replace names and categories of columns, and classes, by those of a model."""
-        inherited = self.estimator._inherited
-        known = {
-            name: getattr(model, name) for name in inherited if hasattr(model, name)
-        }
-        for name in inherited:
-            vars(self.estimator).pop(name, None)
-        vars(self.estimator).update(known)
+        estimator, X = self.estimator, self.training.X
+        is_foreign = self.earlier._is_foreign
+        if is_foreign:
+            self.earlier = self.earlier._numbered(X)
+        persistence.inherit(estimator, self.earlier)
+        if is_foreign:
+            _compat.take_feature_names(estimator, X)
 
     @property
     def _names(self) -> Sequence[str] | None:
@@ -353,6 +354,7 @@ class _Fit:
             self.link,
             trained.best_iteration,
             trained.best_score,
+            Origin.of(self.estimator),
         )
 
 

@@ -1,15 +1,24 @@
-"""States of estimators: plain types in files, checked when they are loaded."""
+"""Estimators that are kept: plain states in files, checked when they are loaded."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skgoss import origin
 from skgoss.booster import Booster
 from skgoss.data.state import entries
+from skgoss.training.objectives import OBJECTIVES
+
+if TYPE_CHECKING:
+    from skgoss.estimators import LGBMModel
+
+    Model = TypeVar("Model", bound=LGBMModel)
 
 _LEARNED = {"_booster": dict, "n_features_in_": Integral, "_history": dict}
 
@@ -18,7 +27,9 @@ def plain(state: Mapping[str, Any]) -> dict[str, Any]:
     """The state of an estimator, without objects of skgoss."""
     if "_booster" not in state:
         return dict(state)
-    plain = {**state, "_booster": state["_booster"].__getstate__()}
+    # The estimator itself has what the model remembers of it.
+    booster = state["_booster"].__getstate__() | {"origin": None}
+    plain = {**state, "_booster": booster}
     # The model has the same categories.
     del plain["_categories"]
     return plain
@@ -53,8 +64,8 @@ def restored(state: Any, owner: str, *, classifies: bool) -> dict[str, Any]:
     booster = Booster.__new__(Booster)
     booster.__setstate__(state["_booster"])
     _check_columns(state, booster.num_feature())
-    _check_n_scores(
-        booster.num_model_per_iteration(), state["_classes"] if classifies else None
+    origin.check_classes(
+        state["_classes"] if classifies else None, booster.num_model_per_iteration()
     )
     return {**state, "_booster": booster, "_categories": booster._categories}
 
@@ -65,15 +76,130 @@ def _check_columns(state: dict[str, Any], n_features: int) -> None:
             f"n_features_in_ is {state['n_features_in_']}, but the trees were fitted on"
             f" {n_features} features"
         )
-    names = state.get("feature_names_in_", np.empty(n_features, dtype=object))
-    if not (isinstance(names, np.ndarray) and names.shape == (n_features,)):
-        raise ValueError(f"feature_names_in_ must be an array of {n_features} names")
+    if "feature_names_in_" in state:
+        origin.check_names(state["feature_names_in_"], n_features)
 
 
-def _check_n_scores(n_scores: int, classes: Any) -> None:
-    if classes is not None and (classes.ndim != 1 or len(classes) == 0):
-        raise ValueError("the classes must be a one-dimensional array of labels")
-    n_classes = 1 if classes is None else len(classes)
-    needed = n_classes if n_classes > 2 else 1
-    if n_scores != needed:
-        raise ValueError(f"n_scores must be {needed}, got {n_scores}")
+# --- Estimators of models -------------------------------------------------------------
+
+# The tasks of the objectives of other libraries' files; the rest are for regression.
+_TASKS = {
+    "binary": ("classification",),
+    "multiclass": ("classification",),
+    "multiclassova": ("classification",),
+    "cross_entropy": ("classification", "regression"),
+    "lambdarank": ("ranking",),
+    "rank_xendcg": ("ranking",),
+}
+
+
+def estimator(
+    estimator_class: type[Model], booster: Booster, classes: ArrayLike | None
+) -> Model:
+    """Make a fitted estimator of a model.
+
+    Parameters
+    ----------
+    estimator_class : type
+    booster : Booster
+    classes : array-like of shape (n_classes,), or None
+        The labels, for a model that does not know them.
+
+    Raises
+    ------
+    ValueError
+        If the model is for another task, or has other parameters, or if ``classes`` do
+        not fit.
+    """
+    _check_task(estimator_class, booster)
+    if booster._origin is None:
+        model = _of_foreign(estimator_class, booster, classes)
+    elif classes is not None:
+        raise ValueError("classes must be None: the model knows its classes.")
+    else:
+        model = _of_origin(estimator_class, booster)
+    model._booster = booster._with_origin(origin.Origin.of(model))
+    return model
+
+
+def inherit(model: LGBMModel, booster: Booster) -> None:
+    """Give an estimator the columns, their names and categories, and the classes."""
+    known = booster._origin
+    learned = {
+        "n_features_in_": booster.num_feature(),
+        "_categories": booster._categories,
+        "feature_names_in_": known and known.feature_names,
+    }
+    if "classification" in model._tasks:
+        learned["_classes"] = known and known.classes
+    for name, value in learned.items():
+        vars(model).pop(name, None)
+        if value is not None:
+            setattr(model, name, value)
+
+
+def _check_task(estimator_class: type[LGBMModel], booster: Booster) -> None:
+    known, name = booster._origin, booster._objective
+    if known is not None:
+        tasks, source = (known.task,), f"a {known.estimator}"
+    elif isinstance(name, str):
+        tasks = _TASKS.get(name, ("regression",))
+        source = f"a model with objective={name!r}"
+    else:
+        return
+    if not set(tasks) & set(estimator_class._tasks):
+        raise ValueError(
+            f"{estimator_class.__name__} cannot be made of {source}: use the class for"
+            f" {' or '.join(tasks)}."
+        )
+
+
+def _of_origin(estimator_class: type[Model], booster: Booster) -> Model:
+    known = booster._origin
+    strange = known.parameters.keys() - origin.defaults(estimator_class).keys()
+    if strange:
+        raise ValueError(
+            f"{estimator_class.__name__} has no parameter {min(strange)!r}. The model"
+            f" is of {known.estimator}: use this class."
+        )
+    model = estimator_class(**copy.deepcopy(known.parameters))
+    if known.unused:
+        model._unused_params = copy.deepcopy(known.unused)
+    inherit(model, booster)
+    model._history = copy.deepcopy(known.history)
+    if known.is_foreign:
+        model._is_foreign = True
+    return model
+
+
+def _of_foreign(
+    estimator_class: type[Model], booster: Booster, classes: ArrayLike | None
+) -> Model:
+    model, n_scores = estimator_class(), booster.num_model_per_iteration()
+    inherit(model, booster)
+    if "classification" in estimator_class._tasks:
+        model._classes = _labels(classes, max(n_scores, 2))
+    elif classes is not None:
+        raise ValueError(
+            f"classes must be None: {estimator_class.__name__} has no classes."
+        )
+    origin.check_classes(vars(model).get("_classes"), n_scores)
+    name, link = booster._objective, booster._link
+    if isinstance(name, str) and name != model._default_objective():
+        model.objective = name
+    if name is not None and OBJECTIVES[name].has_slope:
+        model.sigmoid = link.slope
+    model.reg_sqrt = link.kind == "signed_square"
+    model._history, model._is_foreign = {}, True
+    return model
+
+
+def _labels(classes: ArrayLike | None, n_classes: int) -> np.ndarray:
+    labels = np.arange(n_classes) if classes is None else np.asarray(classes)
+    if labels.shape != (n_classes,):
+        raise ValueError(
+            f"classes must be {n_classes} labels, got an array of shape {labels.shape}."
+        )
+    if len(set(labels.tolist())) < n_classes:
+        raise ValueError(f"classes must differ, got {labels.tolist()}.")
+    return labels

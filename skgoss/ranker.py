@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 
 from skgoss import _compat, docstrings, parameters
 from skgoss.data import queries, targets
-from skgoss.estimators import LGBMModel, Metrics
+from skgoss.estimators import EarlierModel, LGBMModel, Metrics
 from skgoss.fit_arguments import FitArguments
 from skgoss.training import objectives, ranking
 
@@ -49,6 +49,8 @@ class LGBMRanker(LGBMModel):
     True
     """
 
+    _tasks = ("ranking",)
+
     @_compat.with_callbacks
     @docstrings.of_fit
     def fit(
@@ -68,7 +70,7 @@ class LGBMRanker(LGBMModel):
         feature_name: str | Sequence[str] = "auto",
         categorical_feature: str | Iterable[str | int] | None = "auto",
         callbacks: Sequence[Callable[..., Any]] | None = None,
-        init_model: LGBMModel | None = None,
+        init_model: EarlierModel | None = None,
         *,
         qid: ArrayLike | None = None,
         eval_qid: Any = None,

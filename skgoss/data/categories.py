@@ -26,6 +26,7 @@ _WORDS = (nw.String, nw.Categorical, nw.Enum)
 
 # The state of a vocabulary.
 _STATE = {"values": list, "is_ordered": bool, "holds_words": bool}
+_OF_WORDS = {"is_ordered": False, "holds_words": True}
 
 # The distinct values of a column (some of them may not occur), and for each row the
 # index of its value among them; -1 where the value is missing.
@@ -115,11 +116,16 @@ class Categories:
     declared : set of int, or None
     vocabularies : dict from int to Vocabulary
         The categories of each column; filled in fit.
+    unplaced : list of Vocabulary, or None
+        Categories of LightGBM's files. They belong to the columns of strings and
+        categories of a data frame, in their order: see `placed`. None: the columns of
+        all categories are known.
     """
 
     def __init__(self, declared: set[int] | None) -> None:
         self.declared = declared
         self.vocabularies: dict[int, Vocabulary] = {}
+        self.unplaced: list[Vocabulary] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         declared = self.declared
@@ -129,21 +135,50 @@ class Categories:
                 int(column): {name: getattr(words, name) for name in _STATE}
                 for column, words in self.vocabularies.items()
             },
+            "unplaced": self.unplaced and [words.values for words in self.unplaced],
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        declared, vocabularies = entries(
-            state,
-            {"declared": (list, NoneType), "vocabularies": dict},
-            "the state of categories",
+        types = {
+            "declared": (list, NoneType),
+            "vocabularies": dict,
+            "unplaced": (list, NoneType),
+        }
+        declared, vocabularies, unplaced = entries(
+            state, types, "the state of categories"
         )
         columns = [*(declared or ()), *vocabularies]
         if not all(isinstance(column, int) and column >= 0 for column in columns):
             raise ValueError("columns of categories must be numbers from 0 on")
         self.declared = None if declared is None else set(declared)
         self.vocabularies = {
-            column: _restored(column, words) for column, words in vocabularies.items()
+            column: _restored(words, f"column {column}")
+            for column, words in vocabularies.items()
         }
+        self.unplaced = unplaced and [
+            _restored({"values": values, **_OF_WORDS}, f"list {number}")
+            for number, values in enumerate(unplaced)
+        ]
+
+    def placed(self, columns: Sequence[int]) -> Categories:
+        """The categories, where those in `unplaced` belong to some columns.
+
+        Raises
+        ------
+        ValueError
+            If there are more columns or fewer.
+        """
+        if self.unplaced is None:
+            return self
+        if len(columns) != len(self.unplaced):
+            raise ValueError(
+                f"X has {len(columns)} columns of strings or categories, but the model"
+                f" was trained on {len(self.unplaced)}. Pass a data frame with the same"
+                " columns and dtypes, or an array of numbers."
+            )
+        placed = Categories(self.declared)
+        placed.vocabularies = dict(zip(columns, self.unplaced, strict=True))
+        return placed
 
     def uses(self, column: int, *, learn: bool) -> bool:
         """Whether a column is listed (in fit), or was categorical in fit (later)."""
@@ -275,12 +310,15 @@ class Categories:
         return dense
 
 
-def _restored(column: int, state: Any) -> Vocabulary:
-    owner = f"the categories of column {column}"
+def _restored(state: Any, place: str) -> Vocabulary:
+    owner = f"the categories of {place}"
     try:
-        return Vocabulary(*entries(state, _STATE, owner))
+        words = Vocabulary(*entries(state, _STATE, owner))
     except TypeError as error:
         raise ValueError(f"{owner} must be hashable: {error}") from error
+    if len(words.number_of) < len(words.values):
+        raise ValueError(f"{owner} must differ")
+    return words
 
 
 def are_declared(categorical_feature: Any) -> bool:

@@ -89,6 +89,15 @@ def columns(
     return _with_categories(estimator, data, set(), reset)
 
 
+def word_columns(X: Any) -> list[int]:
+    """The columns of a data frame that hold strings or categories; else none."""
+    frame = None if issparse(X) else _data_frame(X)
+    if frame is None:
+        return []
+    frame = nw.from_native(frame, eager_only=True)
+    return [j for j in range(frame.shape[1]) if categories.holds_words(frame[:, j])]
+
+
 def names(X: Any) -> list[str] | None:
     """The names of a data frame's columns; None if ``X`` is no data frame."""
     frame = None if issparse(X) else _data_frame(X)
@@ -203,6 +212,9 @@ def _frame_columns(
     else:
         _compat.check_n_features(estimator, X, reset=reset)
     _declare(estimator, X, reset, categorical_feature)
+    memory = estimator._categories
+    if memory.unplaced is not None:
+        memory = memory.placed(word_columns(X))
     matrices = _matrices(X)
     if matrices and len(matrices[0][0]) == X.shape[1]:
         data = _matrix_columns(matrices[0][1])
@@ -210,7 +222,7 @@ def _frame_columns(
     owner: dict[int, NDArray[Any]] = {}
     for places, matrix in matrices:
         owner |= zip(places, matrix.T, strict=True)
-    memory, words = estimator._categories, set()
+    words = set()
     rest = [j for j in range(X.shape[1]) if j not in owner]
     frame = nw.from_native(X, eager_only=True) if rest else None
     for j in rest:

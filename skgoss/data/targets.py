@@ -112,7 +112,6 @@ def codes(y: NDArray[Any], labels: NDArray[Any], name: str, source: str) -> Floa
     ----------
     y : ndarray of shape (n_rows,)
     labels : ndarray of shape (n_classes,)
-        Sorted.
     name, source : str
         The names of ``y`` and of the source of ``labels``, for messages.
 
@@ -132,7 +131,8 @@ def codes(y: NDArray[Any], labels: NDArray[Any], name: str, source: str) -> Floa
             f"{name} holds labels that {source} does not hold:"
             f" {np.unique(y[~known]).tolist()}."
         )
-    return np.searchsorted(labels, y).astype(np.float64)
+    order = np.argsort(labels)
+    return order[np.searchsorted(labels, y, sorter=order)].astype(np.float64)
 
 
 def weights(

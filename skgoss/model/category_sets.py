@@ -40,7 +40,7 @@ def renamed(
     """
     if not np.isin(column, list(renames)).any():
         return sets
-    owner, category = _members(sets)
+    owner, category = members(sets)
     size = np.diff(sets.start)
     for j, rename in renames.items():
         here = column[owner] == j
@@ -54,7 +54,7 @@ def renamed(
     return Sets(start, words)
 
 
-def _members(sets: Sets) -> tuple[Ints, Ints]:
+def members(sets: Sets) -> tuple[Ints, Ints]:
     """All members of all sets: the number of the set, and the category."""
     word = np.flatnonzero(sets.words)
     owner = np.searchsorted(sets.start, word, side="right") - 1

@@ -1,0 +1,145 @@
+"""What a model remembers of the estimator that was fitted."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import NoneType
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.data.state import entries
+
+if TYPE_CHECKING:
+    from skgoss.estimators import LGBMModel
+
+# The defaults of constructors, by class.
+_DEFAULTS: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """What a model remembers of the estimator that was fitted.
+
+    Attributes
+    ----------
+    estimator : str
+        The name of its class.
+    task : str
+        'classification', 'regression', 'ranking', or 'any' for a `LGBMModel`.
+    parameters : dict
+        The parameters that differ from the defaults of the class.
+    unused : dict
+        Unknown names that the constructor was given, with their values.
+    classes : ndarray of shape (n_classes,), or None
+        The labels; None without classes.
+    feature_names : ndarray of shape (n_features,) of str objects, or None
+        The names of the columns in ``X``, if it had names.
+    history : dict
+        Metrics of all rounds by evaluation set and name.
+    is_foreign : bool
+        Whether the trees are of another library: the names of its columns may not be
+        those in ``X``, and its categories have other numbers than in training.
+    """
+
+    estimator: str
+    task: str
+    parameters: dict[str, Any]
+    unused: dict[str, Any]
+    classes: NDArray[Any] | None
+    feature_names: NDArray[Any] | None
+    history: dict[str, dict[str, list[float]]]
+    is_foreign: bool = False
+
+    @classmethod
+    def of(cls, estimator: LGBMModel) -> Origin:
+        """Take what is to be remembered from an estimator that has learned."""
+        known = vars(estimator)
+        return cls(
+            type(estimator).__name__,
+            estimator._tasks[0],
+            {
+                name: known[name]
+                for name, default in defaults(type(estimator)).items()
+                if name in known and not _equal(known[name], default)
+            },
+            dict(estimator._unused_params),
+            known.get("_classes"),
+            known.get("feature_names_in_"),
+            known.get("_history", {}),
+            estimator._is_foreign,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        types = {
+            "estimator": str,
+            "task": str,
+            "parameters": dict,
+            "unused": dict,
+            "classes": (np.ndarray, NoneType),
+            "feature_names": (np.ndarray, NoneType),
+            "history": dict,
+            "is_foreign": bool,
+        }
+        self.__init__(*entries(state, types, "the state of the estimator"))
+        for name in ("parameters", "unused"):
+            if not all(isinstance(word, str) for word in getattr(self, name)):
+                raise ValueError(f"the names of {name} must be strings")
+
+    def check(self, n_features: int, n_scores: int) -> None:
+        """Check what is remembered against the trees.
+
+        Raises
+        ------
+        ValueError
+            If it contradicts them.
+        """
+        if self.feature_names is not None:
+            check_names(self.feature_names, n_features)
+        check_classes(self.classes, n_scores)
+        if (self.classes is None) == (self.task == "classification"):
+            raise ValueError("models for classification must have classes, others none")
+
+
+def defaults(estimator_class: type) -> Mapping[str, Any]:
+    """The parameters of an estimator's constructor, with their defaults."""
+    known = _DEFAULTS.get(estimator_class)
+    if known is None:
+        parameters = list(inspect.signature(estimator_class).parameters.values())
+        known = _DEFAULTS[estimator_class] = {
+            parameter.name: parameter.default
+            for parameter in parameters
+            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        }
+    return known
+
+
+def _equal(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
+    return type(value) is type(default) and bool(np.array_equal(value, default))
+
+
+def check_names(names: Any, n_features: int) -> None:
+    """Check ``feature_names_in_``; ValueError if they are not one for each column."""
+    if not (isinstance(names, np.ndarray) and names.shape == (n_features,)):
+        raise ValueError(f"feature_names_in_ must be an array of {n_features} names")
+
+
+def check_classes(classes: NDArray[Any] | None, n_scores: int) -> None:
+    """Check labels; ValueError if they do not fit the number of trees a round."""
+    if classes is not None and (classes.ndim != 1 or len(classes) == 0):
+        raise ValueError("the classes must be a one-dimensional array of labels")
+    if classes is not None and len(set(classes.tolist())) < len(classes):
+        raise ValueError("the classes must differ")
+    n_classes = 1 if classes is None else len(classes)
+    needed = n_classes if n_classes > 2 else 1
+    if n_scores != needed:
+        raise ValueError(f"n_scores must be {needed}, got {n_scores}")

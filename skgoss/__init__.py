@@ -1,5 +1,7 @@
 """Gradient boosting that belongs in scikit-learn."""
 
+from typing import Any
+
 from skgoss import callback as callback
 from skgoss import sklearn as sklearn
 from skgoss._messages import UnusedParameterWarning
@@ -35,7 +37,11 @@ __all__ = [
 __version__: str
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> Any:
+    if name == "to_onnx":
+        from skgoss.onnx import to_onnx
+
+        return to_onnx
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib.metadata import PackageNotFoundError, version

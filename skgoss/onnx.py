@@ -20,7 +20,7 @@ from skgoss._messages import warn
 from skgoss.booster import Booster
 from skgoss.data.categories import Vocabulary
 from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRegressor
-from skgoss.model.onnx import MACHINE_LEARNING, OPERATORS, Graph, add_scores, rounds
+from skgoss.model.graph import MACHINE_LEARNING, OPERATORS, Graph, add_scores, rounds
 from skgoss.ranker import LGBMRanker
 from skgoss.training.objectives import Link
 
@@ -220,15 +220,15 @@ def _exported(
 
 def _labels(classes: NDArray[Any]) -> NDArray[Any]:
     """The classes as int64, or as objects that are strings."""
-    values = classes.tolist()
-    if all(isinstance(value, str) for value in values):
-        return np.array(values, dtype=object)
-    if all(isinstance(value, Real) and value == int(value) for value in values):
-        return np.array(values).astype(np.int64)
-    raise ValueError(
-        "classes must be strings or whole numbers for ONNX. Use raw_score=True, or fit"
-        " the model to other labels."
-    )
+    if classes.dtype.kind not in "biuf":
+        return np.array(classes.tolist(), dtype=object)
+    try:
+        return np.array([int(label) for label in classes.tolist()], dtype=np.int64)
+    except OverflowError as error:
+        raise ValueError(
+            "The labels are too large for ONNX: int64 must hold them. Use"
+            " raw_score=True, or fit the model to other labels."
+        ) from error
 
 
 def _add_model(

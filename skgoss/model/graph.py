@@ -508,7 +508,8 @@ def _digits(leaves: _Leaves, ensemble: Ensemble, n_terms: int) -> tuple[Floats, 
     rest, n_scores = leaves.value.copy(), ensemble.n_scores
     largest = np.zeros((ensemble.n_trees, n_terms))
     np.maximum.at(largest, (leaves.tree, leaves.term), np.abs(rest))
-    bound = largest.reshape(-1, n_scores, n_terms).sum(axis=0)
+    with np.errstate(over="ignore"):
+        bound = largest.reshape(-1, n_scores, n_terms).sum(axis=0)
     if not np.isfinite(bound).all():
         raise ValueError(
             "the values of the leaves are too large for ONNX: their sums must be finite"

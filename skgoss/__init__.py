@@ -1,7 +1,5 @@
 """Gradient boosting that belongs in scikit-learn."""
 
-from typing import Any
-
 from skgoss import callback as callback
 from skgoss import sklearn as sklearn
 from skgoss._messages import UnusedParameterWarning
@@ -14,6 +12,7 @@ from skgoss.callbacks import (
     record_evaluation,
     reset_parameter,
 )
+from skgoss.conversion import to_onnx
 from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRegressor
 from skgoss.ranker import LGBMRanker
 from skgoss.training.ranking import ndcg_scorer
@@ -32,16 +31,13 @@ __all__ = [
     "ndcg_scorer",
     "record_evaluation",
     "reset_parameter",
+    "to_onnx",
 ]
 
 __version__: str
 
 
-def __getattr__(name: str) -> Any:
-    if name == "to_onnx":
-        from skgoss.onnx import to_onnx
-
-        return to_onnx
+def __getattr__(name: str) -> str:
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib.metadata import PackageNotFoundError, version

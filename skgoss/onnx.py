@@ -1,496 +1,48 @@
-"""Models in ONNX, and whole pipelines by skl2onnx.
+"""Pipelines in ONNX: importing this module makes the estimators known to skl2onnx.
 
-Importing this module registers the estimators with skl2onnx, if it is installed. From
-then on ``skl2onnx.to_onnx`` converts pipelines that contain them.
+From then on ``skl2onnx.to_onnx`` converts pipelines that contain them. A model alone
+needs only ``skgoss.to_onnx``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from importlib.util import find_spec
-from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-import narwhals.stable.v2 as nw
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import validate_data
-
-from skgoss._messages import warn
-from skgoss.booster import Booster
-from skgoss.data.categories import Vocabulary
-from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRegressor
-from skgoss.model.graph import MACHINE_LEARNING, OPERATORS, Graph, add_scores, rounds
-from skgoss.ranker import LGBMRanker
-from skgoss.training.objectives import Link
-
-if TYPE_CHECKING:
-    import onnx
-
-# The first version of the file format that has these operators.
-_FORMAT = 8
-
-_STRING, _DOUBLE, _SINGLE = np.dtype(object), np.dtype("float64"), np.dtype("float32")
-
-
-class _Value(NamedTuple):
-    """A value of a graph, of shape (n, width), or (n,) if ``width`` is None."""
-
-    name: str
-    dtype: np.dtype[Any]
-    width: int | None
-
-
-class _Exported(NamedTuple):
-    """What of a model a graph is to compute.
-
-    Attributes
-    ----------
-    booster : Booster
-    classes : ndarray of shape (n_classes,), int64 or object, or None
-        The labels, whole numbers or strings. None: no labels are computed.
-    span : (int, int)
-        The first round, and the last plus 1.
-    is_raw : bool
-        Whether scores are computed instead of predictions.
-    """
-
-    booster: Booster
-    classes: NDArray[Any] | None
-    span: tuple[int, int]
-    is_raw: bool
-
-
-def to_onnx(
-    model: LGBMModel | Booster,
-    X: ArrayLike | None = None,
-    *,
-    start_iteration: int = 0,
-    num_iteration: int | None = None,
-    raw_score: bool = False,
-) -> onnx.ModelProto:
-    """Convert a model to ONNX.
-
-    The predictions of onnxruntime equal those of the model, up to the rounding of
-    double precision.
-
-    Parameters
-    ----------
-    model : fitted estimator or Booster
-        Pipelines are converted by ``skl2onnx.to_onnx``, after ``import skgoss.onnx``.
-    X : array or data frame of shape (n_samples, n_features), default=None
-        Rows in the form in which the graph is to take them; one row is enough. For an
-        array, the graph has one input, ``X``, of the array's dtype. For a data frame,
-        it has one input of shape (n_samples, 1) for each column, with the column's name
-        and dtype; columns of words are strings. None: an array of float64, or one input
-        for each column if there are columns of words or of ordered categories.
-    start_iteration : int, default=0
-        First round to use.
-    num_iteration : int, default=None
-        Number of rounds to use. None: as ``predict`` does; <= 0: all.
-    raw_score : bool, default=False
-        Whether the graph returns raw scores.
-
-    Returns
-    -------
-    onnx.ModelProto
-        For classifiers, the outputs are ``label``, of shape (n_samples,), and
-        ``probabilities``, (n_samples, n_classes). For other models, the output is
-        ``variable``, (n_samples, n_scores). For raw scores, and for classifiers whose
-        objective is a function, it is ``scores``, (n_samples, n_scores). Outputs are
-        float32 if all floating inputs are, else float64.
-
-    Raises
-    ------
-    ImportError
-        If the package onnx is not installed.
-    TypeError
-        If ``model`` is not a model of skgoss.
-    ValueError
-        If the model has categories or labels that ONNX cannot represent, or ``X`` does
-        not have the columns of the model.
-
-    Warns
-    -----
-    UserWarning
-        If the objective of a classifier is a function.
-
-    Examples
-    --------
-    >>> import skgoss
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = skgoss.LGBMClassifier(n_estimators=10).fit(X, y)
-    >>> [output.name for output in skgoss.to_onnx(model).graph.output]
-    ['label', 'probabilities']
-    """
-    import skgoss
-
-    helper = _helper()
-    exported = _exported(model, start_iteration, num_iteration, raw_score)
-    inputs = _inputs(model, exported.booster, X)
-    unique = _UniqueNames()
-    graph = Graph(unique)
-    for given in inputs:
-        unique(given.name)
-    floats = {given.dtype for given in inputs if given.dtype.kind == "f"}
-    outputs = []
-    for name, value in _add_model(graph, exported, inputs).items():
-        single = value.dtype == _DOUBLE and floats == {_SINGLE}
-        value = value._replace(dtype=_SINGLE) if single else value
-        outputs.append(_finished(graph, value, unique(name)))
-    owner = type(model).__name__
-    return helper.make_model(
-        helper.make_graph(
-            graph.nodes,
-            owner,
-            list(map(_value_info, inputs)),
-            list(map(_value_info, outputs)),
-            graph.constants,
-        ),
-        producer_name="skgoss",
-        producer_version=getattr(skgoss, "__version__", ""),
-        doc_string=f"{owner} of {exported.booster.num_trees()} trees",
-        ir_version=_FORMAT,
-        opset_imports=[helper.make_opsetid(*pair) for pair in OPERATORS.items()],
-    )
-
-
-def _helper() -> Any:
-    try:
-        from onnx import helper
-    except ImportError as error:
-        raise ImportError(
-            "to_onnx needs the package onnx: pip install 'skgoss[onnx]'"
-        ) from error
-    return helper
-
-
-class _UniqueNames:
-    """Makes names that differ, by numbers at their ends."""
-
-    def __init__(self) -> None:
-        self._used: set[str] = set()
-
-    def __call__(self, name: str) -> str:
-        number, unique = 0, name
-        while unique in self._used:
-            number += 1
-            unique = f"{name}_{number}"
-        self._used.add(unique)
-        return unique
-
-
-def _value_info(value: _Value) -> Any:
-    from onnx import helper
-
-    shape = ["n"] if value.width is None else ["n", value.width]
-    dtype = helper.np_dtype_to_tensor_dtype(value.dtype)
-    return helper.make_tensor_value_info(value.name, dtype, shape)
-
-
-# --- Models ---------------------------------------------------------------------------
-
-
-def _exported(
-    model: Any, start: int = 0, length: int | None = None, is_raw: bool = False
-) -> _Exported:
-    if isinstance(model, Booster):
-        if length is None and model.best_iteration > 0:
-            length = model.best_iteration
-        return _Exported(model, None, model._span(start, length), is_raw)
-    if not isinstance(model, LGBMModel):
-        raise TypeError(
-            "model must be a fitted estimator or a Booster of skgoss, got"
-            f" {type(model).__name__}. Convert pipelines with skl2onnx.to_onnx, after"
-            " `import skgoss.onnx`."
-        )
-    booster, classes = model.booster_, None
-    if isinstance(model, LGBMClassifier) and not is_raw:
-        if callable(booster._objective):
-            warn(
-                "The objective is a function, so there are no probabilities or labels:"
-                " raw scores are exported."
-            )
-            is_raw = True
-        else:
-            classes = _labels(model.classes_)
-    return _Exported(booster, classes, booster._span(start, length), is_raw)
-
-
-def _labels(classes: NDArray[Any]) -> NDArray[Any]:
-    """The classes as int64, or as objects that are strings."""
-    if classes.dtype.kind not in "biuf":
-        return np.array(classes.tolist(), dtype=object)
-    try:
-        return np.array([int(label) for label in classes.tolist()], dtype=np.int64)
-    except OverflowError as error:
-        raise ValueError(
-            "The labels are too large for ONNX: int64 must hold them. Use"
-            " raw_score=True, or fit the model to other labels."
-        ) from error
-
-
-def _add_model(
-    graph: Graph, exported: _Exported, inputs: Sequence[_Value]
-) -> dict[str, _Value]:
-    """Add the nodes of a model, and return its outputs by name."""
-    booster, classes = exported.booster, exported.classes
-    ensemble = rounds(booster._ensemble, *exported.span)
-    X, category_values = _matrix(graph, booster, inputs)
-    values = add_scores(graph, X, ensemble, category_values)
-    if not exported.is_raw:
-        values = _LINKS[booster._link.kind](graph, values, booster._link)
-    if classes is None:
-        name = "scores" if exported.is_raw else "variable"
-        return {name: _Value(values, _DOUBLE, ensemble.n_scores)}
-    if ensemble.n_scores == 1:
-        values = _of_both_classes(graph, values, exported)
-    label = graph.add(
-        "Gather",
-        graph.constant(classes),
-        graph.add("ArgMax", values, axis=1, keepdims=0),
-    )
-    return {
-        "label": _Value(label, classes.dtype, None),
-        "probabilities": _Value(values, _DOUBLE, len(classes)),
-    }
-
-
-def _of_both_classes(graph: Graph, positive: str, exported: _Exported) -> str:
-    """Probabilities or scores of all classes, from those of the second class."""
-    if exported.is_raw:
-        negative = graph.add("Neg", positive)
-    else:
-        negative = graph.add("Sub", graph.constant(1.0), positive)
-    if len(exported.classes) == 1:
-        return negative
-    return graph.add("Concat", negative, positive, axis=1)
-
-
-def _finished(graph: Graph, value: _Value, name: str) -> _Value:
-    """Give a value its dtype and name."""
-    if value.dtype == _STRING:
-        graph.add("Identity", value.name, output=name)
-    else:
-        graph.cast(value.name, value.dtype, output=name)
-    return value._replace(name=name)
-
-
-# --- Links ----------------------------------------------------------------------------
-
-
-def _logistic(graph: Graph, scores: str, link: Link) -> str:
-    one = graph.constant(1.0)
-    power = graph.add("Mul", scores, graph.constant(-link.slope))
-    return graph.add("Div", one, graph.add("Add", one, graph.add("Exp", power)))
-
-
-def _log1p_exp(graph: Graph, scores: str, link: Link) -> str:
-    """max(f, 0) + log1p(u) for u = exp(-|f|).
-
-    log1p(u) = u * log(1 + u) / ((1 + u) - 1), because the rounding of 1 + u is the same
-    above and below the line. Where 1 + u is rounded to 1, it is u.
-    """
-    one = graph.constant(1.0)
-    u = graph.add("Exp", graph.add("Neg", graph.add("Abs", scores)))
-    sum_ = graph.add("Add", one, u)
-    rounded = graph.add("Sub", sum_, one)
-    is_one = graph.add("Equal", sum_, one)
-    ratio = graph.add(
-        "Div", graph.add("Log", sum_), graph.add("Where", is_one, one, rounded)
-    )
-    log1p = graph.add("Mul", u, graph.add("Where", is_one, one, ratio))
-    return graph.add("Add", graph.add("Max", scores, graph.constant(0.0)), log1p)
-
-
-_LINKS: dict[str, Callable[[Graph, str, Link], str]] = {
-    "identity": lambda graph, scores, link: scores,
-    "exp": lambda graph, scores, link: graph.add("Exp", scores),
-    "logistic": _logistic,
-    "log1p_exp": _log1p_exp,
-    "signed_square": lambda graph, scores, link: graph.add(
-        "Mul", scores, graph.add("Abs", scores)
-    ),
-    "softmax": lambda graph, scores, link: graph.add("Softmax", scores, axis=1),
-}
-
-
-# --- Inputs ---------------------------------------------------------------------------
-
-
-def _inputs(model: Any, booster: Booster, X: Any) -> list[_Value]:
-    """The inputs of the graph: one matrix, or one for each column of a data frame."""
-    vocabularies = booster._categories.vocabularies
-    if X is not None:
-        validate_data(model, X, reset=False, skip_check_array=True)
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        dtypes = [_dtype(frame[:, j]) for j in range(frame.shape[1])]
-        names = list(map(str, frame.columns))
-    elif any(map(_is_encoded, vocabularies.values())):
-        dtypes, names = [_DOUBLE] * booster.num_feature(), booster.feature_name()
-    else:
-        dtype = np.dtype(getattr(X, "dtype", _DOUBLE))
-        dtype = dtype if dtype.kind in "biuf" else _DOUBLE
-        return [_Value("X", dtype, booster.num_feature())]
-    for column, vocabulary in vocabularies.items():
-        if _holds_words(vocabulary):
-            dtypes[column] = _STRING
-    return [_Value(*pair, 1) for pair in zip(names, dtypes, strict=True)]
-
-
-def _dtype(series: nw.Series[Any]) -> np.dtype[Any]:
-    """The dtype of a column of numbers without nulls; float64 for others."""
-    dtype = series.dtype
-    if dtype == nw.Boolean and not series.null_count():
-        return np.dtype(bool)
-    if dtype.is_float() or (dtype.is_integer() and not series.null_count()):
-        return np.dtype(str(dtype).lower())
-    return _DOUBLE
-
-
-def _holds_words(vocabulary: Vocabulary) -> bool:
-    return any(isinstance(value, str) for value in vocabulary.values)
-
-
-def _is_encoded(vocabulary: Vocabulary) -> bool:
-    """Whether the graph must replace the values of a column by numbers.
-
-    Elsewhere the trees compare the values themselves.
-    """
-    return vocabulary.is_ordered or _holds_words(vocabulary)
-
-
-def _matrix(
-    graph: Graph, booster: Booster, inputs: Sequence[_Value]
-) -> tuple[str, dict[int, NDArray[np.float64]]]:
-    """Join the inputs to a matrix of double.
-
-    Returns
-    -------
-    X : str
-    category_values : dict from int to ndarray of float64
-        The value of each category, by column, in columns that are not encoded.
-    """
-    vocabularies, names = booster._categories.vocabularies, booster.feature_name()
-    for column, vocabulary in vocabularies.items():
-        _check(vocabulary, names[column])
-    parts: list[str] = []
-    first = 0
-    for given in inputs:
-        width = booster.num_feature() if given.width is None else given.width
-        words = {
-            j: vocabularies[first + j]
-            for j in range(width)
-            if first + j in vocabularies and _is_encoded(vocabularies[first + j])
-        }
-        if words or given.dtype == _STRING:
-            parts += [
-                _encoded(graph, given, j, words.get(j), names[first + j])
-                for j in range(width)
-            ]
-        else:
-            parts.append(_as_double(graph, given.name, given.dtype))
-        first += width
-    X = graph.add("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
-    return X, {
-        column: np.array(vocabulary.values, dtype=np.float64)
-        for column, vocabulary in vocabularies.items()
-        if not _is_encoded(vocabulary)
-    }
-
-
-def _as_double(graph: Graph, value: str, dtype: np.dtype[Any]) -> str:
-    return value if dtype == _DOUBLE else graph.cast(value, _DOUBLE)
-
-
-def _check(vocabulary: Vocabulary, name: str) -> None:
-    """Check that ONNX can represent the categories of a column."""
-    values = vocabulary.values
-    is_number = all(
-        isinstance(value, Real | np.bool_) and float(value) == value for value in values
-    )
-    if not is_number and not all(isinstance(value, str) for value in values):
-        raise ValueError(
-            f"Column {name!r} holds categories that ONNX cannot represent: they must be"
-            " strings, or numbers that float64 holds exactly. Turn them into strings"
-            " before fit."
-        )
-
-
-def _encoded(
-    graph: Graph, given: _Value, j: int, vocabulary: Vocabulary | None, name: str
-) -> str:
-    """A column of an input, its values replaced by the numbers of their categories."""
-    is_string = given.dtype == _STRING
-    if is_string != (vocabulary is not None and _holds_words(vocabulary)):
-        held, holds = ("numbers", "strings") if is_string else ("strings", "numbers")
-        raise ValueError(
-            f"Column {name!r} held {held} in fit, but the input {given.name!r} of the"
-            f" graph holds {holds}. Convert with X in the form of fit."
-        )
-    column = given.name
-    if given.width != 1:
-        column = graph.add("Gather", column, graph.constant([j]), axis=1)
-    if vocabulary is None:
-        return _as_double(graph, column, given.dtype)
-    numbers = np.arange(len(vocabulary.values), dtype=np.float64)
-    if is_string:
-        found = graph.add(
-            "LabelEncoder",
-            column,
-            domain=MACHINE_LEARNING,
-            keys_strings=vocabulary.values,
-            values_floats=numbers.tolist(),
-            default_float=np.nan,
-        )
-        return graph.cast(found, _DOUBLE)
-    return _found(graph, _as_double(graph, column, given.dtype), vocabulary, numbers)
-
-
-def _found(
-    graph: Graph, column: str, vocabulary: Vocabulary, numbers: NDArray[np.float64]
-) -> str:
-    """The number of the category that equals a value, NaN if there is none."""
-    values = np.array(vocabulary.values, dtype=np.float64)
-    is_equal = graph.add("Equal", column, graph.constant(values))
-    zero, one = graph.constant(0.0), graph.constant(1.0)
-    place = graph.add(
-        "ReduceSum",
-        graph.add("Where", is_equal, graph.constant(1 + numbers), zero),
-        graph.constant([1]),
-    )
-    is_known = graph.add("Greater", place, zero)
-    number = graph.add("Sub", place, one)
-    return graph.add("Where", is_known, number, graph.constant(np.nan))
-
-
-# --- Pipelines ------------------------------------------------------------------------
-
-
-def _register() -> None:
-    """Make the estimators known to skl2onnx."""
+try:
     from skl2onnx import update_registered_converter
+    from skl2onnx.common import data_types as types
+except ImportError as error:
+    raise ImportError(
+        "skgoss.onnx needs the package skl2onnx: pip install 'skgoss[onnx]'"
+    ) from error
 
-    for kind in (LGBMModel, LGBMClassifier, LGBMRegressor, LGBMRanker):
-        options = None
-        if kind is LGBMClassifier:
-            options = {
-                "zipmap": [True, False, "columns"],
-                "nocl": [False],
-                "output_class_labels": [True, False],
-                "raw_scores": [True, False],
-            }
-        update_registered_converter(
-            kind, f"Skgoss{kind.__name__}", _set_shapes, _convert, options=options
-        )
+from skgoss.conversion import (
+    DOUBLE,
+    SINGLE,
+    STRING,
+    Exported,
+    Value,
+    add_model,
+    described,
+    finished,
+)
+from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRegressor
+from skgoss.model.graph import OPERATORS, Graph
+from skgoss.ranker import LGBMRanker
+
+_DTYPES = {types.StringTensorType: STRING, types.DoubleTensorType: DOUBLE}
+
+# The options of classifiers, and their values. "nocl" would turn labels into numbers.
+_OPTIONS = {
+    "zipmap": [True, False, "columns"],
+    "nocl": [False],
+    "output_class_labels": [True, False],
+    "raw_scores": [True, False],
+}
 
 
 def _set_shapes(operator: Any) -> None:
     """Set the types of an operator's outputs: see `skl2onnx`."""
-    from skl2onnx.common import data_types as types
-
     n = operator.inputs[0].get_first_dimension()
     exported = _exported_step(operator.raw_operator)
     double = types.DoubleTensorType
@@ -501,29 +53,26 @@ def _set_shapes(operator: Any) -> None:
     floats = double if is_double else types.FloatTensorType
     classes, width = exported.classes, exported.booster.num_model_per_iteration()
     if classes is not None:
-        is_string = classes.dtype == _STRING
+        is_string = classes.dtype == STRING
         label = types.StringTensorType if is_string else types.Int64TensorType
         operator.outputs[0].type = label([n])
         width = len(classes)
     operator.outputs[-1].type = floats([n, width])
 
 
-def _exported_step(model: Any) -> _Exported:
+def _exported_step(model: Any) -> Exported:
     if isinstance(model, LGBMClassifier) and callable(model.objective_):
         raise ValueError(
             "The objective of the classifier is a function, so it has no probabilities"
             " or labels. Convert it with skgoss.to_onnx, which exports raw scores."
         )
-    return _exported(model)
+    return described(model)
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the nodes of an operator to those of a pipeline: see `skl2onnx`."""
-    from skl2onnx.common import data_types as types
-
-    dtypes = {types.StringTensorType: _STRING, types.DoubleTensorType: _DOUBLE}
     inputs = [
-        _Value(v.full_name, dtypes.get(type(v.type), _SINGLE), v.type.shape[1])
+        Value(v.full_name, _DTYPES.get(type(v.type), SINGLE), v.type.shape[1])
         for v in operator.inputs
     ]
     graph = Graph(scope.get_unique_variable_name)
@@ -531,15 +80,21 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     if exported.classes is not None:
         options = container.get_options(operator.raw_operator, {"raw_scores": False})
         exported = exported._replace(is_raw=options["raw_scores"])
-    values = _add_model(graph, exported, inputs).values()
+    values = add_model(graph, exported, inputs).values()
     for value, output in zip(values, operator.outputs, strict=True):
         if isinstance(output.type, types.FloatTensorType):
-            value = value._replace(dtype=_SINGLE)
-        _finished(graph, value, output.full_name)
+            value = value._replace(dtype=SINGLE)
+        finished(graph, value, output.full_name)
     container.nodes.extend(graph.nodes)
     container.initializers.extend(graph.constants)
     container.node_domain_version_pair_sets.update(OPERATORS.items())
 
 
-if find_spec("skl2onnx") is not None:
-    _register()
+for _kind in (LGBMModel, LGBMClassifier, LGBMRegressor, LGBMRanker):
+    update_registered_converter(
+        _kind,
+        f"Skgoss{_kind.__name__}",
+        _set_shapes,
+        _convert,
+        options=_OPTIONS if _kind is LGBMClassifier else None,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import sys
 from itertools import product
@@ -32,11 +33,9 @@ onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")
 
-from skgoss import onnx as module  # noqa: E402
+import skgoss.onnx  # noqa: E402
+from skgoss import conversion  # noqa: E402
 from skgoss.model import graph as graphs  # noqa: E402
-
-# Converters of scikit-learn's own estimators use functions that are deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:skl2onnx")
 
 
 def session(proto, n_threads=1):
@@ -115,19 +114,19 @@ def test_values_at_thresholds(data, options, dtype):
 
 def leaves_of(ensemble, X):
     """Raw scores by ONNX of an ensemble that no estimator has."""
-    graph = graphs.Graph(module._UniqueNames())
+    graph = graphs.Graph(conversion._UniqueNames())
     scores = graphs.add_scores(graph, "X", ensemble, {})
-    value = module._Value("X", np.dtype(float), X.shape[1])
-    output = module._Value(scores, np.dtype(float), ensemble.n_scores)
+    value = conversion.Value("X", np.dtype(float), X.shape[1])
+    output = conversion.Value(scores, np.dtype(float), ensemble.n_scores)
     proto = onnx.helper.make_model(
         onnx.helper.make_graph(
             graph.nodes,
             "scores",
-            [module._value_info(value)],
-            [module._value_info(output)],
+            [conversion._value_info(value)],
+            [conversion._value_info(output)],
             graph.constants,
         ),
-        ir_version=module._FORMAT,
+        ir_version=conversion._FORMAT,
         opset_imports=[onnx.helper.make_opsetid(*p) for p in graphs.OPERATORS.items()],
     )
     return session(proto).run(None, {"X": X})[0]
@@ -209,8 +208,8 @@ def test_values_whose_sums_are_infinite(value):
 
 
 def test_every_link_is_there():
-    assert set(module._LINKS) == {*losses.LINKS, "softmax"}
-    assert set(module._LINKS) >= {kind.link for kind in OBJECTIVES.values()}
+    assert set(conversion._LINKS) == {*losses.LINKS, "softmax"}
+    assert set(conversion._LINKS) >= {kind.link for kind in OBJECTIVES.values()}
 
 
 def fitted(objective, data, **options):
@@ -248,21 +247,21 @@ def test_every_objective(objective, data):
 def test_links_in_both_tails():
     """Scores far from 0 keep their relative precision."""
     scores = np.concatenate([np.linspace(-700, 700, 999), [0.0, -1e-9, 1e-17]])
-    for kind, function in module._LINKS.items():
+    for kind, function in conversion._LINKS.items():
         link = skgoss.training.objectives.Link(kind, 0.9)
-        graph = graphs.Graph(module._UniqueNames())
-        inputs = module._Value("f", np.dtype(float), 2)
+        graph = graphs.Graph(conversion._UniqueNames())
+        inputs = conversion.Value("f", np.dtype(float), 2)
         name = function(graph, graph.add("Identity", "f"), link)
         output = inputs._replace(name=name)
         proto = onnx.helper.make_model(
             onnx.helper.make_graph(
                 graph.nodes,
                 kind,
-                [module._value_info(inputs)],
-                [module._value_info(output)],
+                [conversion._value_info(inputs)],
+                [conversion._value_info(output)],
                 graph.constants,
             ),
-            ir_version=module._FORMAT,
+            ir_version=conversion._FORMAT,
             opset_imports=[onnx.helper.make_opsetid("", 13)],
         )
         f = np.stack([scores, np.zeros(len(scores))], axis=1)
@@ -373,7 +372,7 @@ def test_about_the_model(data):
     proto = skgoss.to_onnx(model)
     assert proto.producer_name == "skgoss"
     assert proto.producer_version == getattr(skgoss, "__version__", "")
-    assert proto.doc_string == "LGBMModel of 3 trees"
+    assert proto.doc_string == "LGBMModel, rounds 0 to 2"
     assert proto.graph.name == "LGBMModel"
 
 
@@ -390,6 +389,10 @@ def test_errors(data, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"pip install 'skgoss\[onnx\]'"):
         skgoss.to_onnx(model)
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    monkeypatch.delitem(sys.modules, "skgoss.onnx")
+    with pytest.raises(ImportError, match=r"pip install 'skgoss\[onnx\]'"):
+        importlib.import_module("skgoss.onnx")
 
 
 # --- Inputs ---------------------------------------------------------------------------

@@ -332,12 +332,9 @@ def _log1p_exp(graph: Graph, scores: str, link: Link) -> str:
     one = graph.constant(1.0)
     u = graph.add("Exp", graph.add("Neg", graph.add("Abs", scores)))
     sum_ = graph.add("Add", one, u)
-    rounded = graph.add("Sub", sum_, one)
-    is_one = graph.add("Equal", sum_, one)
-    ratio = graph.add(
-        "Div", graph.add("Log", sum_), graph.add("Where", is_one, one, rounded)
-    )
-    log1p = graph.add("Mul", u, graph.add("Where", is_one, one, ratio))
+    ratio = graph.add("Div", graph.add("Log", sum_), graph.add("Sub", sum_, one))
+    ratio = graph.add("Where", graph.add("Equal", sum_, one), one, ratio)
+    log1p = graph.add("Mul", u, ratio)
     return graph.add("Add", graph.add("Max", scores, graph.constant(0.0)), log1p)
 
 
@@ -378,12 +375,12 @@ def _inputs(model: Any, booster: Booster, X: Any) -> list[Value]:
 
 
 def _dtype(series: nw.Series[Any]) -> np.dtype[Any]:
-    """The dtype of a column of numbers without nulls; float64 for others."""
+    """The dtype of a column of numbers; float64 for nulls among integers, and words."""
     dtype = series.dtype
-    if dtype == nw.Boolean and not series.null_count():
-        return np.dtype(bool)
-    if dtype.is_float() or (dtype.is_integer() and not series.null_count()):
-        return np.dtype(str(dtype).lower())
+    is_whole = dtype.is_integer() or dtype == nw.Boolean
+    if dtype.is_float() or (is_whole and not series.null_count()):
+        name = str(dtype).lower().replace("boolean", "bool")
+        return np.dtype(np.sctypeDict.get(name, DOUBLE))
     return DOUBLE
 
 

@@ -195,6 +195,14 @@ def test_values_that_float32_cannot_hold(data, scale):
     assert_same(leaves_of(ensemble, X), ensemble.raw_scores(frame(X)))
 
 
+def test_values_too_small_for_digits():
+    trees, _ = make(6, [9] * 5)
+    for tree in trees:
+        tree.leaf_value[:] = 1e-310
+    (score,) = leaves_of(Ensemble.of_trees(trees, 1, 5), np.zeros((1, 5)))
+    assert 0 <= score < 1e-300
+
+
 @pytest.mark.parametrize("value", [np.inf, np.nan, 1e308])
 def test_values_whose_sums_are_infinite(value):
     trees, _ = make(8, [9] * 5)
@@ -308,11 +316,11 @@ def test_span_of_rounds(data):
 
 def test_a_booster_uses_its_best_round(data):
     X, y = data
-    model = LGBMRegressor(n_estimators=60, early_stopping_round=2, n_jobs=1)
-    booster = model.fit(X, y, eval_set=[(X[::-1], y)]).booster_
-    assert booster.best_iteration > 0
-    booster.best_iteration = 1
-    assert_same(run(booster, X)[0], booster.predict(X))
+    model = LGBMRegressor(n_estimators=5, n_jobs=1).fit(X, y)
+    booster = model.booster_
+    booster.best_iteration = 2
+    assert_same(run(booster, X)[0], model.predict(X, num_iteration=2))
+    assert_same(run(booster, X, num_iteration=0)[0], model.predict(X))
     assert_same(run(model, X)[0], model.predict(X))
 
 
@@ -487,15 +495,17 @@ def test_polars():
     polars = pytest.importorskip("polars")
     rng = np.random.default_rng(11)
     words = rng.choice([*"abc", None], size=200)
-    data = polars.DataFrame({"w": words, "n": [None, *range(199)]})
+    data = polars.DataFrame({"w": words, "n": [None, *range(199)], "i": range(200)})
     y = np.arange(200) + 50 * (words == "a")
     model = LGBMRegressor(n_estimators=5, min_data_per_group=3, n_jobs=1).fit(data, y)
     proto = skgoss.to_onnx(model, data)
     kinds = [i.type.tensor_type.elem_type for i in proto.graph.input]
-    assert kinds == [onnx.TensorProto.STRING, onnx.TensorProto.DOUBLE]
+    kind = onnx.TensorProto
+    assert kinds == [kind.STRING, kind.DOUBLE, kind.INT64]
     inputs = {
         "w": data["w"].fill_null("").to_numpy().astype(object)[:, None],
         "n": data["n"].cast(polars.Float64).to_numpy()[:, None],
+        "i": data["i"].to_numpy()[:, None],
     }
     assert_same(session(proto).run(None, inputs)[0], model.predict(data))
 

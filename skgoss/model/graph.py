@@ -185,7 +185,7 @@ def add_scores(
     Raises
     ------
     ValueError
-        If leaf values are not finite.
+        If sums of leaf values are not finite.
     """
     columns = _derived_columns(ensemble)
     tests, leaves = _places(ensemble, columns, category_values)
@@ -477,10 +477,10 @@ def _nodes(tests: _Tests, leaves: _Leaves) -> dict[str, Any]:
     joined = {name: np.concatenate(parts) for name, parts in columns.items()}
     # Trees one after the other; the root has the smallest number of its tree.
     order = np.lexsort((joined["nodes_nodeids"], joined["nodes_treeids"]))
-    attributes = {name: values[order].tolist() for name, values in joined.items()}
-    values = np.array(attributes.pop("nodes_values_as_tensor"))
-    return attributes | {
-        "nodes_values_as_tensor": numpy_helper.from_array(values, "values")
+    value = joined.pop("nodes_values_as_tensor")[order]
+    return {
+        "nodes_values_as_tensor": numpy_helper.from_array(value, "values"),
+        **{name: values[order].tolist() for name, values in joined.items()},
     }
 
 

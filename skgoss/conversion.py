@@ -331,9 +331,9 @@ def _log1p_exp(graph: Graph, scores: str, link: Link) -> str:
     """
     one = graph.constant(1.0)
     u = graph.add("Exp", graph.add("Neg", graph.add("Abs", scores)))
-    sum_ = graph.add("Add", one, u)
-    ratio = graph.add("Div", graph.add("Log", sum_), graph.add("Sub", sum_, one))
-    ratio = graph.add("Where", graph.add("Equal", sum_, one), one, ratio)
+    total = graph.add("Add", one, u)
+    ratio = graph.add("Div", graph.add("Log", total), graph.add("Sub", total, one))
+    ratio = graph.add("Where", graph.add("Equal", total, one), one, ratio)
     log1p = graph.add("Mul", u, ratio)
     return graph.add("Add", graph.add("Max", scores, graph.constant(0.0)), log1p)
 
@@ -365,13 +365,18 @@ def _inputs(model: Any, booster: Booster, X: Any) -> list[Value]:
     elif any(map(_is_encoded, vocabularies.values())):
         dtypes, names = [DOUBLE] * booster.num_feature(), booster.feature_name()
     else:
-        dtype = np.dtype(getattr(X, "dtype", DOUBLE))
-        dtype = dtype if dtype.kind in "biuf" else DOUBLE
-        return [Value("X", dtype, booster.num_feature())]
+        return [Value("X", _dtype_of_array(X), booster.num_feature())]
     for column, vocabulary in vocabularies.items():
         if _holds_words(vocabulary):
             dtypes[column] = STRING
     return [Value(*pair, 1) for pair in zip(names, dtypes, strict=True)]
+
+
+def _dtype_of_array(X: Any) -> np.dtype[Any]:
+    """The dtype of an array of numbers, in this machine's order of bytes."""
+    dtype = np.dtype(getattr(X, "dtype", DOUBLE))
+    is_known = dtype.kind in "biuf" and dtype.itemsize <= DOUBLE.itemsize
+    return np.dtype(dtype.name) if is_known else DOUBLE
 
 
 def _dtype(series: nw.Series[Any]) -> np.dtype[Any]:

@@ -416,6 +416,14 @@ def test_dtypes_of_arrays(data, dtype):
     assert_same(actual, model.predict(rows))
 
 
+@pytest.mark.parametrize("dtype", [">f8", "longdouble", object])
+def test_arrays_whose_dtypes_onnx_does_not_have(data, dtype):
+    X, y = data
+    model = LGBMRegressor(n_estimators=2, n_jobs=1).fit(X, y)
+    proto = skgoss.to_onnx(model, X.astype(dtype))
+    assert_same(session(proto).run(None, {"X": X})[0], model.predict(X))
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_numbers_as_categories(dtype):
     rng = np.random.default_rng(9)

@@ -1,4 +1,4 @@
-"""Convert a pipeline to ONNX, and predict with onnxruntime."""
+"""Convert a pipeline to ONNX, and predict with onnxruntime: needs "skgoss[onnx]"."""
 
 import tempfile
 from pathlib import Path

@@ -12,6 +12,7 @@ from skgoss.callbacks import (
     record_evaluation,
     reset_parameter,
 )
+from skgoss.conversion import to_onnx
 from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRegressor
 from skgoss.ranker import LGBMRanker
 from skgoss.training.ranking import ndcg_scorer
@@ -30,6 +31,7 @@ __all__ = [
     "ndcg_scorer",
     "record_evaluation",
     "reset_parameter",
+    "to_onnx",
 ]
 
 __version__: str

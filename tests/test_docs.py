@@ -23,12 +23,21 @@ def blocks(page: str) -> list[str]:
 PAGES = sorted(path.stem for path in DOCS.glob("*.md") if blocks(path.stem))
 NEEDS = {
     "categories": ["pandas", "polars"],
+    "onnx": ["onnxruntime", "pandas", "skl2onnx"],
     "scikit-learn": ["sklearn.callback", "skops"],
 }
 
 
 def test_pages_with_code():
-    pages = {"categories", "evaluation", "goss", "migrating", "ranking", "sparse"}
+    pages = {
+        "categories",
+        "evaluation",
+        "goss",
+        "migrating",
+        "onnx",
+        "ranking",
+        "sparse",
+    }
     assert {*pages, "scikit-learn"} <= set(PAGES)
 
 

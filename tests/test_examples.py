@@ -20,6 +20,7 @@ EXAMPLES = {
     "sparse_text.py": ([], "AUC 0.9"),
     "ranking.py": ([], "NDCG@10 on held-out queries: 0.8"),
     "early_stopping.py": ([], "accuracy: 0.9"),
+    "onnx_pipeline.py": ([], "accuracy in onnxruntime: 0.9"),
     "flight_delays.py": (["--rows", "4000"], "AUC 0."),
 }
 
@@ -32,6 +33,9 @@ def fenced(language: str) -> list[str]:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example_runs(name: str, tmp_path: Path) -> None:
     arguments, expected = EXAMPLES[name]
+    if name == "onnx_pipeline.py":
+        pytest.importorskip("onnxruntime")
+        pytest.importorskip("skl2onnx")
     if name == "flight_delays.py":
         pytest.importorskip("pandas")
         try:

@@ -1,0 +1,39 @@
+"""Convert a pipeline to ONNX, and predict with onnxruntime: needs "skgoss[onnx]"."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import skl2onnx
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import skgoss.onnx  # makes the estimators known to skl2onnx
+from skgoss import LGBMClassifier
+
+X, y = load_breast_cancer(return_X_y=True)
+X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+pipeline = make_pipeline(StandardScaler(), LGBMClassifier(n_estimators=50))
+pipeline.fit(X_train, y_train)
+
+# One row tells the type of the input: here an array of float64. Without zipmap=False,
+# probabilities would be dictionaries.
+model = skl2onnx.to_onnx(pipeline, X_train[:1], options={"zipmap": False})
+
+with tempfile.TemporaryDirectory() as folder:
+    path = Path(folder) / "pipeline.onnx"
+    path.write_bytes(model.SerializeToString())
+    print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
+    session = onnxruntime.InferenceSession(path)
+    label, proba = session.run(None, {"X": X_test})
+
+print(f"accuracy in onnxruntime: {(label == y_test).mean():.3f}")
+difference = np.abs(proba - pipeline.predict_proba(X_test)).max()
+print(f"largest difference of a probability: {difference:.0e}")
+
+# A model alone needs no skl2onnx.
+alone = skgoss.to_onnx(pipeline[-1])
+print("outputs of the model alone:", *(output.name for output in alone.graph.output))

@@ -1,0 +1,100 @@
+"""Pipelines in ONNX: importing this module makes the estimators known to skl2onnx.
+
+From then on ``skl2onnx.to_onnx`` converts pipelines that contain them. A model alone
+needs only ``skgoss.to_onnx``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:
+    from skl2onnx import update_registered_converter
+    from skl2onnx.common import data_types as types
+except ImportError as error:
+    raise ImportError(
+        "skgoss.onnx needs the package skl2onnx: pip install 'skgoss[onnx]'"
+    ) from error
+
+from skgoss.conversion import (
+    DOUBLE,
+    SINGLE,
+    STRING,
+    Exported,
+    Value,
+    add_model,
+    described,
+    finished,
+)
+from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRegressor
+from skgoss.model.graph import OPERATORS, Graph
+from skgoss.ranker import LGBMRanker
+
+_DTYPES = {types.StringTensorType: STRING, types.DoubleTensorType: DOUBLE}
+
+# The options of classifiers, and their values. "nocl" would turn labels into numbers.
+_OPTIONS = {
+    "zipmap": [True, False, "columns"],
+    "nocl": [False],
+    "output_class_labels": [True, False],
+    "raw_scores": [True, False],
+}
+
+
+def _set_shapes(operator: Any) -> None:
+    """Set the types of an operator's outputs: see `skl2onnx`."""
+    n = operator.inputs[0].get_first_dimension()
+    exported = _exported_step(operator.raw_operator)
+    double = types.DoubleTensorType
+    is_double = any(isinstance(given.type, double) for given in operator.inputs)
+    # Dictionaries of probabilities, which skl2onnx makes by default, hold float32.
+    readers = [reader.type for reader in operator.outputs[-1].operators_inputs_]
+    is_double &= "SklearnZipMap" not in readers
+    floats = double if is_double else types.FloatTensorType
+    classes, width = exported.classes, exported.booster.num_model_per_iteration()
+    if classes is not None:
+        is_string = classes.dtype == STRING
+        label = types.StringTensorType if is_string else types.Int64TensorType
+        operator.outputs[0].type = label([n])
+        width = len(classes)
+    operator.outputs[-1].type = floats([n, width])
+
+
+def _exported_step(model: Any) -> Exported:
+    if isinstance(model, LGBMClassifier) and callable(model.objective_):
+        raise ValueError(
+            "The objective of the classifier is a function, so it has no probabilities"
+            " or labels. Convert it with skgoss.to_onnx, which exports raw scores."
+        )
+    return described(model)
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    """Add the nodes of an operator to those of a pipeline: see `skl2onnx`."""
+    inputs = [
+        Value(v.full_name, _DTYPES.get(type(v.type), SINGLE), v.type.shape[1])
+        for v in operator.inputs
+    ]
+    graph = Graph(scope.get_unique_variable_name)
+    exported = _exported_step(operator.raw_operator)
+    if exported.classes is not None:
+        options = container.get_options(operator.raw_operator, {"raw_scores": False})
+        exported = exported._replace(is_raw=options["raw_scores"])
+    values = add_model(graph, exported, inputs).values()
+    for value, output in zip(values, operator.outputs, strict=True):
+        if isinstance(output.type, types.FloatTensorType):
+            value = value._replace(dtype=SINGLE)
+        finished(graph, value, output.full_name)
+    container.nodes.extend(graph.nodes)
+    container.initializers.extend(graph.constants)
+    container.node_domain_version_pair_sets.update(OPERATORS.items())
+
+
+for _kind in (LGBMModel, LGBMClassifier, LGBMRegressor, LGBMRanker):
+    update_registered_converter(
+        _kind,
+        f"Skgoss{_kind.__name__}",
+        _set_shapes,
+        _convert,
+        options=_OPTIONS if _kind is LGBMClassifier else None,
+    )

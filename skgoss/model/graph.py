@@ -149,11 +149,14 @@ class _Columns(NamedTuple):
     ----------
     zero : (n,) int64
         Columns in which zeros are missing: NaN stands for them.
+    whole : (n,) int64
+        Columns whose numbers are categories themselves: their fractions are cut off.
     linear : (n,) int64
         Columns of linear leaves: minus their absolute values.
     """
 
     zero: Ints
+    whole: Ints
     linear: Ints
 
 
@@ -175,7 +178,7 @@ def add_scores(
         With at least one round.
     category_values : dict from int to ndarray of float64
         The value that stands for each category, by column; in other columns, the number
-        of the category stands for itself.
+        of the category stands for itself, and fractions are cut off.
 
     Returns
     -------
@@ -187,7 +190,7 @@ def add_scores(
     ValueError
         If sums of leaf values are not finite.
     """
-    columns = _derived_columns(ensemble)
+    columns = _derived_columns(ensemble, category_values)
     tests, leaves = _places(ensemble, columns, category_values)
     n_terms = 1 + len(columns.linear)
     digits, unit = _digits(leaves, ensemble, n_terms)
@@ -236,11 +239,17 @@ def _zero() -> Tree:
 # --- Columns --------------------------------------------------------------------------
 
 
-def _derived_columns(ensemble: Ensemble) -> _Columns:
-    feature = ensemble.arrays["split_feature"]
+def _derived_columns(
+    ensemble: Ensemble, category_values: Mapping[int, Floats]
+) -> _Columns:
+    feature, decision = (
+        ensemble.arrays["split_feature"],
+        ensemble.arrays["decision_type"],
+    )
     linear = ensemble.linear
     return _Columns(
-        np.unique(feature[_zero_is_missing(ensemble.arrays["decision_type"])]),
+        np.unique(feature[_zero_is_missing(decision)]),
+        np.setdiff1d(feature[decision & CATEGORICAL != 0], [*category_values]),
         np.unique(linear.feature) if linear else np.empty(0, dtype=np.int64),
     )
 
@@ -259,6 +268,10 @@ def _wide(graph: Graph, X: str, columns: _Columns) -> str:
             "LessOrEqual", graph.add("Abs", values), graph.constant(ZERO_BOUND)
         )
         parts.append(graph.add("Where", is_zero, graph.constant(np.nan), values))
+    if len(columns.whole):
+        values = _taken(graph, X, columns.whole)
+        whole = graph.add("Floor", graph.add("Abs", values))
+        parts.append(graph.add("Mul", graph.add("Sign", values), whole))
     if len(columns.linear):
         values = _taken(graph, X, columns.linear)
         parts.append(graph.add("Neg", graph.add("Abs", values)))
@@ -365,10 +378,11 @@ def _node_tests(
     value[~is_equality] = threshold[~is_set]
     value[is_equality] = np.concatenate([np.empty(0), *members])
     is_zero = _zero_is_missing(decision)
-    column = feature.copy()
-    column[is_zero] = ensemble.n_features + np.searchsorted(
-        columns.zero, feature[is_zero]
-    )
+    is_whole = is_set & np.isin(feature, columns.whole)
+    column, first = feature.copy(), ensemble.n_features
+    for derived, chosen in ((columns.zero, is_zero), (columns.whole, is_whole)):
+        column[chosen] = first + np.searchsorted(derived, feature[chosen])
+        first += len(derived)
     return _Tests(
         np.arange(n_nodes),
         tree,
@@ -408,7 +422,7 @@ def _linear_tests(
     assert linear is not None
     length = np.diff(linear.start)
     n_tests = len(linear.feature)
-    first = ensemble.n_features + len(columns.zero)
+    first = ensemble.n_features + len(columns.zero) + len(columns.whole)
     return _Tests(
         place,
         tree,

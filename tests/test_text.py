@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -249,14 +250,8 @@ def members(sets):
 
 def words_for(model):
     """A header for an estimator."""
-    n = model.n_features_in_
-    objective = {"binary": "binary sigmoid:1", "multiclass": "multiclass num_class:3"}
-    infos = ["[-9:9]"] * n
-    infos[CATEGORY] = "-1:" + ":".join(map(str, range(40)))
-    return Header(
-        feature_names=model.feature_name_,
-        feature_infos=infos,
-        objective=objective.get(model.objective_, model.objective_),
+    return replace(
+        model._booster._header,
         parameters=lightgbm_parameters(settings(model)),
         own={"classes": ["a", None, 1.5], "deep": {"er": [[]]}},
     )

@@ -177,13 +177,13 @@ def _blocks(part: Ensemble, sets: Sets, shrinkage: Sequence[str]) -> Iterator[st
     shrinkage : sequence of str
         For each tree.
     """
-    leaf_start, trees = part.leaf_start, np.arange(part.n_trees + 1)
-    first_node = leaf_start - trees
-    first_set = _counted(_are_categorical(part.arrays), first_node)
-    arrays = dict(part.arrays)
-    categorical = _are_categorical(arrays)
-    before = np.repeat(first_set[:-1], np.diff(first_node))
-    arrays["threshold"] = arrays["threshold"] - np.where(categorical, before, 0)
+    leaf_start = part.leaf_start
+    first_node = leaf_start - np.arange(part.n_trees + 1)
+    categorical = _are_categorical(part.arrays)
+    first_set = np.concatenate([[0], np.cumsum(categorical)])[first_node]
+    # Files number the sets of each tree from 0.
+    before = np.where(categorical, np.repeat(first_set[:-1], np.diff(first_node)), 0)
+    arrays = part.arrays | {"threshold": part.arrays["threshold"] - before}
     starts = {name: first_node.tolist() for name in NODE_TYPES}
     starts |= {name: leaf_start.tolist() for name in LEAF_TYPES}
     words = {name: _words(arrays[name]) for name in starts}
@@ -202,11 +202,6 @@ def _blocks(part: Ensemble, sets: Sets, shrinkage: Sequence[str]) -> Iterator[st
             lines += _linear_lines(leaves)
         lines.append(f"shrinkage={shrinkage[tree]}")
         yield "\n".join(lines) + "\n\n\n"
-
-
-def _counted(chosen: NDArray[np.bool_], start: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many are chosen before each start."""
-    return np.concatenate([[0], np.cumsum(chosen)])[start]
 
 
 def _words(values: NDArray[Any]) -> list[str]:

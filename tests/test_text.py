@@ -187,6 +187,7 @@ def test_pandas_categories_of_lightgbm():
     ("name", "n_scores", "objective", "average"),
     [
         ("lightgbm-2.0.12.txt", 3, "multiclass num_class:3", False),
+        ("lightgbm-2.1.2.txt", 1, "regression", False),
         ("lightgbm-2.2.3.txt", 1, "binary sigmoid:1", True),
     ],
 )

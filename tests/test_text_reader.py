@@ -13,7 +13,7 @@ from test_ensemble import frame
 
 from skgoss.model import text
 
-PLAIN, CATEGORICAL, LINEAR, _, WORDS, OLD, OLD_FOREST = range(7)
+PLAIN, CATEGORICAL, LINEAR, _, WORDS, OLDEST, OLD, OLD_FOREST = range(8)
 
 
 def file_of(kind):
@@ -146,7 +146,8 @@ def test_contradictions_name_their_line(kind, pattern, new, message, where):
 def test_beginnings_of_files_are_refused(kind):
     file = text_mutations.files()[kind]
     # Files of LightGBM may end behind their trees.
-    ends = {OLD: b"\nfeature importances:", OLD_FOREST: b"\nend of trees"}
+    ends = dict.fromkeys((OLDEST, OLD), b"\nfeature importances:")
+    ends[OLD_FOREST] = b"\nend of trees"
     end = file.index(ends[kind]) if kind in ends else len(file) - 1
     for stop in {*range(0, end, 41), *range(max(0, end - 30), end)}:
         with pytest.raises(ValueError, match=r"^line \d+: "):

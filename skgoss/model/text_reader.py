@@ -217,18 +217,19 @@ def _tail(lines: list[bytes], at: int, *, is_own: bool) -> _Tail:
     parameters: dict[str, str] = {}
     own, pandas, has_pandas = _FOREIGN, None, False
     start, stop = (word.encode() for word in PARAMETERS)
+    # LightGBM 2.1 does not tell where the parameters end.
     is_inside = False
     for number, line in enumerate(lines[at:], at + 1):
         if line in (start, stop):
             is_inside = line == start
+        elif line.startswith(PANDAS.encode()):
+            pandas, has_pandas = _pandas(number, line[len(PANDAS) :]), True
         elif is_inside and line.startswith(OWN.encode()):
             own = _own(number, line[len(OWN) :])
         elif is_inside and line:
             key, value = _parameter(number, line)
             parameters[key] = value
-        elif line.startswith(PANDAS.encode()):
-            pandas, has_pandas = _pandas(number, line[len(PANDAS) :]), True
-    if is_inside or (is_own and (own is _FOREIGN or not has_pandas)):
+    if is_own and (own is _FOREIGN or not has_pandas):
         _refuse(len(lines), "the file ends too early")
     return _Tail(parameters, own, pandas)
 

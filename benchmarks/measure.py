@@ -185,14 +185,16 @@ def _processor() -> str:
 
 
 def parser(
-    question: str, libraries: Sequence[str] = tuple(LIBRARIES)
+    question: str,
+    libraries: Sequence[str] = tuple(LIBRARIES),
+    choices: Sequence[str] = tuple(LIBRARIES),
 ) -> argparse.ArgumentParser:
     """Make the command line that the benchmarks have in common."""
     made = argparse.ArgumentParser(
         description=question, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
     made.add_argument(
-        "--libraries", nargs="+", choices=list(LIBRARIES), default=list(libraries)
+        "--libraries", nargs="+", choices=list(choices), default=list(libraries)
     )
     made.add_argument("--repeats", type=int, default=3)
     return made

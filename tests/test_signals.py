@@ -78,6 +78,15 @@ model = LGBMRegressor(n_jobs={n_jobs}, n_estimators=100, num_leaves=255).fit(X, 
 X = np.tile(X, (25, 1))
 """
 
+EXPLAIN = (
+    ROWS
+    + """
+from skgoss.data import frames
+from skgoss.model.contributions import contributions
+columns = frames.columns(model, X, reset=False)
+"""
+)
+
 
 def run(script):
     return subprocess.run(
@@ -99,12 +108,18 @@ def run(script):
         ("grower.TreeGrower.grow", CLASSES, 1.0, "model.fit(X, y)"),
         ("ranking.lambdarank", PAIRS, 0.7, "model.fit(X, y, group=[10_000] * 30)"),
         ("predict.Predictor.run", ROWS, 0.3, "model.predict(X)"),
+        (
+            "contributions.Explainer.run",
+            EXPLAIN,
+            0.5,
+            "contributions(model._ensemble, columns, n_threads={n_jobs})",
+        ),
     ],
-    ids=["binning", "tree", "trees", "pairs", "predict"],
+    ids=["binning", "tree", "trees", "pairs", "predict", "explain"],
 )
 def test_an_interrupt_ends_a_kernel(kernel, setup, delay, work, n_jobs):
     script = INTERRUPTED.replace("{setup}", setup).replace("{kernel}", kernel)
-    for mark, value in (("n_jobs", n_jobs), ("delay", delay), ("work", work)):
+    for mark, value in (("delay", delay), ("work", work), ("n_jobs", n_jobs)):
         script = script.replace(f"{{{mark}}}", str(value))
     waited, same = json.loads(run(script))
     assert waited < 2

@@ -1,17 +1,19 @@
 """Exact SHAP values of an ensemble's rows, and their interactions.
 
-The values are the path-dependent ones of S. Lundberg, G. Erion and S.-I. Lee, "Consistent
-Individualized Feature Attribution for Tree Ensembles", 2018: where a feature is not
-known, both children of a node count by the rows that they held in the fit. Their sums over
-paths are integrals of polynomials, and Gauss-Legendre points make these exact.
+The values are the path-dependent ones of S. Lundberg, G. Erion and S.-I. Lee,
+"Consistent Individualized Feature Attribution for Tree Ensembles", 2018: where a
+feature is not known, the children of a node count by the rows that they held in the
+fit. The values are integrals of polynomials, and Gauss-Legendre points make them exact.
 
-Counts are those of the leaves; numbers below zero count as zero. Where a node has no rows
-at all, its children count by halves. So the values are finite for any counts, and their sum
-is the raw score. (LightGBM has NaN where a row does not reach a leaf without rows.)
+Counts are those of the leaves; numbers below zero count as zero. Where a node has no
+rows at all, its children count by halves. So the values are finite for any counts, and
+their sum is the raw score. LightGBM has the same values where it has any: of rows that
+do not reach a leaf without rows it has NaN.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 Floats = NDArray[np.float64]
+
+NO_PAIRS = np.empty((0, 2), dtype=np.int64)
 
 
 def contributions(
@@ -126,8 +130,8 @@ def interactions(
 ) -> Floats:
     """SHAP interaction values: what pairs of features add to the raw scores.
 
-    The interaction of two different features is half of the difference that one makes to
-    the SHAP value of the other. The diagonal has what remains of the SHAP values.
+    The interaction of two different features is half of the difference that one makes
+    to the SHAP value of the other. The diagonal has what remains of the SHAP values.
 
     Parameters
     ----------
@@ -170,8 +174,8 @@ class _Tables:
     Attributes
     ----------
     score, feature : (n_slots,) int64
-        The score and column of each slot, ascending. A slot is a column that the trees of
-        a score use.
+        The score and column of each slot, ascending. A slot is a column that the trees
+        of a score use.
     explainer : Explainer
     """
 
@@ -209,7 +213,7 @@ class _Tables:
         target: NDArray[np.int64],
         n_threads: int,
         out: Floats,
-        pair_target: NDArray[np.int64] = np.empty((0, 2), dtype=np.int64),
+        pair_target: NDArray[np.int64] = NO_PAIRS,
     ) -> None:
         """Write the values of all rows: see `Explainer.run`."""
         self.explainer.run(
@@ -219,7 +223,7 @@ class _Tables:
             target,
             pair_target,
             n_threads,
-            out.reshape(len(out), -1),
+            out.reshape(len(out), prod(out.shape[1:])),
         )
 
 

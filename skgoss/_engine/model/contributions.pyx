@@ -9,7 +9,7 @@ No sum crosses rows, so the values of a row depend on nothing else.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport M_PI, cos, fabs
+from libc.math cimport M_PI, cos
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
@@ -83,6 +83,7 @@ cdef enum:
     LEAST_BLOCKS = 4
     MOST_BLOCKS = 32
     TILE_BYTES = 1 << 19
+    CACHE_LINE = 64
 
 # Nodes times rows below which a second thread costs more than it brings.
 cdef int64_t SMALL_WORK = 20_000
@@ -126,8 +127,9 @@ cdef bint make_rule(int64_t n, Rule* rule_out) noexcept nogil:
     """At least n points, the same number in each pass; false when memory ran out."""
     cdef int64_t n_passes = max(1, (n + SHAP_POINTS - 1) // SHAP_POINTS)
     cdef int64_t size = n_passes * SHAP_POINTS
-    cdef int64_t i, turn
-    cdef double x, value, slope, step, weight
+    cdef int64_t i
+    cdef int _step
+    cdef double x, value, slope, weight
     rule_out.n_passes = n_passes
     rule_out.n = <int> max(1, (n + n_passes - 1) // n_passes)
     rule_out.known = <double*> malloc(4 * size * sizeof(double))
@@ -142,13 +144,11 @@ cdef bint make_rule(int64_t n, Rule* rule_out) noexcept nogil:
         rule_out.known[i] = rule_out.unknown[i] = 0.5
     for i in range((n + 1) // 2):
         x = cos(M_PI * (i + 0.75) / (n + 0.5)) if 2 * i + 1 < n else 0.0
-        for turn in range(20):
-            legendre(n, x, &value, &slope)
-            step = value / slope
-            x -= step
-            if fabs(step) < 1e-16:
-                break
         legendre(n, x, &value, &slope)
+        # Newton's method: each step squares the error, and four are enough for any n.
+        for _step in range(5):
+            x -= value / slope
+            legendre(n, x, &value, &slope)
         weight = 1.0 / ((1.0 - x * x) * slope * slope)
         place_point(rule_out, i, (1.0 - x) / 2.0, (1.0 + x) / 2.0, weight)
         place_point(rule_out, n - 1 - i, (1.0 + x) / 2.0, (1.0 - x) / 2.0, weight)
@@ -415,7 +415,7 @@ cdef struct Scratch:
 
 
 cdef size_t carve(const Call* call, char* memory, Scratch* scratch_out) noexcept nogil:
-    """Divide a thread's memory among its arrays; return the number of bytes."""
+    """Divide a thread's memory among its arrays, all of whole cache lines; return the bytes."""
     cdef size_t rows = call.n_blocks * SHAP_ROWS
     cdef size_t weights = 2 * (call.max_depth + 2) * SHAP_POINTS * SHAP_ROWS
     cdef size_t used = 0
@@ -435,11 +435,11 @@ cdef size_t carve(const Call* call, char* memory, Scratch* scratch_out) noexcept
     used += rows * call.tables.n_columns
     scratch_out.sum = <double*> memory + used
     used += rows * (call.n_slots + call.n_pairs)
-    return (used + 7) // 8 * 8 * sizeof(double)
+    return used * sizeof(double)
 
 
 cdef void explain_tree(
-    const Call* call, int64_t tree, int64_t n_blocks, const Scratch* scratch
+    const Call* call, int64_t tree, int64_t n_blocks, const Scratch* scratch, Watch* watch
 ) noexcept nogil:
     cdef const TreeSteps* its = &call.trees[tree]
     cdef const Rule* rule = &call.rules[its.rule]
@@ -457,6 +457,8 @@ cdef void explain_tree(
     run.goes_near = scratch.goes_near
     run.hot = scratch.hot
     for turn in range(rule.n_passes if its.n_steps else 0):
+        if is_stopped(watch):
+            return
         at = turn * SHAP_POINTS
         shap_fill(
             call.origins + its.first_node, its.n_nodes, rule.known + at, rule.unknown + at,
@@ -517,9 +519,7 @@ cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* wat
         call.tables, &call.frame, start, n_rows, 1, call.n_blocks * SHAP_ROWS,
         scratch.slot_values, scratch.values)
     for tree in range(call.first_tree, call.stop_tree):
-        if is_stopped(watch):
-            return
-        explain_tree(call, tree, n_blocks, &scratch)
+        explain_tree(call, tree, n_blocks, &scratch, watch)
     for block in range(n_blocks):
         sum = scratch.sum + block * size
         settle_pairs(call, sum)
@@ -535,16 +535,17 @@ cdef bint explain_rows(const Call* call, int n_threads, Watch* watch) noexcept n
     cdef int64_t n_tiles = (call.n_rows + rows - 1) // rows
     cdef int64_t tile
     cdef size_t share = carve(call, NULL, &scratch)
-    cdef char* memory = <char*> malloc(share * n_threads)
+    cdef char* memory = <char*> malloc(share * n_threads + CACHE_LINE)
+    cdef char* aligned = memory + CACHE_LINE - <size_t> memory % CACHE_LINE
     if memory == NULL:
         return False
     # Rows that a last block does not have are computed, too.
-    memset(memory, 0, share * n_threads)
+    memset(aligned, 0, share * n_threads)
     for tile in prange(
         n_tiles, schedule="dynamic", num_threads=n_threads, use_threads_if=n_threads > 1
     ):
         if not is_stopped(watch):
-            explain_tile(call, tile * rows, memory + share * omp_get_thread_num(), watch)
+            explain_tile(call, tile * rows, aligned + share * omp_get_thread_num(), watch)
     free(memory)
     return True
 
@@ -765,8 +766,9 @@ cdef class Explainer:
             n_threads = 1
         size = (call.tables.n_columns + call.n_slots + call.n_pairs) * SHAP_ROWS * 8
         call.n_blocks = min(max(TILE_BYTES // size, LEAST_BLOCKS), MOST_BLOCKS)
-        call.n_blocks = max(1, min(call.n_blocks, blocks // n_threads))
-        n_threads = <int> max(1, min(<int64_t> n_threads, blocks // call.n_blocks))
+        if n_threads > 1:
+            call.n_blocks = max(1, min(call.n_blocks, blocks // (4 * n_threads)))
+            n_threads = <int> min(<int64_t> n_threads, blocks // call.n_blocks)
         cdef Watch watch = start_watch()
         with nogil:
             done = explain_rows(&call, n_threads, &watch)

@@ -19,6 +19,8 @@ INFO = {
     "data_percentage": "{} of data",
 }
 
+_COUNTS = ("internal_count", "leaf_count")
+
 # Numbers up to this one in magnitude are zeros to a tree.
 _ZERO = 1.0000000180025095e-35
 
@@ -130,10 +132,7 @@ class Labels:
     def _box(
         self, node: Node, total: int | None, parent: int, edge: str, on_path: bool
     ) -> Box:
-        facts = {name: self._number(node[name]) for name in INFO if name in node}
-        if total:
-            facts["data_percentage"] = f"{100 * _count(node) / total:.2f}%"
-        lines = {name: INFO[name].format(fact) for name, fact in facts.items()}
+        lines = self._lines(node, total)
         asked = [line for name, line in lines.items() if name in self.show_info]
         title = self._leaf if _is_leaf(node) else self._question
         return Box(
@@ -150,6 +149,17 @@ class Labels:
             else 0,
         )
 
+    def _lines(self, node: Node, total: int | None) -> dict[str, str]:
+        """All that can be told beside the title."""
+        facts = {
+            name: str(node[name]) if name in _COUNTS else self._number(node[name])
+            for name in INFO
+            if name in node
+        }
+        if total:
+            facts["data_percentage"] = f"{100 * _count(node) / total:.2f}%"
+        return {name: INFO[name].format(fact) for name, fact in facts.items()}
+
     def _question(self, node: Node, length: int | None) -> str:
         """The question to which the rows on the left say yes."""
         column, threshold = node["split_feature"], node["threshold"]
@@ -159,7 +169,7 @@ class Labels:
         if _asks_for_missing(node):
             return f"{name} is not {_MISSING[node['missing_type']]}"
         limit = self._category(column, threshold, length)
-        return f"{name} ≤ {limit or self._number(float(threshold))}"
+        return f"{name} ≤ {limit or self._number(threshold)}"
 
     def _set(self, column: int, members: list[str], length: int | None) -> str:
         listed = [
@@ -196,7 +206,7 @@ class Labels:
     def _number(self, value: float) -> str:
         """A number, short, but not as zero if it is not."""
         digits = self.precision
-        if digits is None or isinstance(value, int):
+        if digits is None:
             return str(value)
         if abs(value) <= _ZERO:
             return f"{0.0:.{digits}f}"
@@ -241,7 +251,7 @@ def _key(node: Node) -> str:
 
 
 def _count(node: Node) -> int | None:
-    return node.get("internal_count", node.get("leaf_count"))
+    return next((node[name] for name in _COUNTS if name in node), None)
 
 
 def _asks_for_missing(node: Node) -> bool:

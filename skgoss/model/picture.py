@@ -13,7 +13,6 @@ from skgoss.model.layout import (
     TITLE_SIZE,
     Edge,
     Frame,
-    Layout,
     Orientation,
     Point,
     layout,

@@ -165,7 +165,7 @@ def plot_importance(
             " ignore_zero=False to plot columns that are not used."
         )
     widths, places = importance[order], np.arange(len(order))
-    ax = _axes(ax, figsize, dpi)
+    is_new, ax = ax is None, _axes(ax, figsize, dpi)
     ax.barh(places, widths, align="center", height=height, **kwargs)
     for place, width in zip(places.tolist(), widths.tolist(), strict=True):
         ax.annotate(
@@ -181,7 +181,7 @@ def plot_importance(
     ax.set_xlim(xlim or (0, 1.1 * largest if largest > 0 else 1.0))
     ax.set_ylim(ylim or (-1, len(order)))
     return _finished(
-        ax, title, xlabel, ylabel, grid, {"@importance_type@": importance_type}
+        ax, title, xlabel, ylabel, grid, {"@importance_type@": importance_type}, is_new
     )
 
 
@@ -261,7 +261,7 @@ def plot_split_value_histogram(
             f"Cannot plot split values of the column {feature!r}: no split uses it."
         )
     ticker = _optional("matplotlib.ticker")
-    ax = _axes(ax, figsize, dpi)
+    is_new, ax = ax is None, _axes(ax, figsize, dpi)
     middles, widths = (edges[:-1] + edges[1:]) / 2, width_coef * np.diff(edges)
     ax.bar(middles, counts, align="center", width=widths, **kwargs)
     margin = 0.2 * (edges[-1] - edges[0])
@@ -270,7 +270,7 @@ def plot_split_value_histogram(
     ax.yaxis.set_major_locator(ticker.MaxNLocator(integer=True))
     kind = "name" if isinstance(feature, str) else "index"
     marks = {"@feature@": str(feature), "@index/name@": kind}
-    return _finished(ax, title, xlabel, ylabel, grid, marks)
+    return _finished(ax, title, xlabel, ylabel, grid, marks, is_new)
 
 
 def plot_metric(
@@ -325,7 +325,7 @@ def plot_metric(
     _check(xlim=xlim, ylim=ylim, figsize=figsize)
     history = _history(booster)
     metric, curves = _curves(history, metric, dataset_names)
-    ax = _axes(ax, figsize, dpi)
+    is_new, ax = ax is None, _axes(ax, figsize, dpi)
     for name, values in curves.items():
         ax.plot(range(len(values)), values, label=name)
     ax.legend(loc="best")
@@ -333,7 +333,7 @@ def plot_metric(
     ylim = ylim or _heights(curves.values())
     if ylim is not None:
         ax.set_ylim(ylim)
-    return _finished(ax, title, xlabel, ylabel, grid, {"@metric@": metric})
+    return _finished(ax, title, xlabel, ylabel, grid, {"@metric@": metric}, is_new)
 
 
 def _heights(curves: Iterable[Sequence[float]]) -> Pair | None:
@@ -737,6 +737,7 @@ def _finished(
     ylabel: str | None,
     grid: bool,
     marks: Mapping[str, str],
+    is_new: bool,
 ) -> Axes:
     """Write the texts around a plot, with marks replaced."""
     for write, text in (
@@ -749,6 +750,10 @@ def _finished(
         if text is not None:
             write(text)
     ax.grid(grid)
+    ax.set_axisbelow(True)
+    if is_new:
+        for _ in range(2):  # labels on the right move when names on the left get room
+            ax.get_figure().tight_layout()
     return ax
 
 

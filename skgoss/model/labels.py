@@ -163,7 +163,7 @@ class Labels:
     def _question(self, node: Node, length: int | None) -> str:
         """The question to which the rows on the left say yes."""
         column, threshold = node["split_feature"], node["threshold"]
-        name = _text(self.names[column], length)
+        name = one_line(self.names[column], length)
         if node["decision_type"] == "==":
             return f"{name} {self._set(column, threshold.split('||'), length)}"
         if _asks_for_missing(node):
@@ -185,7 +185,7 @@ class Labels:
         """The name of a category; None if it has none."""
         values = self.categories.get(column, ())
         if 0 <= number < len(values):
-            return _text(values[math.floor(number)], length)
+            return one_line(values[math.floor(number)], length)
         return None
 
     def _leaf(self, leaf: Node, length: int | None) -> str:
@@ -199,7 +199,7 @@ class Labels:
         factors = zip(node["leaf_features"], node["leaf_coeff"], strict=True)
         for column, factor in factors:
             sign = "-" if factor < 0 else "+"
-            name = _text(self.names[column], length)
+            name = one_line(self.names[column], length)
             terms.append(f"{sign} {self._number(abs(factor))} {name}")
         return " ".join(terms)
 
@@ -215,17 +215,15 @@ class Labels:
         return f"{value:.{max(digits, 1)}g}"
 
 
-def printable(text: Any) -> str:
-    """Text in one line: escape sequences for characters that cannot be seen."""
-    return "".join(
+def one_line(value: Any, length: int | None = None) -> str:
+    """A name in one line, its middle left out if it is longer than ``length``.
+
+    Characters that cannot be seen, such as line breaks, become escape sequences.
+    """
+    text = "".join(
         c if c.isprintable() else " " if c == "\xa0" else ascii(c)[1:-1]
-        for c in str(text)
+        for c in str(value)
     )
-
-
-def _text(value: Any, length: int | None) -> str:
-    """A name in one line, its middle left out if it is too long."""
-    text = printable(value)
     if length is None or len(text) <= length:
         return text
     tail = length // 2

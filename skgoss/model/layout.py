@@ -125,9 +125,10 @@ def layout(boxes: Sequence[Box], orientation: Orientation) -> Layout:
         label = (begin[level] - 6, at + 4) if down else (part[level] + 6, at - 5)
         points = [_point(down, *corner) for corner in corners]
         edges.append(Edge(points, box.edge, _point(down, *label), box.on_path))
-    right = max(frame.x + frame.width for frame in frames)
+    ends = [frame.x + frame.width for frame in frames]
+    ends += [edge.label_at[0] + text_width(edge.label, INFO_SIZE) for edge in edges]
     bottom = max(frame.y + frame.height for frame in frames)
-    return Layout(right + _MARGIN, bottom + _MARGIN, frames, edges)
+    return Layout(max(ends) + _MARGIN, bottom + _MARGIN, frames, edges)
 
 
 def _point(down: bool, along: float, across: float) -> Point:

@@ -64,7 +64,7 @@ _DOMAINS = {
     "max_category_values": domains.integer(1),
     "tree_index": domains.ANY_INT,
     "orientation": domains.instance(
-        "str", "'horizontal' or 'vertical'", lambda value: value in _RANKDIR
+        "str", "'horizontal' or 'vertical'", lambda value: value in tuple(_RANKDIR)
     ),
 }
 
@@ -804,7 +804,7 @@ def _outline(text: Text, points: float) -> Artist:
         size=text.size,
         prop={"weight": "bold" if text.bold else "normal"},
     )
-    left = text.x - path.get_extents().width / 2 if text.centred else text.x
+    left = text.x - np.ptp(path.vertices[:, 0]) / 2 if text.centred else text.x
     place = _optional("matplotlib.transforms").Affine2D().translate(left, -text.y)
     return _optional("matplotlib.patches").PathPatch(
         path.transformed(place), facecolor=text.colour, linewidth=0, label=text.text

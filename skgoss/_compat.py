@@ -10,7 +10,7 @@ from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_n_features, _check_sample_weight
 
 from skgoss import _messages
 from skgoss._engine import runtime
@@ -65,6 +65,11 @@ def sample_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray:
     return _check_sample_weight(
         sample_weight, y, dtype=np.float64, ensure_non_negative=True
     )
+
+
+def check_n_features(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Set or check ``n_features_in_`` by scikit-learn's rules, but not the names."""
+    _check_n_features(estimator, X, reset=reset)
 
 
 class NoHooks:

@@ -329,10 +329,11 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "importance_type",
         "split",
-        choice(split="split", gain="gain"),
+        choice(split="split", gain="gain", cover="cover"),
         "The kind of ``feature_importances_``. 'split': how often a column is used in"
-        " splits. 'gain': the sum of the gains of these splits. It may be changed"
-        " after fit.",
+        " splits. 'gain': the sum of the gains of these splits. 'cover': the sum of"
+        " the numbers of training rows in the nodes that these splits divide. It may"
+        " be changed after fit.",
     ),
     _option(
         "max_bin",
@@ -763,6 +764,14 @@ FIXED_SEEDS = {
     "objective_seed": 5,
     "drop_seed": 4,
 }
+
+# Options that LightGBM does not have.
+ONLY_OURS = frozenset(
+    {
+        *("class_weight", "importance_type", "max_conflict_rate"),
+        *("validation_fraction", "refit"),
+    }
+)
 
 # LightGBM's options that have no effect here, with all of their names, by the reason.
 WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {

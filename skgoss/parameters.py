@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,7 +13,8 @@ import numpy as np
 from skgoss import _compat, docstrings
 from skgoss._messages import UnusedParameterWarning, hint, warn
 from skgoss.data.sparse import INT32_MAX
-from skgoss.options import FIXED_SEEDS, OPTIONS, WITHOUT_EFFECT, Option
+from skgoss.domains import COLUMNS
+from skgoss.options import FIXED_SEEDS, ONLY_OURS, OPTIONS, WITHOUT_EFFECT, Option
 
 _Value = TypeVar("_Value")
 
@@ -307,6 +308,52 @@ def value(estimator: Any, name: str) -> Any:
     return checked(_OPTION[name], getattr(estimator, name), type(estimator).__name__)
 
 
+def checked_options(
+    given: Mapping[str, Any], names: Iterable[str], owner: str
+) -> dict[str, Any]:
+    """The checked values of some options, given by any name, or else their defaults.
+
+    Seeds that are None are those of LightGBM.
+
+    Raises
+    ------
+    ValueError
+        If a value is outside its domain, or names of one option have different values.
+    """
+    options = canonical(given, owner)
+    values = {
+        name: checked(_OPTION[name], options.get(name, _OPTION[name].default), owner)
+        for name in names
+    }
+    return {
+        name: FIXED_SEEDS.get(name) if value is None else value
+        for name, value in values.items()
+    }
+
+
+def from_text(given: Mapping[str, str]) -> dict[str, Any]:
+    """Options in a model file, as bools, numbers, strings and lists of them."""
+    return {name: _from_text(name, text) for name, text in given.items() if text}
+
+
+def _from_text(name: str, text: str) -> Any:
+    option = _OPTION.get(_NAME_OF.get(name, ""))
+    if option is not None and isinstance(option.default, bool):
+        return text not in ("0", "False", "false")
+    if "," in text and "[" not in text:
+        return [_number_or_word(word) for word in text.split(",")]
+    return _number_or_word(text)
+
+
+def _number_or_word(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def settings(estimator: Any, **chosen: Any) -> Settings:
     """Check all options of an estimator and resolve its seeds.
 
@@ -473,6 +520,50 @@ def _seeds(values: Mapping[str, Any]) -> dict[str, int]:
         derived = dict(zip(FIXED_SEEDS, words.tolist(), strict=True))
     explicit = {name: values[name] for name in FIXED_SEEDS if values[name] is not None}
     return {"random_state": seed or 0, **derived, **explicit}
+
+
+def lightgbm_parameters(settings: Settings) -> dict[str, str]:
+    """The options of a fit as LightGBM's model files hold them.
+
+    Parameters
+    ----------
+    settings : Settings
+
+    Returns
+    -------
+    dict from str to str
+        By LightGBM's main names, without the options that LightGBM does not have.
+        Values that its files cannot hold, such as functions, are empty.
+    """
+    return {
+        option.lightgbm: _file_text(option, getattr(settings, option.name))
+        for option in OPTIONS
+        if option.name not in ONLY_OURS
+    }
+
+
+def _file_text(option: Option, value: Any) -> str:
+    """The value of an option in LightGBM's files."""
+    if not isinstance(value, list | tuple):
+        return _word(value) if value != "auto" else ""
+    if option.domain is COLUMNS and any(isinstance(part, str) for part in value):
+        return ""  # columns by name, which would need LightGBM's names
+    if isinstance(option.default, float):
+        return ""  # where we take a list of numbers, LightGBM takes one
+    if all(isinstance(part, list | tuple) for part in value):
+        return ",".join(f"[{','.join(map(_word, part))}]" for part in value)
+    words = list(map(_word, value))
+    return ",".join(words) if all(words) else ""
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, int | float):
+        return repr(value).removesuffix(".0")
+    # LightGBM writes words between quotes when it reads them, and cuts them at colons.
+    is_plain = isinstance(value, str) and value.isprintable()
+    return value if is_plain and not {*value} & {*'":\\'} else ""
 
 
 def documented(cls: type) -> type:

@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from skgoss import _compat
 from skgoss._engine.data.columns import KINDS
 from skgoss.data import categories, sparse
 from skgoss.data.columns import Columns
@@ -32,7 +33,12 @@ _READABLE = frozenset(
 
 
 def columns(
-    estimator: Any, X: Any, *, reset: bool, categorical_feature: Any = "auto"
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    categorical_feature: Any = "auto",
+    by_name: bool = True,
 ) -> Columns:
     """Validate ``X`` by scikit-learn's rules and find its columns.
 
@@ -51,6 +57,8 @@ def columns(
         True in fit, False in predict.
     categorical_feature : 'auto', None or list of str and int
         In fit, which columns hold categories: see the option of this name.
+    by_name : bool, default=True
+        False: a data frame's names are neither set nor checked.
 
     Returns
     -------
@@ -69,7 +77,7 @@ def columns(
         return _sparse_columns(estimator, X, reset, categorical_feature)
     frame = _data_frame(X)
     if frame is not None:
-        return _frame_columns(estimator, frame, reset, categorical_feature)
+        return _frame_columns(estimator, frame, reset, categorical_feature, by_name)
     if np.ma.is_masked(X):
         X = _filled(X)
     dtype = object if _is_mixed(estimator, X, reset, categorical_feature) else "numeric"
@@ -79,6 +87,14 @@ def columns(
         return _object_columns(estimator, array, reset)
     data = _matrix_columns(_as_kind(array, "X"))
     return _with_categories(estimator, data, set(), reset)
+
+
+def names(X: Any) -> list[str] | None:
+    """The names of a data frame's columns; None if ``X`` is no data frame."""
+    frame = None if issparse(X) else _data_frame(X)
+    if frame is None:
+        return None
+    return list(map(str, nw.from_native(frame, eager_only=True).columns))
 
 
 def _data_frame(X: Any) -> Any:
@@ -177,12 +193,15 @@ def _sparse_columns(
 
 
 def _frame_columns(
-    estimator: Any, X: Any, reset: bool, categorical_feature: Any
+    estimator: Any, X: Any, reset: bool, categorical_feature: Any, by_name: bool
 ) -> Columns:
     # scikit-learn raises its own error for an array of the same shape.
     if 0 in X.shape:
         check_array(np.empty(X.shape), estimator=estimator, input_name="X")
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if by_name:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    else:
+        _compat.check_n_features(estimator, X, reset=reset)
     _declare(estimator, X, reset, categorical_feature)
     matrices = _matrices(X)
     if matrices and len(matrices[0][0]) == X.shape[1]:

@@ -41,10 +41,6 @@ REASONS = {
     "No SHAP values yet; `sklearn.inspection` has other importances.": (
         "pred_contrib",
     ),
-    "No plots yet.": (
-        *("plot_importance", "plot_metric", "plot_split_value_histogram", "plot_tree"),
-        "create_tree_digraph",
-    ),
     "Dask is not supported yet.": tuple(f"Dask{name}" for name in ESTIMATORS[1:]),
 }
 REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}
@@ -61,6 +57,13 @@ REMARKS = {
     "eval_group": "Or `eval_qid`.",
     "validate_features": "Names and their order are always checked.",
     "callbacks": "See [evaluation.md](evaluation.md#callbacks).",
+    **dict.fromkeys(
+        (
+            *("plot_importance", "plot_metric", "plot_split_value_histogram"),
+            *("plot_tree", "create_tree_digraph"),
+        ),
+        "See [plots.md](plots.md).",
+    ),
     "sklearn": "A module with the estimators.",
     "callback": "A module with the callbacks.",
 }

@@ -14,6 +14,14 @@ from skgoss.callbacks import (
 )
 from skgoss.conversion import to_onnx
 from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRegressor
+from skgoss.plotting import (
+    create_tree_digraph,
+    draw_tree,
+    plot_importance,
+    plot_metric,
+    plot_split_value_histogram,
+    plot_tree,
+)
 from skgoss.ranker import LGBMRanker
 from skgoss.training.ranking import ndcg_scorer
 
@@ -26,9 +34,15 @@ __all__ = [
     "LGBMRanker",
     "LGBMRegressor",
     "UnusedParameterWarning",
+    "create_tree_digraph",
+    "draw_tree",
     "early_stopping",
     "log_evaluation",
     "ndcg_scorer",
+    "plot_importance",
+    "plot_metric",
+    "plot_split_value_histogram",
+    "plot_tree",
     "record_evaluation",
     "reset_parameter",
     "to_onnx",

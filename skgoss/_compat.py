@@ -31,6 +31,23 @@ except ImportError:  # scikit-learn < 1.9
         return method
 
 
+class SummaryMixin:
+    """Adds a summary of a fitted estimator to what notebooks show of it.
+
+    scikit-learn's diagram of the parameters stays as it is. The summary is the HTML
+    that the method ``_html_summary`` returns.
+    """
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._html_summary()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:  # not if sklearn.config_context(display="text")
+            bundle["text/html"] += self._html_summary()
+        return bundle
+
+
 def sample_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray:
     """Check weights by scikit-learn's rules.
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
+
+Plot = TypeVar("Plot", bound=Callable[..., Any])
 
 # The arguments of fit: type and meaning.
 FIT = {
@@ -175,6 +177,52 @@ PREDICTION = {
     ),
 }
 
+# The arguments of plots: type and meaning. Some plots have their own words for some.
+PLOT = {
+    "booster": ("Booster or fitted estimator", "The model."),
+    "ax": (
+        "matplotlib.axes.Axes, default=None",
+        "Where to plot; None: in a new figure.",
+    ),
+    "xlim": ("pair of float, default=None", "The limits of the axis x."),
+    "ylim": ("pair of float, default=None", "The limits of the axis y."),
+    "title": ("str or None", "The title; None leaves it out."),
+    "xlabel": ("str or None", "The label of the axis x; None leaves it out."),
+    "ylabel": ("str or None", "The label of the axis y; None leaves it out."),
+    "figsize": (
+        "pair of float, default=None",
+        "Width and height of a new figure in inches.",
+    ),
+    "dpi": ("float, default=None", "Resolution of a new figure."),
+    "grid": ("bool, default=True", "Whether to draw a grid."),
+    "precision": (
+        "int or None, default=3",
+        "Digits after the decimal point; None: all.",
+    ),
+    "tree_index": (
+        "int, default=0",
+        "The number of the tree; negative numbers count from the last.",
+    ),
+    "show_info": (
+        "list of str, default=None",
+        "What to show beside questions and values: 'split_gain', 'internal_value',"
+        " 'internal_count', 'internal_weight', 'leaf_count', 'leaf_weight' and"
+        " 'data_percentage'.",
+    ),
+    "orientation": (
+        "{'horizontal', 'vertical'}, default='horizontal'",
+        "Whether the root is on the left or at the top.",
+    ),
+    "example_case": (
+        "array-like or data frame of shape (1, n_features), default=None",
+        "A row: its path through the tree is highlighted.",
+    ),
+    "max_category_values": (
+        "int, default=10",
+        "Number of categories to list in a node; '...' stands for the others.",
+    ),
+}
+
 # The last parameter of the constructors.
 CONSTRUCTOR_KWARGS = (
     "dict",
@@ -275,6 +323,22 @@ def of_prediction(method: Callable[..., Any]) -> Callable[..., Any]:
     doc = method.__doc__ or ""
     method.__doc__ = filled(doc, parameters=_entries(method, PREDICTION))
     return method
+
+
+def of_plot(**own: tuple[str, str]) -> Callable[[Plot], Plot]:
+    """Describe the arguments of a plot in its docstring.
+
+    Parameters
+    ----------
+    **own : (type, meaning)
+        By name: arguments that `PLOT` does not describe, or not in the right words.
+    """
+
+    def describe(plot: Plot) -> Plot:
+        plot.__doc__ = filled(plot.__doc__ or "", parameters=_entries(plot, PLOT | own))
+        return plot
+
+    return describe
 
 
 def _entries(

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from skgoss import _compat, docstrings, fitting, parameters, persistence
+from skgoss import _compat, docstrings, fitting, notebook, parameters, persistence
 from skgoss._messages import warn
 from skgoss.booster import Booster, Output, kind_of_output
 from skgoss.data import frames, queries, targets
@@ -36,7 +36,7 @@ _MANY_CLASSES = ("multiclass", "multiclassova")
 
 
 @parameters.documented
-class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
+class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimator):
     """Gradient boosted trees, grown leaf by leaf on binned columns.
 
     The base class of :class:`LGBMClassifier`, :class:`LGBMRegressor` and
@@ -324,6 +324,10 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_booster" in vars(self)
+
+    def _html_summary(self) -> str:
+        fitted = self.__sklearn_is_fitted__()
+        return notebook.summary(self._booster) if fitted else ""
 
     def __getstate__(self) -> dict[str, Any]:
         return persistence.plain(super().__getstate__())

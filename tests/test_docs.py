@@ -23,7 +23,9 @@ def blocks(page: str) -> list[str]:
 PAGES = sorted(path.stem for path in DOCS.glob("*.md") if blocks(path.stem))
 NEEDS = {
     "categories": ["pandas", "polars"],
+    "explain": ["pandas", "shap"],
     "onnx": ["onnxruntime", "pandas", "skl2onnx"],
+    "plots": ["matplotlib", "pandas"],
     "scikit-learn": ["sklearn.callback", "skops"],
 }
 

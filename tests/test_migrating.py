@@ -533,6 +533,21 @@ class Subclass(LGBMClassifier):
         self.offset = offset
 
 
+def test_plots():
+    lightgbm = pytest.importorskip("lightgbm")
+    for name in ("plot_importance", "plot_metric", "plot_split_value_histogram"):
+        ours, theirs = (inspect.signature(getattr(m, name)) for m in (skgoss, lightgbm))
+        assert list(ours.parameters) == list(theirs.parameters)
+    matplotlib = pytest.importorskip("matplotlib")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    model = classifier().fit(X, Y)
+    with matplotlib.rc_context({"backend": "Agg"}):
+        ax = skgoss.plot_importance(model)
+    used = model.feature_importances_
+    assert [bar.get_width() for bar in ax.patches] == sorted(used[used > 0])
+    pyplot.close("all")
+
+
 def test_pickle_and_clone():
     model = Subclass(offset=1.0, num_leaves=5).fit(X, Y)
     copy = pickle.loads(pickle.dumps(model))
@@ -676,6 +691,17 @@ def test_columns_of_words():
     reordered = frame.assign(w=frame["w"].astype("category"))
     np.testing.assert_array_equal(model.predict(frame), model.predict(reordered))
     np.testing.assert_allclose(model.predict(frame), words == "b", atol=1e-2)
+
+
+def test_plots_of_trees():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"species": np.array(["Iris setosa", "rest"])[1 * (IY > 0)]}
+    )
+    model = regressor().fit(frame, IX[:, 2])
+    drawing = skgoss.draw_tree(model)
+    assert "species = rest" in str(drawing)
+    assert "<svg" in drawing.to_svg()
 
 
 def test_names_of_columns():
@@ -1017,10 +1043,6 @@ def test_dataset_and_train():
 
 def test_cv():
     assert not hasattr(skgoss, "cv")
-
-
-def test_plotting():
-    assert not [name for name in dir(skgoss) if name.startswith(("plot", "create"))]
 
 
 def test_pred_contrib():

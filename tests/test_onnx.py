@@ -156,7 +156,18 @@ def test_sets_of_categories():
         tree.threshold[is_set] = rng.integers(len(members), size=is_set.sum())
         trees.append(tree)
     ensemble = Ensemble.of_trees(trees, 1, 2, sets=sets)
-    values = [*range(-1, 98), 0.5, -0.5, 2.5, 31.5, 1e10, -1e300, np.inf, -np.inf, np.nan]
+    values = [
+        *range(-1, 98),
+        0.5,
+        -0.5,
+        2.5,
+        31.5,
+        1e10,
+        -1e300,
+        np.inf,
+        -np.inf,
+        np.nan,
+    ]
     X = rng.choice(values, size=(600, 2))
     assert_same(leaves_of(ensemble, X), ensemble.raw_scores(frame(X)))
 

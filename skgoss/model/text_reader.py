@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from skgoss.data.sparse import INT32_MAX
 from skgoss.data.state import entries
+from skgoss.data.values import decode
 from skgoss.model import checks
 from skgoss.model.category_sets import renamed
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
-from skgoss.model.json_values import unpacked
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.text_words import ANNOUNCEMENT, END_OF_TREES, OWN, PANDAS, PARAMETERS
 from skgoss.model.trees import CATEGORICAL, LEAF_TYPES, NO_SETS, NODE_TYPES, Sets
@@ -302,7 +302,7 @@ def _own(number: int, text: bytes) -> _Own:
             {_column(key): name for key, name in names.items()},
             {_column(key): _ascending(known) for key, known in values.items()},
             {
-                (_column(key), _column(place)): unpacked(value)
+                (_column(key), _column(place)): decode(value, "a category")
                 for key, known in words.items()
                 for place, value in known.items()
             },

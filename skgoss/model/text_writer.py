@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from skgoss._messages import warn
 from skgoss.data.categories import Categories
+from skgoss.data.values import encode
 from skgoss.model import header as headers
 from skgoss.model.category_sets import renamed, taken
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
-from skgoss.model.json_values import packed
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.text_words import (
     ANNOUNCEMENT,
@@ -296,7 +296,7 @@ class _Words(NamedTuple):
     json : list of lists, or None
         As `pandas_categorical` holds them; what JSON cannot say is text.
     odd : dict from str to dict from str to object
-        By the places of the column and of the value, what is text there, packed.
+        By the places of the column and of the value, what is text there, encoded.
     """
 
     json: list[list[Any]] | None
@@ -310,7 +310,7 @@ class _Words(NamedTuple):
             columns = sorted(categories.vocabularies.items())
             known = [words.values for _, words in columns if words.holds_words] or None
         odd = {
-            str(j): {str(i): _packed(v) for i, v in enumerate(values) if _is_odd(v)}
+            str(j): {str(i): _encoded(v) for i, v in enumerate(values) if _is_odd(v)}
             for j, values in enumerate(known or [])
         }
         return cls(
@@ -331,10 +331,10 @@ def _is_odd(value: Any) -> bool:
     return not isinstance(value, plain)
 
 
-def _packed(value: Any) -> Any:
+def _encoded(value: Any) -> Any:
     try:
-        return packed(value)
-    except ValueError:
+        return encode(value)
+    except TypeError:
         return str(value)  # as other libraries see it
 
 

@@ -1,0 +1,61 @@
+"""Look into a model of flights: importances, metrics and trees.
+
+Writes pictures into a folder: the importances of the columns and the metric during
+training as PNG, the path of one flight through the first tree as SVG. Prints the
+second tree as text. `examples/flight_delays.py` tells about the flights.
+
+Run `python examples/plots.py --folder pictures`; `--rows 5000` is a quick look.
+"""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+from pathlib import Path
+
+import matplotlib
+
+import skgoss
+
+FLIGHTS = runpy.run_path(str(Path(__file__).with_name("flight_delays.py")))
+COLUMNS = ["carrier", "origin", "dest", *FLIGHTS["TIMETABLE"], *FLIGHTS["WEATHER"]]
+
+
+def main() -> None:
+    """Fit and draw."""
+    line = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    line.add_argument("--rows", type=int, help="use so many flights only")
+    line.add_argument("--folder", type=Path, default=Path("pictures"))
+    given = line.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    matplotlib.use("Agg")  # pictures go into files; no window is needed
+    table = FLIGHTS["flights"](given.rows)
+    X, y = table[COLUMNS], table["late"]
+    past = table["month"] < FLIGHTS["FIRST_TEST_MONTH"]
+
+    model = skgoss.LGBMClassifier(
+        n_estimators=100, num_leaves=7, early_stopping_round=20
+    )
+    model.fit(
+        X[past],
+        y[past],
+        eval_set=[(X[past], y[past]), (X[~past], y[~past])],
+        eval_names=["training", "November and December"],
+    )
+
+    plots = {
+        "importance.png": skgoss.plot_importance(model, importance_type="gain"),
+        "metric.png": skgoss.plot_metric(model),
+    }
+    for name, ax in plots.items():
+        ax.get_figure().savefig(given.folder / name)
+
+    drawing = skgoss.draw_tree(
+        model, show_info=["data_percentage"], example_case=X[~past][:1]
+    )
+    (given.folder / "tree.svg").write_text(drawing.to_svg(), encoding="utf-8")
+    print(skgoss.draw_tree(model, tree_index=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -26,13 +26,16 @@ PREDICTIONS = ("predict", "predict_proba", "decision_function")
 
 # Reasons why names are missing, with LightGBM's main names. All others: not yet.
 REASONS = {
-    "Models are estimators. Save them with pickle or joblib; `skgoss` does not read"
-    " files of LightGBM yet.": ("Booster", "booster_"),
     "`fit` takes arrays and data frames.": (
         *("Dataset", "Sequence", "data", "valid", "label_column", "weight_column"),
         *("group_column", "ignore_column"),
     ),
     "Use the estimators.": ("train",),
+    "`fit` does it.": (
+        *("add_valid", "eval", "eval_train", "eval_valid", "reset_parameter"),
+        *("rollback_one_iter", "set_train_data_name", "update", "free_dataset"),
+    ),
+    "One machine.": ("free_network", "set_network"),
     "Use scikit-learn's `cross_validate`.": ("cv", "CVBooster"),
     "The logger is `logging.getLogger('skgoss')`.": ("register_logger",),
     "No SHAP values yet; `sklearn.inspection` has other importances.": (
@@ -228,6 +231,19 @@ def attribute_row(name: str, theirs: list[str], ours: list[str]) -> Row:
     return f"`{name}`", SAME, f"Also of {', '.join(extra)}." if extra else ""
 
 
+# --- Booster --------------------------------------------------------------------------
+
+BOOSTER = ("best_iteration", "best_score", "params", "pandas_categorical")
+
+
+def booster_rows() -> Iterator[Row]:
+    """The methods and attributes of a Booster."""
+    booster = fitted(skgoss)["LGBMClassifier"].booster_
+    methods = (name for name in dir(lightgbm.Booster) if not name.startswith("_"))
+    for name in sorted({*BOOSTER, *methods}):
+        yield simple(name, hasattr(booster, name))
+
+
 # --- Callbacks ------------------------------------------------------------------------
 
 
@@ -258,6 +274,7 @@ def markdown() -> str:
         "Arguments of fit": argument_rows("fit"),
         "Arguments of predictions": argument_rows(*PREDICTIONS),
         "Attributes and methods of fitted estimators": attribute_rows(),
+        "Attributes and methods of Booster": booster_rows(),
         "Callbacks": callback_rows(),
     }
     head = (

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import copy
+import json
+import math
 import numbers
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from numbers import Integral
 from os import PathLike
-from types import NoneType
-from typing import Any, Literal, Self
+from types import NoneType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, Literal, Self
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import InputTags, Tags, TargetTags
 
 from skgoss import _compat, parameters
 from skgoss._messages import warn
-from skgoss.data import frames
+from skgoss.data import categories, frames, queries, targets
 from skgoss.data.categories import Categories
 from skgoss.data.columns import Columns
+from skgoss.data.rows import Rows, start_scores
 from skgoss.data.state import entries
 from skgoss.model import header as headers
+from skgoss.model import tables
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
 from skgoss.origin import Origin
+from skgoss.training import objectives, refitting
 from skgoss.training.objectives import OBJECTIVES, Link
+
+if TYPE_CHECKING:
+    import pandas
 
 Output = Literal["prediction", "raw_score", "leaf"]
 
@@ -51,6 +61,9 @@ class Booster:
     best_score : dict
         Metrics by evaluation set and name, after the best round; without early
         stopping, after the last round.
+    params : dict
+        The options of the fit by LightGBM's names, which may be changed: ``refit``
+        reads them.
     """
 
     _ensemble: Ensemble
@@ -61,6 +74,7 @@ class Booster:
     _origin: Origin | None
     best_iteration: int
     best_score: dict[str, dict[str, float]]
+    params: dict[str, Any]
 
     def __init__(
         self,
@@ -110,6 +124,7 @@ class Booster:
         booster.best_score = {k: dict(v) for k, v in (best_score or {}).items()}
         booster._origin = origin
         booster._check()
+        booster.params = parameters.from_text(header.parameters)
         return booster
 
     def _check(self) -> None:
@@ -178,6 +193,13 @@ class Booster:
             estimator_type=None,
             target_tags=TargetTags(required=False),
             input_tags=InputTags(sparse=True, allow_nan=True),
+        )
+
+    def __repr__(self) -> str:
+        objective = self._header.objective or "of the user"
+        return (
+            f"<{type(self).__name__}: {self.num_trees()} trees, {self.num_feature()}"
+            f" columns, objective {objective}>"
         )
 
     @property
@@ -317,6 +339,8 @@ class Booster:
         num_iteration: int | None = None,
         raw_score: bool = False,
         pred_leaf: bool = False,
+        data_has_header: bool = False,
+        validate_features: bool = False,
         **kwargs: Any,
     ) -> NDArray[Any]:
         """Predict.
@@ -335,6 +359,10 @@ class Booster:
             for a random forest.
         pred_leaf : bool, default=False
             Whether to return the index of the leaf of each row in each tree.
+        data_has_header : bool, default=False
+            Has no effect: files are not read.
+        validate_features : bool, default=False
+            Whether to check the names of a data frame's columns.
         **kwargs : dict
             ``n_jobs``, or another name of it, is the number of threads. Other
             parameters of LightGBM have no effect; unknown names give an
@@ -345,14 +373,40 @@ class Booster:
         ndarray of shape (n_samples,), or (n_samples, n_scores) for more than one score
             The mean, the probability of the second class, or the probabilities of all
             classes, by the objective. For ``pred_leaf``, (n_samples, n_trees).
+
+        Raises
+        ------
+        TypeError
+            If ``data`` is the path of a file.
+        ValueError
+            If ``data`` has other columns than the training set, or other names in the
+            case of ``validate_features``.
         """
         return self._predict(
-            frames.columns(self, data, reset=False, by_name=False),
+            self._columns(data, validate_features),
             kind_of_output(raw_score, pred_leaf),
             start_iteration,
             self._length(num_iteration),
             parameters.n_jobs(kwargs, None, type(self).__name__),
         )
+
+    def _columns(self, data: Any, validate_features: bool = False) -> Columns:
+        """The columns of some data, by place."""
+        if isinstance(data, str | os.PathLike):
+            raise TypeError(
+                f"data must be an array or a data frame, got the path {data!r}: files"
+                " are not read. Load it first, for example with pandas.read_csv."
+            )
+        names = frames.names(data) if validate_features else None
+        for j, (own, given) in enumerate(
+            zip(self.feature_name(), names or (), strict=False)
+        ):
+            if own != given:
+                raise ValueError(
+                    f"Column {j} of data has the name {given!r}, but {own!r} in the"
+                    " model. Pass the columns of feature_name() in this order."
+                )
+        return frames.columns(self, data, reset=False, by_name=False)
 
     def _predict(
         self,
@@ -417,6 +471,402 @@ class Booster:
         """Number of rounds."""
         return self._ensemble.n_rounds
 
+    @property
+    def pandas_categorical(self) -> list[list[Any]] | None:
+        """The categories of the columns that held strings or categories.
+
+        A list for each of these columns, in the order of their numbers. None if no
+        column held any.
+        """
+        return tables.pandas_categorical(self._header, self._categories)
+
+    def dump_model(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+        object_hook: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> dict[str, Any]:
+        """Describe the model by dicts, lists, numbers and strings.
+
+        Parameters
+        ----------
+        num_iteration : int, default=None
+            Number of rounds. None: up to the best round if early stopping found one,
+            else all; <= 0: all.
+        start_iteration : int, default=0
+            First round.
+        importance_type : {'split', 'gain', 'cover'}, default='split'
+            The kind of ``feature_importances``, which are whole numbers: see
+            `feature_importance`.
+        object_hook : callable, default=None
+            Called with each dict, the inner ones first; what it returns takes the
+            dict's place. As in ``json.loads``.
+
+        Returns
+        -------
+        dict
+            As LightGBM's. All values can be written by ``json``.
+        """
+        start, stop = self._span(start_iteration, self._length(num_iteration))
+        dumped = tables.dump(
+            self._ensemble,
+            self._header,
+            self._categories,
+            self._shrinkage(),
+            start_round=start,
+            stop_round=stop,
+            importance=_importance_type(importance_type),
+        )
+        if object_hook is None:
+            return dumped
+        known = dumped.pop("pandas_categorical")
+        hooked = json.loads(json.dumps(dumped), object_hook=object_hook)
+        hooked["pandas_categorical"] = known
+        return hooked
+
+    def trees_to_dataframe(self) -> pandas.DataFrame:
+        """Describe the nodes and leaves of all trees in a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each node and leaf: parents before their children, left children
+            before right ones. The columns are:
+
+            - ``tree_index``, ``node_depth`` (1 for the root), ``node_index``, a name
+              such as '0-S1' (node 1 of tree 0) or '0-L3' (leaf 3);
+            - ``left_child``, ``right_child``, ``parent_index``: names of other rows;
+            - ``split_feature``, ``split_gain``, ``threshold``, ``decision_type``,
+              ``missing_direction``, ``missing_type``: the split of a node;
+            - ``value``, ``weight`` (the sum of hessians), ``count`` (the number of
+              training rows).
+
+        Raises
+        ------
+        ValueError
+            If there are no trees.
+        """
+        pandas = _pandas("trees_to_dataframe")
+        if self.num_trees() == 0:
+            raise ValueError("trees_to_dataframe needs a model with trees.")
+        return pandas.DataFrame(list(tables.rows(self.dump_model())))
+
+    def feature_importance(
+        self, importance_type: str = "split", iteration: int | None = None
+    ) -> NDArray[Any]:
+        """How much each column is used.
+
+        Parameters
+        ----------
+        importance_type : {'split', 'gain', 'cover'}, default='split'
+            'split': number of splits of the column. 'gain': sum of their gains.
+            'cover': sum of the numbers of training rows in the nodes that are split.
+        iteration : int, default=None
+            Number of rounds that count. None: up to the best round if early stopping
+            found one, else all; <= 0: all.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            int32 for 'split', else float64.
+        """
+        kind = _importance_type(importance_type)
+        _, stop = self._span(0, self._length(iteration))
+        importances = self._ensemble.truncated(stop).importances(kind)
+        return importances.astype(np.int32 if kind == "split" else np.float64)
+
+    def get_leaf_output(self, tree_id: int, leaf_id: int) -> float:
+        """The value of a leaf.
+
+        Parameters
+        ----------
+        tree_id, leaf_id : int
+            The number of the tree, and that of its leaf.
+
+        Returns
+        -------
+        float
+        """
+        return float(self._ensemble.arrays["leaf_value"][self._leaf(tree_id, leaf_id)])
+
+    def set_leaf_output(self, tree_id: int, leaf_id: int, value: float) -> Self:
+        """Change the value of a leaf.
+
+        Predictions change with it, also those of the estimator that holds this model.
+        In linear leaves, only rows that miss a value in one of the leaf's columns get
+        this value.
+
+        Parameters
+        ----------
+        tree_id, leaf_id : int
+            The number of the tree, and that of its leaf.
+        value : float
+
+        Returns
+        -------
+        self
+        """
+        at = self._leaf(tree_id, leaf_id)
+        if not isinstance(value, numbers.Real) or not math.isfinite(value):
+            raise ValueError(f"value must be a finite number, got {value!r}.")
+        values = self._ensemble.arrays["leaf_value"].copy()
+        values[at] = value
+        self._ensemble = self._ensemble.with_leaves(values)
+        return self
+
+    def _leaf(self, tree_id: int, leaf_id: int) -> int:
+        """The place of a leaf among those of all trees."""
+        start = self._ensemble.leaf_start
+        tree = _number("tree_id", tree_id, self.num_trees(), "trees")
+        first, stop = start[tree : tree + 2].tolist()
+        return first + _number("leaf_id", leaf_id, stop - first, "leaves of the tree")
+
+    def shuffle_models(self, start_iteration: int = 0, end_iteration: int = -1) -> Self:
+        """Put rounds in a random order, which is always the same.
+
+        Predictions of all rounds stay the same, except for rounding.
+
+        Parameters
+        ----------
+        start_iteration, end_iteration : int, default=0, -1
+            The rounds from ``start_iteration`` to ``end_iteration - 1`` are shuffled;
+            an ``end_iteration`` <= 0 stands for the number of rounds.
+
+        Returns
+        -------
+        self
+        """
+        start = max(_whole("start_iteration", start_iteration), 0)
+        stop, n_rounds = (
+            _whole("end_iteration", end_iteration),
+            self.current_iteration(),
+        )
+        stop = min(stop, n_rounds) if stop > 0 else n_rounds
+        self._ensemble = self._ensemble.chosen(tables.shuffled(n_rounds, start, stop))
+        return self
+
+    def lower_bound(self) -> float:
+        """The sum of the least value of each tree.
+
+        No raw score is smaller, unless scores are means of trees or leaves are linear.
+        """
+        return tables.bound(self._ensemble, np.minimum)
+
+    def upper_bound(self) -> float:
+        """The sum of the greatest value of each tree.
+
+        No raw score is greater, unless scores are means of trees or leaves are linear.
+        """
+        return tables.bound(self._ensemble, np.maximum)
+
+    def get_split_value_histogram(
+        self,
+        feature: int | str,
+        bins: int | str | None = None,
+        xgboost_style: bool = False,
+    ) -> tuple[NDArray[Any], NDArray[Any]] | NDArray[Any] | pandas.DataFrame:
+        """Count the thresholds of a column's splits.
+
+        Parameters
+        ----------
+        feature : int or str
+            Number or name of a column that holds numbers.
+        bins : int or str, default=None
+            Number of bins, or a rule of ``numpy.histogram``. None: the number of
+            distinct thresholds; with ``xgboost_style``, that is the maximum as well.
+        xgboost_style : bool, default=False
+            Whether to return a table of the bins that hold a threshold.
+
+        Returns
+        -------
+        counts, edges : ndarray of shape (n_bins,) and (n_bins + 1,)
+            With ``xgboost_style`` instead a data frame of pandas with the columns
+            ``SplitValue``, the right edge of a bin, and ``Count``; an array of these
+            two columns where pandas is not installed.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column, or it holds categories.
+        """
+        _, stop = self._span(0, self._length(None))
+        ensemble = self._ensemble.truncated(stop)
+        values = tables.split_values(ensemble, self._column(feature))
+        counts, edges = tables.histogram(values, bins, at_most=xgboost_style)
+        if not xgboost_style:
+            return counts, edges
+        table = np.column_stack([edges[1:], counts])[counts > 0]
+        try:
+            pandas = _pandas("get_split_value_histogram")
+        except ImportError:
+            return table
+        return pandas.DataFrame(table, columns=["SplitValue", "Count"])
+
+    def _column(self, feature: int | str) -> int:
+        """The number of a column that is given by number or name."""
+        if not isinstance(feature, str):
+            return _number("feature", feature, self.num_feature(), "columns")
+        names = self.feature_name()
+        if feature not in names:
+            raise ValueError(f"feature={feature!r} is not the name of a column.")
+        return names.index(feature)
+
+    def refit(
+        self,
+        data: ArrayLike,
+        label: ArrayLike,
+        decay_rate: float = 0.9,
+        reference: Any = None,
+        weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        init_score: ArrayLike | None = None,
+        feature_name: str | Sequence[str] = "auto",
+        categorical_feature: str | Iterable[str | int] = "auto",
+        dataset_params: dict[str, Any] | None = None,
+        free_raw_data: bool = True,
+        validate_features: bool = False,
+        **kwargs: Any,
+    ) -> Self:
+        """Fit the values of the leaves to other data; the splits stay.
+
+        The new value of a leaf is ``decay_rate * old + (1 - decay_rate) * new``. Here
+        ``new`` is the learning rate times the value that is optimal for the rows of the
+        leaf, given the scores of the trees before; 0 in leaves without rows. In the
+        first round, whose leaves hold the start score, the rate is 1.
+
+        The options are those in ``params``, such as ``lambda_l2``. The counts and
+        weights of leaves, importances and gains stay, as in LightGBM.
+
+        Parameters
+        ----------
+        data : array-like or data frame of shape (n_samples, n_features)
+            Rows with the columns of the training set, in the same order.
+        label : array-like of shape (n_samples,)
+            The target: numbers; for classes, the numbers 0 to n_classes - 1.
+        decay_rate : float, default=0.9
+            The share of the old values, from 0 to 1.
+        reference : object, default=None
+            Has no effect.
+        weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        group : array-like of shape (n_queries,), default=None
+            Sizes of the queries, for objectives of rankings. None: one query.
+        init_score : array-like of shape (n_samples,) or (n_samples, n_scores), \
+                default=None
+            Raw scores to start from.
+        feature_name : 'auto' or list of str, default='auto'
+            Has no effect: the names are those of the model.
+        categorical_feature : 'auto' or list of str and int, default='auto'
+            Must be the categorical columns of the model, if it is a list.
+        dataset_params : dict, default=None
+            Has no effect.
+        free_raw_data : bool, default=True
+            Has no effect.
+        validate_features : bool, default=False
+            Whether to check the names of a data frame's columns.
+        **kwargs : dict
+            As in `predict`.
+
+        Returns
+        -------
+        Booster
+            A new model.
+
+        Raises
+        ------
+        ValueError
+            If the model has no trees or its objective is not known, or if the arguments
+            do not fit the model.
+        """
+        if not self._objective or self.num_trees() == 0:
+            raise ValueError("refit needs a model with trees and a known objective.")
+        if not isinstance(decay_rate, numbers.Real) or not 0 <= decay_rate <= 1:
+            raise ValueError(f"decay_rate must lie in [0, 1], got {decay_rate!r}.")
+        categories.check_same(
+            categorical_feature,
+            self._categories,
+            self.feature_name(),
+            self.num_feature(),
+            "the model",
+        )
+        n_jobs = parameters.n_jobs(kwargs, None, type(self).__name__)
+        columns = self._columns(data, validate_features)
+        rows = self._rows(columns, label, weight, group, init_score)
+        options = self._options()
+        refitted = refitting.Refit(
+            self._ensemble,
+            rows,
+            self._joined(rows, options),
+            options,
+            self._shrinkage(),
+            float(decay_rate),
+            _compat.n_threads(n_jobs),
+        ).run()
+        booster = self._of(
+            refitted,
+            self._header,
+            self._categories,
+            self._objective,
+            self._link,
+            origin=self._origin,
+        )
+        booster.params = {**self.params, "refit_decay_rate": float(decay_rate)}
+        return booster
+
+    def _rows(
+        self, columns: Columns, label: Any, weight: Any, group: Any, init_score: Any
+    ) -> Rows:
+        """The rows of positive weight, with what belongs to each."""
+        n_rows, owner = columns.n_rows, type(self).__name__
+        y = targets.one_column(label, n_rows, owner, "label")
+        target = targets.numbers(y, owner, "label")
+        weights = targets.weights(weight, None, target, None)
+        targets.check_sum(target, weights, "label")
+        ranks = self._objective in OBJECTIVES and OBJECTIVES[self._objective].ranks
+        is_ranked = group is not None or ranks
+        if init_score is not None:
+            n_scores = self.num_model_per_iteration()
+            init_score = start_scores(init_score, n_rows, n_scores, "init_score")
+        return Rows(
+            columns,
+            target,
+            weights,
+            queries.make(n_rows, group=group) if is_ranked else None,
+            init_score,
+        ).existing()
+
+    def _shrinkage(self) -> NDArray[np.float64]:
+        names = ("learning_rate", "boost_from_average")
+        options = parameters.checked_options(self.params, names, type(self).__name__)
+        return tables.shrinkage(self._ensemble, self._header, **options)
+
+    def _options(self) -> SimpleNamespace:
+        """The options of a refit: those in ``params``, and what the link tells."""
+        names = (*objectives.OPTIONS, *refitting.OPTIONS)
+        options = parameters.checked_options(self.params, names, "refit")
+        options["objective"] = self._objective
+        options["reg_sqrt"] = self._link.kind == "signed_square"
+        if self._link.kind == "logistic":
+            options["sigmoid"] = self._link.slope
+        return SimpleNamespace(**options)
+
+    def _joined(self, rows: Rows, options: SimpleNamespace) -> objectives.Objective:
+        """The objective on some rows."""
+        n_scores = self.num_model_per_iteration()
+        codes = np.arange(n_scores)
+        if n_scores > 1 and not np.isin(rows.target, codes).all():
+            raise ValueError(
+                f"label must hold the numbers 0 to {n_scores - 1} of the classes."
+            )
+        return objectives.make(
+            options,
+            rows.target,
+            rows.weight,
+            n_scores if n_scores > 1 else None,
+            rows.queries,
+        )
+
 
 def kind_of_output(raw_score: bool, pred_leaf: bool) -> Output:
     """The output that the arguments of a prediction ask for."""
@@ -436,3 +886,24 @@ def _whole(name: str, value: Any) -> int:
     if not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be an int, got {value!r}.")
     return int(value)
+
+
+def _number(name: str, value: Any, n: int, things: str) -> int:
+    """One of the numbers from 0 to n - 1."""
+    number = _whole(name, value)
+    if not 0 <= number < n:
+        raise ValueError(f"{name} must be a number of the {n} {things}, got {number}.")
+    return number
+
+
+def _importance_type(given: Any) -> Any:
+    name = "importance_type"
+    return parameters.checked_options({name: given}, [name], "Booster")[name]
+
+
+def _pandas(method: str) -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(f"{method} needs pandas: pip install pandas") from error
+    return pandas

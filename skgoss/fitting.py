@@ -168,7 +168,13 @@ class _Fit:
             self._inherit()
             columns = frames.columns(estimator, X, reset=False)
             names = self.names = names or self.earlier.feature_name()
-            self._check_same_categories(categorical)
+            categories.check_same(
+                categorical,
+                estimator._categories,
+                self._names,
+                columns.n_features,
+                "init_model",
+            )
         if names is not None:
             _check_names(names, columns.n_features)
         self.settings = constraints.resolved(self.settings, columns, self._names)
@@ -183,22 +189,6 @@ class _Fit:
         persistence.inherit(estimator, self.earlier)
         if is_foreign:
             _compat.take_feature_names(estimator, X)
-
-    def _check_same_categories(self, categorical_feature: Any) -> None:
-        """Check that the user names the same columns as in ``init_model``."""
-        if isinstance(categorical_feature, str):
-            return
-        declared = categories.declare(
-            categorical_feature, self._names, self.estimator.n_features_in_
-        ).declared
-        learned = self.estimator._categories
-        if (declared or set()) not in (learned.declared, set(learned.vocabularies)):
-            raise ValueError(
-                f"categorical_feature={categorical_feature!r} are not the columns that"
-                " hold categories in init_model, which are"
-                f" {sorted(learned.vocabularies)}. Pass these columns, or leave the"
-                " argument out."
-            )
 
     @property
     def _names(self) -> Sequence[str] | None:
@@ -301,6 +291,7 @@ class _Fit:
             self._metrics(rows, evaluates=evaluates),
             _compat.n_threads(self.settings.n_jobs),
             self.earlier and self.earlier._ensemble,
+            self._booster,
         )
 
     def _metrics(

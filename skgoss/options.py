@@ -329,10 +329,11 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "importance_type",
         "split",
-        choice(split="split", gain="gain"),
+        choice(split="split", gain="gain", cover="cover"),
         "The kind of ``feature_importances_``. 'split': how often a column is used in"
-        " splits. 'gain': the sum of the gains of these splits. It may be changed"
-        " after fit.",
+        " splits. 'gain': the sum of the gains of these splits. 'cover': the sum of"
+        " the numbers of training rows in the nodes that these splits divide. It may"
+        " be changed after fit.",
     ),
     _option(
         "max_bin",

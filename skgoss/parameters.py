@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -306,6 +306,52 @@ def checked(option: Option, value: Any, owner: str) -> Any:
 def value(estimator: Any, name: str) -> Any:
     """Return an option of an estimator, checked."""
     return checked(_OPTION[name], getattr(estimator, name), type(estimator).__name__)
+
+
+def checked_options(
+    given: Mapping[str, Any], names: Iterable[str], owner: str
+) -> dict[str, Any]:
+    """The checked values of some options, given by any name, or else their defaults.
+
+    Seeds that are None are those of LightGBM.
+
+    Raises
+    ------
+    ValueError
+        If a value is outside its domain, or names of one option have different values.
+    """
+    options = canonical(given, owner)
+    values = {
+        name: checked(_OPTION[name], options.get(name, _OPTION[name].default), owner)
+        for name in names
+    }
+    return {
+        name: FIXED_SEEDS.get(name) if value is None else value
+        for name, value in values.items()
+    }
+
+
+def from_text(given: Mapping[str, str]) -> dict[str, Any]:
+    """Options in a model file, as bools, numbers, strings and lists of them."""
+    return {name: _from_text(name, text) for name, text in given.items() if text}
+
+
+def _from_text(name: str, text: str) -> Any:
+    option = _OPTION.get(_NAME_OF.get(name, ""))
+    if option is not None and isinstance(option.default, bool):
+        return text not in ("0", "False", "false")
+    if "," in text and "[" not in text:
+        return [_number_or_word(word) for word in text.split(",")]
+    return _number_or_word(text)
+
+
+def _number_or_word(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def settings(estimator: Any, **chosen: Any) -> Settings:

@@ -109,8 +109,16 @@ def test_importances(trees):
     assert gains.dtype == np.float64
     gains /= gains.sum()
     np.testing.assert_array_equal(ensemble.importances("gain"), [2.5, 0, 3.0, 0])
-    with pytest.raises(ValueError, match="kind must be 'split' or 'gain'"):
-        ensemble.importances("cover")
+    with pytest.raises(ValueError, match="must be 'split' or 'gain' or 'cover'"):
+        ensemble.importances("gini")
+
+
+@pytest.mark.parametrize("order", [[2, 0], [1], [0, 0, 2, 1], []])
+def test_chosen_rounds(trees, X, order):
+    ensemble = Ensemble.of_trees(trees[:3], 1, 3)
+    chosen = ensemble.chosen(np.array(order, dtype=np.int64))
+    expected = ensemble.leaves(frame(X))[:, order]
+    np.testing.assert_array_equal(chosen.leaves(frame(X)), expected)
 
 
 def test_truncated_is_the_first_rounds(trees, X):

@@ -218,7 +218,9 @@ def test_importances_follow_the_option(iris):
     assert np.issubdtype(split.dtype, np.integer)
     gain = model.set_params(importance_type="gain").feature_importances_
     assert (gain.shape, gain.dtype) == ((4,), np.float64)
-    model.set_params(importance_type="cover")
+    cover = model.set_params(importance_type="cover").feature_importances_
+    assert (cover > 20).tolist() == (split > 0).tolist()
+    model.set_params(importance_type="gini")
     with pytest.raises(ValueError, match="'importance_type' parameter"):
         _ = model.feature_importances_
 

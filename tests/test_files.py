@@ -690,7 +690,7 @@ def test_columns_of_data_frames():
     with pytest.raises(ValueError, match=r"X has 3 columns of strings .* trained on 4"):
         booster.predict(X.assign(code=1))
     with pytest.raises(ValueError, match="X has 0 columns of strings"):
-        booster.predict(X[["x 1"] * 6])
+        booster.predict(X.assign(word=1, size=2, code=3, share=4))
     again = peers.lightgbm().Booster(model_str=booster.model_to_string())
     np.testing.assert_array_equal(again.predict(new), peer.predict(new))
     again = Booster(model_str=booster.model_to_string())

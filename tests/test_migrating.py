@@ -221,6 +221,8 @@ def test_the_model_in_callbacks():
         (train,), (valid,) = env.model.eval_train(), env.model.eval_valid()
         assert env.evaluation_result_list == [train, valid]
         env.model.reset_parameter({"learning_rate": 0.05})
+        assert env.model.feature_importance().sum() > 0
+        assert env.model.predict(X).shape == Y.shape
 
     classifier().fit(X, Y, eval_set=[(X, Y), (X_VAL, Y_VAL)], callbacks=[look])
     assert seen == [(i, i) for i in range(1, 6)]
@@ -454,6 +456,27 @@ def test_feature_importances():
     gains = model.set_params(importance_type="gain").feature_importances_
     assert gains.dtype == np.float64
     np.testing.assert_array_equal(gains > 0, counts > 0)
+
+
+def test_booster_and_booster():
+    model = classifier().fit(X, Y)
+    booster = model.booster_
+    assert isinstance(booster, skgoss.Booster)
+    np.testing.assert_array_equal(booster.predict(X), model.predict_proba(X)[:, 1])
+    assert len(booster.dump_model()["tree_info"]) == booster.num_trees() == 5
+    np.testing.assert_array_equal(
+        booster.feature_importance(), model.feature_importances_
+    )
+    booster.set_leaf_output(0, 1, 3.0)
+    assert booster.get_leaf_output(0, 1) == 3.0
+    new = booster.refit(X[::2], Y[::2], decay_rate=0.5)
+    np.testing.assert_array_equal(
+        new.predict(X, pred_leaf=True), booster.predict(X, pred_leaf=True)
+    )
+    assert (new.predict(X) != booster.predict(X)).any()
+    pytest.importorskip("pandas")
+    n_leaves = np.diff(model._ensemble.leaf_start)
+    assert len(booster.trees_to_dataframe()) == (2 * n_leaves - 1).sum()
 
 
 def test_categorical_columns_of_pandas():
@@ -985,14 +1008,6 @@ def test_feature_name_of_fit():
 
 
 # --- Not here -------------------------------------------------------------------------
-
-
-def test_booster_and_booster():
-    model = classifier().fit(X, Y)
-    booster = model.booster_
-    assert isinstance(booster, skgoss.Booster)
-    np.testing.assert_array_equal(booster.predict(X), model.predict_proba(X)[:, 1])
-    assert booster.num_trees() == model.n_estimators_
 
 
 def test_dataset_and_train():

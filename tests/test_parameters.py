@@ -383,7 +383,7 @@ BAD = [
     ("categorical_feature", [-1], "column numbers >= 0"),
     ("categorical_feature", [True], "column numbers >= 0"),
     ("categorical_feature", 3, "a list"),
-    ("importance_type", "cover", "'split', 'gain'"),
+    ("importance_type", "gini", "'split', 'gain', 'cover'"),
     ("random_state", -1, "numpy RandomState or Generator or None"),
     ("random_state", "0", "numpy RandomState"),
     ("n_jobs", 1.0, "an int or None"),

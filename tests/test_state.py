@@ -222,6 +222,18 @@ def array(*path):
         ),
         (
             NUMERIC,
+            put("_booster", "header", "parameters"),
+            {"num_leaves": 31},
+            "parameters must be texts",
+        ),
+        (
+            NUMERIC,
+            put("_booster", "header", "pandas_categorical"),
+            [3],
+            "pandas_categorical must hold lists",
+        ),
+        (
+            NUMERIC,
             put("_booster", "best_iteration"),
             -1,
             "best_iteration must be at least 0",

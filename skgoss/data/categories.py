@@ -367,6 +367,43 @@ def declare(
     return Categories(declared)
 
 
+def check_same(
+    categorical_feature: Any,
+    learned: Categories,
+    names: Sequence[Any] | None,
+    n_features: int,
+    source: str,
+) -> None:
+    """Check that `categorical_feature` lists the columns that a model knows.
+
+    Parameters
+    ----------
+    categorical_feature : str, None or sequence of str and int
+        A string says nothing of columns.
+    learned : Categories
+        The model's categories.
+    names : sequence of str, or None
+        The names of the columns, if they have any.
+    n_features : int
+    source : str
+        The model's name in messages.
+
+    Raises
+    ------
+    ValueError
+        If they are other columns.
+    """
+    if isinstance(categorical_feature, str):
+        return
+    declared = declare(categorical_feature, names, n_features).declared
+    if (declared or set()) not in (learned.declared, set(learned.vocabularies)):
+        raise ValueError(
+            f"categorical_feature={categorical_feature!r} are not the columns that"
+            f" hold categories in {source}, which are {sorted(learned.vocabularies)}."
+            " Pass these columns, or leave the argument out."
+        )
+
+
 def _unknown_column(word: Any, names: Sequence[Any] | None, n_features: int) -> str:
     if not isinstance(word, str):
         there = f"the {n_features} columns of X are numbered 0 to {n_features - 1}"

@@ -33,6 +33,9 @@ from skgoss.model.trees import (
 # Linear leaves: the maximum size of a block of leaf numbers, one a row and tree.
 LEAVES_AT_ONCE = 1 << 21
 
+# The kinds of importance, and what is summed over the splits; None: their number.
+_IMPORTANCE = {"split": None, "gain": "split_gain", "cover": "internal_count"}
+
 Floats = NDArray[np.float64]
 
 
@@ -220,25 +223,60 @@ class Ensemble:
             ]
         )
 
-    def importances(self, kind: Literal["split", "gain"] = "split") -> NDArray[Any]:
+    def chosen(self, rounds: NDArray[np.integer[Any]]) -> Ensemble:
+        """Some rounds, in the given order; without sharing arrays."""
+        size = self.n_scores
+        trees = (rounds[:, None] * size + np.arange(size)).ravel().tolist()
+        linear = self.linear
+        if linear is not None:
+            spans = [self.leaf_start[tree : tree + 2].tolist() for tree in trees]
+            parts = [linear.leaves(0, 0), *(linear.leaves(*span) for span in spans)]
+            linear = LinearLeaves.joined(parts)
+        return Ensemble.of_trees(
+            [self.tree(tree) for tree in trees],
+            size,
+            self.n_features,
+            sets=self.sets,
+            average=self.average,
+            linear=linear,
+        )
+
+    def with_leaves(
+        self, values: Floats, linear: LinearLeaves | None = None
+    ) -> Ensemble:
+        """The same trees with other values of their leaves.
+
+        Parameters
+        ----------
+        values : (n_leaves,) float64
+        linear : LinearLeaves, default=None
+            The linear models; None: those of this ensemble.
+        """
+        arrays = self.arrays | {"leaf_value": values}
+        return replace(self, arrays=arrays, linear=linear or self.linear)
+
+    def importances(
+        self, kind: Literal["split", "gain", "cover"] = "split"
+    ) -> NDArray[Any]:
         """How much each input column is used.
 
         Parameters
         ----------
-        kind : {"split", "gain"}, default="split"
-            Number of splits, or the sum of their gains; splits with a gain of 0 or less
-            do not count.
+        kind : {"split", "gain", "cover"}, default="split"
+            Number of splits, the sum of their gains, or the sum of their counts of
+            training rows; splits with a gain of 0 or less do not count.
 
         Returns
         -------
         (n_features,) int64 or float64
         """
-        if kind not in ("split", "gain"):
-            raise ValueError(f"kind must be 'split' or 'gain', got {kind!r}")
-        gain = self.arrays["split_gain"]
+        if kind not in _IMPORTANCE:
+            kinds = " or ".join(map(repr, _IMPORTANCE))
+            raise ValueError(f"the kind of importance must be {kinds}, got {kind!r}")
+        gains, weight = self.arrays["split_gain"] > 0, _IMPORTANCE[kind]
         return np.bincount(
-            self.arrays["split_feature"][gain > 0],
-            weights=gain[gain > 0] if kind == "gain" else None,
+            self.arrays["split_feature"][gains],
+            weights=None if weight is None else self.arrays[weight][gains],
             minlength=self.n_features,
         )
 

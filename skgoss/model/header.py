@@ -73,6 +73,11 @@ def check(header: Header, n_features: int) -> None:
         values = getattr(header, name)
         if len(values) != n_features or not all(isinstance(v, str) for v in values):
             raise ValueError(f"{name} must be {n_features} strings")
+    parameters = header.parameters
+    if not all(isinstance(v, str) for v in (*parameters, *parameters.values())):
+        raise ValueError("parameters must be texts by name")
+    if not all(isinstance(v, list) for v in header.pandas_categorical or ()):
+        raise ValueError("pandas_categorical must hold lists")
     signs = header.monotone_constraints
     if signs and (len(signs) != n_features or not set(signs) <= {-1, 0, 1}):
         raise ValueError(

@@ -189,6 +189,8 @@ class Boosting:
     averages = False
     # Whether the steps of trees are limited: see `Objective.concordance`.
     bounds_steps = True
+    # Makes a model of the trees so far, whose methods callbacks may call.
+    model: Callable[[Trained], Any] | None = None
 
     def __init__(
         self,
@@ -247,6 +249,14 @@ class Boosting:
     def _sampler(self) -> sampling.Sampler:
         objective = self.objective
         return sampling.make(self.settings, self.weight, objective.y, objective.queries)
+
+    def __getattr__(self, name: str) -> Any:
+        """An attribute of a model of the trees so far, which fit does not change."""
+        if self.model is None or name.startswith("_"):
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}"
+            )
+        return getattr(self.model(self.trained(self.ensemble())), name)
 
     @property
     def training_names(self) -> set[str]:
@@ -620,6 +630,8 @@ class Plan:
     n_threads : int
     earlier : Ensemble or None
         The trees of ``init_model``.
+    model : callable (Trained) -> object, or None
+        Makes a model of the trees so far: see `Boosting`.
     """
 
     settings: Settings
@@ -627,6 +639,7 @@ class Plan:
     metrics: list[Metric | Custom]
     n_threads: int
     earlier: Ensemble | None
+    model: Callable[[Trained], Any] | None = None
 
     def start(self, rows: Rows, sets: Sequence[NamedRows]) -> Boosting:
         """Bin the rows to learn from, and those of the evaluation sets."""
@@ -648,7 +661,7 @@ class Plan:
             n_threads=n_threads,
         )
         evaluated = [self._evaluated(dataset, rows, named) for named in sets]
-        return KINDS[settings.boosting_type](
+        state = KINDS[settings.boosting_type](
             dataset,
             objective,
             settings,
@@ -661,6 +674,8 @@ class Plan:
                 "training", rows, self.metrics, None, is_training=True
             ),
         )
+        state.model = self.model
+        return state
 
     def _evaluated(
         self, dataset: Dataset, training: Rows, named: NamedRows

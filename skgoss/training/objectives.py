@@ -31,6 +31,14 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
+# The options that objectives read, besides their name.
+OPTIONS = (
+    *("boost_from_average", "is_unbalance", "scale_pos_weight", "sigmoid", "alpha"),
+    *("fair_c", "poisson_max_delta_step", "tweedie_variance_power", "reg_sqrt"),
+    *("lambdarank_truncation_level", "lambdarank_norm", "label_gain"),
+    "objective_seed",
+)
+
 # The maximum number of rows. Weights with a larger sum are not treated as copies.
 MAX_COPIES = 2**31 - 1
 
@@ -570,10 +578,8 @@ def make(
     Parameters
     ----------
     settings : object
-        It has the attributes ``objective`` (a name, an alias or a callable),
-        ``boost_from_average``, ``is_unbalance``, ``scale_pos_weight``, ``sigmoid``,
-        ``alpha``, ``fair_c``, ``poisson_max_delta_step``, ``tweedie_variance_power``
-        and ``reg_sqrt``.
+        It has the attributes ``objective`` (a name, an alias or a callable), and
+        those in ``OPTIONS``; ``objective_seed`` is an int.
 
         A callable takes ``(y_true, y_pred)``, ``(y_true, y_pred, weight)`` or
         ``(y_true, y_pred, weight, group)`` and returns the gradient and the hessian,

@@ -1,0 +1,416 @@
+"""Trained trees as dicts, rows of a table and lists of thresholds, as LightGBM's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.data.categories import Categories, Vocabulary
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.header import Header
+from skgoss.model.linear import LinearLeaves
+from skgoss.model.trees import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT, Sets, Tree
+
+Floats = NDArray[np.float64]
+
+# The largest magnitude of a number in a dump: JSON has no infinity.
+LARGEST = 1e300
+
+# From here on, whole numbers stay floats, as LightGBM writes them with an exponent.
+LARGEST_WHOLE = 1e17
+
+# The first words of objectives whose scores start from 0.
+_STARTS_AT_ZERO = ("", "lambdarank", "rank_xendcg")
+
+_MISSING = ("None", "Zero", "NaN")
+
+# --- The dump -------------------------------------------------------------------------
+
+
+def dump(
+    ensemble: Ensemble,
+    header: Header,
+    categories: Categories,
+    factors: Floats,
+    *,
+    start_round: int = 0,
+    stop_round: int | None = None,
+    importance: Literal["split", "gain"] = "split",
+) -> dict[str, Any]:
+    """Describe a model by dicts, lists, numbers and strings, which JSON can hold.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    header : Header
+    categories : Categories
+        The categories whose numbers the sets of the ensemble hold.
+    factors : ndarray of shape (n_trees,), float64
+        As from `shrinkage`.
+    start_round, stop_round : int, default=0, None
+        The rounds from ``start_round`` to ``stop_round - 1``; None: to the last.
+    importance : {"split", "gain"}, default="split"
+        The kind of the importances; they are cut to whole numbers.
+
+    Returns
+    -------
+    dict
+        With the keys of LightGBM's ``dump_model``. Whole floats are ints. NaN becomes
+        0, and numbers beyond 1e300 in magnitude become 1e300 with their sign.
+    """
+    stop = ensemble.n_rounds if stop_round is None else stop_round
+    rounds = np.arange(min(start_round, stop), stop)
+    values = {
+        column: known.values
+        for column, known in categories.vocabularies.items()
+        if not holds_words(known)
+    }
+    names = header.feature_names
+    shares = ensemble.chosen(rounds).importances(importance).astype(np.int64).tolist()
+    first, last = rounds.size and rounds[0], rounds.size and rounds[-1] + 1
+    return {
+        "name": "tree",
+        "version": "v4",
+        "num_class": ensemble.n_scores,
+        "num_tree_per_iteration": ensemble.n_scores,
+        "label_index": 0,
+        "max_feature_idx": ensemble.n_features - 1,
+        **({"objective": header.objective} if header.objective else {}),
+        "average_output": ensemble.average,
+        "feature_names": list(names),
+        "monotone_constraints": list(header.monotone_constraints),
+        "feature_infos": {
+            names[column]: _info(info, values.get(column))
+            for column, info in enumerate(header.feature_infos)
+            if info != "none"
+        },
+        "tree_info": [
+            _tree_info(ensemble, index, float(factors[index]), values)
+            for index in range(first * ensemble.n_scores, last * ensemble.n_scores)
+        ],
+        "feature_importances": {
+            name: share for name, share in zip(names, shares, strict=True) if share > 0
+        },
+        "pandas_categorical": _jsonable(pandas_categorical(header, categories)),
+    }
+
+
+def _jsonable(words: list[list[Any]] | None) -> list[list[Any]] | None:
+    """Lists of categories; those that JSON cannot hold become strings."""
+    if words is None:
+        return None
+    return [
+        [v if isinstance(v, str | int | float) else str(v) for v in w] for w in words
+    ]
+
+
+def _number(value: float) -> float:
+    """A number that JSON can hold; an int if it is whole."""
+    if value != value:
+        return 0
+    value = min(max(value, -LARGEST), LARGEST)
+    is_whole = value == int(value) and abs(value) < LARGEST_WHOLE
+    return int(value) if is_whole else value
+
+
+def _numbers(values: NDArray[Any]) -> list[float]:
+    return list(map(_number, values.tolist()))
+
+
+def _info(info: str, values: list[Any] | None) -> dict[str, Any]:
+    """The range of a column, or its categories and -1 for missing ones."""
+    if info.startswith("["):
+        low, high = (_number(float(word)) for word in info[1:-1].split(":"))
+        return {"min_value": low, "max_value": high, "values": []}
+    numbers = [int(word) for word in info.split(":")]
+    known = [number for number in numbers if number < 0]
+    known += _named([number for number in numbers if number >= 0], values)
+    return {"min_value": min(known), "max_value": max(known), "values": known}
+
+
+def _tree_info(
+    ensemble: Ensemble, index: int, factor: float, values: Mapping[int, list[Any]]
+) -> dict[str, Any]:
+    tree = ensemble.tree(index)
+    categorical = tree.decision_type & CATEGORICAL != 0
+    linear = ensemble.linear
+    if linear is not None:
+        linear = linear.leaves(*ensemble.leaf_start[index : index + 2].tolist())
+    leaves = _leaves(tree, linear)
+    nodes = _nodes(tree, _thresholds(tree, categorical, ensemble.sets, values))
+    # Children come after their parents, so the last node has leaves only.
+    for node, left, right in zip(
+        nodes[::-1],
+        tree.left_child[::-1].tolist(),
+        tree.right_child[::-1].tolist(),
+        strict=True,
+    ):
+        node["left_child"] = leaves[~left] if left < 0 else nodes[left]
+        node["right_child"] = leaves[~right] if right < 0 else nodes[right]
+    return {
+        "tree_index": index,
+        "num_leaves": tree.n_leaves,
+        "num_cat": int(categorical.sum()),
+        "shrinkage": _number(factor),
+        "tree_structure": nodes[0] if nodes else leaves[0],
+    }
+
+
+def _nodes(tree: Tree, thresholds: list[float | str]) -> list[dict[str, Any]]:
+    """The inner nodes, without their children."""
+    decision = tree.decision_type
+    columns = {
+        "split_index": range(len(decision)),
+        "split_feature": tree.split_feature.tolist(),
+        "split_gain": _numbers(tree.split_gain),
+        "threshold": thresholds,
+        "decision_type": ["==" if isinstance(t, str) else "<=" for t in thresholds],
+        "default_left": (decision & DEFAULT_LEFT != 0).tolist(),
+        "missing_type": [_MISSING[kind] for kind in decision >> MISSING_SHIFT],
+        "internal_value": _numbers(tree.internal_value),
+        "internal_weight": _numbers(tree.internal_weight),
+        "internal_count": tree.internal_count.tolist(),
+    }
+    return _dicts(columns)
+
+
+def _leaves(tree: Tree, linear: LinearLeaves | None) -> list[dict[str, Any]]:
+    columns = {
+        "leaf_index": range(tree.n_leaves),
+        "leaf_value": _numbers(tree.leaf_value),
+        "leaf_weight": _numbers(tree.leaf_weight),
+        "leaf_count": tree.leaf_count.tolist(),
+    }
+    if tree.n_leaves == 1:
+        del columns["leaf_index"], columns["leaf_weight"]
+    if linear is not None:
+        bounds = linear.start[1:-1]
+        columns |= {
+            "leaf_const": _numbers(linear.constant),
+            "leaf_features": [j.tolist() for j in np.split(linear.feature, bounds)],
+            "leaf_coeff": list(map(_numbers, np.split(linear.coefficient, bounds))),
+        }
+    return _dicts(columns)
+
+
+def _dicts(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a table."""
+    return [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*columns.values(), strict=True)
+    ]
+
+
+def _thresholds(
+    tree: Tree,
+    categorical: NDArray[np.bool_],
+    sets: Sets,
+    values: Mapping[int, list[Any]],
+) -> list[float | str]:
+    """The number of each node, or the categories that go left."""
+    thresholds: list[Any] = _numbers(tree.threshold)
+    for node in np.flatnonzero(categorical).tolist():
+        start, stop = sets.start[int(tree.threshold[node]) :][:2]
+        words = sets.words[start:stop].astype("<u4").view(np.uint8)
+        members = np.flatnonzero(np.unpackbits(words, bitorder="little")).tolist()
+        known = _named(members, values.get(int(tree.split_feature[node])))
+        thresholds[node] = "||".join(map(str, known))
+    return thresholds
+
+
+def _named(numbers: list[int], values: list[Any] | None) -> list[Any]:
+    """Categories by value; by number if there are no values."""
+    if values is None:
+        return numbers
+    if max(numbers, default=0) >= len(values):
+        raise ValueError(
+            f"category {max(numbers)} is none of the {len(values)} of its column"
+        )
+    return [values[number] for number in numbers]
+
+
+def holds_words(known: Vocabulary) -> bool:
+    """Whether the categories of a column are not whole numbers."""
+    are_whole = all(isinstance(value, Integral) for value in known.values)
+    return known.is_ordered or not are_whole
+
+
+def pandas_categorical(
+    header: Header, categories: Categories
+) -> list[list[Any]] | None:
+    """The categories of the columns that held words; None if there are none."""
+    if header.pandas_categorical is not None:
+        return [list(values) for values in header.pandas_categorical]
+    return [
+        list(known.values)
+        for _, known in sorted(categories.vocabularies.items())
+        if holds_words(known)
+    ] or None
+
+
+def shrinkage(
+    ensemble: Ensemble, header: Header, learning_rate: float, boost_from_average: bool
+) -> Floats:
+    """The factor of each tree between the optimal values of its leaves and its values.
+
+    It is the learning rate. Trees that hold the start score have the factor 1: those of
+    the first round, if the objective has one, and all trees of forests.
+
+    Returns
+    -------
+    ndarray of shape (n_trees,), float64
+    """
+    factors = np.full(ensemble.n_trees, learning_rate)
+    has_start = header.objective.split(" ")[0] not in _STARTS_AT_ZERO
+    if ensemble.average:
+        factors[:] = 1.0
+    elif has_start and boost_from_average:
+        factors[: ensemble.n_scores] = 1.0
+    return factors
+
+
+# --- Rows of a table ------------------------------------------------------------------
+
+
+def rows(dumped: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The nodes and leaves of all trees, from what `dump` returned.
+
+    Parents come before their children, left children before right ones.
+
+    Yields
+    ------
+    dict
+        The values by column, in the order of LightGBM's ``trees_to_dataframe``.
+    """
+    names = dumped["feature_names"]
+    for tree in dumped["tree_info"]:
+        index = tree["tree_index"]
+        open_nodes = [(tree["tree_structure"], 1, None)]
+        while open_nodes:
+            node, depth, parent = open_nodes.pop()
+            name = _node_name(index, node)
+            place = {"tree_index": index, "node_depth": depth, "node_index": name}
+            if "split_index" not in node:
+                yield place | _leaf_row(node, parent)
+                continue
+            yield place | _node_row(index, node, parent, names)
+            for side in ("right_child", "left_child"):
+                open_nodes.append((node[side], depth + 1, name))
+
+
+def _node_name(tree: int, node: Mapping[str, Any]) -> str:
+    if "split_index" in node:
+        return f"{tree}-S{node['split_index']}"
+    return f"{tree}-L{node.get('leaf_index', 0)}"
+
+
+def _node_row(
+    tree: int, node: Mapping[str, Any], parent: str | None, names: list[str]
+) -> dict[str, Any]:
+    return {
+        "left_child": _node_name(tree, node["left_child"]),
+        "right_child": _node_name(tree, node["right_child"]),
+        "parent_index": parent,
+        "split_feature": names[node["split_feature"]],
+        "split_gain": node["split_gain"],
+        "threshold": node["threshold"],
+        "decision_type": node["decision_type"],
+        "missing_direction": "left" if node["default_left"] else "right",
+        "missing_type": node["missing_type"],
+        "value": node["internal_value"],
+        "weight": node["internal_weight"],
+        "count": node["internal_count"],
+    }
+
+
+_OF_NODES = (
+    *("split_feature", "split_gain", "threshold", "decision_type"),
+    *("missing_direction", "missing_type"),
+)
+
+
+def _leaf_row(leaf: Mapping[str, Any], parent: str | None) -> dict[str, Any]:
+    is_tree = parent is None
+    return {
+        "left_child": None,
+        "right_child": None,
+        "parent_index": parent,
+        **dict.fromkeys(_OF_NODES),
+        "value": leaf["leaf_value"],
+        # LightGBM leaves these out for trees of one leaf.
+        "weight": None if is_tree else leaf["leaf_weight"],
+        "count": None if is_tree else leaf["leaf_count"],
+    }
+
+
+# --- Numbers over all trees -----------------------------------------------------------
+
+
+def split_values(ensemble: Ensemble, column: int) -> Floats:
+    """The thresholds of all splits of a column.
+
+    Raises
+    ------
+    ValueError
+        If the column holds categories.
+    """
+    arrays = ensemble.arrays
+    here = arrays["split_feature"] == column
+    if (arrays["decision_type"][here] & CATEGORICAL).any():
+        raise ValueError(
+            "A histogram of split values needs a column of numbers, but column"
+            f" {column} holds categories."
+        )
+    return arrays["threshold"][here]
+
+
+def histogram(
+    values: Floats, bins: int | str | None, *, at_most: bool
+) -> tuple[NDArray[Any], Floats]:
+    """Count values in bins of the same width.
+
+    Parameters
+    ----------
+    values : ndarray of float64
+    bins : int, str or None
+        As in ``numpy.histogram``; None: the number of distinct values.
+    at_most : bool
+        Whether there are at most as many bins as distinct values.
+
+    Returns
+    -------
+    counts : ndarray of shape (n_bins,)
+    edges : ndarray of shape (n_bins + 1,)
+    """
+    n_distinct = max(len(np.unique(values)), 1)
+    if bins is None:
+        bins = n_distinct
+    elif at_most and isinstance(bins, Integral):
+        bins = max(min(int(bins), n_distinct), 1)
+    return np.histogram(values, bins=bins)
+
+
+def bound(ensemble: Ensemble, side: np.ufunc) -> float:
+    """The sum of the least (``np.minimum``) or greatest leaf value of each tree."""
+    if ensemble.n_trees == 0:
+        return 0.0
+    values, start = ensemble.arrays["leaf_value"], ensemble.leaf_start[:-1]
+    return float(side.reduceat(values, start).sum())
+
+
+def shuffled(n_rounds: int, start: int, stop: int) -> NDArray[np.int64]:
+    """LightGBM's order of shuffled rounds: those from ``start`` to ``stop - 1`` move.
+
+    The numbers come from a linear congruential generator; each round but the last
+    changes places with a later one.
+    """
+    order, state = np.arange(n_rounds), 17
+    for i in range(start, stop - 1):
+        state = (214013 * state + 2531011) % 2**32
+        other = i + 1 + (state >> 16) % 2**15 % (stop - i - 1)
+        order[[i, other]] = order[[other, i]]
+    return order

@@ -1,15 +1,15 @@
 """Why does the model expect a delay? SHAP values of real flights, drawn by shap.
 
-The model of flight_delays.py is fitted again. Then each prediction for flights of November
-and December is taken apart: what does each column add to the log-odds of a delay? Two
-pictures are written to the current folder:
+The model of flight_delays.py is fitted again. Then each prediction for flights of
+November and December is taken apart: what does each column add to the log-odds of a
+delay? Two pictures are written to the current folder:
 
-- flights_beeswarm.png: many flights, the most important columns first. A dot is a flight;
-  to the right the column made a delay more likely. Red dots have high values.
+- flights_beeswarm.png: many flights, the most important columns first. A dot is a
+  flight; to the right the column made a delay more likely. Red dots have high values.
 - flights_waterfall.png: the one flight that the model is most worried about.
 
-Run `python examples/explain_flights.py`, or with `--rows 5000` for a quick look. It needs
-the packages shap and matplotlib.
+Run `python examples/explain_flights.py`, or with `--rows 5000` for a quick look. It
+needs the packages shap and matplotlib.
 """
 
 from __future__ import annotations

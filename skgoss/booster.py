@@ -8,7 +8,7 @@ import math
 import numbers
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from functools import cached_property
 from numbers import Integral
 from os import PathLike
 from types import NoneType, SimpleNamespace
@@ -62,9 +62,6 @@ class Booster:
     best_score : dict
         Metrics by evaluation set and name, after the best round; without early
         stopping, after the last round.
-    params : dict
-        The options of the fit by LightGBM's names, which may be changed: ``refit``
-        reads them.
     """
 
     _ensemble: Ensemble
@@ -75,7 +72,6 @@ class Booster:
     _origin: Origin | None
     best_iteration: int
     best_score: dict[str, dict[str, float]]
-    params: dict[str, Any]
 
     def __init__(
         self,
@@ -125,7 +121,6 @@ class Booster:
         booster.best_score = {k: dict(v) for k, v in (best_score or {}).items()}
         booster._origin = origin
         booster._check()
-        booster.params = parameters.from_text(header.parameters)
         return booster
 
     def _check(self) -> None:
@@ -146,7 +141,7 @@ class Booster:
     def __getstate__(self) -> dict[str, Any]:
         return {
             "ensemble": self._ensemble.__getstate__(),
-            "header": asdict(self._header),
+            "header": {k: copy.copy(v) for k, v in vars(self._header).items()},
             **self._knowledge(),
         }
 
@@ -187,7 +182,9 @@ class Booster:
         values["link"] = _restored(Link, values["link"])
         if values["origin"] is not None:
             values["origin"] = _restored(Origin, values["origin"])
-        vars(self).update(vars(type(self)._of(ensemble, header, **values)))
+        restored = vars(type(self)._of(ensemble, header, **values))
+        vars(self).clear()
+        vars(self).update(restored)
 
     def __sklearn_tags__(self) -> Tags:
         return Tags(
@@ -195,6 +192,14 @@ class Booster:
             target_tags=TargetTags(required=False),
             input_tags=InputTags(sparse=True, allow_nan=True),
         )
+
+    @cached_property
+    def params(self) -> dict[str, Any]:
+        """The options of the fit by LightGBM's names.
+
+        They may be changed: ``refit`` reads them.
+        """
+        return parameters.from_text(self._header.parameters)
 
     def __repr__(self) -> str:
         objective = self._header.objective or "of the user"
@@ -304,7 +309,8 @@ class Booster:
 
     def _with_origin(self, origin: Origin) -> Self:
         """The same model of another estimator."""
-        booster = copy.copy(self)
+        booster = type(self).__new__(type(self))
+        vars(booster).update(vars(self))
         booster._origin = origin
         return booster
 
@@ -897,7 +903,12 @@ class Booster:
             _compat.n_threads(n_jobs),
         ).run()
         booster = self._of(
-            refitted, self._header, self._categories, self._objective, self._link
+            refitted,
+            self._header,
+            self._categories,
+            self._objective,
+            self._link,
+            origin=self._origin,
         )
         booster.params = {**self.params, "refit_decay_rate": float(decay_rate)}
         return booster

@@ -690,7 +690,7 @@ def test_columns_of_data_frames():
     with pytest.raises(ValueError, match=r"X has 3 columns of strings .* trained on 4"):
         booster.predict(X.assign(code=1))
     with pytest.raises(ValueError, match="X has 0 columns of strings"):
-        booster.predict(X[["x 1"] * 6])
+        booster.predict(X.assign(word=1, size=2, code=3, share=4))
     again = peers.lightgbm().Booster(model_str=booster.model_to_string())
     np.testing.assert_array_equal(again.predict(new), peer.predict(new))
     again = Booster(model_str=booster.model_to_string())
@@ -1024,7 +1024,7 @@ def test_mutations_are_refused_or_serve():
         else:
             own[last] = copy.deepcopy(ODD[rng.integers(len(ODD))])
 
-    for number in range(600):
+    for number in range(300):
         model, X = mutations.models()[number % len(texts)]
         try:
             booster = Booster(model_str=with_own(texts[number % len(texts)], change))
@@ -1035,4 +1035,4 @@ def test_mutations_are_refused_or_serve():
         again.predict(X[:5], pred_leaf=True)
         pickle.loads(pickle.dumps(again))
         repr(again)
-    assert 200 < refused < 500
+    assert 100 < refused < 250

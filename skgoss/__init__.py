@@ -3,6 +3,7 @@
 from skgoss import callback as callback
 from skgoss import sklearn as sklearn
 from skgoss._messages import UnusedParameterWarning
+from skgoss.booster import Booster
 from skgoss.callbacks import (
     EarlyStopException,
     EvalResult,
@@ -16,6 +17,7 @@ from skgoss.ranker import LGBMRanker
 from skgoss.training.ranking import ndcg_scorer
 
 __all__ = [
+    "Booster",
     "EarlyStopException",
     "EvalResult",
     "LGBMClassifier",

@@ -53,10 +53,12 @@ def sample_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray:
 class NoHooks:
     """Stands where nobody listens to the rounds of a fit."""
 
-    after_round = None
-
     def begin(self) -> None:
         """Do nothing."""
+
+    def after_round(self, index: int, attributes: Any) -> bool:
+        """Ask for another round."""
+        return False
 
     def end(self) -> None:
         """Do nothing."""
@@ -80,9 +82,12 @@ class RoundHooks:
         self._round = self._context.subcontext(task_name="round")
         self._round.call_on_fit_task_begin(**self._data)
 
-    def after_round(self, index: int, ensemble_so_far: Callable[[], Any]) -> bool:
-        """A round has ended; True asks to stop."""
-        stop = self._end_round(lambda: {"_ensemble": ensemble_so_far()})
+    def after_round(self, index: int, attributes: Callable[[], dict[str, Any]]) -> bool:
+        """A round has ended; True asks to stop.
+
+        ``attributes()`` returns those that make the estimator a fitted one.
+        """
+        stop = self._end_round(attributes)
         if not stop and index + 1 < self._n_rounds:
             self._begin_round()
         return stop

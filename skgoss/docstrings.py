@@ -176,6 +176,7 @@ ATTRIBUTES = {
         "Names of the columns: ``feature_name`` of fit, else the names in ``X``, else"
         " 'Column_0', 'Column_1' and so on.",
     ),
+    "booster_": ("Booster", "The trained trees."),
     "objective_": ("str or callable", "The objective: a name or the given function."),
     "n_estimators_": ("int", "Number of rounds of the model."),
     "n_iter_": ("int", "The same number."),

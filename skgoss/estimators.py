@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgoss import _compat, docstrings, fitting, parameters, persistence
 from skgoss._messages import warn
+from skgoss.booster import Booster, Output, kind_of_output
 from skgoss.data import frames, queries, targets
 from skgoss.fit_arguments import FitArguments, GivenSet
 from skgoss.model.ensemble import Ensemble
@@ -26,9 +26,6 @@ Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 # The objectives of classifiers, for two and for more classes.
 _TWO_CLASSES = ("binary", "cross_entropy")
 _MANY_CLASSES = ("multiclass", "multiclassova")
-
-# The attributes that describe the columns.
-_OF_COLUMNS = ("n_features_in_", "feature_names_in_", "_categories", "_feature_name")
 
 
 @parameters.documented
@@ -54,7 +51,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     """
 
     # The attributes that a fit with ``init_model`` takes from it.
-    _inherited = _OF_COLUMNS
+    _inherited: tuple[str, ...] = ("n_features_in_", "feature_names_in_", "_categories")
 
     # The unknown parameters that the constructor was given: see `get_params`.
     _unused_params: Mapping[str, Any] = MappingProxyType({})
@@ -316,7 +313,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_ensemble" in vars(self)
+        return "_booster" in vars(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return persistence.plain(super().__getstate__())
@@ -366,8 +363,8 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
             return None
         return queries.make(n_rows, group=group, qid=qid, prefix=prefix)
 
-    def _earlier_trees(self, model: LGBMModel | None) -> Ensemble | None:
-        """The trees of ``init_model``."""
+    def _earlier_model(self, model: LGBMModel | None) -> Booster | None:
+        """The model that ``init_model`` stands for."""
         if model is None:
             return None
         needed = LGBMClassifier if isinstance(self, LGBMClassifier) else LGBMModel
@@ -377,7 +374,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
                 f" {needed.__name__} for {type(self).__name__}; got"
                 f" {type(model).__name__}."
             )
-        return model._fitted("_ensemble")
+        return model._fitted("_booster")
 
     @property
     def _n_classes(self) -> int | None:
@@ -438,51 +435,37 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_trees) for ``pred_leaf``
         """
-        return self._output(
-            X, raw_score, start_iteration, num_iteration, pred_leaf, kwargs
-        )
+        output = kind_of_output(raw_score, pred_leaf)
+        return self._output(X, output, start_iteration, num_iteration, kwargs)
 
     def _output(
         self,
         X: ArrayLike,
-        raw_score: bool,
+        output: Output,
         start_iteration: int,
         num_iteration: int | None,
-        pred_leaf: bool,
         kwargs: Mapping[str, Any],
     ) -> NDArray[Any]:
-        """Leaves, raw scores or predictions.
-
-        Scores and predictions have one dimension if there is one score for each row.
-        """
-        ensemble = self._fitted("_ensemble")
-        n_threads = _compat.n_threads(
-            parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
-        )
+        """Leaves, raw scores or predictions: see `Booster`."""
+        booster = self._fitted("_booster")
+        n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
         columns = frames.columns(self, X, reset=False)
-        span = self._span(start_iteration, num_iteration)
-        if pred_leaf:
-            return ensemble.leaves(columns, *span, n_threads)
-        scores = ensemble.raw_scores(columns, *span, n_threads)
-        if not raw_score:
-            scores = self._link(scores, n_threads)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def _span(self, start: int, length: int | None) -> tuple[int, int]:
-        """The first round to use, and the last plus 1."""
-        n_rounds = self._ensemble.n_rounds
-        start = _whole("start_iteration", start)
-        length = None if length is None else _whole("num_iteration", length)
-        start = min(max(start, 0), n_rounds)
-        if length is None or length <= 0:
-            return start, n_rounds
-        return start, min(start + length, n_rounds)
+        return booster._predict(columns, output, start_iteration, num_iteration, n_jobs)
 
     def _fitted(self, name: str) -> Any:
         """An attribute that fit sets; NotFittedError if the model is not fitted."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
         return getattr(self, name)
+
+    @property
+    def booster_(self) -> Booster:
+        """The trained trees."""
+        return self._fitted("_booster")
+
+    @property
+    def _ensemble(self) -> Ensemble:
+        return self._booster._ensemble
 
     @property
     def n_features_(self) -> int:
@@ -492,7 +475,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     @property
     def n_estimators_(self) -> int:
         """Number of rounds of the model."""
-        return self._fitted("_ensemble").n_rounds
+        return self._fitted("_booster").current_iteration()
 
     @property
     def n_iter_(self) -> int:
@@ -502,7 +485,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     @property
     def best_iteration_(self) -> int:
         """Number of rounds that early stopping has kept; 0 without early stopping."""
-        return self._fitted("_best_iteration")
+        return self._fitted("_booster").best_iteration
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:
@@ -510,7 +493,7 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
 
         Those of the best round after early stopping, else of the last round.
         """
-        return self._fitted("_best_score")
+        return self._fitted("_booster").best_score
 
     @property
     def evals_result_(self) -> dict[str, dict[str, list[float]]]:
@@ -525,30 +508,18 @@ class LGBMModel(_compat.CallbackSupportMixin, BaseEstimator):
     @property
     def objective_(self) -> str | Callable[..., Any]:
         """The objective: a name or the given function."""
-        return self._fitted("_objective")
+        return self._fitted("_booster")._objective
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
         """Importances of the columns, by ``importance_type``; not normalised."""
-        ensemble = self._fitted("_ensemble")
+        ensemble = self._fitted("_booster")._ensemble
         return ensemble.importances(parameters.value(self, "importance_type"))
 
     @property
     def feature_name_(self) -> list[str]:
         """Names of the columns; 'Column_0', 'Column_1', ... if ``X`` has no names."""
-        n_features = self._fitted("n_features_in_")
-        if self._feature_name is not None:
-            return list(self._feature_name)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return [f"Column_{i}" for i in range(n_features)]
-        return names.tolist()
-
-
-def _whole(name: str, value: Any) -> int:
-    if not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be an int, got {value!r}.")
-    return int(value)
+        return self._fitted("_booster").feature_name()
 
 
 @parameters.documented
@@ -750,7 +721,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             validate_features,
             **kwargs,
         )
-        if raw_score or pred_leaf or callable(self._objective):
+        if raw_score or pred_leaf or callable(self._booster._objective):
             return output
         return self._classes[output.argmax(axis=1)]
 
@@ -780,12 +751,11 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             n_trees). If the objective is a function, raw scores are returned, with a
             warning.
         """
-        output = self._output(
-            X, raw_score, start_iteration, num_iteration, pred_leaf, kwargs
-        )
-        if raw_score or pred_leaf:
+        kind = kind_of_output(raw_score, pred_leaf)
+        output = self._output(X, kind, start_iteration, num_iteration, kwargs)
+        if kind != "prediction":
             return output
-        if callable(self._objective):
+        if callable(self._booster._objective):
             warn(
                 "Cannot compute class probabilities or labels due to the usage of"
                 " customized objective function.\nReturning raw scores instead."
@@ -820,4 +790,4 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two
         """
-        return self._output(X, True, start_iteration, num_iteration, False, kwargs)
+        return self._output(X, "raw_score", start_iteration, num_iteration, kwargs)

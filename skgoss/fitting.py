@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skgoss import _compat, callbacks, parameters
+from skgoss.booster import Booster
 from skgoss.data import categories, frames, targets
 from skgoss.data.columns import Columns
 from skgoss.data.rows import Rows, held_out, start_scores
@@ -21,7 +22,7 @@ from skgoss.fit_arguments import (
     names_of_columns,
     training_set,
 )
-from skgoss.model.ensemble import Ensemble
+from skgoss.model.header import Header, default_names
 from skgoss.training import boosting, constraints, metrics, objectives
 from skgoss.training.evaluation import NamedRows
 
@@ -123,44 +124,52 @@ class _Fit:
     def run(self, hooks: _compat.RoundHooks | _compat.NoHooks) -> None:
         """Read the data, boost round by round, and keep the result."""
         given_sets = evaluation_sets(self.given, self.training)
-        earlier = self.estimator._earlier_trees(self.given.init_model)
+        self.earlier = self.estimator._earlier_model(self.given.init_model)
         # A copy that a callback makes while rounds run does not hold the former model.
-        vars(self.estimator).pop("_ensemble", None)
+        vars(self.estimator).pop("_booster", None)
         columns = self._training_columns()
-        rows = self._rows(columns, self.training, learns=earlier is None).existing()
+        rows = self._rows(
+            columns, self.training, learns=self.earlier is None
+        ).existing()
         self._set_objective()
         sets = [self._evaluated(given_set, rows) for given_set in given_sets]
         fitted, sets = self._with_held_out(rows, sets)
         calls = self._callbacks(evaluates=bool(sets))
-        plan = self._plan(rows, earlier, evaluates=bool(sets))
+        plan = self._plan(rows, evaluates=bool(sets))
         state = plan.start(fitted, sets)
         hooks.begin()
-        trained = boosting.train(state, given=calls, after_round=hooks.after_round)
-        self._keep(trained)
+        trained = boosting.train(
+            state,
+            given=calls,
+            after_round=lambda index, ensemble: hooks.after_round(
+                index, lambda: {"_booster": self._booster(state.trained(ensemble()))}
+            ),
+        )
         if self.settings.refit and fitted is not rows:
-            self.estimator._ensemble = plan.refitted(rows, trained, calls)
+            trained = plan.refitted(rows, trained, calls)
+        self.estimator._booster = self._booster(trained)
+        self.estimator._history = trained.history
         hooks.end()
 
     def _training_columns(self) -> Columns:
         """Read the training columns, and set their names and categories."""
         estimator, X = self.estimator, self.training.X
-        names = names_of_columns(self.given.feature_name)
+        names = self.names = names_of_columns(self.given.feature_name)
         categorical = self.settings.categorical_feature
         if names is not None and isinstance(categorical, list):
             number = {name: j for j, name in enumerate(names)}
             categorical = [number.get(name, name) for name in categorical]
-        if self.given.init_model is None:
-            estimator._feature_name = None
+        if self.earlier is None:
             columns = frames.columns(
                 estimator, X, reset=True, categorical_feature=categorical
             )
         else:
             self._inherit(self.given.init_model)
             columns = frames.columns(estimator, X, reset=False)
+            names = self.names = names or self.earlier.feature_name()
             self._check_same_categories(categorical)
         if names is not None:
             _check_names(names, columns.n_features)
-            estimator._feature_name = names
         self.settings = constraints.resolved(self.settings, columns, self._names)
         return columns
 
@@ -193,8 +202,7 @@ class _Fit:
     @property
     def _names(self) -> Sequence[str] | None:
         """The names of the columns: ``feature_name`` of fit, else those in ``X``."""
-        names = getattr(self.estimator, "feature_names_in_", None)
-        return self.estimator._feature_name or names
+        return self.names or getattr(self.estimator, "feature_names_in_", None)
 
     def _rows(self, columns: Columns, given: GivenSet, *, learns: bool = False) -> Rows:
         """Columns with the target, weight, query and start scores of each row.
@@ -233,10 +241,7 @@ class _Fit:
         if not callable(objective):
             objective = objectives.canonical_name(objective)
             estimator._check_objective(objective)
-        estimator._objective = objective
-        estimator._link = objectives.make_link(
-            objective, options.sigmoid, options.reg_sqrt
-        )
+        self.link = objectives.make_link(objective, options.sigmoid, options.reg_sqrt)
         self.settings = dataclasses.replace(options, objective=objective)
 
     def _evaluated(self, given: GivenSet, rows: Rows) -> NamedRows:
@@ -288,15 +293,13 @@ class _Fit:
             calls.append(callbacks.log_evaluation(int(given.verbose)))
         return calls
 
-    def _plan(
-        self, rows: Rows, earlier: Ensemble | None, *, evaluates: bool
-    ) -> boosting.Plan:
+    def _plan(self, rows: Rows, *, evaluates: bool) -> boosting.Plan:
         return boosting.Plan(
             self.settings,
             self.estimator._n_classes,
             self._metrics(rows, evaluates=evaluates),
             _compat.n_threads(self.settings.n_jobs),
-            earlier,
+            self.earlier and self.earlier._ensemble,
         )
 
     def _metrics(
@@ -316,7 +319,7 @@ class _Fit:
             words += [] if default is None else [metrics.default_name(default)]
         # Named metrics treat raw scores of a function as those of the usual objective.
         is_function = callable(objective) and usual is not None
-        link = objectives.make_link(usual) if is_function else estimator._link
+        link = objectives.make_link(usual) if is_function else self.link
         by_name = metrics.make(
             words,
             options,
@@ -324,13 +327,41 @@ class _Fit:
             ranks=rows.queries is not None,
             link=link,
         )
-        return [*by_name, *(metrics.Custom(f, estimator._link) for f in functions)]
+        return [*by_name, *(metrics.Custom(f, self.link) for f in functions)]
 
-    def _keep(self, trained: boosting.Trained) -> None:
-        self.estimator._ensemble = trained.ensemble
-        self.estimator._best_iteration = trained.best_iteration
-        self.estimator._best_score = trained.best_score
-        self.estimator._history = trained.history
+    def _booster(self, trained: boosting.Trained) -> Booster:
+        """The trained trees, with what is known of the columns."""
+        options, objective = self.settings, self.settings.objective
+        signs = options.monotone_constraints
+        names = self._names
+        header = Header(
+            feature_names=(
+                default_names(trained.ensemble.n_features)
+                if names is None
+                else [str(name) for name in names]
+            ),
+            feature_infos=trained.feature_infos,
+            objective=(
+                ""
+                if callable(objective)
+                else objectives.text(
+                    objective,
+                    options.sigmoid,
+                    options.reg_sqrt,
+                    self.estimator._n_classes,
+                )
+            ),
+            monotone_constraints=[] if signs is None else [int(s) for s in signs],
+        )
+        return Booster._of(
+            trained.ensemble,
+            header,
+            self.estimator._categories,
+            objective,
+            self.link,
+            trained.best_iteration,
+            trained.best_score,
+        )
 
 
 def _check_names(names: Sequence[str], n_features: int) -> None:

@@ -18,11 +18,7 @@ import numpy as np
 
 import skgoss
 
-LEARNED = (
-    *("_ensemble", "_categories", "_link", "_objective", "_classes", "n_features_in_"),
-    *("feature_names_in_", "_feature_name", "_best_iteration", "_best_score"),
-    "_history",
-)
+LEARNED = ("_booster", "_classes", "n_features_in_", "feature_names_in_", "_history")
 NUMBERS = (0, 1, -1, 2, 3, 7, 31, 255, 256, 2**31 - 1, -(2**31), 2**31, 2**62, -(2**63))
 FLOATS = (0.0, -1.0, 0.5, 1e9, -1e300, np.inf, -np.inf, np.nan, 5e-324)
 ODD = (
@@ -137,9 +133,16 @@ def mutate(state: dict[str, Any], rng: np.random.Generator) -> Iterator[str]:
     """Change what was learned in one or two places; tell which."""
     for _ in range(1 + int(rng.random() < 0.2)):
         names = [name for name in LEARNED if name in state]
-        weight = np.array([1 + len(names) * (name == "_ensemble") for name in names])
-        name = rng.choice(names, p=weight / weight.sum())
-        every = list(places({str(name): state[name]}))
+        model = state.get("_booster")
+        if rng.random() < 0.6 and isinstance(model, dict) and "ensemble" in model:
+            every = list(places(model["ensemble"], ("_booster", "ensemble")))
+        elif rng.random() < 0.6 and isinstance(model, dict):
+            every = [
+                path for path in places(model, ("_booster",)) if "ensemble" not in path
+            ]
+        else:
+            name = str(rng.choice(names))
+            every = list(places({name: state[name]}))
         path = every[rng.integers(len(every))]
         siblings = [other for other in every if other[:-1] == path[:-1]]
         owner: Any = state

@@ -988,8 +988,11 @@ def test_feature_name_of_fit():
 
 
 def test_booster_and_booster():
-    assert not hasattr(skgoss, "Booster")
-    assert not hasattr(classifier().fit(X, Y), "booster_")
+    model = classifier().fit(X, Y)
+    booster = model.booster_
+    assert isinstance(booster, skgoss.Booster)
+    np.testing.assert_array_equal(booster.predict(X), model.predict_proba(X)[:, 1])
+    assert booster.num_trees() == model.n_estimators_
 
 
 def test_dataset_and_train():

@@ -110,7 +110,7 @@ def put(*path):
 
 def array(*path):
     """A place in the arrays of the trees."""
-    return put("_ensemble", "arrays", *path)
+    return put("_booster", "ensemble", "arrays", *path)
 
 
 @pytest.mark.parametrize(
@@ -133,66 +133,131 @@ def array(*path):
         ),
         (NUMERIC, array("leaf_value"), [1.0], "one-dimensional array of float64, got"),
         (NUMERIC, array("leaf_value"), np.zeros(27, "f4"), "got one of float32"),
-        (NUMERIC, put("_ensemble", "leaf_start", 1), -1, "leaf_start must rise"),
-        (NUMERIC, put("_ensemble", "leaf_start", 1), 0, "every tree must have a leaf"),
-        (NUMERIC, put("_ensemble", "n_scores"), 0, "n_scores must be from 1 to"),
-        (NUMERIC, put("_ensemble", "n_scores"), 2, "rounds of n_scores=2"),
-        (NUMERIC, put("_ensemble", "n_scores"), 3, "n_scores must be 1, got 3"),
         (
             NUMERIC,
-            put("_ensemble", "n_features"),
+            put("_booster", "ensemble", "leaf_start", 1),
+            -1,
+            "leaf_start must rise",
+        ),
+        (
+            NUMERIC,
+            put("_booster", "ensemble", "leaf_start", 1),
+            0,
+            "every tree must have a leaf",
+        ),
+        (
+            NUMERIC,
+            put("_booster", "ensemble", "n_scores"),
+            0,
+            "n_scores must be from 1 to",
+        ),
+        (NUMERIC, put("_booster", "ensemble", "n_scores"), 2, "rounds of n_scores=2"),
+        (
+            NUMERIC,
+            put("_booster", "ensemble", "n_scores"),
+            3,
+            "n_scores must be 1, got 3",
+        ),
+        (
+            NUMERIC,
+            put("_booster", "ensemble", "n_features"),
             2**40,
             "n_features must be from 1 to",
         ),
-        (NUMERIC, put("_ensemble", "average"), 1, "'average' of the ensemble must not"),
-        (NUMERIC, put("_ensemble"), None, "the ensemble must be a dict, got NoneType"),
-        (NUMERIC, put("_ensemble", "arrays"), {}, "the trees has no 'split_feature'"),
+        (
+            NUMERIC,
+            put("_booster", "ensemble", "average"),
+            1,
+            "'average' of the ensemble must not",
+        ),
+        (
+            NUMERIC,
+            put("_booster", "ensemble"),
+            None,
+            "the ensemble must be a dict, got NoneType",
+        ),
+        (
+            NUMERIC,
+            put("_booster", "ensemble", "arrays"),
+            {},
+            "the trees has no 'split_feature'",
+        ),
         (
             CATEGORICAL,
-            put("_ensemble", "sets", "start", 1),
+            put("_booster", "ensemble", "sets", "start", 1),
             99,
             "start of the sets must",
         ),
         (
             CATEGORICAL,
-            put("_ensemble", "sets"),
+            put("_booster", "ensemble", "sets"),
             {"start": np.zeros(1, int), "words": np.empty(0, np.uint32)},
             "must be the number of a set, and there are 0 sets",
         ),
-        (LINEAR, put("_ensemble", "linear", "feature", 0), 5, "feature of the linear"),
-        (LINEAR, put("_ensemble", "linear", "start", 5), -1, "start of the linear"),
-        (LINEAR, put("_ensemble", "linear", "constant"), np.zeros(1), "constant must"),
+        (
+            LINEAR,
+            put("_booster", "ensemble", "linear", "feature", 0),
+            5,
+            "feature of the linear",
+        ),
+        (
+            LINEAR,
+            put("_booster", "ensemble", "linear", "start", 5),
+            -1,
+            "start of the linear",
+        ),
+        (
+            LINEAR,
+            put("_booster", "ensemble", "linear", "constant"),
+            np.zeros(1),
+            "constant must",
+        ),
         (NUMERIC, put("n_features_in_"), 6, "n_features_in_ is 6, but the trees were"),
         (NUMERIC, put("feature_names_in_"), np.array(["a"]), "an array of 5 names"),
-        (NUMERIC, put("_feature_name"), ["a"], "must be a list of 5 names"),
-        (NUMERIC, put("_best_iteration"), -1, "best_iteration_ must be at least 0"),
         (
             NUMERIC,
-            put("_best_iteration"),
-            "1",
-            "'_best_iteration' of the state of LGBMR",
+            put("_booster", "header", "feature_names"),
+            ["a"],
+            "must be 5 strings",
         ),
-        (NUMERIC, put("_objective"), "none such", "the unknown objective 'none such'"),
-        (NUMERIC, put("_link", "kind"), "none", "the link must be one of"),
+        (
+            NUMERIC,
+            put("_booster", "best_iteration"),
+            -1,
+            "best_iteration must be at least 0",
+        ),
+        (
+            NUMERIC,
+            put("_booster", "best_iteration"),
+            "1",
+            "'best_iteration' of the Booster must not",
+        ),
+        (
+            NUMERIC,
+            put("_booster", "objective"),
+            "none such",
+            "the objective 'none such' is not",
+        ),
+        (NUMERIC, put("_booster", "link", "kind"), "none", "the link must be one of"),
         (NUMERIC, put("_history"), None, "'_history' of the state of LGBMRegressor"),
         (CLASSES, put("_classes"), np.arange(3), "n_scores must be 3, got 4"),
         (CLASSES, put("_classes"), np.zeros((4, 1)), "array of labels"),
         (CLASSES, put("_classes"), np.array([]), "array of labels"),
         (
             CATEGORICAL,
-            put("_categories", "vocabularies"),
+            put("_booster", "categories", "vocabularies"),
             {5: {"values": [], "is_ordered": False}},
             "column 5 has categories, but there are only 5 columns",
         ),
         (
             CATEGORICAL,
-            put("_categories", "vocabularies", 3, "values"),
+            put("_booster", "categories", "vocabularies", 3, "values"),
             [[]],
             "the categories of column 3 must be hashable",
         ),
         (
             CATEGORICAL,
-            put("_categories", "declared"),
+            put("_booster", "categories", "declared"),
             [-1],
             "must be numbers from 0 on",
         ),
@@ -210,7 +275,7 @@ def test_messages(kind, change, value, message):
 def test_everything_that_fit_learns_must_be_there():
     model = mutations.models()[CLASSES][0]
     learned = model.__getstate__().keys() - model.get_params().keys()
-    for name in learned - {"_ensemble"}:
+    for name in learned - {"_booster"}:
         state = model.__getstate__()
         del state[name]
         with pytest.raises(ValueError, match=f"LGBMClassifier has no '{name}'"):
@@ -225,7 +290,7 @@ def test_starts_that_wrap_around_are_seen():
     state = copy.deepcopy(model.__getstate__())
     start = np.array([0, 2**62, 2**63 - 1, -(2**63), -(2**62), 0, 27], dtype=np.int64)
     assert (np.diff(start) >= 0).all()
-    state["_ensemble"]["leaf_start"] = start
+    state["_booster"]["ensemble"]["leaf_start"] = start
     with pytest.raises(ValueError, match="leaf_start must rise from 0 to 27"):
         type(model).__new__(type(model)).__setstate__(state)
 
@@ -242,7 +307,6 @@ def test_arrays_of_other_machines_and_layouts_are_read():
             state[name] = {key: change(value) for key, value in state[name].items()}
         state["leaf_start"] = change(state["leaf_start"])
         again = copy.copy(model)
-        again._ensemble = Ensemble.__new__(Ensemble)
         again._ensemble.__setstate__(state)
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any
+
+from skgoss.data.state import entries
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,3 +40,39 @@ class Header:
     parameters: dict[str, str] = field(default_factory=dict)
     pandas_categorical: list[list[Any]] | None = None
     own: dict[str, Any] = field(default_factory=dict)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        types = {
+            "feature_names": list,
+            "feature_infos": list,
+            "objective": str,
+            "monotone_constraints": list,
+            "parameters": dict,
+            "pandas_categorical": (list, NoneType),
+            "own": dict,
+        }
+        self.__init__(*entries(state, types, "the header"))
+
+
+def default_names(n_features: int) -> list[str]:
+    """Names of columns that have none."""
+    return [f"Column_{j}" for j in range(n_features)]
+
+
+def check(header: Header, n_features: int) -> None:
+    """Check that a header describes the columns of an ensemble.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    for name in ("feature_names", "feature_infos"):
+        values = getattr(header, name)
+        if len(values) != n_features or not all(isinstance(v, str) for v in values):
+            raise ValueError(f"{name} must be {n_features} strings")
+    signs = header.monotone_constraints
+    if signs and (len(signs) != n_features or not set(signs) <= {-1, 0, 1}):
+        raise ValueError(
+            f"monotone_constraints must be {n_features} numbers -1, 0 or 1"
+        )

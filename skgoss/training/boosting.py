@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -46,6 +46,8 @@ class Trained:
     ----------
     ensemble : Ensemble
         The trees, up to the best round if a callback ended the fit.
+    feature_infos : list of str
+        The range or categories of each column: see `skgoss.model.header.Header`.
     best_iteration : int
         The number of rounds that early stopping kept; 0 without it.
     best_score : dict
@@ -56,9 +58,10 @@ class Trained:
     """
 
     ensemble: Ensemble
-    best_iteration: int
-    best_score: dict[str, dict[str, float]]
-    history: History
+    feature_infos: list[str]
+    best_iteration: int = 0
+    best_score: dict[str, dict[str, float]] = field(default_factory=dict)
+    history: History = field(default_factory=dict)
 
 
 def train(
@@ -121,7 +124,7 @@ def train(
         name: {metric: values[-1] for metric, values in by_metric.items()}
         for name, by_metric in history.items()
     }
-    return Trained(state.ensemble(), 0, last, history)
+    return replace(state.trained(state.ensemble()), best_score=last, history=history)
 
 
 def _stopped(state: Boosting, stop: EarlyStopException, history: History) -> Trained:
@@ -134,11 +137,11 @@ def _stopped(state: Boosting, stop: EarlyStopException, history: History) -> Tra
         ) from stop
     kept = min(stop.best_iteration + 1, ensemble.n_rounds)
     best_score = by_name(stop.best_score or [])
-    return Trained(
-        ensemble.truncated(kept),
-        kept,
-        best_score or _recorded(history, kept - 1 - state.first_round),
-        history,
+    return replace(
+        state.trained(ensemble.truncated(kept)),
+        best_iteration=kept,
+        best_score=best_score or _recorded(history, kept - 1 - state.first_round),
+        history=history,
     )
 
 
@@ -294,6 +297,10 @@ class Boosting:
             )
         )
         return grown if self.first is None else self.first.joined(grown)
+
+    def trained(self, ensemble: Ensemble) -> Trained:
+        """The result of the fit, if it ends with this ensemble."""
+        return Trained(ensemble, self.dataset.feature_infos())
 
     def _constant(self) -> Ensemble:
         values = self.objective.average if self.starts_itself else self.start
@@ -673,7 +680,7 @@ class Plan:
 
     def refitted(
         self, rows: Rows, trained: Trained, given: Sequence[Callback]
-    ) -> Ensemble:
+    ) -> Trained:
         """Boost the best number of rounds on other rows.
 
         Of the callbacks, only those that are called before rounds are called again.
@@ -684,7 +691,9 @@ class Plan:
             given=Calls(given).before,
             n_rounds=max(1, trained.ensemble.n_rounds - n_earlier),
         )
-        return again.ensemble
+        return replace(
+            trained, ensemble=again.ensemble, feature_infos=again.feature_infos
+        )
 
     def _start(self, rows: Rows) -> Floats | None:
         """The raw scores of ``init_model`` plus the user's start scores."""

@@ -129,6 +129,18 @@ class Dataset:
         """The bins of each used column."""
         return [self.mappers[j] for j in self.feature]
 
+    def feature_infos(self) -> list[str]:
+        """What LightGBM's model files say of each input column."""
+        return [_info(mapper) for mapper in self.mappers]
+
     def bins(self, column: int) -> NDArray[np.uint16]:
         """The bins of all rows in a used column, (n_rows,)."""
         return self.storage.store.bins(column)
+
+
+def _info(mapper: BinMapper) -> str:
+    if mapper.is_trivial:
+        return "none"
+    if mapper.categories is not None:
+        return ":".join(map(str, mapper.categories.tolist()))
+    return f"[{mapper.minimum!r}:{mapper.maximum!r}]"

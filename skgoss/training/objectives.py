@@ -392,6 +392,28 @@ def make_link(
     return Link(kind.link, sigmoid if kind.has_slope else 1.0)
 
 
+def text(name: str, sigmoid: float, reg_sqrt: bool, n_classes: int | None) -> str:
+    """The objective and its constants, as LightGBM's model files say them.
+
+    Parameters
+    ----------
+    name : str
+        The canonical name.
+    sigmoid, reg_sqrt
+        The options of these names.
+    n_classes : int or None
+        None without classes.
+    """
+    kind, words = OBJECTIVES[name], [name]
+    if kind.link == "softmax" or name == "multiclassova":
+        words.append(f"num_class:{n_classes}")
+    if kind.has_slope:
+        words.append(f"sigmoid:{sigmoid:g}")
+    if reg_sqrt and kind.learns_roots:
+        words.append("sqrt")
+    return " ".join(words)
+
+
 # --- The objective --------------------------------------------------------------------
 
 

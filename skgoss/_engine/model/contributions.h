@@ -9,8 +9,8 @@
  * and it adds (o' - z') e(s) P (G_near - G_far) to the derivative along its feature, whose
  * integral over s is the SHAP value. For a feature that is new on the path, a = s o' + (1 - s) z'
  * and e = 1. For one that was there with z before, c = s + (1 - s) z divides a, e is 1 / c^2,
- * and o' - z' becomes z o' - z'; rows that had left its path are split by counts, and the node
- * says nothing about the feature. Gauss-Legendre points make the integrals exact.
+ * and z o' - z' takes the place of o' - z'; rows that had left its path are split by counts, and
+ * the node adds nothing. Gauss-Legendre points make the integrals exact.
  *
  * Of the two children, `near` is the first: an inner node if there is one. */
 #ifndef SKGOSS_CONTRIBUTIONS_H
@@ -32,7 +32,7 @@ typedef struct {
     uint8_t far_is_leaf;
     uint8_t is_new;       /* no node above has the feature */
     int32_t node;         /* its place in the table of constants */
-    int32_t at;           /* 2 * depth + 1 if it is the far child of its parent */
+    int32_t at;           /* 2 * depth, + 1 if it is the far child of its parent */
     int32_t above;        /* of the last node above with the feature: 2 * depth, + 1 if the path
                              goes on at its far child */
     int32_t column;       /* of the values */
@@ -108,11 +108,16 @@ typedef struct {
     int64_t stride;         /* between columns of values */
     int n;
     double *P, *G;          /* by `at`, point and row */
-    int64_t *goes_near, *hot;      /* by depth and row */
+    int64_t *goes_near, *hot; /* by depth and row: which go near, and are still on the path */
     double *sum, *pair_sum; /* by slot or pair, and row */
 } shap_run;
 
+/* GCC would unroll the loop before it makes vectors of it, and then could not. */
+#if defined(__GNUC__)
 #define EACH_ROW _Pragma("GCC unroll 1") for (int r = 0; r < SHAP_ROWS; r++)
+#else
+#define EACH_ROW for (int r = 0; r < SHAP_ROWS; r++)
+#endif
 
 /* Which rows go to the near child, and which have followed the feature's path so far. */
 static SIMD_INLINE void shap_decide(const shap_run *run, const shap_step *step,
@@ -132,36 +137,44 @@ static SIMD_INLINE void shap_decide(const shap_run *run, const shap_step *step,
     }
 }
 
+/* The first number where all bits of the mask are set, the second where none is: in plain bit
+ * operations, as SSE2 has no other choice of 64 bits. */
+static SIMD_INLINE double shap_choice(int64_t mask, double first, double second)
+{
+    union { double number; int64_t bits; } one = {first}, other = {second};
+    one.bits = (one.bits & mask) | (other.bits & ~mask);
+    return one.number;
+}
+
 /* One of three constants for a row. */
 static SIMD_INLINE double shap_chosen(const int is_new, int64_t near, int64_t hot,
                                       double first, double second, double cold)
 {
-    const double followed = near ? first : second;
-    return is_new ? followed : (hot ? followed : cold);
+    const double followed = shap_choice(near, first, second);
+    return is_new ? followed : shap_choice(hot, followed, cold);
 }
 
 static SIMD_INLINE void shap_down(const shap_run *run, const shap_step *step, int n,
                                   const int is_new, const int far_is_leaf)
 {
     const int64_t size = n * SHAP_ROWS;
-    int64_t *near = run->goes_near + (step->at >> 1) * SHAP_ROWS;
-    int64_t *hot = run->hot + (step->at >> 1) * SHAP_ROWS;
+    int64_t *near_out = run->goes_near + (step->at >> 1) * SHAP_ROWS;
+    int64_t *hot_out = run->hot + (step->at >> 1) * SHAP_ROWS;
     const double *table = run->table + (int64_t)step->node * SHAP_CONSTANTS;
     const double *restrict P = run->P + step->at * size;
     double *restrict P_near = run->P + ((step->at | 1) + 1) * size;
     double *restrict P_far = P_near + size;
     const double cold = step->cold;
-    int64_t near_[SHAP_ROWS], hot_[SHAP_ROWS];
-    shap_decide(run, step, near_, hot_);
-    EACH_ROW near[r] = near_[r];
-    EACH_ROW hot[r] = hot_[r];
+    int64_t near[SHAP_ROWS], hot[SHAP_ROWS];
+    shap_decide(run, step, near, hot);
+    EACH_ROW near_out[r] = near[r];
+    EACH_ROW hot_out[r] = hot[r];
     for (int q = 0; q < n; q++) {
         const double first = table[SHAP_NEAR * SHAP_POINTS + q];
         const double second = table[SHAP_FAR * SHAP_POINTS + q];
         EACH_ROW {
             const double p = P[q * SHAP_ROWS + r];
-            const double part
-                = p * shap_chosen(is_new, near_[r], hot_[r], first, second, cold);
+            const double part = p * shap_chosen(is_new, near[r], hot[r], first, second, cold);
             P_near[q * SHAP_ROWS + r] = part;
             if (!far_is_leaf)
                 P_far[q * SHAP_ROWS + r] = p - part;
@@ -188,7 +201,7 @@ static SIMD_INLINE void shap_add_pairs(const shap_run *run, const shap_step *ste
         EACH_ROW on_path[r] = hot[r] & (near[r] ^ far);
         for (int q = 0; q < n; q++) {
             const double goes = along[q], left = run->away[q];
-            EACH_ROW total[r] += part[q * SHAP_ROWS + r] * (on_path[r] ? goes : left);
+            EACH_ROW total[r] += part[q * SHAP_ROWS + r] * shap_choice(on_path[r], goes, left);
         }
         EACH_ROW sum[r] += factor[r] * total[r];
     }
@@ -245,33 +258,30 @@ static SIMD_INLINE void shap_up(const shap_run *run, const shap_step *step, int 
         shap_add_pairs(run, step, n, parts, factor);
 }
 
+/* The compiler makes a version of each loop for each kind of node. */
+static SIMD_INLINE void shap_take(const shap_run *run, const shap_step *step, int n,
+                                  const int is_new, const int with_pairs)
+{
+    if (step->kind == SHAP_FORK)
+        shap_up(run, step, n, is_new, 1, 1, with_pairs);
+    else if (step->kind == SHAP_DOWN && step->far_is_leaf)
+        shap_down(run, step, n, is_new, 1);
+    else if (step->kind == SHAP_DOWN)
+        shap_down(run, step, n, is_new, 0);
+    else if (step->far_is_leaf)
+        shap_up(run, step, n, is_new, 1, 0, with_pairs);
+    else
+        shap_up(run, step, n, is_new, 0, 0, with_pairs);
+}
+
 static SIMD_INLINE void shap_steps(const shap_run *run, int n, const int with_pairs)
 {
     for (int64_t i = 0; i < run->n_steps; i++) {
         const shap_step *step = run->steps + i;
-        const int is_new = step->is_new, far_is_leaf = step->far_is_leaf;
-        if (step->kind == SHAP_FORK) {
-            if (is_new)
-                shap_up(run, step, n, 1, 1, 1, with_pairs);
-            else
-                shap_up(run, step, n, 0, 1, 1, with_pairs);
-        } else if (step->kind == SHAP_DOWN) {
-            if (is_new && far_is_leaf)
-                shap_down(run, step, n, 1, 1);
-            else if (is_new)
-                shap_down(run, step, n, 1, 0);
-            else
-                shap_down(run, step, n, 0, far_is_leaf);
-        } else {
-            if (is_new && far_is_leaf)
-                shap_up(run, step, n, 1, 1, 0, with_pairs);
-            else if (is_new)
-                shap_up(run, step, n, 1, 0, 0, with_pairs);
-            else if (far_is_leaf)
-                shap_up(run, step, n, 0, 1, 0, with_pairs);
-            else
-                shap_up(run, step, n, 0, 0, 0, with_pairs);
-        }
+        if (step->is_new)
+            shap_take(run, step, n, 1, with_pairs);
+        else
+            shap_take(run, step, n, 0, with_pairs);
     }
 }
 

@@ -746,7 +746,7 @@ cdef class Explainer:
         """
         cdef Call call = self.call
         cdef const int32_t[:, ::1] pairs = self.pairs
-        cdef int64_t size, blocks
+        cdef int64_t size, blocks, blocks_of_thread
         cdef bint done
         if values_out.size == 0 or call.n_slots == 0:
             return
@@ -766,9 +766,10 @@ cdef class Explainer:
             n_threads = 1
         size = (call.tables.n_columns + call.n_slots + call.n_pairs) * SHAP_ROWS * 8
         call.n_blocks = min(max(TILE_BYTES // size, LEAST_BLOCKS), MOST_BLOCKS)
-        if n_threads > 1:
-            call.n_blocks = max(1, min(call.n_blocks, blocks // (4 * n_threads)))
-            n_threads = <int> min(<int64_t> n_threads, blocks // call.n_blocks)
+        # A tile that is an eighth of a thread's rows delays no other thread for long.
+        blocks_of_thread = blocks // (8 * n_threads) if n_threads > 1 else blocks
+        call.n_blocks = max(1, min(call.n_blocks, blocks_of_thread))
+        n_threads = <int> min(<int64_t> n_threads, (blocks + call.n_blocks - 1) // call.n_blocks)
         cdef Watch watch = start_watch()
         with nogil:
             done = explain_rows(&call, n_threads, &watch)

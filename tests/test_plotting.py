@@ -455,6 +455,18 @@ def test_a_tree_without_splits_is_a_leaf():
     assert len(skgoss.plot_importance(model, ignore_zero=False).patches) == 5
 
 
+def test_splits_between_missing_values_and_numbers_have_no_value():
+    X, y = table()
+    missing = 9 * X["gaps"].isna()
+    model = LGBMRegressor(n_estimators=2, num_leaves=8).fit(X, y + missing)
+    assert skgoss.draw_tree(model).boxes[0].title == "gaps is not missing"
+    counts, edges = model.booster_.get_split_value_histogram("gaps")
+    assert 0 < counts.sum() < model.booster_.feature_importance()[1]
+    ax = skgoss.plot_split_value_histogram(model, "gaps")
+    assert np.abs(ax.get_xlim()).max() < 10
+    assert np.isfinite(edges).all()
+
+
 # --- Errors ---------------------------------------------------------------------------
 
 

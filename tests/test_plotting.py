@@ -4,6 +4,7 @@ import inspect
 import re
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -358,6 +359,10 @@ def test_categories_have_names():
     source = skgoss.create_tree_digraph(model).source
     assert "a<b" not in re.sub('tooltip="[^"]*"', "", source)
     assert "a&lt;b" in source
+    labels = re.findall(r"\[label=<(.*?)> color=", source)
+    assert len(labels) == len(listed.boxes)
+    for label in labels:
+        ElementTree.fromstring(f"<label>{label}</label>")
 
 
 def test_digraph_takes_the_arguments_of_graphviz():

@@ -4,6 +4,7 @@ import inspect
 import re
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -358,6 +359,10 @@ def test_categories_have_names():
     source = skgoss.create_tree_digraph(model).source
     assert "a<b" not in re.sub('tooltip="[^"]*"', "", source)
     assert "a&lt;b" in source
+    labels = re.findall(r"\[label=<(.*?)> color=", source)
+    assert len(labels) == len(listed.boxes)
+    for label in labels:
+        ElementTree.fromstring(f"<label>{label}</label>")
 
 
 def test_digraph_takes_the_arguments_of_graphviz():
@@ -453,6 +458,18 @@ def test_a_tree_without_splits_is_a_leaf():
     with pytest.raises(ValueError, match="no split uses it"):
         skgoss.plot_split_value_histogram(model, "age")
     assert len(skgoss.plot_importance(model, ignore_zero=False).patches) == 5
+
+
+def test_splits_between_missing_values_and_numbers_have_no_value():
+    X, y = table()
+    missing = 9 * X["gaps"].isna()
+    model = LGBMRegressor(n_estimators=2, num_leaves=8).fit(X, y + missing)
+    assert skgoss.draw_tree(model).boxes[0].title == "gaps is not missing"
+    counts, edges = model.booster_.get_split_value_histogram("gaps")
+    assert 0 < counts.sum() < model.booster_.feature_importance()[1]
+    ax = skgoss.plot_split_value_histogram(model, "gaps")
+    assert np.abs(ax.get_xlim()).max() < 10
+    assert np.isfinite(edges).all()
 
 
 # --- Errors ---------------------------------------------------------------------------

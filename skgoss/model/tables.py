@@ -353,6 +353,8 @@ def _leaf_row(leaf: Mapping[str, Any], parent: str | None) -> dict[str, Any]:
 def split_values(ensemble: Ensemble, column: int) -> Floats:
     """The thresholds of all splits of a column.
 
+    Splits between missing values and all numbers have none.
+
     Raises
     ------
     ValueError
@@ -365,7 +367,7 @@ def split_values(ensemble: Ensemble, column: int) -> Floats:
             "A histogram of split values needs a column of numbers, but column"
             f" {column} holds categories."
         )
-    return arrays["threshold"][here]
+    return arrays["threshold"][here & (np.abs(arrays["threshold"]) < LARGEST)]
 
 
 def histogram(

@@ -23,13 +23,14 @@ def blocks(page: str) -> list[str]:
 PAGES = sorted(path.stem for path in DOCS.glob("*.md") if blocks(path.stem))
 NEEDS = {
     "categories": ["pandas", "polars"],
+    "models": ["lightgbm", "skops"],
     "scikit-learn": ["sklearn.callback", "skops"],
 }
 
 
 def test_pages_with_code():
     pages = {"categories", "evaluation", "goss", "migrating", "ranking", "sparse"}
-    assert {*pages, "scikit-learn"} <= set(PAGES)
+    assert {*pages, "models", "scikit-learn"} <= set(PAGES)
 
 
 @pytest.mark.parametrize("page", PAGES)

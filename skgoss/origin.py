@@ -135,11 +135,20 @@ def check_names(names: Any, n_features: int) -> None:
 
 def check_classes(classes: NDArray[Any] | None, n_scores: int) -> None:
     """Check labels; ValueError if they do not fit the number of trees a round."""
-    if classes is not None and (classes.ndim != 1 or len(classes) == 0):
-        raise ValueError("the classes must be a one-dimensional array of labels")
-    if classes is not None and len(set(classes.tolist())) < len(classes):
-        raise ValueError("the classes must differ")
+    if classes is not None:
+        _check_labels(classes)
     n_classes = 1 if classes is None else len(classes)
     needed = n_classes if n_classes > 2 else 1
     if n_scores != needed:
         raise ValueError(f"n_scores must be {needed}, got {n_scores}")
+
+
+def _check_labels(classes: NDArray[Any]) -> None:
+    if classes.ndim != 1 or len(classes) == 0:
+        raise ValueError("the classes must be a one-dimensional array of labels")
+    try:
+        distinct = set(classes.tolist())
+    except TypeError as error:
+        raise ValueError(f"the classes must be hashable: {error}") from error
+    if len(distinct) < len(classes):
+        raise ValueError("the classes must differ")

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import copy
 import faulthandler
+import os
+import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -189,6 +192,21 @@ def is_refused(number: int) -> bool:
     if serves:
         use(loaded, X)
     return not serves
+
+
+def n_refused(script: str, first: int, stop: int) -> int:
+    """How many mutations a script refuses, in a process of its own."""
+    run = subprocess.run(
+        [sys.executable, script, str(first), str(stop)],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    last = "".join(run.stdout.splitlines(keepends=True)[-1:])
+    assert run.returncode == 0, f"mutation {last}{run.stderr[-3000:]}"
+    return int(last.split()[1])
 
 
 def main(first: int, stop: int) -> None:

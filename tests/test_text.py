@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import io
 import json
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -186,6 +188,7 @@ def test_pandas_categories_of_lightgbm():
     ("name", "n_scores", "objective", "average"),
     [
         ("lightgbm-2.0.12.txt", 3, "multiclass num_class:3", False),
+        ("lightgbm-2.1.2.txt", 1, "regression", False),
         ("lightgbm-2.2.3.txt", 1, "binary sigmoid:1", True),
     ],
 )
@@ -249,14 +252,8 @@ def members(sets):
 
 def words_for(model):
     """A header for an estimator."""
-    n = model.n_features_in_
-    objective = {"binary": "binary sigmoid:1", "multiclass": "multiclass num_class:3"}
-    infos = ["[-9:9]"] * n
-    infos[CATEGORY] = "-1:" + ":".join(map(str, range(40)))
-    return Header(
-        feature_names=model.feature_name_,
-        feature_infos=infos,
-        objective=objective.get(model.objective_, model.objective_),
+    return replace(
+        model._booster._header,
         parameters=lightgbm_parameters(settings(model)),
         own={"classes": ["a", None, 1.5], "deep": {"er": [[]]}},
     )
@@ -530,11 +527,29 @@ def test_words_are_written_by_number():
     assert json.loads(last) == [["é", 'b"', "c"], [True, 2.5, "('a', 1)"]]
     ensemble_, header_ = text.read(file)
     assert members(ensemble_.sets) == [[0, 2]]
-    assert header_.pandas_categorical == json.loads(last)
+    assert header_.pandas_categorical == [["é", 'b"', "c"], [True, 2.5, ("a", 1)]]
     table = pd.DataFrame({"x0": pd.Categorical(["c", 'b"', "é", None, "d"])})
     table["x1"], table["x2"] = 1.0, pd.Categorical([True] * 5)
     peer = lightgbm().Booster(model_str=file)
     assert peer.predict(table).tolist() == [1, 2, 1, 2, 2]
+
+
+def test_categories_that_json_cannot_say():
+    day = datetime.date(2020, 1, 31)
+    odd = [("a", (1, day)), day, pd.Timestamp("2020-01-31 12:00"), b"\xff", "x", True]
+    odd += [datetime.datetime(2020, 1, 31, tzinfo=datetime.UTC), datetime.time(12)]
+    odd += [np.float64(1.5), np.str_("y"), "\ud800", "('a', (1, 2))"]
+    lost = [pd.Interval(0, 1), pd.Timestamp("2020-01-31 12:00:00.000000001")]
+    lost += [np.datetime64("2020-01-31", "ns"), (1, pd.Interval(0, 1))]
+    ensemble = one_split([0])
+    known = categories_of(Vocabulary([*odd, *lost], holds_words=True))
+    file = text.write(ensemble, header_of(ensemble), categories=known)
+    _, header = text.read(file)
+    assert header.pandas_categorical == [[*odd, *map(str, lost)]]
+    peer = lightgbm().Booster(model_str=file)
+    assert peer.pandas_categorical[0][1:3] == ["2020-01-31", "2020-01-31 12:00:00"]
+    for again in (text.write(ensemble, header), peer.model_to_string()):
+        assert text.read(again)[1].pandas_categorical == header.pandas_categorical
 
 
 def test_large_values_are_written_by_number():

@@ -741,8 +741,9 @@ class Booster:
         leaf, given the scores of the trees before; 0 in leaves without rows. In the
         first round, whose leaves hold the start score, the rate is 1.
 
-        The options are those in ``params``, such as ``lambda_l2``. The counts and
-        weights of leaves, importances and gains stay, as in LightGBM.
+        The options are those in ``params``, such as ``lambda_l2``; ``path_smooth`` and
+        monotone constraints have no effect. The counts and weights of leaves,
+        importances and gains stay, as in LightGBM.
 
         Parameters
         ----------

@@ -837,6 +837,23 @@ def test_frames_are_read_by_place_and_checked_by_name_on_request():
         booster.refit(other, y, validate_features=True)
 
 
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_other_frames_are_checked_by_name_as_well(library):
+    module = pytest.importorskip(library)
+    X, y = data()
+    X = X[["a", "b"]]
+    booster = LGBMRegressor(n_estimators=2).fit(X, y).booster_
+    values = {name: X[name].to_numpy() for name in X}
+    make = module.DataFrame if library == "polars" else module.table
+    for check in (False, True):
+        found = booster.predict(make(values), validate_features=check)
+        np.testing.assert_array_equal(found, booster.predict(X))
+    other = make({"a": values["a"], "B": values["b"]})
+    np.testing.assert_array_equal(booster.predict(other), booster.predict(X))
+    with pytest.raises(ValueError, match="Column 1 of data has the name 'B', but 'b'"):
+        booster.predict(other, validate_features=True)
+
+
 def test_wrong_numbers_of_columns():
     X, y = data()
     booster = LGBMRegressor(n_estimators=2).fit(X, y).booster_

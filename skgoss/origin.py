@@ -56,8 +56,8 @@ class Origin:
     is_foreign: bool = False
 
     @classmethod
-    def of(cls, estimator: LGBMModel) -> Origin:
-        """Take what is to be remembered from an estimator that has learned."""
+    def of(cls, estimator: LGBMModel, history: dict[str, Any]) -> Origin:
+        """Take what is to be remembered from an estimator, and the history."""
         known = vars(estimator)
         return cls(
             type(estimator).__name__,
@@ -70,7 +70,7 @@ class Origin:
             dict(estimator._unused_params),
             known.get("_classes"),
             known.get("feature_names_in_"),
-            known.get("_history", {}),
+            history,
             estimator._is_foreign,
         )
 

@@ -525,6 +525,24 @@ def test_arguments_of_the_constructor(tmp_path):
         Booster(model_str=text.encode())
 
 
+def test_callbacks_may_save_the_model(tmp_path):
+    X, y = mutations.data()
+
+    def save(env):
+        env.model.save_model(tmp_path / f"{env.iteration}.txt")
+
+    labels = np.array(["no", "yes"])[(y > 1) * 1]
+    model = LGBMClassifier(**SMALL)
+    model.fit(X, labels, eval_set=[(X, labels)], callbacks=[save])
+    part = LGBMClassifier.from_file(tmp_path / "1.txt")
+    assert (part.n_estimators_, part.evals_result_) == (2, {})
+    np.testing.assert_array_equal(
+        part.predict_proba(X), model.predict_proba(X, num_iteration=2)
+    )
+    assert_same_bits(LGBMClassifier.from_file(tmp_path / "3.txt"), model, X)
+    assert_same(part.fit(X, labels, eval_set=[(X, labels)]), model, X)
+
+
 # --- Files ----------------------------------------------------------------------------
 
 

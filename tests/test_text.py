@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from test_ensemble import frame, stump
 
@@ -23,6 +22,7 @@ from skgoss.model.trees import Sets
 from skgoss.options import ONLY_OURS, OPTIONS
 from skgoss.parameters import lightgbm_parameters, settings
 
+pd = pytest.importorskip("pandas")
 FILES = Path(__file__).with_name("files")
 
 

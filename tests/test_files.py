@@ -253,7 +253,7 @@ def test_categories_that_text_cannot_hold(tmp_path):
 # --- Parameters -----------------------------------------------------------------------
 
 
-def test_parameters_come_back(tmp_path):
+def test_parameters_come_back(tmp_path, monkeypatch):
     X, y = mutations.data()
     given = {
         "class_weight": {0: 1.0, 1: np.float32(0.1)},
@@ -268,7 +268,7 @@ def test_parameters_come_back(tmp_path):
         "forcedsplits_filename": pathlib.Path("splits.json"),
     }
     (tmp_path / "splits.json").write_text('{"feature": 0, "threshold": 0.5}')
-    os.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)
     model = LGBMClassifier(n_estimators=3, **given)
     model.fit(X, (y > 1) * 1, feature_name=list("abcde"))
     again = by_file(model, "m.txt")

@@ -928,7 +928,11 @@ def test_earlier_models_of_lightgbm_with_other_classes():
     before = model.score(X, labels)
     again = LGBMClassifier(n_estimators=20, **{"num_leaves": 7})
     again.fit(X, labels, init_model=model)
+    assert again.classes_.tolist() == ["b", "a", "c"]
     assert again.score(X, labels) > before > 0.4
+    np.testing.assert_array_equal(
+        again.predict_proba(X, num_iteration=4), model.predict_proba(X)
+    )
 
 
 # --- The line of skgoss is not trusted ------------------------------------------------

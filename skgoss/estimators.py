@@ -336,7 +336,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         owner, classifies = type(self).__name__, isinstance(self, LGBMClassifier)
         super().__setstate__(persistence.restored(state, owner, classifies=classifies))
         if self.__sklearn_is_fitted__():
-            self._booster = self._booster._with_origin(Origin.of(self))
+            self._booster = self._booster._with_origin(Origin.of(self, self._history))
 
     @classmethod
     def from_file(
@@ -402,7 +402,9 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         --------
         Booster.save_model : Errors and warnings; the file of a part of the rounds.
         """
-        self.booster_._with_origin(Origin.of(self)).save_model(path, num_iteration=-1)
+        self.booster_._with_origin(Origin.of(self, self._history)).save_model(
+            path, num_iteration=-1
+        )
         return self
 
     @_compat.with_callbacks

@@ -148,8 +148,8 @@ class _Fit:
         )
         if self.settings.refit and fitted is not rows:
             trained = plan.refitted(rows, trained, calls)
-        self.estimator._history = trained.history
         self.estimator._booster = self._booster(trained)
+        self.estimator._history = trained.history
         hooks.end()
 
     def _training_columns(self) -> Columns:
@@ -354,7 +354,7 @@ class _Fit:
             self.link,
             trained.best_iteration,
             trained.best_score,
-            Origin.of(self.estimator),
+            Origin.of(self.estimator, trained.history),
         )
 
 

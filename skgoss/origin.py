@@ -56,8 +56,8 @@ class Origin:
     is_foreign: bool = False
 
     @classmethod
-    def of(cls, estimator: LGBMModel) -> Origin:
-        """Take what is to be remembered from an estimator that has learned."""
+    def of(cls, estimator: LGBMModel, history: dict[str, Any]) -> Origin:
+        """Take what is to be remembered from an estimator, and the history."""
         known = vars(estimator)
         return cls(
             type(estimator).__name__,
@@ -70,7 +70,7 @@ class Origin:
             dict(estimator._unused_params),
             known.get("_classes"),
             known.get("feature_names_in_"),
-            known.get("_history", {}),
+            history,
             estimator._is_foreign,
         )
 
@@ -135,11 +135,20 @@ def check_names(names: Any, n_features: int) -> None:
 
 def check_classes(classes: NDArray[Any] | None, n_scores: int) -> None:
     """Check labels; ValueError if they do not fit the number of trees a round."""
-    if classes is not None and (classes.ndim != 1 or len(classes) == 0):
-        raise ValueError("the classes must be a one-dimensional array of labels")
-    if classes is not None and len(set(classes.tolist())) < len(classes):
-        raise ValueError("the classes must differ")
+    if classes is not None:
+        _check_labels(classes)
     n_classes = 1 if classes is None else len(classes)
     needed = n_classes if n_classes > 2 else 1
     if n_scores != needed:
         raise ValueError(f"n_scores must be {needed}, got {n_scores}")
+
+
+def _check_labels(classes: NDArray[Any]) -> None:
+    if classes.ndim != 1 or len(classes) == 0:
+        raise ValueError("the classes must be a one-dimensional array of labels")
+    try:
+        distinct = set(classes.tolist())
+    except TypeError as error:
+        raise ValueError(f"the classes must be hashable: {error}") from error
+    if len(distinct) < len(classes):
+        raise ValueError("the classes must differ")

@@ -118,7 +118,7 @@ def estimator(
         raise ValueError("classes must be None: the model knows its classes.")
     else:
         model = _of_origin(estimator_class, booster)
-    model._booster = booster._with_origin(origin.Origin.of(model))
+    model._booster = booster._with_origin(origin.Origin.of(model, model._history))
     return model
 
 

@@ -24,6 +24,7 @@ PAGES = sorted(path.stem for path in DOCS.glob("*.md") if blocks(path.stem))
 NEEDS = {
     "categories": ["pandas", "polars"],
     "explain": ["pandas", "shap"],
+    "models": ["lightgbm", "skops"],
     "onnx": ["onnxruntime", "pandas", "skl2onnx"],
     "plots": ["matplotlib", "pandas"],
     "scikit-learn": ["sklearn.callback", "skops"],
@@ -31,16 +32,8 @@ NEEDS = {
 
 
 def test_pages_with_code():
-    pages = {
-        "categories",
-        "evaluation",
-        "goss",
-        "migrating",
-        "onnx",
-        "ranking",
-        "sparse",
-    }
-    assert {*pages, "scikit-learn"} <= set(PAGES)
+    pages = {"categories", "evaluation", "explain", "goss", "migrating", "models"}
+    assert {*pages, "onnx", "plots", "ranking", "scikit-learn", "sparse"} <= set(PAGES)
 
 
 @pytest.mark.parametrize("page", PAGES)

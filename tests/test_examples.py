@@ -19,6 +19,7 @@ EXAMPLES = {
     "custom_objective.py": ([], "0.9-expectile:"),
     "sparse_text.py": ([], "AUC 0.9"),
     "ranking.py": ([], "NDCG@10 on held-out queries: 0.8"),
+    "save_and_load.py": ([], "the same predictions: True"),
     "early_stopping.py": ([], "accuracy: 0.9"),
     "onnx_pipeline.py": ([], "accuracy in onnxruntime: 0.9"),
     "flight_delays.py": (["--rows", "4000"], "AUC 0."),

@@ -253,7 +253,7 @@ def test_categories_that_text_cannot_hold(tmp_path):
 # --- Parameters -----------------------------------------------------------------------
 
 
-def test_parameters_come_back(tmp_path):
+def test_parameters_come_back(tmp_path, monkeypatch):
     X, y = mutations.data()
     given = {
         "class_weight": {0: 1.0, 1: np.float32(0.1)},
@@ -268,7 +268,7 @@ def test_parameters_come_back(tmp_path):
         "forcedsplits_filename": pathlib.Path("splits.json"),
     }
     (tmp_path / "splits.json").write_text('{"feature": 0, "threshold": 0.5}')
-    os.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)
     model = LGBMClassifier(n_estimators=3, **given)
     model.fit(X, (y > 1) * 1, feature_name=list("abcde"))
     again = by_file(model, "m.txt")
@@ -523,6 +523,24 @@ def test_arguments_of_the_constructor(tmp_path):
     assert booster.model_to_string() == text
     with pytest.raises(TypeError, match="model_str must be a str, got bytes"):
         Booster(model_str=text.encode())
+
+
+def test_callbacks_may_save_the_model(tmp_path):
+    X, y = mutations.data()
+
+    def save(env):
+        env.model.save_model(tmp_path / f"{env.iteration}.txt")
+
+    labels = np.array(["no", "yes"])[(y > 1) * 1]
+    model = LGBMClassifier(**SMALL)
+    model.fit(X, labels, eval_set=[(X, labels)], callbacks=[save])
+    part = LGBMClassifier.from_file(tmp_path / "1.txt")
+    assert (part.n_estimators_, part.evals_result_) == (2, {})
+    np.testing.assert_array_equal(
+        part.predict_proba(X), model.predict_proba(X, num_iteration=2)
+    )
+    assert_same_bits(LGBMClassifier.from_file(tmp_path / "3.txt"), model, X)
+    assert_same(part.fit(X, labels, eval_set=[(X, labels)]), model, X)
 
 
 # --- Files ----------------------------------------------------------------------------
@@ -910,7 +928,11 @@ def test_earlier_models_of_lightgbm_with_other_classes():
     before = model.score(X, labels)
     again = LGBMClassifier(n_estimators=20, **{"num_leaves": 7})
     again.fit(X, labels, init_model=model)
+    assert again.classes_.tolist() == ["b", "a", "c"]
     assert again.score(X, labels) > before > 0.4
+    np.testing.assert_array_equal(
+        again.predict_proba(X, num_iteration=4), model.predict_proba(X)
+    )
 
 
 # --- The line of skgoss is not trusted ------------------------------------------------

@@ -409,12 +409,32 @@ def test_init_score():
     )
 
 
-def test_init_model():
+def test_init_model(tmp_path):
     first = regressor().fit(RX, RY)
     both = regressor().fit(RX, RY, init_model=first)
     assert both.n_estimators_ == 10
     whole = regressor(n_estimators=10).fit(RX, RY)
     np.testing.assert_allclose(both.predict(RX), whole.predict(RX))
+    first.booster_.save_model(tmp_path / "model.txt")
+    for earlier in (first.booster_, tmp_path / "model.txt", f"{tmp_path}/model.txt"):
+        again = regressor().fit(RX, RY, init_model=earlier)
+        np.testing.assert_array_equal(again.predict(RX), both.predict(RX))
+
+
+def test_files_of_models(tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    booster, path = classifier().fit(X, Y).booster_, str(tmp_path / "model.txt")
+    assert booster.save_model(path) is booster
+    ours = skgoss.Booster(model_file=path)
+    theirs = lightgbm.Booster(model_file=path)
+    np.testing.assert_array_equal(ours.predict(X), booster.predict(X))
+    np.testing.assert_allclose(theirs.predict(X), booster.predict(X), rtol=1e-14)
+    text = lightgbm.train(
+        {"verbosity": -1}, lightgbm.Dataset(X, Y), 5
+    ).model_to_string()
+    peer = lightgbm.Booster(model_str=text)
+    for read in (skgoss.Booster(model_str=text), ours.model_from_string(text)):
+        np.testing.assert_array_equal(read.predict(X), peer.predict(X))
 
 
 def test_kinds_of_boosting():
@@ -743,6 +763,27 @@ def test_failed_fits():
     assert model.predict(X).shape == Y.shape
 
 
+def test_estimators_in_files(tmp_path):
+    words = np.array(["benign", "malign"])[Y]
+    model = classifier().fit(X, words, eval_set=[(X, words)])
+    model.to_file(tmp_path / "model.txt")
+    again = LGBMClassifier.from_file(tmp_path / "model.txt")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.get_params() == model.get_params()
+    assert again.evals_result_ == model.evals_result_
+
+
+def test_files_that_are_half_written(tmp_path, monkeypatch):
+    path, model = tmp_path / "model.txt", classifier().fit(X, Y)
+    model.to_file(path)
+    before = path.read_bytes()
+    monkeypatch.setattr("os.fsync", lambda file: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        classifier(n_estimators=9).fit(X, Y).to_file(path)
+    assert path.read_bytes() == before
+
+
 def test_saved_models():
     skops = pytest.importorskip("skops.io")
     model = classifier().fit(X, Y)
@@ -754,6 +795,10 @@ def test_saved_models():
     ):
         with pytest.raises(ValueError, match="node 0 of tree 0 has the children 1000"):
             load(saved)
+    text = classifier().fit(X, Y).booster_.model_to_string()
+    text = re.sub("(?m)^left_child=1 ", "left_child=0 ", text, count=1)
+    with pytest.raises(ValueError, match=r"line \d+: .*child must be a later node"):
+        skgoss.Booster(model_str=text)
 
 
 # --- Eleven bugs ----------------------------------------------------------------------
@@ -1055,11 +1100,6 @@ def test_pred_contrib():
 
 def test_dask():
     assert not [name for name in dir(skgoss) if name.startswith("Dask")]
-
-
-def test_model_files():
-    with pytest.raises(TypeError, match="init_model must be a fitted"):
-        classifier().fit(X, Y, init_model="model.txt")
 
 
 def test_register_logger(caplog, capsys):

@@ -182,8 +182,9 @@ def _array(dtype: Any, shape: Any, value: Any) -> NDArray[Any]:
     if kind.kind == "U" and kind.itemsize * len(value) > MAX_STRINGS:
         raise ValueError(f"{len(value)} values of {kind} are too many")
     flat = np.empty(len(value), dtype=np.int64 if kind.kind in "mM" else kind)
-    for place, entry in enumerate(value):
-        flat[place] = entry
+    with np.errstate(over="raise", invalid="raise"):
+        for place, entry in enumerate(value):
+            flat[place] = entry
     return flat.view(kind).reshape([int(size) for size in _list(shape)])
 
 

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from skgoss.data.sparse import INT32_MAX
 from skgoss.data.state import entries
-from skgoss.data.values import decode
 from skgoss.model import checks
 from skgoss.model.category_sets import renamed
 from skgoss.model.ensemble import Ensemble
@@ -93,20 +92,16 @@ class _Own(NamedTuple):
         The names of the columns that LightGBM would refuse.
     values : dict from int to ndarray of int64
         The categories, ascending, of the columns whose sets hold values.
-    categories : dict from (int, int) to object
-        What is text in `pandas_categorical`, by the places of the column and of the
-        value.
     """
 
     number: int
     model: dict[str, Any]
     names: dict[int, str]
     values: dict[int, Ints]
-    categories: dict[tuple[int, int], Any]
 
 
 _NO_LINE = _Line(0, b"")
-_FOREIGN = _Own(0, {}, {}, {}, {})
+_FOREIGN = _Own(0, {}, {}, {})
 
 
 def read(text: str | bytes) -> tuple[Ensemble, Header]:
@@ -236,17 +231,7 @@ def _tail(lines: list[bytes], at: int, *, is_own: bool) -> _Tail:
             parameters[key] = value
     if is_own and (own is _FOREIGN or not has_pandas):
         _refuse(len(lines), "the file ends too early")
-    with _on_line(own.number):
-        _restore(pandas or [], own)
     return _Tail(parameters, own, pandas)
-
-
-def _restore(pandas: list[list[Any]], own: _Own) -> None:
-    """Put values in place of the text that stands for them."""
-    for (column, place), value in own.categories.items():
-        if column >= len(pandas) or place >= len(pandas[column]):
-            raise ValueError(f"there is no category {place} of column {column}")
-        pandas[column][place] = value
 
 
 def _parameter(number: int, line: bytes) -> tuple[str, str]:
@@ -291,9 +276,8 @@ def _pandas(number: int, text: bytes) -> list[list[Any]] | None:
 def _own(number: int, text: bytes) -> _Own:
     state = _json(number, text)
     with _on_line(number):
-        types = dict.fromkeys(("model", "names", "values", "categories"), dict)
-        model, names, values, words = entries(state, types, "the line of skgoss")
-        entries(words, dict.fromkeys(words, dict), "'categories'")
+        types = {"model": dict, "names": dict, "values": dict}
+        model, names, values = entries(state, types, "the line of skgoss")
         if not all(isinstance(name, str) for name in names.values()):
             raise ValueError("the names of columns must be strings")
         return _Own(
@@ -301,11 +285,6 @@ def _own(number: int, text: bytes) -> _Own:
             model,
             {_column(key): name for key, name in names.items()},
             {_column(key): _ascending(known) for key, known in values.items()},
-            {
-                (_column(key), _column(place)): decode(value, "a category")
-                for key, known in words.items()
-                for place, value in known.items()
-            },
         )
 
 

@@ -12,15 +12,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from types import NoneType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._messages import warn
 from skgoss.data.categories import Categories
-from skgoss.data.values import encode
 from skgoss.model import header as headers
 from skgoss.model.category_sets import renamed, taken
 from skgoss.model.ensemble import Ensemble
@@ -86,15 +84,14 @@ def write(
     _check(header, ensemble.n_features)
     part = _part(ensemble, start_round, stop_round)
     names, values = safe_names(header.feature_names), _values(categories, part)
-    words = _Words.of(header, categories)
     shrinkage = _shrinkage(part, header, start_round)
     blocks = list(_blocks(part, _by_value(part, values), shrinkage))
     sections = [
         _head(part, header, names, values, blocks),
         "".join(blocks) + END_OF_TREES + "\n",
         _importances(part.importances(importance), names),
-        _parameters(header, names, values, words.odd),
-        PANDAS + json.dumps(words.json) + "\n",
+        _parameters(header, names, values),
+        PANDAS + json.dumps(_pandas_categorical(header, categories)) + "\n",
     ]
     return "\n".join(sections)
 
@@ -288,54 +285,21 @@ def _info(info: str, values: list[int] | None) -> str:
     return ":".join(_words(numbers))
 
 
-class _Words(NamedTuple):
-    """The categories of the columns of words, in the order of the columns.
-
-    Attributes
-    ----------
-    json : list of lists, or None
-        As `pandas_categorical` holds them; what JSON cannot say is text.
-    odd : dict from str to dict from str to object
-        By the places of the column and of the value, what is text there, encoded.
-    """
-
-    json: list[list[Any]] | None
-    odd: dict[str, dict[str, Any]]
-
-    @classmethod
-    def of(cls, header: Header, categories: Categories | None) -> _Words:
-        """Those of the categories, if there are any."""
-        known = header.pandas_categorical
-        if categories is not None:
-            columns = sorted(categories.vocabularies.items())
-            known = [words.values for _, words in columns if words.holds_words] or None
-        odd = {
-            str(j): {str(i): _encoded(v) for i, v in enumerate(values) if _is_odd(v)}
-            for j, values in enumerate(known or [])
-        }
-        return cls(
-            known and [[_json_value(value) for value in values] for values in known],
-            {j: values for j, values in odd.items() if values},
-        )
+def _pandas_categorical(header: Header, categories: Categories | None) -> Any:
+    """The categories of the columns of words, in the order of the columns."""
+    if categories is None:
+        return header.pandas_categorical
+    vocabularies = sorted(categories.vocabularies.items())
+    return [
+        [_json_value(value) for value in known.values]
+        for _, known in vocabularies
+        if known.holds_words
+    ] or None
 
 
 def _json_value(value: Any) -> Any:
-    if _is_odd(value):
-        return str(value)
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _is_odd(value: Any) -> bool:
-    """Whether JSON cannot say a value."""
-    plain = (str, int, float, list, dict, NoneType, np.number, np.bool_)
-    return not isinstance(value, plain)
-
-
-def _encoded(value: Any) -> Any:
-    try:
-        return encode(value)
-    except TypeError:
-        return str(value)  # as other libraries see it
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, str | int | float) else str(value)
 
 
 # --- Other lines ----------------------------------------------------------------------
@@ -378,13 +342,9 @@ def _importances(importance: NDArray[Any], names: Sequence[str]) -> str:
 
 
 def _parameters(
-    header: Header,
-    names: Sequence[str],
-    values: Mapping[int, list[int]],
-    odd: Mapping[str, Mapping[str, Any]],
+    header: Header, names: Sequence[str], values: Mapping[int, list[int]]
 ) -> str:
     own = {
-        "categories": odd,
         "model": header.own,
         "names": {
             str(j): name

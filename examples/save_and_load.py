@@ -1,0 +1,34 @@
+"""Keep a model as text, read it in LightGBM's format, and train on."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_wine
+from sklearn.model_selection import train_test_split
+
+from skgoss import Booster, LGBMClassifier
+
+X, y = load_wine(return_X_y=True)
+y = np.array(["Barolo", "Grignolino", "Barbera"])[y]
+X, X_test, y, y_test = train_test_split(X, y, stratify=y, random_state=0)
+
+with tempfile.TemporaryDirectory() as folder:
+    path = Path(folder) / "wine.txt"
+    model = LGBMClassifier(n_estimators=20, num_leaves=5).fit(X, y)
+    model.to_file(path)
+
+    # The estimator comes back whole: labels, parameters, and the bits of predictions.
+    again = LGBMClassifier.from_file(path)
+    same = bool((again.predict_proba(X_test) == model.predict_proba(X_test)).all())
+    print(f"the same predictions: {same}")
+    print("classes:", ", ".join(again.classes_))
+
+    # LightGBM and other programs read the same file; here it is the trees alone.
+    booster = Booster(model_file=path)
+    print(f"{booster.num_trees()} trees, {booster.num_feature()} columns")
+
+    # Boosting continues from a file.
+    longer = LGBMClassifier(n_estimators=30, num_leaves=5).fit(X, y, init_model=path)
+    print(f"rounds: {again.n_estimators_}, then {longer.n_estimators_}")
+    print(f"accuracy on held-out rows: {longer.score(X_test, y_test):.2f}")

@@ -367,7 +367,7 @@ def _inputs(model: Any, booster: Booster, X: Any) -> list[Value]:
     else:
         return [Value("X", _dtype_of_array(X), booster.num_feature())]
     for column, vocabulary in vocabularies.items():
-        if _holds_words(vocabulary):
+        if _has_strings(vocabulary):
             dtypes[column] = STRING
     return [Value(*pair, 1) for pair in zip(names, dtypes, strict=True)]
 
@@ -389,7 +389,7 @@ def _dtype(series: nw.Series[Any]) -> np.dtype[Any]:
     return DOUBLE
 
 
-def _holds_words(vocabulary: Vocabulary) -> bool:
+def _has_strings(vocabulary: Vocabulary) -> bool:
     return any(isinstance(value, str) for value in vocabulary.values)
 
 
@@ -398,7 +398,7 @@ def _is_encoded(vocabulary: Vocabulary) -> bool:
 
     Elsewhere the trees compare the values themselves.
     """
-    return vocabulary.is_ordered or _holds_words(vocabulary)
+    return vocabulary.is_ordered or _has_strings(vocabulary)
 
 
 def _matrix(
@@ -463,7 +463,7 @@ def _encoded(
 ) -> str:
     """A column of an input, its values replaced by the numbers of their categories."""
     is_string = given.dtype == STRING
-    if is_string != (vocabulary is not None and _holds_words(vocabulary)):
+    if is_string != (vocabulary is not None and _has_strings(vocabulary)):
         held, holds = ("numbers", "strings") if is_string else ("strings", "numbers")
         raise ValueError(
             f"Column {name!r} held {held} in fit, but the input {given.name!r} of the"

@@ -28,7 +28,6 @@ from skgoss.model.picture import (
     Rectangle,
     Text,
 )
-from skgoss.model.tables import holds_words
 
 if TYPE_CHECKING:
     from graphviz import Digraph
@@ -504,7 +503,7 @@ def _words(model: Booster) -> dict[int, Sequence[Any]]:
     return {
         column: known.values
         for column, known in model._categories.vocabularies.items()
-        if holds_words(known)
+        if known.holds_words
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.categories import Categories, Vocabulary
+from skgoss.data.categories import Categories
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
 from skgoss.model.linear import LinearLeaves
@@ -67,7 +67,7 @@ def dump(
     values = {
         column: known.values
         for column, known in categories.vocabularies.items()
-        if not holds_words(known)
+        if not known.holds_words
     }
     names = header.feature_names
     shares = ensemble.chosen(rounds).importances(importance).astype(np.int64).tolist()
@@ -95,11 +95,11 @@ def dump(
         "feature_importances": {
             name: share for name, share in zip(names, shares, strict=True) if share > 0
         },
-        "pandas_categorical": _jsonable(pandas_categorical(header, categories)),
+        "pandas_categorical": jsonable(pandas_categorical(header, categories)),
     }
 
 
-def _jsonable(words: list[list[Any]] | None) -> list[list[Any]] | None:
+def jsonable(words: list[list[Any]] | None) -> list[list[Any]] | None:
     """Lists of categories; those that JSON cannot hold become strings."""
     if words is None:
         return None
@@ -233,12 +233,6 @@ def _named(numbers: list[int], values: list[Any] | None) -> list[Any]:
     return [values[number] for number in numbers]
 
 
-def holds_words(known: Vocabulary) -> bool:
-    """Whether the categories of a column are not whole numbers."""
-    are_whole = all(isinstance(value, Integral) for value in known.values)
-    return known.is_ordered or not are_whole
-
-
 def pandas_categorical(
     header: Header, categories: Categories
 ) -> list[list[Any]] | None:
@@ -248,7 +242,7 @@ def pandas_categorical(
     return [
         list(known.values)
         for _, known in sorted(categories.vocabularies.items())
-        if holds_words(known)
+        if known.holds_words
     ] or None
 
 

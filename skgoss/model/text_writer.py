@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from skgoss._messages import warn
 from skgoss.data.categories import Categories
 from skgoss.model import header as headers
+from skgoss.model import tables
 from skgoss.model.category_sets import renamed, taken
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
@@ -84,14 +85,15 @@ def write(
     _check(header, ensemble.n_features)
     part = _part(ensemble, start_round, stop_round)
     names, values = safe_names(header.feature_names), _values(categories, part)
-    shrinkage = _shrinkage(part, header, start_round)
+    shrinkage = _shrinkage(ensemble, header)[start_round * part.n_scores :]
     blocks = list(_blocks(part, _by_value(part, values), shrinkage))
+    known = tables.pandas_categorical(header, categories or Categories(None))
     sections = [
         _head(part, header, names, values, blocks),
         "".join(blocks) + END_OF_TREES + "\n",
         _importances(part.importances(importance), names),
         _parameters(header, names, values),
-        PANDAS + json.dumps(_pandas_categorical(header, categories)) + "\n",
+        PANDAS + json.dumps(tables.jsonable(known)) + "\n",
     ]
     return "\n".join(sections)
 
@@ -225,14 +227,16 @@ def _linear_lines(leaves: LinearLeaves) -> list[str]:
     ]
 
 
-def _shrinkage(part: Ensemble, header: Header, first_round: int) -> list[str]:
-    """The factor of each tree: LightGBM uses it when it fits leaves again.
-
-    There is none in forests, and in the first round, which holds the start score.
-    """
-    rate = header.parameters.get("learning_rate") or "1"
-    is_plain = np.arange(part.n_trees) // part.n_scores + first_round == 0
-    return np.where(is_plain | part.average, "1", rate).tolist()
+def _shrinkage(ensemble: Ensemble, header: Header) -> list[str]:
+    """The factor of each tree: LightGBM uses it when it fits leaves again."""
+    parameters = header.parameters
+    factors = tables.shrinkage(
+        ensemble,
+        header,
+        float(parameters.get("learning_rate") or 1.0),
+        parameters.get("boost_from_average") != "0",
+    )
+    return [word.removesuffix(".0") for word in _words(factors)]
 
 
 # --- Categories -----------------------------------------------------------------------
@@ -283,23 +287,6 @@ def _info(info: str, values: list[int] | None) -> str:
     known = numbers >= 0
     numbers[known] = _looked_up(values, numbers[known])
     return ":".join(_words(numbers))
-
-
-def _pandas_categorical(header: Header, categories: Categories | None) -> Any:
-    """The categories of the columns of words, in the order of the columns."""
-    if categories is None:
-        return header.pandas_categorical
-    vocabularies = sorted(categories.vocabularies.items())
-    return [
-        [_json_value(value) for value in known.values]
-        for _, known in vocabularies
-        if known.holds_words
-    ] or None
-
-
-def _json_value(value: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if isinstance(value, str | int | float) else str(value)
 
 
 # --- Other lines ----------------------------------------------------------------------

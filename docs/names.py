@@ -38,9 +38,6 @@ REASONS = {
     "One machine.": ("free_network", "set_network"),
     "Use scikit-learn's `cross_validate`.": ("cv", "CVBooster"),
     "The logger is `logging.getLogger('skgoss')`.": ("register_logger",),
-    "No SHAP values yet; `sklearn.inspection` has other importances.": (
-        "pred_contrib",
-    ),
     "Dask is not supported yet.": tuple(f"Dask{name}" for name in ESTIMATORS[1:]),
 }
 REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}

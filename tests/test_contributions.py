@@ -51,7 +51,7 @@ def directions(ensemble, X):
             ensemble.sets.words[words].view(np.uint8), bitorder="little"
         )
         column = X[:, arrays["split_feature"][node]]
-        left[:, node] = np.isin(column, np.flatnonzero(bits))
+        left[:, node] = np.isin(np.trunc(column), np.flatnonzero(bits))
     return left
 
 

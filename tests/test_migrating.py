@@ -1078,6 +1078,35 @@ def test_feature_name_of_fit():
     assert not hasattr(model, "feature_names_in_")
 
 
+def test_pred_contrib():
+    model = classifier().fit(X, Y)
+    values = model.predict(X, pred_contrib=True)
+    assert values.shape == (len(X), X.shape[1] + 1)
+    np.testing.assert_allclose(values.sum(axis=1), model.predict(X, raw_score=True))
+    many = classifier().fit(X, np.arange(len(X)) % 3)
+    assert many.predict(X, pred_contrib=True).shape == (len(X), 3 * (X.shape[1] + 1))
+    rows = scipy.sparse.csr_array(X)
+    assert scipy.sparse.issparse(model.predict(rows, pred_contrib=True))
+    assert len(many.predict(rows, pred_contrib=True)) == 3
+
+
+def test_interactions():
+    model = classifier().fit(X, Y)
+    pairs = model.predict(X[:5], pred_interactions=True)
+    values = model.predict(X[:5], pred_contrib=True)
+    np.testing.assert_allclose(pairs.sum(axis=2), values, atol=1e-10)
+
+
+def test_plots_of_shap():
+    shap = pytest.importorskip("shap")
+    assert isinstance(classifier().fit(X, Y).explain(X[:5]), shap.Explanation)
+
+
+def test_onnx():
+    pytest.importorskip("onnx")
+    assert skgoss.to_onnx(classifier().fit(X, Y)).graph.node
+
+
 # --- Not here -------------------------------------------------------------------------
 
 
@@ -1088,14 +1117,6 @@ def test_dataset_and_train():
 
 def test_cv():
     assert not hasattr(skgoss, "cv")
-
-
-def test_pred_contrib():
-    model = classifier().fit(X, Y)
-    plain, asked = model.predict(X), model.predict(X, pred_contrib=False)
-    np.testing.assert_array_equal(plain, asked)
-    with pytest.raises(TypeError, match="without an argument 'pred_contrib'"):
-        classifier().fit(X, Y).predict(X, pred_contrib=True)
 
 
 def test_dask():

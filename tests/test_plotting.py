@@ -566,7 +566,7 @@ def test_arguments_of_graphviz_have_no_effect_on_plots(model):
     ],
 )
 def test_missing_packages_are_named(name, package, model, monkeypatch):
-    for module in list(sys.modules):
+    for module in [package, *sys.modules]:
         if module.partition(".")[0] == package:
             monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=f"pip install {package}"):

@@ -15,11 +15,12 @@ needs the packages shap and matplotlib.
 from __future__ import annotations
 
 import argparse
+import runpy
 import time
+from pathlib import Path
 
 import matplotlib
 import numpy as np
-from flight_delays import CATEGORIES, FIRST_TEST_MONTH, TIMETABLE, WEATHER, flights
 
 from skgoss import LGBMClassifier
 
@@ -27,6 +28,8 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import shap
+
+FLIGHTS = runpy.run_path(str(Path(__file__).with_name("flight_delays.py")))
 
 
 def save(name: str) -> None:
@@ -40,9 +43,10 @@ def main() -> None:
     """Fit, explain, draw."""
     line = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     line.add_argument("--rows", type=int, help="use so many flights only")
-    table = flights(line.parse_args().rows)
-    X, y = table[CATEGORIES + TIMETABLE + WEATHER], table["late"]
-    past = table["month"] < FIRST_TEST_MONTH
+    table = FLIGHTS["flights"](line.parse_args().rows)
+    columns = FLIGHTS["CATEGORIES"] + FLIGHTS["TIMETABLE"] + FLIGHTS["WEATHER"]
+    X, y = table[columns], table["late"]
+    past = table["month"] < FLIGHTS["FIRST_TEST_MONTH"]
     model = LGBMClassifier(n_estimators=100, num_leaves=31, cat_smooth=30, cat_l2=1000)
     model.fit(X[past], y[past])
 

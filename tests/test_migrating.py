@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sklearn
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
@@ -553,6 +553,18 @@ class Subclass(LGBMClassifier):
         self.offset = offset
 
 
+def test_pred_contrib():
+    model = classifier().fit(X, Y)
+    values = model.predict(X, pred_contrib=True)
+    assert values.shape == (len(X), X.shape[1] + 1)
+    np.testing.assert_allclose(values.sum(axis=1), model.predict(X, raw_score=True))
+    many = classifier().fit(X, np.arange(len(X)) % 3)
+    assert many.predict(X, pred_contrib=True).shape == (len(X), 3 * (X.shape[1] + 1))
+    rows = csr_array(X)
+    assert issparse(model.predict(rows, pred_contrib=True))
+    assert len(many.predict(rows, pred_contrib=True)) == 3
+
+
 def test_plots():
     lightgbm = pytest.importorskip("lightgbm")
     for name in ("plot_importance", "plot_metric", "plot_split_value_histogram"):
@@ -711,6 +723,23 @@ def test_columns_of_words():
     reordered = frame.assign(w=frame["w"].astype("category"))
     np.testing.assert_array_equal(model.predict(frame), model.predict(reordered))
     np.testing.assert_allclose(model.predict(frame), words == "b", atol=1e-2)
+
+
+def test_interactions():
+    model = classifier().fit(X, Y)
+    pairs = model.predict(X[:5], pred_interactions=True)
+    values = model.predict(X[:5], pred_contrib=True)
+    np.testing.assert_allclose(pairs.sum(axis=2), values, atol=1e-10)
+
+
+def test_plots_of_shap():
+    shap = pytest.importorskip("shap")
+    assert isinstance(classifier().fit(X, Y).explain(X[:5]), shap.Explanation)
+
+
+def test_onnx():
+    pytest.importorskip("onnx")
+    assert skgoss.to_onnx(classifier().fit(X, Y)).graph.node
 
 
 def test_plots_of_trees():
@@ -1076,35 +1105,6 @@ def test_feature_name_of_fit():
     model = classifier().fit(IX, IY, feature_name=list("abcd"))
     assert model.feature_name_ == list("abcd")
     assert not hasattr(model, "feature_names_in_")
-
-
-def test_pred_contrib():
-    model = classifier().fit(X, Y)
-    values = model.predict(X, pred_contrib=True)
-    assert values.shape == (len(X), X.shape[1] + 1)
-    np.testing.assert_allclose(values.sum(axis=1), model.predict(X, raw_score=True))
-    many = classifier().fit(X, np.arange(len(X)) % 3)
-    assert many.predict(X, pred_contrib=True).shape == (len(X), 3 * (X.shape[1] + 1))
-    rows = scipy.sparse.csr_array(X)
-    assert scipy.sparse.issparse(model.predict(rows, pred_contrib=True))
-    assert len(many.predict(rows, pred_contrib=True)) == 3
-
-
-def test_interactions():
-    model = classifier().fit(X, Y)
-    pairs = model.predict(X[:5], pred_interactions=True)
-    values = model.predict(X[:5], pred_contrib=True)
-    np.testing.assert_allclose(pairs.sum(axis=2), values, atol=1e-10)
-
-
-def test_plots_of_shap():
-    shap = pytest.importorskip("shap")
-    assert isinstance(classifier().fit(X, Y).explain(X[:5]), shap.Explanation)
-
-
-def test_onnx():
-    pytest.importorskip("onnx")
-    assert skgoss.to_onnx(classifier().fit(X, Y)).graph.node
 
 
 # --- Not here -------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Everything that is private to scikit-learn or bound to a version of it."""
+"""Everything that is private to scikit-learn or pandas, or bound to their versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skgoss import _messages
 from skgoss._engine import runtime
@@ -48,6 +48,50 @@ def sample_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray:
     return _check_sample_weight(
         sample_weight, y, dtype=np.float64, ensure_non_negative=True
     )
+
+
+def check_columns(
+    estimator: Any, X: Any, names: list[Any] | None, *, reset: bool
+) -> None:
+    """Set or check the number and the names of the columns, by scikit-learn's rules.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : data frame
+    names : list or None
+        The names of its columns. If they are those of the fit, nothing else is to be
+        checked. None: not known.
+    reset : bool
+        True in fit.
+    """
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if not (
+        reset
+        or fitted is None
+        or names != fitted.tolist()
+        or set(map(type, names)) != {str}
+    ):
+        return
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+def pandas_blocks(frame: Any) -> list[tuple[np.ndarray, Any]]:
+    """Where pandas keeps the columns of a frame.
+
+    Parameters
+    ----------
+    frame : pandas DataFrame
+
+    Returns
+    -------
+    list of tuples
+        The numbers of some columns, int64; and their values, an ndarray of shape
+        (n_columns, n_rows) or the extension array of a single column. Empty if the
+        version of pandas has no blocks.
+    """
+    blocks = getattr(frame._mgr, "blocks", ())
+    return [(block.mgr_locs.as_array, block.values) for block in blocks]
 
 
 class NoHooks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import Any
@@ -22,6 +22,7 @@ from skgoss.data.state import entries
 # float32 holds all integers up to this one exactly.
 FLOAT32_CODES = 1 << 24
 
+_OBJECT = nw.Object()
 _WORDS = (nw.String, nw.Categorical, nw.Enum)
 
 # The distinct values of a column (some of them may not occur), and for each row the
@@ -72,13 +73,16 @@ class Vocabulary:
 
 
 @dataclass(frozen=True, eq=False)
-class ObjectColumn:
-    """A column of an array of objects or strings, used like a narwhals Series."""
+class ArrayColumn:
+    """An array as a column: of objects, or of another dtype of narwhals.
+
+    Used like a narwhals Series.
+    """
 
     name: Any
-    values: NDArray[Any]
-    implementation = None
-    dtype = nw.Object()
+    values: Any
+    dtype: nw.dtypes.DType = _OBJECT
+    implementation: nw.Implementation | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -139,19 +143,19 @@ class Categories:
             column: _restored(column, words) for column, words in vocabularies.items()
         }
 
-    def uses(self, column: int, *, learn: bool) -> bool:
-        """Whether a column is listed (in fit), or was categorical in fit (later)."""
-        return column in ((self.declared or ()) if learn else self.vocabularies)
+    def columns(self, *, learn: bool) -> Container[int]:
+        """The columns that are listed (in fit), or were categorical in fit (later)."""
+        return (self.declared or ()) if learn else self.vocabularies
 
     def encode(
-        self, column: int, series: nw.Series[Any] | ObjectColumn, *, learn: bool
+        self, column: int, series: nw.Series[Any] | ArrayColumn, *, learn: bool
     ) -> NDArray[Any]:
         """Replace the values of a column by the numbers of its categories.
 
         Parameters
         ----------
         column : int
-        series : narwhals Series or ObjectColumn
+        series : narwhals Series or ArrayColumn
             A column for which `holds_words` is true, or a categorical one of numbers.
         learn : bool
             True in fit; False looks the values up.
@@ -184,7 +188,7 @@ class Categories:
     def _learned(
         self,
         column: int,
-        series: nw.Series[Any] | ObjectColumn,
+        series: nw.Series[Any] | ArrayColumn,
         distinct: list[Any],
         place: NDArray[Any],
     ) -> Vocabulary:
@@ -335,14 +339,14 @@ def _unknown_column(word: Any, names: Sequence[Any] | None, n_features: int) -> 
     return f"categorical_feature holds {word!r}, but {there}."
 
 
-def are_objects(series: nw.Series[Any] | ObjectColumn) -> bool:
+def are_objects(series: nw.Series[Any] | ArrayColumn) -> bool:
     """Whether a column holds Python objects, whatever dtype narwhals infers."""
     if series.dtype == nw.String:
         return getattr(series.to_native(), "dtype", None) == np.dtype(object)
     return series.dtype == nw.Object
 
 
-def holds_words(series: nw.Series[Any] | ObjectColumn) -> bool:
+def holds_words(series: nw.Series[Any] | ArrayColumn) -> bool:
     """Whether a column holds strings or categories, which cannot be used as numbers."""
     if are_objects(series):
         has_words = any(isinstance(value, str) for value in series.to_list())
@@ -350,12 +354,12 @@ def holds_words(series: nw.Series[Any] | ObjectColumn) -> bool:
     return isinstance(series.dtype, _WORDS)
 
 
-def factorize(series: nw.Series[Any] | ObjectColumn) -> Factorized:
+def factorize(series: nw.Series[Any] | ArrayColumn) -> Factorized:
     """Find the distinct values of a column, and which of them each row holds.
 
     Parameters
     ----------
-    series : narwhals Series or ObjectColumn
+    series : narwhals Series or ArrayColumn
 
     Returns
     -------
@@ -393,8 +397,9 @@ def is_missing(value: Any) -> bool:
 
 
 def _factorize_pandas(series: Any) -> Factorized:
-    if hasattr(series.array, "codes"):
-        categories, codes = series.array.categories, series.array.codes
+    values = getattr(series, "array", series)
+    if hasattr(values, "codes"):
+        categories, codes = values.categories, values.codes
         # A list of all categories is the fastest, unless there are very many.
         if len(categories) <= max(len(codes), 1000):
             return categories.tolist(), codes
@@ -448,7 +453,7 @@ def _plain_numbers(
     return as_floats([*table, math.nan], f"Column {name!r}")[place]
 
 
-def _is_ordered(series: nw.Series[Any] | ObjectColumn) -> bool:
+def _is_ordered(series: nw.Series[Any] | ArrayColumn) -> bool:
     native = series.to_native()
     is_arrow = series.implementation is nw.Implementation.PYARROW
     dtype = native.type if is_arrow else native.dtype
@@ -458,7 +463,7 @@ def _is_ordered(series: nw.Series[Any] | ObjectColumn) -> bool:
 def _all_categories(series: nw.Series[Any], distinct: list[Any]) -> list[Any]:
     """All categories of an ordered column, including those that do not occur."""
     if series.implementation is nw.Implementation.PANDAS:
-        return series.to_native().cat.categories.tolist()
+        return series.to_native().dtype.categories.tolist()
     return [value for value in distinct if not is_missing(value)]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from skgoss import _messages
 from skgoss._engine import runtime
@@ -50,30 +50,21 @@ def sample_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray:
     )
 
 
-def check_columns(
-    estimator: Any, X: Any, names: list[Any] | None, *, reset: bool
-) -> None:
-    """Set or check the number and the names of the columns, by scikit-learn's rules.
+def names_are_known(estimator: Any, names: list[Any] | None) -> bool:
+    """Whether `validate_data` would find the names and the number of columns in order.
+
+    True only for names of type str, those of the fit.
 
     Parameters
     ----------
-    estimator : estimator
-    X : data frame
+    estimator : fitted estimator
     names : list or None
-        The names of its columns. If they are those of the fit, nothing else is to be
-        checked. None: not known.
-    reset : bool
-        True in fit.
+        The names of the columns; None: not known.
     """
     fitted = getattr(estimator, "feature_names_in_", None)
-    if not (
-        reset
-        or fitted is None
-        or names != fitted.tolist()
-        or set(map(type, names)) != {str}
-    ):
-        return
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if fitted is None or names != fitted.tolist():
+        return False
+    return set(map(type, names)) == {str}
 
 
 def pandas_blocks(frame: Any) -> list[tuple[np.ndarray, Any]]:

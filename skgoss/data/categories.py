@@ -47,6 +47,8 @@ class Vocabulary:
     values: list[Any]
     is_ordered: bool = False
     number_of: dict[Any, int] = field(init=False, repr=False)
+    # The last index of categories that `recode` has met, and their numbers.
+    _recoded: tuple[Any, Any] = field(default=(None, None), init=False, repr=False)
 
     def __post_init__(self) -> None:
         numbered = {value: number for number, value in enumerate(self.values)}
@@ -65,6 +67,16 @@ class Vocabulary:
         """The numbers of values that `factorize` returned; NaN as in `look_up`."""
         table = np.array([*self.look_up(distinct), math.nan], dtype=self.dtype)
         return table[place]
+
+    def recode(self, values: Any) -> NDArray[Any]:
+        """The numbers of the values of a pandas Categorical; NaN as in `look_up`."""
+        index, table = self._recoded
+        if index is not values.categories:
+            index = values.categories
+            numbers = self.encode(*factorize_values(index.tolist()))
+            table = np.append(numbers, self.dtype.type(math.nan))
+            object.__setattr__(self, "_recoded", (index, table))
+        return table[values.codes]
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -172,6 +184,10 @@ class Categories:
             `categorical_feature` is None, or if numbers are not whole. In predict: if
             strings occur in a column that held numbers in fit.
         """
+        known = None if learn else self.vocabularies.get(column)
+        categorical = _small_categorical(series.to_native())
+        if known is not None and categorical is not None:
+            return known.recode(categorical)
         try:
             distinct, place = factorize(series)
         except TypeError as error:
@@ -181,7 +197,7 @@ class Categories:
             ) from error
         if learn:
             self.vocabularies[column] = self._learned(column, series, distinct, place)
-        elif column not in self.vocabularies:
+        elif known is None:
             return _plain_numbers(series.name, distinct, place)
         return self.vocabularies[column].encode(distinct, place)
 
@@ -396,13 +412,21 @@ def is_missing(value: Any) -> bool:
         return True
 
 
+def _small_categorical(native: Any) -> Any:
+    """The Categorical of a pandas column; None if it has more categories than rows.
+
+    A list of all categories is the fastest, unless there are very many.
+    """
+    values = getattr(native, "array", native)
+    categories = getattr(values, "categories", None)
+    is_small = categories is not None and len(categories) <= max(len(values), 1000)
+    return values if is_small else None
+
+
 def _factorize_pandas(series: Any) -> Factorized:
-    values = getattr(series, "array", series)
-    if hasattr(values, "codes"):
-        categories, codes = values.categories, values.codes
-        # A list of all categories is the fastest, unless there are very many.
-        if len(categories) <= max(len(codes), 1000):
-            return categories.tolist(), codes
+    categorical = _small_categorical(series)
+    if categorical is not None:
+        return categorical.categories.tolist(), categorical.codes
     place, distinct = nw.dependencies.get_pandas().factorize(series)
     return distinct.tolist(), place
 

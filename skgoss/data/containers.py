@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Container
+from functools import cached_property
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -24,9 +25,12 @@ class Frame:
         The frame of its library.
     names : list or None
         The names of the columns; None: nothing is known about them.
+    index : pandas Index or None
+        The names, if it is a frame of pandas.
     """
 
     names: list[Any] | None = None
+    index: Any = None
 
     def __init__(self, native: Any) -> None:
         self.native = native
@@ -60,7 +64,11 @@ class PandasFrame(Frame):
 
     def __init__(self, native: Any) -> None:
         super().__init__(native)
-        self.names = native.columns.tolist()
+        self.index = native.columns
+
+    @cached_property
+    def names(self) -> list[Any]:
+        return self.index.tolist()
 
     def locate(
         self, layout: Layout, categorical: Container[int]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -24,6 +25,9 @@ _READABLE = frozenset(
         *(nw.Float16, nw.Float32, nw.Float64),
     }
 )
+
+# The pandas index of the columns in fit, and the names in it: an index never changes.
+_INDEX_OF_FIT: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 
 
 def columns(
@@ -153,7 +157,7 @@ def _frame_columns(
     # scikit-learn raises its own error for an array of the same shape.
     if 0 in X.shape:
         check_array(np.empty(X.shape), estimator=estimator, input_name="X")
-    _compat.check_columns(estimator, X, frame.names, reset=reset)
+    _check_columns(estimator, frame, reset)
     _declare(estimator, X, reset, categorical_feature)
     memory = estimator._categories
     layout = Layout(*X.shape)
@@ -169,6 +173,29 @@ def _frame_columns(
         rest.append((np.array([j], dtype=np.int64), values[:, None]))
     layout.add(rest)
     return _with_categories(estimator, layout.columns(), words, reset)
+
+
+def _check_columns(estimator: Any, frame: containers.Frame, reset: bool) -> None:
+    """Set or check the number and the names of the columns by scikit-learn's rules."""
+    if not reset and (
+        _is_index_of_fit(estimator, frame.index)
+        or _compat.names_are_known(estimator, frame.names)
+    ):
+        return
+    validate_data(estimator, frame.native, reset=reset, skip_check_array=True)
+    if reset:
+        names = getattr(estimator, "feature_names_in_", None)
+        _INDEX_OF_FIT[estimator] = frame.index, names
+
+
+def _is_index_of_fit(estimator: Any, index: Any) -> bool:
+    fitted, names = _INDEX_OF_FIT.get(estimator, (None, None))
+    return (
+        fitted is not None
+        and fitted.is_(index)
+        and names is not None
+        and names is getattr(estimator, "feature_names_in_", None)
+    )
 
 
 def _is_encoded(

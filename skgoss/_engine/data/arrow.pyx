@@ -10,7 +10,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcmp, memcpy, strchr
+from libc.string cimport memcmp, memcpy, strchr, strcmp
 
 from skgoss._engine.data.columns cimport FLOAT64, UINT8, load_values
 
@@ -145,6 +145,8 @@ cdef class Export:
         cdef Array array
         if stream.get_schema(stream, &self._schema) != 0:
             self._schema.release = NULL
+            return False
+        if strcmp(self._schema.format, "+s") != 0:
             return False
         while True:
             if stream.get_next(stream, &array) != 0:

@@ -108,8 +108,8 @@ cdef void _copy(const Array* array, uint8_t kind, bint as_float, char* out) noex
         memcpy(out, values + at * SIZES[kind], n * SIZES[kind])
     if as_float and _has_nulls(array):
         for i in range(n):
-            # Stored in any case, because the processor cannot foresee where nulls are.
-            floats[i] = floats[i] if _is_set(valid, at + i) else NAN
+            if not _is_set(valid, at + i):
+                floats[i] = NAN
 
 
 cdef class Export:

@@ -1,4 +1,4 @@
-"""Everything that is private to scikit-learn or bound to a version of it."""
+"""Everything that is private to scikit-learn or pandas, or bound to their versions."""
 
 from __future__ import annotations
 
@@ -79,6 +79,41 @@ def check_n_features(estimator: Any, X: Any, *, reset: bool) -> None:
 def take_feature_names(estimator: Any, X: Any) -> None:
     """Set ``feature_names_in_`` by scikit-learn's rules."""
     _check_feature_names(estimator, X, reset=True)
+
+
+def names_are_known(estimator: Any, names: list[Any] | None) -> bool:
+    """Whether `validate_data` would find the names and the number of columns in order.
+
+    True only for names of type str, those of the fit.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    names : list or None
+        The names of the columns; None: not known.
+    """
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if fitted is None or names != fitted.tolist():
+        return False
+    return set(map(type, names)) == {str}
+
+
+def pandas_blocks(frame: Any) -> list[tuple[np.ndarray, Any]]:
+    """Where pandas keeps the columns of a frame.
+
+    Parameters
+    ----------
+    frame : pandas DataFrame
+
+    Returns
+    -------
+    list of tuples
+        The numbers of some columns, int64; and their values, an ndarray of shape
+        (n_columns, n_rows) or the extension array of a single column. Empty if the
+        version of pandas has no blocks.
+    """
+    blocks = getattr(frame._mgr, "blocks", ())
+    return [(block.mgr_locs.as_array, block.values) for block in blocks]
 
 
 class NoHooks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import Any
@@ -22,6 +22,7 @@ from skgoss.data.state import entries
 # float32 holds all integers up to this one exactly.
 FLOAT32_CODES = 1 << 24
 
+_OBJECT = nw.Object()
 _WORDS = (nw.String, nw.Categorical, nw.Enum)
 
 # The state of a vocabulary.
@@ -53,6 +54,8 @@ class Vocabulary:
     is_ordered: bool = False
     holds_words: bool = False
     number_of: dict[Any, int] = field(init=False, repr=False)
+    # The last index of categories that `recode` has met, and their numbers.
+    _recoded: tuple[Any, Any] = field(default=(None, None), init=False, repr=False)
 
     def __post_init__(self) -> None:
         numbered = {value: number for number, value in enumerate(self.values)}
@@ -72,6 +75,16 @@ class Vocabulary:
         table = np.array([*self.look_up(distinct), math.nan], dtype=self.dtype)
         return table[place]
 
+    def recode(self, values: Any) -> NDArray[Any]:
+        """The numbers of the values of a pandas Categorical; NaN as in `look_up`."""
+        index, table = self._recoded
+        if index is not values.categories:
+            index = values.categories
+            numbers = self.encode(*factorize_values(index.tolist()))
+            table = np.append(numbers, self.dtype.type(math.nan))
+            object.__setattr__(self, "_recoded", (index, table))
+        return table[values.codes]
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """A float that holds every number exactly."""
@@ -79,13 +92,16 @@ class Vocabulary:
 
 
 @dataclass(frozen=True, eq=False)
-class ObjectColumn:
-    """A column of an array of objects or strings, used like a narwhals Series."""
+class ArrayColumn:
+    """An array as a column: of objects, or of another dtype of narwhals.
+
+    Used like a narwhals Series.
+    """
 
     name: Any
-    values: NDArray[Any]
-    implementation = None
-    dtype = nw.Object()
+    values: Any
+    dtype: nw.dtypes.DType = _OBJECT
+    implementation: nw.Implementation | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -180,19 +196,19 @@ class Categories:
         placed.vocabularies = dict(zip(columns, self.unplaced, strict=True))
         return placed
 
-    def uses(self, column: int, *, learn: bool) -> bool:
-        """Whether a column is listed (in fit), or was categorical in fit (later)."""
-        return column in ((self.declared or ()) if learn else self.vocabularies)
+    def columns(self, *, learn: bool) -> Container[int]:
+        """The columns that are listed (in fit), or were categorical in fit (later)."""
+        return (self.declared or ()) if learn else self.vocabularies
 
     def encode(
-        self, column: int, series: nw.Series[Any] | ObjectColumn, *, learn: bool
+        self, column: int, series: nw.Series[Any] | ArrayColumn, *, learn: bool
     ) -> NDArray[Any]:
         """Replace the values of a column by the numbers of its categories.
 
         Parameters
         ----------
         column : int
-        series : narwhals Series or ObjectColumn
+        series : narwhals Series or ArrayColumn
             A column for which `holds_words` is true, or a categorical one of numbers.
         learn : bool
             True in fit; False looks the values up.
@@ -209,6 +225,10 @@ class Categories:
             `categorical_feature` is None, or if numbers are not whole. In predict: if
             strings occur in a column that held numbers in fit.
         """
+        known = None if learn else self.vocabularies.get(column)
+        categorical = _small_categorical(series.to_native())
+        if known is not None and categorical is not None:
+            return known.recode(categorical)
         try:
             distinct, place = factorize(series)
         except TypeError as error:
@@ -218,14 +238,14 @@ class Categories:
             ) from error
         if learn:
             self.vocabularies[column] = self._learned(column, series, distinct, place)
-        elif column not in self.vocabularies:
+        elif known is None:
             return _plain_numbers(series.name, distinct, place)
         return self.vocabularies[column].encode(distinct, place)
 
     def _learned(
         self,
         column: int,
-        series: nw.Series[Any] | ObjectColumn,
+        series: nw.Series[Any] | ArrayColumn,
         distinct: list[Any],
         place: NDArray[Any],
     ) -> Vocabulary:
@@ -415,14 +435,14 @@ def _unknown_column(word: Any, names: Sequence[Any] | None, n_features: int) -> 
     return f"categorical_feature holds {word!r}, but {there}."
 
 
-def are_objects(series: nw.Series[Any] | ObjectColumn) -> bool:
+def are_objects(series: nw.Series[Any] | ArrayColumn) -> bool:
     """Whether a column holds Python objects, whatever dtype narwhals infers."""
     if series.dtype == nw.String:
         return getattr(series.to_native(), "dtype", None) == np.dtype(object)
     return series.dtype == nw.Object
 
 
-def holds_words(series: nw.Series[Any] | ObjectColumn) -> bool:
+def holds_words(series: nw.Series[Any] | ArrayColumn) -> bool:
     """Whether a column holds strings or categories, which cannot be used as numbers."""
     if are_objects(series):
         has_words = any(isinstance(value, str) for value in series.to_list())
@@ -430,12 +450,12 @@ def holds_words(series: nw.Series[Any] | ObjectColumn) -> bool:
     return isinstance(series.dtype, _WORDS)
 
 
-def factorize(series: nw.Series[Any] | ObjectColumn) -> Factorized:
+def factorize(series: nw.Series[Any] | ArrayColumn) -> Factorized:
     """Find the distinct values of a column, and which of them each row holds.
 
     Parameters
     ----------
-    series : narwhals Series or ObjectColumn
+    series : narwhals Series or ArrayColumn
 
     Returns
     -------
@@ -472,12 +492,21 @@ def is_missing(value: Any) -> bool:
         return True
 
 
+def _small_categorical(native: Any) -> Any:
+    """The Categorical of a pandas column; None if it has more categories than rows.
+
+    A list of all categories is the fastest, unless there are very many.
+    """
+    values = getattr(native, "array", native)
+    categories = getattr(values, "categories", None)
+    is_small = categories is not None and len(categories) <= max(len(values), 1000)
+    return values if is_small else None
+
+
 def _factorize_pandas(series: Any) -> Factorized:
-    if hasattr(series.array, "codes"):
-        categories, codes = series.array.categories, series.array.codes
-        # A list of all categories is the fastest, unless there are very many.
-        if len(categories) <= max(len(codes), 1000):
-            return categories.tolist(), codes
+    categorical = _small_categorical(series)
+    if categorical is not None:
+        return categorical.categories.tolist(), categorical.codes
     place, distinct = nw.dependencies.get_pandas().factorize(series)
     return distinct.tolist(), place
 
@@ -528,7 +557,7 @@ def _plain_numbers(
     return as_floats([*table, math.nan], f"Column {name!r}")[place]
 
 
-def _is_ordered(series: nw.Series[Any] | ObjectColumn) -> bool:
+def _is_ordered(series: nw.Series[Any] | ArrayColumn) -> bool:
     native = series.to_native()
     is_arrow = series.implementation is nw.Implementation.PYARROW
     dtype = native.type if is_arrow else native.dtype
@@ -538,7 +567,7 @@ def _is_ordered(series: nw.Series[Any] | ObjectColumn) -> bool:
 def _all_categories(series: nw.Series[Any], distinct: list[Any]) -> list[Any]:
     """All categories of an ordered column, including those that do not occur."""
     if series.implementation is nw.Implementation.PANDAS:
-        return series.to_native().cat.categories.tolist()
+        return series.to_native().dtype.categories.tolist()
     return [value for value in distinct if not is_missing(value)]
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.data import columns as kernels
 from skgoss._engine.data.columns import KINDS
+from skgoss.data.floats import as_floats
 
+KIND_OF_DTYPE = {np.dtype(name): code for name, code in KINDS.items()}
 _DTYPE_OF_KIND = {
     code: np.dtype(name) for name, code in KINDS.items() if name != "bool"
 }
+# A kind that no column has.
+_MISSING = 255
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +76,64 @@ class Columns:
     def stored_rows(self, column: int) -> NDArray[np.int32]:
         """The rows of a sparse column that have a stored value."""
         return _view(self.index[column], 4, int(self.length[column]), np.dtype("int32"))
+
+
+class Layout:
+    """Where the columns of a frame lie, as they are found.
+
+    Attributes
+    ----------
+    address, stride, kind : ndarray
+        Those of `Columns`.
+    owner : list
+        The objects that keep the memory alive.
+    """
+
+    def __init__(self, n_rows: int, n_features: int) -> None:
+        self.n_rows = n_rows
+        self.address = np.empty(n_features, dtype=np.uint64)
+        self.stride = np.empty(n_features, dtype=np.int64)
+        self.kind = np.full(n_features, _MISSING, dtype=np.uint8)
+        self.owner: list[Any] = []
+
+    def add(self, blocks: Sequence[tuple[Any, NDArray[Any]]]) -> None:
+        """Add columns.
+
+        Parameters
+        ----------
+        blocks : sequence of tuples
+            Numbers of columns, and their matrix of shape (n_rows, n); its dtype is one
+            of `KINDS`.
+        """
+        self.owner.append(blocks)
+        kernels.locate(
+            [(at, matrix, KIND_OF_DTYPE[matrix.dtype]) for at, matrix in blocks],
+            self.address,
+            self.stride,
+            self.kind,
+        )
+
+    def missing(self) -> list[int]:
+        """The columns that have not been found yet."""
+        return np.flatnonzero(self.kind == _MISSING).tolist()
+
+    def columns(self) -> Columns:
+        """All columns."""
+        return Columns(
+            self.n_rows,
+            len(self.kind),
+            self.address,
+            self.stride,
+            self.kind,
+            self.owner,
+        )
+
+
+def as_kind(values: NDArray[Any], name: str) -> NDArray[Any]:
+    """The values themselves if a kernel can read them, else as float64."""
+    if values.dtype in KIND_OF_DTYPE and values.flags.aligned:
+        return values
+    return as_floats(values, name)
 
 
 @dataclass(frozen=True)

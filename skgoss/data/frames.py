@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -12,16 +13,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from skgoss import _compat
-from skgoss._engine.data.columns import KINDS
-from skgoss.data import categories, sparse
-from skgoss.data.columns import Columns
+from skgoss.data import categories, containers, sparse
+from skgoss.data.columns import KIND_OF_DTYPE, Columns, Layout, as_kind
 from skgoss.data.floats import as_floats
 
-# Up to this number of values in a pandas frame, columns of the same dtype are read as
-# one matrix, because copying all of them is faster than reading them one by one.
-SMALL_FRAME = 1 << 14
-
-_KIND_OF_DTYPE = {np.dtype(name): code for name, code in KINDS.items()}
 _READABLE = frozenset(
     {
         nw.Boolean,
@@ -30,6 +25,9 @@ _READABLE = frozenset(
         *(nw.Float16, nw.Float32, nw.Float64),
     }
 )
+
+# The pandas index of the columns in fit, and the names in it: an index never changes.
+_INDEX_OF_FIT: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 
 
 def columns(
@@ -75,7 +73,7 @@ def columns(
     """
     if issparse(X):
         return _sparse_columns(estimator, X, reset, categorical_feature)
-    frame = _data_frame(X)
+    frame = containers.frame(X)
     if frame is not None:
         return _frame_columns(estimator, frame, reset, categorical_feature, by_name)
     if np.ma.is_masked(X):
@@ -85,43 +83,27 @@ def columns(
     _declare(estimator, array, reset, categorical_feature)
     if dtype is object:
         return _object_columns(estimator, array, reset)
-    data = _matrix_columns(_as_kind(array, "X"))
+    data = _matrix_columns(as_kind(array, "X"))
     return _with_categories(estimator, data, set(), reset)
 
 
 def word_columns(X: Any) -> list[int]:
     """The columns of a data frame that hold strings or categories; else none."""
-    frame = None if issparse(X) else _data_frame(X)
-    if frame is None:
-        return []
-    frame = nw.from_native(frame, eager_only=True)
-    return [j for j in range(frame.shape[1]) if categories.holds_words(frame[:, j])]
+    frame = None if issparse(X) else containers.frame(X)
+    return [] if frame is None else _word_columns(frame)
+
+
+def _word_columns(frame: containers.Frame) -> list[int]:
+    n_columns = frame.native.shape[1]
+    return [j for j in range(n_columns) if categories.holds_words(frame.series(j))]
 
 
 def names(X: Any) -> list[str] | None:
     """The names of a data frame's columns; None if ``X`` is no data frame."""
-    frame = None if issparse(X) else _data_frame(X)
+    frame = None if issparse(X) else containers.frame(X)
     if frame is None:
         return None
-    return list(map(str, nw.from_native(frame, eager_only=True).columns))
-
-
-def _data_frame(X: Any) -> Any:
-    """``X`` as a data frame in memory that narwhals reads; None if it is no frame."""
-    if isinstance(X, np.ndarray):
-        return None
-    if not isinstance(X, nw.DataFrame) and nw.dependencies.is_into_dataframe(X):
-        return X
-    frame = nw.from_native(X, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    if isinstance(frame, nw.DataFrame):
-        return frame.to_native()
-    if hasattr(X, "schema") and hasattr(X, "__arrow_c_stream__"):
-        import pyarrow
-
-        return pyarrow.table(X)
-    return None
+    return list(map(str, nw.from_native(frame.native, eager_only=True).columns))
 
 
 def _filled(X: np.ma.MaskedArray) -> NDArray[Any]:
@@ -157,13 +139,6 @@ def _with_categories(
     return estimator._categories.encode_numbers(data, names, words, learn=reset)
 
 
-def _as_kind(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """The values themselves if a kernel can read them, else as float64."""
-    if values.dtype in _KIND_OF_DTYPE and values.flags.aligned:
-        return values
-    return as_floats(values, name)
-
-
 def _matrix_columns(matrix: NDArray[Any]) -> Columns:
     n_rows, n_features = matrix.shape
     row_stride, column_stride = matrix.strides
@@ -173,7 +148,7 @@ def _matrix_columns(matrix: NDArray[Any]) -> Columns:
     stride = np.empty(n_features, dtype=np.int64)
     stride.fill(row_stride)
     kind = np.empty(n_features, dtype=np.uint8)
-    kind.fill(_KIND_OF_DTYPE[matrix.dtype])
+    kind.fill(KIND_OF_DTYPE[matrix.dtype])
     return Columns(n_rows, n_features, address.view(np.uint64), stride, kind, matrix)
 
 
@@ -184,7 +159,7 @@ def _sparse_columns(
     X = _validated(estimator, X, reset=reset, accept_sparse=True, dtype="numeric")
     _declare(estimator, X, reset, categorical_feature)
     values, rows, start = sparse.by_columns(X)
-    values = _as_kind(values, "X")
+    values = as_kind(values, "X")
     n_rows, n_features = X.shape
     first_value = values.__array_interface__["data"][0]
     first_row = rows.__array_interface__["data"][0]
@@ -193,7 +168,7 @@ def _sparse_columns(
         n_features=n_features,
         address=(first_value + values.itemsize * start[:-1]).astype(np.uint64),
         stride=np.full(n_features, values.itemsize, dtype=np.int64),
-        kind=np.full(n_features, _KIND_OF_DTYPE[values.dtype], dtype=np.uint8),
+        kind=np.full(n_features, KIND_OF_DTYPE[values.dtype], dtype=np.uint8),
         owner=(values, rows),
         index=(first_row + rows.itemsize * start[:-1]).astype(np.uint64),
         length=np.diff(start),
@@ -202,53 +177,60 @@ def _sparse_columns(
 
 
 def _frame_columns(
-    estimator: Any, X: Any, reset: bool, categorical_feature: Any, by_name: bool
+    estimator: Any,
+    frame: containers.Frame,
+    reset: bool,
+    categorical_feature: Any,
+    by_name: bool,
 ) -> Columns:
+    X = frame.native
     # scikit-learn raises its own error for an array of the same shape.
     if 0 in X.shape:
         check_array(np.empty(X.shape), estimator=estimator, input_name="X")
     if by_name:
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        _check_columns(estimator, frame, reset)
     else:
         _compat.check_n_features(estimator, X, reset=reset)
     _declare(estimator, X, reset, categorical_feature)
     memory = estimator._categories
     if memory.unplaced is not None:
-        memory = memory.placed(word_columns(X))
-    matrices = _matrices(X)
-    if matrices and len(matrices[0][0]) == X.shape[1]:
-        data = _matrix_columns(matrices[0][1])
-        return _with_categories(estimator, data, set(), reset)
-    owner: dict[int, NDArray[Any]] = {}
-    for places, matrix in matrices:
-        owner |= zip(places, matrix.T, strict=True)
-    words = set()
-    rest = [j for j in range(X.shape[1]) if j not in owner]
-    frame = nw.from_native(X, eager_only=True) if rest else None
-    for j in rest:
-        series = frame[:, j]
-        if _is_encoded(memory, j, series, reset):
+        memory = memory.placed(_word_columns(frame))
+    layout = Layout(*X.shape)
+    known = frame.locate(layout, memory.columns(learn=reset))
+    rest, words = [], set()
+    for j in layout.missing():
+        series = known[j] if j in known else frame.series(j)
+        if j in known or _is_encoded(memory, j, series, reset):
             words.add(j)
-            owner[j] = memory.encode(j, series, learn=reset)
+            values = memory.encode(j, series, learn=reset)
         else:
-            owner[j] = _numbers(series)
-    data = _separate_columns([owner[j] for j in range(X.shape[1])])
-    return _with_categories(estimator, data, words, reset)
+            values = _numbers(series)
+        rest.append((np.array([j], dtype=np.int64), values[:, None]))
+    layout.add(rest)
+    return _with_categories(estimator, layout.columns(), words, reset)
 
 
-def _matrices(X: Any) -> list[tuple[list[int], NDArray[Any]]]:
-    """Columns of a small pandas frame that have a numeric NumPy dtype, by dtype."""
-    if not nw.dependencies.is_pandas_dataframe(X) or X.size > SMALL_FRAME:
-        return []
-    places: dict[np.dtype[Any], list[int]] = {}
-    for j, dtype in enumerate(X.dtypes):
-        if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
-            places.setdefault(dtype, []).append(j)
-    matrices = []
-    for at in places.values():
-        part = X if len(at) == X.shape[1] else X.take(at, axis=1)
-        matrices.append((at, _as_kind(part.to_numpy(), "X")))
-    return matrices
+def _check_columns(estimator: Any, frame: containers.Frame, reset: bool) -> None:
+    """Set or check the number and the names of the columns by scikit-learn's rules."""
+    if not reset and (
+        _is_index_of_fit(estimator, frame.index)
+        or _compat.names_are_known(estimator, frame.names)
+    ):
+        return
+    validate_data(estimator, frame.native, reset=reset, skip_check_array=True)
+    if reset:
+        names = getattr(estimator, "feature_names_in_", None)
+        _INDEX_OF_FIT[estimator] = frame.index, names
+
+
+def _is_index_of_fit(estimator: Any, index: Any) -> bool:
+    fitted, names = _INDEX_OF_FIT.get(estimator, (None, None))
+    return (
+        fitted is not None
+        and fitted.is_(index)
+        and names is not None
+        and names is getattr(estimator, "feature_names_in_", None)
+    )
 
 
 def _is_encoded(
@@ -261,7 +243,7 @@ def _is_encoded(
     """
     if categories.holds_words(series):
         return True
-    if not memory.uses(j, learn=learn) or series.null_count() == len(series):
+    if j not in memory.columns(learn=learn) or series.null_count() == len(series):
         return False
     dtype = series.dtype
     if dtype in _READABLE:
@@ -283,28 +265,16 @@ def _is_mixed(estimator: Any, X: Any, reset: bool, categorical_feature: Any) -> 
 
 def _object_columns(estimator: Any, array: NDArray[Any], reset: bool) -> Columns:
     memory = estimator._categories
-    owner, words = [], set()
+    layout, words = Layout(*array.shape), set()
     for j in range(array.shape[1]):
-        series = categories.ObjectColumn(j, array[:, j])
-        if memory.uses(j, learn=reset):
+        series = categories.ArrayColumn(j, array[:, j])
+        if j in memory.columns(learn=reset):
             words.add(j)
-            owner.append(memory.encode(j, series, learn=reset))
+            values = memory.encode(j, series, learn=reset)
         else:
-            owner.append(_object_numbers(series))
-    return _with_categories(estimator, _separate_columns(owner), words, reset)
-
-
-def _separate_columns(owner: list[NDArray[Any]]) -> Columns:
-    return Columns(
-        n_rows=len(owner[0]),
-        n_features=len(owner),
-        address=np.array(
-            [values.__array_interface__["data"][0] for values in owner], dtype=np.uint64
-        ),
-        stride=np.array([values.strides[0] for values in owner], dtype=np.int64),
-        kind=np.array([_KIND_OF_DTYPE[v.dtype] for v in owner], dtype=np.uint8),
-        owner=owner,
-    )
+            values = _object_numbers(series)
+        layout.add([(np.array([j], dtype=np.int64), values[:, None])])
+    return _with_categories(estimator, layout.columns(), words, reset)
 
 
 def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
@@ -312,7 +282,7 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
     dtype = series.dtype
     if dtype in _READABLE:
         if dtype.is_float() or not series.null_count():
-            return _as_kind(series.to_numpy(), _named(series))
+            return as_kind(series.to_numpy(), _named(series))
         # Arrow refuses to cast integers that float64 does not hold exactly.
         values = np.full(len(series), np.nan)
         values[~series.is_null().to_numpy()] = series.drop_nulls().to_numpy()
@@ -330,11 +300,11 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
     )
 
 
-def _object_numbers(series: nw.Series[Any] | categories.ObjectColumn) -> NDArray[Any]:
+def _object_numbers(series: nw.Series[Any] | categories.ArrayColumn) -> NDArray[Any]:
     """Numbers that are Python objects, or of a dtype that narwhals does not know."""
     values = (np.nan if categories.is_missing(v) else v for v in series.to_list())
     return as_floats(np.fromiter(values, object, len(series)), _named(series))
 
 
-def _named(series: nw.Series[Any] | categories.ObjectColumn) -> str:
+def _named(series: nw.Series[Any] | categories.ArrayColumn) -> str:
     return f"Column {series.name!r}"

@@ -1,6 +1,8 @@
 # cython: language_level=3
 """The kinds of columns the kernels read in place."""
 
+from cpython.buffer cimport PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
+
 #: Code of each dtype that needs no conversion, by the dtype's name.
 KINDS = {
     "float64": FLOAT64,
@@ -40,3 +42,26 @@ def to_float64(columns, double[:, ::1] values_out) -> None:
     with nogil:
         for j in range(values_out.shape[0]):
             load_block(&frame, j, NULL, 0, values_out.shape[1], &values_out[j, 0])
+
+
+def locate(
+    list blocks, uint64_t[::1] address_out, int64_t[::1] stride_out, uint8_t[::1] kind_out
+) -> None:
+    """Write where the columns of matrices lie.
+
+    Parameters
+    ----------
+    blocks : list of tuples
+        Of each matrix of shape (n_rows, n): the numbers of its n columns, as an array of
+        int64; the matrix; and the code of its dtype.
+    """
+    cdef const int64_t[::1] numbers
+    cdef Py_buffer matrix
+    cdef Py_ssize_t i
+    for numbers, values, kind in blocks:
+        PyObject_GetBuffer(values, &matrix, PyBUF_STRIDES)
+        for i in range(numbers.shape[0]):
+            address_out[numbers[i]] = <uint64_t> matrix.buf + i * matrix.strides[1]
+            stride_out[numbers[i]] = matrix.strides[0]
+            kind_out[numbers[i]] = kind
+        PyBuffer_Release(&matrix)

@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import numbers
 import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from numbers import Integral
 from os import PathLike
-from types import NoneType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import InputTags, Tags, TargetTags
 
-from skgoss import _compat, explanations, parameters
+from skgoss import (
+    _compat,
+    booster_state,
+    docstrings,
+    explanations,
+    outputs,
+    parameters,
+    refitting,
+)
 from skgoss._messages import warn
-from skgoss.data import categories, frames, queries, targets
+from skgoss.data import categories, frames
 from skgoss.data.categories import Categories
 from skgoss.data.columns import Columns
-from skgoss.data.rows import Rows, start_scores
-from skgoss.data.state import entries
-from skgoss.model import contributions, tables
-from skgoss.model import header as headers
+from skgoss.model import tables
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
 from skgoss.origin import Origin
-from skgoss.training import objectives, refitting
-from skgoss.training.objectives import OBJECTIVES, Link
+from skgoss.training.objectives import Link
 
 if TYPE_CHECKING:
     import pandas
     import shap
-
-Output = Literal["prediction", "raw_score", "leaf", "contributions", "interactions"]
 
 
 class Booster:
@@ -120,69 +119,21 @@ class Booster:
         booster.best_iteration = best_iteration
         booster.best_score = {k: dict(v) for k, v in (best_score or {}).items()}
         booster._origin = origin
-        booster._check()
+        booster_state.check(booster)
         return booster
 
-    def _check(self) -> None:
-        n_features = self._ensemble.n_features
-        headers.check(self._header, n_features)
-        if isinstance(self._objective, str) and self._objective not in OBJECTIVES:
-            raise ValueError(f"the objective {self._objective!r} is not known")
-        if self.best_iteration < 0:
-            raise ValueError("best_iteration must be at least 0")
-        last = max(self._categories.vocabularies, default=0)
-        if last >= n_features:
-            raise ValueError(
-                f"column {last} has categories, but there are only {n_features} columns"
-            )
-        if self._origin is not None:
-            self._origin.check(n_features, self._ensemble.n_scores)
-
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            "ensemble": self._ensemble.__getstate__(),
-            "header": {k: copy.copy(v) for k, v in vars(self._header).items()},
-            **self._knowledge(),
-        }
-
-    def _knowledge(self) -> dict[str, Any]:
-        """The state, without trees and header."""
-        return {
-            "categories": self._categories.__getstate__(),
-            "objective": self._objective,
-            "link": self._link.__getstate__(),
-            "best_iteration": self.best_iteration,
-            "best_score": self.best_score,
-            "origin": self._origin and self._origin.__getstate__(),
-        }
+        return booster_state.state(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        types = {"ensemble": object, "header": object}
-        ensemble, header = entries(state, types, "the Booster")
-        self._restore(_restored(Ensemble, ensemble), _restored(Header, header), state)
+        self._restore(*booster_state.restored_trees(state), state)
 
     def _restore(
         self, ensemble: Ensemble, header: Header, state: dict[str, Any]
     ) -> None:
-        """Become the model of some trees, a header and what `_knowledge` returned."""
-        types = {
-            "categories": object,
-            "objective": (str, Callable, NoneType),
-            "link": object,
-            "best_iteration": Integral,
-            "best_score": dict,
-            "origin": (dict, NoneType),
-        }
-        values = dict(zip(types, entries(state, types, "the Booster"), strict=True))
-        if not all(
-            isinstance(scores, dict) for scores in values["best_score"].values()
-        ):
-            raise ValueError("best_score must hold dicts")
-        values["categories"] = _restored(Categories, values["categories"])
-        values["link"] = _restored(Link, values["link"])
-        if values["origin"] is not None:
-            values["origin"] = _restored(Origin, values["origin"])
-        restored = vars(type(self)._of(ensemble, header, **values))
+        """Become the model of trees, a header and what is known beside them."""
+        known = booster_state.restored_knowledge(state)
+        restored = vars(type(self)._of(ensemble, header, **known))
         vars(self).clear()
         vars(self).update(restored)
 
@@ -213,6 +164,12 @@ class Booster:
         """Number of columns."""
         return self._ensemble.n_features
 
+    @docstrings.of_booster(
+        filename=(
+            "str or path",
+            "If writing fails, an earlier file of this name is unchanged.",
+        )
+    )
     def save_model(
         self,
         filename: str | PathLike[str],
@@ -228,15 +185,7 @@ class Booster:
 
         Parameters
         ----------
-        filename : str or path
-            If writing fails, an earlier file of this name is unchanged.
-        num_iteration : int, default=None
-            Number of rounds to write. None: up to the best round if early stopping
-            found one, else all; <= 0: all.
-        start_iteration : int, default=0
-            First round to write.
-        importance_type : {'split', 'gain'}, default='split'
-            The kind of importances in the file.
+        {parameters}
 
         Returns
         -------
@@ -261,18 +210,18 @@ class Booster:
         files.save(filename, text)
         return self
 
+    @docstrings.of_booster()
     def model_to_string(
         self,
         num_iteration: int | None = None,
         start_iteration: int = 0,
         importance_type: str = "split",
     ) -> str:
-        """Write the model in LightGBM's text format.
+        """Write the model in LightGBM's text format, as `save_model` does.
 
         Parameters
         ----------
-        num_iteration, start_iteration, importance_type
-            As in `save_model`, as are errors and warnings.
+        {parameters}
 
         Returns
         -------
@@ -319,26 +268,7 @@ class Booster:
         """Whether the trees are of another library."""
         return self._origin is None or self._origin.is_foreign
 
-    def _numbered(self, X: Any) -> Self:
-        """A foreign model with the numbers of categories that training uses.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            The training set.
-        """
-        from skgoss import files
-
-        booster = copy.copy(self)
-        booster._ensemble, booster._categories = files.numbered(
-            self._ensemble,
-            self._header,
-            self._categories,
-            frames.word_columns(X),
-            frames.columns(self, X, reset=False, by_name=False),
-        )
-        return booster
-
+    @docstrings.of_booster()
     def predict(
         self,
         data: ArrayLike,
@@ -357,38 +287,13 @@ class Booster:
 
         Parameters
         ----------
-        data : array-like or data frame of shape (n_samples, n_features)
-            Rows with the columns of the training set, in the same order.
-        start_iteration : int, default=0
-            First round to use.
-        num_iteration : int, default=None
-            Number of rounds to use. None: up to the best round if early stopping found
-            one, else all; <= 0: all.
-        raw_score : bool, default=False
-            Whether to return raw scores: the sum of the trees' values, or their mean
-            for a random forest.
-        pred_leaf : bool, default=False
-            Whether to return the index of the leaf of each row in each tree.
-        pred_contrib : bool, default=False
-            Whether to return SHAP values: how much each column adds to the raw score.
-        data_has_header : bool, default=False
-            Has no effect: files are not read.
-        validate_features : bool, default=False
-            Whether to check the names of a data frame's columns.
-        pred_interactions : bool, default=False
-            Whether to return SHAP interaction values: how much each pair of columns
-            adds.
-        **kwargs : dict
-            ``n_jobs``, or another name of it, is the number of threads. Other
-            parameters of LightGBM have no effect; unknown names give an
-            ``UnusedParameterWarning``.
+        {parameters}
 
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_scores) for more than one score
             The mean, the probability of the second class, or the probabilities of all
             classes, by the objective. For ``pred_leaf``, (n_samples, n_trees).
-            ``pred_contrib`` and ``pred_interactions``: see `LGBMModel.predict`.
 
         Raises
         ------
@@ -400,7 +305,7 @@ class Booster:
         """
         return self._predict(
             self._columns(data, validate_features),
-            kind_of_output(raw_score, pred_leaf, pred_contrib, pred_interactions),
+            outputs.kind(raw_score, pred_leaf, pred_contrib, pred_interactions),
             start_iteration,
             self._length(num_iteration),
             parameters.n_jobs(kwargs, None, type(self).__name__),
@@ -427,25 +332,20 @@ class Booster:
     def _predict(
         self,
         columns: Columns,
-        output: Output,
+        output: outputs.Output,
         start_iteration: int,
         num_iteration: int | None,
         n_jobs: int | None,
     ) -> Any:
         """The output for rows: see `predict`."""
-        ensemble, n_threads = self._ensemble, _compat.n_threads(n_jobs)
-        span = self._span(start_iteration, num_iteration)
-        if output == "leaf":
-            return ensemble.leaves(columns, *span, n_threads)
-        if output == "contributions":
-            return _contributions(ensemble, columns, span, n_threads)
-        if output == "interactions":
-            values = contributions.interactions(ensemble, columns, *span, n_threads)
-            return values[:, 0] if ensemble.n_scores == 1 else values
-        scores = ensemble.raw_scores(columns, *span, n_threads)
-        if output == "prediction":
-            scores = self._link(scores, n_threads)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return outputs.compute(
+            self._ensemble,
+            self._link,
+            columns,
+            output,
+            self._span(start_iteration, num_iteration),
+            _compat.n_threads(n_jobs),
+        )
 
     def _length(self, num_iteration: int | None) -> int | None:
         """The number of rounds; None stands for the best, if there is one."""
@@ -463,6 +363,7 @@ class Booster:
             return start, n_rounds
         return start, min(start + length, n_rounds)
 
+    @docstrings.of_booster()
     def explain(
         self,
         data: ArrayLike,
@@ -476,12 +377,7 @@ class Booster:
 
         Parameters
         ----------
-        data : array-like or data frame of shape (n_samples, n_features)
-            Rows with the columns of the training set, in the same order.
-        interactions : bool, default=False
-            Whether to explain by interactions of pairs of columns.
-        start_iteration, num_iteration, **kwargs
-            See `predict`.
+        {parameters}
 
         Returns
         -------
@@ -578,6 +474,18 @@ class Booster:
         """
         return tables.pandas_categorical(self._header, self._categories)
 
+    @docstrings.of_booster(
+        importance_type=(
+            "{'split', 'gain', 'cover'}, default='split'",
+            "The kind of ``feature_importances``, which are whole numbers: see"
+            " `feature_importance`.",
+        ),
+        object_hook=(
+            "callable, default=None",
+            "Called with each dict, the inner ones first; what it returns takes the"
+            " dict's place. As in ``json.loads``.",
+        ),
+    )
     def dump_model(
         self,
         num_iteration: int | None = None,
@@ -589,17 +497,7 @@ class Booster:
 
         Parameters
         ----------
-        num_iteration : int, default=None
-            Number of rounds. None: up to the best round if early stopping found one,
-            else all; <= 0: all.
-        start_iteration : int, default=0
-            First round.
-        importance_type : {'split', 'gain', 'cover'}, default='split'
-            The kind of ``feature_importances``, which are whole numbers: see
-            `feature_importance`.
-        object_hook : callable, default=None
-            Called with each dict, the inner ones first; what it returns takes the
-            dict's place. As in ``json.loads``.
+        {parameters}
 
         Returns
         -------
@@ -611,7 +509,7 @@ class Booster:
             self._ensemble,
             self._header,
             self._categories,
-            self._shrinkage(),
+            refitting.shrinkage(self),
             start_round=start,
             stop_round=stop,
             importance=_importance_type(importance_type),
@@ -878,10 +776,7 @@ class Booster:
             If the model has no trees or its objective is not known, or if the arguments
             do not fit the model.
         """
-        if not self._objective or self.num_trees() == 0:
-            raise ValueError("refit needs a model with trees and a known objective.")
-        if not isinstance(decay_rate, numbers.Real) or not 0 <= decay_rate <= 1:
-            raise ValueError(f"decay_rate must lie in [0, 1], got {decay_rate!r}.")
+        refitting.check(self, decay_rate)
         categories.check_same(
             categorical_feature,
             self._categories,
@@ -891,19 +786,10 @@ class Booster:
         )
         n_jobs = parameters.n_jobs(kwargs, None, type(self).__name__)
         columns = self._columns(data, validate_features)
-        rows = self._rows(columns, label, weight, group, init_score)
-        options = self._options()
-        refitted = refitting.Refit(
-            self._ensemble,
-            rows,
-            self._joined(rows, options),
-            options,
-            self._shrinkage(),
-            float(decay_rate),
-            _compat.n_threads(n_jobs),
-        ).run()
+        rows = refitting.rows(self, columns, label, weight, group, init_score)
+        n_threads = _compat.n_threads(n_jobs)
         booster = self._of(
-            refitted,
+            refitting.run(self, rows, float(decay_rate), n_threads),
             self._header,
             self._categories,
             self._objective,
@@ -912,90 +798,6 @@ class Booster:
         )
         booster.params = {**self.params, "refit_decay_rate": float(decay_rate)}
         return booster
-
-    def _rows(
-        self, columns: Columns, label: Any, weight: Any, group: Any, init_score: Any
-    ) -> Rows:
-        """The rows of positive weight, with what belongs to each."""
-        n_rows, owner = columns.n_rows, type(self).__name__
-        y = targets.one_column(label, n_rows, owner, "label")
-        target = targets.numbers(y, owner, "label")
-        weights = targets.weights(weight, None, target, None)
-        targets.check_sum(target, weights, "label")
-        ranks = self._objective in OBJECTIVES and OBJECTIVES[self._objective].ranks
-        is_ranked = group is not None or ranks
-        if init_score is not None:
-            n_scores = self.num_model_per_iteration()
-            init_score = start_scores(init_score, n_rows, n_scores, "init_score")
-        return Rows(
-            columns,
-            target,
-            weights,
-            queries.make(n_rows, group=group) if is_ranked else None,
-            init_score,
-        ).existing()
-
-    def _shrinkage(self) -> NDArray[np.float64]:
-        names = ("learning_rate", "boost_from_average")
-        options = parameters.checked_options(self.params, names, type(self).__name__)
-        return tables.shrinkage(self._ensemble, self._header, **options)
-
-    def _options(self) -> SimpleNamespace:
-        """The options of a refit: those in ``params``, and what the link tells."""
-        names = (*objectives.OPTIONS, *refitting.OPTIONS)
-        options = parameters.checked_options(self.params, names, "refit")
-        options["objective"] = self._objective
-        options["reg_sqrt"] = self._link.kind == "signed_square"
-        if self._link.kind == "logistic":
-            options["sigmoid"] = self._link.slope
-        return SimpleNamespace(**options)
-
-    def _joined(self, rows: Rows, options: SimpleNamespace) -> objectives.Objective:
-        """The objective on some rows."""
-        n_scores = self.num_model_per_iteration()
-        codes = np.arange(n_scores)
-        if n_scores > 1 and not np.isin(rows.target, codes).all():
-            raise ValueError(
-                f"label must hold the numbers 0 to {n_scores - 1} of the classes."
-            )
-        return objectives.make(
-            options,
-            rows.target,
-            rows.weight,
-            n_scores if n_scores > 1 else None,
-            rows.queries,
-        )
-
-
-def kind_of_output(
-    raw_score: bool, pred_leaf: bool, pred_contrib: bool, pred_interactions: bool
-) -> Output:
-    """The output that the arguments of a prediction ask for."""
-    asked: list[tuple[bool, Output]] = [
-        (pred_interactions, "interactions"),
-        (pred_contrib, "contributions"),
-        (pred_leaf, "leaf"),
-        (raw_score, "raw_score"),
-    ]
-    return next((output for is_asked, output in asked if is_asked), "prediction")
-
-
-def _contributions(
-    ensemble: Ensemble, columns: Columns, span: tuple[int, int], n_threads: int
-) -> Any:
-    """SHAP values in LightGBM's shapes: sparse for sparse rows, a matrix a class."""
-    if columns.index is not None:
-        parts = contributions.sparse_contributions(ensemble, columns, *span, n_threads)
-        return parts[0] if len(parts) == 1 else parts
-    values = contributions.contributions(ensemble, columns, *span, n_threads)
-    return values.reshape(len(values), -1)
-
-
-def _restored(kind: type, state: Any) -> Any:
-    """A part of a model, from its state."""
-    part = kind.__new__(kind)
-    part.__setstate__(state)
-    return part
 
 
 def _whole(name: str, value: Any) -> int:

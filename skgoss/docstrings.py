@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-Plot = TypeVar("Plot", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 # The arguments of fit: type and meaning.
 FIT = {
@@ -152,8 +152,7 @@ PREDICTION = {
         "Whether to return SHAP values, what each column adds to the raw score: an"
         " array of shape (n_samples, n_features + 1), whose last column is the expected"
         " raw score. With K > 2 classes (n_samples, K * (n_features + 1)), class by"
-        " class."
-        " Sparse rows give a sparse array, or a list of K.",
+        " class. Sparse rows give a sparse array, or a list of K.",
     ),
     "pred_interactions": (
         "bool, default=False",
@@ -173,6 +172,38 @@ PREDICTION = {
         "dict",
         "``n_jobs``, or another name of it, replaces the parameter ``n_jobs``. Other"
         " parameters of LightGBM have no effect; unknown names give an"
+        " ``UnusedParameterWarning``.",
+    ),
+}
+
+# The arguments of a Booster's methods: type and meaning.
+BOOSTER = PREDICTION | {
+    "data": (
+        "array-like or data frame of shape (n_samples, n_features)",
+        "Rows with the columns of the training set, in the same order.",
+    ),
+    "start_iteration": ("int, default=0", "First round."),
+    "num_iteration": (
+        "int, default=None",
+        "Number of rounds. None: up to the best round if early stopping found one, else"
+        " all; <= 0: all.",
+    ),
+    "importance_type": (
+        "{'split', 'gain'}, default='split'",
+        "The kind of importances: see `feature_importance`.",
+    ),
+    "data_has_header": (
+        "bool, default=False",
+        "Has no effect: files are not read.",
+    ),
+    "validate_features": (
+        "bool, default=False",
+        "Whether to check the names of a data frame's columns.",
+    ),
+    "kwargs": (
+        "dict",
+        "``n_jobs``, or another name of it, is the number of threads. Other parameters"
+        " of LightGBM have no effect; unknown names give an"
         " ``UnusedParameterWarning``.",
     ),
 }
@@ -312,20 +343,29 @@ def filled(doc: str, **lists: Iterable[tuple[str, str, str]]) -> str:
     return doc
 
 
-def of_fit(method: Callable[..., Any]) -> Callable[..., Any]:
+def of_fit(method: Function) -> Function:
     """Give ``fit`` a docstring that describes the arguments of its signature."""
-    method.__doc__ = filled(_OF_FIT, parameters=_entries(method, FIT))
-    return method
+    method.__doc__ = _OF_FIT
+    return _describe(method, FIT)
 
 
-def of_prediction(method: Callable[..., Any]) -> Callable[..., Any]:
+def of_prediction(method: Function) -> Function:
     """Describe the arguments of a prediction in its docstring."""
-    doc = method.__doc__ or ""
-    method.__doc__ = filled(doc, parameters=_entries(method, PREDICTION))
-    return method
+    return _describe(method, PREDICTION)
 
 
-def of_plot(**own: tuple[str, str]) -> Callable[[Plot], Plot]:
+def of_booster(**own: tuple[str, str]) -> Callable[[Function], Function]:
+    """Describe the arguments of a Booster's method in its docstring.
+
+    Parameters
+    ----------
+    **own : (type, meaning)
+        By name: arguments that `BOOSTER` does not describe, or not in the right words.
+    """
+    return lambda method: _describe(method, BOOSTER | own)
+
+
+def of_plot(**own: tuple[str, str]) -> Callable[[Function], Function]:
     """Describe the arguments of a plot in its docstring.
 
     Parameters
@@ -333,12 +373,14 @@ def of_plot(**own: tuple[str, str]) -> Callable[[Plot], Plot]:
     **own : (type, meaning)
         By name: arguments that `PLOT` does not describe, or not in the right words.
     """
+    return lambda plot: _describe(plot, PLOT | own)
 
-    def describe(plot: Plot) -> Plot:
-        plot.__doc__ = filled(plot.__doc__ or "", parameters=_entries(plot, PLOT | own))
-        return plot
 
-    return describe
+def _describe(method: Function, meanings: dict[str, tuple[str, str]]) -> Function:
+    """Write the arguments of the signature in the place marked in the docstring."""
+    doc = method.__doc__ or ""
+    method.__doc__ = filled(doc, parameters=_entries(method, meanings))
+    return method
 
 
 def _entries(

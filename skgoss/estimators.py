@@ -14,9 +14,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from skgoss import _compat, docstrings, fitting, notebook, parameters, persistence
+from skgoss import (
+    _compat,
+    docstrings,
+    fitting,
+    notebook,
+    outputs,
+    parameters,
+    persistence,
+)
 from skgoss._messages import warn
-from skgoss.booster import Booster, Output, kind_of_output
+from skgoss.booster import Booster
 from skgoss.data import frames, queries, targets
 from skgoss.fit_arguments import FitArguments, GivenSet
 from skgoss.model.ensemble import Ensemble
@@ -523,13 +531,13 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         -------
         ndarray of shape (n_samples,), or (n_samples, n_trees) for ``pred_leaf``
         """
-        output = kind_of_output(raw_score, pred_leaf, pred_contrib, pred_interactions)
+        output = outputs.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         return self._output(X, output, start_iteration, num_iteration, kwargs)
 
     def _output(
         self,
         X: ArrayLike,
-        output: Output,
+        output: outputs.Output,
         start_iteration: int,
         num_iteration: int | None,
         kwargs: Mapping[str, Any],
@@ -872,7 +880,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             pred_interactions=pred_interactions,
             **kwargs,
         )
-        kind = kind_of_output(raw_score, pred_leaf, pred_contrib, pred_interactions)
+        kind = outputs.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         if kind != "prediction" or not isinstance(self._booster._objective, str):
             return output
         return self._classes[output.argmax(axis=1)]
@@ -906,7 +914,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             n_trees). If the objective is a function, raw scores are returned, with a
             warning.
         """
-        kind = kind_of_output(raw_score, pred_leaf, pred_contrib, pred_interactions)
+        kind = outputs.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         output = self._output(X, kind, start_iteration, num_iteration, kwargs)
         if kind != "prediction":
             return output

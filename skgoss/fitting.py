@@ -185,7 +185,9 @@ class _Fit:
         estimator, X = self.estimator, self.training.X
         is_foreign = self.earlier._is_foreign
         if is_foreign:
-            self.earlier = self.earlier._numbered(X)
+            from skgoss import foreign
+
+            self.earlier = foreign.numbered(self.earlier, X)
         persistence.inherit(estimator, self.earlier)
         if is_foreign:
             _compat.take_feature_names(estimator, X)

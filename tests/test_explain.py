@@ -40,7 +40,10 @@ def test_values_add_up_to_raw_scores(model):
     n_scores = 1 if raw.ndim == 1 else raw.shape[1]
     assert values.shape == (N, n_scores * (F + 1))
     by_score = values.reshape(N, n_scores, F + 1)
-    np.testing.assert_allclose(by_score.sum(axis=2), raw.reshape(N, n_scores))
+    scale = np.abs(raw).max()
+    np.testing.assert_allclose(
+        by_score.sum(axis=2), raw.reshape(N, n_scores), rtol=0, atol=1e-10 * scale
+    )
     np.testing.assert_array_equal(
         values, model.booster_.predict(X, pred_contrib=True, pred_leaf=True)
     )
@@ -48,7 +51,10 @@ def test_values_add_up_to_raw_scores(model):
     shape = (N, F + 1, F + 1) if n_scores == 1 else (N, n_scores, F + 1, F + 1)
     assert pairs.shape == shape
     np.testing.assert_allclose(
-        pairs.reshape(N, n_scores, F + 1, F + 1).sum(axis=3), by_score, atol=1e-12
+        pairs.reshape(N, n_scores, F + 1, F + 1).sum(axis=3),
+        by_score,
+        rtol=0,
+        atol=1e-10 * scale,
     )
     if hasattr(model, "predict_proba"):
         np.testing.assert_array_equal(model.predict_proba(X, pred_contrib=True), values)

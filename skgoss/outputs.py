@@ -1,0 +1,76 @@
+"""What predictions return: predictions, raw scores, leaves or SHAP values."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from skgoss.data.columns import Columns
+from skgoss.model import contributions
+from skgoss.model.ensemble import Ensemble
+from skgoss.training.objectives import Link
+
+Output = Literal["prediction", "raw_score", "leaf", "contributions", "interactions"]
+
+
+def kind(
+    raw_score: bool, pred_leaf: bool, pred_contrib: bool, pred_interactions: bool
+) -> Output:
+    """The output that the arguments of a prediction ask for."""
+    asked: list[tuple[bool, Output]] = [
+        (pred_interactions, "interactions"),
+        (pred_contrib, "contributions"),
+        (pred_leaf, "leaf"),
+        (raw_score, "raw_score"),
+    ]
+    return next((output for is_asked, output in asked if is_asked), "prediction")
+
+
+def compute(
+    ensemble: Ensemble,
+    link: Link,
+    columns: Columns,
+    output: Output,
+    span: tuple[int, int],
+    n_threads: int,
+) -> Any:
+    """Compute an output for rows.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    link : Link
+        From raw scores to predictions.
+    columns : Columns
+        The rows.
+    output : Output
+    span : (int, int)
+        The first round, and the last plus 1.
+    n_threads : int
+
+    Returns
+    -------
+    ndarray, csr_matrix or list of csr_matrix
+        In LightGBM's shapes: see `Booster.predict`.
+    """
+    if output == "leaf":
+        return ensemble.leaves(columns, *span, n_threads)
+    if output == "contributions":
+        return _contributions(ensemble, columns, span, n_threads)
+    if output == "interactions":
+        values = contributions.interactions(ensemble, columns, *span, n_threads)
+        return values[:, 0] if ensemble.n_scores == 1 else values
+    scores = ensemble.raw_scores(columns, *span, n_threads)
+    if output == "prediction":
+        scores = link(scores, n_threads)
+    return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+def _contributions(
+    ensemble: Ensemble, columns: Columns, span: tuple[int, int], n_threads: int
+) -> Any:
+    """SHAP values: a sparse matrix for each score if the rows are sparse, else one."""
+    if columns.index is not None:
+        parts = contributions.sparse_contributions(ensemble, columns, *span, n_threads)
+        return parts[0] if len(parts) == 1 else parts
+    values = contributions.contributions(ensemble, columns, *span, n_threads)
+    return values.reshape(len(values), -1)

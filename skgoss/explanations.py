@@ -11,14 +11,13 @@ from skgoss._engine.data.columns import to_float64
 from skgoss.data.columns import Columns
 from skgoss.model import contributions
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.trees import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT, Tree
+from skgoss.model.trees import CATEGORICAL, Tree, nan_goes_left, zero_is_missing
 
 if TYPE_CHECKING:
     import shap
 
 # shap's words for the unit of the raw scores, by the kind of the link.
 _UNITS = {"logistic": "log_odds", "softmax": "log_odds", "exp": "log"}
-_ZERO_IS_MISSING = 1
 
 
 def explanation(
@@ -103,7 +102,7 @@ def trees_for_shap(ensemble: Ensemble, link: str) -> dict[str, Any]:
     decision = ensemble.arrays["decision_type"]
     for is_there, what in (
         ((decision & CATEGORICAL != 0).any(), "splits on categories"),
-        ((decision >> MISSING_SHIFT == _ZERO_IS_MISSING).any(), "zeros as missing"),
+        (zero_is_missing(decision).any(), "zeros as missing"),
         (ensemble.linear is not None, "linear leaves"),
     ):
         if is_there:
@@ -132,12 +131,7 @@ def _nodes(tree: Tree, score: int, n_scores: int, scale: float) -> dict[str, Any
         np.where(child < 0, n_inner + ~child, child)
         for child in (tree.left_child, tree.right_child)
     )
-    # NaN counts as zero where nothing is missing.
-    goes_left = np.where(
-        tree.decision_type >> MISSING_SHIFT == 0,
-        tree.threshold >= 0,
-        tree.decision_type & DEFAULT_LEFT != 0,
-    )
+    goes_left = nan_goes_left(tree.decision_type, tree.threshold)
     none = np.full(n_leaves, -1)
     values = np.zeros((n_inner + n_leaves, n_scores))
     values[:, score] = scale * np.concatenate([tree.internal_value, tree.leaf_value])

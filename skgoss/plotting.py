@@ -471,7 +471,7 @@ def draw_tree(
     tree = dump["tree_info"][place]
     labels = Labels(
         dump["feature_names"],
-        _words(model),
+        model._categories.values(words=True),
         signs,
         info,
         precision,
@@ -496,15 +496,6 @@ def _leaf_of(model: Booster, example: Any, at: int, place: int) -> int:
     if len(leaves) != 1:
         raise ValueError(f"example_case must have a single row, got {len(leaves)}.")
     return int(leaves[0, place])
-
-
-def _words(model: Booster) -> dict[int, Sequence[Any]]:
-    """The categories that `dump_model` writes as numbers."""
-    return {
-        column: known.values
-        for column, known in model._categories.vocabularies.items()
-        if known.holds_words
-    }
 
 
 @docstrings.of_plot(

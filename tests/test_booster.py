@@ -113,7 +113,10 @@ def info(known):
 
 
 def from_lightgbm(theirs, **parameters):
-    """A Booster with the trees of LightGBM's."""
+    """A Booster with the trees of LightGBM's.
+
+    From its dump, because its text rounds gains and inner nodes to six digits.
+    """
     dumped, sets = theirs.dump_model(), []
     structures = [tree["tree_structure"] for tree in dumped["tree_info"]]
     trees = [tree_of(structure, sets) for structure in structures]

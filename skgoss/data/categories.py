@@ -143,6 +143,14 @@ class Categories:
         self.vocabularies: dict[int, Vocabulary] = {}
         self.unplaced: list[Vocabulary] | None = None
 
+    def values(self, *, words: bool) -> dict[int, list[Any]]:
+        """The categories by column: of those that held words, or of the others."""
+        return {
+            column: known.values
+            for column, known in sorted(self.vocabularies.items())
+            if known.holds_words == words
+        }
+
     def __getstate__(self) -> dict[str, Any]:
         declared = self.declared
         return {

@@ -58,7 +58,17 @@ def members(sets: Sets) -> tuple[Ints, Ints]:
     """All members of all sets: the number of the set, and the category."""
     word = np.flatnonzero(sets.words)
     owner = np.searchsorted(sets.start, word, side="right") - 1
-    bytes_ = sets.words[word].astype("<u4").view(np.uint8)
-    bits = np.unpackbits(bytes_, bitorder="little").reshape(-1, 32)
-    row, bit = np.nonzero(bits)
+    row, bit = np.nonzero(_bits(sets.words[word]))
     return owner[row], 32 * (word - sets.start[owner])[row] + bit
+
+
+def members_of(sets: Sets, number: int) -> Ints:
+    """The categories in a set, ascending."""
+    words = sets.words[sets.start[number] : sets.start[number + 1]]
+    return np.flatnonzero(_bits(words))
+
+
+def _bits(words: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """The bits of words, a row of 32 for each, the lowest first."""
+    bytes_ = words.astype("<u4").view(np.uint8)
+    return np.unpackbits(bytes_, bitorder="little").reshape(-1, 32)

@@ -15,17 +15,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.data.binning import ZERO_BOUND, ZERO_IS_MISSING
+from skgoss._engine.data.binning import ZERO_BOUND
+from skgoss.model.category_sets import members_of
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import (
     CATEGORICAL,
-    DEFAULT_LEFT,
     LEAF_TYPES,
-    MISSING_SHIFT,
     NODE_TYPES,
     Sets,
     Tree,
+    nan_goes_left,
+    zero_is_missing,
 )
 
 # The versions of ONNX's operators that a graph needs, by domain.
@@ -248,15 +249,10 @@ def _derived_columns(
     )
     linear = ensemble.linear
     return _Columns(
-        np.unique(feature[_zero_is_missing(decision)]),
+        np.unique(feature[zero_is_missing(decision)]),
         np.setdiff1d(feature[decision & CATEGORICAL != 0], [*category_values]),
         np.unique(linear.feature) if linear else np.empty(0, dtype=np.int64),
     )
-
-
-def _zero_is_missing(decision: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    is_numeric = decision & CATEGORICAL == 0
-    return is_numeric & (decision >> MISSING_SHIFT == ZERO_IS_MISSING)
 
 
 def _wide(graph: Graph, X: str, columns: _Columns) -> str:
@@ -377,7 +373,7 @@ def _node_tests(
     value = np.empty(len(is_equality))
     value[~is_equality] = threshold[~is_set]
     value[is_equality] = np.concatenate([np.empty(0), *members])
-    is_zero = _zero_is_missing(decision)
+    is_zero = zero_is_missing(decision)
     is_whole = is_set & np.isin(feature, columns.whole)
     column, first = feature.copy(), ensemble.n_features
     for derived, chosen in ((columns.zero, is_zero), (columns.whole, is_whole)):
@@ -390,27 +386,17 @@ def _node_tests(
         places(arrays["right_child"]),
         length,
         np.repeat(column, length),
-        np.repeat(_holds_for_nan(decision, threshold), length),
+        np.repeat(nan_goes_left(decision, threshold).astype(np.int64), length),
         is_equality,
         value,
     )
 
 
-def _holds_for_nan(decision: NDArray[np.uint8], threshold: Floats) -> Ints:
-    """1 for nodes where NaN goes left; NaN counts as zero if no value is missing."""
-    left = np.where(
-        decision >> MISSING_SHIFT == 0, threshold >= 0, decision & DEFAULT_LEFT != 0
-    )
-    return np.where(decision & CATEGORICAL != 0, 0, left).astype(np.int64)
-
-
 def _members(sets: Sets, number: int, values: Floats | None) -> Floats:
     """The values of the categories in a set; of an empty set NaN, which none equals."""
-    words = sets.words[sets.start[number] : sets.start[number + 1]]
-    bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
-    members = np.flatnonzero(bits).astype(np.float64)
+    members = members_of(sets, number)
     if values is not None:
-        members = values[np.flatnonzero(bits[: len(values)])]
+        members = values[members[members < len(values)]]
     return members if len(members) else np.array([np.nan])
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.categories import Categories
+from skgoss.model.category_sets import members_of
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
 from skgoss.model.linear import LinearLeaves
@@ -64,11 +65,7 @@ def dump(
     """
     stop = ensemble.n_rounds if stop_round is None else stop_round
     rounds = np.arange(min(start_round, stop), stop)
-    values = {
-        column: known.values
-        for column, known in categories.vocabularies.items()
-        if not known.holds_words
-    }
+    values = categories.values(words=False)
     names = header.feature_names
     shares = ensemble.chosen(rounds).importances(importance).astype(np.int64).tolist()
     first, last = rounds.size and rounds[0], rounds.size and rounds[-1] + 1
@@ -214,9 +211,7 @@ def _thresholds(
     """The number of each node, or the categories that go left."""
     thresholds: list[Any] = _numbers(tree.threshold)
     for node in np.flatnonzero(categorical).tolist():
-        start, stop = sets.start[int(tree.threshold[node]) :][:2]
-        words = sets.words[start:stop].astype("<u4").view(np.uint8)
-        members = np.flatnonzero(np.unpackbits(words, bitorder="little")).tolist()
+        members = members_of(sets, int(tree.threshold[node])).tolist()
         known = _named(members, values.get(int(tree.split_feature[node])))
         thresholds[node] = "||".join(map(str, known))
     return thresholds
@@ -239,11 +234,7 @@ def pandas_categorical(
     """The categories of the columns that held words; None if there are none."""
     if header.pandas_categorical is not None:
         return [list(values) for values in header.pandas_categorical]
-    return [
-        list(known.values)
-        for _, known in sorted(categories.vocabularies.items())
-        if known.holds_words
-    ] or None
+    return [list(known) for known in categories.values(words=True).values()] or None
 
 
 def shrinkage(

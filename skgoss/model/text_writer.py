@@ -244,11 +244,7 @@ def _values(categories: Categories | None, part: Ensemble) -> dict[int, list[int
     """The categories of the columns whose sets are written by value."""
     if categories is None:
         return {}
-    values = {
-        column: known.values
-        for column, known in sorted(categories.vocabularies.items())
-        if not known.holds_words
-    }
+    values = categories.values(words=False)
     large = {j for j, known in values.items() if max(known, default=0) > MAX_VALUE}
     used = large & set(part.arrays["split_feature"].tolist())
     if used:

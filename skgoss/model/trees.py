@@ -31,6 +31,27 @@ CATEGORICAL = 1
 DEFAULT_LEFT = 2
 MISSING_SHIFT = 2
 
+# Which values are missing.
+NOTHING, ZERO = 0, 1
+
+
+def zero_is_missing(decision_type: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Whether nodes take zeros for missing values."""
+    is_numeric = decision_type & CATEGORICAL == 0
+    return is_numeric & (decision_type >> MISSING_SHIFT == ZERO)
+
+
+def nan_goes_left(
+    decision_type: NDArray[np.uint8], threshold: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Whether NaN goes left in nodes; it counts as zero where nothing is missing."""
+    left = np.where(
+        decision_type >> MISSING_SHIFT == NOTHING,
+        threshold >= 0,
+        decision_type & DEFAULT_LEFT != 0,
+    )
+    return left & (decision_type & CATEGORICAL == 0)
+
 
 @dataclass(frozen=True, eq=False)
 class Tree:

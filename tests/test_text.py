@@ -166,6 +166,34 @@ def test_lightgbm_files_of_every_kind(kind):
         assert_equal(text.read(other), (ensemble, header))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"boost_from_average": False},
+        {"objective": "binary"},
+        {"objective": "lambdarank"},
+        {"boosting": "rf", "bagging_fraction": 0.5, "bagging_freq": 1},
+    ],
+    ids=str,
+)
+def test_the_shrinkage_of_trees_is_that_of_lightgbm(options):
+    lgb, (X, y) = lightgbm(), data()
+    y = (y > np.quantile(y, 0.7)).astype(int)
+    group = [len(y) // 4] * 4 if options.get("objective") == "lambdarank" else None
+    params = {"num_leaves": 5, "verbosity": -1, "num_threads": 1, **options}
+    peer = lgb.train(params, lgb.Dataset(X, y, group=group), 2)
+    theirs = peer.model_to_string()
+    ensemble, header = text.read(theirs)
+
+    def shrinkage(file):
+        return [line for line in file.split("\n") if line.startswith("shrinkage=")]
+
+    assert shrinkage(text.write(ensemble, header)) == shrinkage(theirs)
+    second = text.write(ensemble, header, start_round=1)
+    assert shrinkage(second) == shrinkage(theirs)[1:]
+
+
 def test_pandas_categories_of_lightgbm():
     lgb = lightgbm()
     X, y = data()

@@ -242,20 +242,30 @@ def shrinkage(
 ) -> Floats:
     """The factor of each tree between the optimal values of its leaves and its values.
 
-    It is the learning rate. Trees that hold the start score have the factor 1: those of
-    the first round, if the objective has one, and all trees of forests.
+    It is the learning rate, or 1 for trees that hold the start score.
 
     Returns
     -------
     ndarray of shape (n_trees,), float64
     """
-    factors = np.full(ensemble.n_trees, learning_rate)
+    is_one = holds_start(ensemble, header, boost_from_average)
+    return np.where(is_one, 1.0, learning_rate)
+
+
+def holds_start(
+    ensemble: Ensemble, header: Header, boost_from_average: bool
+) -> NDArray[np.bool_]:
+    """Whether trees hold the start score.
+
+    Those of the first round do, if the objective has one, and all trees of forests.
+
+    Returns
+    -------
+    ndarray of shape (n_trees,), bool
+    """
     has_start = header.objective.split(" ")[0] not in _STARTS_AT_ZERO
-    if ensemble.average:
-        factors[:] = 1.0
-    elif has_start and boost_from_average:
-        factors[: ensemble.n_scores] = 1.0
-    return factors
+    n_first = ensemble.n_scores if has_start and boost_from_average else 0
+    return (np.arange(ensemble.n_trees) < n_first) | ensemble.average
 
 
 # --- Rows of a table ------------------------------------------------------------------

@@ -85,7 +85,7 @@ def write(
     _check(header, ensemble.n_features)
     part = _part(ensemble, start_round, stop_round)
     names, values = safe_names(header.feature_names), _values(categories, part)
-    shrinkage = _shrinkage(part, header, start_round)
+    shrinkage = _shrinkage(ensemble, header)[start_round * part.n_scores :]
     blocks = list(_blocks(part, _by_value(part, values), shrinkage))
     known = tables.pandas_categorical(header, categories or Categories(None))
     sections = [
@@ -227,14 +227,13 @@ def _linear_lines(leaves: LinearLeaves) -> list[str]:
     ]
 
 
-def _shrinkage(part: Ensemble, header: Header, first_round: int) -> list[str]:
-    """The factor of each tree: LightGBM uses it when it fits leaves again.
-
-    There is none in forests, and in the first round, which holds the start score.
-    """
-    rate = header.parameters.get("learning_rate") or "1"
-    is_plain = np.arange(part.n_trees) // part.n_scores + first_round == 0
-    return np.where(is_plain | part.average, "1", rate).tolist()
+def _shrinkage(ensemble: Ensemble, header: Header) -> list[str]:
+    """The factor of each tree: LightGBM uses it when it fits leaves again."""
+    parameters = header.parameters
+    is_one = tables.holds_start(
+        ensemble, header, parameters.get("boost_from_average") != "0"
+    )
+    return np.where(is_one, "1", parameters.get("learning_rate") or "1").tolist()
 
 
 # --- Categories -----------------------------------------------------------------------

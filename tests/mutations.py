@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,9 @@ from typing import Any
 import numpy as np
 
 import skgoss
+
+# A mutation that needs more time fails.
+SECONDS = 30
 
 LEARNED = ("_booster", "_classes", "n_features_in_", "feature_names_in_", "_history")
 NUMBERS = (0, 1, -1, 2, 3, 7, 31, 255, 256, 2**31 - 1, -(2**31), 2**31, 2**62, -(2**63))
@@ -66,6 +69,28 @@ def models() -> list[tuple[Any, np.ndarray]]:
         (skgoss.LGBMClassifier(early_stopping_round=2, **small).fit(X, words), X),
         (skgoss.LGBMRanker(**small).fit(X, many, qid=queries), X),
     ]
+
+
+def put(*path: Any) -> Callable[[Any, Any], None]:
+    """A function that puts a value at a place of a state."""
+
+    def change(state: Any, value: Any) -> None:
+        for key in path[:-1]:
+            state = state[key]
+        state[path[-1]] = value
+
+    return change
+
+
+def drop(*path: Any) -> Callable[[Any, Any], None]:
+    """A function that deletes what is at a place of a state."""
+
+    def change(state: Any, value: Any) -> None:
+        for key in path[:-1]:
+            state = state[key]
+        del state[path[-1]]
+
+    return change
 
 
 def places(state: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -209,13 +234,18 @@ def n_refused(script: str, first: int, stop: int) -> int:
     return int(last.split()[1])
 
 
-def main(first: int, stop: int) -> None:
-    """Try mutations by number."""
+def main(is_refused: Callable[[int], bool]) -> None:
+    """Try the mutations whose numbers are on the command line."""
+    first, stop = map(int, sys.argv[1:])
     faulthandler.enable()
     warnings.simplefilter("ignore")
-    refused = sum(map(is_refused, range(first, stop)))
+    refused = 0
+    for number in range(first, stop):
+        faulthandler.dump_traceback_later(SECONDS, exit=True)
+        refused += is_refused(number)
+    faulthandler.cancel_dump_traceback_later()
     print(f"refused {refused} of {stop - first}")
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(is_refused)

@@ -14,6 +14,7 @@ import mutations
 import numpy as np
 import pytest
 import test_text as peers
+from mutations import drop, put
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from test_state import WAYS, skops_io
@@ -936,24 +937,6 @@ def test_earlier_models_of_lightgbm_with_other_classes():
 
 
 # --- The line of skgoss is not trusted ------------------------------------------------
-
-
-def put(*path):
-    def change(own, value):
-        for key in path[:-1]:
-            own = own[key]
-        own[path[-1]] = value
-
-    return change
-
-
-def drop(*path):
-    def change(own, value):
-        for key in path[:-1]:
-            own = own[key]
-        del own[path[-1]]
-
-    return change
 
 
 WORDS = ("categories", "vocabularies", "values", 0)

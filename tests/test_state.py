@@ -10,6 +10,7 @@ import joblib
 import mutations
 import numpy as np
 import pytest
+from mutations import put
 
 from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor
 from skgoss.model.ensemble import Ensemble
@@ -82,17 +83,6 @@ def test_mutations_are_refused_or_serve(first):
 
 
 NUMERIC, CATEGORICAL, LINEAR, CLASSES = 0, 2, 3, 5
-
-
-def put(*path):
-    """A function that puts a value at a place of a state."""
-
-    def change(state, value):
-        for key in path[:-1]:
-            state = state[key]
-        state[path[-1]] = value
-
-    return change
 
 
 def array(*path):

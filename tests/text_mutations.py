@@ -6,15 +6,14 @@ before it is tried: ``python text_mutations.py FIRST STOP``.
 
 from __future__ import annotations
 
-import faulthandler
 import json
 import re
 import sys
-import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import mutations
 import numpy as np
 from test_ensemble import frame
 
@@ -24,9 +23,8 @@ from skgoss.model.header import Header
 
 FILES = Path(__file__).with_name("files")
 DEEP = 100_000
-# A mutation that needs more memory or time than this fails.
+# A mutation that needs more memory fails.
 MEMORY = 3 << 30
-SECONDS = 30
 
 Change = Callable[[bytes, np.random.Generator], bytes]
 
@@ -208,22 +206,10 @@ def is_refused(number: int) -> bool:
     return False
 
 
-def main(first: int, stop: int) -> None:
-    """Try mutations by number."""
-    faulthandler.enable()
-    warnings.simplefilter("ignore")
+if __name__ == "__main__":
     files()
     if sys.platform == "linux":
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    refused = 0
-    for number in range(first, stop):
-        faulthandler.dump_traceback_later(SECONDS, exit=True)
-        refused += is_refused(number)
-    faulthandler.cancel_dump_traceback_later()
-    print(f"refused {refused} of {stop - first}")
-
-
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    mutations.main(is_refused)

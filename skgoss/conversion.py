@@ -214,9 +214,8 @@ def described(
         If raw scores take the place of probabilities, as the objective is a function.
     """
     if isinstance(model, Booster):
-        if length is None and model.best_iteration > 0:
-            length = model.best_iteration
-        return Exported(model, None, model._span(start, length), is_raw)
+        span = model._span(start, model._length(length))
+        return Exported(model, None, span, is_raw)
     if not isinstance(model, LGBMModel):
         raise TypeError(
             "model must be a fitted estimator or a Booster of skgoss, got"

@@ -26,6 +26,7 @@ from skgoss import (
 from skgoss._messages import warn
 from skgoss.booster import Booster
 from skgoss.data import frames, queries, targets
+from skgoss.data.columns import Columns
 from skgoss.fit_arguments import FitArguments, GivenSet
 from skgoss.model.ensemble import Ensemble
 from skgoss.origin import Origin
@@ -545,9 +546,13 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         """The output for rows: see `Booster.predict`."""
         booster = self._fitted("_booster")
         n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
-        by_name = not self._is_foreign
-        columns = frames.columns(self, X, reset=False, by_name=by_name)
-        return booster._predict(columns, output, start_iteration, num_iteration, n_jobs)
+        return booster._predict(
+            self._columns(X), output, start_iteration, num_iteration, n_jobs
+        )
+
+    def _columns(self, X: ArrayLike) -> Columns:
+        """The columns of rows; names in files of other libraries may not be those."""
+        return frames.columns(self, X, reset=False, by_name=not self._is_foreign)
 
     @docstrings.of_prediction
     def explain(
@@ -581,9 +586,8 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         booster = self._fitted("_booster")
         n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
         span = booster._span(start_iteration, num_iteration)
-        columns = frames.columns(self, X, reset=False)
         return booster._explain(
-            columns, X, interactions, span, n_jobs, self._names_of_outputs()
+            self._columns(X), X, interactions, span, n_jobs, self._names_of_outputs()
         )
 
     def _names_of_outputs(self) -> list[str] | None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss import Booster, LGBMClassifier, LGBMRanker, LGBMRegressor
 
 N, F = 300, 4
 rng = np.random.default_rng(0)
@@ -171,3 +171,17 @@ def test_what_shap_does_not_know():
     linear = LGBMRegressor(linear_tree=True, **OPTIONS).fit(X, Y)
     with pytest.raises(ValueError, match="linear leaves"):
         linear.booster_.trees_for_shap()
+
+
+def test_estimators_of_lightgbm_s_models_explain_data_frames():
+    pytest.importorskip("shap")
+    pandas = pytest.importorskip("pandas")
+    lightgbm = pytest.importorskip("lightgbm")
+    peer = lightgbm.train({"verbosity": -1}, lightgbm.Dataset(X, Y), 3)
+    booster = Booster(model_str=peer.model_to_string())
+    model = LGBMRegressor.from_booster(booster)
+    rows = pandas.DataFrame(X).rename(columns="c{}".format)
+    explained = model.explain(rows)  # the names of the columns are not compared
+    np.testing.assert_array_equal(
+        explained.values, model.predict(rows, pred_contrib=True)[:, :-1]
+    )

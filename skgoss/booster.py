@@ -283,7 +283,7 @@ class Booster:
         pred_interactions: bool = False,
         **kwargs: Any,
     ) -> Any:
-        """Predict.
+        """Predict the target.
 
         Parameters
         ----------

@@ -21,19 +21,8 @@ ROWS = {
 
 def of_skgoss(model: Any, kind: str, threads: int) -> Callable[[Any], Any]:
     """Explain by this package."""
-    from skgoss.data import frames
-    from skgoss.model import contributions
-
-    kinds = {
-        "values": contributions.contributions,
-        "interactions": contributions.interactions,
-    }
-
-    def explain(X: Any) -> Any:
-        columns = frames.columns(model, X, reset=False)
-        return kinds[kind](model._ensemble, columns, n_threads=threads)
-
-    return explain
+    option = {"values": "pred_contrib", "interactions": "pred_interactions"}[kind]
+    return partial(model.predict, n_jobs=threads, **{option: True})
 
 
 def of_lightgbm(model: Any, kind: str, threads: int) -> Callable[[Any], Any]:

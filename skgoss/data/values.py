@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Lists and dicts may be nested so deep; readers of JSON allow a little more.
+# The greatest depth of nested lists and dicts; readers of JSON allow a little more.
 MAX_DEPTH = 40
 
 # The largest array of strings to be read, in bytes: all strings have the length of the

@@ -37,7 +37,7 @@ _VERSIONS = (b"v2", b"v3", b"v4")
 
 # The largest number of scores of a model without trees.
 _MAX_EMPTY_SCORES = 1 << 16
-# Lists and dicts of JSON may be nested so deep.
+# The greatest depth of nested lists and dicts of JSON.
 _MAX_DEPTH = 50
 
 _FLOAT = rb"-?+(?:\d++(?:\.\d*+)?+(?:[eE][-+]?+\d++)?+|inf%s)"

@@ -1,6 +1,6 @@
 """Write models in LightGBM's text format.
 
-LightGBM refuses some names of columns, so that safe names replace them. Its own data
+LightGBM refuses some names of columns; safe names replace them. Its own data
 sets know categories by whole numbers: categories learned from whole numbers are written
 by their values, others by their numbers, with the values in ``pandas_categorical``. A
 line of our own, which other readers skip, holds what is needed to read the model back.

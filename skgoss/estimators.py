@@ -15,9 +15,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skgoss import _compat, docstrings, fitting, notebook, parameters, persistence
-from skgoss._messages import warn
+from skgoss._messages import type_name, warn
 from skgoss.booster import Booster, Output, kind_of_output
 from skgoss.data import frames, queries, targets
+from skgoss.data.columns import Columns
 from skgoss.fit_arguments import FitArguments, GivenSet
 from skgoss.model.ensemble import Ensemble
 from skgoss.origin import Origin
@@ -385,7 +386,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         -------
         estimator
         """
-        return persistence.estimator(cls, copy.copy(booster), classes)
+        return persistence.estimator(cls, booster, classes)
 
     def to_file(self, path: str | PathLike[str]) -> Self:
         """Write the fitted estimator to a file in LightGBM's text format.
@@ -457,8 +458,8 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         if model is None or isinstance(model, Booster):
             return model
         raise TypeError(
-            "init_model must be a fitted estimator of skgoss, a Booster or the path of"
-            f" a model file, got {type(model).__name__}."
+            "init_model must be a fitted estimator or a Booster of skgoss, or the path"
+            f" of a model file, got {type_name(model)}."
         )
 
     @property
@@ -537,9 +538,12 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         """The output for rows: see `Booster.predict`."""
         booster = self._fitted("_booster")
         n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
-        by_name = not self._is_foreign
-        columns = frames.columns(self, X, reset=False, by_name=by_name)
+        columns = self._columns(X)
         return booster._predict(columns, output, start_iteration, num_iteration, n_jobs)
+
+    def _columns(self, X: Any) -> Columns:
+        """The columns of rows; a model of another library takes them by place."""
+        return frames.columns(self, X, reset=False, by_name=not self._is_foreign)
 
     @docstrings.of_prediction
     def explain(
@@ -573,9 +577,8 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         booster = self._fitted("_booster")
         n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
         span = booster._span(start_iteration, num_iteration)
-        columns = frames.columns(self, X, reset=False)
         return booster._explain(
-            columns, X, interactions, span, n_jobs, self._names_of_outputs()
+            self._columns(X), X, interactions, span, n_jobs, self._names_of_outputs()
         )
 
     def _names_of_outputs(self) -> list[str] | None:

@@ -693,10 +693,9 @@ def _booster(booster: Any) -> Booster:
         return booster.booster_
     if isinstance(booster, Booster):
         return booster
-    kind = type(booster)
     raise TypeError(
         "booster must be a Booster or a fitted estimator of skgoss, got"
-        f" {kind.__module__}.{kind.__qualname__}."
+        f" {_messages.type_name(booster)}."
     )
 
 

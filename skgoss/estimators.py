@@ -18,7 +18,6 @@ from skgoss import _compat, docstrings, fitting, notebook, parameters, persisten
 from skgoss._messages import type_name, warn
 from skgoss.booster import Booster, Output, kind_of_output
 from skgoss.data import frames, queries, targets
-from skgoss.data.columns import Columns
 from skgoss.fit_arguments import FitArguments, GivenSet
 from skgoss.model.ensemble import Ensemble
 from skgoss.origin import Origin
@@ -538,12 +537,9 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         """The output for rows: see `Booster.predict`."""
         booster = self._fitted("_booster")
         n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
-        columns = self._columns(X)
+        by_name = not self._is_foreign
+        columns = frames.columns(self, X, reset=False, by_name=by_name)
         return booster._predict(columns, output, start_iteration, num_iteration, n_jobs)
-
-    def _columns(self, X: Any) -> Columns:
-        """The columns of rows; a model of another library takes them by place."""
-        return frames.columns(self, X, reset=False, by_name=not self._is_foreign)
 
     @docstrings.of_prediction
     def explain(
@@ -577,8 +573,9 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         booster = self._fitted("_booster")
         n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
         span = booster._span(start_iteration, num_iteration)
+        columns = frames.columns(self, X, reset=False)
         return booster._explain(
-            self._columns(X), X, interactions, span, n_jobs, self._names_of_outputs()
+            columns, X, interactions, span, n_jobs, self._names_of_outputs()
         )
 
     def _names_of_outputs(self) -> list[str] | None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skgoss import Booster, LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
 
 N, F = 300, 4
 rng = np.random.default_rng(0)
@@ -131,23 +131,6 @@ def test_explanation_of_classes(interactions):
     of_class = explained[..., 1] if interactions else explained[:, :, "y"]
     np.testing.assert_array_equal(of_class.values, explained.values[..., 1])
     np.testing.assert_array_equal(of_class.base_values, explained.base_values[:, 1])
-
-
-def test_explanation_by_a_model_of_lightgbm():
-    pytest.importorskip("shap")
-    lightgbm, pd = pytest.importorskip("lightgbm"), pytest.importorskip("pandas")
-    frame = pd.DataFrame(X, columns=list("abcd")).assign(
-        town=pd.Categorical(np.where(Y > 0, "Rome", "Oslo"))
-    )
-    peer = lightgbm.LGBMRegressor(verbose=-1, **OPTIONS).fit(frame, Y)
-    model = LGBMRegressor.from_booster(
-        Booster(model_str=peer.booster_.model_to_string())
-    )
-    order = frame["town"].cat.reorder_categories(["Rome", "Oslo"])
-    expected = peer.predict(frame, pred_contrib=True)
-    for rows in (frame, frame.assign(town=order)):
-        found = model.explain(rows).values
-        np.testing.assert_allclose(found, expected[:, :-1], atol=1e-10)
 
 
 def test_explanation_without_shap(monkeypatch):

@@ -487,6 +487,19 @@ def test_parts_of_the_rounds(tmp_path):
         plain.save_model(tmp_path / "m.txt", start_iteration="1")
 
 
+def test_parts_of_the_rounds_have_no_scores():
+    X, y = mutations.data()
+    model = LGBMRegressor(n_estimators=4, num_leaves=5).fit(X, y, eval_set=[(X, y)])
+    for span in ((3, 0), (-1, 1)):
+        part = Booster(model_str=model.booster_.model_to_string(*span))
+        assert part.best_score == LGBMRegressor.from_booster(part).evals_result_ == {}
+    for n_rounds in (None, -1, 4, 9):
+        whole = Booster(model_str=model.booster_.model_to_string(n_rounds))
+        assert whole.best_score == model.best_score_
+        assert LGBMRegressor.from_booster(whole).evals_result_ == model.evals_result_
+    assert len(model.evals_result_["training"]["l2"]) == 4
+
+
 def test_other_readers_see_the_best_rounds():
     lightgbm = peers.lightgbm()
     X, y = mutations.data()

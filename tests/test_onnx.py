@@ -612,6 +612,22 @@ def test_pipelines(name, dtype):
         np.testing.assert_array_equal(outputs[0], model.predict(X))
 
 
+class Small(LGBMClassifier):
+    """A classifier with a parameter of its own."""
+
+    def __init__(self, size=2, **options):
+        super().__init__(**options)
+        self.size = size
+
+
+def test_subclasses_are_registered():
+    X, y = load_iris(return_X_y=True)
+    model = make_pipeline(StandardScaler(), Small(n_estimators=2)).fit(X, y)
+    skgoss.onnx.register(Small)
+    proto = skl2onnx.to_onnx(model, X[:1], options={"zipmap": False})
+    assert_same(session(proto).run(None, {"X": X})[1], model.predict_proba(X))
+
+
 def test_probabilities_as_dictionaries():
     """What skl2onnx does by default, for words as well."""
     X, y = load_iris(return_X_y=True)

@@ -28,6 +28,14 @@ def hint(word: str, known: Iterable[str]) -> str:
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
+def type_name(value: object) -> str:
+    """The name of a value's type, with its module: other packages have a Booster."""
+    kind = type(value)
+    if kind.__module__ == "builtins":
+        return kind.__qualname__
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of the user's code that led here."""
     frame, level = sys._getframe(1), 2

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
-from skgoss._messages import warn
+from skgoss._messages import type_name, warn
 from skgoss.booster import Booster
 from skgoss.data.categories import Vocabulary
 from skgoss.estimators import LGBMClassifier, LGBMModel
@@ -219,7 +219,7 @@ def described(
     if not isinstance(model, LGBMModel):
         raise TypeError(
             "model must be a fitted estimator or a Booster of skgoss, got"
-            f" {type(model).__name__}. Convert pipelines with skl2onnx.to_onnx, after"
+            f" {type_name(model)}. Convert pipelines with skl2onnx.to_onnx, after"
             " `import skgoss.onnx`."
         )
     booster, classes = model.booster_, None
@@ -268,8 +268,8 @@ def add_model(
     Raises
     ------
     ValueError
-        If ONNX cannot represent the categories of a column, or an input of strings
-        stands for a column that held numbers, or the reverse.
+        If ONNX cannot represent the categories of a column, or the inputs have other
+        columns than the model, or strings where it has numbers, or the reverse.
     """
     booster, classes = exported.booster, exported.classes
     ensemble = rounds(booster._ensemble, *exported.span)
@@ -414,10 +414,15 @@ def _matrix(
     vocabularies, names = booster._categories.vocabularies, booster.feature_name()
     for column, vocabulary in vocabularies.items():
         _check(vocabulary, names[column])
+    widths = [len(names) if given.width is None else given.width for given in inputs]
+    if sum(widths) != len(names):
+        raise ValueError(
+            f"The inputs of the graph have {sum(widths)} columns, but the model has"
+            f" {len(names)}. Convert with X in the form of fit."
+        )
     parts: list[str] = []
     first = 0
-    for given in inputs:
-        width = booster.num_feature() if given.width is None else given.width
+    for given, width in zip(inputs, widths, strict=True):
         words = {
             j: vocabularies[first + j]
             for j in range(width)

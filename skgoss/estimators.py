@@ -23,7 +23,7 @@ from skgoss import (
     parameters,
     persistence,
 )
-from skgoss._messages import warn
+from skgoss._messages import type_name, warn
 from skgoss.booster import Booster
 from skgoss.data import frames, queries, targets
 from skgoss.data.columns import Columns
@@ -394,7 +394,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         -------
         estimator
         """
-        return persistence.estimator(cls, copy.copy(booster), classes)
+        return persistence.estimator(cls, booster, classes)
 
     def to_file(self, path: str | PathLike[str]) -> Self:
         """Write the fitted estimator to a file in LightGBM's text format.
@@ -466,8 +466,8 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         if model is None or isinstance(model, Booster):
             return model
         raise TypeError(
-            "init_model must be a fitted estimator of skgoss, a Booster or the path of"
-            f" a model file, got {type(model).__name__}."
+            "init_model must be a fitted estimator or a Booster of skgoss, or the path"
+            f" of a model file, got {type_name(model)}."
         )
 
     @property

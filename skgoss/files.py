@@ -95,9 +95,11 @@ def render(booster: Booster, start: int, stop: int, importance: str) -> str:
         If parameters of the estimator are left out, because text cannot hold them.
     """
     state = booster_state.knowledge(booster)
-    # A part of the rounds has no best one, unless it is the last of them.
-    if start > 0 or stop < state["best_iteration"]:
-        state["best_iteration"] = 0
+    # A part of the rounds has no scores and no best round, unless it ends there.
+    if start > 0 or stop < (state["best_iteration"] or booster.current_iteration()):
+        state |= {"best_iteration": 0, "best_score": {}}
+        if state["origin"] is not None:
+            state["origin"]["history"] = {}
     # Other readers find foreign lists of categories where they were.
     is_foreign = booster._categories.unplaced is not None
     return text.write(

@@ -90,11 +90,24 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     container.node_domain_version_pair_sets.update(OPERATORS.items())
 
 
-for _kind in (LGBMModel, LGBMClassifier, LGBMRegressor, LGBMRanker):
+def register(estimator_class: type[LGBMModel]) -> None:
+    """Make a class of estimators known to skl2onnx.
+
+    Those of skgoss are known already; subclasses of them are not.
+
+    Parameters
+    ----------
+    estimator_class : type
+        A subclass of an estimator of skgoss.
+    """
     update_registered_converter(
-        _kind,
-        f"Skgoss{_kind.__name__}",
+        estimator_class,
+        f"Skgoss{estimator_class.__name__}",
         _set_shapes,
         _convert,
-        options=_OPTIONS if _kind is LGBMClassifier else None,
+        options=_OPTIONS if issubclass(estimator_class, LGBMClassifier) else None,
     )
+
+
+for _kind in (LGBMModel, LGBMClassifier, LGBMRegressor, LGBMRanker):
+    register(_kind)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgoss import origin
+from skgoss._messages import type_name
 from skgoss.booster import Booster
 from skgoss.data.state import entries
 from skgoss.training.objectives import OBJECTIVES
@@ -107,10 +108,18 @@ def estimator(
 
     Raises
     ------
+    TypeError
+        If ``booster`` is not a Booster of skgoss.
     ValueError
         If the model is for another task, or has other parameters, or if ``classes`` do
         not fit.
     """
+    if not isinstance(booster, Booster):
+        raise TypeError(
+            f"booster must be a Booster of skgoss, got {type_name(booster)}. Other"
+            " models come by their text: Booster(model_str=model.model_to_string())."
+        )
+    booster = copy.copy(booster)
     _check_task(estimator_class, booster)
     if booster._origin is None:
         model = _of_foreign(estimator_class, booster, classes)
@@ -141,7 +150,7 @@ def inherit(model: LGBMModel, booster: Booster) -> None:
 def _check_task(estimator_class: type[LGBMModel], booster: Booster) -> None:
     known, name = booster._origin, booster._objective
     if known is not None:
-        tasks, source = (known.task,), f"a {known.estimator}"
+        tasks, source = (known.task,), f"an {known.estimator}"
     elif isinstance(name, str):
         tasks = _TASKS.get(name, ("regression",))
         source = f"a model with objective={name!r}"

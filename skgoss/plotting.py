@@ -379,7 +379,7 @@ def _curves(
     if names is not None and (isinstance(names, str) or not len(names)):
         raise ValueError(f"dataset_names must be a list of names, got {names!r}.")
     for name in names or ():
-        _require(name, history, "dataset_names", "evaluation set")
+        _require(name, history, "dataset_names", "names of evaluation sets")
     chosen = list(history if names is None else names)
     known = list(history[chosen[0]])
     if metric is None:
@@ -392,15 +392,15 @@ def _curves(
     having = [name for name in chosen if metric in history[name]]
     if names is not None or not having:
         for name in chosen:
-            _require(metric, history[name], "metric", f"metric of {name!r}")
+            _require(metric, history[name], "metric", f"a metric of {name!r}")
     return metric, {name: history[name][metric] for name in having}
 
 
 def _require(name: Any, known: Mapping[str, Any], argument: str, kind: str) -> None:
     if name not in known:
         raise ValueError(
-            f"{argument}: {name!r} is no {kind}, which are"
-            f" {', '.join(map(repr, known))}.{_messages.hint(str(name), known)}"
+            f"{argument} must be {kind} ({', '.join(map(repr, known))}), got"
+            f" {name!r}.{_messages.hint(str(name), known)}"
         )
 
 
@@ -486,7 +486,7 @@ def draw_tree(
 def _checked_info(show_info: Any) -> list[str]:
     info = [show_info] if isinstance(show_info, str) else list(show_info or ())
     for name in info:
-        _require(name, INFO, "show_info", "information")
+        _require(name, INFO, "show_info", "facts of nodes")
     return info
 
 
@@ -684,10 +684,9 @@ def _booster(booster: Any) -> Booster:
         return booster.booster_
     if isinstance(booster, Booster):
         return booster
-    kind = type(booster)
     raise TypeError(
         "booster must be a Booster or a fitted estimator of skgoss, got"
-        f" {kind.__module__}.{kind.__qualname__}."
+        f" {_messages.type_name(booster)}."
     )
 
 

@@ -134,6 +134,9 @@ def test_explanation_of_classes(interactions):
     assert explained.shape == ((20, F, F, 3) if interactions else (20, F, 3))
     sums = explained.values.sum(axis=(1, 2) if interactions else 1)
     np.testing.assert_allclose(sums + explained.base_values, raw)
+    of_class = explained[..., 1] if interactions else explained[:, :, "y"]
+    np.testing.assert_array_equal(of_class.values, explained.values[..., 1])
+    np.testing.assert_array_equal(of_class.base_values, explained.base_values[:, 1])
 
 
 def test_explanation_without_shap(monkeypatch):

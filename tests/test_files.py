@@ -387,6 +387,18 @@ def test_an_estimator_of_a_booster_is_its_own():
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
+def test_models_of_other_packages():
+    lgb = peers.lightgbm()
+    peer = lgb.train(peers.SMALL, lgb.Dataset(*peers.data()), 2)
+    with pytest.raises(TypeError, match=r"of skgoss, got lightgbm\.basic\.Booster"):
+        LGBMRegressor.from_booster(peer)
+    with pytest.raises(TypeError, match=r"model file, got lightgbm\.basic\.Booster"):
+        LGBMRegressor(**SMALL).fit(*peers.data(), init_model=peer)
+    for wrong in ("m.txt", LGBMRegressor()):
+        with pytest.raises(TypeError, match=r"of skgoss, got (str|skgoss\.est)"):
+            LGBMRegressor.from_booster(wrong)
+
+
 TASKS = {LGBMRegressor: 0, LGBMClassifier: 5, LGBMRanker: 7}
 
 
@@ -398,7 +410,7 @@ def test_classes_of_estimators_must_fit(writer, reader, tmp_path):
     if reader is writer:
         reader.from_file(tmp_path / "m.txt")
         return
-    message = f"{reader.__name__} cannot be made of a {writer.__name__}: use the class"
+    message = f"{reader.__name__} cannot be made of an {writer.__name__}: use the class"
     with pytest.raises(ValueError, match=message):
         reader.from_file(tmp_path / "m.txt")
 
@@ -474,6 +486,19 @@ def test_parts_of_the_rounds(tmp_path):
         plain.model_to_string(importance_type="none")
     with pytest.raises(TypeError, match="start_iteration must be an int"):
         plain.save_model(tmp_path / "m.txt", start_iteration="1")
+
+
+def test_parts_of_the_rounds_have_no_scores():
+    X, y = mutations.data()
+    model = LGBMRegressor(n_estimators=4, num_leaves=5).fit(X, y, eval_set=[(X, y)])
+    for span in ((3, 0), (-1, 1)):
+        part = Booster(model_str=model.booster_.model_to_string(*span))
+        assert part.best_score == LGBMRegressor.from_booster(part).evals_result_ == {}
+    for n_rounds in (None, -1, 4, 9):
+        whole = Booster(model_str=model.booster_.model_to_string(n_rounds))
+        assert whole.best_score == model.best_score_
+        assert LGBMRegressor.from_booster(whole).evals_result_ == model.evals_result_
+    assert len(model.evals_result_["training"]["l2"]) == 4
 
 
 def test_other_readers_see_the_best_rounds():
@@ -859,7 +884,7 @@ def test_earlier_classes(tmp_path):
         model.fit(X, y > 1, init_model=tmp_path / "m.txt")
     with pytest.raises(TypeError, match="a fitted model of classes"):
         model.fit(X, labels, init_model=boosters()[0])
-    with pytest.raises(TypeError, match="a Booster or the path of a model file, got"):
+    with pytest.raises(TypeError, match="or the path of a model file, got int"):
         model.fit(X, labels, init_model=3)
     with pytest.raises(FileNotFoundError):
         model.fit(X, labels, init_model=tmp_path / "none.txt")

@@ -1101,6 +1101,18 @@ def test_long_steps():
     assert largest(-9.0, **forest, **options) > 1000
 
 
+def test_explainers_of_shap():
+    shap = pytest.importorskip("shap")
+    model = classifier().fit(X, Y)
+    with pytest.raises(Exception, match="not yet supported by TreeExplainer"):
+        shap.TreeExplainer(model)
+    explainer = shap.TreeExplainer(model.booster_.trees_for_shap())
+    values = model.predict(X[:5], pred_contrib=True)
+    np.testing.assert_allclose(explainer.shap_values(X[:5]), values[:, :-1], atol=1e-10)
+    np.testing.assert_allclose(explainer.expected_value, values[0, -1])
+    np.testing.assert_array_equal(model.explain(X[:5]).values, values[:, :-1])
+
+
 def test_feature_name_of_fit():
     model = classifier().fit(IX, IY, feature_name=list("abcd"))
     assert model.feature_name_ == list("abcd")

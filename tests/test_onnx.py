@@ -400,9 +400,10 @@ def test_errors(data, monkeypatch):
     model = LGBMRegressor(n_estimators=2, n_jobs=1)
     with pytest.raises(NotFittedError):
         skgoss.to_onnx(model)
-    with pytest.raises(TypeError, match=r"got Pipeline.*skl2onnx\.to_onnx"):
+    with pytest.raises(TypeError, match=r"got \S*Pipeline.*skl2onnx\.to_onnx"):
         skgoss.to_onnx(make_pipeline(model))
-    model.fit(X, y)
+    with pytest.raises(TypeError, match=r"got onnx\.\S*ModelProto"):
+        skgoss.to_onnx(skgoss.to_onnx(model.fit(X, y)))
     with pytest.raises(ValueError, match="features"):
         skgoss.to_onnx(model, X[:, :3])
     monkeypatch.setitem(sys.modules, "onnx", None)
@@ -561,6 +562,12 @@ def test_words_that_come_as_numbers():
     data = pandas.DataFrame({"w": ["a", "b"] * 50, "n": np.arange(100.0)})
     model = LGBMRegressor(n_estimators=2, n_jobs=1).fit(data, np.arange(100.0))
     types = skl2onnx.common.data_types
+    for width in (1, 3):
+        inputs = [("X", types.StringTensorType([None, width]))]
+        with pytest.raises(
+            ValueError, match=f"have {width} columns, but the model has 2"
+        ):
+            skl2onnx.convert_sklearn(model, initial_types=inputs)
     inputs = [("X", types.DoubleTensorType([None, 2]))]
     with pytest.raises(ValueError, match="'w' held strings in fit"):
         skl2onnx.convert_sklearn(model, initial_types=inputs)
@@ -603,6 +610,22 @@ def test_pipelines(name, dtype):
     assert_same(outputs[-1], (model.predict_proba if classifies else model.predict)(X))
     if classifies:
         np.testing.assert_array_equal(outputs[0], model.predict(X))
+
+
+class Small(LGBMClassifier):
+    """A classifier with a parameter of its own."""
+
+    def __init__(self, size=2, **options):
+        super().__init__(**options)
+        self.size = size
+
+
+def test_subclasses_are_registered():
+    X, y = load_iris(return_X_y=True)
+    model = make_pipeline(StandardScaler(), Small(n_estimators=2)).fit(X, y)
+    skgoss.onnx.register(Small)
+    proto = skl2onnx.to_onnx(model, X[:1], options={"zipmap": False})
+    assert_same(session(proto).run(None, {"X": X})[1], model.predict_proba(X))
 
 
 def test_probabilities_as_dictionaries():

@@ -53,7 +53,8 @@ REMARKS = {
     "init_model": "An estimator, a `Booster` or the path of a file.",
     "group": "Or `qid`: the query of each row, in any order.",
     "eval_group": "Or `eval_qid`.",
-    "validate_features": "Names and their order are always checked.",
+    "validate_features": "For models of LightGBM's files; names are checked anyway for"
+    " all others.",
     "callbacks": "See [evaluation.md](evaluation.md#callbacks).",
     **dict.fromkeys(
         (
@@ -173,8 +174,7 @@ def argument_row(method: str, name: str) -> Row:
         return shown, ABSENT, reason(name)
     if set(theirs) - set(ours):
         raise AssertionError(f"{method}({name}) is missing in a class")
-    status = NO_EFFECT if name == "validate_features" else SAME
-    return shown, status, REMARKS.get(name, only(theirs) if theirs == ours else "")
+    return shown, SAME, REMARKS.get(name, only(theirs) if theirs == ours else "")
 
 
 def only(classes: list[str]) -> str:

@@ -64,7 +64,6 @@ class Booster:
     """
 
     _ensemble: Ensemble
-    _header: Header
     _categories: Categories
     _link: Link
     _objective: str | Callable[..., Any] | None
@@ -95,7 +94,7 @@ class Booster:
     def _of(
         cls,
         ensemble: Ensemble,
-        header: Header,
+        header: Header | Callable[[], Header],
         categories: Categories,
         objective: str | Callable[..., Any] | None,
         link: Link,
@@ -105,6 +104,8 @@ class Booster:
     ) -> Self:
         """Make a model of its parts.
 
+        The header may be a function that makes a right one when it is first needed.
+
         Raises
         ------
         ValueError
@@ -112,7 +113,7 @@ class Booster:
         """
         booster = cls.__new__(cls)
         booster._ensemble = ensemble
-        booster._header = header
+        booster._known_header = header
         booster._categories = categories
         booster._objective = objective
         booster._link = link
@@ -121,6 +122,12 @@ class Booster:
         booster._origin = origin
         booster_state.check(booster)
         return booster
+
+    @property
+    def _header(self) -> Header:
+        if callable(self._known_header):
+            self._known_header = self._known_header()
+        return self._known_header
 
     def __getstate__(self) -> dict[str, Any]:
         return booster_state.state(self)
@@ -318,16 +325,19 @@ class Booster:
                 f"data must be an array or a data frame, got the path {data!r}: files"
                 " are not read. Load it first, for example with pandas.read_csv."
             )
-        names = frames.names(data) if validate_features else None
-        for j, (own, given) in enumerate(
-            zip(self.feature_name(), names or (), strict=False)
-        ):
+        if validate_features:
+            self._check_names(data)
+        return frames.columns(self, data, reset=False, by_name=False)
+
+    def _check_names(self, data: Any) -> None:
+        """Check that the columns of a data frame have the names of the model's."""
+        names = zip(self.feature_name(), frames.names(data) or (), strict=False)
+        for j, (own, given) in enumerate(names):
             if own != given:
                 raise ValueError(
                     f"Column {j} of data has the name {given!r}, but {own!r} in the"
                     " model. Pass the columns of feature_name() in this order."
                 )
-        return frames.columns(self, data, reset=False, by_name=False)
 
     def _predict(
         self,

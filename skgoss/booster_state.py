@@ -92,7 +92,9 @@ def check(booster: Booster) -> None:
         If they contradict each other.
     """
     n_features, objective = booster.num_feature(), booster._objective
-    headers.check(booster._header, n_features)
+    # A header that is made later is right.
+    if isinstance(booster._known_header, Header):
+        headers.check(booster._header, n_features)
     if isinstance(objective, str) and objective not in OBJECTIVES:
         raise ValueError(f"the objective {objective!r} is not known")
     if booster.best_iteration < 0:

@@ -166,7 +166,8 @@ PREDICTION = {
     ),
     "validate_features": (
         "bool, default=False",
-        "Has no effect: names are always checked.",
+        "Whether to check names of columns for a model of another library's file. For"
+        " all other models they are always checked.",
     ),
     "kwargs": (
         "dict",

@@ -533,7 +533,9 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         ndarray of shape (n_samples,), or (n_samples, n_trees) for ``pred_leaf``
         """
         output = outputs.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
-        return self._output(X, output, start_iteration, num_iteration, kwargs)
+        return self._output(
+            X, output, start_iteration, num_iteration, validate_features, kwargs
+        )
 
     def _output(
         self,
@@ -541,10 +543,13 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         output: outputs.Output,
         start_iteration: int,
         num_iteration: int | None,
+        validate_features: bool,
         kwargs: Mapping[str, Any],
     ) -> Any:
         """The output for rows: see `Booster.predict`."""
         booster = self._fitted("_booster")
+        if validate_features and self._is_foreign:
+            booster._check_names(X)
         n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
         return booster._predict(
             self._columns(X), output, start_iteration, num_iteration, n_jobs
@@ -919,7 +924,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             warning.
         """
         kind = outputs.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
-        output = self._output(X, kind, start_iteration, num_iteration, kwargs)
+        output = self._output(
+            X, kind, start_iteration, num_iteration, validate_features, kwargs
+        )
         if kind != "prediction":
             return output
         if not isinstance(self._booster._objective, str):
@@ -957,4 +964,6 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two
         """
-        return self._output(X, "raw_score", start_iteration, num_iteration, kwargs)
+        return self._output(
+            X, "raw_score", start_iteration, num_iteration, validate_features, kwargs
+        )

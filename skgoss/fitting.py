@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -325,39 +326,51 @@ class _Fit:
 
     def _booster(self, trained: boosting.Trained) -> Booster:
         """The trained trees, with what is known of the columns."""
-        options, objective = self.settings, self.settings.objective
-        signs = options.monotone_constraints
-        names = self._names
-        header = Header(
-            feature_names=(
-                default_names(trained.ensemble.n_features)
-                if names is None
-                else [str(name) for name in names]
-            ),
-            feature_infos=trained.feature_infos,
-            objective=(
-                ""
-                if callable(objective)
-                else objectives.text(
-                    objective,
-                    options.sigmoid,
-                    options.reg_sqrt,
-                    self.estimator._n_classes,
-                )
-            ),
-            monotone_constraints=[] if signs is None else [int(s) for s in signs],
-            parameters=parameters.lightgbm_parameters(options),
+        header = partial(
+            _header,
+            self.settings,
+            self._names,
+            trained.feature_infos,
+            self.estimator._n_classes,
         )
         return Booster._of(
             trained.ensemble,
             header,
             self.estimator._categories,
-            objective,
+            self.settings.objective,
             self.link,
             trained.best_iteration,
             trained.best_score,
             Origin.of(self.estimator, trained.history),
         )
+
+
+def _header(
+    settings: parameters.Settings,
+    names: Sequence[str] | None,
+    feature_infos: list[str],
+    n_classes: int | None,
+) -> Header:
+    """What a model file tells beside the trees."""
+    objective, signs = settings.objective, settings.monotone_constraints
+    if names is None:
+        names = default_names(len(feature_infos))
+    words = ""
+    if not callable(objective):
+        words = objectives.text(
+            objective, settings.sigmoid, settings.reg_sqrt, n_classes
+        )
+    return Header(
+        feature_names=(
+            default_names(len(feature_infos))
+            if names is None
+            else list(map(str, names))
+        ),
+        feature_infos=feature_infos,
+        objective=words,
+        monotone_constraints=[] if signs is None else [int(sign) for sign in signs],
+        parameters=parameters.lightgbm_parameters(settings),
+    )
 
 
 def _check_names(names: Sequence[str], n_features: int) -> None:

@@ -1066,3 +1066,21 @@ def test_mutations_are_refused_or_serve():
         pickle.loads(pickle.dumps(again))
         repr(again)
     assert 100 < refused < 250
+
+
+def test_names_of_foreign_models_are_checked_when_asked(tmp_path):
+    lightgbm, pd = pytest.importorskip("lightgbm"), pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(100, 3)), columns=list("abc"))
+    y = X["a"] > 0
+    path = tmp_path / "m.txt"
+    lightgbm.LGBMClassifier(n_estimators=3, verbosity=-1).fit(X, y).booster_.save_model(
+        path
+    )
+    model = LGBMClassifier.from_file(path)
+    turned = X[["c", "b", "a"]]
+    assert len(model.predict(turned)) == 100
+    model.predict(X, validate_features=True)
+    for predict in (model.predict, model.predict_proba, model.decision_function):
+        with pytest.raises(ValueError, match="Column 0 of data has the name 'c'"):
+            predict(turned, validate_features=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import shutil
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -319,7 +318,7 @@ def _whole_categories(
     owner = column[owner]
     known = {j: category[owner == j] for j in np.unique(column).tolist()}
     for j, info in enumerate(infos):
-        if re.fullmatch(r"-?[0-9]{1,10}(:-?[0-9]{1,10})*", info):
+        if info != "none" and not info.startswith("["):
             seen = np.array(info.split(":"), dtype=np.int64)
             known[j] = np.append(known.get(j, seen), seen)
     return {j: np.unique(words[words >= 0]) for j, words in known.items()}

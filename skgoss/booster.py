@@ -24,8 +24,8 @@ from skgoss.data import categories, frames, queries, targets
 from skgoss.data.categories import Categories
 from skgoss.data.columns import Columns
 from skgoss.data.rows import Rows, start_scores
-from skgoss.data.state import entries
-from skgoss.model import contributions, tables
+from skgoss.data.state import check_scores, entries, is_number
+from skgoss.model import category_sets, contributions, tables
 from skgoss.model import header as headers
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
@@ -135,6 +135,11 @@ class Booster:
             raise ValueError(
                 f"column {last} has categories, but there are only {n_features} columns"
             )
+        category_sets.check(
+            self._ensemble,
+            self._header.feature_infos,
+            {j: len(k.values) for j, k in self._categories.vocabularies.items()},
+        )
         if self._origin is not None:
             self._origin.check(n_features, self._ensemble.n_scores)
 
@@ -174,10 +179,7 @@ class Booster:
             "origin": (dict, NoneType),
         }
         values = dict(zip(types, entries(state, types, "the Booster"), strict=True))
-        if not all(
-            isinstance(scores, dict) for scores in values["best_score"].values()
-        ):
-            raise ValueError("best_score must hold dicts")
+        check_scores(values["best_score"], "best_score", is_number)
         values["categories"] = _restored(Categories, values["categories"])
         values["link"] = _restored(Link, values["link"])
         if values["origin"] is not None:
@@ -619,7 +621,10 @@ class Booster:
         if object_hook is None:
             return dumped
         known = dumped.pop("pandas_categorical")
-        hooked = json.loads(json.dumps(dumped), object_hook=object_hook)
+        try:
+            hooked = json.loads(json.dumps(dumped), object_hook=object_hook)
+        except RecursionError as error:
+            raise ValueError("the trees are too deep for object_hook.") from error
         hooked["pandas_categorical"] = known
         return hooked
 
@@ -936,8 +941,9 @@ class Booster:
         ).existing()
 
     def _shrinkage(self) -> NDArray[np.float64]:
-        names = ("learning_rate", "boost_from_average")
-        options = parameters.checked_options(self.params, names, type(self).__name__)
+        options = parameters.checked_options(
+            self.params, tables.SHRINKAGE, type(self).__name__
+        )
         return tables.shrinkage(self._ensemble, self._header, **options)
 
     def _options(self) -> SimpleNamespace:

@@ -18,6 +18,7 @@ from skgoss import _compat, docstrings, fitting, notebook, parameters, persisten
 from skgoss._messages import warn
 from skgoss.booster import Booster, Output, kind_of_output
 from skgoss.data import frames, queries, targets
+from skgoss.data.columns import Columns
 from skgoss.fit_arguments import FitArguments, GivenSet
 from skgoss.model.ensemble import Ensemble
 from skgoss.origin import Origin
@@ -537,8 +538,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         """The output for rows: see `Booster.predict`."""
         booster = self._fitted("_booster")
         n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
-        by_name = not self._is_foreign
-        columns = frames.columns(self, X, reset=False, by_name=by_name)
+        columns = self._columns(X)
         return booster._predict(columns, output, start_iteration, num_iteration, n_jobs)
 
     @docstrings.of_prediction
@@ -573,10 +573,15 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         booster = self._fitted("_booster")
         n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
         span = booster._span(start_iteration, num_iteration)
-        columns = frames.columns(self, X, reset=False)
+        columns = self._columns(X)
         return booster._explain(
             columns, X, interactions, span, n_jobs, self._names_of_outputs()
         )
+
+    def _columns(self, X: ArrayLike) -> Columns:
+        """The columns of rows to predict."""
+        persistence.check_unchanged(vars(self))
+        return frames.columns(self, X, reset=False, by_name=not self._is_foreign)
 
     def _names_of_outputs(self) -> list[str] | None:
         """The names of the scores, if there are several."""

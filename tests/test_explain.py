@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss import Booster, LGBMClassifier, LGBMRanker, LGBMRegressor
 
 N, F = 300, 4
 rng = np.random.default_rng(0)
@@ -165,3 +165,17 @@ def test_what_shap_does_not_know():
     linear = LGBMRegressor(linear_tree=True, **OPTIONS).fit(X, Y)
     with pytest.raises(ValueError, match="linear leaves"):
         linear.booster_.trees_for_shap()
+
+
+def test_frames_for_models_of_other_libraries():
+    shap = pytest.importorskip("shap")
+    pandas = pytest.importorskip("pandas")
+    text = LGBMRegressor(**OPTIONS).fit(X, Y).booster_.model_to_string()
+    lines = [line for line in text.splitlines() if "skgoss" not in line]
+    model = LGBMRegressor.from_booster(Booster(model_str="\n".join(lines)))
+    frame = pandas.DataFrame(X[:3], columns=list("abcd"))
+    explained = model.explain(frame)
+    assert isinstance(explained, shap.Explanation)
+    np.testing.assert_array_equal(
+        explained.values, model.predict(frame, pred_contrib=True)[:, :-1]
+    )

@@ -246,6 +246,10 @@ def pandas_categorical(
     ] or None
 
 
+# The options of `shrinkage`.
+SHRINKAGE = ("learning_rate", "boost_from_average")
+
+
 def shrinkage(
     ensemble: Ensemble, header: Header, learning_rate: float, boost_from_average: bool
 ) -> Floats:

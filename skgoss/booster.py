@@ -184,9 +184,11 @@ class Booster:
         values["link"] = _restored(Link, values["link"])
         if values["origin"] is not None:
             values["origin"] = _restored(Origin, values["origin"])
-        restored = vars(type(self)._of(ensemble, header, **values))
+        booster = type(self)._of(ensemble, header, **values)
+        # What tables of the trees need is checked before one is made.
+        booster._shrinkage()
         vars(self).clear()
-        vars(self).update(restored)
+        vars(self).update(vars(booster))
 
     def __sklearn_tags__(self) -> Tags:
         return Tags(

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss import parameters
 from skgoss._messages import warn
 from skgoss.data import values
 from skgoss.data.categories import Categories, Vocabulary
@@ -25,7 +24,6 @@ from skgoss.model import text
 from skgoss.model.category_sets import members, renamed, taken
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
-from skgoss.model.tables import SHRINKAGE
 from skgoss.model.trees import CATEGORICAL, Sets
 from skgoss.training.objectives import ALIASES, Link, make_link
 
@@ -204,10 +202,6 @@ def parse(content: str | bytes) -> tuple[Ensemble, Header, dict[str, Any]]:
         If LightGBM's objective is unknown. Predictions are then raw scores.
     """
     ensemble, header = text.read(content)
-    # A table of the trees needs these.
-    parameters.checked_options(
-        parameters.from_text(header.parameters), SHRINKAGE, "the file"
-    )
     if not header.own:
         return ensemble, header, _foreign(header, ensemble.n_scores)
     own = dict(header.own)

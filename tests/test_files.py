@@ -1020,7 +1020,7 @@ def test_lines_that_contradict(kind, change, value, message):
 def test_parameters_that_tables_need():
     text = boosters()[0].model_to_string()
     text = text.replace("[learning_rate: 0.1]", "[learning_rate: nan]")
-    with pytest.raises(ValueError, match="'learning_rate' parameter of the file"):
+    with pytest.raises(ValueError, match="'learning_rate' parameter of Booster"):
         Booster(model_str=text)
 
 

@@ -365,3 +365,10 @@ def test_booster_that_becomes_another_model():
     again = type(other).from_booster(model.booster_)
     X = mutations.models()[CLASSES][1]
     np.testing.assert_array_equal(again.predict(X), other.predict(X))
+
+
+def test_counts_that_no_file_can_hold():
+    state = copy.deepcopy(mutations.models()[NUMERIC][0]._ensemble.__getstate__())
+    state["leaf_count"][0] = -(2**63)
+    with pytest.raises(ValueError, match="leaf_count must be below"):
+        Ensemble.__new__(Ensemble).__setstate__(state)

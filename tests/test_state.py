@@ -369,6 +369,6 @@ def test_booster_that_becomes_another_model():
 
 def test_counts_that_no_file_can_hold():
     state = copy.deepcopy(mutations.models()[NUMERIC][0]._ensemble.__getstate__())
-    state["leaf_count"][0] = -(2**63)
+    state["arrays"]["leaf_count"][0] = -(2**63)
     with pytest.raises(ValueError, match="leaf_count must be below"):
         Ensemble.__new__(Ensemble).__setstate__(state)

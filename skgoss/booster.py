@@ -140,9 +140,11 @@ class Booster:
     ) -> None:
         """Become the model of trees, a header and what is known beside them."""
         known = booster_state.restored_knowledge(state)
-        restored = vars(type(self)._of(ensemble, header, **known))
+        booster = type(self)._of(ensemble, header, **known)
+        # What tables of the trees need is checked before one is made.
+        refitting.shrinkage(booster)
         vars(self).clear()
-        vars(self).update(restored)
+        vars(self).update(vars(booster))
 
     def __sklearn_tags__(self) -> Tags:
         return Tags(
@@ -527,7 +529,10 @@ class Booster:
         if object_hook is None:
             return dumped
         known = dumped.pop("pandas_categorical")
-        hooked = json.loads(json.dumps(dumped), object_hook=object_hook)
+        try:
+            hooked = json.loads(json.dumps(dumped), object_hook=object_hook)
+        except RecursionError as error:
+            raise ValueError("the trees are too deep for object_hook.") from error
         hooked["pandas_categorical"] = known
         return hooked
 

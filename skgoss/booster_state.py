@@ -9,7 +9,8 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from skgoss.data.categories import Categories
-from skgoss.data.state import entries
+from skgoss.data.state import check_scores, entries, is_number
+from skgoss.model import category_sets
 from skgoss.model import header as headers
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
@@ -74,8 +75,7 @@ def restored_knowledge(state: Any) -> dict[str, Any]:
         If one is missing, has another type or contradicts itself.
     """
     values = dict(zip(_KNOWLEDGE, entries(state, _KNOWLEDGE, _OWNER), strict=True))
-    if not all(isinstance(scores, dict) for scores in values["best_score"].values()):
-        raise ValueError("best_score must hold dicts")
+    check_scores(values["best_score"], "best_score", is_number)
     values["categories"] = _restored(Categories, values["categories"])
     values["link"] = _restored(Link, values["link"])
     if values["origin"] is not None:
@@ -92,9 +92,6 @@ def check(booster: Booster) -> None:
         If they contradict each other.
     """
     n_features, objective = booster.num_feature(), booster._objective
-    # A header that is made later is right.
-    if isinstance(booster._known_header, Header):
-        headers.check(booster._header, n_features)
     if isinstance(objective, str) and objective not in OBJECTIVES:
         raise ValueError(f"the objective {objective!r} is not known")
     if booster.best_iteration < 0:
@@ -103,6 +100,17 @@ def check(booster: Booster) -> None:
     if last >= n_features:
         raise ValueError(
             f"column {last} has categories, but there are only {n_features} columns"
+        )
+    # A header that is made later is right.
+    if isinstance(booster._known_header, Header):
+        headers.check(booster._header, n_features)
+        category_sets.check(
+            booster._ensemble,
+            booster._header.feature_infos,
+            {
+                column: len(known.values)
+                for column, known in booster._categories.vocabularies.items()
+            },
         )
     if booster._origin is not None:
         booster._origin.check(n_features, booster.num_model_per_iteration())

@@ -551,13 +551,8 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         if validate_features and self._is_foreign:
             booster._check_names(X)
         n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
-        return booster._predict(
-            self._columns(X), output, start_iteration, num_iteration, n_jobs
-        )
-
-    def _columns(self, X: ArrayLike) -> Columns:
-        """The columns of rows; names in files of other libraries may not be those."""
-        return frames.columns(self, X, reset=False, by_name=not self._is_foreign)
+        columns = self._columns(X)
+        return booster._predict(columns, output, start_iteration, num_iteration, n_jobs)
 
     @docstrings.of_prediction
     def explain(
@@ -594,6 +589,11 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         return booster._explain(
             self._columns(X), X, interactions, span, n_jobs, self._names_of_outputs()
         )
+
+    def _columns(self, X: ArrayLike) -> Columns:
+        """The columns of rows to predict."""
+        persistence.check_unchanged(vars(self))
+        return frames.columns(self, X, reset=False, by_name=not self._is_foreign)
 
     def _names_of_outputs(self) -> list[str] | None:
         """The names of the scores, if there are several."""

@@ -7,7 +7,6 @@ Their sets hold the categories themselves, or the places of categories in the li
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -151,7 +150,7 @@ def _whole_categories(
     owner = column[owner]
     known = {j: category[owner == j] for j in np.unique(column).tolist()}
     for j, info in enumerate(infos):
-        if re.fullmatch(r"-?[0-9]{1,10}(:-?[0-9]{1,10})*", info):
+        if info != "none" and not info.startswith("["):
             seen = np.array(info.split(":"), dtype=np.int64)
             known[j] = np.append(known.get(j, seen), seen)
     return {j: np.unique(words[words >= 0]) for j, words in known.items()}

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.state import entries
+from skgoss.data.state import are_numbers, check_scores, entries
 
 if TYPE_CHECKING:
     from skgoss.estimators import LGBMModel
@@ -104,6 +104,7 @@ class Origin:
         if self.feature_names is not None:
             check_names(self.feature_names, n_features)
         check_classes(self.classes, n_scores)
+        check_scores(self.history, "the history", are_numbers)
         if (self.classes is None) == (self.task == "classification"):
             raise ValueError("models for classification must have classes, others none")
 
@@ -129,7 +130,8 @@ def _equal(value: Any, default: Any) -> bool:
 
 def check_names(names: Any, n_features: int) -> None:
     """Check ``feature_names_in_``; ValueError if they are not one for each column."""
-    if not (isinstance(names, np.ndarray) and names.shape == (n_features,)):
+    is_array = isinstance(names, np.ndarray) and names.shape == (n_features,)
+    if not is_array or not all(isinstance(name, str) for name in names.tolist()):
         raise ValueError(f"feature_names_in_ must be an array of {n_features} names")
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from skgoss import origin
 from skgoss._messages import type_name
 from skgoss.booster import Booster
-from skgoss.data.state import entries
+from skgoss.data.state import are_numbers, check_scores, entries
 from skgoss.training.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
@@ -28,12 +28,27 @@ def plain(state: Mapping[str, Any]) -> dict[str, Any]:
     """The state of an estimator, without objects of skgoss."""
     if "_booster" not in state:
         return dict(state)
+    check_unchanged(state)
     # The estimator itself has what the model remembers of it.
     booster = state["_booster"].__getstate__() | {"origin": None}
     plain = {**state, "_booster": booster}
     # The model has the same categories.
     del plain["_categories"]
     return plain
+
+
+def check_unchanged(state: Mapping[str, Any]) -> None:
+    """Check that the Booster of a fitted estimator still is the model of the fit.
+
+    Raises
+    ------
+    ValueError
+        If it has become the model of another text.
+    """
+    if state["_booster"]._categories is not state["_categories"]:
+        raise ValueError(
+            "booster_ has become another model: make an estimator of it by from_booster"
+        )
 
 
 def restored(state: Any, owner: str, *, classifies: bool) -> dict[str, Any]:
@@ -62,6 +77,7 @@ def restored(state: Any, owner: str, *, classifies: bool) -> dict[str, Any]:
         _LEARNED | ({"_classes": np.ndarray} if classifies else {}),
         f"the state of {owner}",
     )
+    check_scores(state["_history"], "_history", are_numbers)
     booster = Booster.__new__(Booster)
     booster.__setstate__(state["_booster"])
     _check_columns(state, booster.num_feature())

@@ -105,8 +105,9 @@ def run(booster: Booster, rows: Rows, decay_rate: float, n_threads: int) -> Ense
 
 def shrinkage(booster: Booster) -> NDArray[np.float64]:
     """The factor of each tree, by the options in ``params``."""
-    names, owner = ("learning_rate", "boost_from_average"), type(booster).__name__
-    options = parameters.checked_options(booster.params, names, owner)
+    options = parameters.checked_options(
+        booster.params, tables.SHRINKAGE, type(booster).__name__
+    )
     return tables.shrinkage(booster._ensemble, booster._header, **options)
 
 

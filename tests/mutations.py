@@ -199,6 +199,10 @@ def use(model: Any, X: np.ndarray) -> None:
     assert model.best_iteration_ >= 0
     assert all(tree.n_leaves for tree in model._ensemble.trees)
     copy.deepcopy(model)
+    repr((model.best_score_, model._repr_html_(), model.booster_.dump_model()))
+    if model._ensemble.linear is None:
+        model.predict(X[:3], pred_contrib=True)
+        model.predict(X[:3], pred_interactions=True)
 
 
 def is_refused(number: int) -> bool:

@@ -342,3 +342,23 @@ def test_attributes_may_be_changed_by_their_readers():
     np.testing.assert_array_equal(model.feature_importances_, expected)
     assert model.feature_name_ == names
     assert expected.sum() > 0
+
+
+def test_booster_that_becomes_another_model():
+    (model, X), (other, _) = mutations.models()[NUMERIC], mutations.models()[CLASSES]
+    model = copy.deepcopy(model)
+    model.booster_.model_from_string(other.booster_.model_to_string())
+    message = "booster_ has become another model"
+    for use in (model.predict, model.explain, lambda X: pickle.dumps(model)):
+        with pytest.raises(ValueError, match=message):
+            use(X)
+    again = type(other).from_booster(model.booster_)
+    X = mutations.models()[CLASSES][1]
+    np.testing.assert_array_equal(again.predict(X), other.predict(X))
+
+
+def test_counts_that_no_file_can_hold():
+    state = copy.deepcopy(mutations.models()[NUMERIC][0]._ensemble.__getstate__())
+    state["arrays"]["leaf_count"][0] = -(2**63)
+    with pytest.raises(ValueError, match="leaf_count must be below"):
+        Ensemble.__new__(Ensemble).__setstate__(state)

@@ -625,7 +625,7 @@ def test_all_names_survive():
     [
         ({"feature_names": []}, "feature_names must be 1 strings"),
         ({"feature_infos": ["a", "b"]}, "feature_infos must be 1 strings"),
-        ({"feature_infos": ["a b"]}, "must be single words, got 'a b'"),
+        ({"feature_infos": ["a b"]}, "ranges such as .*, got 'a b'"),
         ({"monotone_constraints": [1, 1]}, "monotone_constraints must be 1 numbers"),
         ({"objective": "a\nb"}, "objective must not hold a line break"),
         ({"parameters": {"a": "b\r"}}, r"parameters\['a'\] must not hold a line break"),

@@ -146,6 +146,7 @@ def nested(depth):
         {"type": "builtins.range", "value": [0, 1, 0]},
         {"type": "datetime.date", "value": "yesterday"},
         {"type": "decimal.Decimal", "value": "x"},
+        {"type": "decimal.Decimal", "value": "sNaN"},
         {"type": "numpy.generic", "dtype": "O8", "value": 1, "shape": []},
         {"type": "numpy.generic", "dtype": "<f4", "value": 1e300},
         {"type": "numpy.generic", "dtype": "i1", "value": 300},

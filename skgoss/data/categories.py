@@ -346,7 +346,18 @@ def _restored(state: Any, place: str) -> Vocabulary:
         raise ValueError(f"{owner} must be hashable: {error}") from error
     if len(words.number_of) < len(words.values):
         raise ValueError(f"{owner} must differ")
+    if not words.holds_words and not _are_learned(words):
+        raise ValueError(f"{owner} must be ascending whole numbers from 0 on")
     return words
+
+
+def _are_learned(words: Vocabulary) -> bool:
+    """Whether categories can be those of a column of numbers."""
+    return not words.is_ordered and (
+        all(type(value) is int for value in words.values)
+        and words.values == sorted(words.values)
+        and min(words.values, default=0) >= 0
+    )
 
 
 def are_declared(categorical_feature: Any) -> bool:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+# Whole numbers of more bits may be no floats.
+LARGEST_BITS = 1023
 
 
 def entries(
@@ -43,6 +47,32 @@ def entries(
                 f"{name!r} of {owner} must not be of type {type(state[name]).__name__}"
             )
     return [state[name] for name in types]
+
+
+def check_scores(
+    scores: dict[Any, Any], name: str, is_score: Callable[[Any], bool]
+) -> None:
+    """Check metrics by evaluation set and name.
+
+    Raises
+    ------
+    ValueError
+        If ``scores`` holds anything but dicts of what ``is_score`` accepts.
+    """
+    for metrics in scores.values():
+        if not isinstance(metrics, dict) or not all(map(is_score, metrics.values())):
+            raise ValueError(f"{name} must hold metrics by evaluation set and name")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a score: a number that is a float, or can be."""
+    is_large = isinstance(value, int) and value.bit_length() > LARGEST_BITS
+    return isinstance(value, Real) and not is_large
+
+
+def are_numbers(values: Any) -> bool:
+    """Whether values are the scores of all rounds."""
+    return isinstance(values, list) and all(map(is_number, values))
 
 
 def vector(values: Any, dtype: DTypeLike, name: str) -> NDArray[Any]:

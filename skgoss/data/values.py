@@ -163,6 +163,13 @@ def _float(value: Any) -> float:
     return float(value)
 
 
+def _quiet(value: decimal.Decimal) -> decimal.Decimal:
+    """A number that can be compared."""
+    if value.is_snan():
+        raise TypeError("a signaling NaN cannot be compared")
+    return value
+
+
 # --- NumPy ----------------------------------------------------------------------------
 
 
@@ -270,7 +277,12 @@ _FORMS: dict[str, _Form] = {
     "datetime.datetime": _Form(
         *_in_text(datetime.datetime.isoformat, datetime.datetime.fromisoformat)
     ),
-    "decimal.Decimal": _Form(*_in_text(str, decimal.Decimal)),
+    "decimal.Decimal": _Form(
+        *_in_text(
+            lambda value: str(_quiet(value)),
+            lambda text: _quiet(decimal.Decimal(text)),
+        )
+    ),
     "pathlib.Path": _Form(*_in_text(str, pathlib.Path)),
     "numpy.ndarray": _Form(_array_parts, _array),
     "numpy.generic": _Form(_scalar_parts, _scalar),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.model.trees import Sets
+from skgoss.data.sparse import INT32_MAX
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.trees import CATEGORICAL, Sets
 
 Ints = NDArray[np.int64]
 
@@ -72,3 +74,43 @@ def _bits(words: NDArray[np.uint32]) -> NDArray[np.uint8]:
     """The bits of words, a row of 32 for each, the lowest first."""
     bytes_ = words.astype("<u4").view(np.uint8)
     return np.unpackbits(bytes_, bitorder="little").reshape(-1, 32)
+
+
+def check(
+    ensemble: Ensemble, infos: Sequence[str], n_categories: Mapping[int, int]
+) -> None:
+    """Check that sets and ``feature_infos`` hold categories that their columns have.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    infos : sequence of str
+        The words of ``feature_infos``.
+    n_categories : mapping from int to int
+        The number of categories of the columns that number them.
+
+    Raises
+    ------
+    ValueError
+        If they hold others.
+    """
+    if not n_categories:
+        return
+    known = np.full(ensemble.n_features, INT32_MAX + 1)
+    known[list(n_categories)] = list(n_categories.values())
+    node = np.flatnonzero(ensemble.arrays["decision_type"] & CATEGORICAL)
+    number = ensemble.arrays["threshold"][node].astype(np.int64)
+    owner, category = members(taken(ensemble.sets, number))
+    column = ensemble.arrays["split_feature"][node[owner]]
+    for j, info in enumerate(infos):
+        if j in n_categories and info != "none" and not info.startswith("["):
+            numbers = np.array(info.split(":"), dtype=np.int64)
+            column = np.append(column, np.full(len(numbers), j))
+            category = np.append(category, numbers)
+    wrong = category >= known[column]
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise ValueError(
+            f"column {column[at]} has {known[column[at]]} categories, but a tree or"
+            f" feature_infos holds the number {category[at]}"
+        )

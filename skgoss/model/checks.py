@@ -26,6 +26,9 @@ from skgoss.model.trees import (
 # Nodes and leaves of all trees together are numbered by int32.
 MAX_LEAVES = 1 << 30
 
+# Counts are smaller: files hold whole numbers of 18 digits.
+MAX_COUNT = 10**18
+
 _MISSING_TYPES = (0, 1, 2)
 _DECISIONS = np.zeros(256, dtype=bool)
 _DECISIONS[
@@ -55,6 +58,7 @@ def check(
     _check_sizes(arrays, leaf_start, n_scores, n_features)
     _check_children(arrays["left_child"], arrays["right_child"], leaf_start)
     _check_splits(arrays, n_features)
+    _check_counts(arrays)
     _check_sets(arrays, sets)
     if linear is not None:
         _check_linear(linear, len(arrays["leaf_value"]), n_features)
@@ -147,6 +151,13 @@ def _check_splits(arrays: Mapping[str, NDArray[Any]], n_features: int) -> None:
             "decision_type must have bit 0 (categorical), bit 1 (default left) and bits"
             " 2-3 (missing: 0 none, 1 zero, 2 NaN) only"
         )
+
+
+def _check_counts(arrays: Mapping[str, NDArray[Any]]) -> None:
+    for name in ("leaf_count", "internal_count"):
+        counts = arrays[name]
+        if counts.size and not -MAX_COUNT < counts.min() <= counts.max() < MAX_COUNT:
+            raise ValueError(f"{name} must be below {MAX_COUNT} in magnitude")
 
 
 def _check_features(feature: NDArray[np.int32], n_features: int, name: str) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any
 
 from skgoss.data.state import entries
+
+_BOUND = r"-?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|inf|nan)"
+_INFO = re.compile(rf"none|\[{_BOUND}:{_BOUND}\]|-?[0-9]{{1,10}}(?::-?[0-9]{{1,10}})*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +78,7 @@ def check(header: Header, n_features: int) -> None:
         values = getattr(header, name)
         if len(values) != n_features or not all(isinstance(v, str) for v in values):
             raise ValueError(f"{name} must be {n_features} strings")
+    check_infos(header.feature_infos)
     parameters = header.parameters
     if not all(isinstance(v, str) for v in (*parameters, *parameters.values())):
         raise ValueError("parameters must be texts by name")
@@ -83,3 +89,19 @@ def check(header: Header, n_features: int) -> None:
         raise ValueError(
             f"monotone_constraints must be {n_features} numbers -1, 0 or 1"
         )
+
+
+def check_infos(infos: Iterable[str]) -> None:
+    """Check the words of ``feature_infos``.
+
+    Raises
+    ------
+    ValueError
+        If one is neither a range nor categories nor ``none``.
+    """
+    for info in infos:
+        if not _INFO.fullmatch(info):
+            raise ValueError(
+                "feature_infos must hold ranges such as [0:1.5], categories such as"
+                f" -1:0:1, or none, got {info[:50]!r}"
+            )

@@ -237,6 +237,10 @@ def pandas_categorical(
     return [list(known) for known in categories.values(words=True).values()] or None
 
 
+# The options of `shrinkage`.
+SHRINKAGE = ("learning_rate", "boost_from_average")
+
+
 def shrinkage(
     ensemble: Ensemble, header: Header, learning_rate: float, boost_from_average: bool
 ) -> Floats:

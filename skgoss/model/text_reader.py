@@ -23,7 +23,7 @@ from skgoss.data.state import entries
 from skgoss.model import checks
 from skgoss.model.category_sets import renamed
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.header import Header
+from skgoss.model.header import Header, check_infos
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.text_words import ANNOUNCEMENT, END_OF_TREES, OWN, PANDAS, PARAMETERS
 from skgoss.model.trees import CATEGORICAL, LEAF_TYPES, NO_SETS, NODE_TYPES, Sets
@@ -382,6 +382,7 @@ def _infos(line: _Line, n_features: int, own: _Own) -> list[str]:
     if len(infos) != n_features:
         _refuse(line.number, f"feature_infos must have {n_features} entries")
     with _on_line(line.number):
+        check_infos(infos)
         for column, known in own.values.items():
             infos[column] = _numbered(infos[column], known)
     return infos
@@ -391,8 +392,6 @@ def _numbered(info: str, known: Ints) -> str:
     """An entry of ``feature_infos``, with numbers of categories in place of values."""
     if info.startswith("[") or info == "none":
         return info
-    if not re.fullmatch(r"-?[0-9]{1,10}(:-?[0-9]{1,10})*", info):
-        raise ValueError("feature_infos must hold categories such as -1:0:1")
     values = np.array(info.split(":"), dtype=np.int64)
     is_known = values >= 0
     values[is_known] = _numbers_of(known, values[is_known])

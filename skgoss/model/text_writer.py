@@ -121,16 +121,12 @@ def _is_forbidden(character: str) -> bool:
 
 def _check(header: Header, n_features: int) -> None:
     headers.check(header, n_features)
-    texts = {f"feature_infos[{j}]": info for j, info in enumerate(header.feature_infos)}
-    texts["objective"] = header.objective
+    texts = {"objective": header.objective}
     for key, value in header.parameters.items():
         texts[f"parameters[{key!r}]"] = f"{key}{value}"
     for name, text in texts.items():
         if "\n" in text or "\r" in text:
             raise ValueError(f"{name} must not hold a line break, got {text!r}")
-    for info in header.feature_infos:
-        if not info or " " in info:
-            raise ValueError(f"feature_infos must be single words, got {info!r}")
 
 
 # --- Trees ----------------------------------------------------------------------------

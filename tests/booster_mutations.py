@@ -7,15 +7,12 @@ before it is tried: ``python booster_mutations.py FIRST STOP``.
 from __future__ import annotations
 
 import copy
-import faulthandler
 import json
 import pickle
 import re
-import sys
 import tempfile
-import warnings
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -221,19 +218,7 @@ def is_refused(number: int, path: Path) -> bool:
     return False
 
 
-def main(first: int, stop: int) -> None:
-    """Try mutations by number."""
-    faulthandler.enable()
-    warnings.simplefilter("ignore")
+if __name__ == "__main__":
     files()
     with tempfile.TemporaryDirectory() as folder:
-        refused = 0
-        for number in range(first, stop):
-            faulthandler.dump_traceback_later(text_mutations.SECONDS, exit=True)
-            refused += is_refused(number, Path(folder) / "model.txt")
-        faulthandler.cancel_dump_traceback_later()
-    print(f"refused {refused} of {stop - first}")
-
-
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+        mutations.main(partial(is_refused, path=Path(folder) / "model.txt"))

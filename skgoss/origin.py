@@ -65,7 +65,9 @@ class Origin:
             {
                 name: known[name]
                 for name, default in defaults(type(estimator)).items()
-                if name in known and not _equal(known[name], default)
+                if name in known
+                and known[name] is not default
+                and not _equal(known[name], default)
             },
             dict(estimator._unused_params),
             known.get("_classes"),
@@ -123,8 +125,6 @@ def defaults(estimator_class: type) -> Mapping[str, Any]:
 
 
 def _equal(value: Any, default: Any) -> bool:
-    if value is default:
-        return True
     return type(value) is type(default) and bool(np.array_equal(value, default))
 
 

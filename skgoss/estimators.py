@@ -806,11 +806,13 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     def _earlier_model(self, model: Any) -> Booster | None:
         booster = super()._earlier_model(model)
-        origin = None if booster is None else booster._origin
-        if origin is not None and origin.classes is None:
+        if booster is None:
+            return None
+        tasks, source = persistence.tasks_of(booster)
+        if not set(tasks) & set(self._tasks):
             raise TypeError(
-                f"init_model must be a fitted model of classes for"
-                f" {type(self).__name__}, got one of {origin.estimator}."
+                f"init_model must be a model of classes for {type(self).__name__}, got"
+                f" {source}."
             )
         return booster
 

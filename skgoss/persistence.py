@@ -108,6 +108,7 @@ _TASKS = {
     "lambdarank": ("ranking",),
     "rank_xendcg": ("ranking",),
 }
+_ALL_TASKS = ("classification", "regression", "ranking", "any")
 
 
 def estimator(
@@ -164,19 +165,26 @@ def inherit(model: LGBMModel, booster: Booster) -> None:
 
 
 def _check_task(estimator_class: type[LGBMModel], booster: Booster) -> None:
-    known, name = booster._origin, booster._objective
-    if known is not None:
-        tasks, source = (known.task,), f"an {known.estimator}"
-    elif isinstance(name, str):
-        tasks = _TASKS.get(name, ("regression",))
-        source = f"a model with objective={name!r}"
-    else:
-        return
+    tasks, source = tasks_of(booster)
     if not set(tasks) & set(estimator_class._tasks):
         raise ValueError(
             f"{estimator_class.__name__} cannot be made of {source}: use the class for"
             f" {' or '.join(tasks)}."
         )
+
+
+def tasks_of(booster: Booster) -> tuple[tuple[str, ...], str]:
+    """The tasks that a model serves, and what it is, for messages.
+
+    A model of another library whose objective is unknown may serve any task.
+    """
+    known, name = booster._origin, booster._objective
+    if known is not None:
+        return (known.task,), f"an {known.estimator}"
+    if isinstance(name, str):
+        tasks = _TASKS.get(name, ("regression",))
+        return tasks, f"a model with objective={name!r}"
+    return _ALL_TASKS, "a model without a known objective"
 
 
 def _of_origin(estimator_class: type[Model], booster: Booster) -> Model:

@@ -767,7 +767,7 @@ def test_bad_earlier_models():
     many = classifier().fit(X, np.arange(len(X)) % 3)
     with pytest.raises(ValueError, match="init_model has 3 trees a round, but 1"):
         regressor().fit(X, Y, init_model=many)
-    with pytest.raises(TypeError, match="LGBMClassifier, got one of LGBMRegressor"):
+    with pytest.raises(TypeError, match="LGBMClassifier, got an LGBMRegressor"):
         classifier().fit(X, Y, init_model=regressor().fit(X, Y))
     with pytest.raises(ValueError, match="y holds labels that init_model does not"):
         classifier().fit(X, Y + 1, init_model=plain)

@@ -883,7 +883,7 @@ def test_earlier_classes(tmp_path):
     assert model.classes_.tolist() == ["no", "yes"]
     with pytest.raises(ValueError, match="y holds labels that init_model does not"):
         model.fit(X, y > 1, init_model=tmp_path / "m.txt")
-    with pytest.raises(TypeError, match="a fitted model of classes"):
+    with pytest.raises(TypeError, match="a model of classes for LGBMClassifier"):
         model.fit(X, labels, init_model=boosters()[0])
     with pytest.raises(TypeError, match="or the path of a model file, got int"):
         model.fit(X, labels, init_model=3)
@@ -1068,3 +1068,14 @@ def test_names_of_foreign_models_are_checked_when_asked(tmp_path):
     for predict in (model.predict, model.predict_proba, model.decision_function):
         with pytest.raises(ValueError, match="Column 0 of data has the name 'c'"):
             predict(turned, validate_features=True)
+
+
+def test_a_classifier_does_not_continue_a_regression_of_lightgbm():
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))
+    peer = lightgbm.LGBMRegressor(n_estimators=3, verbosity=-1).fit(X, X[:, 0])
+    booster = Booster(model_str=peer.booster_.model_to_string())
+    with pytest.raises(TypeError, match="got a model with objective='regression'"):
+        LGBMClassifier(n_estimators=2).fit(X, X[:, 0] > 0, init_model=booster)
+    LGBMRegressor(n_estimators=2).fit(X, X[:, 0], init_model=booster)

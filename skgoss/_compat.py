@@ -1,11 +1,13 @@
-"""Everything that is private to scikit-learn or pandas, or bound to their versions."""
+"""Other packages: what is private to them or bound to a version, or may be absent."""
 
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import threading
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import joblib
@@ -69,6 +71,31 @@ def sample_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray:
     return _check_sample_weight(
         sample_weight, y, dtype=np.float64, ensure_non_negative=True
     )
+
+
+def optional(module: str, user: str, install: str | None = None) -> ModuleType:
+    """Import a module of a package that skgoss does not depend on.
+
+    Parameters
+    ----------
+    module : str
+    user : str
+        What needs it, for the message.
+    install : str, default=None
+        What pip is to install; None: the package.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(
+            f"{user} needs the package {package}: pip install {install or package}"
+        ) from error
 
 
 def check_n_features(estimator: Any, X: Any, *, reset: bool) -> None:

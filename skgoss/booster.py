@@ -558,7 +558,7 @@ class Booster:
         ValueError
             If there are no trees.
         """
-        pandas = _pandas("trees_to_dataframe")
+        pandas = _compat.optional("pandas", "trees_to_dataframe")
         if self.num_trees() == 0:
             raise ValueError("trees_to_dataframe needs a model with trees.")
         return pandas.DataFrame(list(tables.rows(self.dump_model())))
@@ -709,7 +709,7 @@ class Booster:
             return counts, edges
         table = np.column_stack([edges[1:], counts])[counts > 0]
         try:
-            pandas = _pandas("get_split_value_histogram")
+            pandas = _compat.optional("pandas", "get_split_value_histogram")
         except ImportError:
             return table
         return pandas.DataFrame(table, columns=["SplitValue", "Count"])
@@ -832,11 +832,3 @@ def _number(name: str, value: Any, n: int, things: str) -> int:
 def _importance_type(given: Any) -> Any:
     name = "importance_type"
     return parameters.checked_options({name: given}, [name], "Booster")[name]
-
-
-def _pandas(method: str) -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(f"{method} needs pandas: pip install pandas") from error
-    return pandas

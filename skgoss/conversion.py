@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
+from skgoss import _compat
 from skgoss._messages import type_name, warn
 from skgoss.booster import Booster
 from skgoss.data.categories import Vocabulary
@@ -120,7 +121,7 @@ def to_onnx(
     """
     import skgoss
 
-    helper = _helper()
+    helper = _compat.optional("onnx", "to_onnx", "'skgoss[onnx]'").helper
     exported = described(model, start_iteration, num_iteration, raw_score)
     inputs = _inputs(model, exported.booster, X)
     unique = _UniqueNames()
@@ -148,16 +149,6 @@ def to_onnx(
         ir_version=_FORMAT,
         opset_imports=[helper.make_opsetid(*pair) for pair in OPERATORS.items()],
     )
-
-
-def _helper() -> Any:
-    try:
-        from onnx import helper
-    except ImportError as error:
-        raise ImportError(
-            "to_onnx needs the package onnx: pip install 'skgoss[onnx]'"
-        ) from error
-    return helper
 
 
 class _UniqueNames:

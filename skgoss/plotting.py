@@ -5,7 +5,6 @@ matplotlib and graphviz are optional: the functions that need them import them.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skgoss import _messages, docstrings, domains, parameters
+from skgoss import _compat, _messages, docstrings, domains, parameters
 from skgoss.booster import Booster
 from skgoss.estimators import LGBMModel
 from skgoss.model.drawing import TreeDrawing
@@ -691,13 +690,7 @@ def _booster(booster: Any) -> Booster:
 
 
 def _optional(module: str) -> ModuleType:
-    package = module.partition(".")[0]
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"This plot needs {package}: pip install {package}."
-        ) from error
+    return _compat.optional(module, "This plot")
 
 
 def _axes(

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skgoss.data.dataset import BinnedDataset
 from skgoss.data.frames import columns
-from skgoss.training.dataset import Dataset
 
 
-def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> Dataset:
+def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> BinnedDataset:
     data = columns(BaseEstimator(), X, reset=True)
     settings = {
         "max_bin": 255,
@@ -26,7 +26,7 @@ def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> Dataset:
         "is_enable_sparse": True,
         "max_conflict_rate": 0.0,
     }
-    return Dataset.build(
+    return BinnedDataset.build(
         data,
         SimpleNamespace(**(settings | changes)),
         weight=weight,
@@ -35,7 +35,7 @@ def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> Dataset:
     )
 
 
-def bins(data: Dataset) -> np.ndarray:
+def bins(data: BinnedDataset) -> np.ndarray:
     """The bins of all rows, one used column each."""
     found = [data.bins(j) for j in range(len(data.feature))]
     return np.array(found, dtype=np.uint16).reshape(len(found), data.n_rows)

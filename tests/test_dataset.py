@@ -7,10 +7,10 @@ import pytest
 from binned import bins, build
 from sklearn import datasets
 
-from skgoss.training.dataset import Dataset
+from skgoss.data.dataset import BinnedDataset
 
 
-def same(one: Dataset, other: Dataset) -> bool:
+def same(one: BinnedDataset, other: BinnedDataset) -> bool:
     return (
         np.array_equal(bins(one), bins(other))
         and np.array_equal(one.storage.rows, other.storage.rows)
@@ -46,7 +46,7 @@ def mixed(n_rows: int = 5000) -> np.ndarray:
     return np.column_stack(table).astype(np.float32).astype(np.float64)
 
 
-def naive_bins(X: np.ndarray, data: Dataset) -> np.ndarray:
+def naive_bins(X: np.ndarray, data: BinnedDataset) -> np.ndarray:
     """First bin whose bound is not below the value, one column at a time."""
     bins = np.empty((len(X), len(data.feature)), dtype=np.int64)
     for j, feature in enumerate(data.feature):

@@ -9,8 +9,8 @@ import pytest
 from binned import bins, build
 
 from skgoss.data import storage
+from skgoss.data.dataset import BinnedDataset
 from skgoss.data.storage import share_lanes
-from skgoss.training.dataset import Dataset
 
 
 def table(n_rows: int, seed: int = 3) -> np.ndarray:
@@ -29,7 +29,7 @@ def table(n_rows: int, seed: int = 3) -> np.ndarray:
     return np.column_stack([few, *blocks, counts, signed, wide])
 
 
-def places_of_rows(data: Dataset) -> list[set[int]]:
+def places_of_rows(data: BinnedDataset) -> list[set[int]]:
     """The places that a row's lanes and entries name, row by row."""
     held = data.storage
     found: list[set[int]] = [set() for _ in range(data.n_rows)]
@@ -44,7 +44,7 @@ def places_of_rows(data: Dataset) -> list[set[int]]:
     return found
 
 
-def expected_places(data: Dataset) -> list[set[int]]:
+def expected_places(data: BinnedDataset) -> list[set[int]]:
     """The places of a row's bins; none for the implied ones."""
     held, found = data.storage, [set() for _ in range(data.n_rows)]
     for j, column in enumerate(bins(data).astype(int)):

@@ -18,9 +18,9 @@ import numpy as np
 from skgoss import LGBMRegressor, parameters
 from skgoss.data import frames
 from skgoss.data.columns import Columns
+from skgoss.data.dataset import BinnedDataset
 from skgoss.model.ensemble import Ensemble, Tree
 from skgoss.training import boosting, objectives
-from skgoss.training.dataset import Dataset
 
 EPSILON = 1e-15
 NOISE = 1e-12
@@ -147,7 +147,7 @@ class Twin:
 
     Parameters
     ----------
-    data : Dataset
+    data : BinnedDataset
     settings : object
         The options of the engine.
     gradient, hessian : (n,) float64
@@ -171,7 +171,7 @@ class Twin:
         varied=True,
         concordance=0.0,
     ) -> None:
-        self.data: Dataset = data
+        self.data: BinnedDataset = data
         self.settings = settings
         self.gradient = np.asarray(gradient, dtype=np.float64)
         self.hessian = np.asarray(hessian, dtype=np.float64)
@@ -521,7 +521,7 @@ class Fit:
     """What went into a training, and what came out."""
 
     columns: Columns
-    data: Dataset
+    data: BinnedDataset
     objective: objectives.Objective
     settings: Any
     ensemble: Ensemble
@@ -548,7 +548,7 @@ def fit(
     estimator = LGBMRegressor(objective=objective, **options)
     settings = parameters.settings(estimator)
     columns = frames.columns(estimator, X, reset=True)
-    data = Dataset.build(columns, settings, n_threads=n_threads)
+    data = BinnedDataset.build(columns, settings, n_threads=n_threads)
     made = objectives.make(settings, y, weight, n_classes)
     state = boosting.Boosting(data, made, settings, n_threads)
     trained = boosting.train(state, after_round=after_round)

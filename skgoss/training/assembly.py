@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training.forest import Forest
+from skgoss.data.dataset import BinnedDataset
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import (
@@ -21,14 +22,13 @@ from skgoss.model.trees import (
     Sets,
     Tree,
 )
-from skgoss.training.dataset import Dataset
 
 Floats = NDArray[np.float64]
 
 
 def ensemble(
     forest: Forest,
-    dataset: Dataset,
+    dataset: BinnedDataset,
     starts: Floats,
     factors: Floats | None = None,
     linear: Sequence[Sequence[LinearLeaves]] = (),
@@ -40,7 +40,7 @@ def ensemble(
     Parameters
     ----------
     forest : Forest
-    dataset : Dataset
+    dataset : BinnedDataset
         The data set that the trees were grown on.
     starts : ndarray of shape (n_rounds, n_scores)
         A constant that is added to the values of each tree.
@@ -127,7 +127,7 @@ def _values(
 
 
 def _sets(
-    forest: Forest, dataset: Dataset, nodes: NDArray[Any]
+    forest: Forest, dataset: BinnedDataset, nodes: NDArray[Any]
 ) -> tuple[Sets, NDArray[np.int64]]:
     """The categories that go left at categorical nodes, and each node's set."""
     set_of = np.cumsum(nodes["last_word"] > nodes["first_word"]) - 1
@@ -146,13 +146,13 @@ def _sets(
     return Sets(start, np.packbits(into, bitorder="little").view(np.uint32)), set_of
 
 
-def constant(values: Floats, dataset: Dataset, weight: Floats | None) -> Ensemble:
+def constant(values: Floats, dataset: BinnedDataset, weight: Floats | None) -> Ensemble:
     """An ensemble of trees with one leaf, for data in which no column can be split.
 
     Parameters
     ----------
     values : ndarray of shape (n_scores,)
-    dataset : Dataset
+    dataset : BinnedDataset
     weight : ndarray of float64, default=None
         The weights of the rows; None: ones.
     """

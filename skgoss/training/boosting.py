@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training.grower import TreeGrower
+from skgoss.data.dataset import BinnedDataset
 from skgoss.data.rows import Rows
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves, RawColumns
 from skgoss.training import assembly, constraints, objectives, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
-from skgoss.training.dataset import Dataset
 from skgoss.training.evaluation import EvaluationSet, NamedRows, by_name
 from skgoss.training.metrics import Custom, Metric
 from skgoss.training.objectives import Objective
@@ -162,7 +162,7 @@ class Boosting:
 
     Parameters
     ----------
-    dataset : Dataset
+    dataset : BinnedDataset
     objective : Objective
         The objective on the rows of ``dataset``.
     settings : Settings
@@ -194,7 +194,7 @@ class Boosting:
 
     def __init__(
         self,
-        dataset: Dataset,
+        dataset: BinnedDataset,
         objective: Objective,
         settings: Settings,
         n_threads: int,
@@ -229,7 +229,9 @@ class Boosting:
         self.copies = objective.copies
         self.copy_weight = _by_score(objective.copy_weight)
         self.sampler = self._sampler()
-        self.rows = dataset.rows(dataset.storage.store, raw, dataset.n_rows)
+        self.rows = BinnedRows(
+            dataset.storage.store, dataset.missing_bin, raw, dataset.n_rows
+        )
         self.linear: list[list[LinearLeaves]] = []
         self.constraints = constraints.of_trees(self.settings, dataset)
         self.grower = self._grower() if len(dataset.feature) else None
@@ -653,7 +655,7 @@ class Plan:
                 f"objective={objective.name!r} replaces the values of leaves:"
                 " linear_tree must be False."
             )
-        dataset = Dataset.build(
+        dataset = BinnedDataset.build(
             rows.columns,
             settings,
             weight=rows.spread_weight(),
@@ -678,7 +680,7 @@ class Plan:
         return state
 
     def _evaluated(
-        self, dataset: Dataset, training: Rows, named: NamedRows
+        self, dataset: BinnedDataset, training: Rows, named: NamedRows
     ) -> EvaluationSet:
         name, rows, is_training = named
         binned = None if rows is training else self._binned(dataset, rows)
@@ -689,9 +691,9 @@ class Plan:
         is_linear = self.settings.linear_tree
         return RawColumns(rows.columns, rows.numbers) if is_linear else None
 
-    def _binned(self, dataset: Dataset, rows: Rows) -> BinnedRows:
+    def _binned(self, dataset: BinnedDataset, rows: Rows) -> BinnedRows:
         store = dataset.store(rows, self.settings, self.n_threads)
-        return dataset.rows(store, self._raw(rows), len(rows))
+        return BinnedRows(store, dataset.missing_bin, self._raw(rows), len(rows))
 
     def refitted(
         self, rows: Rows, trained: Trained, given: Sequence[Callback]

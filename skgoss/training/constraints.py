@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.columns import Columns
-from skgoss.training.dataset import Dataset
+from skgoss.data.dataset import BinnedDataset
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings
@@ -261,14 +261,14 @@ def _check_order(
 # --- Arrays for the engine -----------------------------------------------------------
 
 
-def of_trees(settings: Settings, dataset: Dataset) -> TreeConstraints | None:
+def of_trees(settings: Settings, dataset: BinnedDataset) -> TreeConstraints | None:
     """The constraints on the trees of a fit; None if there are none.
 
     Parameters
     ----------
     settings : Settings
         As returned by `resolved`.
-    dataset : Dataset
+    dataset : BinnedDataset
     """
     used = dataset.feature
     signs, factors = settings.monotone_constraints, settings.feature_contri
@@ -287,7 +287,7 @@ def of_trees(settings: Settings, dataset: Dataset) -> TreeConstraints | None:
     )
 
 
-def _feature_sets(sets: list[list[int]], dataset: Dataset) -> FeatureSets:
+def _feature_sets(sets: list[list[int]], dataset: BinnedDataset) -> FeatureSets:
     """The sets of used features; columns that cannot be split are left out."""
     number = np.full(dataset.n_features, -1, dtype=np.int32)
     number[dataset.feature] = np.arange(len(dataset.feature), dtype=np.int32)
@@ -307,7 +307,9 @@ def _starts(numbers: NDArray[np.int32], size: int) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=size))])
 
 
-def _forced_bins(forced: list[ForcedSplit], dataset: Dataset) -> NDArray[np.int32]:
+def _forced_bins(
+    forced: list[ForcedSplit], dataset: BinnedDataset
+) -> NDArray[np.int32]:
     number = {column: j for j, column in enumerate(dataset.feature.tolist())}
     rows = [
         (*_place(split, number, dataset), split.left, split.right) for split in forced
@@ -316,7 +318,7 @@ def _forced_bins(forced: list[ForcedSplit], dataset: Dataset) -> NDArray[np.int3
 
 
 def _place(
-    split: ForcedSplit, number: dict[int, int], dataset: Dataset
+    split: ForcedSplit, number: dict[int, int], dataset: BinnedDataset
 ) -> tuple[int, int]:
     """The feature of a split, and the bin of its threshold."""
     if split.column not in number:

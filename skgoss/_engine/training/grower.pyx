@@ -50,7 +50,7 @@ cdef class TreeGrower:
 
     Parameters
     ----------
-    dataset : skgoss.training.dataset.Dataset
+    dataset : skgoss.data.dataset.BinnedDataset
         At least one feature.
     settings : object
         Resolved options (`skgoss.parameters.Settings`).

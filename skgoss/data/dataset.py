@@ -14,8 +14,6 @@ from skgoss.data.binning import BinMapper, BinningSettings, find_bin_mappers
 from skgoss.data.columns import Columns
 from skgoss.data.rows import Rows
 from skgoss.data.storage import Storage, StorageSettings
-from skgoss.model.linear import RawColumns
-from skgoss.training.binned import BinnedRows
 
 
 class DatasetSettings(BinningSettings, StorageSettings, Protocol):
@@ -23,7 +21,7 @@ class DatasetSettings(BinningSettings, StorageSettings, Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Dataset:
+class BinnedDataset:
     """The binned training set.
 
     Columns whose values all fall into one bin are left out: they cannot be split.
@@ -69,7 +67,7 @@ class Dataset:
         weight: NDArray[np.float64] | None = None,
         rows: NDArray[np.int64] | None = None,
         n_threads: int = 1,
-    ) -> Dataset:
+    ) -> BinnedDataset:
         """Find the bins of the columns and put the values into them.
 
         Parameters
@@ -86,7 +84,7 @@ class Dataset:
 
         Returns
         -------
-        Dataset
+        BinnedDataset
         """
         mappers = find_bin_mappers(
             columns, settings, weight=weight, rows=rows, n_threads=n_threads
@@ -119,10 +117,6 @@ class Dataset:
             rows.numbers,
             n_threads,
         )
-
-    def rows(self, store: BinStore, raw: RawColumns | None, n_rows: int) -> BinnedRows:
-        """Rows in the bins of this data set, as trees are applied to them."""
-        return BinnedRows(store, self.missing_bin, raw, n_rows)
 
     @property
     def used_mappers(self) -> list[BinMapper]:

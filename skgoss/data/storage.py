@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from skgoss._engine.data.bundling import find_bundles, merge_bundles
 from skgoss._engine.data.packing import count_places, pack_entries, pack_rows
 from skgoss._engine.data.store import BinStore
+from skgoss._engine.data.taking import take_entries, take_lanes
 from skgoss._engine.training.grower import PIECE
 from skgoss.data.binning import BinMapper, bin_categories, bin_columns, bin_lists, team
 from skgoss.data.columns import Columns
@@ -137,6 +138,23 @@ class Storage:
     def row_updates(self) -> float:
         """How many places a row reaches, on average."""
         return len(self.lane) + len(self.entries) / max(len(self.rows), 1)
+
+    def take(self, rows: NDArray[np.int64], n_threads: int) -> Storage:
+        """The storage of some rows, ascending and distinct; all else is shared."""
+        n_threads = team(int(len(rows) * self.row_updates), n_threads)
+        entry_start, entries = None, self.entries
+        if self.entry_start is not None:
+            entry_start, entries = take_entries(
+                self.entry_start, entries, rows, n_threads
+            )
+        lanes = take_lanes(self.rows.view(np.uint64), rows, n_threads)
+        return replace(
+            self,
+            store=self.store.take(rows, n_threads),
+            rows=lanes.view(np.uint8),
+            entry_start=entry_start,
+            entries=entries,
+        )
 
     def heavy(self, n_rows: int) -> NDArray[np.uint32]:
         """The places that more than ``n_rows`` rows name themselves."""

@@ -10,7 +10,7 @@ from binned import bins, expected_places, places_of_rows, table
 from scipy import sparse
 
 from skgoss import LGBMRegressor, parameters
-from skgoss.data import binning, frames
+from skgoss.data import binning, frames, storage
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
 from skgoss.training import boosting, objectives
@@ -166,6 +166,7 @@ def test_rows_of_rows(made):
 
 
 def test_any_number_of_threads_gives_the_same(made, monkeypatch):
+    monkeypatch.setattr(storage, "TAKEN_A_VALUE", 1)
     monkeypatch.setattr(binning, "VALUES_PER_THREAD", 1)
     for rows in row_sets(made.data.n_rows):
         assert_same_storage(made.data.take(rows), made.data.take(rows, n_threads=3))

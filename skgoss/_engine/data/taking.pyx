@@ -15,9 +15,10 @@ cdef enum:
     BLOCK = 2048    # rows whose numbers stay in the first cache while the columns take turns
     SOME_LISTS = 16
 
-ctypedef fused code_t:
+ctypedef fused item_t:
     uint8_t
     uint16_t
+    uint64_t
 
 cdef struct Lists:
     const int64_t* start
@@ -26,94 +27,53 @@ cdef struct Lists:
     const int32_t* place      # of each row among the taken ones; -1: it is not taken
 
 
-cdef void take_codes(
-    const code_t* columns, Py_ssize_t n_rows, Py_ssize_t n_columns, const int64_t* rows,
-    Py_ssize_t n, Py_ssize_t n_taken, code_t* codes_out,
+cdef void take_items(
+    const item_t* column, Py_ssize_t width, const int64_t* rows, Py_ssize_t n, item_t* out,
 ) noexcept nogil:
-    cdef Py_ssize_t i, j
-    cdef const code_t* column
-    cdef code_t* out
-    for j in range(n_columns):
-        column = columns + j * n_rows
-        out = codes_out + j * n_taken
+    cdef Py_ssize_t i, k
+    if width == 1:
         for i in range(n):
             out[i] = column[rows[i]]
-
-
-def take_columns(const code_t[:, ::1] columns, const int64_t[::1] rows, int n_threads):
-    """Gather rows of columns: the elements ``columns[:, rows]``.
-
-    Parameters
-    ----------
-    columns : array of shape (n_columns, n_rows)
-    rows : array of shape (n_taken,)
-    n_threads : int
-
-    Returns
-    -------
-    ndarray of shape (n_columns, n_taken)
-    """
-    cdef Py_ssize_t n_taken = rows.shape[0]
-    cdef Py_ssize_t n_columns = columns.shape[0]
-    cdef Py_ssize_t block
-    cdef Watch watch = start_watch()
-    taken = np.empty((n_columns, n_taken), dtype=np.uint8 if code_t is uint8_t else np.uint16)
-    cdef code_t[:, ::1] out = taken
-    if taken.size == 0:
-        return taken
-    for block in prange(
-        (n_taken + BLOCK - 1) // BLOCK, nogil=True, schedule="static",
-        num_threads=n_threads, use_threads_if=n_threads > 1,
-    ):
-        if not is_stopped(&watch):
-            take_codes(
-                &columns[0, 0], columns.shape[1], n_columns, &rows[block * BLOCK],
-                min(<Py_ssize_t>BLOCK, n_taken - block * BLOCK), n_taken,
-                &out[0, block * BLOCK])
-    end_watch(&watch)
-    return taken
-
-
-cdef void take_words(
-    const uint64_t* words, Py_ssize_t n_words, const int64_t* rows, Py_ssize_t n,
-    uint64_t* words_out,
-) noexcept nogil:
-    cdef const uint64_t* row
-    cdef Py_ssize_t i, k
+        return
     for i in range(n):
-        row = words + rows[i] * n_words
-        for k in range(n_words):
-            words_out[i * n_words + k] = row[k]
+        for k in range(width):
+            out[i * width + k] = column[rows[i] * width + k]
 
 
-def take_lanes(const uint64_t[:, ::1] words, const int64_t[::1] rows, int n_threads):
-    """Gather rows of words: the elements ``words[rows]``.
+def take_columns(
+    const item_t[:, ::1] columns, Py_ssize_t width, const int64_t[::1] rows, int n_threads
+):
+    """Gather rows of columns: the elements ``columns[:, rows]``, where ``width`` is 1.
 
     Parameters
     ----------
-    words : array of shape (n_rows, n_words)
+    columns : array of shape (n_columns, n_rows * width), uint8, uint16 or uint64
+    width : int
+        How many numbers each row has in a column.
     rows : array of shape (n_taken,)
     n_threads : int
 
     Returns
     -------
-    ndarray of shape (n_taken, n_words), uint64
+    ndarray of shape (n_columns, n_taken * width)
     """
     cdef Py_ssize_t n_taken = rows.shape[0]
-    cdef Py_ssize_t block
+    cdef Py_ssize_t block, j, n
     cdef Watch watch = start_watch()
-    taken = np.empty((n_taken, words.shape[1]), dtype=np.uint64)
-    cdef uint64_t[:, ::1] out = taken
+    taken = np.empty((columns.shape[0], n_taken * width), dtype=np.asarray(columns).dtype)
+    cdef item_t[:, ::1] out = taken
     if taken.size == 0:
         return taken
     for block in prange(
-        (n_taken + BLOCK - 1) // BLOCK, nogil=True, schedule="static",
+        (n_taken + BLOCK - 1) // BLOCK, nogil=True, schedule="dynamic",
         num_threads=n_threads, use_threads_if=n_threads > 1,
     ):
-        if not is_stopped(&watch):
-            take_words(
-                &words[0, 0], words.shape[1], &rows[block * BLOCK],
-                min(<Py_ssize_t>BLOCK, n_taken - block * BLOCK), &out[block * BLOCK, 0])
+        if is_stopped(&watch):
+            continue
+        n = min(<Py_ssize_t>BLOCK, n_taken - block * BLOCK)
+        for j in range(columns.shape[0]):
+            take_items(
+                &columns[j, 0], width, &rows[block * BLOCK], n, &out[j, block * BLOCK * width])
     end_watch(&watch)
     return taken
 
@@ -161,7 +121,7 @@ def take_entries(
     cdef uint32_t[::1] out = taken
     for block in prange(
         (n_taken + BLOCK - 1) // BLOCK if entries.shape[0] else 0, nogil=True,
-        schedule="static", num_threads=n_threads, use_threads_if=n_threads > 1,
+        schedule="dynamic", num_threads=n_threads, use_threads_if=n_threads > 1,
     ):
         if not is_stopped(&watch):
             take_runs(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +19,32 @@ from skgoss.data.storage import Storage, StorageSettings
 
 class DatasetSettings(BinningSettings, StorageSettings, Protocol):
     """The options that a data set depends on."""
+
+
+@dataclass(frozen=True)
+class DatasetOptions:
+    """The values of these options, by their names."""
+
+    max_bin: int
+    max_bin_by_feature: Sequence[int | None] | None
+    min_data_in_bin: int
+    min_child_samples: int
+    subsample_for_bin: int
+    use_missing: bool
+    zero_as_missing: bool
+    data_random_seed: int
+    enable_bundle: bool
+    is_enable_sparse: bool
+    max_conflict_rate: float
+
+    @classmethod
+    def of(cls, settings: DatasetSettings) -> DatasetOptions:
+        """The options among settings."""
+        return cls(**{f.name: getattr(settings, f.name) for f in fields(cls)})
+
+    def lossless(self) -> DatasetOptions:
+        """The same without conflicts in bundles."""
+        return replace(self, max_conflict_rate=0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,6 +170,10 @@ class BinnedDataset:
             ),
         )
 
+    def has_bins_of(self, other: BinnedDataset) -> bool:
+        """Whether the bins of both data sets are the same."""
+        return self.mappers is other.mappers
+
     def store(self, rows: Rows, settings: DatasetSettings, n_threads: int) -> BinStore:
         """The store alone of `of_same_bins`: for rows that trees are applied to."""
         return storage.store(
@@ -156,7 +187,7 @@ class BinnedDataset:
         rows: NDArray[np.int64] | None,
     ) -> tuple[Any, ...]:
         """What other rows are stored from: the first arguments of `storage.build`."""
-        exact = replace(settings, max_conflict_rate=0.0)
+        exact = DatasetOptions.of(settings).lossless()
         return columns.take(self.feature), self.used_mappers, exact, rows
 
     def take(self, rows: NDArray[np.int64], n_threads: int = 1) -> BinnedDataset:

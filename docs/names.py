@@ -28,7 +28,6 @@ PREDICTIONS = ("predict", "predict_proba", "decision_function")
 REASONS = {
     "Use arrays, data frames or files.": ("Sequence",),
     "Only for LightGBM's command line.": ("data", "valid"),
-    "The logger is `logging.getLogger('skgoss')`.": ("register_logger",),
     "Dask is not supported yet.": tuple(f"Dask{name}" for name in ESTIMATORS[1:]),
 }
 REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}
@@ -55,6 +54,7 @@ REMARKS = {
     ),
     "sklearn": "A module with the estimators.",
     "callback": "A module with the callbacks.",
+    "register_logger": "Messages go through `logging.getLogger('skgoss')`.",
 }
 
 Row = tuple[str, str, str]

@@ -26,19 +26,8 @@ PREDICTIONS = ("predict", "predict_proba", "decision_function")
 
 # Reasons why names are missing, with LightGBM's main names. All others: not yet.
 REASONS = {
-    "`fit` takes arrays and data frames.": (
-        *("Dataset", "Sequence", "data", "valid", "label_column", "weight_column"),
-        *("group_column", "ignore_column"),
-    ),
-    "Use the estimators.": ("train",),
-    "`fit` does it.": (
-        *("add_valid", "eval", "eval_train", "eval_valid", "reset_parameter"),
-        *("rollback_one_iter", "set_train_data_name", "update"),
-    ),
-    "No training data is kept.": ("free_dataset",),
-    "One machine.": ("free_network", "set_network"),
-    "Use scikit-learn's `cross_validate`.": ("cv", "CVBooster"),
-    "The logger is `logging.getLogger('skgoss')`.": ("register_logger",),
+    "Use arrays, data frames or files.": ("Sequence",),
+    "Only for LightGBM's command line.": ("data", "valid"),
     "Dask is not supported yet.": tuple(f"Dask{name}" for name in ESTIMATORS[1:]),
 }
 REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}
@@ -65,6 +54,7 @@ REMARKS = {
     ),
     "sklearn": "A module with the estimators.",
     "callback": "A module with the callbacks.",
+    "register_logger": "Messages go through `logging.getLogger('skgoss')`.",
 }
 
 Row = tuple[str, str, str]
@@ -232,17 +222,67 @@ def attribute_row(name: str, theirs: list[str], ours: list[str]) -> Row:
     return f"`{name}`", SAME, f"Also of {', '.join(extra)}." if extra else ""
 
 
-# --- Booster --------------------------------------------------------------------------
-
-BOOSTER = ("best_iteration", "best_score", "params", "pandas_categorical")
+# --- Dataset, Booster, train, cv ------------------------------------------------------
 
 
-def booster_rows() -> Iterator[Row]:
-    """The methods and attributes of a Booster."""
-    booster = fitted(skgoss)["LGBMClassifier"].booster_
-    methods = (name for name in dir(lightgbm.Booster) if not name.startswith("_"))
-    for name in sorted({*BOOSTER, *methods}):
-        yield simple(name, hasattr(booster, name))
+def attributes(module: Any) -> dict[str, set[str]]:
+    """The public attributes of a Dataset, a Booster and a CVBooster."""
+    data = module.Dataset(np.arange(60.0)[:, None], np.arange(60) % 2)
+    params = {"objective": "binary", "verbose": -1}
+    crossed = module.cv(params, data, 2, nfold=2, return_cvbooster=True)
+    trained = module.train(params, data, 2, keep_training_booster=True)
+    objects = {"Dataset": data, "Booster": trained, "CVBooster": crossed["cvbooster"]}
+    return {
+        name: {
+            attribute
+            for attribute in (*vars(value), *dir(type(value)))
+            if not attribute.startswith("_")
+            and not callable(getattr(type(value), attribute, None))
+        }
+        for name, value in objects.items()
+    }
+
+
+def attribute_rows_of_objects() -> Iterator[Row]:
+    theirs, ours = attributes(lightgbm), attributes(skgoss)
+    for owner, names in theirs.items():
+        for name in sorted(names):
+            is_here = name in ours[owner]
+            remark = REMARKS.get(name, "") if is_here else reason(f"{owner}.{name}")
+            yield f"`{owner}.{name}`", SAME if is_here else ABSENT, remark
+
+
+def calls(module: Any) -> dict[str, Callable[..., Any]]:
+    """The functions and methods of training, by name; classes for constructors."""
+    found: dict[str, Callable[..., Any]] = {"train": module.train, "cv": module.cv}
+    for owner in ("Dataset", "Booster", "CVBooster"):
+        cls = getattr(module, owner)
+        found[owner] = cls
+        for name in sorted(dir(cls)):
+            member = getattr(cls, name)
+            if not name.startswith("_") and callable(member):
+                found[f"{owner}.{name}"] = member
+    return found
+
+
+def call_rows() -> Iterator[Row]:
+    """Each call: its arguments that are the same, those that are not, those added."""
+    theirs, ours = calls(lightgbm), calls(skgoss)
+    for name, function in theirs.items():
+        if name not in ours:
+            yield f"`{name}`", ABSENT, reason(name)
+            continue
+        wanted, given = list(arguments(function)), list(arguments(ours[name]))
+        same = [word for word in wanted if word in given]
+        added = [word for word in given if word not in wanted]
+        remark = f"Also {cell(added)}." if added else ""
+        yield f"`{name}({', '.join(same)})`", SAME, remark
+        for word in wanted:
+            if word not in given:
+                yield f"`{name}({word})`", ABSENT, reason(word)
+    for name, function in ours.items():
+        if name not in theirs:
+            yield f"`{name}({', '.join(arguments(function))})`", "only here", ""
 
 
 # --- Callbacks ------------------------------------------------------------------------
@@ -275,11 +315,12 @@ def markdown() -> str:
         "Arguments of fit": argument_rows("fit"),
         "Arguments of predictions": argument_rows(*PREDICTIONS),
         "Attributes and methods of fitted estimators": attribute_rows(),
-        "Attributes and methods of Booster": booster_rows(),
+        "Dataset, Booster, train and cv": call_rows(),
+        "Attributes of Dataset, Booster and CVBooster": attribute_rows_of_objects(),
         "Callbacks": callback_rows(),
     }
     head = (
-        "# Names\n\nEvery public name of LightGBM's scikit-learn API"
+        "# Names\n\nEvery public name of LightGBM's Python API"
         f" ({lightgbm.__version__}), and what it is here.\nA parameter that is"
         " not here gives an `UnusedParameterWarning` and has no effect.\nThis page is"
         " written by `python docs/names.py`.\n"

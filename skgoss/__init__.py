@@ -1,5 +1,6 @@
 """Gradient boosting that belongs in scikit-learn."""
 
+from skgoss import basic as basic
 from skgoss import callback as callback
 from skgoss import sklearn as sklearn
 from skgoss._messages import UnusedParameterWarning
@@ -9,7 +10,9 @@ from skgoss.callbacks import (
     EvalResult,
     early_stopping,
     log_evaluation,
+    print_evaluation,
     record_evaluation,
+    register_logger,
     reset_parameter,
 )
 from skgoss.conversion import to_onnx
@@ -46,7 +49,9 @@ __all__ = [
     "plot_metric",
     "plot_split_value_histogram",
     "plot_tree",
+    "print_evaluation",
     "record_evaluation",
+    "register_logger",
     "reset_parameter",
     "to_onnx",
     "train",

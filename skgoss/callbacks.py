@@ -42,6 +42,60 @@ def say(message: str) -> None:
         print(message)
 
 
+def register_logger(
+    logger: Any,
+    info_method_name: str = "info",
+    warning_method_name: str = "warning",
+) -> None:
+    """Send messages to a logger instead of printing them.
+
+    Messages then go through the logger ``skgoss``, which this function sets up for the
+    level INFO. Problems stay warnings.
+
+    Parameters
+    ----------
+    logger : object
+        A logger, or any object with the two methods.
+    info_method_name, warning_method_name : str, default='info', 'warning'
+        The methods that take messages and warnings.
+
+    Raises
+    ------
+    TypeError
+        If the object has no such methods.
+    """
+    by_level = {
+        logging.WARNING: getattr(logger, warning_method_name, None),
+        logging.INFO: getattr(logger, info_method_name, None),
+    }
+    if not all(map(callable, by_level.values())):
+        raise TypeError(
+            f"logger must have the methods {info_method_name!r} and"
+            f" {warning_method_name!r}, which take a message."
+        )
+    for handler in LOGGER.handlers[:]:
+        if isinstance(handler, _Forwarding):
+            LOGGER.removeHandler(handler)
+    LOGGER.addHandler(_Forwarding(by_level))
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.propagate = False
+
+
+class _Forwarding(logging.Handler):
+    """Gives messages to the methods of another logger, by level."""
+
+    def __init__(self, by_level: dict[int, Callable[[str], Any]]) -> None:
+        super().__init__()
+        self.by_level = by_level
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Give the message on."""
+        is_warning = record.levelno >= logging.WARNING
+        self.by_level[logging.WARNING if is_warning else logging.INFO](
+            record.getMessage()
+        )
+
+
 def show(results: Sequence[EvalResult]) -> str:
     """The metrics of a round in one line."""
     return "\t".join(
@@ -68,6 +122,10 @@ def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
     callable
     """
     return _LogEvaluation(_whole("log_evaluation", "period", period))
+
+
+# The name that log_evaluation had before LightGBM 3.3.
+print_evaluation = log_evaluation
 
 
 class _LogEvaluation:

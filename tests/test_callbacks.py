@@ -503,3 +503,59 @@ def test_a_refit_follows_the_schedule():
 def test_public_names():
     for name in skgoss.__all__:
         assert getattr(skgoss, name).__doc__
+
+
+# --- Loggers --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def logger_as_it_was():
+    logger = logging.getLogger("skgoss")
+    before = (logger.level, logger.propagate, logger.handlers[:])
+    yield logger
+    logger.level, logger.propagate = before[:2]
+    logger.handlers[:] = before[2]
+    logger.manager._clear_cache()
+
+
+class Kept:
+    """A logger as scripts write it: with two methods."""
+
+    def __init__(self):
+        self.said = []
+
+    def info(self, message):
+        self.said.append(("info", message))
+
+    def warning(self, message):
+        self.said.append(("warning", message))
+
+    def tell(self, message):
+        self.said.append(("tell", message))
+
+
+@pytest.mark.usefixtures("logger_as_it_was")
+def test_messages_go_to_a_registered_logger(capsys):
+    first, second = Kept(), Kept()
+    skgoss.register_logger(first)
+    skgoss.register_logger(second, info_method_name="tell")
+    options = {"eval_set": [(X[:100], Y[:100])], "eval_names": ["v"]}
+    LGBMRegressor(n_estimators=2).fit(X, Y, callbacks=[log_evaluation()], **options)
+    logging.getLogger("skgoss").warning("careful")
+    assert first.said == []
+    assert [kind for kind, _ in second.said] == ["tell", "tell", "warning"]
+    assert second.said[0][1].startswith("[1]\tv's l2: ")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_logger_needs_its_methods(logger_as_it_was):
+    with pytest.raises(TypeError, match="the methods 'info' and 'warn', which take"):
+        skgoss.register_logger(Kept(), warning_method_name="warn")
+    assert logger_as_it_was.handlers == []
+
+
+def test_print_evaluation_is_log_evaluation(capsys):
+    given = {"eval_set": [(X[:100], Y[:100])], "eval_names": ["v"]}
+    callback = skgoss.print_evaluation(period=2, show_stdv=False)
+    LGBMRegressor(n_estimators=4).fit(X, Y, callbacks=[callback], **given)
+    assert [line[:3] for line in capsys.readouterr().out.splitlines()] == ["[2]", "[4]"]

@@ -19,6 +19,7 @@ EXAMPLES = {
     "custom_objective.py": ([], "0.9-expectile:"),
     "sparse_text.py": ([], "AUC 0.9"),
     "ranking.py": ([], "NDCG@10 on held-out queries: 0.8"),
+    "train_and_cv.py": ([], "AUC on held-out rows: 0.9"),
     "save_and_load.py": ([], "the same predictions: True"),
     "early_stopping.py": ([], "accuracy: 0.9"),
     "onnx_pipeline.py": ([], "accuracy in onnxruntime: 0.9"),

@@ -1,0 +1,7 @@
+"""Data sets, models and errors, in a module with the name of LightGBM's."""
+
+from skgoss.booster import Booster as Booster
+from skgoss.dataset import Dataset as Dataset
+
+# The errors that LightGBM raises as its own are ValueErrors here.
+LightGBMError = ValueError

@@ -11,6 +11,7 @@ import csv
 import gzip
 import io
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -332,8 +333,8 @@ def _content(path: str, header: bool) -> TextData:
     """A file with all its columns, the label's included. Only LibSVM has labels yet."""
     head, body = "", _bytes(path)
     if header:
-        line, _, body = body.partition(b"\n")
-        head = line.decode().rstrip("\r")
+        line, *rest = re.split(rb"\r\n?|\n", body, maxsplit=1)
+        head, body = line.decode(), b"".join(rest)
     if not body or body.isspace():
         raise ValueError("the file has no rows.")
     start = b"".join(islice(io.BytesIO(body), _N_LINES))

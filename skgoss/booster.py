@@ -326,7 +326,8 @@ class Booster:
     ) -> Columns:
         """The columns of some data, by place, or of a file."""
         if isinstance(data, str | os.PathLike):
-            label = {"label_column": self.params.get("label_column", "")}
+            names = ("label_column", "label")
+            label = {name: self.params[name] for name in names if name in self.params}
             data = text_files.read_features(
                 data,
                 self.feature_name(),

@@ -496,6 +496,12 @@ def test_the_label_is_where_it_was_in_training(write):
     expected = ours.predict(X)
     assert_array_equal(ours.predict(path), expected)
     assert_allclose(theirs.predict(str(path)), expected)
+    ours.params = {"label": 0}
+    with pytest.raises(AssertionError):
+        assert_array_equal(ours.predict(path), expected)
+    ours.params["label"] = "name:y"
+    with pytest.raises(ValueError, match="label_column='name:y' needs a first line"):
+        ours.predict(path)
 
 
 def test_files_of_other_columns(models, write):

@@ -342,6 +342,11 @@ def test_faults(text, params, message, has_pandas, write, monkeypatch):
         ({"weight": "w\n1\n2\n"}, r"txt\.weight: .*line 1, column 0: 'w'"),
         ({"weight": "1,2\n" * 3}, r"txt\.weight: one column is expected, got 2"),
         ({"query": "2\n2\n"}, r"txt\.query: this is for 4 rows, but the data have 3"),
+        *(
+            ({"query": f"2\n{size}\n1\n"}, r"txt\.query: the sizes of queries are who")
+            for size in ("NA", "inf", "-1", "0.5")
+        ),
+        ({"init": "1:2\n" * 3}, r"txt\.init: columns between tabs or commas"),
         ({"init": "2\n2\n"}, r"txt\.init: this is for 2 rows"),
         ({"position": "2\n2\n"}, r"txt\.position: this is for 2 rows"),
         ({"init": ""}, r"txt\.init: the file has no rows"),

@@ -271,7 +271,7 @@ def _beside(path: str, n_rows: int) -> dict[str, NDArray]:
     """What the files beside a file hold."""
     readers = {
         "weight": (".weight", _column),
-        "group": (".query", lambda file: _column(file).astype(np.int64)),
+        "group": (".query", _group),
         "init_score": (".init", _scores),
         "position": (".position", _positions),
     }
@@ -290,6 +290,8 @@ def _beside(path: str, n_rows: int) -> dict[str, NDArray]:
 
 def _scores(file: str) -> NDArray[np.float64]:
     scores = _content(file, header=False).data
+    if sparse.issparse(scores):
+        raise ValueError("columns between tabs or commas are expected, not LibSVM.")
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
@@ -298,6 +300,13 @@ def _column(file: str) -> NDArray[np.float64]:
     if column.ndim != 1:
         raise ValueError(f"one column is expected, got {column.shape[1]}.")
     return column
+
+
+def _group(file: str) -> NDArray[np.int64]:
+    sizes = _column(file)
+    if not (np.isfinite(sizes) & (sizes >= 0) & (sizes == np.floor(sizes))).all():
+        raise ValueError("the sizes of queries are whole numbers >= 0.")
+    return sizes.astype(np.int64)
 
 
 def _positions(file: str) -> NDArray[np.int64]:

@@ -33,6 +33,8 @@ cdef class BinStore:
     ----------
     n_rows, n_features : int
     has_lists : bool
+    arrays : tuple of ndarray
+        What it was made of, in the order of the parameters.
     """
 
     def __cinit__(
@@ -51,7 +53,9 @@ cdef class BinStore:
         cdef BinColumn* out
         self.n_rows = bytes.shape[1]
         self.n_features = n_bins.shape[0]
-        self.arrays = (bytes, shorts, list_rows, list_bins)
+        self.arrays = tuple(map(np.asarray, (
+            n_bins, implied, column, first_code, bytes, shorts, list_start, list_rows,
+            list_bins)))
         self.columns = <BinColumn*> calloc(self.n_features + 1, sizeof(BinColumn))
         if self.columns == NULL:
             raise MemoryError

@@ -257,14 +257,10 @@ def _find_numeric(
         value_range,
         zero_share,
     )
-    return _mappers(
-        bounds,
-        bounds_start,
-        n_bounds,
-        missing_type,
-        n_occupied,
-        value_range,
-        zero_share,
+    start = np.concatenate([[0], np.cumsum(n_bounds)])
+    place = np.repeat(bounds_start[:-1] - start[:-1], n_bounds) + np.arange(start[-1])
+    return numeric_mappers(
+        bounds[place], start, missing_type, n_occupied < 2, value_range, zero_share
     )
 
 
@@ -280,23 +276,6 @@ def places(
     place = np.full(columns.n_rows, -1, dtype=np.int32)
     place[rows] = np.arange(len(rows))
     return place
-
-
-def _mappers(
-    bounds: NDArray[np.float64],
-    bounds_start: NDArray[np.int64],
-    n_bounds: NDArray[np.int32],
-    missing_type: NDArray[np.uint8],
-    n_occupied: NDArray[np.int32],
-    value_range: NDArray[np.float64],
-    zero_share: NDArray[np.float64],
-) -> list[BinMapper]:
-    """Mappers of columns of numbers, from what ``kernels.find_bounds`` writes."""
-    start = np.concatenate([[0], np.cumsum(n_bounds)])
-    place = np.repeat(bounds_start[:-1] - start[:-1], n_bounds) + np.arange(start[-1])
-    return numeric_mappers(
-        bounds[place], start, missing_type, n_occupied < 2, value_range, zero_share
-    )
 
 
 def numeric_mappers(

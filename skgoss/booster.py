@@ -30,7 +30,7 @@ from skgoss.data.categories import Categories
 from skgoss.data.columns import Columns
 from skgoss.model import tables
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.header import Header, default_names
+from skgoss.model.header import Header
 from skgoss.origin import Origin
 from skgoss.training.boosting import Boosting
 from skgoss.training.objectives import Link
@@ -363,7 +363,6 @@ class Booster:
             data = text_files.read_features(
                 data,
                 self.feature_name(),
-                are_given=self.feature_name() != default_names(self.num_feature()),
                 header=header,
                 label_column=parameters.file_options(label, "Booster")[0].label_column,
             )

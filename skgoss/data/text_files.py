@@ -24,6 +24,7 @@ from scipy import sparse
 
 from skgoss import _compat
 from skgoss._messages import hint
+from skgoss.data.names import default as default_names
 
 # Columns of a file, by name or number.
 Chosen = tuple[str | int, ...]
@@ -125,7 +126,6 @@ def read_features(
     path: str | PathLike[str],
     names: Sequence[str],
     *,
-    are_given: bool,
     header: bool = False,
     label_column: Chosen = (),
 ) -> Values:
@@ -139,8 +139,6 @@ def read_features(
     path : str or path
     names : sequence of str
         The columns of the model.
-    are_given : bool
-        Whether the names are those of the training data.
     header : bool, default=False
         Whether the first line holds names.
     label_column : tuple, default=()
@@ -161,7 +159,7 @@ def read_features(
     with _named(file):
         text = _content(file, header)
         n_columns = text.data.shape[1]
-        if text.names and _is_by_name(names, text.names, are_given):
+        if text.names and _is_by_name(names, text.names):
             return text.data[:, [text.names.index(name) for name in names]]
         if sparse.issparse(text.data) and n_columns <= len(names):
             text.data.resize(text.data.shape[0], len(names))
@@ -175,9 +173,10 @@ def read_features(
         return text.data
 
 
-def _is_by_name(names: Sequence[str], header: list[str], are_given: bool) -> bool:
+def _is_by_name(names: Sequence[str], header: list[str]) -> bool:
     """Whether the columns of a model are found by name; else, by place."""
     missing = [name for name in names if name not in header]
+    are_given = list(names) != default_names(len(names))
     if missing and (are_given or len(missing) < len(names)):
         raise ValueError(
             f"the header does not have the column {missing[0]!r} of the model."

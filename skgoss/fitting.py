@@ -288,7 +288,7 @@ class Fit:
         If ``learns``, the classes are set from ``y``.
         """
         estimator, prefix = self.estimator, given.prefix
-        owner = type(estimator).__name__
+        owner = estimator._owner
         y = targets.one_column(given.y, prepared.n_rows, owner, f"{prefix}y")
         if learns:
             estimator._learn_target(y)
@@ -299,10 +299,8 @@ class Fit:
         targets.check_sum(target, weight, f"{prefix}y")
         init_score = given.init_score
         if init_score is not None:
-            n_classes = estimator._n_classes or 0
-            n_scores = n_classes if n_classes > 2 else 1
             init_score = start_scores(
-                init_score, len(y), n_scores, f"{prefix}init_score"
+                init_score, len(y), estimator._n_scores, f"{prefix}init_score"
             )
         row_queries = estimator._queries(len(y), given.group, given.qid, prefix)
         return Rows(
@@ -322,7 +320,7 @@ class Fit:
         objective = options.objective or estimator._default_objective()
         if objective is None:
             raise ValueError(
-                f"The 'objective' parameter of {type(estimator).__name__} must be"
+                f"The 'objective' parameter of {estimator._owner} must be"
                 " given. LGBMClassifier and LGBMRegressor choose one."
             )
         if not callable(objective):
@@ -403,7 +401,7 @@ class Fit:
             settings = dataclasses.replace(settings, objective=bound)
         return boosting.Plan(
             settings,
-            self.estimator._n_classes,
+            self.estimator._n_scores,
             self._metrics(rows, evaluates=evaluates),
             _compat.n_threads(settings.n_jobs),
             self.earlier and self.earlier._ensemble,
@@ -430,7 +428,8 @@ class Fit:
         by_name = metrics.make(
             words,
             options,
-            estimator._n_classes,
+            estimator._n_scores,
+            classifies=estimator._n_classes is not None,
             ranks=rows.queries is not None,
             link=link,
         )
@@ -456,7 +455,7 @@ class Fit:
             self.settings,
             self._names,
             self.state.dataset.feature_infos(),
-            self.estimator._n_classes,
+            self.estimator._n_scores,
         )
 
 
@@ -464,7 +463,7 @@ def _header(
     settings: parameters.Settings,
     columns: Sequence[str] | None,
     feature_infos: list[str],
-    n_classes: int | None,
+    n_scores: int,
 ) -> Header:
     """What a model file tells beside the trees."""
     objective, signs = settings.objective, settings.monotone_constraints
@@ -473,7 +472,7 @@ def _header(
     words = ""
     if not callable(objective):
         words = objectives.text(
-            objective, settings.sigmoid, settings.reg_sqrt, n_classes
+            objective, settings.sigmoid, settings.reg_sqrt, n_scores
         )
     return Header(
         feature_names=list(map(str, columns)),

@@ -347,8 +347,8 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         return persistence.plain(super().__getstate__())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        owner, classifies = type(self).__name__, isinstance(self, LGBMClassifier)
-        super().__setstate__(persistence.restored(state, owner, classifies=classifies))
+        owner = type(self).__name__
+        super().__setstate__(persistence.restored(state, owner, self._tasks[0]))
         if self.__sklearn_is_fitted__():
             self._booster = self._booster._with_origin(Origin.of(self, self._history))
 

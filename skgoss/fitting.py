@@ -165,7 +165,8 @@ class Fit:
         vars(self.estimator).pop("_booster", None)
         vars(self.estimator).pop("_is_foreign", None)
         prepared = self._training_columns()
-        learns = self.earlier is None or self.earlier._origin is None
+        known = self.earlier and self.earlier._origin
+        learns = known is None or known.classes is None
         rows = self._rows(prepared, self.training, learns=learns).existing()
         self._set_objective()
         sets = [self._evaluated(given_set, rows) for given_set in given_sets]
@@ -441,12 +442,19 @@ class Fit:
             trained.ensemble,
             self.header(),
             self.estimator._categories,
-            self.settings.objective,
+            self.objective,
             self.link,
             trained.best_iteration,
             trained.best_score,
             Origin.of(self.estimator, self.history),
         )
+
+    @property
+    def objective(self) -> str | Callable[..., Any] | None:
+        """The objective that models remember."""
+        objective = self.settings.objective
+        forgets = callable(objective) and not self.estimator._keeps_functions
+        return None if forgets else objective
 
     def header(self) -> Callable[[], Header]:
         """Makes what a model file tells beside the trees."""

@@ -155,7 +155,8 @@ def _n_classes(given: Sequence[Any], owner: str) -> int:
     """The number of classes, by the first of its names; 1 if none is given."""
     if not given:
         return 1
-    value = parameters.read(integer(1), given[0])
+    domain = integer(1)
+    value = domain.convert(parameters.number(domain, given[0]))
     if value is NotImplemented:
         raise ValueError(
             f"The 'num_class' parameter of {owner} must be an int >= 1. Got"

@@ -255,7 +255,7 @@ def resolved(
     Returns
     -------
     options : dict
-        Values by the names that estimators show.
+        Values by the names that estimators show; numbers, where they are strings.
     others : dict
         The values of unknown names.
 
@@ -273,10 +273,11 @@ def resolved(
     if strange:
         raise TypeError(f"The parameters of {owner} have names, got {strange[0]!r}.")
     by_option, others = _by_option(given)
-    options = {
-        name: _decided(_OPTION[name], values, owner)
-        for name, values in by_option.items()
-    }
+    options = {}
+    for name, values in by_option.items():
+        option = _OPTION[name]
+        numbers = {word: number(option.domain, v) for word, v in values.items()}
+        options[name] = _decided(option, numbers, owner)
     return options, others
 
 
@@ -291,7 +292,7 @@ def _decided(
     The name ``overruled`` comes last.
     """
     words = sorted(values, key=lambda w: (w == overruled, option.precedence.index(w)))
-    valid = all(read(option.domain, values[w]) is not NotImplemented for w in words)
+    valid = all(option.domain.convert(values[w]) is not NotImplemented for w in words)
     if option.name == "n_jobs" and valid:
         words.sort(key=lambda word: _compat.allowed_threads(values[word]))
     used = values[words[0]]
@@ -331,23 +332,21 @@ def show_inherited(cls: type) -> None:
     init.__signature__ = signature.replace(parameters=merged)
 
 
-def read(domain: Domain, value: Any) -> Any:
-    """A value, or the number that a str says, as `Domain.convert` returns it."""
-    converted = domain.convert(value)
-    if converted is NotImplemented and isinstance(value, str):
-        return domain.convert(_number_or_word(value))
-    return converted
+def number(domain: Domain, value: Any) -> Any:
+    """The value, or the number that a str says if the domain has no such str."""
+    is_strange = isinstance(value, str) and domain.convert(value) is NotImplemented
+    return _number_or_word(value) if is_strange else value
 
 
 def checked(option: Option, value: Any, owner: str) -> Any:
-    """Return ``value`` as a plain Python object; numbers may be strings.
+    """Return ``value`` as a plain Python object.
 
     Raises
     ------
     ValueError
         If it is outside the option's domain.
     """
-    converted = read(option.domain, value)
+    converted = option.domain.convert(value)
     if converted is NotImplemented:
         raise ValueError(
             f"The {option.name!r} parameter of {owner} must be {option.domain.words}."

@@ -57,6 +57,10 @@ def settings(objective, **changed):
     )
 
 
+def n_classes_of(name):
+    return {"binary": 2, "multiclass": 3, "multiclassova": 3}.get(name)
+
+
 def n_scores_of(name):
     return {"multiclass": 3, "multiclassova": 3}.get(name, 1)
 
@@ -136,7 +140,7 @@ CASES = [
     *(
         (name, {"reg_sqrt": True})
         for name in WITHOUT_QUERIES
-        if n_scores_of(name) is None
+        if n_classes_of(name) is None
     ),
     ("tweedie", {"tweedie_variance_power": 1.1}),
     ("poisson", {"poisson_max_delta_step": 0.1}),
@@ -234,7 +238,7 @@ TRAINING_LOSS = {
 def models(name, **options):
     """Ours and LightGBM's, as the functions that predict."""
     lgb = pytest.importorskip("lightgbm")
-    kind = "LGBMRegressor" if n_scores_of(name) is None else "LGBMClassifier"
+    kind = "LGBMRegressor" if n_classes_of(name) is None else "LGBMClassifier"
     for package in (skgoss, lgb):
         options = {"objective": name, "n_jobs": 1, "verbosity": -1, **options}
         model = getattr(package, kind)(**options)

@@ -22,7 +22,7 @@ from skgoss._messages import UnusedParameterWarning, hint, warn
 from skgoss.data.sparse import INT32_MAX
 from skgoss.training import objectives, ranking
 from skgoss.training.objectives import Link
-from skgoss.training.user_functions import UserFunction, predictions
+from skgoss.training.user_functions import UserFunction, name_of, predictions
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings
@@ -477,8 +477,13 @@ class Custom:
 class CustomOfDataset(Custom):
     """A metric ``f(predictions, dataset)``: see `Custom`."""
 
+    def __init__(self, function: Callable[..., Any], link: Link | None = None) -> None:
+        self.function = function
+        self.link = link
+        self.name = name_of(function)
+
     def _returned(self, sample: Sample) -> Any:
-        return self.function.function(predictions(sample.scores), sample.source)
+        return self.function(predictions(sample.scores), sample.source)
 
 
 # --- Names ----------------------------------------------------------------------------

@@ -50,7 +50,7 @@ class InTraining:
         self._training = fit
         self._known_header = fit.header()
         self._categories = fit.estimator._categories
-        self._objective = fit.settings.objective
+        self._objective = fit.objective
         self._link = fit.link
 
     @property

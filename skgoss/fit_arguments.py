@@ -156,7 +156,7 @@ def evaluation_sets(given: FitArguments, training: GivenSet) -> list[GivenSet]:
         If arguments contradict each other, or have a wrong type or length.
     """
     pairs = _pairs(given)
-    names = _names(given.eval_names, len(pairs))
+    names = names_of_sets(given.eval_names, len(pairs), "eval_names")
     by_set = {
         argument: _by_set(argument, getattr(given, f"eval_{argument}"), len(pairs))
         for argument in _OF_A_SET
@@ -262,16 +262,34 @@ def _is_set(value: Any) -> bool:
     return is_pair or isinstance(value, Dataset)
 
 
-def _names(given: Any, n_sets: int) -> list[str | None]:
-    """The name of each evaluation set; None if the user gives no name."""
+def names_of_sets(given: Any, n_sets: int, argument: str) -> list[str | None]:
+    """The name of each evaluation set; None if the user gives no name.
+
+    Parameters
+    ----------
+    given : str, list of str or None
+    n_sets : int
+    argument : str
+        The argument's name, for messages.
+
+    Raises
+    ------
+    TypeError
+        If a name is not a str.
+
+    Warns
+    -----
+    UserWarning
+        If there are more names than sets.
+    """
     if given is None:
         return [None] * n_sets
     names = [given] if isinstance(given, str) else list(given)
     if not all(isinstance(name, str) for name in names):
-        raise TypeError(f"eval_names must be a list of str, got {given!r}.")
+        raise TypeError(f"{argument} must be a list of str, got {given!r}.")
     if n_sets and len(names) > n_sets:
         warn(
-            f"eval_names has {len(names)} names for {n_sets} evaluation sets: the last"
+            f"{argument} has {len(names)} names for {n_sets} evaluation sets: the last"
             f" {len(names) - n_sets} are not used."
         )
     return [*names, *[None] * n_sets][:n_sets]

@@ -166,7 +166,8 @@ class Fit:
         vars(self.estimator).pop("_booster", None)
         vars(self.estimator).pop("_is_foreign", None)
         prepared = self._training_columns()
-        learns = self.earlier is None or self.earlier._origin is None
+        known = self.earlier and self.earlier._origin
+        learns = known is None or known.classes is None
         rows = self._rows(prepared, self.training, learns=learns).existing()
         self._set_objective()
         sets = [self._evaluated(given_set, rows) for given_set in given_sets]
@@ -336,7 +337,7 @@ class Fit:
         If ``learns``, the classes are set from ``y``.
         """
         estimator, prefix = self.estimator, given.prefix
-        owner = type(estimator).__name__
+        owner = estimator._owner
         y = targets.one_column(given.y, prepared.n_rows, owner, f"{prefix}y")
         if learns:
             estimator._learn_target(y)
@@ -347,10 +348,8 @@ class Fit:
         targets.check_sum(target, weight, f"{prefix}y")
         init_score = given.init_score
         if init_score is not None:
-            n_classes = estimator._n_classes or 0
-            n_scores = n_classes if n_classes > 2 else 1
             init_score = start_scores(
-                init_score, len(y), n_scores, f"{prefix}init_score"
+                init_score, len(y), estimator._n_scores, f"{prefix}init_score"
             )
         row_queries = estimator._queries(len(y), given.group, given.qid, prefix)
         return Rows(
@@ -370,7 +369,7 @@ class Fit:
         objective = options.objective or estimator._default_objective()
         if objective is None:
             raise ValueError(
-                f"The 'objective' parameter of {type(estimator).__name__} must be"
+                f"The 'objective' parameter of {estimator._owner} must be"
                 " given. LGBMClassifier and LGBMRegressor choose one."
             )
         if not callable(objective):
@@ -451,7 +450,7 @@ class Fit:
             settings = dataclasses.replace(settings, objective=bound)
         return boosting.Plan(
             settings,
-            self.estimator._n_classes,
+            self.estimator._n_scores,
             self._metrics(rows),
             _compat.n_threads(settings.n_jobs),
             self.earlier and self.earlier._ensemble,
@@ -476,7 +475,8 @@ class Fit:
         by_name = metrics.make(
             words,
             options,
-            estimator._n_classes,
+            estimator._n_scores,
+            classifies=estimator._n_classes is not None,
             ranks=rows.queries is not None,
             link=link,
         )
@@ -500,12 +500,19 @@ class Fit:
             trained.ensemble,
             self.header(),
             self.estimator._categories,
-            self.settings.objective,
+            self.objective,
             self.link,
             trained.best_iteration,
             trained.best_score,
             Origin.of(self.estimator, self.history),
         )
+
+    @property
+    def objective(self) -> str | Callable[..., Any] | None:
+        """The objective that models remember."""
+        objective = self.settings.objective
+        forgets = callable(objective) and not self.estimator._keeps_functions
+        return None if forgets else objective
 
     def header(self) -> Callable[[], Header]:
         """Makes what a model file tells beside the trees."""
@@ -514,7 +521,7 @@ class Fit:
             self.settings,
             self._names,
             self.state.dataset.feature_infos(),
-            self.estimator._n_classes,
+            self.estimator._n_scores,
         )
 
 
@@ -533,7 +540,7 @@ def _header(
     settings: parameters.Settings,
     columns: Sequence[str] | None,
     feature_infos: list[str],
-    n_classes: int | None,
+    n_scores: int,
 ) -> Header:
     """What a model file tells beside the trees."""
     objective, signs = settings.objective, settings.monotone_constraints
@@ -542,7 +549,7 @@ def _header(
     words = ""
     if not callable(objective):
         words = objectives.text(
-            objective, settings.sigmoid, settings.reg_sqrt, n_classes
+            objective, settings.sigmoid, settings.reg_sqrt, n_scores
         )
     return Header(
         feature_names=list(map(str, columns)),

@@ -451,7 +451,7 @@ class Fit:
         return boosting.Plan(
             settings,
             self.estimator._n_scores,
-            self._metrics(rows),
+            partial(self._metrics, rows),
             _compat.n_threads(settings.n_jobs),
             self.earlier and self.earlier._ensemble,
         )

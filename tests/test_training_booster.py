@@ -392,8 +392,8 @@ def test_what_a_booster_is_made_of():
         Booster({}, X)
     with pytest.raises(TypeError, match="params must be a dict"):
         Booster([], dataset())
-    with pytest.raises(ValueError, match="num_leavse"):
-        Booster({"num_leavse": 3}, dataset())
+    with pytest.raises(ValueError, match="num_leaves"):
+        Booster({"num_leaves": 1}, dataset())
     assert Booster(None, None, None, text).num_trees() == 1
 
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -855,8 +856,8 @@ class Plan:
     settings : Settings
     n_scores : int
         The number of trees of a round.
-    metrics : list of Metric and Custom
-        The metrics of the evaluation sets.
+    make_metrics : callable
+        Returns the metrics of the evaluation sets.
     n_threads : int
     earlier : Ensemble or None
         The trees of ``init_model``.
@@ -864,9 +865,14 @@ class Plan:
 
     settings: Settings
     n_scores: int
-    metrics: list[Metric | Custom]
+    make_metrics: Callable[[], list[Metric | Custom]]
     n_threads: int
     earlier: Ensemble | None
+
+    @cached_property
+    def metrics(self) -> list[Metric | Custom]:
+        """The metrics of the evaluation sets."""
+        return self.make_metrics()
 
     def start(self, rows: Rows, sets: Sequence[NamedRows]) -> Boosting:
         """Bin the rows to learn from, and those of the evaluation sets."""
@@ -874,6 +880,7 @@ class Plan:
         objective = objectives.make(
             settings, rows.target, rows.weight, self.n_scores, rows.queries
         )
+        metrics = self.metrics
         self._check_earlier(objective)
         if settings.linear_tree and objective.renews_leaves:
             raise ValueError(
@@ -898,7 +905,7 @@ class Plan:
             first=self.earlier,
             raw=self._raw(rows),
             training=lambda: EvaluationSet(
-                "training", rows, self.metrics, None, is_training=True
+                "training", rows, metrics, None, is_training=True
             ),
         )
 
@@ -939,6 +946,11 @@ class Plan:
         """The raw scores of ``init_model`` plus the user's start scores."""
         if self.earlier is None:
             return rows.init_score
+        if rows.columns is None:
+            raise ValueError(
+                "init_model cannot predict the rows of a Dataset whose data were freed."
+                " Pass free_raw_data=False to the Dataset, or make a new one."
+            )
         start = _raw_scores(self.earlier, rows, self.n_threads)
         return start if rows.init_score is None else start + rows.init_score
 

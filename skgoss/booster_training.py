@@ -48,7 +48,8 @@ class InTraining:
     def _know(self, fit: Fit) -> None:
         """Take what a fit knows beside the trees."""
         self._training = fit
-        self._known_header = fit.header()
+        self._known_header = fit.make_header
+        vars(self).pop("params", None)
         self._categories = fit.estimator._categories
         self._objective = fit.objective
         self._link = fit.link
@@ -239,7 +240,9 @@ class InTraining:
         ValueError
             If an option is not known or cannot change, or a value is not valid.
         """
-        self._fit.state.reset_parameter(params)
+        fit = self._fit
+        fit.reset_parameter(params)
+        self._know(fit)
         return self
 
     def free_dataset(self) -> Self:
@@ -250,6 +253,6 @@ class InTraining:
         self
         """
         if self._training is not None:
-            self._trees = self._training.state.ensemble()
+            self._trees, self._known_header = self._ensemble, self._header
             self._training = None
         return self

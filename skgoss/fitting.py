@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -208,6 +208,11 @@ class Fit:
         self.link = objectives.make_link(objective)
         self.settings = dataclasses.replace(self.settings, objective=objective)
         self._go_on(self._plan(self.rows), self.fitted)
+
+    def reset_parameter(self, params: Mapping[str, Any]) -> None:
+        """Change options of single trees, by any of their names."""
+        self.state.reset_parameter(params)
+        self.settings = self.settings.changed(params)
 
     @property
     def needs_function(self) -> bool:
@@ -513,6 +518,10 @@ class Fit:
         objective = self.settings.objective
         forgets = callable(objective) and not self.estimator._keeps_functions
         return None if forgets else objective
+
+    def make_header(self) -> Header:
+        """What a model file tells beside the trees so far."""
+        return self.header()()
 
     def header(self) -> Callable[[], Header]:
         """Makes what a model file tells beside the trees."""

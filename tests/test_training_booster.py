@@ -286,6 +286,15 @@ def test_an_objective_of_the_user_must_be_a_function():
         started().update(fobj="l2")
 
 
+def test_data_that_were_freed():
+    data = dataset()
+    first = train(BASE, data, 1)
+    with pytest.raises(ValueError, match="init_model needs the data of the Dataset"):
+        train(BASE, data, 1, init_model=first)
+    with pytest.raises(ValueError, match="linear_tree needs the data of the Dataset"):
+        Booster(BASE | {"linear_tree": True}, data)
+
+
 # --- Metrics --------------------------------------------------------------------------
 
 
@@ -370,6 +379,9 @@ def test_options_of_later_rounds():
     change.before_iteration = True
     whole = train(options("gbdt"), dataset(), 4, callbacks=[change])
     assert_same_trees(booster, whole)
+    for model in (booster, whole, booster.free_dataset()):
+        assert model.params["learning_rate"] == 0.5
+        assert "[learning_rate: 0.5]" in model.model_to_string()
 
 
 @pytest.mark.parametrize("name", ["max_bin", "nonsense", "boosting", "num_class"])

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training.grower import TreeGrower
+from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.rows import Rows
 from skgoss.model import linear
@@ -932,8 +933,9 @@ class Plan:
         return replace(evaluated, metrics=self.metrics)
 
     def _raw(self, rows: Rows) -> RawColumns | None:
-        is_linear = self.settings.linear_tree
-        return RawColumns(rows.columns, rows.numbers) if is_linear else None
+        if not self.settings.linear_tree:
+            return None
+        return RawColumns(_values(rows, "linear_tree"), rows.numbers)
 
     def _binned(self, dataset: BinnedDataset, rows: Rows) -> BinnedRows:
         if rows.binned is not None and rows.binned.has_bins_of(dataset):
@@ -946,11 +948,6 @@ class Plan:
         """The raw scores of ``init_model`` plus the user's start scores."""
         if self.earlier is None:
             return rows.init_score
-        if rows.columns is None:
-            raise ValueError(
-                "init_model cannot predict the rows of a Dataset whose data were freed."
-                " Pass free_raw_data=False to the Dataset, or make a new one."
-            )
         start = _raw_scores(self.earlier, rows, self.n_threads)
         return start if rows.init_score is None else start + rows.init_score
 
@@ -967,9 +964,20 @@ class Plan:
             )
 
 
+def _values(rows: Rows, user: str) -> Columns:
+    """The values of rows, which may be gone."""
+    if rows.columns is None:
+        raise ValueError(
+            f"{user} needs the data of the Dataset, but they were freed after they"
+            " were binned. Pass free_raw_data=False to the Dataset, or make a new one."
+        )
+    return rows.columns
+
+
 def _raw_scores(ensemble: Ensemble, rows: Rows, n_threads: int) -> Floats:
     """The raw scores of rows, (n_scores, n_rows)."""
-    scores = ensemble.raw_scores(rows.columns, n_threads=n_threads)
+    columns = _values(rows, "init_model")
+    scores = ensemble.raw_scores(columns, n_threads=n_threads)
     if rows.numbers is not None:
         scores = scores[rows.numbers]
     return np.ascontiguousarray(scores.T)

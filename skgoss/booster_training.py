@@ -19,14 +19,14 @@ Feval = Callable[..., Any] | Sequence[Callable[..., Any]] | None
 
 def start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     """Start to train a model, without a round."""
-    from skgoss import engine, fitting
+    from skgoss import fitting, learner
 
     if not isinstance(train_set, Dataset):
         raise TypeError(f"train_set must be a Dataset, got {type_name(train_set)}.")
-    learner = engine.Training.of({} if params is None else params)
+    trained = learner.Training.of({} if params is None else params)
     # The rounds are the user's, so no rows are held out to end them.
     given = FitArguments(early_stopping_rounds=0)
-    return fitting.start(learner, train_set, None, given)
+    return fitting.start(trained, train_set, None, given)
 
 
 class InTraining:

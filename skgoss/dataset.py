@@ -119,6 +119,12 @@ class Dataset:
             input_tags=InputTags(sparse=True, allow_nan=True),
         )
 
+    def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
+        raise TypeError(
+            "A Dataset is not an array: predictions, searches and cross-validation need"
+            " the rows themselves."
+        )
+
     # --- What belongs to the rows -----------------------------------------------------
 
     def set_label(self, label: ArrayLike | None) -> Self:

@@ -250,18 +250,25 @@ class Fit:
 
     def _binned_columns(self, X: Dataset) -> Prepared:
         """The columns of a `Dataset`, and their bins."""
-        memory = None if self.earlier is None else self.estimator
+        prepared = self._prepared(X)
+        if self.earlier is None:
+            dataset.take_columns(self.estimator, X._root)
+        if self.names is None:
+            self.names = names.given(X._root.feature_name)
+        return prepared
+
+    def _prepared(self, X: Dataset) -> Prepared:
+        """The rows of a `Dataset` in bins, with their values if they are needed."""
         prepared = X._prepare(
             self.settings,
             self.estimator._asked(),
             _compat.n_threads(self.settings.n_jobs),
-            memory,
+            None if self.earlier is None else self.estimator,
             keep=self.settings.linear_tree,
         )
-        if memory is None:
-            dataset.take_columns(self.estimator, X._root)
-        if self.names is None:
-            self.names = X._names
+        needs = "linear_tree" if self.settings.linear_tree else "init_model"
+        if prepared.columns is None and (self.settings.linear_tree or self.earlier):
+            X._check_raw(f"be used with {needs}")
         return prepared
 
     def _inherit(self) -> None:
@@ -341,13 +348,7 @@ class Fit:
         if isinstance(X, Dataset) and isinstance(self.training.X, Dataset):
             if X._root is not self.training.X._root:
                 X.set_reference(self.training.X)
-            return X._prepare(
-                self.settings,
-                self.estimator._asked(),
-                _compat.n_threads(self.settings.n_jobs),
-                None if self.earlier is None else self.estimator,
-                keep=self.settings.linear_tree,
-            )
+            return self._prepared(X)
         if isinstance(X, Dataset):
             X._check_raw("be an evaluation set of arrays")
             X = X.data

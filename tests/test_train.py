@@ -21,7 +21,8 @@ from skgoss import (
 
 RNG = np.random.default_rng(0)
 N = 400
-X = RNG.normal(size=(N, 5))
+# Few values, each of which has a bin.
+X = np.round(RNG.normal(size=(N, 5)), 1)
 SIGNAL = X[:, 0] + 0.5 * X[:, 1] * X[:, 2] + 0.3 * RNG.normal(size=N)
 BINARY = (SIGNAL > 0) * 1.0
 THREE = np.digitize(SIGNAL, [-0.5, 0.5]) * 1.0
@@ -30,6 +31,8 @@ SIZES = np.full(N // 20, 20)
 GRADES = np.clip(np.rint(SIGNAL + 1), 0, 4)
 TRAIN, VALID = slice(0, 300), slice(300, N)
 SMALL = {"num_leaves": 7, "verbosity": -1}
+# LightGBM estimates the number of rows in a leaf.
+COMPARABLE = SMALL | {"min_data_in_leaf": 1, "min_data_in_bin": 1}
 
 
 def dataset(y=SIGNAL, rows=TRAIN, module=skgoss, **fields):
@@ -54,7 +57,7 @@ def both(params, y, rounds=8, fields=None, names=("valid_0",), **arguments):
         valid = dataset(y, VALID, module, reference=rows, **given)
         history = {}
         model = module.train(
-            SMALL | params,
+            COMPARABLE | params,
             rows,
             rounds,
             valid_sets=[valid],
@@ -138,7 +141,9 @@ def test_options_without_effect():
 
 def test_unknown_names():
     for word in ("learnnig_rate", "verbose_eval", "booster", "use_best_model"):
-        with pytest.warns(UnusedParameterWarning, match=f"train has no parameter .{word}"):
+        with pytest.warns(
+            UnusedParameterWarning, match=f"train has no parameter .{word}"
+        ):
             fitted({word: 1})
     with pytest.warns(UnusedParameterWarning, match="'class_weight'.*weights"):
         fitted({"class_weight": "balanced"})
@@ -230,7 +235,7 @@ def test_the_training_set_among_the_sets(first):
         sets = [rows, dataset(BINARY, VALID, module, reference=rows)]
         history = {}
         module.train(
-            SMALL | {"objective": "binary", "metric": ["auc", "binary_logloss"]},
+            COMPARABLE | {"objective": "binary", "metric": ["auc", "binary_logloss"]},
             rows,
             6,
             valid_sets=sets if first == "training" else sets[::-1],
@@ -384,7 +389,8 @@ def test_spellings_of_metrics(params, y):
     for module in (lightgbm, skgoss):
         rows = dataset(y, module=module)
         valid = dataset(y, VALID, module, reference=rows)
-        histories.append(module.train(SMALL | params, rows, 5, [valid]).best_score)
+        model = module.train(COMPARABLE | params, rows, 5, [valid])
+        histories.append(model.best_score)
     theirs, ours = (history["valid_0"] for history in histories)
     assert dict(theirs) == pytest.approx(ours, rel=1e-4)
 
@@ -394,3 +400,339 @@ def test_metrics_that_are_none():
     with pytest.warns(UnusedParameterWarning, match="'accuracy' is not known"):
         model = fitted({"metric": "accuracy"}, valid_sets=valid)
     assert model.best_score == {}
+
+
+# --- Arguments of LightGBM before version 4 -------------------------------------------
+
+
+def compared(old, modern):
+    """Train with old arguments here, with their modern form here and in LightGBM."""
+    models = []
+    lightgbm = pytest.importorskip("lightgbm")
+    for module, given in ((skgoss, old), (skgoss, modern(skgoss)), (lightgbm, modern)):
+        given = given(module) if callable(given) else given
+        rows = dataset(BINARY, module=module)
+        valid = dataset(BINARY, VALID, module, reference=rows)
+        params = COMPARABLE | {"objective": "binary"} | given.pop("params", {})
+        models.append(module.train(params, rows, 12, [valid], **given))
+    old_model, new_model, theirs = models
+    np.testing.assert_array_equal(old_model.predict(X), new_model.predict(X))
+    np.testing.assert_allclose(theirs.predict(X), new_model.predict(X), rtol=1e-3)
+    return models
+
+
+def test_early_stopping_rounds():
+    def modern(module):
+        return {"callbacks": [module.early_stopping(2, verbose=False)]}
+
+    models = compared({"early_stopping_rounds": 2}, modern)
+    assert len({model.best_iteration for model in models}) == 1
+    both_given = fitted(
+        {"early_stopping_round": 2, "eta": 0.9, "n_iter": 99},
+        valid_sets=dataset(rows=VALID),
+        early_stopping_rounds=50,
+    )
+    assert 0 < both_given.best_iteration < 50
+
+
+def test_learning_rates():
+    for rates in ([0.3] * 4 + [0.05] * 8, lambda i: 0.3 * 0.9**i):
+        compared(
+            {"learning_rates": rates},
+            lambda m, rates=rates: {
+                "callbacks": [m.reset_parameter(learning_rate=rates)]
+            },
+        )
+
+
+def test_fobj():
+    compared({"fobj": log_loss}, lambda module: {"params": {"objective": log_loss}})
+
+
+def test_evals_result_and_verbose_eval(capsys):
+    history = {"old": {}}
+    fitted(valid_sets=dataset(rows=VALID), evals_result=history)
+    assert list(history) == ["valid_0"]
+    assert len(history["valid_0"]["l2"]) == 5
+    assert capsys.readouterr() == ("", "")
+    for given, n_lines in ((True, 5), (2, 2), (False, 0), (None, 0), (0, 0), (-1, 0)):
+        fitted(valid_sets=dataset(rows=VALID), verbose_eval=given)
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == n_lines
+        assert all("valid_0's l2: " in line for line in lines)
+    fitted(valid_sets=dataset(rows=VALID), verbose_eval=4, early_stopping_rounds=3)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Training until validation scores don't improve for 3 rounds"
+    assert lines[1].startswith("[4]\tvalid_0's l2: ")
+
+
+def test_names_and_categories_of_columns():
+    numbers = np.column_stack([X[:, 0], RNG.integers(0, 9, N)])
+    y = SIGNAL + np.sin(5.0 * numbers[:, 1])
+    names = {"feature_name": ["x", "kind"], "categorical_feature": ["kind"]}
+    old = train(SMALL, Dataset(numbers, y), 5, **names)
+    new = train(SMALL, Dataset(numbers, y, **names), 5)
+    assert old.feature_name() == ["x", "kind"]
+    assert "==" in set(old.trees_to_dataframe()["decision_type"])
+    np.testing.assert_array_equal(old.predict(numbers), new.predict(numbers))
+    for word in ("categorical_feature", "cat_feature"):
+        by_params = train(SMALL | {word: [1]}, Dataset(numbers, y), 5)
+        np.testing.assert_array_equal(by_params.predict(numbers), new.predict(numbers))
+
+
+# --- Models that are continued --------------------------------------------------------
+
+KINDS = [
+    ({}, SIGNAL),
+    ({"objective": "multiclass", "num_class": 3}, THREE),
+    ({"bagging_freq": 2, "bagging_fraction": 0.6, "feature_fraction": 0.7}, SIGNAL),
+    ({"objective": log_loss}, BINARY),
+]
+
+
+@pytest.mark.parametrize(("params", "y"), KINDS)
+def test_two_halves_are_the_whole(params, y, tmp_path):
+    whole = fitted(params, y, 8)
+    first = fitted(params, y, 5)
+    path = tmp_path / "model.txt"
+    first.save_model(path)
+    for earlier in (first, path, str(path)):
+        both_halves = fitted(params, y, 3, init_model=earlier)
+        assert both_halves.current_iteration() == 8
+        np.testing.assert_array_equal(both_halves.predict(X), whole.predict(X))
+
+
+def test_what_an_earlier_model_may_be():
+    estimator = LGBMClassifier(n_estimators=3).fit(X, BINARY.astype(str))
+    more = fitted({"objective": "binary"}, BINARY, 4, init_model=estimator)
+    assert more.current_iteration() == 7
+    lightgbm = pytest.importorskip("lightgbm")
+    theirs = lightgbm.train(SMALL, dataset(module=lightgbm), 3)
+    with pytest.raises(TypeError, match=r"init_model must be .*got lightgbm.basic"):
+        fitted(init_model=theirs)
+    ours = Booster(model_str=theirs.model_to_string())
+    assert fitted(init_model=ours).current_iteration() == 8
+
+
+def test_earlier_models_of_other_data():
+    narrow = train({}, Dataset(X[:, :3], SIGNAL), 2)
+    with pytest.raises(ValueError, match=r"5 features, but .* is expecting 3"):
+        fitted(init_model=narrow)
+    with pytest.raises(ValueError, match="init_model has 1 trees a round, but 3"):
+        fitted({"objective": "multiclass", "num_class": 3}, THREE, init_model=fitted())
+    rows = dataset()
+    model = train(SMALL, rows, 3)
+    with pytest.raises(ValueError, match="cannot be used with init_model"):
+        train(SMALL, rows, 3, init_model=model)
+    rows = dataset(free_raw_data=False)
+    model = train(SMALL, rows, 3)
+    np.testing.assert_array_equal(
+        train(SMALL, rows, 3, init_model=model).predict(X), fitted(rounds=6).predict(X)
+    )
+
+
+def test_names_and_categories_of_the_earlier_model():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"x": X[:, 0], "kind": np.where(X[:, 1] > 0, "u", "v")})
+    first = train(SMALL, Dataset(frame, SIGNAL), 3)
+    turned = frame[::-1].assign(kind=lambda d: d["kind"].astype("category"))
+    more = train(SMALL, Dataset(turned, SIGNAL[::-1]), 3, init_model=first)
+    assert more.feature_name() == ["x", "kind"]
+    assert more.pandas_categorical == first.pandas_categorical
+    whole = train(SMALL, Dataset(frame, SIGNAL), 6)
+    np.testing.assert_allclose(more.predict(frame), whole.predict(frame), rtol=1e-6)
+
+
+# --- Estimators of models -------------------------------------------------------------
+
+
+def kept(model, how, tmp_path):
+    if how == "pickle":
+        return pickle.loads(pickle.dumps(model))
+    if how == "file":
+        model.save_model(tmp_path / "model.txt")
+        return Booster(model_file=tmp_path / "model.txt")
+    return model
+
+
+@pytest.mark.parametrize("how", ["itself", "pickle", "file"])
+@pytest.mark.parametrize(
+    ("params", "y", "labels"),
+    [
+        ({"objective": "binary"}, BINARY, ["no", "yes"]),
+        ({"objective": "multiclass", "num_class": 3}, THREE, ["a", "b", "c"]),
+        ({"objective": "multiclassova", "num_class": 2}, BINARY, ["no", "yes"]),
+    ],
+)
+def test_classifiers_of_models(params, y, labels, how, tmp_path):
+    model = fitted(params, y)
+    classifier = LGBMClassifier.from_booster(kept(model, how, tmp_path), classes=labels)
+    assert classifier.num_leaves == 7
+    assert classifier.classes_.tolist() == labels
+    p = model.predict(X)
+    proba = np.column_stack([1 - p, p]) if p.ndim == 1 else p
+    again = pickle.loads(pickle.dumps(classifier))
+    np.testing.assert_array_equal(again.predict_proba(X), proba)
+    expected = np.array(labels)[proba.argmax(axis=1)]
+    np.testing.assert_array_equal(classifier.predict(X), expected)
+    unnamed = LGBMClassifier.from_booster(model)
+    assert unnamed.classes_.tolist() == list(range(len(labels)))
+    classifier.to_file(tmp_path / "classifier.txt")
+    read = LGBMClassifier.from_file(tmp_path / "classifier.txt")
+    np.testing.assert_array_equal(read.predict(X), expected)
+
+
+def test_other_estimators_of_models():
+    rows = Dataset(X, label=GRADES, group=SIZES)
+    model = train(SMALL | {"objective": "lambdarank"}, rows, 5)
+    ranker = LGBMRanker.from_booster(model)
+    np.testing.assert_array_equal(ranker.predict(X), model.predict(X))
+    direct = LGBMRanker(num_leaves=7, n_estimators=5).fit(X, GRADES, group=SIZES)
+    np.testing.assert_array_equal(ranker.predict(X), direct.predict(X))
+    model = fitted({"objective": "poisson"}, np.exp(SIGNAL))
+    regressor = LGBMRegressor.from_booster(model)
+    assert regressor.get_params()["objective"] == "poisson"
+    np.testing.assert_array_equal(regressor.predict(X), model.predict(X))
+    several = fitted({"objective": "multiclass", "num_class": 3}, THREE)
+    assert LGBMModel.from_booster(several).predict(X).shape == (N, 3)
+
+
+def test_estimators_that_do_not_fit():
+    binary = fitted({"objective": "binary"}, BINARY)
+    for cls, model, match in (
+        (LGBMRegressor, binary, "objective='binary': use the class for classification"),
+        (LGBMClassifier, fitted(), "objective='regression': use the class for regr"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            cls.from_booster(model)
+    with pytest.raises(ValueError, match="classes must be 2 labels"):
+        LGBMClassifier.from_booster(binary, classes=["a", "b", "c"])
+    with pytest.raises(ValueError, match="LGBMRegressor has no classes"):
+        LGBMRegressor.from_booster(fitted(), classes=["a"])
+
+
+def test_models_forget_functions():
+    model = fitted(
+        {"objective": lambda *given: log_loss(*given), "metric": ["auc", least]},
+        BINARY,
+        valid_sets=dataset(BINARY, VALID),
+    )
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match="known objective"):
+        model.refit(X, BINARY)
+    classifier = LGBMClassifier.from_booster(model)
+    with pytest.warns(UserWarning, match="raw scores"):
+        np.testing.assert_array_equal(classifier.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("params", "y", "labels"),
+    [
+        ({"objective": "binary"}, BINARY, ["no", "yes"]),
+        ({"objective": "multiclass", "num_class": 3}, THREE, ["a", "b", "c"]),
+    ],
+)
+def test_estimators_continue_models(params, y, labels):
+    first = fitted(params, y)
+    labelled = np.array(labels)[y.astype(int)]
+    more = LGBMClassifier(n_estimators=4, num_leaves=7)
+    more.fit(X[TRAIN], labelled[TRAIN], init_model=first)
+    assert more.classes_.tolist() == labels
+    whole = LGBMClassifier(n_estimators=9, num_leaves=7).fit(X[TRAIN], labelled[TRAIN])
+    np.testing.assert_array_equal(more.predict_proba(X), whole.predict_proba(X))
+
+
+# --- Estimators on a Dataset ----------------------------------------------------------
+
+LABELS = np.array(["a", "b", "c"])[THREE.astype(int)]
+
+
+def classifier(**options):
+    return LGBMClassifier(**{"n_estimators": 6, "num_leaves": 7} | options)
+
+
+def assert_same(one, other):
+    np.testing.assert_array_equal(one.classes_, other.classes_)
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+def test_fits_on_one_data_set():
+    rows = Dataset(X, label=LABELS, weight=WEIGHT)
+    expected = classifier().fit(X, LABELS, sample_weight=WEIGHT)
+    assert_same(classifier().fit(rows), expected)
+    for options in ({"class_weight": "balanced"}, {"objective": "multiclassova"}):
+        there = classifier(**options).fit(X, LABELS, sample_weight=WEIGHT)
+        assert_same(classifier(**options).fit(rows), there)
+    regressor = LGBMRegressor(n_estimators=6)
+    ours = regressor.fit(rows, SIGNAL).predict(X)
+    there = regressor.fit(X, SIGNAL, sample_weight=WEIGHT).predict(X)
+    np.testing.assert_array_equal(ours, there)
+
+
+def test_arguments_of_fit_win():
+    other = np.ones(N)
+    rows = Dataset(X, label=LABELS[::-1], weight=WEIGHT)
+    ours = classifier().fit(rows, LABELS, sample_weight=other)
+    assert_same(ours, classifier().fit(X, LABELS))
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        classifier().fit(Dataset(X))
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        classifier().fit(X)
+
+
+def test_evaluation_sets_of_any_kind():
+    def history(X, y=None, **sets):
+        model = classifier(metric="multi_error").fit(X, y, **sets)
+        return model.evals_result_
+
+    valid = X[VALID], LABELS[VALID]
+    expected = history(X[TRAIN], LABELS[TRAIN], eval_set=[valid])
+    rows = Dataset(X[TRAIN], LABELS[TRAIN])
+    binned = Dataset(*valid)
+    for given in ([binned], binned, [(binned, None)], [valid], [(binned, valid[1])]):
+        assert history(rows, eval_set=given) == expected
+    assert history(rows, eval_X=binned, eval_y=valid[1]) == expected
+    assert history(X[TRAIN], LABELS[TRAIN], eval_set=[Dataset(*valid)]) == expected
+    for given in ([binned, rows], (binned, rows)):
+        twice = history(rows, eval_set=given)
+        assert set(twice) == {"valid_0", "training"}
+        assert twice["valid_0"] == expected["valid_0"]
+
+
+def test_held_out_rows_of_a_data_set():
+    options = {"early_stopping_round": 3, "n_estimators": 60, "learning_rate": 0.4}
+    for more in ({}, {"refit": True}):
+        expected = classifier(**options | more).fit(X, LABELS)
+        model = classifier(**options | more).fit(Dataset(X, LABELS))
+        assert model.best_iteration_ == expected.best_iteration_ > 0
+        assert list(model.evals_result_) == ["validation"]
+
+
+def test_rankers_on_a_data_set():
+    expected = LGBMRanker(n_estimators=5).fit(X, GRADES, group=SIZES).predict(X)
+    qid = np.repeat(np.arange(len(SIZES)), SIZES)
+    for rows, given in (
+        (Dataset(X, GRADES, group=SIZES), {}),
+        (Dataset(X, GRADES), {"group": SIZES}),
+        (Dataset(X, GRADES, group=[N]), {"qid": qid}),
+    ):
+        model = LGBMRanker(n_estimators=5).fit(rows, **given)
+        np.testing.assert_array_equal(model.predict(X), expected)
+
+
+def test_bins_of_a_data_set():
+    assert_same(
+        classifier().fit(Dataset(X, LABELS, params={"max_bin": 15})),
+        classifier(max_bin=15).fit(X, LABELS),
+    )
+    kept = Dataset(X, LABELS, free_raw_data=False).construct()
+    assert_same(classifier(max_bin=15).fit(kept), classifier(max_bin=15).fit(X, LABELS))
+    with pytest.raises(ValueError, match=r"cannot change max_bin.*free_raw_data=False"):
+        classifier(max_bin=15).fit(Dataset(X, LABELS).construct())
+    # A value that is given counts, even if it is the default.
+    coarse = Dataset(X, SIGNAL, params={"max_bin": 15})
+    np.testing.assert_array_equal(
+        train(SMALL | {"max_bin": 255}, coarse, 3).predict(X),
+        train(SMALL, Dataset(X, SIGNAL), 3).predict(X),
+    )

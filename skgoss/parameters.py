@@ -174,6 +174,34 @@ def canonical(
     return resolved
 
 
+def by_name(
+    given: Mapping[str, Any], owner: str, others: Collection[str] = ()
+) -> dict[str, Any]:
+    """The values of options by their names.
+
+    Parameters
+    ----------
+    given : mapping from any names of options to values
+    owner : str
+        Whose parameters they are, for messages.
+    others : collection of str, default=()
+        Names that are known, though of no option.
+
+    Warns
+    -----
+    UnusedParameterWarning
+        For unknown names, and if several names of an option have different values: see
+        `complete`.
+    """
+    by_option, unused = _by_option(given)
+    for word in unused.keys() - set(others):
+        _warn_of_unknown(f"{owner} has no parameter {word!r}", hint(word, _NAME_OF))
+    return {
+        name: _decided(_OPTION[name], values, owner)
+        for name, values in by_option.items()
+    }
+
+
 def complete(
     estimator: Any, before: Mapping[str, Any], given: Mapping[str, Any]
 ) -> dict[str, Any]:

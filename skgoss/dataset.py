@@ -277,10 +277,10 @@ class Dataset:
         return self
 
     @property
-    def _names(self) -> Sequence[str] | None:
+    def _names(self) -> list[str] | None:
         """The names of the columns, if they have any."""
-        given = names.given(self.feature_name)
-        return given or getattr(self._memory, "feature_names_in_", None)
+        known = getattr(self._memory, "feature_names_in_", None)
+        return names.given(self.feature_name) or (known if known is None else [*known])
 
     @property
     def _memory(self) -> Any:
@@ -410,9 +410,7 @@ class Dataset:
             data were freed.
         """
         if not isinstance(reference, Dataset):
-            raise TypeError(
-                f"reference must be a Dataset, got {type(reference).__name__}."
-            )
+            raise TypeError(f"reference must be a Dataset, got {type_name(reference)}.")
         with self._lock:
             if reference is self or reference is self.reference:
                 return self

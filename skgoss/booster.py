@@ -25,7 +25,7 @@ from skgoss import (
     refitting,
 )
 from skgoss._messages import warn
-from skgoss.data import categories, frames
+from skgoss.data import categories, disk, frames
 from skgoss.data.categories import Categories
 from skgoss.data.columns import Columns
 from skgoss.model import tables
@@ -93,8 +93,8 @@ class Booster:
             return
         from skgoss import files
 
-        with files.named(model_file):
-            self._restore(*files.parse(files.content(model_file)))
+        with disk.named(model_file):
+            self._restore(*files.parse(disk.content(model_file)))
 
     @classmethod
     def _of(
@@ -247,9 +247,8 @@ class Booster:
             types that text cannot hold.
         """
         text = self.model_to_string(num_iteration, start_iteration, importance_type)
-        from skgoss import files
-
-        files.save(filename, text)
+        with disk.written(filename) as file:
+            file.write(text.encode())
         return self
 
     @docstrings.of_booster()

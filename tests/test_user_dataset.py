@@ -1,8 +1,6 @@
 """The user's Dataset: what it holds, when it is binned, whose bins it shares."""
 
-import copy
 import multiprocessing
-import pickle
 import threading
 
 import numpy as np
@@ -196,7 +194,7 @@ def test_freed_and_kept_data():
     X, y = made()
     data = Dataset(X, y)
     assert data.get_data() is X
-    with pytest.raises(ValueError, match="cannot return its data: .* free_raw_data"):
+    with pytest.raises(ValueError, match=r"cannot return its data: .* free_raw_data"):
         data.construct().get_data()
     assert Dataset(X, y, free_raw_data=False).construct().get_data() is X
 
@@ -327,7 +325,7 @@ def test_linear_trees_need_values():
     expected = text(LGBMRegressor(**linear).fit(X, y))
     data = Dataset(X, y)
     train(SMALL, data)
-    with pytest.raises(ValueError, match="linear trees or with init_model: .* freed"):
+    with pytest.raises(ValueError, match=r"linear trees or with init_model: .* freed"):
         train(linear, data)
     data = Dataset(X, y, params={"linear_tree": True}).construct()
     assert text(train(SMALL, data)) == expected
@@ -347,7 +345,7 @@ def test_earlier_models_need_values(builds):
     n_builds = len(builds)
     assert text(train(SMALL, data, init_model=first)) == both
     assert len(builds) == n_builds
-    with pytest.raises(ValueError, match="with init_model: .* freed"):
+    with pytest.raises(ValueError, match=r"with init_model: .* freed"):
         train(SMALL, Dataset(X, y).construct(), init_model=first)
 
 
@@ -379,7 +377,7 @@ def test_categorical_columns(builds):
 
 
 def test_unknown_params():
-    with pytest.warns(skgoss.UnusedParameterWarning, match="'max_bim'.*'max_bin'"):
+    with pytest.warns(skgoss.UnusedParameterWarning, match=r"'max_bim'.*'max_bin'"):
         Dataset(np.zeros((3, 1)), params={"max_bim": 3})
     with pytest.raises(TypeError, match="params must be a dict, got list"):
         Dataset(np.zeros((3, 1)), params=["max_bin"])
@@ -461,7 +459,7 @@ def test_other_columns_than_the_reference():
     X, y = made()
     data = Dataset(X, y, free_raw_data=False)
     with pytest.raises(
-        ValueError, match="The evaluation set 'v': .* not fit its reference: X has 3"
+        ValueError, match=r"The evaluation set 'v': .* not fit its reference: X has 3"
     ):
         train(SMALL, data, valid_sets=[Dataset(X[:, :3], y)], valid_names=["v"])
     pandas = pytest.importorskip("pandas")
@@ -485,9 +483,9 @@ def test_set_reference():
     assert valid.reference is second
     assert valid.set_reference(second) is valid
     freed = Dataset(X, y, first).construct()
-    with pytest.raises(ValueError, match="cannot change its reference: .* freed"):
+    with pytest.raises(ValueError, match=r"cannot change its reference: .* freed"):
         freed.set_reference(second)
-    with pytest.raises(ValueError, match="'valid_0': .* cannot change its reference"):
+    with pytest.raises(ValueError, match=r"'valid_0': .* cannot change its reference"):
         train(SMALL, second, valid_sets=freed)
     with pytest.raises(ValueError, match="must not share the bins"):
         first.set_reference(freed)

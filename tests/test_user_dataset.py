@@ -129,7 +129,7 @@ def test_get_field_and_set_field():
     np.testing.assert_array_equal(data.get_field("weight"), y * y)
     assert data.get_field("group").tolist() == [0, 4, 10]
     assert data.get_field("init_score") is None
-    with pytest.raises(ValueError, match="'weigth'. Did you mean 'weight'"):
+    with pytest.raises(ValueError, match=r"'weigth'\. Did you mean 'weight'"):
         data.get_field("weigth")
 
 
@@ -489,9 +489,7 @@ def test_set_reference():
         train(SMALL, second, valid_sets=freed)
     with pytest.raises(ValueError, match="must not share the bins"):
         first.set_reference(freed)
-    with pytest.raises(
-        TypeError, match="reference must be a Dataset, got numpy.ndarray"
-    ):
+    with pytest.raises(TypeError, match=r"a Dataset, got numpy\.ndarray"):
         Dataset(X, reference=X)
 
 

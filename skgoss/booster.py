@@ -25,7 +25,7 @@ from skgoss import (
     refitting,
 )
 from skgoss._messages import warn
-from skgoss.data import categories, disk, frames
+from skgoss.data import categories, disk, frames, names, text_files
 from skgoss.data.categories import Categories
 from skgoss.data.columns import Columns
 from skgoss.model import tables
@@ -338,26 +338,34 @@ class Booster:
 
         Raises
         ------
-        TypeError
-            If ``data`` is the path of a file.
+        OSError
+            If ``data`` is the path of a file that cannot be read.
         ValueError
             If ``data`` has other columns than the training set, or other names in the
-            case of ``validate_features``.
+            case of ``validate_features``; or if a file does not hold numbers in rows
+            of the same length.
         """
         return self._predict(
-            self._columns(data, validate_features),
+            self._columns(data, validate_features, data_has_header),
             outputs.kind(raw_score, pred_leaf, pred_contrib, pred_interactions),
             start_iteration,
             self._length(num_iteration),
             parameters.n_jobs(kwargs, None, type(self).__name__),
         )
 
-    def _columns(self, data: Any, validate_features: bool = False) -> Columns:
-        """The columns of some data, by place."""
+    def _columns(
+        self, data: Any, validate_features: bool = False, header: bool = False
+    ) -> Columns:
+        """The columns of some data, by place, or of a file."""
         if isinstance(data, str | os.PathLike):
-            raise TypeError(
-                f"data must be an array or a data frame, got the path {data!r}: files"
-                " are not read. Load it first, for example with pandas.read_csv."
+            names = ("label_column", "label")
+            label = {name: self.params[name] for name in names if name in self.params}
+            data = text_files.read_features(
+                data,
+                self.feature_name(),
+                are_given=self.feature_name() != names.default(self.num_feature()),
+                header=header,
+                label_column=parameters.file_options(label, "Booster")[0].label_column,
             )
         if validate_features:
             self._check_names(data)

@@ -358,8 +358,8 @@ class Booster:
     ) -> Columns:
         """The columns of some data, by place, or of a file."""
         if isinstance(data, str | os.PathLike):
-            names = ("label_column", "label")
-            label = {name: self.params[name] for name in names if name in self.params}
+            words = ("label_column", "label")
+            label = {word: self.params[word] for word in words if word in self.params}
             data = text_files.read_features(
                 data,
                 self.feature_name(),
@@ -373,8 +373,8 @@ class Booster:
 
     def _check_names(self, data: Any) -> None:
         """Check that the columns of a data frame have the names of the model's."""
-        names = zip(self.feature_name(), frames.names(data) or (), strict=False)
-        for j, (own, given) in enumerate(names):
+        pairs = zip(self.feature_name(), frames.names(data) or (), strict=False)
+        for j, (own, given) in enumerate(pairs):
             if own != given:
                 raise ValueError(
                     f"Column {j} of data has the name {given!r}, but {own!r} in the"

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike, fspath
+from types import NoneType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 
-from skgoss import _compat, dataset_bins, dataset_fields, parameters
+from skgoss import _compat, dataset_bins, dataset_fields, dataset_state, parameters
 from skgoss._messages import type_name
-from skgoss.data import names, raw
+from skgoss.data import binary, binned_state, names, raw, text_files
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset, DatasetOptions, DatasetSettings
+from skgoss.data.state import entries
 from skgoss.dataset_bins import OPTIONS, Known
 from skgoss.dataset_fields import CHECKS, Field
 from skgoss.locks import Lock
@@ -22,6 +26,14 @@ from skgoss.locks import Lock
 _INHERITED = ({*OPTIONS} - {"min_child_samples"}) | {"linear_tree"}
 # Names that only `train` knows.
 _OF_TRAIN = ("num_class", "num_classes")
+# What a state must hold besides the fields.
+_STATE = {
+    "_binned": (dict, NoneType),
+    "_known": (dict, NoneType),
+    "used_indices": (np.ndarray, NoneType),
+    "params": dict,
+    **dict.fromkeys(CHECKS, (np.ndarray, NoneType)),
+}
 
 
 class Prepared(NamedTuple):
@@ -136,7 +148,10 @@ class Dataset:
         self.reference = None
         self.used_indices: NDArray[np.int64] | None = None
         self.free_raw_data = free_raw_data
-        self.params = parameters.by_name(_checked_params(params), "Dataset", _OF_TRAIN)
+        self._file_options, given = parameters.file_options(
+            _checked_params(params), "Dataset"
+        )
+        self.params = parameters.by_name(given, "Dataset", _OF_TRAIN)
         if reference is not None:
             self.set_reference(reference)
         self.label = label
@@ -227,12 +242,13 @@ class Dataset:
             If there is no such field.
         """
         name = dataset_fields.canonical(field_name)
-        if name == "group" and self.group is not None:
-            return np.concatenate([[0], np.cumsum(self.group)])
-        return getattr(self, f"get_{name}")()
+        held = getattr(self, f"get_{name}")()
+        if name == "group" and held is not None:
+            return np.concatenate([[0], np.cumsum(held)])
+        return held
 
     def _copy(self, name: str) -> NDArray[Any] | None:
-        held = getattr(self, name)
+        held = getattr(self._load(), name)
         return None if held is None else held.copy()
 
     # --- Columns ----------------------------------------------------------------------
@@ -303,12 +319,12 @@ class Dataset:
 
     def num_data(self) -> int:
         """Return the number of rows."""
-        known = self._shape[0]
+        known = self._load()._shape[0]
         return self.construct()._shape[0] if known is None else known
 
     def num_feature(self) -> int:
         """Return the number of columns."""
-        known = self._shape[1]
+        known = self._load()._shape[1]
         return self.construct()._shape[1] if known is None else known
 
     def get_feature_name(self) -> list[str]:
@@ -418,10 +434,11 @@ class Dataset:
                 raise ValueError("reference must not share the bins of this Dataset.")
             if self.used_indices is not None:
                 self.data, self.used_indices = self.get_data(), None
-            if self._binned is not None:
-                self._check_raw("change its reference")
+            if not self._fits(reference):
+                if self._binned is not None:
+                    self._check_raw("change its reference")
+                self._binned = self._known = None
             self.reference = reference
-            self._binned = self._known = None
         return self
 
     def get_ref_chain(self, ref_limit: int = 100) -> set[Dataset]:
@@ -480,11 +497,102 @@ class Dataset:
         vars(part).update(dataset_fields.taken(self._fields, rows, n_rows))
         return part
 
+    # --- Other columns, files, pickles ------------------------------------------------
+
+    def add_features_from(self, other: Dataset) -> Self:
+        """Add the columns of another data set with the same rows.
+
+        What belongs to the rows stays as it is. The values of both are forgotten here:
+        fits cannot ask for other bins or linear trees. A name of ``other`` that is
+        there already gets the prefix 'D2_'.
+
+        Parameters
+        ----------
+        other : Dataset
+            It is not changed.
+
+        Raises
+        ------
+        TypeError
+            If ``other`` is not a Dataset.
+        ValueError
+            If it has another number of rows, or if one of both has a reference.
+        """
+        if not isinstance(other, Dataset):
+            raise TypeError(f"other must be a Dataset, got {type_name(other)}.")
+        if self.reference is not None or other.reference is not None:
+            raise ValueError(
+                "Columns cannot be added to, or from, a Dataset with a reference. Make"
+                " it without one."
+            )
+        added = other.construct()._binned, other._known
+        with self._lock:
+            own = self.construct()._binned, self._known
+            self._binned, self._known = dataset_state.joined(
+                own, added, _compat.n_threads(None)
+            )
+            self.data = None
+            self.feature_name = self._known.names or "auto"
+            self.categorical_feature = self._known.categorical
+        return self
+
+    def save_binary(self, filename: str | PathLike[str]) -> Self:
+        """Write the bins, and what belongs to the rows, to a file.
+
+        ``Dataset(filename)`` reads it. The values are not in the file.
+
+        Parameters
+        ----------
+        filename : str or path
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        binary.write(filename, self.construct()._binned, self._content())
+        return self
+
+    def _content(self) -> dict[str, Any]:
+        """All besides the bins, without objects of skgoss."""
+        return dataset_state.plain(self._root._known) | {
+            "fields": self._fields,
+            "params": self._root.get_params(),
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            state = dict(vars(self))
+        if self.used_indices is not None:
+            state["_binned"] = None  # they are gathered again
+        elif self._binned is not None:
+            state["_binned"] = binned_state.state(self._binned)
+        if self._known is not None:
+            state["_known"] = dataset_state.plain(self._known)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        owner = "the state of Dataset"
+        entries(state, _STATE, owner)
+        vars(self).update(state)
+        held = self._fields
+        if self.used_indices is not None:
+            n_rows = self.reference.num_data()
+            self.used_indices = dataset_fields.row_numbers(self.used_indices, n_rows)
+        if self._binned is not None:
+            self._binned = binned_state.restored(self._binned)
+        if self._known is not None:
+            self._known = dataset_state.restored(self._known, self._binned, owner)
+        dataset_fields.check(self._fields, self._shape[0])
+        vars(self).update(
+            {n: v if v is None else dataset_fields.frozen(v) for n, v in held.items()}
+        )
+
     # --- Binning ----------------------------------------------------------------------
 
     def options_besides(self, asked: Collection[str]) -> dict[str, Any]:
         """The options that a fit takes from here, besides those of other names."""
-        root = self._root
+        root = self._root._load()
         given = parameters.canonical(root.params, "Dataset")
         given = {name: value for name, value in given.items() if name in _INHERITED}
         given["categorical_feature"] = root.categorical_feature
@@ -568,7 +676,7 @@ class Dataset:
         base = self.reference._prepare(
             options, asked, n_threads, memory, keep and is_subset
         ).binned
-        if self._binned is not None and self._binned.has_bins_of(base):
+        if self._fits(self.reference):
             return
         if is_subset:
             self._binned = base.take(self.used_indices, n_threads)
@@ -577,6 +685,15 @@ class Dataset:
             self._check_raw("get the new bins of its reference")
         columns = self._shared_columns()
         self._binned = base.of_same_bins(columns, options, n_threads=n_threads)
+        self._known = None
+
+    def _fits(self, reference: Dataset) -> bool:
+        """Whether the rows are in the bins of another data set already."""
+        if None in (self._binned, reference._binned, reference._memory):
+            return False
+        if not self._binned.has_bins_of(reference._binned):
+            return False
+        return self._known is None or self._known.has_categories(reference._memory)
 
     def _shared_columns(self) -> Columns:
         """The columns, which must be those of the reference."""
@@ -644,13 +761,61 @@ class Dataset:
             learn=False,
         )
 
-    def _load(self) -> None:
+    def _load(self) -> Self:
         """Bring data into memory, as far as they are not there."""
-        loaded = raw.loaded(self.data)
-        if loaded is not self.data:
-            n_rows = raw.shape(loaded)[0]
-            dataset_fields.check(self._fields, n_rows)
-            self.data = loaded
+        with self._lock:
+            if isinstance(self.data, str | PathLike):
+                self._read_file(self.data)
+            loaded = raw.loaded(self.data)
+            if loaded is not self.data:
+                dataset_fields.check(self._fields, raw.shape(loaded)[0])
+                self.data = loaded
+        return self
+
+    def _read_file(self, path: str | PathLike[str]) -> None:
+        if binary.is_binary(path):
+            self._read_binary(path)
+            return
+        text = text_files.read(path, self._file_options)
+        found = self._completed(text._asdict(), text.data.shape[0])
+        width = None if self.reference is None else self._root.num_feature()
+        if issparse(text.data) and width is not None and text.data.shape[1] < width:
+            text.data.resize(text.data.shape[0], width)
+        if text.names is not None and self.feature_name == "auto":
+            found["feature_name"] = text.names
+        vars(self).update(found, data=text.data)
+
+    def _read_binary(self, path: str | PathLike[str]) -> None:
+        binned, content = binary.read(path, _compat.n_threads(None))
+        owner = f"the file {fspath(path)}"
+        known = dataset_state.restored(content, binned, owner)
+        fields, given = entries(content, {"fields": dict, "params": dict}, owner)
+        found = self._completed(fields, binned.n_rows)
+        asked = parameters.checked_options(self.params, OPTIONS, "Dataset")
+        changes = known.changes(
+            binned, DatasetOptions(**asked), self.params, known.categorical, None
+        )
+        if changes:
+            raise ValueError(
+                f"The params of the Dataset cannot {' and '.join(changes)}: {owner}"
+                " holds bins. Make it of the original data."
+            )
+        if self.feature_name == "auto" and known.names is not None:
+            found["feature_name"] = known.names
+        if self.categorical_feature == "auto":
+            found["categorical_feature"] = known.categorical
+        params = parameters.canonical(given, owner) | self.params
+        vars(self).update(found, data=None, _binned=binned, _known=known, params=params)
+
+    def _completed(self, found: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
+        """What belongs to the rows: what the user set, and what a file holds beside."""
+        own = self._fields
+        dataset_fields.check(own, n_rows)
+        return own | {
+            name: dataset_fields.frozen(check(found[name], n_rows))
+            for name, check in CHECKS.items()
+            if own[name] is None and found.get(name) is not None
+        }
 
     def _given_data(self) -> Any:
         if self.data is None:

@@ -63,6 +63,11 @@ class Known:
             return set(given[0]) == set(given[1])
         return given[0] == given[1]
 
+    def has_categories(self, memory: Any) -> bool:
+        """Whether another object knows the same categories."""
+        own, others = self.columns._categories, memory._categories
+        return own is others or own.__getstate__() == others.__getstate__()
+
     def changes(
         self,
         binned: BinnedDataset,
@@ -102,14 +107,9 @@ class Known:
         if not self.has_categorical(categorical):
             changed.append(("categorical_feature", self.categorical, categorical))
         words = [f"change {name} from {a!r} to {b!r}" for name, a, b in changed]
-        if memory is not None and not _are_same(memory._categories, self.columns):
+        if memory is not None and not self.has_categories(memory):
             words.append("take the categories of init_model")
         return words
-
-
-def _are_same(categories: Any, columns: TrainingSet) -> bool:
-    known = columns._categories
-    return categories is known or categories.__getstate__() == known.__getstate__()
 
 
 def by_column(

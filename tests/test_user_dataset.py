@@ -1,6 +1,8 @@
 """The user's Dataset: what it holds, when it is binned, whose bins it shares."""
 
+import copy
 import multiprocessing
+import pickle
 import threading
 
 import numpy as np
@@ -745,3 +747,233 @@ def test_thirty_fits_bin_once(builds):
         options = {"num_leaves": 3 + number, "reg_lambda": number / 10}
         train(SMALL | options, data, 2, valid_sets=[valid])
     assert len(builds) == 1
+
+
+# --- Files, pickles, other columns ----------------------------------------------------
+
+
+def full(X, y, **options):
+    """A data set with all fields."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    frame["d"] = np.array(["x", "y", "z"])[np.arange(len(X)) % 3]
+    y = y + 3 * (frame["d"] == "y")
+    n = len(y)
+    return Dataset(
+        frame,
+        y,
+        weight=np.arange(n) % 3 + 1.0,
+        group=[10] * (n // 10),
+        init_score=np.stack([y / 2, -y], axis=1),
+        params={"max_bin": 31, "max_bin_by_feature": {"b": 5}},
+        **options,
+    )
+
+
+def written(data, way, tmp_path):
+    """The data set as it is read back."""
+    if way == "file":
+        assert data.save_binary(tmp_path / "data.bin") is data
+        return Dataset(tmp_path / "data.bin")
+    return pickle.loads(pickle.dumps(data)) if way == "pickle" else copy.deepcopy(data)
+
+
+@pytest.mark.parametrize("way", ["file", "pickle", "copy"])
+def test_data_sets_are_kept(way, tmp_path, builds):
+    X, y = made()
+    data = full(X, y).construct()
+    found = written(data, way, tmp_path)
+    for name in ("label", "weight", "group", "init_score", "position"):
+        np.testing.assert_array_equal(
+            getattr(found, f"get_{name}")(), getattr(data, f"get_{name}")()
+        )
+    assert found.get_feature_name() == list("abcd")
+    assert (found.num_data(), found.num_feature()) == (N, 4)
+    assert found.get_params() == data.get_params()
+    for one in (data, found):
+        one.set_init_score(None).set_group(None)
+    X_valid, y_valid = made(30, seed=1)
+    scores = []
+    for one in (data, found):
+        valid = full(X_valid, y_valid).set_init_score(None).set_group(None)
+        record = {}
+        call = skgoss.record_evaluation(record)
+        model = train(SMALL, one, valid_sets=[valid], callbacks=[call])
+        scores.append((text(model), record))
+    assert scores[0] == scores[1]
+    assert len(builds) == 1
+    with pytest.raises(ValueError, match="change max_bin from 31 to 63"):
+        train(SMALL | {"max_bin": 63}, found)
+    with pytest.raises(ValueError, match="read-only"):
+        found.label[:] = 0
+
+
+@pytest.mark.parametrize("way", ["file", "pickle"])
+def test_evaluation_sets_are_kept(way, tmp_path):
+    X, y = made()
+    data = Dataset(X, y)
+    valid = data.create_valid(*made(50, seed=1)).construct()
+    history = [{}, {}, {}]
+    calls = [[skgoss.record_evaluation(record)] for record in history]
+    train(SMALL, data, valid_sets=[valid], callbacks=calls[0])
+    if way == "file":
+        data.save_binary(tmp_path / "train.bin")
+        valid.save_binary(tmp_path / "valid.bin")
+        data = Dataset(tmp_path / "train.bin")
+        for i, reference in enumerate((data, None)):
+            other = Dataset(tmp_path / "valid.bin", reference=reference)
+            train(SMALL, data, valid_sets=[other], callbacks=calls[1 + i])
+    else:
+        data, other = pickle.loads(pickle.dumps((data, valid)))
+        train(SMALL, data, valid_sets=[other], callbacks=calls[1])
+        other = pickle.loads(pickle.dumps(valid))
+        train(SMALL, data, valid_sets=[other], callbacks=calls[2])
+    assert history[0] == history[1] == history[2]
+
+
+def test_other_bins_in_a_file(tmp_path):
+    X, y = made()
+    path = tmp_path / "valid.bin"
+    Dataset(2 * X, y).save_binary(path)
+    with pytest.raises(
+        ValueError, match=r"'valid_0': .* the new bins of its reference"
+    ):
+        train(SMALL, Dataset(X, y), valid_sets=[Dataset(path)])
+    with pytest.raises(
+        ValueError, match=r"cannot change max_bin from 255 to 7: the file"
+    ):
+        Dataset(path, params={"max_bin": 7}).construct()
+    assert Dataset(path, label=-y).get_label().tolist() == (-y).tolist()
+    with pytest.raises(ValueError, match=r"label must have one value for each"):
+        Dataset(path, label=[1.0]).construct()
+
+
+@pytest.mark.parametrize("kind", ["subset", "reference"])
+def test_parts_are_pickled(kind):
+    X, y = made()
+    data = Dataset(X, y, free_raw_data=False)
+    part = data.subset(np.arange(100)) if kind == "subset" else data.create_valid(X, y)
+    expected = text(train(SMALL, part))
+    found = pickle.loads(pickle.dumps(part))
+    assert text(train(SMALL, found)) == expected
+    np.testing.assert_array_equal(found.get_data(), part.get_data())
+    linear = SMALL | {"linear_tree": True}
+    assert text(train(linear, found)) == text(train(linear, part))
+
+
+def test_changed_states(tmp_path):
+    X, y = made(50)
+    state = Dataset(X, y).construct().__getstate__()
+    changes = [
+        {"label": y[1:]},
+        {"weight": -np.ones(50)},
+        {"_known": {**state["_known"], "names": ["a"]}},
+        {"_known": {**state["_known"], "names": [1, 2, 3, 4]}},
+        {"_known": {**state["_known"], "options": {"max_bin": "many"}}},
+        {"_known": {**state["_known"], "categories": {}}},
+        {"_known": {**state["_known"], "feature_names_in_": ["a"]}},
+        {"_binned": {}},
+        {"params": None},
+    ]
+    for change in changes:
+        changed = Dataset.__new__(Dataset)
+        with pytest.raises(ValueError, match=r"\w"):
+            changed.__setstate__({**state, **change})
+        assert not vars(changed)
+    part = Dataset(X, y).subset([1, 2])
+    with pytest.raises(ValueError, match="used_indices must be numbers from 0 to 49"):
+        Dataset.__new__(Dataset).__setstate__(
+            {**part.__getstate__(), "used_indices": np.array([1, 99])}
+        )
+
+
+def test_text_files(tmp_path):
+    X, y = made()
+    weight = np.arange(N) % 3 + 1.0
+    table = np.column_stack([X[:, 0], y, X[:, 1:], weight])
+    path = tmp_path / "train.csv"
+    np.savetxt(path, table, delimiter=",", header="a,y,b,c,d,w", comments="")
+    params = {"header": True, "label": "name:y", "weight_column": "name:w"}
+    data = Dataset(path, params=params)
+    assert data.get_label().tolist() == y.tolist()
+    assert data.get_weight().tolist() == weight.tolist()
+    assert data.num_feature() == 5
+    expected = LGBMRegressor(**SMALL).fit(
+        np.column_stack([X, np.full(N, np.nan)]),
+        y,
+        sample_weight=weight,
+        feature_name=list("abcdw"),
+    )
+    assert text(train(SMALL, Dataset(str(path), params=params))) == text(expected)
+    other = Dataset(path, label=-y, params=params)
+    assert other.get_label().tolist() == (-y).tolist()
+    fitted = LGBMRegressor(**SMALL).fit(Dataset(path, params=params))
+    assert text(fitted) == text(expected)
+    with pytest.raises(FileNotFoundError):
+        Dataset(tmp_path / "none.csv").construct()
+    with pytest.raises(ValueError, match="weight must have one value for each"):
+        Dataset(path, weight=[1.0], params=params).construct()
+
+
+def test_svmlight_files(tmp_path):
+    datasets = pytest.importorskip("sklearn.datasets")
+    X, y = made()
+    X[np.abs(X) < 0.7] = 0
+    X[:, 3] = np.abs(X[:, 3])
+    valid = X[:20] * [1, 1, 1, 0]
+    for name, rows in (("train", X), ("valid", valid)):
+        datasets.dump_svmlight_file(rows, y[: len(rows)], tmp_path / name)
+    data = Dataset(tmp_path / "train")
+    record = {}
+    model = train(
+        SMALL,
+        data,
+        valid_sets=[data.create_valid(tmp_path / "valid")],
+        callbacks=[skgoss.record_evaluation(record)],
+    )
+    expected = LGBMRegressor(**SMALL).fit(X, y, eval_set=[(valid, y[:20])])
+    assert text(model) == text(expected)
+    assert record == expected.evals_result_
+
+
+def test_files_of_other_libraries(tmp_path):
+    path = tmp_path / "data.bin"
+    path.write_bytes(b"______LightGBM_Binary_File_Token______\n" + bytes(100))
+    with pytest.raises(ValueError, match="only LightGBM reads"):
+        Dataset(path).construct()
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_columns_of_another_data_set(named):
+    pandas = pytest.importorskip("pandas")
+    X, y = made()
+    first, second = X[:, :2], X[:, 2:].copy()
+    second[:, 1] = np.arange(N) % 4
+    both = np.column_stack([first, second])
+    names = "auto"
+    if named:
+        names = ["a", "b", "D2_a", "c"]
+        first = pandas.DataFrame(first, columns=["a", "b"])
+        second = pandas.DataFrame(second, columns=["a", "c"])
+    params = {"max_bin": 15}
+    data = Dataset(first, y, params=params)
+    other = Dataset(second, categorical_feature=[1], params=params)
+    assert data.add_features_from(other) is data
+    expected = Dataset(
+        both, y, feature_name=names, categorical_feature=[3], params=params
+    )
+    assert data.num_feature() == 4
+    assert data.get_feature_name() == expected.get_feature_name()
+    found = train(SMALL, data)
+    assert text(found) == text(train(SMALL, expected))
+    rows = pandas.DataFrame(both, columns=names) if named else both
+    np.testing.assert_array_equal(
+        found.predict(rows), train(SMALL, expected).predict(rows)
+    )
+    assert other.num_feature() == 2
+    with pytest.raises(ValueError, match="must have the same rows"):
+        data.add_features_from(Dataset(X[:10]))
+    with pytest.raises(ValueError, match="with a reference"):
+        data.add_features_from(other.create_valid(second))
+    with pytest.raises(TypeError, match="other must be a Dataset"):
+        data.add_features_from(both)

@@ -31,6 +31,7 @@ _MAPPERS = {
     "minimum": np.float64,
     "maximum": np.float64,
     "zero_share": np.float64,
+    "filtered_rows": np.int64,
     "bound_start": np.int64,
     "bounds": np.float64,
     "category_start": np.int64,
@@ -56,7 +57,7 @@ def state(data: BinnedDataset) -> dict[str, Any]:
     bins = Bins.of(data.storage.store)
     numbers = {
         name: np.array([getattr(mapper, name) for mapper in data.mappers], dtype)
-        for name, dtype in list(_MAPPERS.items())[:5]
+        for name, dtype in list(_MAPPERS.items())[:6]
     }
     bounds = [mapper.upper_bounds for mapper in data.mappers]
     categories = [_categories(mapper) for mapper in data.mappers]
@@ -165,7 +166,7 @@ def _check(is_right: Any, message: str) -> None:
 def _check_mappers(parts: Mapping[str, NDArray[Any]]) -> None:
     n_features = len(parts["missing_type"])
     _check(1 <= n_features <= INT32_MAX, "there must be at least one column")
-    of_columns = ("is_trivial", "minimum", "maximum", "zero_share")
+    of_columns = ("is_trivial", "minimum", "maximum", "zero_share", "filtered_rows")
     of_starts = ("bound_start", "category_start")
     check_lengths(parts, dict.fromkeys(of_columns, n_features))
     check_lengths(parts, dict.fromkeys(of_starts, n_features + 1))
@@ -189,6 +190,11 @@ def _check_mappers(parts: Mapping[str, NDArray[Any]]) -> None:
     _check(
         (n_bins <= MAX_CATEGORY_BINS).all() and (is_trivial | (n_bins > 1)).all(),
         f"columns must have from 2 to {MAX_CATEGORY_BINS} bins",
+    )
+    filtered = parts["filtered_rows"]
+    _check(
+        (filtered >= 0).all() and (is_trivial[filtered > 0] > 0).all(),
+        "filtered_rows must be 0 in columns that can be split",
     )
     share = parts["zero_share"]
     _check(((share >= 0) & (share <= 1)).all(), "zero_share must be from 0 to 1")
@@ -245,8 +251,9 @@ def _mappers(parts: Mapping[str, NDArray[Any]]) -> list[BinMapper]:
     start = parts["bound_start"][np.append(np.flatnonzero(is_numeric), -1)]
     numeric = iter(numeric_mappers(parts["bounds"], start, *of_numbers))
     categories = np.split(parts["categories"], parts["category_start"][1:-1])
+    filtered = parts["filtered_rows"].tolist()
     return [
-        next(numeric)
+        next(numeric)._replace(filtered_rows=filtered[j])
         if is_number
         else category_mapper(
             categories[j],

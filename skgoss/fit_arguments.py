@@ -103,6 +103,7 @@ class GivenSet(NamedTuple):
         """The set, with what a `Dataset` holds where nothing else is passed."""
         if not isinstance(self.X, Dataset):
             return self
+        self.X._load()
         held = {
             "y": self.X.label,
             "sample_weight": self.X.weight,

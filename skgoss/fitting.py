@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skgoss import _compat, callbacks, dataset, parameters, persistence
+from skgoss import _compat, callbacks, dataset_bins, parameters, persistence
 from skgoss.booster import Booster
 from skgoss.data import categories, frames, names, targets
 from skgoss.data.rows import Rows, held_out, start_scores
@@ -222,7 +222,7 @@ class Fit:
         if isinstance(X, Dataset):
             prepared = self._binned_columns(X)
         else:
-            columns = dataset.read(
+            columns = dataset_bins.read(
                 estimator,
                 X,
                 self.names,
@@ -252,24 +252,20 @@ class Fit:
         """The columns of a `Dataset`, and their bins."""
         prepared = self._prepared(X)
         if self.earlier is None:
-            dataset.take_columns(self.estimator, X._root)
+            dataset_bins.take_columns(self.estimator, X._memory)
         if self.names is None:
-            self.names = names.given(X._root.feature_name)
+            self.names = X._names
         return prepared
 
     def _prepared(self, X: Dataset) -> Prepared:
-        """The rows of a `Dataset` in bins, with their values if they are needed."""
-        prepared = X._prepare(
+        """The rows of a `Dataset` in the bins of the training set."""
+        return X._prepare(
             self.settings,
             self.estimator._asked(),
             _compat.n_threads(self.settings.n_jobs),
             None if self.earlier is None else self.estimator,
-            keep=self.settings.linear_tree,
+            keep=self.settings.linear_tree or self.earlier is not None,
         )
-        needs = "linear_tree" if self.settings.linear_tree else "init_model"
-        if prepared.columns is None and (self.settings.linear_tree or self.earlier):
-            X._check_raw(f"be used with {needs}")
-        return prepared
 
     def _inherit(self) -> None:
         """Replace names and categories of columns, and classes, by those of a model."""
@@ -278,6 +274,7 @@ class Fit:
         if is_foreign:
             from skgoss import foreign
 
+            X = X.get_data() if isinstance(X, Dataset) else X
             self.earlier = foreign.numbered(self.earlier, X)
         persistence.inherit(estimator, self.earlier)
         if is_foreign:
@@ -340,19 +337,24 @@ class Fit:
     def _evaluated(self, given: GivenSet, rows: Rows) -> NamedRows:
         """The rows of an evaluation set, which may be those of the training set."""
         if not given.holds_same_rows(self.training):
-            rows = self._rows(self._evaluated_columns(given.X), given).existing()
+            rows = self._rows(
+                self._evaluated_columns(given.X, given.name), given
+            ).existing()
         return NamedRows(given.name, rows, given.is_training)
 
-    def _evaluated_columns(self, X: Any) -> Prepared:
+    def _evaluated_columns(self, X: Any, name: str) -> Prepared:
         """The columns of an evaluation set, and their bins if they are known."""
-        if isinstance(X, Dataset) and isinstance(self.training.X, Dataset):
+        if not isinstance(X, Dataset):
+            columns = frames.columns(self.estimator, X, reset=False)
+            return Prepared(columns, None, None)
+        if not isinstance(self.training.X, Dataset):
+            return self._evaluated_columns(X.get_data(), name)
+        try:
             if X._root is not self.training.X._root:
                 X.set_reference(self.training.X)
             return self._prepared(X)
-        if isinstance(X, Dataset):
-            X._check_raw("be an evaluation set of arrays")
-            X = X.data
-        return Prepared(frames.columns(self.estimator, X, reset=False), None, None)
+        except ValueError as error:
+            raise ValueError(f"The evaluation set {name!r}: {error}") from error
 
     def _with_held_out(
         self, rows: Rows, sets: list[NamedRows]

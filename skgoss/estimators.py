@@ -43,7 +43,7 @@ EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 
 # The objectives of classifiers, for two and for more classes.
 _TWO_CLASSES = ("binary", "cross_entropy")
-_MANY_CLASSES = ("multiclass", "multiclassova")
+MANY_CLASSES = ("multiclass", "multiclassova")
 
 
 @parameters.documented
@@ -538,7 +538,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         return None
 
     def _check_objective(self, name: str) -> None:
-        if name in _MANY_CLASSES:
+        if name in MANY_CLASSES:
             raise ValueError(
                 f"objective={name!r} is for classes: {self._owner} learns"
                 " numbers. Use LGBMClassifier."
@@ -879,8 +879,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     def _check_objective(self, name: str) -> None:
         two = self._n_classes <= 2
-        if (name in _MANY_CLASSES) == two:
-            allowed = _TWO_CLASSES if two else _MANY_CLASSES
+        if (name in MANY_CLASSES) == two:
+            allowed = _TWO_CLASSES if two else MANY_CLASSES
             raise ValueError(
                 f"objective={name!r} cannot learn the {self._n_classes} classes of y."
                 f" Use one of {', '.join(map(repr, allowed))}, or None, which depends"

@@ -103,6 +103,7 @@ class GivenSet(NamedTuple):
         """The set, with what a `Dataset` holds where nothing else is passed."""
         if not isinstance(self.X, Dataset):
             return self
+        self.X._load()
         held = {
             "y": self.X.label,
             "sample_weight": self.X.weight,
@@ -228,6 +229,8 @@ def _pairs(given: FitArguments) -> list[tuple[Any, Any]]:
                 "Specify either 'eval_set' or 'eval_X' and 'eval_y', but not both."
             )
         return _listed_pairs(given.eval_set)
+    if given.eval_y is None and _are_datasets(given.eval_X):
+        return _listed_pairs(given.eval_X)
     if (given.eval_X is None) != (given.eval_y is None):
         raise ValueError("You must specify eval_X and eval_y, not just one of them.")
     if given.eval_X is None:
@@ -254,6 +257,11 @@ def _listed_pairs(eval_set: Any) -> list[tuple[Any, Any]]:
     return [
         (pair, None) if isinstance(pair, Dataset) else tuple(pair) for pair in pairs
     ]
+
+
+def _are_datasets(value: Any) -> bool:
+    values = value if isinstance(value, tuple) else (value,)
+    return all(isinstance(rows, Dataset) for rows in values)
 
 
 def _is_set(value: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skgoss import _compat, callbacks, dataset, parameters, persistence
+from skgoss import _compat, callbacks, dataset_bins, parameters, persistence
 from skgoss.booster import Booster
 from skgoss.data import categories, frames, names, targets
 from skgoss.data.rows import Rows, held_out, start_scores
@@ -192,7 +192,7 @@ class Fit:
             raise TypeError(f"train_set must be a Dataset, got {type(X).__name__}.")
         self._check_dataset("train_set")
         given = training_set(X, None, self.given, self.estimator.class_weight)
-        rows = self._rows(self._evaluated_columns(X), given).existing()
+        rows = self._rows(self._in_same_bins(X), given).existing()
         self._go_on(self._plan(rows), rows)
         self.training, self.rows, self.fitted = given, rows, rows
 
@@ -275,7 +275,7 @@ class Fit:
         if isinstance(X, Dataset):
             prepared = self._binned_columns(X)
         else:
-            columns = dataset.read(
+            columns = dataset_bins.read(
                 estimator,
                 X,
                 self.names,
@@ -303,19 +303,22 @@ class Fit:
 
     def _binned_columns(self, X: Dataset) -> Prepared:
         """The columns of a `Dataset`, and their bins."""
-        memory = None if self.earlier is None else self.estimator
-        prepared = X._prepare(
-            self.settings,
-            self.estimator._asked(),
-            _compat.n_threads(self.settings.n_jobs),
-            memory,
-            keep=self.settings.linear_tree,
-        )
-        if memory is None:
-            dataset.take_columns(self.estimator, X._root)
+        prepared = self._prepared(X)
+        if self.earlier is None:
+            dataset_bins.take_columns(self.estimator, X._memory)
         if self.names is None:
             self.names = X._names
         return prepared
+
+    def _prepared(self, X: Dataset) -> Prepared:
+        """The rows of a `Dataset` in the bins of the training set."""
+        return X._prepare(
+            self.settings,
+            self.estimator._asked(),
+            _compat.n_threads(self.settings.n_jobs),
+            None if self.earlier is None else self.estimator,
+            keep=self.settings.linear_tree or self.earlier is not None,
+        )
 
     def _inherit(self) -> None:
         """Replace names and categories of columns, and classes, by those of a model."""
@@ -324,6 +327,7 @@ class Fit:
         if is_foreign:
             from skgoss import foreign
 
+            X = X.get_data() if isinstance(X, Dataset) else X
             self.earlier = foreign.numbered(self.earlier, X)
         persistence.inherit(estimator, self.earlier)
         if is_foreign:
@@ -386,25 +390,28 @@ class Fit:
     def _evaluated(self, given: GivenSet, rows: Rows) -> NamedRows:
         """The rows of an evaluation set, which may be those of the training set."""
         if not given.holds_same_rows(self.training):
-            rows = self._rows(self._evaluated_columns(given.X), given).existing()
+            rows = self._rows(
+                self._evaluated_columns(given.X, given.name), given
+            ).existing()
         return NamedRows(given.name, rows, given.is_training, given.X)
 
-    def _evaluated_columns(self, X: Any) -> Prepared:
+    def _evaluated_columns(self, X: Any, name: str) -> Prepared:
         """The columns of an evaluation set, and their bins if they are known."""
-        if isinstance(X, Dataset) and isinstance(self.training.X, Dataset):
-            if X._root is not self.training.X._root:
-                X.set_reference(self.training.X)
-            return X._prepare(
-                self.settings,
-                self.estimator._asked(),
-                _compat.n_threads(self.settings.n_jobs),
-                None if self.earlier is None else self.estimator,
-                keep=self.settings.linear_tree,
-            )
-        if isinstance(X, Dataset):
-            X._check_raw("be an evaluation set of arrays")
-            X = X.data
-        return Prepared(frames.columns(self.estimator, X, reset=False), None, None)
+        if not isinstance(X, Dataset):
+            columns = frames.columns(self.estimator, X, reset=False)
+            return Prepared(columns, None, None)
+        if not isinstance(self.training.X, Dataset):
+            return self._evaluated_columns(X.get_data(), name)
+        try:
+            return self._in_same_bins(X)
+        except ValueError as error:
+            raise ValueError(f"The evaluation set {name!r}: {error}") from error
+
+    def _in_same_bins(self, X: Dataset) -> Prepared:
+        """The columns of a data set in the bins of the training set."""
+        if X._root is not self.training.X._root:
+            X.set_reference(self.training.X)
+        return self._prepared(X)
 
     def _with_held_out(
         self, rows: Rows, sets: list[NamedRows]

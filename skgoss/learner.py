@@ -12,10 +12,10 @@ from skgoss import callbacks, parameters
 from skgoss._messages import UnusedParameterWarning, type_name, warn
 from skgoss.dataset import Dataset
 from skgoss.domains import integer
-from skgoss.estimators import LGBMModel
+from skgoss.estimators import MANY_CLASSES, LGBMModel
 from skgoss.fit_arguments import GivenSet
 from skgoss.training import metrics
-from skgoss.training.objectives import OBJECTIVES, Link, canonical_name
+from skgoss.training.objectives import Link, canonical_name
 from skgoss.training.user_functions import OfDataset
 
 # Names of the number of classes, LightGBM's main name first.
@@ -85,6 +85,7 @@ class Training(LGBMModel):
         n_classes = _n_classes(
             [given.pop(word) for word in _NUM_CLASS if word in given], owner
         )
+        _, given = parameters.file_options(given, owner)
         options, others = parameters.resolved(given, owner)
         if options.pop("class_weight", None) is not None:
             warn(
@@ -115,26 +116,27 @@ class Training(LGBMModel):
 
     def _encoded(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
         target = super()._encoded(y, given)
-        n_classes = self._n_classes
-        if n_classes is not None and not callable(self.objective):
-            known = np.isin(target, np.arange(n_classes))
-            if not known.all():
-                raise ValueError(
-                    f"The label must hold the numbers 0 to {n_classes - 1} for"
-                    f" num_class={n_classes}, got {target[~known][0]:g}."
-                )
+        objective = self.objective or self._default_objective()
+        if callable(objective) or canonical_name(objective) not in MANY_CLASSES:
+            return target
+        known = np.isin(target, np.arange(self.num_class))
+        if not known.all():
+            raise ValueError(
+                f"The label must hold the numbers 0 to {self.num_class - 1} for"
+                f" num_class={self.num_class}, got {target[~known][0]:g}."
+            )
         return target
 
     def _default_objective(self) -> str | None:
         return None if callable(self.objective) else "regression"
 
     def _check_objective(self, name: str) -> None:
-        is_many = OBJECTIVES[canonical_name(name)].start is None and name != "binary"
-        if is_many and self._n_classes is None:
+        is_many = name in MANY_CLASSES
+        if is_many and self.num_class == 1:
             raise ValueError(
                 f"objective={name!r} needs num_class, the number of classes."
             )
-        if self._n_classes is not None and not is_many:
+        if self.num_class > 1 and not is_many:
             raise ValueError(f"objective={name!r} needs num_class=1.")
 
     def _source(self, X: Any) -> Any:

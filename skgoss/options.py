@@ -13,6 +13,8 @@ from skgoss.domains import (
     COSTS,
     DELTAS,
     FACTORS,
+    FILE_COLUMN,
+    FILE_COLUMNS,
     FLAG,
     FORCED,
     FRACTION,
@@ -770,6 +772,46 @@ ONLY_OURS = frozenset(
         *("class_weight", "importance_type", "max_conflict_rate"),
         *("validation_fraction", "refit"),
     }
+)
+
+# The options of data files. They belong to data, not to estimators.
+FILE_OPTIONS: tuple[Option, ...] = (
+    _option(
+        "header",
+        False,
+        FLAG,
+        "Whether the first line of the file holds the names of the columns.",
+        aliases="has_header",
+    ),
+    _option(
+        "label_column",
+        "",
+        FILE_COLUMN,
+        "The column of the target; by default the first.",
+        aliases="label",
+    ),
+    _option(
+        "weight_column",
+        "",
+        FILE_COLUMN,
+        "The column of the weights of rows. Numbers do not count the label.",
+        aliases="weight",
+    ),
+    _option(
+        "group_column",
+        "",
+        FILE_COLUMN,
+        "The column of the query of each row; rows of a query stand together. Numbers"
+        " do not count the label.",
+        aliases="group group_id query_column query query_id",
+    ),
+    _option(
+        "ignore_column",
+        "",
+        FILE_COLUMNS,
+        "Columns that are not used. Numbers do not count the label.",
+        aliases="ignore_feature blacklist",
+    ),
 )
 
 # LightGBM's options that have no effect here, with all of their names, by the reason.

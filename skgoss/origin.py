@@ -157,9 +157,8 @@ def check_classes(classes: NDArray[Any] | None, n_scores: int, task: str) -> Non
         # Models of `train` may have a tree for each of two classes.
         possible = {n_classes, 1} if n_classes <= 2 else {n_classes}
     if n_scores not in possible:
-        raise ValueError(
-            f"n_scores must be {' or '.join(map(str, sorted(possible)))}, got {n_scores}"
-        )
+        words = " or ".join(map(str, sorted(possible)))
+        raise ValueError(f"n_scores must be {words}, got {n_scores}")
 
 
 def _check_labels(classes: NDArray[Any]) -> None:

@@ -13,8 +13,16 @@ import numpy as np
 from skgoss import _compat, docstrings
 from skgoss._messages import UnusedParameterWarning, hint, warn
 from skgoss.data.sparse import INT32_MAX
+from skgoss.data.text_files import FileOptions
 from skgoss.domains import COLUMNS, Domain
-from skgoss.options import FIXED_SEEDS, ONLY_OURS, OPTIONS, WITHOUT_EFFECT, Option
+from skgoss.options import (
+    FILE_OPTIONS,
+    FIXED_SEEDS,
+    ONLY_OURS,
+    OPTIONS,
+    WITHOUT_EFFECT,
+    Option,
+)
 
 _Value = TypeVar("_Value")
 
@@ -175,6 +183,31 @@ def canonical(
         resolved.setdefault(name, value)
         word_of.setdefault(name, word)
     return resolved
+
+
+def by_name(
+    given: Mapping[str, Any], owner: str, others: Collection[str] = ()
+) -> dict[str, Any]:
+    """The values of options by their names.
+
+    Parameters
+    ----------
+    given : mapping from any names of options to values
+    owner : str
+        Whose parameters they are, for messages.
+    others : collection of str, default=()
+        Names that are known, though of no option.
+
+    Warns
+    -----
+    UnusedParameterWarning
+        For unknown names, and if several names of an option have different values: see
+        `complete`.
+    """
+    options, unused = resolved(given, owner)
+    for word in unused.keys() - set(others):
+        _warn_of_unknown(f"{owner} has no parameter {word!r}", hint(word, _NAME_OF))
+    return options
 
 
 def complete(
@@ -381,6 +414,31 @@ def checked_options(
         name: FIXED_SEEDS.get(name) if value is None else value
         for name, value in values.items()
     }
+
+
+def file_options(
+    given: Mapping[str, Any], owner: str
+) -> tuple[FileOptions, dict[str, Any]]:
+    """The options of data files, given by any name, and all others.
+
+    Parameters
+    ----------
+    given : mapping from names to values
+    owner : str
+        Whose parameters they are, for messages.
+
+    Raises
+    ------
+    ValueError
+        If a value is outside its domain. The message names the option.
+    """
+    chosen, rest = {}, dict(given)
+    for option in FILE_OPTIONS:
+        values = {word: rest.pop(word) for word in option.precedence if word in rest}
+        if values:
+            value = _decided(option, values, owner)
+            chosen[option.name] = checked(option, value, owner)
+    return FileOptions(**chosen), rest
 
 
 def from_text(given: Mapping[str, str]) -> dict[str, Any]:

@@ -141,11 +141,8 @@ def estimator(
         )
     booster = copy.copy(booster)
     _check_task(estimator_class, booster)
-    if booster._origin is None:
-        model = _of_foreign(estimator_class, booster)
-    else:
-        model = _of_origin(estimator_class, booster)
-    _set_classes(model, classes, booster.num_model_per_iteration())
+    make = _of_foreign if booster._origin is None else _of_origin
+    model = make(estimator_class, booster, classes)
     model._booster = booster._with_origin(origin.Origin.of(model, model._history))
     return model
 
@@ -192,7 +189,9 @@ def tasks_of(booster: Booster) -> tuple[tuple[str, ...], str]:
     return _ALL_TASKS, "a model without a known objective"
 
 
-def _of_origin(estimator_class: type[Model], booster: Booster) -> Model:
+def _of_origin(
+    estimator_class: type[Model], booster: Booster, classes: ArrayLike | None
+) -> Model:
     known, defaults = booster._origin, origin.defaults(estimator_class)
     given = parameters.canonical(known.parameters, known.estimator, defaults)
     strange = given.keys() - defaults.keys()
@@ -205,15 +204,19 @@ def _of_origin(estimator_class: type[Model], booster: Booster) -> Model:
     if known.unused:
         model._unused_params = copy.deepcopy(known.unused)
     inherit(model, booster)
+    _set_classes(model, classes, booster.num_model_per_iteration())
     model._history = copy.deepcopy(known.history)
     if known.is_foreign:
         model._is_foreign = True
     return model
 
 
-def _of_foreign(estimator_class: type[Model], booster: Booster) -> Model:
+def _of_foreign(
+    estimator_class: type[Model], booster: Booster, classes: ArrayLike | None
+) -> Model:
     model = estimator_class()
     inherit(model, booster)
+    _set_classes(model, classes, booster.num_model_per_iteration())
     name, link = booster._objective, booster._link
     if isinstance(name, str) and name != model._default_objective():
         model.objective = name

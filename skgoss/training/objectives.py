@@ -588,8 +588,9 @@ def make(
 
         A callable takes ``(y_true, y_pred)``, ``(y_true, y_pred, weight)`` or
         ``(y_true, y_pred, weight, group)`` and returns the gradient and the hessian,
-        in the shape of ``y_pred``: (n,), or (n, K) for several scores, which may also be flattened in Fortran order. If it does not take weights, its gradients
-        and hessians are multiplied by them.
+        in the shape of ``y_pred``: (n,), or (n, K) for several scores, which may also
+        be flattened in Fortran order. If it does not take weights, its gradients and
+        hessians are multiplied by them.
     y : (n,) float64
         Finite; the codes 0..K-1 for classes.
     weight : (n,) float64 or None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skgoss import _compat, callbacks, dataset, parameters, persistence
+from skgoss import _compat, callbacks, dataset_bins, parameters, persistence
 from skgoss.booster import Booster
 from skgoss.data import categories, frames, names, targets
 from skgoss.data.rows import Rows, held_out, start_scores
@@ -19,13 +19,14 @@ from skgoss.dataset import Dataset, Prepared
 from skgoss.fit_arguments import (
     FitArguments,
     GivenSet,
+    evaluation_set,
     evaluation_sets,
     training_set,
 )
 from skgoss.model.header import Header
 from skgoss.origin import Origin
 from skgoss.training import boosting, constraints, metrics, objectives
-from skgoss.training.evaluation import NamedRows
+from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.rounds import Calls
 
 if TYPE_CHECKING:
@@ -165,16 +166,69 @@ class Fit:
         vars(self.estimator).pop("_booster", None)
         vars(self.estimator).pop("_is_foreign", None)
         prepared = self._training_columns()
-        learns = self.earlier is None or self.earlier._origin is None
+        known = self.earlier and self.earlier._origin
+        learns = known is None or known.classes is None
         rows = self._rows(prepared, self.training, learns=learns).existing()
         self._set_objective()
         sets = [self._evaluated(given_set, rows) for given_set in given_sets]
         self.rows = rows
         self.fitted, sets = self._with_held_out(rows, sets)
         self.calls = self._callbacks(evaluates=bool(sets))
-        self.plan = self._plan(rows, evaluates=bool(sets))
+        self.plan = self._plan(rows)
         self.state = self.plan.start(self.fitted, sets)
         self.booster = Booster._in_training(self)
+
+    def add_set(self, name: str, X: Dataset, *, is_listed: bool) -> EvaluationSet:
+        """Add an evaluation set: see `Boosting.add`."""
+        given = evaluation_set(self.training, name, X)
+        named = self._evaluated(given, self.rows)
+        added = self.plan.evaluated(self.state.dataset, self.fitted, named)
+        self.state.add(added, is_listed=is_listed)
+        return added
+
+    def replace_rows(self, X: Dataset) -> None:
+        """Go on from the trees so far on other rows, in the same bins."""
+        if not isinstance(X, Dataset):
+            raise TypeError(f"train_set must be a Dataset, got {type(X).__name__}.")
+        self._check_dataset("train_set")
+        given = training_set(X, None, self.given, self.estimator.class_weight)
+        rows = self._rows(self._in_same_bins(X), given).existing()
+        self._go_on(self._plan(rows), rows)
+        self.training, self.rows, self.fitted = given, rows, rows
+
+    def replace_objective(self, function: Callable[..., Any]) -> None:
+        """Use a function ``f(predictions, dataset)`` in the next round."""
+        if not callable(function):
+            raise TypeError(f"fobj must be callable, got {function!r}.")
+        self._check_dataset("fobj")
+        if self.needs_function:
+            self.settings.objective.function = function
+            return
+        objective = _LastFunction(function)
+        self.link = objectives.make_link(objective)
+        self.settings = dataclasses.replace(self.settings, objective=objective)
+        self._go_on(self._plan(self.rows), self.fitted)
+
+    def reset_parameter(self, params: Mapping[str, Any]) -> None:
+        """Change options of single trees, by any of their names."""
+        self.state.reset_parameter(params)
+        self.settings = self.settings.changed(params)
+
+    @property
+    def needs_function(self) -> bool:
+        """Whether each round needs a function as its objective."""
+        return isinstance(self.settings.objective, _LastFunction)
+
+    def _check_dataset(self, argument: str) -> None:
+        if not isinstance(self.training.X, Dataset):
+            raise ValueError(
+                f"{argument} is for a Booster that is trained on a Dataset, but this"
+                " is that of an estimator."
+            )
+
+    def _go_on(self, plan: boosting.Plan, rows: Rows) -> None:
+        self.state = plan.go_on(self.state, rows)
+        self.plan = plan
 
     def run(self, hooks: _compat.RoundHooks | _compat.NoHooks) -> None:
         """Boost round by round, and keep the result."""
@@ -221,7 +275,7 @@ class Fit:
         if isinstance(X, Dataset):
             prepared = self._binned_columns(X)
         else:
-            columns = dataset.read(
+            columns = dataset_bins.read(
                 estimator,
                 X,
                 self.names,
@@ -249,19 +303,22 @@ class Fit:
 
     def _binned_columns(self, X: Dataset) -> Prepared:
         """The columns of a `Dataset`, and their bins."""
-        memory = None if self.earlier is None else self.estimator
-        prepared = X._prepare(
-            self.settings,
-            self.estimator._asked(),
-            _compat.n_threads(self.settings.n_jobs),
-            memory,
-            keep=self.settings.linear_tree,
-        )
-        if memory is None:
-            dataset.take_columns(self.estimator, X._root)
+        prepared = self._prepared(X)
+        if self.earlier is None:
+            dataset_bins.take_columns(self.estimator, X._memory)
         if self.names is None:
             self.names = X._names
         return prepared
+
+    def _prepared(self, X: Dataset) -> Prepared:
+        """The rows of a `Dataset` in the bins of the training set."""
+        return X._prepare(
+            self.settings,
+            self.estimator._asked(),
+            _compat.n_threads(self.settings.n_jobs),
+            None if self.earlier is None else self.estimator,
+            keep=self.settings.linear_tree or self.earlier is not None,
+        )
 
     def _inherit(self) -> None:
         """Replace names and categories of columns, and classes, by those of a model."""
@@ -270,6 +327,7 @@ class Fit:
         if is_foreign:
             from skgoss import foreign
 
+            X = X.get_data() if isinstance(X, Dataset) else X
             self.earlier = foreign.numbered(self.earlier, X)
         persistence.inherit(estimator, self.earlier)
         if is_foreign:
@@ -288,7 +346,7 @@ class Fit:
         If ``learns``, the classes are set from ``y``.
         """
         estimator, prefix = self.estimator, given.prefix
-        owner = type(estimator).__name__
+        owner = estimator._owner
         y = targets.one_column(given.y, prepared.n_rows, owner, f"{prefix}y")
         if learns:
             estimator._learn_target(y)
@@ -299,10 +357,8 @@ class Fit:
         targets.check_sum(target, weight, f"{prefix}y")
         init_score = given.init_score
         if init_score is not None:
-            n_classes = estimator._n_classes or 0
-            n_scores = n_classes if n_classes > 2 else 1
             init_score = start_scores(
-                init_score, len(y), n_scores, f"{prefix}init_score"
+                init_score, len(y), estimator._n_scores, f"{prefix}init_score"
             )
         row_queries = estimator._queries(len(y), given.group, given.qid, prefix)
         return Rows(
@@ -322,7 +378,7 @@ class Fit:
         objective = options.objective or estimator._default_objective()
         if objective is None:
             raise ValueError(
-                f"The 'objective' parameter of {type(estimator).__name__} must be"
+                f"The 'objective' parameter of {estimator._owner} must be"
                 " given. LGBMClassifier and LGBMRegressor choose one."
             )
         if not callable(objective):
@@ -334,25 +390,28 @@ class Fit:
     def _evaluated(self, given: GivenSet, rows: Rows) -> NamedRows:
         """The rows of an evaluation set, which may be those of the training set."""
         if not given.holds_same_rows(self.training):
-            rows = self._rows(self._evaluated_columns(given.X), given).existing()
-        return NamedRows(given.name, rows, given.is_training)
+            rows = self._rows(
+                self._evaluated_columns(given.X, given.name), given
+            ).existing()
+        return NamedRows(given.name, rows, given.is_training, given.X)
 
-    def _evaluated_columns(self, X: Any) -> Prepared:
+    def _evaluated_columns(self, X: Any, name: str) -> Prepared:
         """The columns of an evaluation set, and their bins if they are known."""
-        if isinstance(X, Dataset) and isinstance(self.training.X, Dataset):
-            if X._root is not self.training.X._root:
-                X.set_reference(self.training.X)
-            return X._prepare(
-                self.settings,
-                self.estimator._asked(),
-                _compat.n_threads(self.settings.n_jobs),
-                None if self.earlier is None else self.estimator,
-                keep=self.settings.linear_tree,
-            )
-        if isinstance(X, Dataset):
-            X._check_raw("be an evaluation set of arrays")
-            X = X.data
-        return Prepared(frames.columns(self.estimator, X, reset=False), None, None)
+        if not isinstance(X, Dataset):
+            columns = frames.columns(self.estimator, X, reset=False)
+            return Prepared(columns, None, None)
+        if not isinstance(self.training.X, Dataset):
+            return self._evaluated_columns(X.get_data(), name)
+        try:
+            return self._in_same_bins(X)
+        except ValueError as error:
+            raise ValueError(f"The evaluation set {name!r}: {error}") from error
+
+    def _in_same_bins(self, X: Dataset) -> Prepared:
+        """The columns of a data set in the bins of the training set."""
+        if X._root is not self.training.X._root:
+            X.set_reference(self.training.X)
+        return self._prepared(X)
 
     def _with_held_out(
         self, rows: Rows, sets: list[NamedRows]
@@ -396,22 +455,20 @@ class Fit:
             calls.append(callbacks.log_evaluation(int(given.verbose)))
         return calls
 
-    def _plan(self, rows: Rows, *, evaluates: bool) -> boosting.Plan:
+    def _plan(self, rows: Rows) -> boosting.Plan:
         settings = self.settings
         if callable(settings.objective):
             bound = self.estimator._bound_objective(settings.objective, rows.source)
             settings = dataclasses.replace(settings, objective=bound)
         return boosting.Plan(
             settings,
-            self.estimator._n_classes,
-            self._metrics(rows, evaluates=evaluates),
+            self.estimator._n_scores,
+            partial(self._metrics, rows),
             _compat.n_threads(settings.n_jobs),
             self.earlier and self.earlier._ensemble,
         )
 
-    def _metrics(
-        self, rows: Rows, *, evaluates: bool
-    ) -> list[metrics.Metric | metrics.Custom]:
+    def _metrics(self, rows: Rows) -> list[metrics.Metric | metrics.Custom]:
         """The metrics in LightGBM's order.
 
         First those of fit, then the option's or else the objective's, then functions.
@@ -421,7 +478,7 @@ class Fit:
         usual = estimator._default_objective()
         words, functions = metrics.sorted_words([self.given.eval_metric, option])
         is_open = option in (None, "") or not words
-        if evaluates and is_open and not metrics.any_means_none(words):
+        if is_open and not metrics.any_means_none(words):
             default = usual if callable(objective) else objective
             words += [] if default is None else [metrics.default_name(default)]
         # Named metrics treat raw scores of a function as those of the usual objective.
@@ -430,11 +487,24 @@ class Fit:
         by_name = metrics.make(
             words,
             options,
-            estimator._n_classes,
+            estimator._n_scores,
+            classifies=estimator._n_classes is not None,
             ranks=rows.queries is not None,
             link=link,
         )
         return [*by_name, *(estimator._custom_metric(f, self.link) for f in functions)]
+
+    def metrics_of(self, feval: Any) -> list[metrics.Custom]:
+        """The metrics that functions compute.
+
+        Parameters
+        ----------
+        feval : callable, list of callable, or None
+        """
+        words, functions = metrics.sorted_words([feval])
+        if words:
+            raise TypeError(f"feval must be a function or several, got {feval!r}.")
+        return [self.estimator._custom_metric(f, self.link) for f in functions]
 
     def model(self, trained: boosting.Trained) -> Booster:
         """The trained trees, with what is known of the columns."""
@@ -442,12 +512,23 @@ class Fit:
             trained.ensemble,
             self.header(),
             self.estimator._categories,
-            self.settings.objective,
+            self.objective,
             self.link,
             trained.best_iteration,
             trained.best_score,
             Origin.of(self.estimator, self.history),
         )
+
+    @property
+    def objective(self) -> str | Callable[..., Any] | None:
+        """The objective that models remember."""
+        objective = self.settings.objective
+        forgets = callable(objective) and not self.estimator._keeps_functions
+        return None if forgets else objective
+
+    def make_header(self) -> Header:
+        """What a model file tells beside the trees so far."""
+        return self.header()()
 
     def header(self) -> Callable[[], Header]:
         """Makes what a model file tells beside the trees."""
@@ -456,15 +537,26 @@ class Fit:
             self.settings,
             self._names,
             self.state.dataset.feature_infos(),
-            self.estimator._n_classes,
+            self.estimator._n_scores,
         )
+
+
+class _LastFunction:
+    """The objective of a model in training, which changes from round to round."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__name__ = "fobj"
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
 
 
 def _header(
     settings: parameters.Settings,
     columns: Sequence[str] | None,
     feature_infos: list[str],
-    n_classes: int | None,
+    n_scores: int,
 ) -> Header:
     """What a model file tells beside the trees."""
     objective, signs = settings.objective, settings.monotone_constraints
@@ -473,7 +565,7 @@ def _header(
     words = ""
     if not callable(objective):
         words = objectives.text(
-            objective, settings.sigmoid, settings.reg_sqrt, n_classes
+            objective, settings.sigmoid, settings.reg_sqrt, n_scores
         )
     return Header(
         feature_names=list(map(str, columns)),

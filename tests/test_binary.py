@@ -214,7 +214,9 @@ def test_other_files_are_refused(content, message, tmp_path):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=f"train.bin: .*{message}"):
         binary.read(path)
-    assert binary.is_binary(path) == content.startswith(b"skgoss binned data, version ")
+    assert binary.is_binary(path) == content.startswith(
+        (b"skgoss binned data, version ", b"______LightGBM_Binary_File_Token______")
+    )
 
 
 def test_files_of_lightgbm_are_known(tmp_path):

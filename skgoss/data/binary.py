@@ -87,7 +87,7 @@ def _encoded(name: str, value: Any) -> Any:
 
 
 def is_binary(path: str | PathLike[str]) -> bool:
-    """Whether a file begins as those of `write` do, of whatever version.
+    """Whether a file begins as those of `write` do, of whatever version, or LightGBM's.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def is_binary(path: str | PathLike[str]) -> bool:
         If the file cannot be read.
     """
     with open(path, "rb") as file:
-        return file.read(len(_MAGIC)) == _MAGIC
+        return file.read(len(_FOREIGN)).startswith((_MAGIC, _FOREIGN))
 
 
 def read(

@@ -193,6 +193,11 @@ def _check_mappers(parts: Mapping[str, NDArray[Any]]) -> None:
         (n_bins <= MAX_CATEGORY_BINS).all() and (is_trivial | (n_bins > 1)).all(),
         f"columns must have from 2 to {MAX_CATEGORY_BINS} bins",
     )
+    filtered = parts["filtered_rows"]
+    _check(
+        (filtered >= 0).all() and (is_trivial[filtered > 0] > 0).all(),
+        "filtered_rows must be 0 in columns that can be split",
+    )
     share = parts["zero_share"]
     _check(((share >= 0) & (share <= 1)).all(), "zero_share must be from 0 to 1")
     _check(
@@ -253,8 +258,9 @@ def _mappers(parts: Mapping[str, NDArray[Any]]) -> list[BinMapper]:
     start = parts["bound_start"][np.append(np.flatnonzero(is_numeric), -1)]
     numeric = iter(numeric_mappers(parts["bounds"], start, *of_numbers))
     categories = np.split(parts["categories"], parts["category_start"][1:-1])
+    filtered = parts["filtered_rows"].tolist()
     return [
-        next(numeric)._replace(filtered_rows=int(parts["filtered_rows"][j]))
+        next(numeric)._replace(filtered_rows=filtered[j])
         if is_number
         else category_mapper(
             categories[j],

@@ -178,7 +178,10 @@ class BinnedDataset:
 
     def has_bins_of(self, other: BinnedDataset) -> bool:
         """Whether the bins of both data sets are the same."""
-        return self.mappers is other.mappers
+        if self.mappers is other.mappers:
+            return True
+        same_number = len(self.mappers) == len(other.mappers)
+        return same_number and all(map(_are_same, self.mappers, other.mappers))
 
     def joined(
         self, other: BinnedDataset, settings: StorageSettings, n_threads: int = 1
@@ -294,6 +297,20 @@ class BinnedDataset:
 def used_features(mappers: list[BinMapper]) -> NDArray[np.int32]:
     """The columns that can be split."""
     return np.array([j for j, m in enumerate(mappers) if not m.is_trivial], np.int32)
+
+
+def _are_same(first: BinMapper, second: BinMapper) -> bool:
+    """Whether two mappers put all values into the same bins."""
+    return (
+        first.is_trivial == second.is_trivial
+        and first.missing_type == second.missing_type
+        and np.array_equal(first.upper_bounds, second.upper_bounds)
+        and np.array_equal(_categories(first), _categories(second))
+    )
+
+
+def _categories(mapper: BinMapper) -> Sequence[int]:
+    return () if mapper.categories is None else mapper.categories
 
 
 def _info(mapper: BinMapper) -> str:

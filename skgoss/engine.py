@@ -122,7 +122,7 @@ def train(
         params,
         fobj=fobj,
         n_estimators=num_boost_round,
-        early_stopping_round=early_stopping_rounds,
+        early_stopping_round=early_stopping_rounds or None,
     )
     given = FitArguments(
         eval_set=list(sets.values()),
@@ -146,7 +146,8 @@ def train(
 
 def _sets(train_set: Dataset, valid_sets: Any, valid_names: Any) -> dict[str, Dataset]:
     """The evaluation sets by their names."""
-    sets = [valid_sets] if isinstance(valid_sets, Dataset) else list(valid_sets or ())
+    given = () if valid_sets is None else valid_sets
+    sets = list(given) if isinstance(given, Iterable) else [given]
     for i, rows in enumerate(sets):
         if not isinstance(rows, Dataset):
             raise TypeError(
@@ -154,6 +155,11 @@ def _sets(train_set: Dataset, valid_sets: Any, valid_names: Any) -> dict[str, Da
                 " Dataset(X, label=y, reference=train_set)."
             )
         check_label(rows, f"valid_sets[{i}]")
+        if rows.get_group() is None and train_set.get_group() is not None:
+            raise ValueError(
+                f"valid_sets[{i}] must have a group, as train_set has: pass"
+                " Dataset(X, label=y, group=sizes)."
+            )
     by_name: dict[str, Dataset] = {}
     for i, name in enumerate(names_of_sets(valid_names, len(sets), "valid_names")):
         is_training = sets[i] is train_set

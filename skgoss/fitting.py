@@ -90,14 +90,14 @@ def _only_fit(estimator: BaseEstimator) -> Iterator[None]:
 
 
 @contextmanager
-def _unchanged_on_failure(estimator: BaseEstimator) -> Iterator[None]:
+def _unchanged_on_failure(changed: object) -> Iterator[None]:
     """Put all attributes back when the block fails."""
-    before = dict(vars(estimator))
+    before = dict(vars(changed))
     try:
         yield
     except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
+        vars(changed).clear()
+        vars(changed).update(before)
         raise
 
 
@@ -205,9 +205,10 @@ class Fit:
             self.settings.objective.function = function
             return
         objective = _LastFunction(function)
-        self.link = objectives.make_link(objective)
-        self.settings = dataclasses.replace(self.settings, objective=objective)
-        self._go_on(self._plan(self.rows), self.fitted)
+        with _unchanged_on_failure(self):
+            self.link = objectives.make_link(objective)
+            self.settings = dataclasses.replace(self.settings, objective=objective)
+            self._go_on(self._plan(self.rows), self.fitted)
 
     def reset_parameter(self, params: Mapping[str, Any]) -> None:
         """Change options of single trees, by any of their names."""

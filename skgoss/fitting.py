@@ -15,7 +15,8 @@ from skgoss import _compat, callbacks, dataset_bins, parameters, persistence
 from skgoss.booster import Booster
 from skgoss.data import categories, frames, names, targets
 from skgoss.data.rows import Rows, held_out, start_scores
-from skgoss.dataset import Dataset, Prepared
+from skgoss.dataset import Dataset
+from skgoss.dataset_bins import Prepared
 from skgoss.fit_arguments import (
     FitArguments,
     GivenSet,

@@ -136,7 +136,7 @@ class Booster:
         booster._training = fit
         booster._known_header = fit.header()
         booster._categories = fit.estimator._categories
-        booster._objective = fit.settings.objective
+        booster._objective = fit.objective
         booster._link = fit.link
         booster.best_iteration, booster.best_score = 0, {}
         booster._origin = Origin.of(fit.estimator, fit.history)

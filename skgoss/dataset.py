@@ -118,6 +118,12 @@ class Dataset(Binning):
         self.set_feature_name(feature_name)
         self.categorical_feature = _checked_categories(categorical_feature)
 
+    def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
+        raise TypeError(
+            "A Dataset is not an array: predictions, searches and cross-validation need"
+            " the rows themselves."
+        )
+
     # --- Columns ----------------------------------------------------------------------
 
     def set_feature_name(self, feature_name: str | Sequence[str]) -> Self:
@@ -428,7 +434,10 @@ class Dataset(Binning):
         )
         linear, n_jobs = given.pop("linear_tree"), given.pop("n_jobs")
         self._prepare(
-            DatasetOptions(**given), {}, _compat.n_threads(n_jobs), keep=linear
+            DatasetOptions(**given),
+            {},
+            _compat.n_threads(n_jobs),
+            keep="linear_tree" if linear else "",
         )
 
     def _load(self) -> Self:

@@ -272,8 +272,13 @@ class Binning(Fields):
     def _names(self) -> list[str] | None:
         """The names of the columns, if they have any."""
         known = self._root._known
-        given = (names.given(rows.feature_name) for rows in (self, self._root))
-        return next(filter(None, given), None if known is None else known.names)
+        return self._given_names or (None if known is None else known.names)
+
+    @property
+    def _given_names(self) -> list[str] | None:
+        """The names that the user gave, here or to the data set that has the bins."""
+        own, others = (names.given(rows.feature_name) for rows in (self, self._root))
+        return own or others
 
     @property
     def _memory(self) -> Any:
@@ -296,7 +301,7 @@ class Binning(Fields):
         asked: Mapping[str, Any],
         n_threads: int,
         memory: Any = None,
-        keep: bool = False,
+        keep: str = "",
     ) -> Prepared:
         """Bin the rows, unless they are binned as it is asked for.
 
@@ -311,8 +316,9 @@ class Binning(Fields):
         n_threads : int
         memory : object, default=None
             Knows the names and the categories of columns; None: they are learned.
-        keep : bool, default=False
-            Whether the fit needs the values, besides the bins.
+        keep : str, default=""
+            What the fit needs the values for, besides the bins: the name of an
+            argument. "": for nothing.
 
         Raises
         ------
@@ -325,8 +331,8 @@ class Binning(Fields):
                 self._bin_as_asked(options, asked, n_threads, memory)
             else:
                 self._share(options, asked, n_threads, memory, keep)
-            self._keeps_values = self._keeps_values or keep
-            values = self._values() if keep else (None, None)
+            self._keeps_values = self._keeps_values or bool(keep)
+            values = self._values(keep) if keep else (None, None)
             if self.free_raw_data and not self._keeps_values:
                 self.data = None
             return Prepared(*values, self._binned)
@@ -337,12 +343,12 @@ class Binning(Fields):
         asked: Mapping[str, Any],
         n_threads: int,
         memory: Any,
-        keep: bool,
+        keep: str,
     ) -> None:
         """Put the rows into the bins of another data set."""
         is_subset = self.used_indices is not None
         base = self.reference._prepare(
-            options, asked, n_threads, memory, keep and is_subset
+            options, asked, n_threads, memory, keep if is_subset else ""
         ).binned
         if self._fits(self.reference):
             return
@@ -409,12 +415,12 @@ class Binning(Fields):
         self.categorical_feature = categorical
         self.params |= {name: asked[name] for name in asked if name in OPTIONS}
 
-    def _values(self) -> tuple[Columns, NDArray[np.int64] | None]:
+    def _values(self, needed: str) -> tuple[Columns, NDArray[np.int64] | None]:
         """The columns, and the numbers of the rows in them; None: all."""
         if self.used_indices is None:
-            self._check_raw("be used for linear trees or with init_model")
+            self._check_raw(f"be used with {needed}")
             return self._read(), None
-        columns, numbers = self.reference._values()
+        columns, numbers = self.reference._values(needed)
         at = self.used_indices
         return columns, at if numbers is None else numbers[at]
 

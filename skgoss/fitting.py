@@ -166,7 +166,8 @@ class Fit:
         vars(self.estimator).pop("_booster", None)
         vars(self.estimator).pop("_is_foreign", None)
         prepared = self._training_columns()
-        learns = self.earlier is None or self.earlier._origin is None
+        known = self.earlier and self.earlier._origin
+        learns = known is None or known.classes is None
         rows = self._rows(prepared, self.training, learns=learns).existing()
         self._set_objective()
         sets = [self._evaluated(given_set, rows) for given_set in given_sets]
@@ -254,23 +255,29 @@ class Fit:
         if self.earlier is None:
             dataset_bins.take_columns(self.estimator, X._memory)
         if self.names is None:
-            self.names = X._names
+            self.names = X._given_names
         return prepared
 
     def _prepared(self, X: Dataset) -> Prepared:
         """The rows of a `Dataset` in the bins of the training set."""
+        needs_values = {
+            "linear_tree": self.settings.linear_tree,
+            "init_model": self.earlier is not None,
+        }
         return X._prepare(
             self.settings,
             self.estimator._asked(),
             _compat.n_threads(self.settings.n_jobs),
             None if self.earlier is None else self.estimator,
-            keep=self.settings.linear_tree or self.earlier is not None,
+            keep=" and ".join(name for name, needs in needs_values.items() if needs),
         )
 
     def _inherit(self) -> None:
         """Replace names and categories of columns, and classes, by those of a model."""
         estimator, X = self.estimator, self.training.X
         is_foreign = self.earlier._is_foreign
+        if is_foreign and isinstance(X, Dataset):
+            X = X.get_data()
         if is_foreign:
             from skgoss import foreign
 
@@ -292,7 +299,7 @@ class Fit:
         If ``learns``, the classes are set from ``y``.
         """
         estimator, prefix = self.estimator, given.prefix
-        owner = type(estimator).__name__
+        owner = estimator._owner
         y = targets.one_column(given.y, prepared.n_rows, owner, f"{prefix}y")
         if learns:
             estimator._learn_target(y)
@@ -303,10 +310,8 @@ class Fit:
         targets.check_sum(target, weight, f"{prefix}y")
         init_score = given.init_score
         if init_score is not None:
-            n_classes = estimator._n_classes or 0
-            n_scores = n_classes if n_classes > 2 else 1
             init_score = start_scores(
-                init_score, len(y), n_scores, f"{prefix}init_score"
+                init_score, len(y), estimator._n_scores, f"{prefix}init_score"
             )
         row_queries = estimator._queries(len(y), given.group, given.qid, prefix)
         return Rows(
@@ -326,7 +331,7 @@ class Fit:
         objective = options.objective or estimator._default_objective()
         if objective is None:
             raise ValueError(
-                f"The 'objective' parameter of {type(estimator).__name__} must be"
+                f"The 'objective' parameter of {estimator._owner} must be"
                 " given. LGBMClassifier and LGBMRegressor choose one."
             )
         if not callable(objective):
@@ -406,7 +411,7 @@ class Fit:
             settings = dataclasses.replace(settings, objective=bound)
         return boosting.Plan(
             settings,
-            self.estimator._n_classes,
+            self.estimator._n_scores,
             self._metrics(rows, evaluates=evaluates),
             _compat.n_threads(settings.n_jobs),
             self.earlier and self.earlier._ensemble,
@@ -433,7 +438,8 @@ class Fit:
         by_name = metrics.make(
             words,
             options,
-            estimator._n_classes,
+            estimator._n_scores,
+            classifies=estimator._n_classes is not None,
             ranks=rows.queries is not None,
             link=link,
         )
@@ -445,12 +451,19 @@ class Fit:
             trained.ensemble,
             self.header(),
             self.estimator._categories,
-            self.settings.objective,
+            self.objective,
             self.link,
             trained.best_iteration,
             trained.best_score,
             Origin.of(self.estimator, self.history),
         )
+
+    @property
+    def objective(self) -> str | Callable[..., Any] | None:
+        """The objective that models remember."""
+        objective = self.settings.objective
+        forgets = callable(objective) and not self.estimator._keeps_functions
+        return None if forgets else objective
 
     def header(self) -> Callable[[], Header]:
         """Makes what a model file tells beside the trees."""
@@ -459,7 +472,7 @@ class Fit:
             self.settings,
             self._names,
             self.state.dataset.feature_infos(),
-            self.estimator._n_classes,
+            self.estimator._n_scores,
         )
 
 
@@ -467,7 +480,7 @@ def _header(
     settings: parameters.Settings,
     columns: Sequence[str] | None,
     feature_infos: list[str],
-    n_classes: int | None,
+    n_scores: int,
 ) -> Header:
     """What a model file tells beside the trees."""
     objective, signs = settings.objective, settings.monotone_constraints
@@ -476,7 +489,7 @@ def _header(
     words = ""
     if not callable(objective):
         words = objectives.text(
-            objective, settings.sigmoid, settings.reg_sqrt, n_classes
+            objective, settings.sigmoid, settings.reg_sqrt, n_scores
         )
     return Header(
         feature_names=list(map(str, columns)),

@@ -72,12 +72,11 @@ class Option:
         """All names; if several are given different values, the first of them is used.
 
         This is LightGBM's order: its main name first, then shorter names before longer
-        ones; but ``n_estimators`` and ``objective`` come last.
+        ones.
         """
 
-        def rank(word: str) -> tuple[bool, bool, int, str]:
-            overruled = word == self.name and word in ("n_estimators", "objective")
-            return overruled, word != self.lightgbm, len(word), word
+        def rank(word: str) -> tuple[bool, int, str]:
+            return word != self.lightgbm, len(word), word
 
         return tuple(sorted((self.name, *self.other_names), key=rank))
 

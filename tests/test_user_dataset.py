@@ -327,7 +327,7 @@ def test_linear_trees_need_values():
     expected = text(LGBMRegressor(**linear).fit(X, y))
     data = Dataset(X, y)
     train(SMALL, data)
-    with pytest.raises(ValueError, match=r"linear trees or with init_model: .* freed"):
+    with pytest.raises(ValueError, match=r"be used with linear_tree: .* freed"):
         train(linear, data)
     data = Dataset(X, y, params={"linear_tree": True}).construct()
     assert text(train(SMALL, data)) == expected

@@ -271,14 +271,9 @@ class Binning(Fields):
     @property
     def _names(self) -> list[str] | None:
         """The names of the columns, if they have any."""
-        known = self._root._known
-        return self._given_names or (None if known is None else known.names)
-
-    @property
-    def _given_names(self) -> list[str] | None:
-        """The names that the user gave, here or to the data set that has the bins."""
         own, others = (names.given(rows.feature_name) for rows in (self, self._root))
-        return own or others
+        known = self._root._known
+        return own or others or (None if known is None else known.names)
 
     @property
     def _memory(self) -> Any:

@@ -255,7 +255,7 @@ class Fit:
         if self.earlier is None:
             dataset_bins.take_columns(self.estimator, X._memory)
         if self.names is None:
-            self.names = X._given_names
+            self.names = X._names
         return prepared
 
     def _prepared(self, X: Dataset) -> Prepared:
@@ -281,6 +281,7 @@ class Fit:
         if is_foreign:
             from skgoss import foreign
 
+            X = X.get_data() if isinstance(X, Dataset) else X
             self.earlier = foreign.numbered(self.earlier, X)
         persistence.inherit(estimator, self.earlier)
         if is_foreign:

@@ -85,6 +85,7 @@ class Training(LGBMModel):
         n_classes = _n_classes(
             [given.pop(word) for word in _NUM_CLASS if word in given], owner
         )
+        _, given = parameters.file_options(given, owner)
         options, others = parameters.resolved(given, owner)
         if options.pop("class_weight", None) is not None:
             warn(

@@ -204,13 +204,10 @@ def by_name(
         For unknown names, and if several names of an option have different values: see
         `complete`.
     """
-    by_option, unused = _by_option(given)
+    options, unused = resolved(given, owner)
     for word in unused.keys() - set(others):
         _warn_of_unknown(f"{owner} has no parameter {word!r}", hint(word, _NAME_OF))
-    return {
-        name: _decided(_OPTION[name], values, owner)
-        for name, values in by_option.items()
-    }
+    return options
 
 
 def complete(

@@ -214,9 +214,9 @@ def test_failed_construction_changes_nothing(builds):
     data = Dataset(X, y, free_raw_data=False).construct()
     before = dict(vars(data))
     with pytest.raises(ValueError, match="categorical_feature holds"):
-        train({"categorical_feature": [9]}, data, 2)
+        LGBMRegressor(categorical_feature=[9]).fit(data)
     with pytest.raises(ValueError, match="max_bin_by_feature"):
-        train({"max_bin_by_feature": [3]}, data, 2)
+        LGBMRegressor(max_bin_by_feature=[3]).fit(data)
     assert vars(data) == before
 
 

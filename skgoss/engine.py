@@ -17,6 +17,7 @@ from skgoss.learner import (
     check_rounds,
     check_training_set,
     describe_columns,
+    functions_of,
 )
 
 
@@ -126,7 +127,7 @@ def train(
     given = FitArguments(
         eval_set=list(sets.values()),
         eval_names=list(sets),
-        eval_metric=feval,
+        eval_metric=functions_of(feval),
         init_model=init_model,
         callbacks=callbacks_of(
             callbacks, evals_result=evals_result, learning_rates=learning_rates

@@ -177,7 +177,8 @@ def evaluation_sets(given: FitArguments, training: GivenSet) -> list[GivenSet]:
         raise ValueError(f"eval_names must differ from each other, got {taken}.")
     for given_set in sets:
         _check_queries(given_set, training)
-    return sets
+    # As in LightGBM, results of the training set come first.
+    return sorted(sets, key=lambda given_set: not given_set.is_training)
 
 
 def _evaluation_set(

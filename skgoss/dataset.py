@@ -18,8 +18,6 @@ from skgoss.locks import Lock
 
 # Options that a fit takes from a data set if it is given no others.
 _INHERITED = ({*OPTIONS} - {"min_child_samples"}) | {"linear_tree"}
-# Names that only `train` knows.
-_OF_TRAIN = ("num_class", "num_classes")
 
 
 class Dataset(Binning):
@@ -33,9 +31,10 @@ class Dataset(Binning):
 
     Parameters
     ----------
-    data : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    data : array-like, data frame or sparse matrix of shape (n_samples, n_features),             or path
         All containers that the estimators take. A list of arrays of two dimensions
-        holds chunks of rows.
+        holds chunks of rows. A path leads to a file of text (CSV, TSV or LibSVM), or to
+        one of `save_binary`.
     label : array-like of shape (n_samples,), default=None
         The target: numbers, or labels of classes for a classifier.
     reference : Dataset, default=None
@@ -79,8 +78,13 @@ class Dataset(Binning):
 
     Notes
     -----
-    Several threads may use a data set at once. Weights that are set when the rows have
-    been binned do not change the bins.
+    Several threads may use a data set at once. Weights of classes, and weights that are
+    set when the rows have been binned, do not change the bins.
+
+    Files of text are read by LightGBM's rules: the first column is the label, unless
+    ``params`` say so by ``label_column``; ``header``, ``weight_column``,
+    ``group_column`` and ``ignore_column`` say more. Files beside them, such as
+    'train.csv.weight', are read as well. What the constructor is given has priority.
     """
 
     def __init__(
@@ -107,7 +111,7 @@ class Dataset(Binning):
         self._file_options, given = parameters.file_options(
             _checked_params(params), "Dataset"
         )
-        self.params = parameters.by_name(given, "Dataset", _OF_TRAIN)
+        self.params = parameters.by_name(given, "Dataset")
         if reference is not None:
             self.set_reference(reference)
         self.label = label

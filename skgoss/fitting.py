@@ -301,14 +301,14 @@ class Fit:
         """
         estimator, prefix = self.estimator, given.prefix
         owner = estimator._owner
-        y = targets.one_column(given.y, prepared.n_rows, owner, f"{prefix}y")
+        y = targets.one_column(given.y, prepared.n_rows, owner, given.target_name)
         if learns:
             estimator._learn_target(y)
         target = estimator._encoded(y, given)
         weight = estimator._weights(
             given.sample_weight, target, given.class_weight, prefix
         )
-        targets.check_sum(target, weight, f"{prefix}y")
+        targets.check_sum(target, weight, given.target_name)
         init_score = given.init_score
         if init_score is not None:
             init_score = start_scores(

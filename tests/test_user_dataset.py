@@ -149,7 +149,7 @@ def test_labels_of_classes_keep_their_type():
         assert fitted.classes_.tolist() == expected.classes_.tolist()
         assert fitted.classes_.dtype == expected.classes_.dtype
         assert text(fitted) == text(expected)
-    with pytest.raises(ValueError, match="must hold numbers"):
+    with pytest.raises(ValueError, match="label must hold numbers"):
         train({}, Dataset(X, np.where(y > 0, "yes", "no")), 2)
 
 

@@ -26,14 +26,14 @@ class Dataset(Binning):
     `train` takes data sets, and so does ``fit`` of the estimators, in place of ``X``
     and ``y`` and for evaluation sets. Nothing is read or binned before it is needed.
     The bins are found by the options of the first fit. A fit that asks for other ones
-    finds them anew if ``data`` is still there, and raises ValueError otherwise. Options
-    of trees change no bins.
+    finds them anew if ``data`` is still there, and raises ValueError otherwise; later
+    fits use the new ones, unless they ask for others. Options of trees change no bins.
 
     Parameters
     ----------
-    data : array-like, data frame or sparse matrix of shape (n_samples, n_features),             or path
-        All containers that the estimators take. A list of arrays of two dimensions
-        holds chunks of rows. A path leads to a file of text (CSV, TSV or LibSVM), or to
+    data : array-like, data frame, sparse matrix or path
+        Rows of shape (n_samples, n_features) in all containers that the estimators
+        take. A list of arrays of two dimensions holds chunks of rows. A path leads to a file of text (CSV, TSV or LibSVM), or to
         one of `save_binary`.
     label : array-like of shape (n_samples,), default=None
         The target: numbers, or labels of classes for a classifier.

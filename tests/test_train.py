@@ -195,6 +195,7 @@ def test_bad_sets():
         ({"valid_sets": [(X, SIGNAL)]}, r"valid_sets\[0\] must be a Dataset"),
         ({"valid_sets": dataset(), "valid_names": [3]}, "valid_names must be a list"),
         ({"valid_sets": 5}, r"valid_sets\[0\] must be a Dataset, got int"),
+        ({"verbose_eval": "warn"}, "verbose_eval must be a bool or an int, got str"),
         ({"feval": "auc"}, "feval must be a function or a list .* got 'auc'"),
         ({"feval": [least, 3]}, "feval must be a function or a list of functions"),
         ({"fobj": "binary"}, "fobj must be a function, got 'binary'"),
@@ -687,7 +688,7 @@ def test_arguments_of_fit_win():
     rows = Dataset(X, label=LABELS[::-1], weight=WEIGHT)
     ours = classifier().fit(rows, LABELS, sample_weight=other)
     assert_same(ours, classifier().fit(X, LABELS))
-    with pytest.raises(ValueError, match="requires y to be passed"):
+    with pytest.raises(ValueError, match="requires label to be passed"):
         classifier().fit(Dataset(X))
     with pytest.raises(ValueError, match="requires y to be passed"):
         classifier().fit(X)

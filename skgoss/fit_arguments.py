@@ -99,6 +99,12 @@ class GivenSet(NamedTuple):
         """Whether the user passed queries."""
         return self.group is not None or self.qid is not None
 
+    @property
+    def target_name(self) -> str:
+        """The name of the argument that the target comes from, for messages."""
+        is_label = isinstance(self.X, Dataset) and self.y is self.X.label
+        return "label" if is_label else f"{self.prefix}y"
+
     def of_dataset(self) -> GivenSet:
         """The set, with what a `Dataset` holds where nothing else is passed."""
         if not isinstance(self.X, Dataset):

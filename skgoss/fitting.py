@@ -15,7 +15,8 @@ from skgoss import _compat, callbacks, dataset_bins, parameters, persistence
 from skgoss.booster import Booster
 from skgoss.data import categories, frames, names, targets
 from skgoss.data.rows import Rows, held_out, start_scores
-from skgoss.dataset import Dataset, Prepared
+from skgoss.dataset import Dataset
+from skgoss.dataset_bins import Prepared
 from skgoss.fit_arguments import (
     FitArguments,
     GivenSet,
@@ -90,14 +91,14 @@ def _only_fit(estimator: BaseEstimator) -> Iterator[None]:
 
 
 @contextmanager
-def _unchanged_on_failure(estimator: BaseEstimator) -> Iterator[None]:
+def _unchanged_on_failure(changed: object) -> Iterator[None]:
     """Put all attributes back when the block fails."""
-    before = dict(vars(estimator))
+    before = dict(vars(changed))
     try:
         yield
     except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
+        vars(changed).clear()
+        vars(changed).update(before)
         raise
 
 
@@ -205,9 +206,10 @@ class Fit:
             self.settings.objective.function = function
             return
         objective = _LastFunction(function)
-        self.link = objectives.make_link(objective)
-        self.settings = dataclasses.replace(self.settings, objective=objective)
-        self._go_on(self._plan(self.rows), self.fitted)
+        with _unchanged_on_failure(self):
+            self.link = objectives.make_link(objective)
+            self.settings = dataclasses.replace(self.settings, objective=objective)
+            self._go_on(self._plan(self.rows), self.fitted)
 
     def reset_parameter(self, params: Mapping[str, Any]) -> None:
         """Change options of single trees, by any of their names."""
@@ -312,18 +314,24 @@ class Fit:
 
     def _prepared(self, X: Dataset) -> Prepared:
         """The rows of a `Dataset` in the bins of the training set."""
+        needs_values = {
+            "linear_tree": self.settings.linear_tree,
+            "init_model": self.earlier is not None,
+        }
         return X._prepare(
             self.settings,
             self.estimator._asked(),
             _compat.n_threads(self.settings.n_jobs),
             None if self.earlier is None else self.estimator,
-            keep=self.settings.linear_tree or self.earlier is not None,
+            keep=" and ".join(name for name, needs in needs_values.items() if needs),
         )
 
     def _inherit(self) -> None:
         """Replace names and categories of columns, and classes, by those of a model."""
         estimator, X = self.estimator, self.training.X
         is_foreign = self.earlier._is_foreign
+        if is_foreign and isinstance(X, Dataset):
+            X = X.get_data()
         if is_foreign:
             from skgoss import foreign
 
@@ -347,14 +355,14 @@ class Fit:
         """
         estimator, prefix = self.estimator, given.prefix
         owner = estimator._owner
-        y = targets.one_column(given.y, prepared.n_rows, owner, f"{prefix}y")
+        y = targets.one_column(given.y, prepared.n_rows, owner, given.target_name)
         if learns:
             estimator._learn_target(y)
         target = estimator._encoded(y, given)
         weight = estimator._weights(
             given.sample_weight, target, given.class_weight, prefix
         )
-        targets.check_sum(target, weight, f"{prefix}y")
+        targets.check_sum(target, weight, given.target_name)
         init_score = given.init_score
         if init_score is not None:
             init_score = start_scores(

@@ -224,7 +224,7 @@ def test_files_of_lightgbm_are_known(tmp_path):
     X = np.random.default_rng(0).normal(size=(100, 2))
     path = str(tmp_path / "train.bin")
     lightgbm.Dataset(X, X[:, 0], params={"verbosity": -1}).save_binary(path)
-    assert not binary.is_binary(path)
+    assert binary.is_binary(path)
     with pytest.raises(ValueError, match="binned data of LightGBM"):
         binary.read(path)
 

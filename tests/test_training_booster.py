@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import pickle
 import threading
@@ -167,6 +168,26 @@ def test_a_failed_round_has_not_happened():
         assert failed.current_iteration() == 5
 
 
+@pytest.mark.parametrize("case", ["gbdt", "dart", "rf"])
+def test_what_is_interrupted_is_done_again(case):
+    plain, stopped = updated(started(case), 3), updated(started(case), 4)
+    for booster in (plain, stopped):
+        booster.eval_train()
+    state, other = stopped._training.state, dataset(case)
+    for call in (stopped.rollback_one_iter, lambda: stopped.add_valid(other, "v")):
+        add = state._add
+        state._add = stopped_after(add)
+        with contextlib.suppress(KeyboardInterrupt):
+            call()
+        state._add = add
+    assert stopped.current_iteration() == 3
+    if not stopped.eval_valid():
+        stopped.add_valid(other, "v")
+    plain.add_valid(dataset(case), "v")
+    assert stopped.eval_train() == plain.eval_train()
+    assert_same_state(updated(stopped, 2), updated(plain, 2))
+
+
 def stopped_after(grow: Callable[..., bool]) -> Callable[..., bool]:
     def stop(*args: Any) -> bool:
         grow(*args)
@@ -190,18 +211,20 @@ def test_nothing_trains_a_booster_in_a_round():
 
 
 def test_two_boosters_may_learn_from_one_dataset_at_once():
-    data = dataset()
-    boosters = [Booster(options("gbdt") | {"seed": i} | BAG, data) for i in range(2)]
-    workers = [
-        threading.Thread(target=updated, args=(booster,)) for booster in boosters
-    ]
+    data, boosters = dataset(), {}
+
+    def work(seed: int) -> None:
+        boosters[seed] = updated(Booster(BASE | BAG | {"seed": seed}, data))
+
+    workers = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    for i, booster in enumerate(boosters):
-        alone = train(options("gbdt") | {"seed": i} | BAG, dataset(), ROUNDS)
+    for seed, booster in boosters.items():
+        alone = train(BASE | BAG | {"seed": seed}, dataset(), ROUNDS)
         assert_same_trees(booster, alone)
+    assert len(boosters) == 3
 
 
 # --- Other rows and objectives --------------------------------------------------------
@@ -228,6 +251,17 @@ def test_other_rows(case):
     booster.rollback_one_iter().rollback_one_iter()
     assert booster.current_iteration() == 1
     assert booster.update() is False
+
+
+def test_some_of_the_rows():
+    data = dataset()
+    booster = updated(Booster(BASE, data), 2)
+    booster.update(train_set=data.subset(range(100)))
+    other = updated(Booster(BASE, dataset()), 2)
+    other.update(train_set=dataset(rows=slice(100)))
+    assert_same_state(booster, other)
+    part = updated(Booster(BASE, data.subset(range(0, 240, 2))), 2)
+    assert part.eval(data, "all")[0][2] > part.eval_train()[0][2]
 
 
 def test_the_same_rows_again_change_nothing():
@@ -289,9 +323,9 @@ def test_an_objective_of_the_user_must_be_a_function():
 def test_data_that_were_freed():
     data = dataset()
     first = train(BASE, data, 1)
-    with pytest.raises(ValueError, match="init_model needs the data of the Dataset"):
+    with pytest.raises(ValueError, match="its data were freed"):
         train(BASE, data, 1, init_model=first)
-    with pytest.raises(ValueError, match="linear_tree needs the data of the Dataset"):
+    with pytest.raises(ValueError, match="its data were freed"):
         Booster(BASE | {"linear_tree": True}, data)
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training.grower import TreeGrower
-from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.rows import Rows
 from skgoss.model import linear
@@ -44,10 +43,6 @@ class Followed(NamedTuple):
 
     rows: BinnedRows
     scores: NDArray[np.float64]
-
-    def belongs_to(self, evaluated: EvaluationSet) -> bool:
-        """Whether the rows are those of an evaluation set."""
-        return self.rows is evaluated.binned
 
 
 AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
@@ -413,10 +408,8 @@ class Boosting:
         It is measured after each round only if ``is_listed``.
         """
         with self._alone():
-            if evaluated.binned is not None:
-                evaluated.scores = self._at_start(evaluated.rows)
+            self._catch_up(evaluated)
             (self.sets if is_listed else self.others).append(evaluated)
-            self._add_again([f for f in self._followed() if f.belongs_to(evaluated)])
 
     def go_on_from(self, other: Boosting, plan: Plan) -> None:
         """Take over trees and evaluation sets of rounds on other rows in these bins."""
@@ -463,10 +456,11 @@ class Boosting:
         Added in the same order, they give the same scores to the last bit; subtracting
         trees would not.
         """
-        self._failed = self._assembled = None
+        self._failed, self._assembled = n_rounds, None
         self._forget(n_rounds)
         self._begin()
         self._add_again(self._followed())
+        self._failed = None
 
     def _forget(self, n_rounds: int) -> None:
         """Forget the trees of later rounds."""
@@ -486,6 +480,12 @@ class Boosting:
 
     def _at_start(self, rows: Rows) -> Floats:
         return _started(self.start, rows.init_score, len(rows))
+
+    def _catch_up(self, evaluated: EvaluationSet) -> None:
+        """Set the scores of a new evaluation set."""
+        if evaluated.binned is not None:
+            evaluated.scores = self._at_start(evaluated.rows)
+            self._add_again([Followed(evaluated.binned, evaluated.scores)])
 
     def _binned_sets(self) -> list[EvaluationSet]:
         """The evaluation sets that have scores of their own."""
@@ -830,6 +830,10 @@ class Forest(Boosting):
         super()._begin()
         self.sums = {e: np.zeros_like(total) for e, total in self.sums.items()}
 
+    def _catch_up(self, evaluated: EvaluationSet) -> None:
+        if evaluated.binned is not None:
+            evaluated.scores = self._at_start(evaluated.rows)
+
     def _followed(self) -> list[Followed]:
         return [
             Followed(e.binned or self.rows, total) for e, total in self.sums.items()
@@ -838,10 +842,9 @@ class Forest(Boosting):
     def _evaluated(self, evaluated: EvaluationSet) -> Floats:
         start = super()._evaluated(evaluated)
         if evaluated not in self.sums:
-            self.sums[evaluated] = np.zeros_like(start)
-            self._add_again(
-                [Followed(evaluated.binned or self.rows, self.sums[evaluated])]
-            )
+            total = np.zeros_like(start)
+            self._add_again([Followed(evaluated.binned or self.rows, total)])
+            self.sums[evaluated] = total
         return start + self.sums[evaluated] / max(1, self._n_grown)
 
 
@@ -933,9 +936,8 @@ class Plan:
         return replace(evaluated, metrics=self.metrics)
 
     def _raw(self, rows: Rows) -> RawColumns | None:
-        if not self.settings.linear_tree:
-            return None
-        return RawColumns(_values(rows, "linear_tree"), rows.numbers)
+        is_linear = self.settings.linear_tree
+        return RawColumns(rows.columns, rows.numbers) if is_linear else None
 
     def _binned(self, dataset: BinnedDataset, rows: Rows) -> BinnedRows:
         if rows.binned is not None and rows.binned.has_bins_of(dataset):
@@ -964,20 +966,9 @@ class Plan:
             )
 
 
-def _values(rows: Rows, user: str) -> Columns:
-    """The values of rows, which may be gone."""
-    if rows.columns is None:
-        raise ValueError(
-            f"{user} needs the data of the Dataset, but they were freed after they"
-            " were binned. Pass free_raw_data=False to the Dataset, or make a new one."
-        )
-    return rows.columns
-
-
 def _raw_scores(ensemble: Ensemble, rows: Rows, n_threads: int) -> Floats:
     """The raw scores of rows, (n_scores, n_rows)."""
-    columns = _values(rows, "init_model")
-    scores = ensemble.raw_scores(columns, n_threads=n_threads)
+    scores = ensemble.raw_scores(rows.columns, n_threads=n_threads)
     if rows.numbers is not None:
         scores = scores[rows.numbers]
     return np.ascontiguousarray(scores.T)

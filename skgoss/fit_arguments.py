@@ -187,6 +187,18 @@ def evaluation_sets(given: FitArguments, training: GivenSet) -> list[GivenSet]:
     return sorted(sets, key=lambda given_set: not given_set.is_training)
 
 
+def evaluation_set(training: GivenSet, name: str, X: Dataset) -> GivenSet:
+    """Make an evaluation set of a `Dataset`: see `evaluation_sets`."""
+    if not isinstance(X, Dataset):
+        raise TypeError(f"data must be a Dataset, got {type(X).__name__}.")
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a str, got {name!r}.")
+    none = dict.fromkeys(_OF_A_SET)
+    given_set = _evaluation_set(training, name, name, X, None, **none)
+    _check_queries(given_set, training)
+    return given_set
+
+
 def _evaluation_set(
     training: GivenSet, name: str, training_name: str, X: Any, y: Any, **values: Any
 ) -> GivenSet:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,13 +20,14 @@ from skgoss.dataset_bins import Prepared
 from skgoss.fit_arguments import (
     FitArguments,
     GivenSet,
+    evaluation_set,
     evaluation_sets,
     training_set,
 )
 from skgoss.model.header import Header
 from skgoss.origin import Origin
 from skgoss.training import boosting, constraints, metrics, objectives
-from skgoss.training.evaluation import NamedRows
+from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.rounds import Calls
 
 if TYPE_CHECKING:
@@ -90,14 +91,14 @@ def _only_fit(estimator: BaseEstimator) -> Iterator[None]:
 
 
 @contextmanager
-def _unchanged_on_failure(estimator: BaseEstimator) -> Iterator[None]:
+def _unchanged_on_failure(changed: object) -> Iterator[None]:
     """Put all attributes back when the block fails."""
-    before = dict(vars(estimator))
+    before = dict(vars(changed))
     try:
         yield
     except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
+        vars(changed).clear()
+        vars(changed).update(before)
         raise
 
 
@@ -174,9 +175,62 @@ class Fit:
         self.rows = rows
         self.fitted, sets = self._with_held_out(rows, sets)
         self.calls = self._callbacks(evaluates=bool(sets))
-        self.plan = self._plan(rows, evaluates=bool(sets))
+        self.plan = self._plan(rows)
         self.state = self.plan.start(self.fitted, sets)
         self.booster = Booster._in_training(self)
+
+    def add_set(self, name: str, X: Dataset, *, is_listed: bool) -> EvaluationSet:
+        """Add an evaluation set: see `Boosting.add`."""
+        given = evaluation_set(self.training, name, X)
+        named = self._evaluated(given, self.rows)
+        added = self.plan.evaluated(self.state.dataset, self.fitted, named)
+        self.state.add(added, is_listed=is_listed)
+        return added
+
+    def replace_rows(self, X: Dataset) -> None:
+        """Go on from the trees so far on other rows, in the same bins."""
+        if not isinstance(X, Dataset):
+            raise TypeError(f"train_set must be a Dataset, got {type(X).__name__}.")
+        self._check_dataset("train_set")
+        given = training_set(X, None, self.given, self.estimator.class_weight)
+        rows = self._rows(self._in_same_bins(X), given).existing()
+        self._go_on(self._plan(rows), rows)
+        self.training, self.rows, self.fitted = given, rows, rows
+
+    def replace_objective(self, function: Callable[..., Any]) -> None:
+        """Use a function ``f(predictions, dataset)`` in the next round."""
+        if not callable(function):
+            raise TypeError(f"fobj must be callable, got {function!r}.")
+        self._check_dataset("fobj")
+        if self.needs_function:
+            self.settings.objective.function = function
+            return
+        objective = _LastFunction(function)
+        with _unchanged_on_failure(self):
+            self.link = objectives.make_link(objective)
+            self.settings = dataclasses.replace(self.settings, objective=objective)
+            self._go_on(self._plan(self.rows), self.fitted)
+
+    def reset_parameter(self, params: Mapping[str, Any]) -> None:
+        """Change options of single trees, by any of their names."""
+        self.state.reset_parameter(params)
+        self.settings = self.settings.changed(params)
+
+    @property
+    def needs_function(self) -> bool:
+        """Whether each round needs a function as its objective."""
+        return isinstance(self.settings.objective, _LastFunction)
+
+    def _check_dataset(self, argument: str) -> None:
+        if not isinstance(self.training.X, Dataset):
+            raise ValueError(
+                f"{argument} is for a Booster that is trained on a Dataset, but this"
+                " is that of an estimator."
+            )
+
+    def _go_on(self, plan: boosting.Plan, rows: Rows) -> None:
+        self.state = plan.go_on(self.state, rows)
+        self.plan = plan
 
     def run(self, hooks: _compat.RoundHooks | _compat.NoHooks) -> None:
         """Boost round by round, and keep the result."""
@@ -347,7 +401,7 @@ class Fit:
             rows = self._rows(
                 self._evaluated_columns(given.X, given.name), given
             ).existing()
-        return NamedRows(given.name, rows, given.is_training)
+        return NamedRows(given.name, rows, given.is_training, given.X)
 
     def _evaluated_columns(self, X: Any, name: str) -> Prepared:
         """The columns of an evaluation set, and their bins if they are known."""
@@ -357,11 +411,15 @@ class Fit:
         if not isinstance(self.training.X, Dataset):
             return self._evaluated_columns(X.get_data(), name)
         try:
-            if X._root is not self.training.X._root:
-                X.set_reference(self.training.X)
-            return self._prepared(X)
+            return self._in_same_bins(X)
         except ValueError as error:
             raise ValueError(f"The evaluation set {name!r}: {error}") from error
+
+    def _in_same_bins(self, X: Dataset) -> Prepared:
+        """The columns of a data set in the bins of the training set."""
+        if X._root is not self.training.X._root:
+            X.set_reference(self.training.X)
+        return self._prepared(X)
 
     def _with_held_out(
         self, rows: Rows, sets: list[NamedRows]
@@ -405,7 +463,7 @@ class Fit:
             calls.append(callbacks.log_evaluation(int(given.verbose)))
         return calls
 
-    def _plan(self, rows: Rows, *, evaluates: bool) -> boosting.Plan:
+    def _plan(self, rows: Rows) -> boosting.Plan:
         settings = self.settings
         if callable(settings.objective):
             bound = self.estimator._bound_objective(settings.objective, rows.source)
@@ -413,14 +471,12 @@ class Fit:
         return boosting.Plan(
             settings,
             self.estimator._n_scores,
-            self._metrics(rows, evaluates=evaluates),
+            partial(self._metrics, rows),
             _compat.n_threads(settings.n_jobs),
             self.earlier and self.earlier._ensemble,
         )
 
-    def _metrics(
-        self, rows: Rows, *, evaluates: bool
-    ) -> list[metrics.Metric | metrics.Custom]:
+    def _metrics(self, rows: Rows) -> list[metrics.Metric | metrics.Custom]:
         """The metrics in LightGBM's order.
 
         First those of fit, then the option's or else the objective's, then functions.
@@ -430,7 +486,7 @@ class Fit:
         usual = estimator._default_objective()
         words, functions = metrics.sorted_words([self.given.eval_metric, option])
         is_open = option in (None, "") or not words
-        if evaluates and is_open and not metrics.any_means_none(words):
+        if is_open and not metrics.any_means_none(words):
             default = usual if callable(objective) else objective
             words += [] if default is None else [metrics.default_name(default)]
         # Named metrics treat raw scores of a function as those of the usual objective.
@@ -445,6 +501,18 @@ class Fit:
             link=link,
         )
         return [*by_name, *(estimator._custom_metric(f, self.link) for f in functions)]
+
+    def metrics_of(self, feval: Any) -> list[metrics.Custom]:
+        """The metrics that functions compute.
+
+        Parameters
+        ----------
+        feval : callable, list of callable, or None
+        """
+        words, functions = metrics.sorted_words([feval])
+        if words:
+            raise TypeError(f"feval must be a function or several, got {feval!r}.")
+        return [self.estimator._custom_metric(f, self.link) for f in functions]
 
     def model(self, trained: boosting.Trained) -> Booster:
         """The trained trees, with what is known of the columns."""
@@ -466,6 +534,10 @@ class Fit:
         forgets = callable(objective) and not self.estimator._keeps_functions
         return None if forgets else objective
 
+    def make_header(self) -> Header:
+        """What a model file tells beside the trees so far."""
+        return self.header()()
+
     def header(self) -> Callable[[], Header]:
         """Makes what a model file tells beside the trees."""
         return partial(
@@ -475,6 +547,17 @@ class Fit:
             self.state.dataset.feature_infos(),
             self.estimator._n_scores,
         )
+
+
+class _LastFunction:
+    """The objective of a model in training, which changes from round to round."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__name__ = "fobj"
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
 
 
 def _header(

@@ -535,7 +535,7 @@ def changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
     ValueError
         If an option does not belong to single trees, or a value is outside its domain.
     """
-    options = canonical(values, "reset_parameter")
+    options = canonical(values, "reset_parameter", ["num_class"])
     fixed = options.keys() - CHANGEABLE
     if fixed:
         raise ValueError(

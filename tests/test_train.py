@@ -194,6 +194,8 @@ def test_bad_sets():
         ({"train_set": X}, "train_set of train must be a Dataset, got numpy"),
         ({"valid_sets": [(X, SIGNAL)]}, r"valid_sets\[0\] must be a Dataset"),
         ({"valid_sets": dataset(), "valid_names": [3]}, "valid_names must be a list"),
+        ({"valid_sets": 5}, r"valid_sets\[0\] must be a Dataset, got int"),
+        ({"verbose_eval": "warn"}, "verbose_eval must be a bool or an int, got str"),
         ({"feval": "auc"}, "feval must be a function or a list .* got 'auc'"),
         ({"feval": [least, 3]}, "feval must be a function or a list of functions"),
         ({"fobj": "binary"}, "fobj must be a function, got 'binary'"),
@@ -203,6 +205,13 @@ def test_bad_sets():
     for given, match in (
         ({"train_set": Dataset(X)}, "label of train_set is None"),
         ({"valid_sets": [dataset(), Dataset(X)]}, r"label of valid_sets\[1\] is None"),
+        (
+            {
+                "train_set": Dataset(X, GRADES, group=SIZES),
+                "valid_sets": Dataset(X, GRADES),
+            },
+            r"valid_sets\[0\] must have a group",
+        ),
         ({"num_boost_round": 0}, "num_boost_round must be an int >= 1, got 0"),
         ({"num_boost_round": 2.5}, "num_boost_round must be an int >= 1, got 2.5"),
         (
@@ -679,7 +688,7 @@ def test_arguments_of_fit_win():
     rows = Dataset(X, label=LABELS[::-1], weight=WEIGHT)
     ours = classifier().fit(rows, LABELS, sample_weight=other)
     assert_same(ours, classifier().fit(X, LABELS))
-    with pytest.raises(ValueError, match="requires y to be passed"):
+    with pytest.raises(ValueError, match="requires label to be passed"):
         classifier().fit(Dataset(X))
     with pytest.raises(ValueError, match="requires y to be passed"):
         classifier().fit(X)
@@ -743,3 +752,26 @@ def test_bins_of_a_data_set():
         train(SMALL | {"max_bin": 255}, coarse, 3).predict(X),
         train(SMALL, Dataset(X, SIGNAL), 3).predict(X),
     )
+
+
+def test_nothing_is_printed_unless_asked(capfd):
+    def run(**params):
+        train(
+            {"early_stopping_round": 2, "n_iter": 6} | params,
+            dataset(),
+            valid_sets=dataset(rows=VALID),
+        )
+        return capfd.readouterr()
+
+    assert run() == ("", "")
+    assert "Training until" in run(verbosity=1).out
+
+
+def test_early_stopping_without_other_rows():
+    rows = dataset(BINARY)
+    params = SMALL | {"objective": "binary", "early_stopping_round": 2}
+    with pytest.warns(UserWarning, match="Only the training set is evaluated"):
+        assert train(params, rows, 6, rows).best_iteration == 0
+    model = train(params | {"eta": 0.9}, rows, 60)
+    assert list(model.best_score) == ["validation"]
+    assert 0 < model.best_iteration < 60

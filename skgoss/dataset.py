@@ -33,8 +33,8 @@ class Dataset(Binning):
     ----------
     data : array-like, data frame, sparse matrix or path
         Rows of shape (n_samples, n_features) in all containers that the estimators
-        take. A list of arrays of two dimensions holds chunks of rows. A path leads to a file of text (CSV, TSV or LibSVM), or to
-        one of `save_binary`.
+        take. A list of arrays of two dimensions holds chunks of rows. A path leads to a
+        file of text (CSV, TSV or LibSVM), or to one of `save_binary`.
     label : array-like of shape (n_samples,), default=None
         The target: numbers, or labels of classes for a classifier.
     reference : Dataset, default=None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -39,3 +40,45 @@ def bins(data: BinnedDataset) -> np.ndarray:
     """The bins of all rows, one used column each."""
     found = [data.bins(j) for j in range(len(data.feature))]
     return np.array(found, dtype=np.uint16).reshape(len(found), data.n_rows)
+
+
+def table(n_rows: int, seed: int = 3) -> np.ndarray:
+    """Columns to keep, to share lanes, to bundle and to list."""
+    rng = np.random.default_rng(seed)
+    n_values = [2, 300, 3, 2, 17, 2, 16, 1, 15, 5, 2]
+    few = np.column_stack([rng.integers(0, n, n_rows) for n in n_values]).astype(float)
+    few[rng.random(few.shape) < 0.05] = np.nan
+    blocks = [
+        np.eye(n)[rng.integers(0, n, n_rows)] * np.arange(1, n + 1)
+        for n in (3, 40, 300)
+    ]
+    counts = rng.poisson(0.05, (n_rows, 20)).astype(float)
+    signed = np.where(rng.random((n_rows, 5)) < 0.02, rng.normal(size=(n_rows, 5)), 0)
+    wide = rng.normal(size=(n_rows, 1))
+    return np.column_stack([few, *blocks, counts, signed, wide])
+
+
+def places_of_rows(data: BinnedDataset) -> list[set[int]]:
+    """The places that a row's lanes and entries name, row by row."""
+    held = data.storage
+    found: list[set[int]] = [set() for _ in range(data.n_rows)]
+    codes = held.rows[:, held.lane] // held.radix % held.n_codes
+    for group, column in enumerate(codes.T):
+        for row, place in enumerate(held.place_of_code[group, column]):
+            if place >= 0:
+                found[row].add(int(place))
+    if held.entry_start is not None:
+        for row, (first, last) in enumerate(itertools.pairwise(held.entry_start)):
+            found[row].update(held.entries[first:last].tolist())
+    return found
+
+
+def expected_places(data: BinnedDataset) -> list[set[int]]:
+    """The places of a row's bins; none for the implied ones."""
+    held, found = data.storage, [set() for _ in range(data.n_rows)]
+    for j, column in enumerate(bins(data).astype(int)):
+        implied = held.implied[j]
+        place = held.offset[j] + column - ((implied >= 0) & (column > implied))
+        for row in np.flatnonzero(column != implied):
+            found[row].add(int(place[row]))
+    return found

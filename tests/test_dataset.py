@@ -117,6 +117,30 @@ def test_columns_of_one_bin_are_left_out():
     assert data.storage.rows.shape == (50, 0)
 
 
+def test_filtered_rows_tell_which_leaves_the_bins_are_for():
+    """Smaller leaves may use the bins too, as long as no column is missing for them."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((300, 8))
+    for j, n_rows in enumerate((0, 3, 7, 19, 20, 40, 300)):
+        X[rng.choice(300, n_rows, replace=False), j] = rng.standard_normal(n_rows)
+    X[:, 7] = 5.0
+    data = build(X, min_child_samples=20, weight=rng.choice([1.0, 2.0], 300))
+    assert data.filtered_rows == 19
+    assert build(X, min_child_samples=19).filtered_rows == 7
+    assert build(X, min_child_samples=3).filtered_rows == 0
+    assert build(X[:, 4:], min_child_samples=20).filtered_rows == 0
+    rows = np.flatnonzero(rng.random(300) < 0.5)
+    n_others = np.count_nonzero(X[rows, :7], axis=0)
+    some = build(X, min_child_samples=20, rows=rows)
+    assert some.filtered_rows == n_others[n_others < 20].max()
+    assert data.take(rows).filtered_rows == 19
+    for least in (1, 4, 8, 20, 21, 50):
+        filtered = build(X, min_child_samples=least)
+        for later in range(1, least):
+            fresh = build(X, min_child_samples=later)
+            assert same(filtered, fresh) == (later > filtered.filtered_rows)
+
+
 def test_any_number_of_threads_gives_the_same():
     X = mixed(20_000)
     one = build(X)

@@ -2,58 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
-from binned import bins, build
+from binned import bins, build, expected_places, places_of_rows, table
 
 from skgoss.data import storage
-from skgoss.data.dataset import BinnedDataset
 from skgoss.data.storage import share_lanes
-
-
-def table(n_rows: int, seed: int = 3) -> np.ndarray:
-    """Columns to keep, to share lanes, to bundle and to list."""
-    rng = np.random.default_rng(seed)
-    n_values = [2, 300, 3, 2, 17, 2, 16, 1, 15, 5, 2]
-    few = np.column_stack([rng.integers(0, n, n_rows) for n in n_values]).astype(float)
-    few[rng.random(few.shape) < 0.05] = np.nan
-    blocks = [
-        np.eye(n)[rng.integers(0, n, n_rows)] * np.arange(1, n + 1)
-        for n in (3, 40, 300)
-    ]
-    counts = rng.poisson(0.05, (n_rows, 20)).astype(float)
-    signed = np.where(rng.random((n_rows, 5)) < 0.02, rng.normal(size=(n_rows, 5)), 0)
-    wide = rng.normal(size=(n_rows, 1))
-    return np.column_stack([few, *blocks, counts, signed, wide])
-
-
-def places_of_rows(data: BinnedDataset) -> list[set[int]]:
-    """The places that a row's lanes and entries name, row by row."""
-    held = data.storage
-    found: list[set[int]] = [set() for _ in range(data.n_rows)]
-    codes = held.rows[:, held.lane] // held.radix % held.n_codes
-    for group, column in enumerate(codes.T):
-        for row, place in enumerate(held.place_of_code[group, column]):
-            if place >= 0:
-                found[row].add(int(place))
-    if held.entry_start is not None:
-        for row, (first, last) in enumerate(itertools.pairwise(held.entry_start)):
-            found[row].update(held.entries[first:last].tolist())
-    return found
-
-
-def expected_places(data: BinnedDataset) -> list[set[int]]:
-    """The places of a row's bins; none for the implied ones."""
-    held, found = data.storage, [set() for _ in range(data.n_rows)]
-    for j, column in enumerate(bins(data).astype(int)):
-        implied = held.implied[j]
-        place = held.offset[j] + column - ((implied >= 0) & (column > implied))
-        for row in np.flatnonzero(column != implied):
-            found[row].add(int(place[row]))
-    return found
-
 
 SETTINGS = [
     {"enable_bundle": bundle, "is_enable_sparse": sparse, "max_bin": max_bin}

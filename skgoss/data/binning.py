@@ -72,6 +72,9 @@ class BinMapper(NamedTuple):
     categories : ndarray of shape (n_bins,), int32, or None
         The category of each bin. The first is -1: its bin holds the missing, the
         unknown and the rare ones. None for a column of numbers.
+    filtered_rows : int
+        In a column in which too few rows for a leaf are not zero, the number of these;
+        0 in others.
     """
 
     upper_bounds: NDArray[np.float64]
@@ -85,9 +88,10 @@ class BinMapper(NamedTuple):
     zero_bin: int = 0
     zero_share: float = 0.0
     categories: NDArray[np.int32] | None = None
+    filtered_rows: int = 0
 
 
-# A column in which too few rows for a leaf are not zero.
+# A column in which no row is not zero, or too few for a leaf.
 ALL_ZERO = BinMapper(
     upper_bounds=np.array([np.inf]),
     n_bins=1,
@@ -155,12 +159,17 @@ def find_bin_mappers(
     is_category = np.zeros(columns.n_features, dtype=bool)
     if columns.n_categories is not None:
         is_category = columns.n_categories > 0
-    may_split = _may_split(columns, settings, rows, n_threads)
+    n_others = _count_others(columns, settings, rows, n_threads)
+    may_split = n_others >= settings.min_child_samples
     max_bin = _max_bins(settings, columns.n_features)
     all_equal = bool((max_bin == max_bin[0]).all())
     if may_split.all() and not is_category.any() and all_equal:
         return _find_numeric(columns, settings, max_bin[0], sample, mass, n_threads)
-    mappers = [ALL_ZERO] * columns.n_features
+    all_zero = {
+        count: ALL_ZERO._replace(filtered_rows=count)
+        for count in np.unique(n_others[~may_split]).tolist()
+    }
+    mappers = [all_zero.get(count, ALL_ZERO) for count in n_others.tolist()]
     for find, chosen in (
         (_find_numeric, may_split & ~is_category),
         (_find_categories, is_category),
@@ -183,13 +192,13 @@ def _max_bins(settings: BinningSettings, n_features: int) -> NDArray[np.int64]:
     return np.array([settings.max_bin if most is None else most for most in given])
 
 
-def _may_split(
+def _count_others(
     columns: Columns,
     settings: BinningSettings,
     rows: NDArray[np.int64] | None,
     n_threads: int,
-) -> NDArray[np.bool_]:
-    """Whether the rows that are not zero in a column of numbers can fill a leaf."""
+) -> NDArray[np.int64]:
+    """How many rows are not zero in each column; exact if too few for a leaf."""
     count = np.empty(columns.n_features, dtype=np.int64)
     kernels.count_others(
         columns,
@@ -201,7 +210,7 @@ def _may_split(
         team(_n_values(columns, columns.n_rows).sum(), n_threads),
         count,
     )
-    return count >= settings.min_child_samples
+    return count
 
 
 def _n_values(columns: Columns, n_rows: int) -> NDArray[np.int64]:

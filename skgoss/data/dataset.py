@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,16 +143,30 @@ class BinnedDataset:
         rows: NDArray[np.int64] | None = None,
         n_threads: int = 1,
     ) -> BinnedDataset:
-        """Put other rows of the same columns into the bins of this data set."""
+        """Put other rows into the bins of this data set.
+
+        Parameters
+        ----------
+        columns : Columns
+            The other data, with the columns of this data set's.
+        settings : DatasetSettings
+            Those of the bins are not used, nor is `max_conflict_rate`: no bin of the
+            other rows is lost.
+        rows : ndarray of int64, default=None
+            The rows to use, ascending; None: all.
+        n_threads : int, default=1
+            The result is the same for any number.
+
+        Returns
+        -------
+        BinnedDataset
+            With the same list of mappers.
+        """
         return replace(
             self,
             n_rows=columns.n_rows if rows is None else len(rows),
             storage=storage.build(
-                columns.take(self.feature),
-                self.used_mappers,
-                DatasetOptions.of(settings).lossless(),
-                rows,
-                n_threads,
+                *self._to_store(columns, settings, rows), n_threads=n_threads
             ),
         )
 
@@ -161,19 +175,69 @@ class BinnedDataset:
         return self.mappers is other.mappers
 
     def store(self, rows: Rows, settings: DatasetSettings, n_threads: int) -> BinStore:
-        """Put other rows into the bins of this data set."""
+        """The store alone of `of_same_bins`: for rows that trees are applied to."""
         return storage.store(
-            rows.columns.take(self.feature),
-            self.used_mappers,
-            DatasetOptions.of(settings).lossless(),
-            rows.numbers,
-            n_threads,
+            *self._to_store(rows.columns, settings, rows.numbers), n_threads=n_threads
+        )
+
+    def _to_store(
+        self,
+        columns: Columns,
+        settings: DatasetSettings,
+        rows: NDArray[np.int64] | None,
+    ) -> tuple[Any, ...]:
+        """What other rows are stored from: the first arguments of `storage.build`."""
+        exact = DatasetOptions.of(settings).lossless()
+        return columns.take(self.feature), self.used_mappers, exact, rows
+
+    def take(self, rows: NDArray[np.int64], n_threads: int = 1) -> BinnedDataset:
+        """Some of the rows, without binning anew.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n,), int64
+            At least one; ascending and distinct.
+        n_threads : int, default=1
+            The result is the same for any number.
+
+        Returns
+        -------
+        BinnedDataset
+            Its bins lie in memory as those of this data set. What does not depend on
+            the rows, such as the list of mappers, is shared.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not ascending or do not exist.
+        """
+        if len(rows) == 0 or rows[0] < 0 or rows[-1] >= self.n_rows:
+            raise ValueError(
+                f"rows must have at least one number, all from 0 to {self.n_rows - 1}."
+            )
+        if not (rows[1:] > rows[:-1]).all():
+            raise ValueError("rows must be ascending and distinct.")
+        if len(rows) == self.n_rows:
+            return self
+        return replace(
+            self, n_rows=len(rows), storage=self.storage.take(rows, n_threads)
         )
 
     @property
     def used_mappers(self) -> list[BinMapper]:
         """The bins of each used column."""
         return [self.mappers[j] for j in self.feature]
+
+    @property
+    def filtered_rows(self) -> int:
+        """The most rows that are not zero in a column that was left out for them.
+
+        The columns that `find_bin_mappers` left out because too few rows for a leaf are
+        not zero in them could be split if ``min_child_samples`` were at most this. 0 if
+        there are none. Of some rows, or of other rows in the same bins, it is the
+        number of the data set that the bins were found in.
+        """
+        return max((mapper.filtered_rows for mapper in self.mappers), default=0)
 
     def feature_infos(self) -> list[str]:
         """What LightGBM's model files say of each input column."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from skgoss._engine.data.bundling import find_bundles, merge_bundles
 from skgoss._engine.data.packing import count_places, pack_entries, pack_rows
 from skgoss._engine.data.store import BinStore
+from skgoss._engine.data.taking import take_columns, take_entries
 from skgoss._engine.training.grower import PIECE
 from skgoss.data.binning import BinMapper, bin_categories, bin_columns, bin_lists, team
 from skgoss.data.columns import Columns
@@ -31,6 +32,10 @@ MIN_COLUMNS_TO_LIST = 256
 
 # Measured: an entry costs as much as so many lanes.
 LANES_AN_ENTRY = 6.0
+
+# Measured: another thread pays for so many bins that are gathered, where it would pay
+# for one value that is put into its bin.
+TAKEN_A_VALUE = 64
 
 NO_LISTS = (
     np.zeros(1, dtype=np.int64),
@@ -137,6 +142,25 @@ class Storage:
     def row_updates(self) -> float:
         """How many places a row reaches, on average."""
         return len(self.lane) + len(self.entries) / max(len(self.rows), 1)
+
+    def take(self, rows: NDArray[np.int64], n_threads: int) -> Storage:
+        """The storage of some rows, ascending and distinct; all else is shared."""
+        n_values = int(len(rows) * self.row_updates)
+        n_threads = team(n_values // TAKEN_A_VALUE, n_threads)
+        entry_start, entries = None, self.entries
+        if self.entry_start is not None:
+            entry_start, entries = take_entries(
+                self.entry_start, entries, rows, n_threads
+            )
+        words = self.rows.view(np.uint64)
+        lanes = take_columns(words.reshape(1, -1), words.shape[1], rows, n_threads)
+        return replace(
+            self,
+            store=self.store.take(rows, n_threads),
+            rows=lanes.view(np.uint8).reshape(len(rows), -1),
+            entry_start=entry_start,
+            entries=entries,
+        )
 
     def heavy(self, n_rows: int) -> NDArray[np.uint32]:
         """The places that more than ``n_rows`` rows name themselves."""

@@ -24,7 +24,7 @@ cdef class BinStore:
     cdef readonly Py_ssize_t n_rows
     cdef readonly Py_ssize_t n_features
     cdef readonly bint has_lists
-    cdef object arrays        # keeps what the columns point to
+    cdef readonly tuple arrays    # the columns point to them
 
 
 cdef inline int32_t bin_of_stored(const BinColumn* column, int32_t stored) noexcept nogil:

@@ -6,6 +6,7 @@ from libc.stdlib cimport calloc, free
 
 import numpy as np
 
+from skgoss._engine.data.taking import take_columns, take_lists
 
 cdef class BinStore:
     """The bins of the training rows, column by column.
@@ -33,6 +34,8 @@ cdef class BinStore:
     ----------
     n_rows, n_features : int
     has_lists : bool
+    arrays : tuple of ndarray
+        What it was made of, in the order of the parameters.
     """
 
     def __cinit__(
@@ -51,7 +54,9 @@ cdef class BinStore:
         cdef BinColumn* out
         self.n_rows = bytes.shape[1]
         self.n_features = n_bins.shape[0]
-        self.arrays = (bytes, shorts, list_rows, list_bins)
+        self.arrays = tuple(map(np.asarray, (
+            n_bins, implied, column, first_code, bytes, shorts, list_start, list_rows,
+            list_bins)))
         self.columns = <BinColumn*> calloc(self.n_features + 1, sizeof(BinColumn))
         if self.columns == NULL:
             raise MemoryError
@@ -76,6 +81,20 @@ cdef class BinStore:
 
     def __dealloc__(self):
         free(self.columns)
+
+    def take(self, const int64_t[::1] rows, int n_threads):
+        """The store of some rows, ascending and distinct."""
+        *features, bytes, shorts, list_start, list_rows, list_bins = self.arrays
+        place = np.empty(0, dtype=np.int32)
+        if self.has_lists:
+            place = np.full(self.n_rows, -1, dtype=np.int32)
+            place[rows] = np.arange(rows.shape[0], dtype=np.int32)
+        return BinStore(
+            *features,
+            take_columns(bytes, 1, rows, n_threads),
+            take_columns(shorts, 1, rows, n_threads),
+            *take_lists(list_start, list_rows, list_bins, place, n_threads),
+        )
 
     def bins(self, int feature):
         """Every row's bin of a feature: ndarray of shape (n_rows,), uint16."""

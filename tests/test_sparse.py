@@ -236,7 +236,7 @@ def test_leaving_columns_out_changes_nothing(options, least, monkeypatch):
     changes = OPTIONS[options] | {"min_child_samples": least}
     model = fit("multiclass", X, y, **changes)
     monkeypatch.setattr(
-        binning, "_may_split", lambda data, *_: np.ones(data.n_features, bool)
+        binning, "_count_others", lambda data, *_: np.full(data.n_features, data.n_rows)
     )
     assert_same_bits(model, fit("multiclass", X, y, **changes))
 

@@ -9,7 +9,7 @@ import pytest
 from binned import bins, expected_places, places_of_rows, table
 from scipy import sparse
 
-from skgoss import LGBMRegressor, parameters
+from skgoss import Dataset, LGBMRegressor, parameters, train
 from skgoss.data import binning, frames, storage
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
@@ -269,6 +269,24 @@ def test_few_of_many_rows():
     for options in ({}, {"min_child_samples": 2}):
         one, other = (trees(data, given, rows, **options) for data in (taken, twin))
         assert_same_trees(one, other)
+
+
+@pytest.mark.parametrize("options", list(FITS.values())[:4], ids=list(FITS)[:4])
+def test_a_subset_of_a_dataset_is_its_rows_in_the_same_bins(options):
+    """Rows of weight 0 among them, which a fit leaves out."""
+    rng = np.random.default_rng(5)
+    X = table(N_ROWS)[:, ::7]
+    y = np.nan_to_num(X) @ np.arange(X.shape[1]) + rng.standard_normal(N_ROWS)
+    weight = rng.choice([0.0, 0.5, 1.0], N_ROWS)
+    rows = row_sets(N_ROWS)[0]
+    whole = Dataset(X, y, weight=weight, free_raw_data=False)
+    again = Dataset(X[rows], y[rows], reference=whole, weight=weight[rows])
+    one, other = (
+        train(options | {"num_boost_round": 5, "verbose": -1}, data)
+        for data in (whole.subset(rows), again)
+    )
+    assert one.num_trees() == 5
+    assert_same_trees(one._ensemble.arrays, other._ensemble.arrays)
 
 
 # --- Other rows -----------------------------------------------------------------------

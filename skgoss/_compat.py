@@ -143,6 +143,15 @@ def pandas_blocks(frame: Any) -> list[tuple[np.ndarray, Any]]:
     return [(block.mgr_locs.as_array, block.values) for block in blocks]
 
 
+def pandas_exact_floats(pandas: ModuleType) -> dict[str, str]:
+    """The arguments by which ``read_csv`` reads floats exactly.
+
+    pandas always does since 3.1, where the argument is deprecated.
+    """
+    major, minor = (int(word) for word in pandas.__version__.split(".")[:2])
+    return {"float_precision": "round_trip"} if (major, minor) < (3, 1) else {}
+
+
 class NoHooks:
     """Stands where nobody listens to the rounds of a fit."""
 

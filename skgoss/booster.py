@@ -25,7 +25,7 @@ from skgoss import (
     refitting,
 )
 from skgoss._messages import warn
-from skgoss.data import categories, frames
+from skgoss.data import categories, disk, frames, names, text_files
 from skgoss.data.categories import Categories
 from skgoss.data.columns import Columns
 from skgoss.model import tables
@@ -93,8 +93,8 @@ class Booster:
             return
         from skgoss import files
 
-        with files.named(model_file):
-            self._restore(*files.parse(files.content(model_file)))
+        with disk.named(model_file):
+            self._restore(*files.parse(disk.content(model_file)))
 
     @classmethod
     def _of(
@@ -136,7 +136,7 @@ class Booster:
         booster._training = fit
         booster._known_header = fit.header()
         booster._categories = fit.estimator._categories
-        booster._objective = fit.settings.objective
+        booster._objective = fit.objective
         booster._link = fit.link
         booster.best_iteration, booster.best_score = 0, {}
         booster._origin = Origin.of(fit.estimator, fit.history)
@@ -247,9 +247,8 @@ class Booster:
             types that text cannot hold.
         """
         text = self.model_to_string(num_iteration, start_iteration, importance_type)
-        from skgoss import files
-
-        files.save(filename, text)
+        with disk.written(filename) as file:
+            file.write(text.encode())
         return self
 
     @docstrings.of_booster()
@@ -339,26 +338,34 @@ class Booster:
 
         Raises
         ------
-        TypeError
-            If ``data`` is the path of a file.
+        OSError
+            If ``data`` is the path of a file that cannot be read.
         ValueError
             If ``data`` has other columns than the training set, or other names in the
-            case of ``validate_features``.
+            case of ``validate_features``; or if a file does not hold numbers in rows
+            of the same length.
         """
         return self._predict(
-            self._columns(data, validate_features),
+            self._columns(data, validate_features, data_has_header),
             outputs.kind(raw_score, pred_leaf, pred_contrib, pred_interactions),
             start_iteration,
             self._length(num_iteration),
             parameters.n_jobs(kwargs, None, type(self).__name__),
         )
 
-    def _columns(self, data: Any, validate_features: bool = False) -> Columns:
-        """The columns of some data, by place."""
+    def _columns(
+        self, data: Any, validate_features: bool = False, header: bool = False
+    ) -> Columns:
+        """The columns of some data, by place, or of a file."""
         if isinstance(data, str | os.PathLike):
-            raise TypeError(
-                f"data must be an array or a data frame, got the path {data!r}: files"
-                " are not read. Load it first, for example with pandas.read_csv."
+            words = ("label_column", "label")
+            label = {word: self.params[word] for word in words if word in self.params}
+            data = text_files.read_features(
+                data,
+                self.feature_name(),
+                are_given=self.feature_name() != names.default(self.num_feature()),
+                header=header,
+                label_column=parameters.file_options(label, "Booster")[0].label_column,
             )
         if validate_features:
             self._check_names(data)
@@ -366,8 +373,8 @@ class Booster:
 
     def _check_names(self, data: Any) -> None:
         """Check that the columns of a data frame have the names of the model's."""
-        names = zip(self.feature_name(), frames.names(data) or (), strict=False)
-        for j, (own, given) in enumerate(names):
+        pairs = zip(self.feature_name(), frames.names(data) or (), strict=False)
+        for j, (own, given) in enumerate(pairs):
             if own != given:
                 raise ValueError(
                     f"Column {j} of data has the name {given!r}, but {own!r} in the"

@@ -180,8 +180,10 @@ PREDICTION = {
 # The arguments of a Booster's methods: type and meaning.
 BOOSTER = PREDICTION | {
     "data": (
-        "array-like or data frame of shape (n_samples, n_features)",
-        "Rows with the columns of the training set, in the same order.",
+        "array-like or data frame of shape (n_samples, n_features), or path",
+        "Rows with the columns of the training set, in the same order. Files are CSV,"
+        " TSV or LibSVM, with or without the label; columns of a file with a header are"
+        " found by their names.",
     ),
     "start_iteration": ("int, default=0", "First round."),
     "num_iteration": (
@@ -195,7 +197,7 @@ BOOSTER = PREDICTION | {
     ),
     "data_has_header": (
         "bool, default=False",
-        "Has no effect: files are not read.",
+        "Whether the first line of a file holds the names of the columns.",
     ),
     "validate_features": (
         "bool, default=False",

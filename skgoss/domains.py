@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import numbers
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike, fspath
 from typing import Any, NamedTuple
@@ -170,6 +171,39 @@ COLUMNS = Domain(
         if value is None or (isinstance(value, str) and value == "auto")
         else _convert_columns(value)
     ),
+)
+
+
+def _columns_of_file(many: bool) -> Callable[[Any], Any]:
+    """Converts a number, 'name:...' or a str of numbers to a tuple of columns."""
+
+    def convert(value: Any) -> Any:
+        words = value if many and isinstance(value, list | tuple) else [value]
+        if any(ANY_COLUMN.convert(word) is NotImplemented for word in words):
+            return NotImplemented
+        text = ",".join(map(str, words))
+        if text.startswith("name:"):
+            names = text.split(",") if many else [text]
+            return tuple(name.removeprefix("name:") for name in names)
+        numbers_ = [word.strip() for word in text.split(",")] if text else []
+        known = all(re.fullmatch("[0-9]{1,9}", word) for word in numbers_)
+        known = known and (many or len(numbers_) <= 1)
+        return tuple(map(int, numbers_)) if known else NotImplemented
+
+    return convert
+
+
+_BY_NAME = "'name:' and the name"
+FILE_COLUMN = Domain(
+    "int or str",
+    f"the number of a column of the file (an int >= 0), or {_BY_NAME} of one",
+    _columns_of_file(many=False),
+)
+FILE_COLUMNS = Domain(
+    "int, str or list",
+    f"numbers of columns of the file (a list, or a str like '0,1'), or {_BY_NAME}s of"
+    " some (like 'name:a,b')",
+    _columns_of_file(many=True),
 )
 
 

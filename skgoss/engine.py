@@ -1,141 +1,139 @@
-"""Training by functions: `train`, and the estimator behind it."""
+"""Training by functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from os import PathLike
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from skgoss import fitting
 from skgoss._messages import type_name
 from skgoss.booster import Booster
 from skgoss.dataset import Dataset
-from skgoss.estimators import LGBMModel
-from skgoss.fit_arguments import FitArguments, GivenSet
-from skgoss.training import metrics
-from skgoss.training.objectives import OBJECTIVES, Link, canonical_name
-from skgoss.training.user_functions import OfDataset
-
-# Names of the number of classes.
-_NUM_CLASS = ("num_class", "num_classes")
-
-
-class Training(LGBMModel):
-    """The estimator behind `train`: it learns numbers, codes of classes among them.
-
-    Parameters
-    ----------
-    num_class : int, default=1
-        The number of classes, for objectives of more than two classes and functions.
-    **kwargs : dict
-        The parameters of `LGBMModel`.
-    """
-
-    def __init__(self, *, num_class: int = 1, **kwargs: Any) -> None:
-        self.num_class = num_class
-        super().__init__(**kwargs)
-
-    @classmethod
-    def of(cls, params: Mapping[str, Any]) -> Training:
-        """Make an estimator of the parameters that a user gives `train`."""
-        if not isinstance(params, Mapping):
-            raise TypeError(f"params must be a dict, got {type_name(params)}.")
-        options = dict(params)
-        classes = [options.pop(word) for word in _NUM_CLASS if word in options]
-        if classes:
-            options["num_class"] = classes[0]
-        return cls(**options)
-
-    @property
-    def _n_classes(self) -> int | None:
-        return self.num_class if self.num_class > 1 else None
-
-    def _encoded(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
-        target = super()._encoded(y, given)
-        n_classes = self._n_classes
-        if n_classes is not None and not callable(self.objective):
-            known = np.isin(target, np.arange(n_classes))
-            if not known.all():
-                raise ValueError(
-                    f"The label must hold the numbers 0 to {n_classes - 1} for"
-                    f" num_class={n_classes}, got {target[~known][0]:g}."
-                )
-        return target
-
-    def _default_objective(self) -> str | None:
-        return None if callable(self.objective) else "regression"
-
-    def _check_objective(self, name: str) -> None:
-        is_many = OBJECTIVES[canonical_name(name)].start is None and name != "binary"
-        if is_many and self._n_classes is None:
-            raise ValueError(
-                f"objective={name!r} needs num_class, the number of classes."
-            )
-        if self._n_classes is not None and not is_many:
-            raise ValueError(f"objective={name!r} needs num_class=1.")
-
-    def _source(self, X: Any) -> Any:
-        return X
-
-    def _bound_objective(
-        self, function: Callable[..., Any], source: Any
-    ) -> Callable[..., Any]:
-        return OfDataset(function, source)
-
-    def _custom_metric(
-        self, function: Callable[..., Any], link: Link | None
-    ) -> metrics.Custom:
-        return metrics.CustomOfDataset(function, link)
+from skgoss.fit_arguments import TRAINING, FitArguments, names_of_sets
+from skgoss.learner import (
+    Training,
+    callbacks_of,
+    check_label,
+    check_rounds,
+    check_training_set,
+    describe_columns,
+)
 
 
 def train(
-    params: Mapping[str, Any],
+    params: Mapping[str, Any] | None,
     train_set: Dataset,
     num_boost_round: int = 100,
-    valid_sets: Dataset | Sequence[Dataset] | None = None,
-    valid_names: str | Sequence[str] | None = None,
+    valid_sets: Dataset | Iterable[Dataset] | None = None,
+    valid_names: str | Iterable[str] | None = None,
     feval: Callable[..., Any] | Sequence[Callable[..., Any]] | None = None,
-    init_model: Booster | str | PathLike[str] | None = None,
+    init_model: Any = None,
     keep_training_booster: bool = False,
     callbacks: Sequence[Callable[..., Any]] | None = None,
+    *,
+    early_stopping_rounds: int | None = None,
+    verbose_eval: bool | int | None = None,
+    evals_result: dict[str, dict[str, list[float]]] | None = None,
+    fobj: Callable[..., Any] | None = None,
+    learning_rates: Sequence[float] | Callable[[int], float] | None = None,
+    feature_name: str | Sequence[str] = "auto",
+    categorical_feature: str | Iterable[str | int] | None = "auto",
 ) -> Booster:
-    """Train a model.
+    """Train a model on a data set.
 
     Parameters
     ----------
     params : dict
-        Options by any of their names: see the parameters of `LGBMModel`.
+        Options by any of their names: see the parameters of `LGBMModel`. Numbers may be
+        strings. ``objective`` and ``metric`` may be functions, as ``fobj`` and
+        ``feval``. ``num_class`` is the number of classes, whose labels are 0, 1 and so
+        on. Without ``objective``, it is 'regression'. Options of devices, files and
+        networks are accepted. The dict is not changed.
     train_set : Dataset
+        The rows to learn from. If they are not binned yet, they are binned by
+        ``params``.
     num_boost_round : int, default=100
-        Number of rounds.
+        Number of rounds, if ``params`` has none.
     valid_sets : Dataset or list of Dataset, default=None
-        Evaluation sets.
+        Evaluation sets: metrics are computed on them after each round. ``train_set``
+        may be one of them; early stopping does not look at it.
     valid_names : str or list of str, default=None
-        Their names.
+        Their names. None: 'training' for ``train_set``, and 'valid_i' for the i-th set.
     feval : callable or list of callable, default=None
-        Metrics ``f(predictions, dataset)``, which return ``(name, value,
-        is_higher_better)`` or a list of such tuples.
-    init_model : Booster, str or path, default=None
+        Metrics ``f(predictions, dataset)``. They return ``(name, value,
+        is_higher_better)`` or a list of such tuples. ``predictions`` has the shape
+        (n_samples,), or (n_samples, num_class) for several classes: probabilities or
+        means, but raw scores if the objective is a function.
+    init_model : Booster, str, path or estimator, default=None
         A model, or its file, to which trees are added.
     keep_training_booster : bool, default=False
         Whether the model can be trained further by its ``update``.
     callbacks : list of callable, default=None
+        See `skgoss.callbacks`.
+    early_stopping_rounds : int, default=None
+        The same as ``early_stopping_round`` in ``params``, which is used if both are
+        given.
+    verbose_eval : bool or int, default=None
+        The same as ``log_evaluation(period)`` among the callbacks; True is period 1.
+        Messages of early stopping are printed as well.
+    evals_result : dict, default=None
+        The same as ``record_evaluation(evals_result)`` among the callbacks.
+    fobj : callable, default=None
+        The objective: ``f(predictions, train_set)`` returns gradient and hessian in the
+        shape of the raw scores ``predictions``, or flat, class after class. They are
+        not multiplied by the weights of the rows: the function does it.
+    learning_rates : list of float or callable, default=None
+        The same as ``reset_parameter(learning_rate=learning_rates)`` among the
+        callbacks.
+    feature_name : 'auto' or list of str, default='auto'
+        The same as ``train_set.set_feature_name(feature_name)`` before.
+    categorical_feature : 'auto' or list of str and int, default='auto'
+        The same as ``train_set.set_categorical_feature(categorical_feature)`` before.
 
     Returns
     -------
     Booster
+        After early stopping, the model up to the best round.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument or option has a wrong type or value, before work starts.
+
+    Warns
+    -----
+    UnusedParameterWarning
+        For names in ``params`` that are unknown, and for unknown metrics.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import Dataset, train
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = train({"num_leaves": 7}, Dataset(X, label=y), num_boost_round=20)
+    >>> model.predict(X).shape
+    (442,)
     """
-    learner = Training.of({"n_estimators": num_boost_round} | dict(params))
+    check_training_set(train_set, "train")
+    check_rounds(num_boost_round)
+    sets = _sets(train_set, valid_sets, valid_names)
+    learner = Training.of(
+        params,
+        fobj=fobj,
+        n_estimators=num_boost_round,
+        early_stopping_round=early_stopping_rounds,
+    )
     given = FitArguments(
-        eval_set=[valid_sets] if isinstance(valid_sets, Dataset) else valid_sets,
-        eval_names=valid_names,
+        eval_set=list(sets.values()),
+        eval_names=list(sets),
         eval_metric=feval,
         init_model=init_model,
-        callbacks=callbacks,
+        callbacks=callbacks_of(
+            callbacks, evals_result=evals_result, learning_rates=learning_rates
+        ),
+        verbose=verbose_eval or False,
     )
+    describe_columns(train_set, learner, feature_name, categorical_feature)
     fit = fitting.fit(learner, train_set, None, given)
     booster = learner._booster
     if not keep_training_booster:
@@ -143,3 +141,22 @@ def train(
     fit.booster.best_iteration = booster.best_iteration
     fit.booster.best_score = booster.best_score
     return fit.booster
+
+
+def _sets(train_set: Dataset, valid_sets: Any, valid_names: Any) -> dict[str, Dataset]:
+    """The evaluation sets by their names."""
+    sets = [valid_sets] if isinstance(valid_sets, Dataset) else list(valid_sets or ())
+    for i, rows in enumerate(sets):
+        if not isinstance(rows, Dataset):
+            raise TypeError(
+                f"valid_sets[{i}] must be a Dataset, got {type_name(rows)}: pass"
+                " Dataset(X, label=y, reference=train_set)."
+            )
+        check_label(rows, f"valid_sets[{i}]")
+    by_name: dict[str, Dataset] = {}
+    for i, name in enumerate(names_of_sets(valid_names, len(sets), "valid_names")):
+        is_training = sets[i] is train_set
+        name = name or (TRAINING if is_training else f"valid_{i}")
+        if by_name.setdefault(name, sets[i]) is not sets[i]:
+            raise ValueError(f"valid_names must differ, got {name!r} twice.")
+    return by_name

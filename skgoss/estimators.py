@@ -43,7 +43,7 @@ EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 
 # The objectives of classifiers, for two and for more classes.
 _TWO_CLASSES = ("binary", "cross_entropy")
-_MANY_CLASSES = ("multiclass", "multiclassova")
+MANY_CLASSES = ("multiclass", "multiclassova")
 
 
 @parameters.documented
@@ -73,6 +73,9 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
 
     # Whether the trees are of another library: see `Origin`.
     _is_foreign: bool = False
+
+    # Whether models remember parameters that are functions: see `Origin`.
+    _keeps_functions: bool = True
 
     # The unknown parameters that the constructor was given: see `get_params`.
     _unused_params: Mapping[str, Any] = MappingProxyType({})
@@ -304,7 +307,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
             If a name is unknown, or two names of one parameter get different values.
         """
         own = self.get_params(deep=False)
-        options = parameters.canonical(params, type(self).__name__, own)
+        options = parameters.canonical(params, self._owner, own)
         unused = {
             name: options.pop(name) for name in self._unused_params if name in options
         }
@@ -344,8 +347,8 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         return persistence.plain(super().__getstate__())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        owner, classifies = type(self).__name__, isinstance(self, LGBMClassifier)
-        super().__setstate__(persistence.restored(state, owner, classifies=classifies))
+        owner = type(self).__name__
+        super().__setstate__(persistence.restored(state, owner, self._tasks[0]))
         if self.__sklearn_is_fitted__():
             self._booster = self._booster._with_origin(Origin.of(self, self._history))
 
@@ -452,6 +455,11 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         fitting.fit(self, X, y, given)
         return self
 
+    @property
+    def _owner(self) -> str:
+        """The name in messages."""
+        return type(self).__name__
+
     def _asked(self) -> dict[str, Any]:
         """The parameters that the user has given."""
         return changed(self)
@@ -494,14 +502,20 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
 
     @property
     def _n_classes(self) -> int | None:
+        """The number of classes; None if the estimator learns numbers."""
         return None
+
+    @property
+    def _n_scores(self) -> int:
+        """The number of trees of a round."""
+        return 1
 
     def _learn_target(self, y: NDArray[Any]) -> None:
         """Set the classes from the target."""
 
     def _encoded(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
         """The target as numbers."""
-        return targets.numbers(y, type(self).__name__, f"{given.prefix}y")
+        return targets.numbers(y, self._owner, f"{given.prefix}y")
 
     def _weights(
         self,
@@ -513,7 +527,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         """The weight of each row; None if all are 1."""
         if class_weight is not None:
             raise ValueError(
-                f"The '{prefix}class_weight' parameter of {type(self).__name__} must be"
+                f"The '{prefix}class_weight' parameter of {self._owner} must be"
                 " None: there are no classes. Use the argument"
                 f" {prefix}sample_weight of fit."
             )
@@ -524,9 +538,9 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         return None
 
     def _check_objective(self, name: str) -> None:
-        if name in _MANY_CLASSES:
+        if name in MANY_CLASSES:
             raise ValueError(
-                f"objective={name!r} is for classes: {type(self).__name__} learns"
+                f"objective={name!r} is for classes: {self._owner} learns"
                 " numbers. Use LGBMClassifier."
             )
 
@@ -572,7 +586,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         booster = self._fitted("_booster")
         if validate_features and self._is_foreign:
             booster._check_names(X)
-        n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
+        n_jobs = parameters.n_jobs(kwargs, self.n_jobs, self._owner)
         columns = self._columns(X)
         return booster._predict(columns, output, start_iteration, num_iteration, n_jobs)
 
@@ -606,7 +620,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
             If shap is not installed.
         """
         booster = self._fitted("_booster")
-        n_jobs = parameters.n_jobs(kwargs, self.n_jobs, type(self).__name__)
+        n_jobs = parameters.n_jobs(kwargs, self.n_jobs, self._owner)
         span = booster._span(start_iteration, num_iteration)
         return booster._explain(
             self._columns(X), X, interactions, span, n_jobs, self._names_of_outputs()
@@ -823,6 +837,10 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     def _n_classes(self) -> int:
         return len(self._classes)
 
+    @property
+    def _n_scores(self) -> int:
+        return self._n_classes if self._n_classes > 2 else 1
+
     def _names_of_outputs(self) -> list[str]:
         return [str(label) for label in self._classes]
 
@@ -833,7 +851,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         tasks, source = persistence.tasks_of(booster)
         if not set(tasks) & set(self._tasks):
             raise TypeError(
-                f"init_model must be a model of classes for {type(self).__name__}, got"
+                f"init_model must be a model of classes for {self._owner}, got"
                 f" {source}."
             )
         return booster
@@ -861,8 +879,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     def _check_objective(self, name: str) -> None:
         two = self._n_classes <= 2
-        if (name in _MANY_CLASSES) == two:
-            allowed = _TWO_CLASSES if two else _MANY_CLASSES
+        if (name in MANY_CLASSES) == two:
+            allowed = _TWO_CLASSES if two else MANY_CLASSES
             raise ValueError(
                 f"objective={name!r} cannot learn the {self._n_classes} classes of y."
                 f" Use one of {', '.join(map(repr, allowed))}, or None, which depends"

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import shutil
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import replace
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from skgoss import booster_state, foreign
@@ -24,58 +17,6 @@ if TYPE_CHECKING:
 
 # The version of our own line.
 VERSION = 1
-
-
-# --- Files ----------------------------------------------------------------------------
-
-
-def content(path: str | PathLike[str]) -> bytes:
-    """The content of a file.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    """
-    with open(os.fspath(path), "rb") as file:
-        return file.read()
-
-
-@contextmanager
-def named(path: str | PathLike[str]) -> Iterator[None]:
-    """Let errors of the block begin with the name of the file."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from error
-
-
-def save(path: str | PathLike[str], content: str) -> None:
-    """Write a file, at once: if anything fails, an earlier file is unchanged."""
-    target = os.path.realpath(path)
-    folder, name = os.path.split(target)
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(errno.ENOENT, "There is no such folder", folder)
-    if os.path.isdir(target):
-        raise IsADirectoryError(errno.EISDIR, "This is a folder", target)
-    if os.path.exists(target) and not os.path.isfile(target):
-        # Nothing can take the place of a device or a pipe.
-        with open(target, "wb") as file:
-            file.write(content.encode())
-        return
-    draft = os.path.join(folder, f".{name[:100]}.{uuid.uuid4().hex}")
-    try:
-        with open(draft, "xb") as file:
-            file.write(content.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        if os.path.exists(target):
-            shutil.copymode(target, draft)
-        os.replace(draft, target)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.remove(draft)
-        raise
 
 
 # --- Writing --------------------------------------------------------------------------

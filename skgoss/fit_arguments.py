@@ -103,6 +103,7 @@ class GivenSet(NamedTuple):
         """The set, with what a `Dataset` holds where nothing else is passed."""
         if not isinstance(self.X, Dataset):
             return self
+        self.X._load()
         held = {
             "y": self.X.label,
             "sample_weight": self.X.weight,
@@ -156,7 +157,7 @@ def evaluation_sets(given: FitArguments, training: GivenSet) -> list[GivenSet]:
         If arguments contradict each other, or have a wrong type or length.
     """
     pairs = _pairs(given)
-    names = _names(given.eval_names, len(pairs))
+    names = names_of_sets(given.eval_names, len(pairs), "eval_names")
     by_set = {
         argument: _by_set(argument, getattr(given, f"eval_{argument}"), len(pairs))
         for argument in _OF_A_SET
@@ -215,6 +216,8 @@ def _pairs(given: FitArguments) -> list[tuple[Any, Any]]:
                 "Specify either 'eval_set' or 'eval_X' and 'eval_y', but not both."
             )
         return _listed_pairs(given.eval_set)
+    if given.eval_y is None and _are_datasets(given.eval_X):
+        return _listed_pairs(given.eval_X)
     if (given.eval_X is None) != (given.eval_y is None):
         raise ValueError("You must specify eval_X and eval_y, not just one of them.")
     if given.eval_X is None:
@@ -243,22 +246,45 @@ def _listed_pairs(eval_set: Any) -> list[tuple[Any, Any]]:
     ]
 
 
+def _are_datasets(value: Any) -> bool:
+    values = value if isinstance(value, tuple) else (value,)
+    return all(isinstance(rows, Dataset) for rows in values)
+
+
 def _is_set(value: Any) -> bool:
     """Whether a value is an evaluation set: a pair (X, y), or a `Dataset`."""
     is_pair = isinstance(value, tuple | list) and len(value) == 2
     return is_pair or isinstance(value, Dataset)
 
 
-def _names(given: Any, n_sets: int) -> list[str | None]:
-    """The name of each evaluation set; None if the user gives no name."""
+def names_of_sets(given: Any, n_sets: int, argument: str) -> list[str | None]:
+    """The name of each evaluation set; None if the user gives no name.
+
+    Parameters
+    ----------
+    given : str, list of str or None
+    n_sets : int
+    argument : str
+        The argument's name, for messages.
+
+    Raises
+    ------
+    TypeError
+        If a name is not a str.
+
+    Warns
+    -----
+    UserWarning
+        If there are more names than sets.
+    """
     if given is None:
         return [None] * n_sets
     names = [given] if isinstance(given, str) else list(given)
     if not all(isinstance(name, str) for name in names):
-        raise TypeError(f"eval_names must be a list of str, got {given!r}.")
+        raise TypeError(f"{argument} must be a list of str, got {given!r}.")
     if n_sets and len(names) > n_sets:
         warn(
-            f"eval_names has {len(names)} names for {n_sets} evaluation sets: the last"
+            f"{argument} has {len(names)} names for {n_sets} evaluation sets: the last"
             f" {len(names) - n_sets} are not used."
         )
     return [*names, *[None] * n_sets][:n_sets]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skgoss import _compat, callbacks, dataset, parameters, persistence
+from skgoss import _compat, callbacks, dataset_bins, parameters, persistence
 from skgoss.booster import Booster
 from skgoss.data import categories, frames, names, targets
 from skgoss.data.rows import Rows, held_out, start_scores
@@ -175,7 +175,8 @@ class Fit:
         vars(self.estimator).pop("_booster", None)
         vars(self.estimator).pop("_is_foreign", None)
         prepared = self._training_columns()
-        learns = self.earlier is None or self.earlier._origin is None
+        known = self.earlier and self.earlier._origin
+        learns = known is None or known.classes is None
         rows = self._rows(prepared, self.training, learns=learns).existing()
         self._set_objective()
         sets = [self._evaluated(given_set, rows) for given_set in given_sets]
@@ -231,7 +232,7 @@ class Fit:
         if isinstance(X, Dataset):
             prepared = self._binned_columns(X)
         else:
-            columns = dataset.read(
+            columns = dataset_bins.read(
                 estimator,
                 X,
                 self.names,
@@ -259,19 +260,22 @@ class Fit:
 
     def _binned_columns(self, X: Dataset) -> Prepared:
         """The columns of a `Dataset`, and their bins."""
-        memory = None if self.earlier is None else self.estimator
-        prepared = X._prepare(
-            self.settings,
-            self.estimator._asked(),
-            _compat.n_threads(self.settings.n_jobs),
-            memory,
-            keep=self.settings.linear_tree,
-        )
-        if memory is None:
-            dataset.take_columns(self.estimator, X._root)
+        prepared = self._prepared(X)
+        if self.earlier is None:
+            dataset_bins.take_columns(self.estimator, X._memory)
         if self.names is None:
             self.names = X._names
         return prepared
+
+    def _prepared(self, X: Dataset) -> Prepared:
+        """The rows of a `Dataset` in the bins of the training set."""
+        return X._prepare(
+            self.settings,
+            self.estimator._asked(),
+            _compat.n_threads(self.settings.n_jobs),
+            None if self.earlier is None else self.estimator,
+            keep=self.settings.linear_tree or self.earlier is not None,
+        )
 
     def _inherit(self) -> None:
         """Replace names and categories of columns, and classes, by those of a model."""
@@ -280,6 +284,7 @@ class Fit:
         if is_foreign:
             from skgoss import foreign
 
+            X = X.get_data() if isinstance(X, Dataset) else X
             self.earlier = foreign.numbered(self.earlier, X)
         persistence.inherit(estimator, self.earlier)
         if is_foreign:
@@ -298,7 +303,7 @@ class Fit:
         If ``learns``, the classes are set from ``y``.
         """
         estimator, prefix = self.estimator, given.prefix
-        owner = type(estimator).__name__
+        owner = estimator._owner
         y = targets.one_column(given.y, prepared.n_rows, owner, f"{prefix}y")
         if learns:
             estimator._learn_target(y)
@@ -309,10 +314,8 @@ class Fit:
         targets.check_sum(target, weight, f"{prefix}y")
         init_score = given.init_score
         if init_score is not None:
-            n_classes = estimator._n_classes or 0
-            n_scores = n_classes if n_classes > 2 else 1
             init_score = start_scores(
-                init_score, len(y), n_scores, f"{prefix}init_score"
+                init_score, len(y), estimator._n_scores, f"{prefix}init_score"
             )
         row_queries = estimator._queries(len(y), given.group, given.qid, prefix)
         return Rows(
@@ -332,7 +335,7 @@ class Fit:
         objective = options.objective or estimator._default_objective()
         if objective is None:
             raise ValueError(
-                f"The 'objective' parameter of {type(estimator).__name__} must be"
+                f"The 'objective' parameter of {estimator._owner} must be"
                 " given. LGBMClassifier and LGBMRegressor choose one."
             )
         if not callable(objective):
@@ -344,25 +347,24 @@ class Fit:
     def _evaluated(self, given: GivenSet, rows: Rows) -> NamedRows:
         """The rows of an evaluation set, which may be those of the training set."""
         if not given.holds_same_rows(self.training):
-            rows = self._rows(self._evaluated_columns(given.X), given).existing()
+            rows = self._rows(
+                self._evaluated_columns(given.X, given.name), given
+            ).existing()
         return NamedRows(given.name, rows, given.is_training)
 
-    def _evaluated_columns(self, X: Any) -> Prepared:
+    def _evaluated_columns(self, X: Any, name: str) -> Prepared:
         """The columns of an evaluation set, and their bins if they are known."""
-        if isinstance(X, Dataset) and isinstance(self.training.X, Dataset):
+        if not isinstance(X, Dataset):
+            columns = frames.columns(self.estimator, X, reset=False)
+            return Prepared(columns, None, None)
+        if not isinstance(self.training.X, Dataset):
+            return self._evaluated_columns(X.get_data(), name)
+        try:
             if X._root is not self.training.X._root:
                 X.set_reference(self.training.X)
-            return X._prepare(
-                self.settings,
-                self.estimator._asked(),
-                _compat.n_threads(self.settings.n_jobs),
-                None if self.earlier is None else self.estimator,
-                keep=self.settings.linear_tree,
-            )
-        if isinstance(X, Dataset):
-            X._check_raw("be an evaluation set of arrays")
-            X = X.data
-        return Prepared(frames.columns(self.estimator, X, reset=False), None, None)
+            return self._prepared(X)
+        except ValueError as error:
+            raise ValueError(f"The evaluation set {name!r}: {error}") from error
 
     def _with_held_out(
         self, rows: Rows, sets: list[NamedRows]
@@ -415,7 +417,7 @@ class Fit:
             settings = dataclasses.replace(settings, objective=bound)
         return boosting.Plan(
             settings,
-            self.estimator._n_classes,
+            self.estimator._n_scores,
             self._metrics(rows, evaluates=evaluates),
             n_threads or _compat.n_threads(settings.n_jobs),
             self.earlier and self.earlier._ensemble,
@@ -442,7 +444,8 @@ class Fit:
         by_name = metrics.make(
             words,
             options,
-            estimator._n_classes,
+            estimator._n_scores,
+            classifies=estimator._n_classes is not None,
             ranks=rows.queries is not None,
             link=link,
         )
@@ -454,12 +457,19 @@ class Fit:
             trained.ensemble,
             self.header(),
             self.estimator._categories,
-            self.settings.objective,
+            self.objective,
             self.link,
             trained.best_iteration,
             trained.best_score,
             Origin.of(self.estimator, self.history),
         )
+
+    @property
+    def objective(self) -> str | Callable[..., Any] | None:
+        """The objective that models remember."""
+        objective = self.settings.objective
+        forgets = callable(objective) and not self.estimator._keeps_functions
+        return None if forgets else objective
 
     def header(self) -> Callable[[], Header]:
         """Makes what a model file tells beside the trees."""
@@ -468,7 +478,7 @@ class Fit:
             self.settings,
             self._names,
             self.state.dataset.feature_infos(),
-            self.estimator._n_classes,
+            self.estimator._n_scores,
         )
 
 
@@ -476,7 +486,7 @@ def _header(
     settings: parameters.Settings,
     columns: Sequence[str] | None,
     feature_infos: list[str],
-    n_classes: int | None,
+    n_scores: int,
 ) -> Header:
     """What a model file tells beside the trees."""
     objective, signs = settings.objective, settings.monotone_constraints
@@ -485,7 +495,7 @@ def _header(
     words = ""
     if not callable(objective):
         words = objectives.text(
-            objective, settings.sigmoid, settings.reg_sqrt, n_classes
+            objective, settings.sigmoid, settings.reg_sqrt, n_scores
         )
     return Header(
         feature_names=list(map(str, columns)),

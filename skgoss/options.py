@@ -13,6 +13,8 @@ from skgoss.domains import (
     COSTS,
     DELTAS,
     FACTORS,
+    FILE_COLUMN,
+    FILE_COLUMNS,
     FLAG,
     FORCED,
     FRACTION,
@@ -70,12 +72,11 @@ class Option:
         """All names; if several are given different values, the first of them is used.
 
         This is LightGBM's order: its main name first, then shorter names before longer
-        ones; but ``n_estimators`` and ``objective`` come last.
+        ones.
         """
 
-        def rank(word: str) -> tuple[bool, bool, int, str]:
-            overruled = word == self.name and word in ("n_estimators", "objective")
-            return overruled, word != self.lightgbm, len(word), word
+        def rank(word: str) -> tuple[bool, int, str]:
+            return word != self.lightgbm, len(word), word
 
         return tuple(sorted((self.name, *self.other_names), key=rank))
 
@@ -771,6 +772,46 @@ ONLY_OURS = frozenset(
         *("class_weight", "importance_type", "max_conflict_rate"),
         *("validation_fraction", "refit"),
     }
+)
+
+# The options of data files. They belong to data, not to estimators.
+FILE_OPTIONS: tuple[Option, ...] = (
+    _option(
+        "header",
+        False,
+        FLAG,
+        "Whether the first line of the file holds the names of the columns.",
+        aliases="has_header",
+    ),
+    _option(
+        "label_column",
+        "",
+        FILE_COLUMN,
+        "The column of the target; by default the first.",
+        aliases="label",
+    ),
+    _option(
+        "weight_column",
+        "",
+        FILE_COLUMN,
+        "The column of the weights of rows. Numbers do not count the label.",
+        aliases="weight",
+    ),
+    _option(
+        "group_column",
+        "",
+        FILE_COLUMN,
+        "The column of the query of each row; rows of a query stand together. Numbers"
+        " do not count the label.",
+        aliases="group group_id query_column query query_id",
+    ),
+    _option(
+        "ignore_column",
+        "",
+        FILE_COLUMNS,
+        "Columns that are not used. Numbers do not count the label.",
+        aliases="ignore_feature blacklist",
+    ),
 )
 
 # LightGBM's options that have no effect here, with all of their names, by the reason.

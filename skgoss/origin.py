@@ -99,7 +99,7 @@ class Origin:
         """
         if self.feature_names is not None:
             check_names(self.feature_names, n_features)
-        check_classes(self.classes, n_scores)
+        check_classes(self.classes, n_scores, self.task)
         check_scores(self.history, "the history", are_numbers)
         if (self.classes is None) == (self.task == "classification"):
             raise ValueError("models for classification must have classes, others none")
@@ -127,7 +127,13 @@ def changed(estimator: LGBMModel) -> dict[str, Any]:
         if name in known
         and known[name] is not default
         and not _equal(known[name], default)
+        and (estimator._keeps_functions or not _holds_function(known[name]))
     }
+
+
+def _holds_function(value: Any) -> bool:
+    values = value if isinstance(value, list | tuple | set) else [value]
+    return any(map(callable, values))
 
 
 def _equal(value: Any, default: Any) -> bool:
@@ -141,14 +147,18 @@ def check_names(names: Any, n_features: int) -> None:
         raise ValueError(f"feature_names_in_ must be an array of {n_features} names")
 
 
-def check_classes(classes: NDArray[Any] | None, n_scores: int) -> None:
+def check_classes(classes: NDArray[Any] | None, n_scores: int, task: str) -> None:
     """Check labels; ValueError if they do not fit the number of trees a round."""
-    if classes is not None:
+    if classes is None:
+        possible = {n_scores if task == "any" else 1}
+    else:
         _check_labels(classes)
-    n_classes = 1 if classes is None else len(classes)
-    needed = n_classes if n_classes > 2 else 1
-    if n_scores != needed:
-        raise ValueError(f"n_scores must be {needed}, got {n_scores}")
+        n_classes = len(classes)
+        # Models of `train` may have a tree for each of two classes.
+        possible = {n_classes, 1} if n_classes <= 2 else {n_classes}
+    if n_scores not in possible:
+        words = " or ".join(map(str, sorted(possible)))
+        raise ValueError(f"n_scores must be {words}, got {n_scores}")
 
 
 def _check_labels(classes: NDArray[Any]) -> None:

@@ -13,12 +13,23 @@ import numpy as np
 from skgoss import _compat, docstrings
 from skgoss._messages import UnusedParameterWarning, hint, warn
 from skgoss.data.sparse import INT32_MAX
-from skgoss.domains import COLUMNS
-from skgoss.options import FIXED_SEEDS, ONLY_OURS, OPTIONS, WITHOUT_EFFECT, Option
+from skgoss.data.text_files import FileOptions
+from skgoss.domains import COLUMNS, Domain
+from skgoss.options import (
+    FILE_OPTIONS,
+    FIXED_SEEDS,
+    ONLY_OURS,
+    OPTIONS,
+    WITHOUT_EFFECT,
+    Option,
+)
 
 _Value = TypeVar("_Value")
 
 _FORGOTTEN = {word for words in WITHOUT_EFFECT.values() for word in words}
+
+# Options whose names in the signature give way to all others.
+_OVERRULED = ("n_estimators", "objective")
 
 _NAME_OF = {
     word: option.name
@@ -174,6 +185,31 @@ def canonical(
     return resolved
 
 
+def by_name(
+    given: Mapping[str, Any], owner: str, others: Collection[str] = ()
+) -> dict[str, Any]:
+    """The values of options by their names.
+
+    Parameters
+    ----------
+    given : mapping from any names of options to values
+    owner : str
+        Whose parameters they are, for messages.
+    others : collection of str, default=()
+        Names that are known, though of no option.
+
+    Warns
+    -----
+    UnusedParameterWarning
+        For unknown names, and if several names of an option have different values: see
+        `complete`.
+    """
+    options, unused = resolved(given, owner)
+    for word in unused.keys() - set(others):
+        _warn_of_unknown(f"{owner} has no parameter {word!r}", hint(word, _NAME_OF))
+    return options
+
+
 def complete(
     estimator: Any, before: Mapping[str, Any], given: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -203,7 +239,7 @@ def complete(
         from its default in the estimator's class.
     """
     _keep_attributes(estimator, before)
-    owner = type(estimator).__name__
+    owner = estimator._owner
     by_option, unused = _by_option(given)
     signature = inspect.signature(type(estimator).__init__) if by_option else None
     for name, values in by_option.items():
@@ -212,7 +248,8 @@ def complete(
             default = signature.parameters[name].default
         if not _same(own, default):
             values = {name: own, **values}
-        setattr(estimator, name, _decided(_OPTION[name], values, owner))
+        overruled = name if name in _OVERRULED else None
+        setattr(estimator, name, _decided(_OPTION[name], values, owner, overruled))
     for word in unused:
         of_fit = " It is an argument of fit." if word in docstrings.FIT else ""
         _warn_of_unknown(
@@ -243,9 +280,51 @@ def _by_option(
     return by_option, unused
 
 
-def _decided(option: Option, values: Mapping[str, Any], owner: str) -> Any:
-    """The value to use, if several names of an option are given."""
-    words = sorted(values, key=option.precedence.index)
+def resolved(
+    given: Mapping[str, Any], owner: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options among arguments of any name.
+
+    Returns
+    -------
+    options : dict
+        Values by the names that estimators show; numbers, where they are strings.
+    others : dict
+        The values of unknown names.
+
+    Raises
+    ------
+    TypeError
+        If a name is not a str.
+
+    Warns
+    -----
+    UnusedParameterWarning
+        If several names of an option have different values: see `complete`.
+    """
+    strange = [word for word in given if not isinstance(word, str)]
+    if strange:
+        raise TypeError(f"The parameters of {owner} have names, got {strange[0]!r}.")
+    by_option, others = _by_option(given)
+    options = {}
+    for name, values in by_option.items():
+        option = _OPTION[name]
+        numbers = {word: number(option.domain, v) for word, v in values.items()}
+        options[name] = _decided(option, numbers, owner)
+    return options, others
+
+
+def _decided(
+    option: Option,
+    values: Mapping[str, Any],
+    owner: str,
+    overruled: str | None = None,
+) -> Any:
+    """The value to use, if several names of an option are given.
+
+    The name ``overruled`` comes last.
+    """
+    words = sorted(values, key=lambda w: (w == overruled, option.precedence.index(w)))
     valid = all(option.domain.convert(values[w]) is not NotImplemented for w in words)
     if option.name == "n_jobs" and valid:
         words.sort(key=lambda word: _compat.allowed_threads(values[word]))
@@ -286,6 +365,12 @@ def show_inherited(cls: type) -> None:
     init.__signature__ = signature.replace(parameters=merged)
 
 
+def number(domain: Domain, value: Any) -> Any:
+    """The value, or the number that a str says if the domain has no such str."""
+    is_strange = isinstance(value, str) and domain.convert(value) is NotImplemented
+    return _number_or_word(value) if is_strange else value
+
+
 def checked(option: Option, value: Any, owner: str) -> Any:
     """Return ``value`` as a plain Python object.
 
@@ -305,7 +390,7 @@ def checked(option: Option, value: Any, owner: str) -> Any:
 
 def value(estimator: Any, name: str) -> Any:
     """Return an option of an estimator, checked."""
-    return checked(_OPTION[name], getattr(estimator, name), type(estimator).__name__)
+    return checked(_OPTION[name], getattr(estimator, name), estimator._owner)
 
 
 def checked_options(
@@ -329,6 +414,31 @@ def checked_options(
         name: FIXED_SEEDS.get(name) if value is None else value
         for name, value in values.items()
     }
+
+
+def file_options(
+    given: Mapping[str, Any], owner: str
+) -> tuple[FileOptions, dict[str, Any]]:
+    """The options of data files, given by any name, and all others.
+
+    Parameters
+    ----------
+    given : mapping from names to values
+    owner : str
+        Whose parameters they are, for messages.
+
+    Raises
+    ------
+    ValueError
+        If a value is outside its domain. The message names the option.
+    """
+    chosen, rest = {}, dict(given)
+    for option in FILE_OPTIONS:
+        values = {word: rest.pop(word) for word in option.precedence if word in rest}
+        if values:
+            value = _decided(option, values, owner)
+            chosen[option.name] = checked(option, value, owner)
+    return FileOptions(**chosen), rest
 
 
 def from_text(given: Mapping[str, str]) -> dict[str, Any]:
@@ -374,7 +484,7 @@ def settings(estimator: Any, **chosen: Any) -> Settings:
     ValueError
         If an option is outside its domain, or options contradict each other.
     """
-    owner = type(estimator).__name__
+    owner = estimator._owner
     values = {
         option.name: checked(
             option, chosen.get(option.name, getattr(estimator, option.name)), owner

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgoss import origin
+from skgoss import origin, parameters
 from skgoss._messages import type_name
 from skgoss.booster import Booster
 from skgoss.data.state import are_numbers, check_scores, entries
@@ -51,7 +51,7 @@ def check_unchanged(state: Mapping[str, Any]) -> None:
         )
 
 
-def restored(state: Any, owner: str, *, classifies: bool) -> dict[str, Any]:
+def restored(state: Any, owner: str, task: str) -> dict[str, Any]:
     """The attributes of an estimator, from its plain state.
 
     Parameters
@@ -60,8 +60,8 @@ def restored(state: Any, owner: str, *, classifies: bool) -> dict[str, Any]:
         A state as returned by `plain`; it may have been changed since.
     owner : str
         The name of the estimator's class, for messages.
-    classifies : bool
-        Whether the estimator has classes when it is fitted.
+    task : str
+        The first task of the class: see `Origin`.
 
     Raises
     ------
@@ -72,6 +72,7 @@ def restored(state: Any, owner: str, *, classifies: bool) -> dict[str, Any]:
     entries(state, {}, f"the state of {owner}")
     if "_booster" not in state:
         return state
+    classifies = task == "classification"
     entries(
         state,
         _LEARNED | ({"_classes": np.ndarray} if classifies else {}),
@@ -82,7 +83,9 @@ def restored(state: Any, owner: str, *, classifies: bool) -> dict[str, Any]:
     booster.__setstate__(state["_booster"])
     _check_columns(state, booster.num_feature())
     origin.check_classes(
-        state["_classes"] if classifies else None, booster.num_model_per_iteration()
+        state["_classes"] if classifies else None,
+        booster.num_model_per_iteration(),
+        task,
     )
     return {**state, "_booster": booster, "_categories": booster._categories}
 
@@ -138,12 +141,8 @@ def estimator(
         )
     booster = copy.copy(booster)
     _check_task(estimator_class, booster)
-    if booster._origin is None:
-        model = _of_foreign(estimator_class, booster, classes)
-    elif classes is not None:
-        raise ValueError("classes must be None: the model knows its classes.")
-    else:
-        model = _of_origin(estimator_class, booster)
+    make = _of_foreign if booster._origin is None else _of_origin
+    model = make(estimator_class, booster, classes)
     model._booster = booster._with_origin(origin.Origin.of(model, model._history))
     return model
 
@@ -167,9 +166,10 @@ def inherit(model: LGBMModel, booster: Booster) -> None:
 def _check_task(estimator_class: type[LGBMModel], booster: Booster) -> None:
     tasks, source = tasks_of(booster)
     if not set(tasks) & set(estimator_class._tasks):
+        words = " or ".join(task for task in tasks if task != "any")
         raise ValueError(
             f"{estimator_class.__name__} cannot be made of {source}: use the class for"
-            f" {' or '.join(tasks)}."
+            f" {words}."
         )
 
 
@@ -179,26 +179,32 @@ def tasks_of(booster: Booster) -> tuple[tuple[str, ...], str]:
     A model of another library whose objective is unknown may serve any task.
     """
     known, name = booster._origin, booster._objective
-    if known is not None:
+    if known is not None and known.task != "any":
         return (known.task,), f"an {known.estimator}"
     if isinstance(name, str):
         tasks = _TASKS.get(name, ("regression",))
+        if known is not None:
+            tasks = (*tasks, "any")
         return tasks, f"a model with objective={name!r}"
     return _ALL_TASKS, "a model without a known objective"
 
 
-def _of_origin(estimator_class: type[Model], booster: Booster) -> Model:
-    known = booster._origin
-    strange = known.parameters.keys() - origin.defaults(estimator_class).keys()
+def _of_origin(
+    estimator_class: type[Model], booster: Booster, classes: ArrayLike | None
+) -> Model:
+    known, defaults = booster._origin, origin.defaults(estimator_class)
+    given = parameters.canonical(known.parameters, known.estimator, defaults)
+    strange = given.keys() - defaults.keys()
     if strange:
         raise ValueError(
             f"{estimator_class.__name__} has no parameter {min(strange)!r}. The model"
             f" is of {known.estimator}: use this class."
         )
-    model = estimator_class(**copy.deepcopy(known.parameters))
+    model = estimator_class(**copy.deepcopy(given))
     if known.unused:
         model._unused_params = copy.deepcopy(known.unused)
     inherit(model, booster)
+    _set_classes(model, classes, booster.num_model_per_iteration())
     model._history = copy.deepcopy(known.history)
     if known.is_foreign:
         model._is_foreign = True
@@ -208,15 +214,9 @@ def _of_origin(estimator_class: type[Model], booster: Booster) -> Model:
 def _of_foreign(
     estimator_class: type[Model], booster: Booster, classes: ArrayLike | None
 ) -> Model:
-    model, n_scores = estimator_class(), booster.num_model_per_iteration()
+    model = estimator_class()
     inherit(model, booster)
-    if "classification" in estimator_class._tasks:
-        model._classes = _labels(classes, max(n_scores, 2))
-    elif classes is not None:
-        raise ValueError(
-            f"classes must be None: {estimator_class.__name__} has no classes."
-        )
-    origin.check_classes(vars(model).get("_classes"), n_scores)
+    _set_classes(model, classes, booster.num_model_per_iteration())
     name, link = booster._objective, booster._link
     if isinstance(name, str) and name != model._default_objective():
         model.objective = name
@@ -225,6 +225,17 @@ def _of_foreign(
     model.reg_sqrt = link.kind == "signed_square"
     model._history, model._is_foreign = {}, True
     return model
+
+
+def _set_classes(model: LGBMModel, classes: ArrayLike | None, n_scores: int) -> None:
+    """Give a classifier its labels, if the model does not know them."""
+    owner, known = type(model).__name__, vars(model).get("_classes")
+    if "classification" in model._tasks and known is None:
+        known = model._classes = _labels(classes, max(n_scores, 2))
+    elif classes is not None:
+        reason = f"{owner} has no classes" if known is None else "the model knows them"
+        raise ValueError(f"classes must be None: {reason}.")
+    origin.check_classes(known, n_scores, model._tasks[0])
 
 
 def _labels(classes: ArrayLike | None, n_classes: int) -> np.ndarray:

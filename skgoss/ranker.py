@@ -134,7 +134,7 @@ class LGBMRanker(LGBMModel):
             as 1.
         """
         predicted = self.predict(X)
-        owner = type(self).__name__
+        owner = self._owner
         grades = targets.one_column(y, len(predicted), owner)
         grades = targets.numbers(grades, owner)
         return ranking.mean_ndcg(

@@ -89,7 +89,7 @@ def run(booster: Booster, rows: Rows, decay_rate: float, n_threads: int) -> Ense
         options,
         rows.target,
         rows.weight,
-        n_scores if n_scores > 1 else None,
+        n_scores,
         rows.queries,
     )
     return new_leaves.Refit(

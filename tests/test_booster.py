@@ -868,14 +868,6 @@ def test_wrong_numbers_of_columns():
             booster.predict(X.drop(columns="f"), **given)
 
 
-def test_paths_are_not_read(tmp_path):
-    X, y = data()
-    booster = LGBMRegressor(n_estimators=2).fit(X, y).booster_
-    for path in ("rows.csv", tmp_path):
-        with pytest.raises(TypeError, match="files are not read"):
-            booster.predict(path, data_has_header=True)
-
-
 def test_params_of_a_header():
     theirs = trained()
     ours = from_lightgbm(

@@ -33,7 +33,15 @@ NEEDS = {
 
 def test_pages_with_code():
     pages = {"categories", "evaluation", "explain", "goss", "migrating", "models"}
-    assert {*pages, "onnx", "plots", "ranking", "scikit-learn", "sparse"} <= set(PAGES)
+    assert {
+        *pages,
+        "onnx",
+        "plots",
+        "ranking",
+        "scikit-learn",
+        "sparse",
+        "text-files",
+    } <= set(PAGES)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -427,7 +427,13 @@ def test_no_weight_at_all():
 
 def made(words, n_classes=None, ranks=False, **options):
     words, functions = metrics.sorted_words(words)
-    found = metrics.make(words, settings(**options), n_classes, ranks=ranks)
+    found = metrics.make(
+        words,
+        settings(**options),
+        n_classes if n_classes is not None and n_classes > 2 else 1,
+        classifies=n_classes is not None,
+        ranks=ranks,
+    )
     return [metric.name for metric in found], functions
 
 
@@ -457,12 +463,12 @@ def test_capitals_as_lightgbm_allows_them():
 
 
 def test_a_level_comes_once():
-    made_ = metrics.make(["ndcg@3", "ndcg", "ndcg@1,3"], settings(), None, ranks=True)
+    made_ = metrics.make(["ndcg@3", "ndcg", "ndcg@1,3"], settings(), ranks=True)
     assert [metric.settings.eval_at for metric in made_] == [(3,), (1, 2, 4, 5)]
 
 
 def test_levels():
-    (metric,) = metrics.make(["ndcg@3,1"], settings(), None, ranks=True)
+    (metric,) = metrics.make(["ndcg@3,1"], settings(), ranks=True)
     assert metric.settings.eval_at == (3, 1)
     assert made(["ndcg@3,1,map@2"], ranks=True)[0] == ["ndcg", "map"]
     for bad in ("ndcg@x", "auc@3", "ndcg@0", "ndcg@"):

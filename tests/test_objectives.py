@@ -61,9 +61,13 @@ def n_classes_of(name):
     return {"binary": 2, "multiclass": 3, "multiclassova": 3}.get(name)
 
 
+def n_scores_of(name):
+    return {"multiclass": 3, "multiclassova": 3}.get(name, 1)
+
+
 def make(name, y=None, weight=None, **changed):
     y = target(name) if y is None else y
-    return objectives.make(settings(name, **changed), y, weight, n_classes_of(name))
+    return objectives.make(settings(name, **changed), y, weight, n_scores_of(name))
 
 
 def gradients(objective, scores, n_threads=1):
@@ -107,7 +111,7 @@ def test_aliases(name, aliases):
         assert objectives.canonical_name(alias) == name
         assert objectives.canonical_name(alias.upper()) == name
         y = target(name)
-        objective = objectives.make(settings(alias), y, None, n_classes_of(name))
+        objective = objectives.make(settings(alias), y, None, n_scores_of(name))
         assert objective.name == name
 
 
@@ -499,7 +503,7 @@ def test_objectives_that_do_not_fit_the_task():
         objectives.make(settings("binary"), y, None, 3)
     for name in ("binary", "multiclass", "multiclassova"):
         with pytest.raises(ValueError, match=r"is for classes\. LGBMClassifier"):
-            objectives.make(settings(name), y, None, None)
+            objectives.make(settings(name), y, None)
     with pytest.raises(ValueError, match="alpha must lie between 0 and 1"):
         make("quantile", alpha=1.0)
 
@@ -539,14 +543,14 @@ def logistic(y_true, y_pred):
     return p - y_true, p * (1 - p)
 
 
-def custom(function, n_classes=None, weight=None, y=None):
+def custom(function, n_scores=1, weight=None, y=None):
     y = np.array([0.0, 1, 1, 0]) if y is None else y
-    return objectives.make(settings(function), y, weight, n_classes)
+    return objectives.make(settings(function), y, weight, n_scores)
 
 
 def test_custom_objective_is_that_of_the_built_in_one():
     y, scores = target("binary"), RNG.normal(size=(1, N))
-    objective = custom(logistic, 2, WEIGHT, y)
+    objective = custom(logistic, 1, WEIGHT, y)
     assert objective.name == "logistic"
     assert objective.n_scores == 1
     assert objective.weight is not None

@@ -549,7 +549,8 @@ def fit(
     settings = parameters.settings(estimator)
     columns = frames.columns(estimator, X, reset=True)
     data = BinnedDataset.build(columns, settings, n_threads=n_threads)
-    made = objectives.make(settings, y, weight, n_classes)
+    n_scores = n_classes if n_classes is not None and n_classes > 2 else 1
+    made = objectives.make(settings, y, weight, n_scores)
     state = boosting.Boosting(data, made, settings, n_threads)
     trained = boosting.train(state, after_round=after_round)
     return Fit(columns, data, made, settings, trained.ensemble)

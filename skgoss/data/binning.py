@@ -266,14 +266,10 @@ def _find_numeric(
         value_range,
         zero_share,
     )
-    return _mappers(
-        bounds,
-        bounds_start,
-        n_bounds,
-        missing_type,
-        n_occupied,
-        value_range,
-        zero_share,
+    start = np.concatenate([[0], np.cumsum(n_bounds)])
+    place = np.repeat(bounds_start[:-1] - start[:-1], n_bounds) + np.arange(start[-1])
+    return numeric_mappers(
+        bounds[place], start, missing_type, n_occupied < 2, value_range, zero_share
     )
 
 
@@ -291,20 +287,33 @@ def places(
     return place
 
 
-def _mappers(
+def numeric_mappers(
     bounds: NDArray[np.float64],
-    bounds_start: NDArray[np.int64],
-    n_bounds: NDArray[np.int32],
+    start: NDArray[np.int64],
     missing_type: NDArray[np.uint8],
-    n_occupied: NDArray[np.int32],
+    is_trivial: NDArray[np.bool_],
     value_range: NDArray[np.float64],
     zero_share: NDArray[np.float64],
 ) -> list[BinMapper]:
-    """Mappers of columns of numbers, from what ``kernels.find_bounds`` writes."""
-    end = np.cumsum(n_bounds)
-    start = end - n_bounds
-    bounds = bounds[np.repeat(bounds_start[:-1] - start, n_bounds) + np.arange(end[-1])]
-    zero_bin = np.add.reduceat(bounds < 0.0, start, dtype=np.int64)
+    """Mappers of columns of numbers.
+
+    Parameters
+    ----------
+    bounds : ndarray of float64
+        The upper bounds of all columns; the last one of each is infinite.
+    start : ndarray of shape (n + 1,), int64
+        Where those of each column begin.
+    missing_type, is_trivial, zero_share : ndarray of shape (n,)
+        See `BinMapper`.
+    value_range : ndarray of shape (n, 2), float64
+        The minimum and maximum of each column.
+
+    Returns
+    -------
+    list of BinMapper
+    """
+    n_bounds = np.diff(start)
+    zero_bin = np.add.reduceat(bounds < 0.0, start[:-1], dtype=np.int64)
     nan_is_missing = missing_type == kernels.NAN_IS_MISSING
     nan_bin = np.where(nan_is_missing, n_bounds, zero_bin)
     fields = (
@@ -314,11 +323,13 @@ def _mappers(
         nan_bin,
         value_range[:, 0],
         value_range[:, 1],
-        n_occupied < 2,
+        is_trivial,
         zero_bin,
         zero_share,
     )
-    upper_bounds = map(bounds.__getitem__, map(slice, start.tolist(), end.tolist()))
+    upper_bounds = map(
+        bounds.__getitem__, map(slice, start[:-1].tolist(), start[1:].tolist())
+    )
     rows = zip(upper_bounds, *(field.tolist() for field in fields), strict=True)
     return [BinMapper(*row) for row in rows]
 
@@ -368,16 +379,31 @@ def _category_mapper(
     kept = by_mass[:n_kept]
     is_complete = n_kept == len(present) and n_missing == 0
     n_occupied = n_kept + (count[kept].sum() < n_rows)
+    return category_mapper(
+        np.append(-1, kept).astype(np.int32),
+        kernels.NO_MISSING if is_complete else kernels.NAN_IS_MISSING,
+        bool(n_occupied < 2),
+        (float(present[0]), float(present[-1])) if len(present) else (0.0, 0.0),
+    )
+
+
+def category_mapper(
+    categories: NDArray[np.int32],
+    missing_type: int,
+    is_trivial: bool,
+    value_range: tuple[float, float],
+) -> BinMapper:
+    """The mapper of a column of categories: see `BinMapper` for the parameters."""
     return BinMapper(
         upper_bounds=np.empty(0),
-        n_bins=1 + n_kept,
-        missing_type=kernels.NO_MISSING if is_complete else kernels.NAN_IS_MISSING,
+        n_bins=len(categories),
+        missing_type=missing_type,
         missing_bin=-1,
         nan_bin=0,
-        minimum=float(present[0]) if len(present) else 0.0,
-        maximum=float(present[-1]) if len(present) else 0.0,
-        is_trivial=bool(n_occupied < 2),
-        categories=np.append(-1, kept).astype(np.int32),
+        minimum=value_range[0],
+        maximum=value_range[1],
+        is_trivial=is_trivial,
+        categories=categories,
     )
 
 

@@ -204,6 +204,15 @@ class Categories:
         placed.vocabularies = dict(zip(columns, self.unplaced, strict=True))
         return placed
 
+    def joined(self, other: Categories, n_features: int) -> Categories:
+        """These categories, and those of columns that stand behind ``n_features``."""
+        both = Categories(None)
+        both.vocabularies = self.vocabularies | {
+            n_features + column: words for column, words in other.vocabularies.items()
+        }
+        both.declared = set(both.vocabularies) or None
+        return both
+
     def columns(self, *, learn: bool) -> Container[int]:
         """The columns that are listed (in fit), or were categorical in fit (later)."""
         return (self.declared or ()) if learn else self.vocabularies

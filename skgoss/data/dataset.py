@@ -14,7 +14,7 @@ from skgoss.data import storage
 from skgoss.data.binning import BinMapper, BinningSettings, find_bin_mappers
 from skgoss.data.columns import Columns
 from skgoss.data.rows import Rows
-from skgoss.data.storage import Storage, StorageSettings
+from skgoss.data.storage import Bins, Layout, Storage, StorageSettings
 
 
 class DatasetSettings(BinningSettings, StorageSettings, Protocol):
@@ -116,13 +116,21 @@ class BinnedDataset:
         mappers = find_bin_mappers(
             columns, settings, weight=weight, rows=rows, n_threads=n_threads
         )
-        feature = np.array(
-            [j for j, mapper in enumerate(mappers) if not mapper.is_trivial], np.int32
+        feature = used_features(mappers)
+        used = [mappers[j] for j in feature]
+        return cls.of(
+            mappers,
+            storage.build(columns.take(feature), used, settings, rows, n_threads),
         )
+
+    @classmethod
+    def of(cls, mappers: list[BinMapper], laid_out: Storage) -> BinnedDataset:
+        """The data set of known bins: the mappers of all columns, and the used ones."""
+        feature = used_features(mappers)
         used = [mappers[j] for j in feature]
         return cls(
-            n_rows=columns.n_rows if rows is None else len(rows),
-            n_features=columns.n_features,
+            n_rows=laid_out.store.n_rows,
+            n_features=len(mappers),
             mappers=mappers,
             feature=feature,
             n_bins=np.array([m.n_bins for m in used], dtype=np.int32),
@@ -130,9 +138,7 @@ class BinnedDataset:
             missing_type=np.array([m.missing_type for m in used], dtype=np.uint8),
             categorical=np.array([m.categories is not None for m in used], bool),
             upper_bounds=[m.upper_bounds for m in used],
-            storage=storage.build(
-                columns.take(feature), used, settings, rows, n_threads
-            ),
+            storage=laid_out,
         )
 
     def of_same_bins(
@@ -172,7 +178,47 @@ class BinnedDataset:
 
     def has_bins_of(self, other: BinnedDataset) -> bool:
         """Whether the bins of both data sets are the same."""
-        return self.mappers is other.mappers
+        if self.mappers is other.mappers:
+            return True
+        same_number = len(self.mappers) == len(other.mappers)
+        return same_number and all(map(_are_same, self.mappers, other.mappers))
+
+    def joined(
+        self, other: BinnedDataset, settings: StorageSettings, n_threads: int = 1
+    ) -> BinnedDataset:
+        """The columns of this data set, and then those of another with the same rows.
+
+        Parameters
+        ----------
+        other : BinnedDataset
+        settings : StorageSettings
+            `max_conflict_rate` is not used: no bin is lost.
+        n_threads : int, default=1
+            The result is the same for any number.
+
+        Returns
+        -------
+        BinnedDataset
+
+        Raises
+        ------
+        ValueError
+            If the other data set has another number of rows.
+        """
+        if other.n_rows != self.n_rows:
+            raise ValueError(
+                f"The data sets must have the same rows: the first has {self.n_rows},"
+                f" the other {other.n_rows}."
+            )
+        bins, others = (Bins.of(data.storage.store) for data in (self, other))
+        mappers = self.mappers + other.mappers
+        laid_out = storage.lay_out(
+            bins.joined(others, len(self.feature)),
+            self.used_mappers + other.used_mappers,
+            Layout(settings.enable_bundle, settings.is_enable_sparse),
+            n_threads,
+        )
+        return BinnedDataset.of(mappers, laid_out)
 
     def store(self, rows: Rows, settings: DatasetSettings, n_threads: int) -> BinStore:
         """The store alone of `of_same_bins`: for rows that trees are applied to."""
@@ -246,6 +292,25 @@ class BinnedDataset:
     def bins(self, column: int) -> NDArray[np.uint16]:
         """The bins of all rows in a used column, (n_rows,)."""
         return self.storage.store.bins(column)
+
+
+def used_features(mappers: list[BinMapper]) -> NDArray[np.int32]:
+    """The columns that can be split."""
+    return np.array([j for j, m in enumerate(mappers) if not m.is_trivial], np.int32)
+
+
+def _are_same(first: BinMapper, second: BinMapper) -> bool:
+    """Whether two mappers put all values into the same bins."""
+    return (
+        first.is_trivial == second.is_trivial
+        and first.missing_type == second.missing_type
+        and np.array_equal(first.upper_bounds, second.upper_bounds)
+        and np.array_equal(_categories(first), _categories(second))
+    )
+
+
+def _categories(mapper: BinMapper) -> Sequence[int]:
+    return () if mapper.categories is None else mapper.categories
 
 
 def _info(mapper: BinMapper) -> str:

@@ -99,8 +99,9 @@ def make(
     if qid is not None:
         return Queries.of(_numbers(qid, n_rows, f"{prefix}qid"))
     if group is not None:
-        sizes = _sizes(group, n_rows, f"{prefix}group")
-        return Queries.of(np.repeat(np.arange(len(sizes)), sizes))
+        advice = f" To give the query of each row, pass {prefix}qid."
+        known = sizes(group, n_rows, f"{prefix}group", advice)
+        return Queries.of(np.repeat(np.arange(len(known)), known))
     if n_rows > MANY_DOCUMENTS:
         warn(
             f"Neither {prefix}qid nor {prefix}group is given: all {n_rows} rows are"
@@ -135,7 +136,26 @@ def _any_missing(ids: NDArray[Any]) -> bool:
     return bool((ids != ids).any())
 
 
-def _sizes(group: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
+def sizes(
+    group: ArrayLike, n_rows: int | None, name: str, advice: str = ""
+) -> NDArray[np.int64]:
+    """Check sizes of queries.
+
+    Parameters
+    ----------
+    group : array-like of shape (n_queries,)
+    n_rows : int or None
+        The sum that they must have; None: any.
+    name : str
+        The name of ``group`` in messages.
+    advice : str, default=""
+        What the message of a wrong sum ends with.
+
+    Raises
+    ------
+    ValueError
+        If sizes are negative, not whole, or have another sum.
+    """
     if isinstance(group, numbers.Number):
         raise ValueError(f"{name} must be a list of sizes of queries, got {group!r}.")
     check_unmasked(group, name)
@@ -148,10 +168,12 @@ def _sizes(group: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
     if not np.isfinite(given).all() or (given < 0).any() or (given % 1 != 0).any():
         raise ValueError(f"{name} must hold whole numbers >= 0: sizes of queries.")
     # Each size is compared first, because sums of huge sizes overflow.
-    if (given > n_rows).any() or given.astype(np.int64).sum() != n_rows:
+    is_wrong = n_rows is not None and (
+        (given > n_rows).any() or given.astype(np.int64).sum() != n_rows
+    )
+    if is_wrong:
         raise ValueError(
             f"The sizes in {name} sum to {sum(map(int, given.tolist()))}, but there are"
-            f" {n_rows} rows. To give the query of each row, pass"
-            f" {name.replace('group', 'qid')}."
+            f" {n_rows} rows.{advice}"
         )
     return given.astype(np.int64)

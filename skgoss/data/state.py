@@ -109,6 +109,35 @@ def vectors(
     }
 
 
+def check_lengths(arrays: Mapping[str, NDArray[Any]], sizes: Mapping[str, int]) -> None:
+    """Check the lengths of named arrays.
+
+    Raises
+    ------
+    ValueError
+        If one has another length.
+    """
+    for name, size in sizes.items():
+        if len(arrays[name]) != size:
+            raise ValueError(
+                f"{name} must have the length {size}, got {len(arrays[name])}"
+            )
+
+
+def check_start(start: NDArray[np.int64], stop: int, name: str) -> None:
+    """Check that offsets never fall, begin with 0 and end with ``stop``.
+
+    Raises
+    ------
+    ValueError
+        If they do not.
+    """
+    # Neighbours are compared, because their differences may overflow.
+    rises = len(start) > 0 and not (start[1:] < start[:-1]).any()
+    if not rises or start[0] != 0 or start[-1] != stop:
+        raise ValueError(f"{name} must rise from 0 to {stop}")
+
+
 def _described(values: Any) -> str:
     if isinstance(values, np.ndarray):
         return f"one of {values.dtype} and shape {values.shape}"

@@ -52,6 +52,14 @@ class StorageSettings(Protocol):
     max_conflict_rate: float
 
 
+class Layout(NamedTuple):
+    """Settings of storage that lose no bins."""
+
+    enable_bundle: bool = True
+    is_enable_sparse: bool = True
+    max_conflict_rate: float = 0.0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Lists:
     """Columns that are zero in most rows, as lists of the others.
@@ -188,6 +196,134 @@ class Groups:
     n_codes: NDArray[np.int32]
 
 
+class Source(Protocol):
+    """Where the bins of used columns come from.
+
+    Attributes
+    ----------
+    n_rows : int
+    lists : Lists
+        The columns that are zero in most rows, if anything is done with them.
+    """
+
+    @property
+    def n_rows(self) -> int: ...
+
+    @property
+    def lists(self) -> Lists: ...
+
+    def fill(self, members: NDArray[np.int64], out: NDArray[Any]) -> None:
+        """Write the bins of the other columns: those of at most 256 bins, or the rest.
+
+        Parameters
+        ----------
+        members : ndarray of int64
+            The used columns that they are.
+        out : ndarray of shape (len(members), n_rows), uint8 or uint16
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bins:
+    """Bins of used columns that are known: a `Source`.
+
+    Attributes
+    ----------
+    lists : Lists
+        Columns that are zero in most rows.
+    bytes : ndarray of shape (n_plain, n_rows), uint8
+        The bins of each other column of at most 256 bins.
+    shorts : ndarray of shape (n_wide, n_rows), uint16
+        The bins of each wider one.
+    """
+
+    lists: Lists
+    bytes: NDArray[np.uint8]
+    shorts: NDArray[np.uint16]
+
+    @classmethod
+    def of(cls, store: BinStore) -> Bins:
+        """The bins that a store holds; no array of the size of the data is copied."""
+        _, implied, column, _, bytes_, shorts, start, rows, bins = store.arrays
+        member = np.flatnonzero(implied >= 0)
+        n_plain = int(((implied < 0) & (column < len(bytes_))).sum())
+        start = start[np.append(member, len(implied))]
+        lists = Lists(member.astype(np.int32), start, rows, bins)
+        return cls(lists, bytes_[:n_plain], shorts)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.bytes.shape[1]
+
+    def fill(self, members: NDArray[np.int64], out: NDArray[Any]) -> None:
+        """Write the bytes, or the shorts: see `Source`."""
+        out[:] = self.bytes if out.dtype == np.uint8 else self.shorts
+
+    def joined(self, other: Bins, n_used: int) -> Bins:
+        """The columns of these bins, of which ``n_used`` are used, and of others."""
+        one, two = self.lists, other.lists
+        lists = Lists(
+            np.concatenate([one.member, n_used + two.member]).astype(np.int32),
+            np.concatenate([one.start, one.start[-1] + two.start[1:]]),
+            np.concatenate([one.rows, two.rows]),
+            np.concatenate([one.bins, two.bins]),
+        )
+        return Bins(
+            lists,
+            np.concatenate([self.bytes, other.bytes]),
+            np.concatenate([self.shorts, other.shorts]),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Values:
+    """Values of used columns, which are put into their bins: a `Source`."""
+
+    columns: Columns
+    mappers: list[BinMapper]
+    rows: NDArray[np.int64] | None
+    n_threads: int
+    lists: Lists
+
+    @classmethod
+    def of(
+        cls,
+        columns: Columns,
+        mappers: list[BinMapper],
+        settings: StorageSettings,
+        rows: NDArray[np.int64] | None,
+        n_threads: int,
+    ) -> _Values:
+        lists = _lists(columns, mappers, settings, rows, n_threads)
+        return cls(columns, mappers, rows, n_threads, lists)
+
+    @property
+    def n_rows(self) -> int:
+        return self.columns.n_rows if self.rows is None else len(self.rows)
+
+    def fill(self, members: NDArray[np.int64], out: NDArray[Any]) -> None:
+        is_category = [self.mappers[j].categories is not None for j in members]
+        categorical = np.array(is_category, bool)
+        numeric = members[~categorical]
+        if len(numeric):
+            is_all = len(numeric) == len(members)
+            into = out if is_all else np.empty_like(out[~categorical])
+            bin_columns(
+                self.columns, self.mappers, numeric, self.rows, self.n_threads, into
+            )
+            if into is not out:
+                out[~categorical] = into
+        if categorical.any():
+            chosen = members[categorical]
+            out[categorical] = bin_categories(
+                self.columns.take(chosen),
+                [self.mappers[j] for j in chosen],
+                rows=self.rows,
+                n_threads=self.n_threads,
+            )
+
+
 def build(
     columns: Columns,
     mappers: list[BinMapper],
@@ -212,8 +348,45 @@ def build(
     -------
     Storage
     """
-    n_rows = columns.n_rows if rows is None else len(rows)
-    binned = _binned(columns, mappers, settings, rows, n_threads)
+    values = _Values.of(columns, mappers, settings, rows, n_threads)
+    return lay_out(values, mappers, settings, n_threads)
+
+
+def store(
+    columns: Columns,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+) -> BinStore:
+    """Bins column by column alone, of rows that trees are applied to.
+
+    See `build` for the parameters. Columns of a bundle must not conflict here:
+    ``settings.max_conflict_rate`` is 0.
+    """
+    values = _Values.of(columns, mappers, settings, rows, n_threads)
+    return _by_column(values, mappers, settings, n_threads).store
+
+
+def lay_out(
+    source: Source, mappers: list[BinMapper], settings: StorageSettings, n_threads: int
+) -> Storage:
+    """Put bins where they belong.
+
+    Parameters
+    ----------
+    source : Source
+    mappers : list of BinMapper
+        Those of the used columns.
+    settings : StorageSettings
+    n_threads : int
+
+    Returns
+    -------
+    Storage
+    """
+    n_rows = source.n_rows
+    binned = _by_column(source, mappers, settings, n_threads)
     groups, implied, bytes_ = binned.groups, binned.implied, binned.bytes
     n_bins = _n_bins(mappers)
     lane, radix = share_lanes(groups.n_codes, n_rows if settings.enable_bundle else 0)
@@ -242,21 +415,6 @@ def build(
     )
 
 
-def store(
-    columns: Columns,
-    mappers: list[BinMapper],
-    settings: StorageSettings,
-    rows: NDArray[np.int64] | None,
-    n_threads: int,
-) -> BinStore:
-    """Bins column by column alone, of rows that trees are applied to.
-
-    See `build` for the parameters. Columns of a bundle must not conflict here:
-    ``settings.max_conflict_rate`` is 0.
-    """
-    return _binned(columns, mappers, settings, rows, n_threads).store
-
-
 class _Binned(NamedTuple):
     """Bins column by column, and what they were made of.
 
@@ -273,26 +431,18 @@ class _Binned(NamedTuple):
     shorts: NDArray[np.uint16]
 
 
-def _binned(
-    columns: Columns,
-    mappers: list[BinMapper],
-    settings: StorageSettings,
-    rows: NDArray[np.int64] | None,
-    n_threads: int,
+def _by_column(
+    source: Source, mappers: list[BinMapper], settings: StorageSettings, n_threads: int
 ) -> _Binned:
-    n_rows = columns.n_rows if rows is None else len(rows)
-    n_bins = _n_bins(mappers)
-    all_lists = _lists(columns, mappers, settings, rows, n_threads)
+    n_bins, all_lists = _n_bins(mappers), source.lists
     is_list = np.zeros(len(mappers), dtype=bool)
     is_list[all_lists.member] = True
-    groups, lists, bundled = _group(all_lists, is_list, n_bins, settings, n_rows)
+    groups, lists, bundled = _group(all_lists, is_list, n_bins, settings, source.n_rows)
     implied = np.full(len(mappers), -1, dtype=np.int32)
     implied[is_list] = [mappers[j].zero_bin for j in np.flatnonzero(is_list)]
-    # Where columns of a bundle conflict, only its codes tell which one a row has kept.
-    told = lists if settings.max_conflict_rate > 0 else all_lists
-    bytes_, shorts, column = _codes(
-        columns, mappers, groups, bundled, is_list, rows, n_rows, n_threads
-    )
+    bytes_, shorts, column = _codes(source, groups, bundled, is_list, n_threads)
+    if settings.max_conflict_rate > 0:
+        all_lists = _without_conflicts(all_lists, groups, bytes_)
     bin_store = BinStore(
         n_bins,
         implied,
@@ -300,11 +450,27 @@ def _binned(
         groups.first_code,
         bytes_,
         shorts,
-        told.start_by_column(len(mappers)),
-        told.rows,
-        told.bins,
+        all_lists.start_by_column(len(mappers)),
+        all_lists.rows,
+        all_lists.bins,
     )
     return _Binned(bin_store, groups, lists, implied, column, bytes_, shorts)
+
+
+def _without_conflicts(
+    lists: Lists, groups: Groups, bytes_: NDArray[np.uint8]
+) -> Lists:
+    """The lists, without rows whose code in a bundle is another column's."""
+    length = np.diff(lists.start)
+    group, first_code = (
+        np.repeat(values[lists.member], length)
+        for values in (groups.group, groups.first_code)
+    )
+    kept, bundled = np.ones(len(group), dtype=bool), group >= 0
+    code = bytes_[group[bundled], lists.rows[bundled]]
+    kept[bundled] = code == first_code[bundled] + lists.bins[bundled]
+    start = np.concatenate([[0], np.cumsum(kept)])[lists.start]
+    return Lists(lists.member, start, lists.rows[kept], lists.bins[kept])
 
 
 def _n_bins(mappers: list[BinMapper]) -> NDArray[np.int32]:
@@ -406,13 +572,10 @@ def _first_codes(
 
 
 def _codes(
-    columns: Columns,
-    mappers: list[BinMapper],
+    source: Source,
     groups: Groups,
     bundled: Lists,
     is_list: NDArray[np.bool_],
-    rows: NDArray[np.int64] | None,
-    n_rows: int,
     n_threads: int,
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint16], NDArray[np.int32]]:
     """Codes of all groups, bins of the wide columns, and which used column is where."""
@@ -420,13 +583,10 @@ def _codes(
     column = groups.group.copy()
     column[wide] = len(groups.n_codes) + np.arange(len(wide))
     n_plain = int((~is_list).sum()) - len(wide)
-    bytes_ = np.empty((len(groups.n_codes), n_rows), dtype=np.uint8)
-    shorts = np.empty((len(wide), n_rows), dtype=np.uint16)
-    for members, out in (
-        (np.flatnonzero(~is_list & (groups.group >= 0)), bytes_[:n_plain]),
-        (wide, shorts),
-    ):
-        _bin(columns, mappers, members, rows, n_threads, out)
+    bytes_ = np.empty((len(groups.n_codes), source.n_rows), dtype=np.uint8)
+    shorts = np.empty((len(wide), source.n_rows), dtype=np.uint16)
+    source.fill(np.flatnonzero(~is_list & (groups.group >= 0)), bytes_[:n_plain])
+    source.fill(wide, shorts)
     bundle = groups.group[bundled.member] - n_plain
     merge_bundles(
         bundled.start,
@@ -439,32 +599,6 @@ def _codes(
         n_threads,
     )
     return bytes_, shorts, column
-
-
-def _bin(
-    columns: Columns,
-    mappers: list[BinMapper],
-    members: NDArray[np.int64],
-    rows: NDArray[np.int64] | None,
-    n_threads: int,
-    out: NDArray[Any],
-) -> None:
-    """Put numbers and categories into their bins."""
-    categorical = np.array([mappers[j].categories is not None for j in members], bool)
-    numeric = members[~categorical]
-    if len(numeric):
-        into = out if len(numeric) == len(members) else np.empty_like(out[~categorical])
-        bin_columns(columns, mappers, numeric, rows, n_threads, into)
-        if into is not out:
-            out[~categorical] = into
-    if categorical.any():
-        chosen = members[categorical]
-        out[categorical] = bin_categories(
-            columns.take(chosen),
-            [mappers[j] for j in chosen],
-            rows=rows,
-            n_threads=n_threads,
-        )
 
 
 def share_lanes(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.sparse import INT32_MAX
+from skgoss.data.state import check_lengths, check_start
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import (
     CATEGORICAL,
@@ -82,27 +83,11 @@ def _check_sizes(
         raise ValueError(
             f"trees must have at most {MAX_LEAVES} leaves in all, got {n_leaves}"
         )
-    _check_start(leaf_start, n_leaves, "leaf_start")
+    check_start(leaf_start, n_leaves, "leaf_start")
     if (leaf_start[1:] == leaf_start[:-1]).any():
         raise ValueError("every tree must have a leaf")
     sizes = dict.fromkeys(LEAF_TYPES, n_leaves)
-    _check_lengths(arrays, sizes | dict.fromkeys(NODE_TYPES, n_leaves - n_trees))
-
-
-def _check_lengths(arrays: Mapping[str, NDArray[Any]], sizes: dict[str, int]) -> None:
-    for name, size in sizes.items():
-        if len(arrays[name]) != size:
-            raise ValueError(
-                f"{name} must have the length {size}, got {len(arrays[name])}"
-            )
-
-
-def _check_start(start: NDArray[np.int64], stop: int, name: str) -> None:
-    """Check that offsets never fall, begin with 0 and end with ``stop``."""
-    # Neighbours are compared, because their differences may overflow.
-    rises = len(start) > 0 and not (start[1:] < start[:-1]).any()
-    if not rises or start[0] != 0 or start[-1] != stop:
-        raise ValueError(f"{name} must rise from 0 to {stop}")
+    check_lengths(arrays, sizes | dict.fromkeys(NODE_TYPES, n_leaves - n_trees))
 
 
 def _check_children(
@@ -166,7 +151,7 @@ def _check_features(feature: NDArray[np.int32], n_features: int, name: str) -> N
 
 
 def _check_sets(arrays: Mapping[str, NDArray[Any]], sets: Sets) -> None:
-    _check_start(sets.start, len(sets.words), "start of the sets")
+    check_start(sets.start, len(sets.words), "start of the sets")
     number = arrays["threshold"][arrays["decision_type"] & CATEGORICAL != 0]
     n_sets = len(sets.start) - 1
     if number.size and not (
@@ -182,6 +167,6 @@ def _check_sets(arrays: Mapping[str, NDArray[Any]], sets: Sets) -> None:
 def _check_linear(linear: LinearLeaves, n_leaves: int, n_features: int) -> None:
     n_coefficients = len(linear.coefficient)
     sizes = {"constant": n_leaves, "start": n_leaves + 1, "feature": n_coefficients}
-    _check_lengths(linear._asdict(), sizes)
-    _check_start(linear.start, n_coefficients, "start of the linear leaves")
+    check_lengths(linear._asdict(), sizes)
+    check_start(linear.start, n_coefficients, "start of the linear leaves")
     _check_features(linear.feature, n_features, "feature of the linear leaves")

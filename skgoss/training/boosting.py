@@ -647,8 +647,8 @@ class Plan:
     Attributes
     ----------
     settings : Settings
-    n_classes : int or None
-        None unless the estimator is a classifier.
+    n_scores : int
+        The number of trees of a round.
     metrics : list of Metric and Custom
         The metrics of the evaluation sets.
     n_threads : int
@@ -657,7 +657,7 @@ class Plan:
     """
 
     settings: Settings
-    n_classes: int | None
+    n_scores: int
     metrics: list[Metric | Custom]
     n_threads: int
     earlier: Ensemble | None
@@ -666,7 +666,7 @@ class Plan:
         """Bin the rows to learn from, and those of the evaluation sets."""
         settings, n_threads = self.settings, self.n_threads
         objective = objectives.make(
-            settings, rows.target, rows.weight, self.n_classes, rows.queries
+            settings, rows.target, rows.weight, self.n_scores, rows.queries
         )
         self._check_earlier(objective)
         if settings.linear_tree and objective.renews_leaves:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +22,7 @@ from skgoss._messages import UnusedParameterWarning, hint, warn
 from skgoss.data.sparse import INT32_MAX
 from skgoss.training import objectives, ranking
 from skgoss.training.objectives import Link
-from skgoss.training.user_functions import UserFunction, predictions
+from skgoss.training.user_functions import UserFunction, name_of, predictions
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings
@@ -477,8 +477,13 @@ class Custom:
 class CustomOfDataset(Custom):
     """A metric ``f(predictions, dataset)``: see `Custom`."""
 
+    def __init__(self, function: Callable[..., Any], link: Link | None = None) -> None:
+        self.function = function
+        self.link = link
+        self.name = name_of(function)
+
     def _returned(self, sample: Sample) -> Any:
-        return self.function.function(predictions(sample.scores), sample.source)
+        return self.function(predictions(sample.scores), sample.source)
 
 
 # --- Names ----------------------------------------------------------------------------
@@ -540,9 +545,10 @@ def default_name(objective: str) -> str | None:
 def make(
     words: Iterable[str],
     settings: Settings,
-    n_classes: int | None,
+    n_scores: int = 1,
     *,
-    ranks: bool,
+    classifies: bool = False,
+    ranks: bool = False,
     link: Link | None = None,
 ) -> list[Metric]:
     """Make metrics from their names.
@@ -552,9 +558,11 @@ def make(
     words : iterable of str
         Names or aliases. 'ndcg@1,3' means NDCG@1 and NDCG@3; 'None' means no metric.
     settings : Settings
-    n_classes : int or None
-        None unless the estimator is a classifier.
-    ranks : bool
+    n_scores : int, default=1
+        The number of scores of a row.
+    classifies : bool, default=False
+        Whether names of metrics of two and of more classes stand for each other.
+    ranks : bool, default=False
         Whether there are queries.
     link : Link, default=None
         The function from raw scores to predictions.
@@ -570,13 +578,14 @@ def make(
         If a name is unknown; the metric is left out.
     """
     chosen: list[Metric] = []
+    by_classes = _BY_CLASSES[n_scores > 1] if classifies else {}
     seen: set[tuple[str, int | None]] = set()
     for word in words:
         if _means_none(word):
             continue
-        name, levels = _name_and_levels(word.lower(), n_classes)
+        name, levels = _name_and_levels(word.lower(), by_classes)
         of_others = word.lower() in _OF_OTHERS
-        if name is None or (of_others and not _fits(name, n_classes, ranks)):
+        if name is None or (of_others and not _fits(name, n_scores, ranks)):
             warn(
                 f"metric {word!r} is not known here: it has no effect."
                 f"{hint(word, _NAME_OF)} The metrics are {', '.join(METRICS)}; or pass"
@@ -584,7 +593,7 @@ def make(
                 UnusedParameterWarning,
             )
             continue
-        _check_task(name, n_classes, ranks)
+        _check_task(name, n_scores, ranks)
         of_ranks = METRICS[name].task == "rank"
         wanted = (levels or settings.eval_at) if of_ranks else (None,)
         # Levels that an earlier name has asked for are not computed again.
@@ -597,12 +606,11 @@ def make(
 
 
 def _name_and_levels(
-    word: str, n_classes: int | None
+    word: str, by_classes: Mapping[str, str]
 ) -> tuple[str | None, tuple[int, ...] | None]:
     stem, at, tail = word.partition("@")
     stem = _OF_OTHERS.get(stem, stem)
-    if n_classes is not None:
-        stem = _BY_CLASSES[n_classes > 2].get(_NAME_OF.get(stem, stem), stem)
+    stem = by_classes.get(_NAME_OF.get(stem, stem), stem)
     if stem not in _NAME_OF:
         return None, None
     name = _NAME_OF[stem]
@@ -626,17 +634,16 @@ def _with_levels(settings: Settings, levels: tuple[int, ...]) -> Settings:
     return dataclasses.replace(settings, eval_at=levels)
 
 
-def _fits(name: str, n_classes: int | None, ranks: bool) -> bool:
+def _fits(name: str, n_scores: int, ranks: bool) -> bool:
     """Whether the metric is for this task."""
-    many = n_classes is not None and n_classes > 2
-    tasks = ["many"] if many else ["one", "rank"] if ranks else ["one"]
+    tasks = ["many"] if n_scores > 1 else ["one", "rank"] if ranks else ["one"]
     return METRICS[name].task in tasks
 
 
-def _check_task(name: str, n_classes: int | None, ranks: bool) -> None:
-    if _fits(name, n_classes, ranks):
+def _check_task(name: str, n_scores: int, ranks: bool) -> None:
+    if _fits(name, n_scores, ranks):
         return
-    fitting = [word for word in METRICS if _fits(word, n_classes, ranks)]
+    fitting = [word for word in METRICS if _fits(word, n_scores, ranks)]
     raise ValueError(
         f"metric {name!r} cannot be computed for this task; use one of"
         f" {', '.join(fitting)}, or a function."

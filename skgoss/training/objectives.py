@@ -400,7 +400,7 @@ def make_link(
     return Link(kind.link, sigmoid if kind.has_slope else 1.0)
 
 
-def text(name: str, sigmoid: float, reg_sqrt: bool, n_classes: int | None) -> str:
+def text(name: str, sigmoid: float, reg_sqrt: bool, n_scores: int) -> str:
     """The objective and its constants, as LightGBM's model files say them.
 
     Parameters
@@ -409,12 +409,12 @@ def text(name: str, sigmoid: float, reg_sqrt: bool, n_classes: int | None) -> st
         The canonical name.
     sigmoid, reg_sqrt
         The options of these names.
-    n_classes : int or None
-        None without classes.
+    n_scores : int
+        The number of trees of a round.
     """
     kind, words = OBJECTIVES[name], [name]
     if kind.link == "softmax" or name == "multiclassova":
-        words.append(f"num_class:{n_classes}")
+        words.append(f"num_class:{n_scores}")
     if kind.has_slope:
         words.append(f"sigmoid:{sigmoid:g}")
     if reg_sqrt and kind.learns_roots:
@@ -570,7 +570,7 @@ def make(
     settings: Settings,
     y: Floats,
     weight: Floats | None,
-    n_classes: int | None = None,
+    n_scores: int = 1,
     queries: Queries | None = None,
 ) -> Objective:
     """Join an objective with the data that it is trained on.
@@ -583,15 +583,16 @@ def make(
 
         A callable takes ``(y_true, y_pred)``, ``(y_true, y_pred, weight)`` or
         ``(y_true, y_pred, weight, group)`` and returns the gradient and the hessian,
-        in the shape of ``y_pred``: (n,), or (n, K) for more than two classes, which may
-        also be flattened in Fortran order. If it does not take weights, its gradients
-        and hessians are multiplied by them.
+        in the shape of ``y_pred``: (n,), or (n, K) for several scores, which may also
+        be flattened in Fortran order. If it does not take weights, its gradients and
+        hessians are multiplied by them.
     y : (n,) float64
         Finite; the codes 0..K-1 for classes.
     weight : (n,) float64 or None
         Finite and >= 0, class weights included. None means 1.
-    n_classes : int or None
-        None unless the estimator is a classifier.
+    n_scores : int, default=1
+        The number of trees of a round: that of classes for 'multiclass' and
+        'multiclassova', else 1 unless the objective is a callable.
     queries : Queries or None
         None if there are no queries.
 
@@ -607,12 +608,12 @@ def make(
     if weight is not None:
         weight = np.ascontiguousarray(weight, dtype=np.float64)
     if callable(settings.objective):
-        return _custom(settings, y, weight, n_classes, queries)
+        return _custom(settings, y, weight, n_scores, queries)
     name = canonical_name(settings.objective)
     kind = OBJECTIVES[name]
     kind.check(y, weight, name)
     if kind.start is None:
-        return _classes(name, settings, y, weight, n_classes)
+        return _classes(name, settings, y, weight, n_scores)
     if kind.ranks is not None:
         return _ranking(name, kind, settings, y, weight, queries)
     return _numbers(name, settings, y, weight)
@@ -674,11 +675,10 @@ def _custom(
     settings: Settings,
     y: Floats,
     weight: Floats | None,
-    n_classes: int | None,
+    n_scores: int,
     queries: Queries | None,
 ) -> Objective:
     derivatives = gradients.Custom(settings.objective, y, weight, queries)
-    n_scores = n_classes if n_classes is not None and n_classes > 2 else 1
     return Objective(
         name=derivatives.name,
         y=y,
@@ -697,16 +697,16 @@ def _classes(
     settings: Settings,
     y: Floats,
     weight: Floats | None,
-    n_classes: int | None,
+    n_scores: int,
 ) -> Objective:
-    if n_classes is None:
-        y, n_classes = _sides(name, y), 2
-    if name == "binary" and n_classes > 2:
+    if name == "binary" and n_scores > 1:
         raise ValueError(
-            f"objective='binary' is for two classes, but y has {n_classes}; use "
+            f"objective='binary' is for two classes, but y has {n_scores}; use "
             "'multiclass' or 'multiclassova'."
         )
-    codes = [1] if name == "binary" else list(range(n_classes))
+    if n_scores == 1:
+        y = _sides(name, y)
+    codes = [1] if name == "binary" else list(range(n_scores))
     shares = [_shares(y == code, weight) for code in codes]
     prior = np.array([yes / (yes + no) for yes, no in shares])
     sigmoid = settings.sigmoid

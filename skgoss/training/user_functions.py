@@ -34,7 +34,7 @@ class UserFunction:
 
     def __init__(self, function: Callable[..., Any], role: str) -> None:
         self.function = function
-        self.name = getattr(function, "__name__", type(function).__name__)
+        self.name = name_of(function)
         self.n_arguments = _count_arguments(function)
         if not 2 <= self.n_arguments <= 4:
             raise TypeError(
@@ -64,16 +64,30 @@ class UserFunction:
 
 
 class OfDataset:
-    """An objective ``f(predictions, dataset)`` as a function of targets and scores."""
+    """An objective ``f(predictions, dataset)`` as one of targets, scores and weights.
+
+    It is called with the weights, because the function has them in the data set: its
+    gradients are not multiplied by them.
+    """
 
     def __init__(self, function: Callable[..., Any], dataset: Any) -> None:
         self.function = function
         self.dataset = dataset
-        self.__name__ = getattr(function, "__name__", type(function).__name__)
+        self.__name__ = name_of(function)
 
-    def __call__(self, y: NDArray[np.float64], predicted: NDArray[np.float64]) -> Any:
+    def __call__(
+        self,
+        y: NDArray[np.float64],
+        predicted: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+    ) -> Any:
         """Call the function."""
         return self.function(predicted, self.dataset)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The name of a function, or that of an object's type."""
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def predictions(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,236 @@
+"""The estimator behind `train` and `cv`, and the arguments that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss import callbacks, parameters
+from skgoss._messages import UnusedParameterWarning, type_name, warn
+from skgoss.dataset import Dataset
+from skgoss.domains import integer
+from skgoss.estimators import MANY_CLASSES, LGBMModel
+from skgoss.fit_arguments import GivenSet
+from skgoss.training import metrics
+from skgoss.training.objectives import Link, canonical_name
+from skgoss.training.user_functions import OfDataset
+
+# Names of the number of classes, LightGBM's main name first.
+_NUM_CLASS = ("num_class", "num_classes")
+
+
+class Training(LGBMModel):
+    """The estimator behind `train`: it learns numbers, codes of classes among them.
+
+    Parameters
+    ----------
+    num_class : int, default=1
+        The number of classes, for objectives of more than two classes and functions.
+    **kwargs : dict
+        The parameters of `LGBMModel`.
+    """
+
+    _owner = "train"
+    _keeps_functions = False
+
+    # The names of the options that the user has given, if it was made by `of`.
+    _given: frozenset[str] | None = None
+
+    def __init__(self, *, num_class: int = 1, **kwargs: Any) -> None:
+        self.num_class = num_class
+        super().__init__(**kwargs)
+
+    @classmethod
+    def of(
+        cls,
+        params: Mapping[str, Any] | None,
+        *,
+        owner: str = "train",
+        fobj: Callable[..., Any] | None = None,
+        **defaults: Any,
+    ) -> Training:
+        """Make an estimator of the parameters that a user gives `train`.
+
+        Parameters
+        ----------
+        params : dict or None
+            Options by any of their names.
+        owner : str, default='train'
+            The name of the function, for messages.
+        fobj : callable, default=None
+            The objective, instead of that in ``params``.
+        **defaults : dict
+            Options by their own names, for those that are not in ``params``.
+
+        Raises
+        ------
+        TypeError
+            If ``params`` is not a dict.
+        ValueError
+            If the number of classes is not an int above 0. `fitting.settings` checks
+            the options.
+
+        Warns
+        -----
+        UnusedParameterWarning
+            For unknown names, and for several names of one option with different
+            values.
+        """
+        if params is not None and not isinstance(params, Mapping):
+            raise TypeError(f"params must be a dict, got {type_name(params)}.")
+        given = dict(params or {})
+        n_classes = _n_classes(
+            [given.pop(word) for word in _NUM_CLASS if word in given], owner
+        )
+        _, given = parameters.file_options(given, owner)
+        options, others = parameters.resolved(given, owner)
+        if options.pop("class_weight", None) is not None:
+            warn(
+                f"{owner} has no parameter 'class_weight': it has no effect. Give the"
+                " Dataset the weights of its rows.",
+                UnusedParameterWarning,
+            )
+        if fobj is not None:
+            options["objective"] = fobj
+        estimator = cls.__new__(cls)
+        estimator._owner = owner
+        estimator._given = frozenset(options)
+        estimator.__init__(num_class=n_classes, **others, **(defaults | options))
+        return estimator
+
+    def _asked(self) -> dict[str, Any]:
+        if self._given is None:
+            return super()._asked()
+        return {name: getattr(self, name) for name in self._given}
+
+    @property
+    def _n_classes(self) -> int | None:
+        return self.num_class if self.num_class > 1 else None
+
+    @property
+    def _n_scores(self) -> int:
+        return self.num_class
+
+    def _encoded(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
+        target = super()._encoded(y, given)
+        objective = self.objective or self._default_objective()
+        if callable(objective) or canonical_name(objective) not in MANY_CLASSES:
+            return target
+        known = np.isin(target, np.arange(self.num_class))
+        if not known.all():
+            raise ValueError(
+                f"The label must hold the numbers 0 to {self.num_class - 1} for"
+                f" num_class={self.num_class}, got {target[~known][0]:g}."
+            )
+        return target
+
+    def _default_objective(self) -> str | None:
+        return None if callable(self.objective) else "regression"
+
+    def _check_objective(self, name: str) -> None:
+        is_many = name in MANY_CLASSES
+        if is_many and self.num_class == 1:
+            raise ValueError(
+                f"objective={name!r} needs num_class, the number of classes."
+            )
+        if self.num_class > 1 and not is_many:
+            raise ValueError(f"objective={name!r} needs num_class=1.")
+
+    def _source(self, X: Any) -> Any:
+        return X
+
+    def _bound_objective(
+        self, function: Callable[..., Any], source: Any
+    ) -> Callable[..., Any]:
+        return OfDataset(function, source)
+
+    def _custom_metric(
+        self, function: Callable[..., Any], link: Link | None
+    ) -> metrics.Metric | metrics.Custom:
+        return metrics.CustomOfDataset(function, link)
+
+
+def _n_classes(given: Sequence[Any], owner: str) -> int:
+    """The number of classes, by the first of its names; 1 if none is given."""
+    if not given:
+        return 1
+    domain = integer(1)
+    value = domain.convert(parameters.number(domain, given[0]))
+    if value is NotImplemented:
+        raise ValueError(
+            f"The 'num_class' parameter of {owner} must be an int >= 1. Got"
+            f" {given[0]!r} instead."
+        )
+    return value
+
+
+# --- Arguments that `train` and `cv` share --------------------------------------------
+
+
+def check_training_set(train_set: Any, owner: str) -> None:
+    """Check that there is a `Dataset` with a label.
+
+    Raises
+    ------
+    TypeError, ValueError
+    """
+    if not isinstance(train_set, Dataset):
+        raise TypeError(
+            f"train_set of {owner} must be a Dataset, got {type_name(train_set)}:"
+            " pass Dataset(X, label=y)."
+        )
+    check_label(train_set, "train_set")
+
+
+def check_label(rows: Dataset, name: str) -> None:
+    """Check that a `Dataset` has a label; else ValueError."""
+    if rows.get_label() is None:
+        raise ValueError(
+            f"The label of {name} is None: pass Dataset(X, label=y), or call"
+            " set_label(y)."
+        )
+
+
+def check_rounds(num_boost_round: Any) -> None:
+    """Check ``num_boost_round``; ValueError unless it is an int above 0."""
+    if integer(1).convert(num_boost_round) is NotImplemented:
+        raise ValueError(
+            f"num_boost_round must be an int >= 1, got {num_boost_round!r}."
+        )
+
+
+def describe_columns(
+    train_set: Dataset,
+    learner: Training,
+    feature_name: str | Sequence[str] = "auto",
+    categorical_feature: str | Iterable[str | int] | None = "auto",
+) -> None:
+    """Give the training set the names and categorical columns that are passed."""
+    if not _is_auto(feature_name):
+        train_set.set_feature_name(feature_name)
+    if _is_auto(categorical_feature):
+        categorical_feature = learner.categorical_feature
+    if not _is_auto(categorical_feature):
+        train_set.set_categorical_feature(categorical_feature)
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def callbacks_of(
+    given: Iterable[Callable[..., Any]] | None,
+    *,
+    evals_result: dict[str, Any] | None = None,
+    learning_rates: Sequence[float] | Callable[[int], float] | None = None,
+) -> list[Callable[..., Any]]:
+    """The user's callbacks, and those that older arguments stand for."""
+    calls = [] if given is None else callbacks.checked(given)
+    if evals_result is not None:
+        calls.append(callbacks.record_evaluation(evals_result))
+    if learning_rates is not None:
+        calls.append(callbacks.reset_parameter(learning_rate=learning_rates))
+    return calls

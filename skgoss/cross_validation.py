@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import numbers
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import Any, Self
 
@@ -16,14 +16,20 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 
 from skgoss import _compat, fitting, parameters
-from skgoss import callbacks as callbacks_
 from skgoss._messages import type_name
 from skgoss.booster import Booster
-from skgoss.data import queries
+from skgoss.callbacks import log_evaluation
+from skgoss.data import disk, queries
 from skgoss.dataset import Dataset
-from skgoss.engine import Training
 from skgoss.fit_arguments import FitArguments
 from skgoss.fitting import Fit
+from skgoss.learner import (
+    Training,
+    callbacks_of,
+    check_rounds,
+    check_training_set,
+    describe_columns,
+)
 from skgoss.training import boosting
 from skgoss.training import folds as folds_
 from skgoss.training import metrics as metrics_
@@ -32,6 +38,7 @@ from skgoss.training.objectives import canonical_name
 from skgoss.training.rounds import Calls, EarlyStopException, History
 
 Rows = NDArray[np.int64]
+Parts = tuple[Dataset, Dataset]
 Preprocess = Callable[
     [Dataset, Dataset, dict[str, Any]], tuple[Dataset, Dataset, dict[str, Any]]
 ]
@@ -65,10 +72,8 @@ class CVBooster:
         self.boosters: list[Booster] = []
         self.best_iteration = -1
         if model_file is not None:
-            from skgoss import files
-
-            with files.named(model_file):
-                self.model_from_string(files.content(model_file).decode())
+            with disk.named(model_file):
+                self.model_from_string(disk.content(model_file).decode())
 
     def __getattr__(self, name: str) -> Any:
         known = hasattr(Booster, name) or name in Booster.__annotations__
@@ -161,12 +166,9 @@ class CVBooster:
         -------
         self
         """
-        from skgoss import files
-
-        files.save(
-            filename,
-            self.model_to_string(num_iteration, start_iteration, importance_type),
-        )
+        text = self.model_to_string(num_iteration, start_iteration, importance_type)
+        with disk.written(filename) as file:
+            file.write(text.encode())
         return self
 
 
@@ -184,7 +186,7 @@ class Results(dict[str, Any]):
 
 
 def cv(
-    params: Mapping[str, Any],
+    params: Mapping[str, Any] | None,
     train_set: Dataset,
     num_boost_round: int = 100,
     folds: Any = None,
@@ -193,7 +195,7 @@ def cv(
     shuffle: bool = True,
     metrics: str | Sequence[str] | None = None,
     feval: Callable[..., Any] | Sequence[Callable[..., Any]] | None = None,
-    init_model: Booster | str | PathLike[str] | None = None,
+    init_model: Any = None,
     fpreproc: Preprocess | None = None,
     seed: int = 0,
     callbacks: Sequence[Callable[..., Any]] | None = None,
@@ -202,7 +204,7 @@ def cv(
     *,
     fobj: Callable[..., Any] | None = None,
     feature_name: str | Sequence[str] = "auto",
-    categorical_feature: str | Iterable[str | int] = "auto",
+    categorical_feature: str | Iterable[str | int] | None = "auto",
     early_stopping_rounds: int | None = None,
     verbose_eval: bool | int | None = None,
     show_stdv: bool = True,
@@ -215,11 +217,11 @@ def cv(
     Parameters
     ----------
     params : dict
-        Options by any of their names: see the parameters of `LGBMModel`.
+        Options by any of their names, as in `train`.
     train_set : Dataset
         The rows, with labels.
     num_boost_round : int, default=100
-        Number of rounds. A number in ``params`` replaces it.
+        Number of rounds, if ``params`` has none.
     folds : splitter or iterable of pairs, default=None
         A splitter of scikit-learn, which gets the queries as ``groups``, or pairs of
         row numbers (train, test). None: ``nfold`` folds.
@@ -235,9 +237,9 @@ def cv(
     metrics : str or list of str, default=None
         Metrics, in place of those in ``params``.
     feval : callable or list of callable, default=None
-        Metrics ``f(predictions, dataset)``, which return ``(name, value,
-        is_higher_better)`` or a list of such tuples.
-    init_model : Booster, str or path, default=None
+        Metrics ``f(predictions, dataset)``, as in `train`. Functions of the user are
+        called for one fold after the other, and the folds are trained so.
+    init_model : Booster, str, path or estimator, default=None
         A model, or its file, to which trees are added in each fold.
     fpreproc : callable, default=None
         Called for each fold as ``fpreproc(dtrain, dtest, params)``. It returns the two
@@ -279,64 +281,72 @@ def cv(
     TypeError, ValueError
         If the rows have no labels, the folds do not fit the rows, or options are not
         valid.
+
+    Warns
+    -----
+    UnusedParameterWarning
+        For names in ``params`` that are unknown, and for unknown metrics.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import Dataset, cv
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> results = cv({"num_leaves": 7}, Dataset(X, label=y), num_boost_round=20)
+    >>> list(results), len(results["valid l2-mean"])
+    (['valid l2-mean', 'valid l2-stdv'], 20)
     """
-    if not isinstance(train_set, Dataset):
-        raise TypeError(f"train_set must be a Dataset, got {type_name(train_set)}.")
-    _name_columns(train_set, feature_name, categorical_feature)
-    params = _with_arguments(params, num_boost_round, metrics, fobj)
-    learner = Training.of(params)
-    pairs = _given_pairs(train_set, folds) or _equal_pairs(
-        train_set, learner.objective, nfold, stratified, seed if shuffle else None
+    check_training_set(train_set, "cv")
+    check_rounds(num_boost_round)
+    make_learner = partial(
+        Training.of,
+        owner="cv",
+        fobj=fobj,
+        n_estimators=num_boost_round,
+        early_stopping_round=early_stopping_rounds,
     )
-    calls = [] if callbacks is None else callbacks_.checked(callbacks)
+    params = _with_metrics(params, metrics)
+    learner = make_learner(params)
+    calls = callbacks_of(callbacks)
     if verbose_eval:
-        calls.append(callbacks_.log_evaluation(int(verbose_eval), show_stdv))
+        calls.append(log_evaluation(int(verbose_eval), show_stdv))
     given = FitArguments(
         eval_names=_NAMES if eval_train_metric else _NAMES[1:],
         eval_metric=feval,
         init_model=learner._earlier_model(init_model),
         callbacks=calls,
-        early_stopping_rounds=early_stopping_rounds,
     )
-    n_at_once, n_threads = _threads(learner, train_set, given, len(pairs))
-    with _keeping_data(train_set):
-        fits = [
-            _start(train_set, pair, learner, params, fpreproc, given, n_threads)
-            for pair in pairs
-        ]
+    describe_columns(train_set, learner, feature_name, categorical_feature)
+    parts = _given_parts(train_set, folds) or _equal_parts(
+        train_set, learner.objective, nfold, stratified, seed if shuffle else None
+    )
+    n_at_once, n_threads = _threads(learner, train_set, given, len(parts))
+    fits = []
+    for part, rest in parts:
+        own = learner
+        if fpreproc is not None:
+            part, rest, changed = fpreproc(part, rest, dict(params))
+            own = make_learner(changed)
+        sets = replace(given, eval_set=[part, rest][-len(given.eval_names) :])
+        fits.append(
+            fitting.start(copy.copy(own), part, None, sets, n_threads=n_threads)
+        )
     return _boost(fits, n_at_once, return_cvbooster)
 
 
 # --- Arguments ------------------------------------------------------------------------
 
 
-def _name_columns(train_set: Dataset, feature_name: Any, categorical: Any) -> None:
-    """Tell a data set what LightGBM 3 took as arguments of ``cv``."""
-    if not (isinstance(feature_name, str) and feature_name == "auto"):
-        train_set.set_feature_name(feature_name)
-    if not (isinstance(categorical, str) and categorical == "auto"):
-        train_set.set_categorical_feature(categorical)
-
-
-def _with_arguments(
-    params: Any, num_boost_round: int, metrics: Any, fobj: Any
-) -> dict[str, Any]:
-    """The parameters, with those that are arguments of ``cv``."""
-    if not isinstance(params, Mapping):
-        raise TypeError(f"params must be a dict, got {type_name(params)}.")
-    replaced = {
-        name: value
-        for name, value in {"metric": metrics, "objective": fobj}.items()
-        if value is not None
-    }
-    own = {
+def _with_metrics(params: Any, metrics: Any) -> Any:
+    """The parameters, with other metrics if there are any."""
+    if metrics is None or not isinstance(params, Mapping):
+        return params
+    kept = {
         word: value
         for word, value in params.items()
-        if not parameters.canonical({word: value}, "cv").keys() & replaced.keys()
-    } | replaced
-    if "n_estimators" in parameters.canonical(own, "cv"):
-        return own
-    return own | {"n_estimators": num_boost_round}
+        if "metric" not in parameters.canonical({word: value}, "cv")
+    }
+    return kept | {"metric": metrics}
 
 
 def _threads(
@@ -352,24 +362,11 @@ def _threads(
     return folds_.at_once(n_folds, n_threads)
 
 
-@contextmanager
-def _keeping_data(train_set: Dataset) -> Iterator[None]:
-    """Keep the values in the block: each fold may need them."""
-    frees, train_set.free_raw_data = train_set.free_raw_data, False
-    try:
-        yield
-    finally:
-        train_set.free_raw_data = frees
-        if frees and train_set._prepared is not None:
-            train_set._free()
-
-
 # --- Folds ----------------------------------------------------------------------------
 
 
-def _given_pairs(train_set: Dataset, folds: Any) -> list[tuple[Rows, Rows]]:
-    """The rows (train, test) of the folds that the user gives; none: an empty list."""
-    n_rows = len(_label(train_set))
+def _given_parts(train_set: Dataset, folds: Any) -> list[Parts]:
+    """The folds that the user gives; none: an empty list."""
     if folds is None:
         return []
     if isinstance(folds, str) or not (
@@ -381,53 +378,31 @@ def _given_pairs(train_set: Dataset, folds: Any) -> list[tuple[Rows, Rows]]:
         )
     if hasattr(folds, "split"):
         folds = _split(folds, train_set)
-    pairs = [_checked(pair, n_rows) for pair in folds]
-    if not pairs:
+    parts = [_parts(train_set, i, pair) for i, pair in enumerate(folds)]
+    if not parts:
         raise ValueError("folds must hold at least one pair of row numbers.")
-    return pairs
+    return parts
 
 
-def _checked(pair: Any, n_rows: int) -> tuple[Rows, Rows]:
-    """A pair of row numbers, each ascending."""
-    if not isinstance(pair, Sequence) or len(pair) != 2:
+def _parts(train_set: Dataset, index: int, pair: Any) -> Parts:
+    """The rows to learn from, and those to test on."""
+    try:
+        train, test = pair
+        return train_set.subset(train), train_set.subset(test)
+    except (TypeError, ValueError) as error:
         raise ValueError(
-            "Each fold must be a pair of arrays of row numbers (train, test)."
-        )
-    train, test = (_numbers(rows, n_rows) for rows in pair)
-    return train, test
+            f"folds must hold pairs of row numbers (train, test); fold {index}: {error}"
+        ) from error
 
 
-def _numbers(rows: Any, n_rows: int) -> Rows:
-    given = np.asarray(rows)
-    if given.dtype == bool and given.shape == (n_rows,):
-        given = np.flatnonzero(given)
-    if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iu":
-        raise ValueError(
-            "Each fold must be a pair of arrays of row numbers (train, test), got an"
-            f" array of shape {given.shape} and dtype {given.dtype}."
-        )
-    found = np.unique(given)
-    if found[0] < 0 or found[-1] >= n_rows:
-        raise ValueError(
-            f"folds must hold row numbers from 0 to {n_rows - 1}, got"
-            f" {found[0] if found[0] < 0 else found[-1]}."
-        )
-    if len(found) < len(given):
-        raise ValueError(
-            "A fold holds a row more than once. Give the Dataset weights: a row of"
-            " weight 2 means two rows."
-        )
-    return found.astype(np.int64)
-
-
-def _equal_pairs(
+def _equal_parts(
     train_set: Dataset,
     objective: Any,
     nfold: int,
     stratified: bool,
     seed: int | None,
-) -> list[tuple[Rows, Rows]]:
-    """The rows (train, test) of folds of equal size, which are those of LightGBM.
+) -> list[Parts]:
+    """Folds of equal size, which are those of LightGBM.
 
     If ``seed`` is None, rows are not shuffled.
     """
@@ -435,7 +410,7 @@ def _equal_pairs(
 
     if not isinstance(nfold, numbers.Integral) or nfold < 2:
         raise ValueError(f"nfold must be an int of at least 2, got {nfold!r}.")
-    label, group = _label(train_set), train_set.get_group()
+    label, group = train_set.get_label(), train_set.get_group()
     things, n = ("rows", len(label)) if group is None else ("queries", len(group))
     if n < nfold:
         raise ValueError(
@@ -448,12 +423,13 @@ def _equal_pairs(
         splitter = model_selection.StratifiedKFold(nfold, **random)
     else:
         splitter = model_selection.KFold(nfold, **random)
-    return list(_split(splitter, train_set))
+    pairs = _split(splitter, train_set)
+    return [_parts(train_set, i, pair) for i, pair in enumerate(pairs)]
 
 
 def _split(splitter: Any, train_set: Dataset) -> Iterable[tuple[Rows, Rows]]:
     """Split the rows; the groups are the queries."""
-    label, group = _label(train_set), train_set.get_group()
+    label, group = train_set.get_label(), train_set.get_group()
     known = {}
     if group is not None:
         known["groups"] = queries.make(len(label), group=group).number
@@ -469,38 +445,7 @@ def _are_classes(label: NDArray[Any], objective: Any, nfold: int) -> bool:
     return np.unique(label, return_counts=True)[1].min() >= nfold
 
 
-def _label(train_set: Dataset) -> NDArray[Any]:
-    label = train_set.get_label()
-    if label is None:
-        raise ValueError("train_set has no label: pass label to the Dataset.")
-    return label
-
-
 # --- Fits -----------------------------------------------------------------------------
-
-
-def _start(
-    train_set: Dataset,
-    pair: tuple[Rows, Rows],
-    learner: Training,
-    params: dict[str, Any],
-    fpreproc: Preprocess | None,
-    given: FitArguments,
-    n_threads: int,
-) -> Fit:
-    """Start the fit of a fold."""
-    part, rest = map(train_set.subset, pair)
-    if fpreproc is not None:
-        part, rest, params = fpreproc(part, rest, dict(params))
-        learner = Training.of(params)
-    sets = [part, rest][-len(given.eval_names) :]
-    return fitting.start(
-        copy.copy(learner),
-        part,
-        None,
-        replace(given, eval_set=sets),
-        n_threads=n_threads,
-    )
 
 
 def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str, Any]:

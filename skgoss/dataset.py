@@ -301,8 +301,9 @@ class Dataset:
     @property
     def _names(self) -> list[str] | None:
         """The names of the columns, if they have any."""
+        given = names.given(self.feature_name) or names.given(self._root.feature_name)
         known = getattr(self._memory, "feature_names_in_", None)
-        return names.given(self.feature_name) or (known if known is None else [*known])
+        return given or (known if known is None else [*known])
 
     @property
     def _memory(self) -> Any:

@@ -16,6 +16,7 @@ from skgoss.callbacks import (
     reset_parameter,
 )
 from skgoss.conversion import to_onnx
+from skgoss.cross_validation import CVBooster, cv
 from skgoss.dataset import Dataset
 from skgoss.engine import train
 from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRegressor
@@ -32,6 +33,7 @@ from skgoss.training.ranking import ndcg_scorer
 
 __all__ = [
     "Booster",
+    "CVBooster",
     "Dataset",
     "EarlyStopException",
     "EvalResult",
@@ -41,6 +43,7 @@ __all__ = [
     "LGBMRegressor",
     "UnusedParameterWarning",
     "create_tree_digraph",
+    "cv",
     "draw_tree",
     "early_stopping",
     "log_evaluation",

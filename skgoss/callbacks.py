@@ -96,10 +96,11 @@ class _Forwarding(logging.Handler):
         )
 
 
-def show(results: Sequence[EvalResult]) -> str:
-    """The metrics of a round in one line."""
+def show(results: Sequence[EvalResult], show_stdv: bool = True) -> str:
+    """The metrics of a round in one line, with their deviations over folds if asked."""
     return "\t".join(
         f"{result.dataset_name}'s {result.metric_name}: {result.metric_value:g}"
+        + (f" + {result[4]:g}" if show_stdv and result.is_cv_result() else "")
         for result in results
     )
 
@@ -115,13 +116,14 @@ def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
     period : int, default=1
         Metrics are printed every ``period`` rounds; if <= 0, never.
     show_stdv : bool, default=True
-        Accepted for compatibility; it has no effect.
+        Whether to print the standard deviations over folds, in cross-validation.
 
     Returns
     -------
     callable
     """
-    return _LogEvaluation(_whole("log_evaluation", "period", period))
+    period = _whole("log_evaluation", "period", period)
+    return _LogEvaluation(period, bool(show_stdv))
 
 
 # The name that log_evaluation had before LightGBM 3.3.
@@ -131,14 +133,16 @@ print_evaluation = log_evaluation
 class _LogEvaluation:
     order = 10
     before_iteration = False
+    may_lag = True
 
-    def __init__(self, period: int) -> None:
+    def __init__(self, period: int, show_stdv: bool) -> None:
         self.period = period
+        self.show_stdv = show_stdv
 
     def __call__(self, env: CallbackEnv) -> None:
-        number = env.iteration + 1
-        if self.period > 0 and env.evaluation_result_list and not number % self.period:
-            say(f"[{number}]\t{show(env.evaluation_result_list)}")
+        number, results = env.iteration + 1, env.evaluation_result_list
+        if self.period > 0 and results and not number % self.period:
+            say(f"[{number}]\t{show(results, self.show_stdv)}")
 
 
 def record_evaluation(eval_result: dict[str, dict[str, list[float]]]) -> Callback:
@@ -435,7 +439,9 @@ _COUNTERPARTS: dict[str, Callable[[Any], Callback]] = {
     "_EarlyStoppingCallback": lambda given: early_stopping(
         given.stopping_rounds, given.first_metric_only, given.verbose, given.min_delta
     ),
-    "_LogEvaluationCallback": lambda given: log_evaluation(given.period),
+    "_LogEvaluationCallback": lambda given: log_evaluation(
+        given.period, given.show_stdv
+    ),
     "_RecordEvaluationCallback": lambda given: record_evaluation(given.eval_result),
     "_ResetParameterCallback": lambda given: reset_parameter(**given.kwargs),
 }

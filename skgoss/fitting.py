@@ -65,13 +65,23 @@ def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Fit:
     return started
 
 
-def start(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Fit:
-    """Start a fit, without a round: see `fit`."""
+def start(
+    estimator: LGBMModel,
+    X: Any,
+    y: Any,
+    given: FitArguments,
+    *,
+    n_threads: int | None = None,
+) -> Fit:
+    """Start a fit, without a round: see `fit`.
+
+    The rounds get ``n_threads`` threads; None: those of the option ``n_jobs``.
+    """
     with _only_fit(estimator):
         chosen = settings(estimator, X, given)
         with _unchanged_on_failure(estimator):
             started = Fit(estimator, X, y, given, chosen)
-            started.start()
+            started.start(n_threads)
     return started
 
 
@@ -159,7 +169,7 @@ class Fit:
         self.training = training_set(X, y, given, estimator.class_weight)
         self.history: dict[str, dict[str, list[float]]] = {}
 
-    def start(self) -> None:
+    def start(self, n_threads: int | None = None) -> None:
         """Read the data, and make the model in training."""
         given_sets = evaluation_sets(self.given, self.training)
         self.earlier = self.estimator._earlier_model(self.given.init_model)
@@ -175,7 +185,7 @@ class Fit:
         self.rows = rows
         self.fitted, sets = self._with_held_out(rows, sets)
         self.calls = self._callbacks(evaluates=bool(sets))
-        self.plan = self._plan(rows)
+        self.plan = self._plan(rows, n_threads)
         self.state = self.plan.start(self.fitted, sets)
         self.booster = Booster._in_training(self)
 
@@ -463,7 +473,7 @@ class Fit:
             calls.append(callbacks.log_evaluation(int(given.verbose)))
         return calls
 
-    def _plan(self, rows: Rows) -> boosting.Plan:
+    def _plan(self, rows: Rows, n_threads: int | None) -> boosting.Plan:
         settings = self.settings
         if callable(settings.objective):
             bound = self.estimator._bound_objective(settings.objective, rows.source)
@@ -472,7 +482,7 @@ class Fit:
             settings,
             self.estimator._n_scores,
             partial(self._metrics, rows),
-            _compat.n_threads(settings.n_jobs),
+            n_threads or _compat.n_threads(settings.n_jobs),
             self.earlier and self.earlier._ensemble,
         )
 

@@ -32,7 +32,7 @@ NEEDS = {
 
 
 def test_pages_with_code():
-    pages = {"categories", "evaluation", "explain", "goss", "migrating", "models"}
+    pages = {"categories", "cv", "evaluation", "explain", "goss", "migrating", "models"}
     assert {
         *pages,
         "onnx",

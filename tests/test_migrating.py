@@ -1122,10 +1122,6 @@ def test_feature_name_of_fit():
 # --- Not here -------------------------------------------------------------------------
 
 
-def test_cv():
-    assert not hasattr(skgoss, "cv")
-
-
 def test_dask():
     assert not [name for name in dir(skgoss) if name.startswith("Dask")]
 

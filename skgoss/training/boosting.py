@@ -36,6 +36,7 @@ from skgoss.training.rounds import (
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings
+    from skgoss.training.folds import Folds
 
 
 class Followed(NamedTuple):
@@ -112,6 +113,30 @@ def train(
         the first round.
     """
     history = {} if history is None else history
+    stop = run(
+        state,
+        model,
+        history=history,
+        given=given,
+        after_round=after_round,
+        n_rounds=n_rounds,
+    )
+    return result(state, stop, history)
+
+
+def run(
+    state: Boosting | Folds,
+    model: Any,
+    *,
+    history: History,
+    given: Sequence[Callback] = (),
+    after_round: AfterRound | None = None,
+    n_rounds: int | None = None,
+) -> EarlyStopException | None:
+    """Run the rounds: see `train`.
+
+    Returns what a callback ended them with; None if none did.
+    """
     recorder = Recorder(history)
     calls = Calls([*given, recorder])
     first, planned = state.first_round, state.settings.n_estimators
@@ -134,9 +159,18 @@ def train(
         if stop is None:
             raise
         recorder.complete(env)
-        return _stopped(state, stop, history)
+        return stop
     finally:
         calls.close()
+    return None
+
+
+def result(
+    state: Boosting, stop: EarlyStopException | None, history: History
+) -> Trained:
+    """The model after the rounds that `run` has run."""
+    if stop is not None:
+        return _stopped(state, stop, history)
     last = {
         name: {metric: values[-1] for metric, values in by_metric.items()}
         for name, by_metric in history.items()

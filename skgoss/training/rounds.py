@@ -181,6 +181,7 @@ class Listener:
 
     order = 0
     before_iteration = False
+    may_lag = True
 
     def at_end(self) -> None:
         """The last round is over, and no callback has ended the fit."""
@@ -189,11 +190,28 @@ class Listener:
         """The fit has ended, perhaps by an error."""
 
 
+def record(history: History, results: Sequence[EvalResult]) -> None:
+    """Append the metrics of a round.
+
+    A metric of cross-validation has two lists, as in LightGBM: its name with '-mean',
+    and with '-stdv'.
+    """
+    for result in results:
+        dataset_name, metric_name, value, _, *deviation = result
+        by_metric = history.setdefault(dataset_name, {})
+        if deviation:
+            by_metric.setdefault(f"{metric_name}-mean", []).append(value)
+            by_metric.setdefault(f"{metric_name}-stdv", []).append(*deviation)
+        else:
+            by_metric.setdefault(metric_name, []).append(value)
+
+
 class Recorder:
     """The callback that keeps the metrics of all rounds, by evaluation set and name."""
 
     order = 20
     before_iteration = False
+    may_lag = True
 
     def __init__(self, eval_result: History) -> None:
         self.eval_result = eval_result
@@ -203,10 +221,7 @@ class Recorder:
         self.iteration = env.iteration
         if env.iteration == env.begin_iteration:
             self.eval_result.clear()
-        for result in env.evaluation_result_list:
-            dataset_name, metric_name, value = tuple(result)[:3]
-            by_metric = self.eval_result.setdefault(dataset_name, {})
-            by_metric.setdefault(metric_name, []).append(value)
+        record(self.eval_result, env.evaluation_result_list)
 
     def complete(self, env: CallbackEnv) -> None:
         """Record the last round if another callback ended the fit before this one."""
@@ -222,12 +237,21 @@ class Calls:
     callbacks : sequence of callable
         They are sorted by their attribute ``order``. Those without it come first, in
         the order in which they are given.
+
+    Attributes
+    ----------
+    before, after : list of callable
+        Those that are called before and after a round.
+    may_lag : bool
+        Whether none of them needs the model of its round, so that later rounds may have
+        begun when they are called.
     """
 
     def __init__(self, callbacks: Sequence[Callback]) -> None:
         ordered = sorted(callbacks, key=lambda c: getattr(c, "order", -1))
         self.before = [c for c in ordered if getattr(c, "before_iteration", False)]
         self.after = [c for c in ordered if not getattr(c, "before_iteration", False)]
+        self.may_lag = all(getattr(c, "may_lag", False) for c in ordered)
 
     def before_round(self, env: CallbackEnv) -> None:
         """A round begins."""

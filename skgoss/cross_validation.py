@@ -1,0 +1,487 @@
+"""Cross-validation: `cv`, and the models of its folds."""
+
+from __future__ import annotations
+
+import copy
+import json
+import numbers
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import type_of_target
+
+from skgoss import _compat, fitting, parameters
+from skgoss._messages import type_name
+from skgoss.booster import Booster
+from skgoss.callbacks import log_evaluation
+from skgoss.data import disk, queries
+from skgoss.dataset import Dataset
+from skgoss.fit_arguments import FitArguments
+from skgoss.fitting import Fit
+from skgoss.learner import (
+    Training,
+    callbacks_of,
+    check_rounds,
+    check_training_set,
+    describe_columns,
+)
+from skgoss.training import boosting
+from skgoss.training import folds as folds_
+from skgoss.training import metrics as metrics_
+from skgoss.training.folds import Folds
+from skgoss.training.objectives import canonical_name
+from skgoss.training.rounds import Calls, EarlyStopException, History
+
+Rows = NDArray[np.int64]
+Parts = tuple[Dataset, Dataset]
+Preprocess = Callable[
+    [Dataset, Dataset, dict[str, Any]], tuple[Dataset, Dataset, dict[str, Any]]
+]
+
+_NAMES = ("train", "valid")
+
+# Objectives whose labels are classes.
+_OF_CLASSES = ("binary", "multiclass", "multiclassova")
+
+
+class CVBooster:
+    """The models of the folds of a cross-validation.
+
+    Methods of `Booster` are called for each model: ``predict``,
+    ``feature_importance`` and all others return a list with one item for each fold.
+
+    Parameters
+    ----------
+    model_file : str or path, default=None
+        A file of `save_model`, of skgoss or LightGBM.
+
+    Attributes
+    ----------
+    boosters : list of Booster
+        The models.
+    best_iteration : int
+        Number of rounds that early stopping has kept; -1 without early stopping.
+    """
+
+    def __init__(self, model_file: str | PathLike[str] | None = None) -> None:
+        self.boosters: list[Booster] = []
+        self.best_iteration = -1
+        if model_file is not None:
+            with disk.named(model_file):
+                self.model_from_string(disk.content(model_file).decode())
+
+    def __getattr__(self, name: str) -> Any:
+        known = hasattr(Booster, name) or name in Booster.__annotations__
+        if name.startswith("_") or not known:
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        if not callable(getattr(Booster, name, None)):
+            return [getattr(booster, name) for booster in self.boosters]
+
+        def of_each(*args: Any, **kwargs: Any) -> list[Any]:
+            return [
+                getattr(booster, name)(*args, **kwargs) for booster in self.boosters
+            ]
+
+        return of_each
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self.boosters)} boosters>"
+
+    @property
+    def _training_names(self) -> set[str]:
+        """The names of the evaluation sets that models learn from."""
+        return set().union(*(booster._training_names for booster in self.boosters))
+
+    def model_to_string(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+    ) -> str:
+        """Write the models as JSON: a dict of texts, as LightGBM does.
+
+        The parameters are those of ``Booster.model_to_string``.
+        """
+        texts = [
+            booster.model_to_string(num_iteration, start_iteration, importance_type)
+            for booster in self.boosters
+        ]
+        return json.dumps({"boosters": texts, "best_iteration": self.best_iteration})
+
+    def model_from_string(self, model_str: str) -> Self:
+        """Become the models of a text, as `model_to_string` returned it.
+
+        Parameters
+        ----------
+        model_str : str
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the text does not hold models.
+        """
+        try:
+            held = json.loads(model_str)
+            texts, best_iteration = held["boosters"], held["best_iteration"]
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise ValueError(
+                "This is no CVBooster: it must be JSON with 'boosters', a list of"
+                " models, and 'best_iteration'."
+            ) from error
+        if not isinstance(texts, list) or type(best_iteration) is not int:
+            raise ValueError(
+                "This is no CVBooster: 'boosters' must be a list and 'best_iteration'"
+                " an int."
+            )
+        self.boosters = [Booster(model_str=text) for text in texts]
+        self.best_iteration = best_iteration
+        return self
+
+    def save_model(
+        self,
+        filename: str | PathLike[str],
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+    ) -> Self:
+        """Write the models to a file, as `model_to_string` writes them.
+
+        Parameters
+        ----------
+        filename : str or path
+            If writing fails, an earlier file of this name is unchanged.
+        num_iteration, start_iteration, importance_type
+            Those of ``Booster.save_model``.
+
+        Returns
+        -------
+        self
+        """
+        text = self.model_to_string(num_iteration, start_iteration, importance_type)
+        with disk.written(filename) as file:
+            file.write(text.encode())
+        return self
+
+
+class Results(dict[str, Any]):
+    """The metrics of all rounds, by set and metric: 'valid auc-mean'.
+
+    The names of LightGBM before version 4, such as 'auc-mean', are understood, too.
+    """
+
+    def __missing__(self, key: Any) -> Any:
+        name = f"valid {key}"
+        if name not in self:
+            raise KeyError(key)
+        return self[name]
+
+
+def cv(
+    params: Mapping[str, Any] | None,
+    train_set: Dataset,
+    num_boost_round: int = 100,
+    folds: Any = None,
+    nfold: int = 5,
+    stratified: bool = True,
+    shuffle: bool = True,
+    metrics: str | Sequence[str] | None = None,
+    feval: Callable[..., Any] | Sequence[Callable[..., Any]] | None = None,
+    init_model: Any = None,
+    fpreproc: Preprocess | None = None,
+    seed: int = 0,
+    callbacks: Sequence[Callable[..., Any]] | None = None,
+    eval_train_metric: bool = False,
+    return_cvbooster: bool = False,
+    *,
+    fobj: Callable[..., Any] | None = None,
+    feature_name: str | Sequence[str] = "auto",
+    categorical_feature: str | Iterable[str | int] | None = "auto",
+    early_stopping_rounds: int | None = None,
+    verbose_eval: bool | int | None = None,
+    show_stdv: bool = True,
+) -> dict[str, Any]:
+    """Evaluate by cross-validation.
+
+    The rows are binned once. Folds are trained side by side on the threads of
+    ``n_jobs``, a round at a time; the results do not depend on their number.
+
+    Parameters
+    ----------
+    params : dict
+        Options by any of their names, as in `train`.
+    train_set : Dataset
+        The rows, with labels.
+    num_boost_round : int, default=100
+        Number of rounds, if ``params`` has none.
+    folds : splitter or iterable of pairs, default=None
+        A splitter of scikit-learn, which gets the queries as ``groups``, or pairs of
+        row numbers (train, test). None: ``nfold`` folds.
+    nfold : int, default=5
+        Number of folds. Each holds whole queries if ``train_set`` has queries.
+    stratified : bool, default=True
+        Whether each fold has the same share of each class. Without effect if the labels
+        are not classes, or if there are queries. The labels of 'binary', 'multiclass'
+        and 'multiclassova' are classes. Those of other objectives are if each value
+        occurs at least ``nfold`` times.
+    shuffle : bool, default=True
+        Whether rows are drawn at random; otherwise, folds are runs of rows.
+    metrics : str or list of str, default=None
+        Metrics, in place of those in ``params``.
+    feval : callable or list of callable, default=None
+        Metrics ``f(predictions, dataset)``, as in `train`. Functions of the user are
+        called for one fold after the other, and the folds are trained so.
+    init_model : Booster, str, path or estimator, default=None
+        A model, or its file, to which trees are added in each fold.
+    fpreproc : callable, default=None
+        Called for each fold as ``fpreproc(dtrain, dtest, params)``. It returns the two
+        data sets and the parameters to use.
+    seed : int, default=0
+        The seed of ``shuffle``. The folds are those of LightGBM.
+    callbacks : list of callable, default=None
+        They see the means over folds: ``env.model`` is a `CVBooster`, and results have
+        five items, the last of which is the standard deviation. Folds wait for
+        callbacks of the user after each round.
+    eval_train_metric : bool, default=False
+        Whether the rows to learn from are evaluated, too, as the set 'train'.
+    return_cvbooster : bool, default=False
+        Whether to return the models.
+    fobj : callable, default=None
+        The objective, as in ``params``. This argument and the next ones are those of
+        LightGBM before version 4.
+    feature_name : 'auto' or list of str, default='auto'
+        Names of the columns.
+    categorical_feature : 'auto' or list of str and int, default='auto'
+        The columns that hold categories.
+    early_stopping_rounds : int, default=None
+        As the callback `early_stopping`.
+    verbose_eval : bool or int, default=None
+        As the callback `log_evaluation`: True for each round.
+    show_stdv : bool, default=True
+        Whether ``verbose_eval`` prints standard deviations.
+
+    Returns
+    -------
+    dict
+        For each set and metric two lists with one value for each round: 'valid
+        auc-mean' and 'valid auc-stdv', the standard deviation over folds. Early
+        stopping cuts them after the best round. 'cvbooster' is the `CVBooster`, if it
+        is asked for.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the rows have no labels, the folds do not fit the rows, or options are not
+        valid.
+
+    Warns
+    -----
+    UnusedParameterWarning
+        For names in ``params`` that are unknown, and for unknown metrics.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import Dataset, cv
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> results = cv({"num_leaves": 7}, Dataset(X, label=y), num_boost_round=20)
+    >>> list(results), len(results["valid l2-mean"])
+    (['valid l2-mean', 'valid l2-stdv'], 20)
+    """
+    check_training_set(train_set, "cv")
+    check_rounds(num_boost_round)
+    make_learner = partial(
+        Training.of,
+        owner="cv",
+        fobj=fobj,
+        n_estimators=num_boost_round,
+        early_stopping_round=early_stopping_rounds,
+    )
+    params = _with_metrics(params, metrics)
+    learner = make_learner(params)
+    calls = callbacks_of(callbacks)
+    if verbose_eval:
+        calls.append(log_evaluation(int(verbose_eval), show_stdv))
+    given = FitArguments(
+        eval_names=_NAMES if eval_train_metric else _NAMES[1:],
+        eval_metric=feval,
+        init_model=learner._earlier_model(init_model),
+        callbacks=calls,
+    )
+    describe_columns(train_set, learner, feature_name, categorical_feature)
+    parts = _given_parts(train_set, folds) or _equal_parts(
+        train_set, learner.objective, nfold, stratified, seed if shuffle else None
+    )
+    n_at_once, n_threads = _threads(learner, train_set, given, len(parts))
+    fits = []
+    for part, rest in parts:
+        own = learner
+        if fpreproc is not None:
+            part, rest, changed = fpreproc(part, rest, dict(params))
+            own = make_learner(changed)
+        sets = replace(given, eval_set=[part, rest][-len(given.eval_names) :])
+        fits.append(
+            fitting.start(copy.copy(own), part, None, sets, n_threads=n_threads)
+        )
+    return _boost(fits, n_at_once, return_cvbooster)
+
+
+# --- Arguments ------------------------------------------------------------------------
+
+
+def _with_metrics(params: Any, metrics: Any) -> Any:
+    """The parameters, with other metrics if there are any."""
+    if metrics is None or not isinstance(params, Mapping):
+        return params
+    kept = {
+        word: value
+        for word, value in params.items()
+        if "metric" not in parameters.canonical({word: value}, "cv")
+    }
+    return kept | {"metric": metrics}
+
+
+def _threads(
+    learner: Training, train_set: Dataset, given: FitArguments, n_folds: int
+) -> tuple[int, int]:
+    """How many folds run at once, and how many threads each of them has."""
+    settings = fitting.settings(learner, train_set, given)
+    n_threads = _compat.n_threads(settings.n_jobs)
+    _, functions = metrics_.sorted_words([given.eval_metric, settings.metric])
+    # Functions of users need not be ready to be called by several threads at once.
+    if functions or callable(settings.objective):
+        return 1, n_threads
+    return folds_.at_once(n_folds, n_threads)
+
+
+# --- Folds ----------------------------------------------------------------------------
+
+
+def _given_parts(train_set: Dataset, folds: Any) -> list[Parts]:
+    """The folds that the user gives; none: an empty list."""
+    if folds is None:
+        return []
+    if isinstance(folds, str) or not (
+        hasattr(folds, "split") or isinstance(folds, Iterable)
+    ):
+        raise TypeError(
+            "folds must be a splitter of scikit-learn or pairs of row numbers (train,"
+            f" test), got {type_name(folds)}. The number of folds is nfold."
+        )
+    if hasattr(folds, "split"):
+        folds = _split(folds, train_set)
+    parts = [_parts(train_set, i, pair) for i, pair in enumerate(folds)]
+    if not parts:
+        raise ValueError("folds must hold at least one pair of row numbers.")
+    return parts
+
+
+def _parts(train_set: Dataset, index: int, pair: Any) -> Parts:
+    """The rows to learn from, and those to test on."""
+    try:
+        train, test = pair
+        return train_set.subset(train), train_set.subset(test)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"folds must hold pairs of row numbers (train, test); fold {index}: {error}"
+        ) from error
+
+
+def _equal_parts(
+    train_set: Dataset,
+    objective: Any,
+    nfold: int,
+    stratified: bool,
+    seed: int | None,
+) -> list[Parts]:
+    """Folds of equal size, which are those of LightGBM.
+
+    If ``seed`` is None, rows are not shuffled.
+    """
+    from sklearn import model_selection
+
+    if not isinstance(nfold, numbers.Integral) or nfold < 2:
+        raise ValueError(f"nfold must be an int of at least 2, got {nfold!r}.")
+    label, group = train_set.get_label(), train_set.get_group()
+    things, n = ("rows", len(label)) if group is None else ("queries", len(group))
+    if n < nfold:
+        raise ValueError(
+            f"nfold={nfold} needs at least {nfold} {things}, but train_set has {n}."
+        )
+    random = {"shuffle": seed is not None, "random_state": seed}
+    if group is not None:
+        splitter = model_selection.GroupKFold(nfold)
+    elif stratified and _are_classes(label, objective, nfold):
+        splitter = model_selection.StratifiedKFold(nfold, **random)
+    else:
+        splitter = model_selection.KFold(nfold, **random)
+    pairs = _split(splitter, train_set)
+    return [_parts(train_set, i, pair) for i, pair in enumerate(pairs)]
+
+
+def _split(splitter: Any, train_set: Dataset) -> Iterable[tuple[Rows, Rows]]:
+    """Split the rows; the groups are the queries."""
+    label, group = train_set.get_label(), train_set.get_group()
+    known = {}
+    if group is not None:
+        known["groups"] = queries.make(len(label), group=group).number
+    return splitter.split(X=np.zeros((len(label), 1)), y=label, **known)
+
+
+def _are_classes(label: NDArray[Any], objective: Any, nfold: int) -> bool:
+    """Whether labels are classes, the same share of which each fold can have."""
+    if type_of_target(label) not in ("binary", "multiclass"):
+        return False
+    if isinstance(objective, str) and canonical_name(objective) in _OF_CLASSES:
+        return True
+    return np.unique(label, return_counts=True)[1].min() >= nfold
+
+
+# --- Fits -----------------------------------------------------------------------------
+
+
+def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str, Any]:
+    """Run the rounds, and collect the results."""
+    model, history = CVBooster(), {}
+    model.boosters = [fit.booster for fit in fits]
+    calls = fits[0].calls
+    ahead = folds_.AHEAD if Calls(calls).may_lag else 0
+    with Folds([fit.state for fit in fits], n_at_once, ahead) as together:
+        stop = boosting.run(together, model, history=history, given=calls)
+    n_rounds = None if stop is None else stop.best_iteration + 1 - together.first_round
+    results = Results(
+        {
+            f"{name} {metric}": values[:n_rounds]
+            for name, by_metric in history.items()
+            for metric, values in by_metric.items()
+        }
+    )
+    if return_cvbooster:
+        _finish(model, fits, together.histories(), stop)
+        results["cvbooster"] = model
+    return results
+
+
+def _finish(
+    model: CVBooster,
+    fits: list[Fit],
+    histories: list[History],
+    stop: EarlyStopException | None,
+) -> None:
+    """Replace models in training by the trained ones."""
+    # The metrics of each fold are its own, not the means.
+    own_stop = stop and EarlyStopException(stop.best_iteration)
+    model.boosters = []
+    for fit, fit.history in zip(fits, histories, strict=True):
+        trained = boosting.result(fit.state, own_stop, fit.history)
+        model.boosters.append(fit.model(trained))
+    if stop is not None:
+        model.best_iteration = max(b.best_iteration for b in model.boosters)

@@ -1,7 +1,7 @@
 """Public scripts as tests: the decorator that runs them, and the data they read.
 
-A script is a function of a module. It runs with `lightgbm` and with `skgoss`, unchanged,
-and returns scores of rows that were held out, by name.
+A script is a function of a module. The same code runs with `lightgbm` and with
+`skgoss`, and returns scores of rows that were held out, by name.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def check_warnings(caught, expected):
     ]
 
 
-# --- Data -------------------------------------------------------------------------------
+# --- Data -----------------------------------------------------------------------------
 
 
 def halves(*arrays, seed=0, stratify=None):
@@ -194,7 +194,7 @@ def searches(n_queries=120, seed=4):
 
 @functools.cache
 def days(n=900, seed=5):
-    """A data frame of days in order: a trend, seasons, weekdays and lags; the target."""
+    """A data frame of days in order: seasons, weekdays and lags; the target."""
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(seed)
     day = np.arange(n)

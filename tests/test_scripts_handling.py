@@ -11,7 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scripts import clients, curve, diabetes, digits, fraud, script, tumours
+from scripts import (
+    clients,
+    curve,
+    diabetes,
+    digits,
+    fraud,
+    script,
+    searches,
+    tumours,
+)
 from sklearn.metrics import log_loss, mean_squared_error, roc_auc_score
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 
@@ -20,7 +29,7 @@ def rmse(y, prediction):
     return mean_squared_error(y, prediction) ** 0.5
 
 
-# --- Boosters ---------------------------------------------------------------------------
+# --- Boosters -------------------------------------------------------------------------
 
 
 @script(near=1e-6, below={"rmse": "rmse of the first half", "from a file": 70})
@@ -226,7 +235,7 @@ def test_shap_values_of_a_booster(lgb):
     }
 
 
-# --- Data sets --------------------------------------------------------------------------
+# --- Data sets ------------------------------------------------------------------------
 
 
 @script(near=1e-6, above={"auc": 0.97}, below={"apart": 1e-12})
@@ -269,6 +278,34 @@ def test_fields_of_a_data_set(lgb):
         "rmse of the mean": rmse(y_test, np.full(len(y_test), y.mean())),
         "auc": roc_auc_score(y_test > median, p),
         "log loss": log_loss(y_test > median, p),
+    }
+
+
+@script(near=1e-6, above={"ndcg": 0.7}, below={"apart": 1e-12})
+def test_containers_of_labels(lgb):
+    """Labels, weights and groups in lists, arrays and Series make the same model."""
+    pd = pytest.importorskip("pandas")
+    X, X_test, y, y_test, group, group_test = searches()
+    params = {"objective": "lambdarank", "metric": "ndcg", "eval_at": 5, "verbose": -1}
+    params |= {"num_leaves": 7, "label_gain": [0, 1, 3, 7, 15]}
+    query = pd.Series(np.repeat(np.arange(len(group)), group))
+    weight = 1 + query % 3
+    rows = pd.DataFrame({"label": y}, index=np.arange(len(y)) * 2)
+    predictions, told = [], []
+    for label, sizes, weights in [
+        (y, group, weight.to_numpy()),
+        (list(y), list(group), list(weight)),
+        (rows["label"], query.value_counts(sort=False), weight),
+        (rows, group.astype(np.int32), weight.astype("float32")),
+    ]:
+        train = lgb.Dataset(X, label, weight=weights, group=sizes)
+        valid = lgb.Dataset(X_test, y_test, train, group=group_test)
+        model = lgb.train(params, train, 15, [valid])
+        predictions.append(model.predict(X_test))
+        told.append(model.best_score["valid_0"]["ndcg@5"])
+    return {
+        "ndcg": told[0],
+        "apart": max(np.ptp(predictions, axis=0).max(), np.ptp(told)),
     }
 
 
@@ -326,7 +363,7 @@ def test_boosters_of_cv(lgb):
     }
 
 
-# --- Callbacks, metrics, parameters -----------------------------------------------------
+# --- Callbacks, metrics, parameters ---------------------------------------------------
 
 
 class Pruned(Exception):

@@ -64,7 +64,7 @@ class Before4:
     above={"cv": 0.8, "auc": 0.8},
 )
 def test_the_loop_of_every_competition(lgb):
-    """Folds, predictions out of fold, importances, the mean over folds on the test set."""
+    """Folds, predictions out of fold, importances, means over folds."""
     pd = pytest.importorskip("pandas")
     X, X_test, y, y_test = fraud()
     train_df = pd.DataFrame(X, columns=[f"var_{i}" for i in range(X.shape[1])])

@@ -13,6 +13,8 @@ from skgoss.callbacks import (
     reset_parameter,
 )
 from skgoss.conversion import to_onnx
+from skgoss.dataset import Dataset
+from skgoss.engine import train
 from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRegressor
 from skgoss.plotting import (
     create_tree_digraph,
@@ -27,6 +29,7 @@ from skgoss.training.ranking import ndcg_scorer
 
 __all__ = [
     "Booster",
+    "Dataset",
     "EarlyStopException",
     "EvalResult",
     "LGBMClassifier",
@@ -46,6 +49,7 @@ __all__ = [
     "record_evaluation",
     "reset_parameter",
     "to_onnx",
+    "train",
 ]
 
 __version__: str

@@ -32,11 +32,15 @@ from skgoss.model import tables
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
 from skgoss.origin import Origin
+from skgoss.training.boosting import Boosting
 from skgoss.training.objectives import Link
+from skgoss.training.rounds import EvalResult
 
 if TYPE_CHECKING:
     import pandas
     import shap
+
+    from skgoss.fitting import Fit
 
 
 class Booster:
@@ -63,7 +67,9 @@ class Booster:
         stopping, after the last round.
     """
 
-    _ensemble: Ensemble
+    # The fit whose trees these are, as long as it goes on.
+    _training: Fit | None = None
+
     _categories: Categories
     _link: Link
     _objective: str | Callable[..., Any] | None
@@ -112,7 +118,7 @@ class Booster:
             If the parts contradict each other.
         """
         booster = cls.__new__(cls)
-        booster._ensemble = ensemble
+        booster._trees = ensemble
         booster._known_header = header
         booster._categories = categories
         booster._objective = objective
@@ -122,6 +128,33 @@ class Booster:
         booster._origin = origin
         booster_state.check(booster)
         return booster
+
+    @classmethod
+    def _in_training(cls, fit: Fit) -> Self:
+        """The model of a fit that goes on: its trees are those of the rounds so far."""
+        booster = cls.__new__(cls)
+        booster._training = fit
+        booster._known_header = fit.header()
+        booster._categories = fit.estimator._categories
+        booster._objective = fit.settings.objective
+        booster._link = fit.link
+        booster.best_iteration, booster.best_score = 0, {}
+        booster._origin = Origin.of(fit.estimator, fit.history)
+        return booster
+
+    @property
+    def _ensemble(self) -> Ensemble:
+        training = self._training
+        return self._trees if training is None else training.state.ensemble()
+
+    @_ensemble.setter
+    def _ensemble(self, ensemble: Ensemble) -> None:
+        if self._training is not None:
+            raise ValueError(
+                "The trees of a Booster in training cannot be changed: call"
+                " free_dataset() first, which ends the training."
+            )
+        self._trees = ensemble
 
     @property
     def _header(self) -> Header:
@@ -467,15 +500,52 @@ class Booster:
 
     def num_trees(self) -> int:
         """Number of trees: those of a round times the rounds."""
-        return self._ensemble.n_trees
+        return self.current_iteration() * self.num_model_per_iteration()
 
     def num_model_per_iteration(self) -> int:
         """Number of trees of a round: the number of classes, or 1."""
-        return self._ensemble.n_scores
+        if self._training is not None:
+            return self._training.state.objective.n_scores
+        return self._trees.n_scores
 
     def current_iteration(self) -> int:
         """Number of rounds."""
-        return self._ensemble.n_rounds
+        if self._training is not None:
+            return self._training.state.current_iteration()
+        return self._trees.n_rounds
+
+    # --- Training ---------------------------------------------------------------------
+
+    @property
+    def _rounds(self) -> Boosting:
+        """The rounds of a model in training."""
+        if self._training is None:
+            raise ValueError(
+                "The Booster is not in training: make it by Booster(params, train_set),"
+                " or by train with keep_training_booster=True."
+            )
+        return self._training.state
+
+    @property
+    def _training_names(self) -> set[str]:
+        """The names of the evaluation sets that are the training set."""
+        return self._rounds.training_names
+
+    def eval_train(self) -> list[EvalResult]:
+        """Compute the metrics of the training set after the last round.
+
+        The training set need not be among the evaluation sets.
+        """
+        return self._rounds.eval_train()
+
+    def eval_valid(self) -> list[EvalResult]:
+        """Compute the metrics of the evaluation sets besides the training set."""
+        return self._rounds.eval_valid()
+
+    def reset_parameter(self, params: dict[str, Any]) -> Self:
+        """Change options of single trees, by any of their names, for later rounds."""
+        self._rounds.reset_parameter(params)
+        return self
 
     @property
     def pandas_categorical(self) -> list[list[Any]] | None:

@@ -298,7 +298,7 @@ class _EarlyStopping(Listener):
                 " for evaluation: pass eval_X and eval_y, or set early_stopping_round,"
                 " which holds out rows. Pass a metric if the objective has no default."
             )
-        training = env.model.training_names
+        training = env.model._training_names
         others = [result for result in results if result.dataset_name not in training]
         if not others:
             warn(

@@ -29,7 +29,9 @@ from skgoss.data import frames, queries, targets
 from skgoss.data.columns import Columns
 from skgoss.fit_arguments import FitArguments, GivenSet
 from skgoss.model.ensemble import Ensemble
-from skgoss.origin import Origin
+from skgoss.origin import Origin, changed
+from skgoss.training import metrics
+from skgoss.training.objectives import Link
 
 if TYPE_CHECKING:
     import shap
@@ -421,7 +423,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
     def fit(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         init_score: ArrayLike | None = None,
         group: ArrayLike | None = None,
@@ -449,6 +451,26 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
     def _fit(self, X: ArrayLike, y: ArrayLike, given: FitArguments) -> Self:
         fitting.fit(self, X, y, given)
         return self
+
+    def _asked(self) -> dict[str, Any]:
+        """The parameters that the user has given."""
+        return changed(self)
+
+    def _source(self, X: Any) -> Any:
+        """What functions of users get in place of targets: see `Rows`."""
+        return None
+
+    def _bound_objective(
+        self, function: Callable[..., Any], source: Any
+    ) -> Callable[..., Any]:
+        """A user's objective as a function of targets and raw scores."""
+        return function
+
+    def _custom_metric(
+        self, function: Callable[..., Any], link: Link | None
+    ) -> metrics.Custom:
+        """A user's function as a metric."""
+        return metrics.Custom(function, link)
 
     def _queries(
         self, n_rows: int, group: Any, qid: Any, prefix: str
@@ -702,7 +724,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
     def fit(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         init_score: ArrayLike | None = None,
         eval_set: Sequence[Any] | None = None,
@@ -764,7 +786,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     def fit(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         init_score: ArrayLike | None = None,
         eval_set: Sequence[Any] | None = None,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgoss._messages import warn
+from skgoss.dataset import Dataset
 
 # The default name of an evaluation set that is the training set.
 TRAINING = "training"
@@ -98,6 +99,24 @@ class GivenSet(NamedTuple):
         """Whether the user passed queries."""
         return self.group is not None or self.qid is not None
 
+    def of_dataset(self) -> GivenSet:
+        """The set, with what a `Dataset` holds where nothing else is passed."""
+        if not isinstance(self.X, Dataset):
+            return self
+        held = {
+            "y": self.X.label,
+            "sample_weight": self.X.weight,
+            "init_score": self.X.init_score,
+            "group": None if self.has_queries else self.X.group,
+        }
+        return self._replace(
+            **{
+                k: v
+                for k, v in held.items()
+                if v is not None and getattr(self, k) is None
+            }
+        )
+
     def holds_same_rows(self, other: GivenSet) -> bool:
         """Whether the data, weights and other arguments are the same objects."""
         names = ("X", "y", *_OF_A_SET)
@@ -117,7 +136,7 @@ def training_set(X: Any, y: Any, given: FitArguments, class_weight: Any) -> Give
         given.qid,
         prefix="",
         is_training=True,
-    )
+    ).of_dataset()
 
 
 def evaluation_sets(given: FitArguments, training: GivenSet) -> list[GivenSet]:
@@ -163,8 +182,9 @@ def evaluation_sets(given: FitArguments, training: GivenSet) -> list[GivenSet]:
 def _evaluation_set(
     training: GivenSet, name: str, training_name: str, X: Any, y: Any, **values: Any
 ) -> GivenSet:
-    if X is not training.X or y is not training.y:
-        return GivenSet(name, X, y, **values)
+    given_set = GivenSet(name, X, y, **values).of_dataset()
+    if X is not training.X or given_set.y is not training.y:
+        return given_set
     passed = {argument for argument, value in values.items() if value is not None}
     # Both group and qid describe the queries, so one of them replaces both.
     if passed.intersection(_QUERIES):
@@ -194,15 +214,7 @@ def _pairs(given: FitArguments) -> list[tuple[Any, Any]]:
             raise ValueError(
                 "Specify either 'eval_set' or 'eval_X' and 'eval_y', but not both."
             )
-        pairs = given.eval_set
-        if isinstance(pairs, tuple) and len(pairs) == 2 and not _is_pair(pairs[0]):
-            pairs = [pairs]
-        if not isinstance(pairs, Sequence) or not all(map(_is_pair, pairs)):
-            raise TypeError(
-                "eval_set must be a list of pairs (X, y), got"
-                f" {type(given.eval_set).__name__}."
-            )
-        return [tuple(pair) for pair in pairs]
+        return _listed_pairs(given.eval_set)
     if (given.eval_X is None) != (given.eval_y is None):
         raise ValueError("You must specify eval_X and eval_y, not just one of them.")
     if given.eval_X is None:
@@ -218,29 +230,23 @@ def _pairs(given: FitArguments) -> list[tuple[Any, Any]]:
     return list(zip(given.eval_X, given.eval_y, strict=True))
 
 
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, tuple | list) and len(value) == 2
+def _listed_pairs(eval_set: Any) -> list[tuple[Any, Any]]:
+    pairs = [eval_set] if isinstance(eval_set, Dataset) else eval_set
+    if isinstance(pairs, tuple) and len(pairs) == 2 and not _is_set(pairs[0]):
+        pairs = [pairs]
+    if not isinstance(pairs, Sequence) or not all(map(_is_set, pairs)):
+        raise TypeError(
+            f"eval_set must be a list of pairs (X, y), got {type(eval_set).__name__}."
+        )
+    return [
+        (pair, None) if isinstance(pair, Dataset) else tuple(pair) for pair in pairs
+    ]
 
 
-def names_of_columns(given: Any) -> list[str] | None:
-    """Check the argument ``feature_name``.
-
-    Returns
-    -------
-    list of str, or None
-        None for 'auto': the names are those of ``X``.
-
-    Raises
-    ------
-    TypeError
-        If it is neither 'auto' nor a list of str.
-    """
-    if isinstance(given, str) and given == "auto":
-        return None
-    names = None if isinstance(given, str) else list(given)
-    if names is None or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"feature_name must be 'auto' or a list of str, got {given!r}.")
-    return list(map(str, names))
+def _is_set(value: Any) -> bool:
+    """Whether a value is an evaluation set: a pair (X, y), or a `Dataset`."""
+    is_pair = isinstance(value, tuple | list) and len(value) == 2
+    return is_pair or isinstance(value, Dataset)
 
 
 def _names(given: Any, n_sets: int) -> list[str | None]:

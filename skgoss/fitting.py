@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skgoss import _compat, callbacks, parameters, persistence
+from skgoss import _compat, callbacks, dataset, parameters, persistence
 from skgoss.booster import Booster
-from skgoss.data import categories, frames, targets
-from skgoss.data.columns import Columns
+from skgoss.data import categories, frames, names, targets
 from skgoss.data.rows import Rows, held_out, start_scores
+from skgoss.dataset import Dataset, Prepared
 from skgoss.fit_arguments import (
     FitArguments,
     GivenSet,
     evaluation_sets,
-    names_of_columns,
     training_set,
 )
-from skgoss.model.header import Header, default_names
+from skgoss.model.header import Header
 from skgoss.origin import Origin
 from skgoss.training import boosting, constraints, metrics, objectives
 from skgoss.training.evaluation import NamedRows
+from skgoss.training.rounds import Calls
 
 if TYPE_CHECKING:
     from skgoss.estimators import LGBMModel
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _FITS: dict[int, object] = {}
 
 
-def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> None:
+def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Fit:
     """Fit an estimator.
 
     Parameters
@@ -45,14 +45,32 @@ def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> None:
     X, y : object
         The training set, as the user passed it.
     given : FitArguments
+
+    Returns
+    -------
+    Fit
+        The fit, which can go on.
     """
     with _only_fit(estimator):
-        chosen = settings(estimator, given)
+        chosen = settings(estimator, X, given)
         hooks = _compat.round_hooks(
             estimator, chosen.n_estimators, X=X, y=y, metadata=given.metadata
         )
         with _unchanged_on_failure(estimator):
-            _Fit(estimator, X, y, given, chosen).run(hooks)
+            started = Fit(estimator, X, y, given, chosen)
+            started.start()
+            started.run(hooks)
+    return started
+
+
+def start(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Fit:
+    """Start a fit, without a round: see `fit`."""
+    with _only_fit(estimator):
+        chosen = settings(estimator, X, given)
+        with _unchanged_on_failure(estimator):
+            started = Fit(estimator, X, y, given, chosen)
+            started.start()
+    return started
 
 
 @contextmanager
@@ -82,8 +100,12 @@ def _unchanged_on_failure(estimator: BaseEstimator) -> Iterator[None]:
         raise
 
 
-def settings(estimator: LGBMModel, given: FitArguments) -> parameters.Settings:
-    """The checked options; arguments of fit replace those of the constructor."""
+def settings(estimator: LGBMModel, X: Any, given: FitArguments) -> parameters.Settings:
+    """The checked options.
+
+    Arguments of fit replace those of the constructor, and these replace the options of
+    a `Dataset`.
+    """
     chosen = {
         name: value
         for name, value, absent in (
@@ -93,10 +115,12 @@ def settings(estimator: LGBMModel, given: FitArguments) -> parameters.Settings:
         )
         if not (isinstance(value, str) and value == absent) and value is not absent
     }
+    if isinstance(X, Dataset):
+        chosen = X.options_besides(estimator._asked()) | chosen
     return parameters.settings(estimator, **chosen)
 
 
-class _Fit:
+class Fit:
     """One fit of an estimator.
 
     Parameters
@@ -108,6 +132,15 @@ class _Fit:
     settings : Settings
         The checked options. When the data have been read, columns are given by number
         and the objective by its canonical name.
+
+    Attributes
+    ----------
+    state : Boosting
+        The rounds so far.
+    booster : Booster
+        The model in training.
+    history : dict
+        Metrics of all rounds by evaluation set and name.
     """
 
     def __init__(
@@ -122,64 +155,113 @@ class _Fit:
         self.given = given
         self.settings = settings
         self.training = training_set(X, y, given, estimator.class_weight)
+        self.history: dict[str, dict[str, list[float]]] = {}
 
-    def run(self, hooks: _compat.RoundHooks | _compat.NoHooks) -> None:
-        """Read the data, boost round by round, and keep the result."""
+    def start(self) -> None:
+        """Read the data, and make the model in training."""
         given_sets = evaluation_sets(self.given, self.training)
         self.earlier = self.estimator._earlier_model(self.given.init_model)
         # A copy that a callback makes while rounds run does not hold the former model.
         vars(self.estimator).pop("_booster", None)
         vars(self.estimator).pop("_is_foreign", None)
-        columns = self._training_columns()
+        prepared = self._training_columns()
         learns = self.earlier is None or self.earlier._origin is None
-        rows = self._rows(columns, self.training, learns=learns).existing()
+        rows = self._rows(prepared, self.training, learns=learns).existing()
         self._set_objective()
         sets = [self._evaluated(given_set, rows) for given_set in given_sets]
-        fitted, sets = self._with_held_out(rows, sets)
-        calls = self._callbacks(evaluates=bool(sets))
-        plan = self._plan(rows, evaluates=bool(sets))
-        state = plan.start(fitted, sets)
+        self.rows = rows
+        self.fitted, sets = self._with_held_out(rows, sets)
+        self.calls = self._callbacks(evaluates=bool(sets))
+        self.plan = self._plan(rows, evaluates=bool(sets))
+        self.state = self.plan.start(self.fitted, sets)
+        self.booster = Booster._in_training(self)
+
+    def run(self, hooks: _compat.RoundHooks | _compat.NoHooks) -> None:
+        """Boost round by round, and keep the result."""
         hooks.begin()
         trained = boosting.train(
-            state,
-            given=calls,
+            self.state,
+            self.booster,
+            history=self.history,
+            given=self.calls,
             after_round=lambda index, ensemble: hooks.after_round(
-                index, lambda: {"_booster": self._booster(state.trained(ensemble()))}
+                index,
+                lambda: {"_booster": self.model(self.state.trained(ensemble()))},
             ),
         )
-        if self.settings.refit and fitted is not rows:
-            trained = plan.refitted(rows, trained, calls)
-        self.estimator._booster = self._booster(trained)
-        self.estimator._history = trained.history
+        if self.settings.refit and self.fitted is not self.rows:
+            trained = self._refitted(trained)
+        self.estimator._booster = self.model(trained)
+        self.estimator._history = self.history
         hooks.end()
 
-    def _training_columns(self) -> Columns:
+    def _refitted(self, trained: boosting.Trained) -> boosting.Trained:
+        """Boost the best number of rounds on all rows.
+
+        Of the callbacks, only those that are called before rounds are called again.
+        """
+        n_earlier = 0 if self.earlier is None else self.earlier.current_iteration()
+        self.state = self.plan.start(self.rows, [])
+        again = boosting.train(
+            self.state,
+            self.booster,
+            given=Calls(self.calls).before,
+            n_rounds=max(1, trained.ensemble.n_rounds - n_earlier),
+        )
+        return dataclasses.replace(
+            trained, ensemble=again.ensemble, feature_infos=again.feature_infos
+        )
+
+    def _training_columns(self) -> Prepared:
         """Read the training columns, and set their names and categories."""
         estimator, X = self.estimator, self.training.X
-        names = self.names = names_of_columns(self.given.feature_name)
-        categorical = self.settings.categorical_feature
-        if names is not None and isinstance(categorical, list):
-            number = {name: j for j, name in enumerate(names)}
-            categorical = [number.get(name, name) for name in categorical]
-        if self.earlier is None:
-            columns = frames.columns(
-                estimator, X, reset=True, categorical_feature=categorical
-            )
-        else:
+        if self.earlier is not None:
             self._inherit()
-            columns = frames.columns(estimator, X, reset=False)
-            names = self.names = names or self.earlier.feature_name()
+        self.names = names.given(self.given.feature_name)
+        if isinstance(X, Dataset):
+            prepared = self._binned_columns(X)
+        else:
+            columns = dataset.read(
+                estimator,
+                X,
+                self.names,
+                self.settings.categorical_feature,
+                learn=self.earlier is None,
+            )
+            prepared = Prepared(columns, None, None)
+        if self.earlier is not None:
+            self.names = self.names or self.earlier.feature_name()
             categories.check_same(
-                categorical,
+                names.numbered(self.settings.categorical_feature, self.names),
                 estimator._categories,
                 self._names,
-                columns.n_features,
+                estimator.n_features_in_,
                 "init_model",
             )
-        if names is not None:
-            _check_names(names, columns.n_features)
-        self.settings = constraints.resolved(self.settings, columns, self._names)
-        return columns
+        vocabularies = estimator._categories.vocabularies
+        self.settings = constraints.resolved(
+            self.settings,
+            estimator.n_features_in_,
+            vocabularies.__contains__,
+            self._names,
+        )
+        return prepared
+
+    def _binned_columns(self, X: Dataset) -> Prepared:
+        """The columns of a `Dataset`, and their bins."""
+        memory = None if self.earlier is None else self.estimator
+        prepared = X._prepare(
+            self.settings,
+            self.estimator._asked(),
+            _compat.n_threads(self.settings.n_jobs),
+            memory,
+            keep=self.settings.linear_tree,
+        )
+        if memory is None:
+            dataset.take_columns(self.estimator, X._root)
+        if self.names is None:
+            self.names = X._names
+        return prepared
 
     def _inherit(self) -> None:
         """Replace names and categories of columns, and classes, by those of a model."""
@@ -198,14 +280,16 @@ class _Fit:
         """The names of the columns: ``feature_name`` of fit, else those in ``X``."""
         return self.names or getattr(self.estimator, "feature_names_in_", None)
 
-    def _rows(self, columns: Columns, given: GivenSet, *, learns: bool = False) -> Rows:
+    def _rows(
+        self, prepared: Prepared, given: GivenSet, *, learns: bool = False
+    ) -> Rows:
         """Columns with the target, weight, query and start scores of each row.
 
         If ``learns``, the classes are set from ``y``.
         """
         estimator, prefix = self.estimator, given.prefix
         owner = type(estimator).__name__
-        y = targets.one_column(given.y, columns.n_rows, owner, f"{prefix}y")
+        y = targets.one_column(given.y, prepared.n_rows, owner, f"{prefix}y")
         if learns:
             estimator._learn_target(y)
         target = estimator._encoded(y, given)
@@ -221,7 +305,16 @@ class _Fit:
                 init_score, len(y), n_scores, f"{prefix}init_score"
             )
         row_queries = estimator._queries(len(y), given.group, given.qid, prefix)
-        return Rows(columns, target, weight, row_queries, init_score)
+        return Rows(
+            prepared.columns,
+            target,
+            weight,
+            row_queries,
+            init_score,
+            prepared.numbers,
+            prepared.binned,
+            estimator._source(given.X),
+        )
 
     def _set_objective(self) -> None:
         """Set the objective and the link, and the objective's canonical name."""
@@ -241,9 +334,25 @@ class _Fit:
     def _evaluated(self, given: GivenSet, rows: Rows) -> NamedRows:
         """The rows of an evaluation set, which may be those of the training set."""
         if not given.holds_same_rows(self.training):
-            columns = frames.columns(self.estimator, given.X, reset=False)
-            rows = self._rows(columns, given).existing()
+            rows = self._rows(self._evaluated_columns(given.X), given).existing()
         return NamedRows(given.name, rows, given.is_training)
+
+    def _evaluated_columns(self, X: Any) -> Prepared:
+        """The columns of an evaluation set, and their bins if they are known."""
+        if isinstance(X, Dataset) and isinstance(self.training.X, Dataset):
+            if X._root is not self.training.X._root:
+                X.set_reference(self.training.X)
+            return X._prepare(
+                self.settings,
+                self.estimator._asked(),
+                _compat.n_threads(self.settings.n_jobs),
+                None if self.earlier is None else self.estimator,
+                keep=self.settings.linear_tree,
+            )
+        if isinstance(X, Dataset):
+            X._check_raw("be an evaluation set of arrays")
+            X = X.data
+        return Prepared(frames.columns(self.estimator, X, reset=False), None, None)
 
     def _with_held_out(
         self, rows: Rows, sets: list[NamedRows]
@@ -288,13 +397,16 @@ class _Fit:
         return calls
 
     def _plan(self, rows: Rows, *, evaluates: bool) -> boosting.Plan:
+        settings = self.settings
+        if callable(settings.objective):
+            bound = self.estimator._bound_objective(settings.objective, rows.source)
+            settings = dataclasses.replace(settings, objective=bound)
         return boosting.Plan(
-            self.settings,
+            settings,
             self.estimator._n_classes,
             self._metrics(rows, evaluates=evaluates),
-            _compat.n_threads(self.settings.n_jobs),
+            _compat.n_threads(settings.n_jobs),
             self.earlier and self.earlier._ensemble,
-            self._booster,
         )
 
     def _metrics(
@@ -322,60 +434,51 @@ class _Fit:
             ranks=rows.queries is not None,
             link=link,
         )
-        return [*by_name, *(metrics.Custom(f, self.link) for f in functions)]
+        return [*by_name, *(estimator._custom_metric(f, self.link) for f in functions)]
 
-    def _booster(self, trained: boosting.Trained) -> Booster:
+    def model(self, trained: boosting.Trained) -> Booster:
         """The trained trees, with what is known of the columns."""
-        header = partial(
-            _header,
-            self.settings,
-            self._names,
-            trained.feature_infos,
-            self.estimator._n_classes,
-        )
         return Booster._of(
             trained.ensemble,
-            header,
+            self.header(),
             self.estimator._categories,
             self.settings.objective,
             self.link,
             trained.best_iteration,
             trained.best_score,
-            Origin.of(self.estimator, trained.history),
+            Origin.of(self.estimator, self.history),
+        )
+
+    def header(self) -> Callable[[], Header]:
+        """Makes what a model file tells beside the trees."""
+        return partial(
+            _header,
+            self.settings,
+            self._names,
+            self.state.dataset.feature_infos(),
+            self.estimator._n_classes,
         )
 
 
 def _header(
     settings: parameters.Settings,
-    names: Sequence[str] | None,
+    columns: Sequence[str] | None,
     feature_infos: list[str],
     n_classes: int | None,
 ) -> Header:
     """What a model file tells beside the trees."""
     objective, signs = settings.objective, settings.monotone_constraints
-    if names is None:
-        names = default_names(len(feature_infos))
+    if columns is None:
+        columns = names.default(len(feature_infos))
     words = ""
     if not callable(objective):
         words = objectives.text(
             objective, settings.sigmoid, settings.reg_sqrt, n_classes
         )
     return Header(
-        feature_names=(
-            default_names(len(feature_infos))
-            if names is None
-            else list(map(str, names))
-        ),
+        feature_names=list(map(str, columns)),
         feature_infos=feature_infos,
         objective=words,
         monotone_constraints=[] if signs is None else [int(sign) for sign in signs],
         parameters=parameters.lightgbm_parameters(settings),
     )
-
-
-def _check_names(names: Sequence[str], n_features: int) -> None:
-    if len(names) != n_features or len(set(names)) < len(names):
-        raise ValueError(
-            f"feature_name must have a name for each of the {n_features} columns, all"
-            f" different. Got {len(names)} names, {len(set(names))} of them different."
-        )

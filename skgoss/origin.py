@@ -62,13 +62,7 @@ class Origin:
         return cls(
             type(estimator).__name__,
             estimator._tasks[0],
-            {
-                name: known[name]
-                for name, default in defaults(type(estimator)).items()
-                if name in known
-                and known[name] is not default
-                and not _equal(known[name], default)
-            },
+            changed(estimator),
             dict(estimator._unused_params),
             known.get("_classes"),
             known.get("feature_names_in_"),
@@ -122,6 +116,18 @@ def defaults(estimator_class: type) -> Mapping[str, Any]:
             if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         }
     return known
+
+
+def changed(estimator: LGBMModel) -> dict[str, Any]:
+    """The parameters of an estimator that differ from the defaults of its class."""
+    known = vars(estimator)
+    return {
+        name: known[name]
+        for name, default in defaults(type(estimator)).items()
+        if name in known
+        and known[name] is not default
+        and not _equal(known[name], default)
+    }
 
 
 def _equal(value: Any, default: Any) -> bool:

@@ -56,7 +56,7 @@ class LGBMRanker(LGBMModel):
     def fit(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         init_score: ArrayLike | None = None,
         group: ArrayLike | None = None,

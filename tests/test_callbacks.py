@@ -44,7 +44,7 @@ def test_what_a_callback_is_told():
     name, metric, value, maximize = last.evaluation_result_list[0]
     assert (name, metric, maximize) == ("training", "l2", False)
     assert value == model.evals_result_["training"]["l2"][-1]
-    assert last.model.ensemble().n_rounds == 6
+    assert last.model.current_iteration() == 6
 
 
 def test_results_are_lightgbm_s():
@@ -365,7 +365,7 @@ def test_nothing_is_printed_without_being_asked(capfd):
 
 def env(iteration, value, *, n=50, name="valid_0", maximize=False):
     results = [EvalResult(name, "m", value, maximize)]
-    model = SimpleNamespace(training_names=())
+    model = SimpleNamespace(_training_names=())
     return CallbackEnv(model, {}, iteration, 0, n, results)
 
 
@@ -449,7 +449,7 @@ def test_changing_samples():
     sizes = []
 
     def watch(env):
-        rows = env.model.sampler.rows
+        rows = env.model._training.state.sampler.rows
         sizes.append(len(rows) / len(X))
 
     change = reset_parameter(subsample=lambda i: 0.2 + 0.1 * i)

@@ -562,7 +562,8 @@ def test_callbacks_may_save_the_model(tmp_path):
     model = LGBMClassifier(**SMALL)
     model.fit(X, labels, eval_set=[(X, labels)], callbacks=[save])
     part = LGBMClassifier.from_file(tmp_path / "1.txt")
-    assert (part.n_estimators_, part.evals_result_) == (2, {})
+    first = {"binary_logloss": model.evals_result_["training"]["binary_logloss"][:1]}
+    assert (part.n_estimators_, part.evals_result_) == (2, {"training": first})
     np.testing.assert_array_equal(
         part.predict_proba(X), model.predict_proba(X, num_iteration=2)
     )

@@ -1122,11 +1122,6 @@ def test_feature_name_of_fit():
 # --- Not here -------------------------------------------------------------------------
 
 
-def test_dataset_and_train():
-    assert not hasattr(skgoss, "Dataset")
-    assert not hasattr(skgoss, "train")
-
-
 def test_cv():
     assert not hasattr(skgoss, "cv")
 

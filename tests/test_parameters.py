@@ -432,12 +432,14 @@ def test_columns_of_categories_become_a_list(given, kept):
 def test_columns_of_categories_given_at_fit_come_first():
     model = LGBMRegressor(categorical_feature=["a"])
     for given, kept in (("auto", ["a"]), ([1], [1]), (None, None)):
-        settings = fitting.settings(model, FitArguments(categorical_feature=given))
+        settings = fitting.settings(
+            model, None, FitArguments(categorical_feature=given)
+        )
         assert settings.categorical_feature == kept
     with pytest.raises(
         ValueError, match="The 'categorical_feature' parameter of LGBMR"
     ):
-        fitting.settings(model, FitArguments(categorical_feature="a"))
+        fitting.settings(model, None, FitArguments(categorical_feature="a"))
 
 
 def test_settings_are_the_table_and_frozen():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +19,32 @@ from skgoss.data.storage import Storage, StorageSettings
 
 class DatasetSettings(BinningSettings, StorageSettings, Protocol):
     """The options that a data set depends on."""
+
+
+@dataclass(frozen=True)
+class DatasetOptions:
+    """The values of these options, by their names."""
+
+    max_bin: int
+    max_bin_by_feature: Sequence[int | None] | None
+    min_data_in_bin: int
+    min_child_samples: int
+    subsample_for_bin: int
+    use_missing: bool
+    zero_as_missing: bool
+    data_random_seed: int
+    enable_bundle: bool
+    is_enable_sparse: bool
+    max_conflict_rate: float
+
+    @classmethod
+    def of(cls, settings: DatasetSettings) -> DatasetOptions:
+        """The options among settings."""
+        return cls(**{f.name: getattr(settings, f.name) for f in fields(cls)})
+
+    def lossless(self) -> DatasetOptions:
+        """The same without conflicts in bundles."""
+        return replace(self, max_conflict_rate=0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,12 +135,37 @@ class BinnedDataset:
             ),
         )
 
+    def of_same_bins(
+        self,
+        columns: Columns,
+        settings: DatasetSettings,
+        *,
+        rows: NDArray[np.int64] | None = None,
+        n_threads: int = 1,
+    ) -> BinnedDataset:
+        """Put other rows of the same columns into the bins of this data set."""
+        return replace(
+            self,
+            n_rows=columns.n_rows if rows is None else len(rows),
+            storage=storage.build(
+                columns.take(self.feature),
+                self.used_mappers,
+                DatasetOptions.of(settings).lossless(),
+                rows,
+                n_threads,
+            ),
+        )
+
+    def has_bins_of(self, other: BinnedDataset) -> bool:
+        """Whether the bins of both data sets are the same."""
+        return self.mappers is other.mappers
+
     def store(self, rows: Rows, settings: DatasetSettings, n_threads: int) -> BinStore:
         """Put other rows into the bins of this data set."""
         return storage.store(
             rows.columns.take(self.feature),
             self.used_mappers,
-            replace(settings, max_conflict_rate=0.0),
+            DatasetOptions.of(settings).lossless(),
             rows.numbers,
             n_threads,
         )

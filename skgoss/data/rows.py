@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from skgoss.data.columns import Columns
 from skgoss.data.floats import as_floats
 from skgoss.data.queries import Queries
+
+if TYPE_CHECKING:
+    from skgoss.data.dataset import BinnedDataset
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +24,8 @@ class Rows:
 
     Attributes
     ----------
-    columns : Columns
+    columns : Columns or None
+        None: the values are gone; only their bins are left.
     numbers : ndarray of shape (n_rows,), int64, or None
         The rows of the columns that these are, ascending; None: all.
     target : ndarray of shape (n_rows,), float64
@@ -31,14 +35,21 @@ class Rows:
         None: the rows are not ranked.
     init_score : ndarray of shape (n_scores, n_rows), float64, or None
         The scores before the first round; None: the best constant.
+    binned : BinnedDataset or None
+        The bins of the rows, if they are known already.
+    source : object
+        What functions of users get in place of targets and weights: the `Dataset` that
+        holds the rows; None: targets and weights.
     """
 
-    columns: Columns
+    columns: Columns | None
     target: Floats
     weight: Floats | None = None
     queries: Queries | None = None
     init_score: Floats | None = None
     numbers: NDArray[np.int64] | None = None
+    binned: BinnedDataset | None = None
+    source: Any = None
 
     def __len__(self) -> int:
         return len(self.target)
@@ -52,6 +63,8 @@ class Rows:
             queries=None if self.queries is None else self.queries.take(at),
             init_score=None if self.init_score is None else self.init_score[:, at],
             numbers=at if self.numbers is None else self.numbers[at],
+            binned=self.binned and self.binned.take(at),
+            source=self.source and self.source.subset(at),
         )
 
     def existing(self) -> Rows:
@@ -60,7 +73,7 @@ class Rows:
         if self.weight is not None and not self.weight.all():
             rows = self.take(np.flatnonzero(self.weight))
         if rows.weight is not None and (rows.weight == 1).all():
-            rows = Rows(**{**vars(rows), "weight": None})
+            rows = replace(rows, weight=None)
         return rows
 
     def spread_weight(self) -> Floats | None:

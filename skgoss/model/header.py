@@ -61,11 +61,6 @@ class Header:
         self.__init__(*entries(state, types, "the header"))
 
 
-def default_names(n_features: int) -> list[str]:
-    """Names of columns that have none."""
-    return [f"Column_{j}" for j in range(n_features)]
-
-
 def check(header: Header, n_features: int) -> None:
     """Check that a header describes the columns of an ensemble.
 

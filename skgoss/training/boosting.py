@@ -66,7 +66,9 @@ class Trained:
 
 def train(
     state: Boosting,
+    model: Any = None,
     *,
+    history: History | None = None,
     given: Sequence[Callback] = (),
     after_round: AfterRound | None = None,
     n_rounds: int | None = None,
@@ -76,6 +78,10 @@ def train(
     Parameters
     ----------
     state : Boosting
+    model : object, default=None
+        What callbacks get as the model.
+    history : dict, default=None
+        It gets the metrics of all rounds.
     given : sequence of callable, default=()
         The user's callbacks: see `skgoss.callbacks`.
     after_round : callable, default=None
@@ -94,12 +100,12 @@ def train(
         If a gradient or hessian is NaN or infinite, or a callback ends the fit before
         the first round.
     """
-    history: History = {}
+    history = {} if history is None else history
     recorder = Recorder(history)
     calls = Calls([*given, recorder])
     first, planned = state.first_round, state.settings.n_estimators
     params = dict(vars(state.settings)) if given else {}
-    env = CallbackEnv(state, params, first, first, first + planned, [])
+    env = CallbackEnv(model, params, first, first, first + planned, [])
     try:
         for index in range(n_rounds or planned):
             env = env._replace(iteration=first + index, evaluation_result_list=[])
@@ -189,8 +195,6 @@ class Boosting:
     averages = False
     # Whether the steps of trees are limited: see `Objective.concordance`.
     bounds_steps = True
-    # Makes a model of the trees so far, whose methods callbacks may call.
-    model: Callable[[Trained], Any] | None = None
 
     def __init__(
         self,
@@ -252,14 +256,6 @@ class Boosting:
         objective = self.objective
         return sampling.make(self.settings, self.weight, objective.y, objective.queries)
 
-    def __getattr__(self, name: str) -> Any:
-        """An attribute of a model of the trees so far, which fit does not change."""
-        if self.model is None or name.startswith("_"):
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {name!r}"
-            )
-        return getattr(self.model(self.trained(self.ensemble())), name)
-
     @property
     def training_names(self) -> set[str]:
         """The names of the evaluation sets that are the training set."""
@@ -273,14 +269,6 @@ class Boosting:
     def current_iteration(self) -> int:
         """The number of rounds so far, including those of ``first``."""
         return self.first_round + self._n_grown
-
-    def num_model_per_iteration(self) -> int:
-        """The number of trees of a round."""
-        return self.objective.n_scores
-
-    def num_trees(self) -> int:
-        """The number of trees so far."""
-        return self.current_iteration() * self.num_model_per_iteration()
 
     def eval_train(self) -> list[EvalResult]:
         """The metrics of the training set after the last round.
@@ -632,8 +620,6 @@ class Plan:
     n_threads : int
     earlier : Ensemble or None
         The trees of ``init_model``.
-    model : callable (Trained) -> object, or None
-        Makes a model of the trees so far: see `Boosting`.
     """
 
     settings: Settings
@@ -641,7 +627,6 @@ class Plan:
     metrics: list[Metric | Custom]
     n_threads: int
     earlier: Ensemble | None
-    model: Callable[[Trained], Any] | None = None
 
     def start(self, rows: Rows, sets: Sequence[NamedRows]) -> Boosting:
         """Bin the rows to learn from, and those of the evaluation sets."""
@@ -655,7 +640,7 @@ class Plan:
                 f"objective={objective.name!r} replaces the values of leaves:"
                 " linear_tree must be False."
             )
-        dataset = BinnedDataset.build(
+        dataset = rows.binned or BinnedDataset.build(
             rows.columns,
             settings,
             weight=rows.spread_weight(),
@@ -663,7 +648,7 @@ class Plan:
             n_threads=n_threads,
         )
         evaluated = [self._evaluated(dataset, rows, named) for named in sets]
-        state = KINDS[settings.boosting_type](
+        return KINDS[settings.boosting_type](
             dataset,
             objective,
             settings,
@@ -676,8 +661,6 @@ class Plan:
                 "training", rows, self.metrics, None, is_training=True
             ),
         )
-        state.model = self.model
-        return state
 
     def _evaluated(
         self, dataset: BinnedDataset, training: Rows, named: NamedRows
@@ -692,25 +675,11 @@ class Plan:
         return RawColumns(rows.columns, rows.numbers) if is_linear else None
 
     def _binned(self, dataset: BinnedDataset, rows: Rows) -> BinnedRows:
-        store = dataset.store(rows, self.settings, self.n_threads)
+        if rows.binned is not None and rows.binned.has_bins_of(dataset):
+            store = rows.binned.storage.store
+        else:
+            store = dataset.store(rows, self.settings, self.n_threads)
         return BinnedRows(store, dataset.missing_bin, self._raw(rows), len(rows))
-
-    def refitted(
-        self, rows: Rows, trained: Trained, given: Sequence[Callback]
-    ) -> Trained:
-        """Boost the best number of rounds on other rows.
-
-        Of the callbacks, only those that are called before rounds are called again.
-        """
-        n_earlier = 0 if self.earlier is None else self.earlier.n_rounds
-        again = train(
-            self.start(rows, []),
-            given=Calls(given).before,
-            n_rounds=max(1, trained.ensemble.n_rounds - n_earlier),
-        )
-        return replace(
-            trained, ensemble=again.ensemble, feature_infos=again.feature_infos
-        )
 
     def _start(self, rows: Rows) -> Floats | None:
         """The raw scores of ``init_model`` plus the user's start scores."""

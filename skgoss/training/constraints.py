@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
 
 if TYPE_CHECKING:
@@ -102,15 +101,19 @@ class TreeConstraints:
 
 
 def resolved(
-    settings: Settings, columns: Columns, names: Sequence[Any] | None
+    settings: Settings,
+    n_features: int,
+    is_categorical: Callable[[int], bool],
+    names: Sequence[Any] | None,
 ) -> Settings:
     """The settings with numbers of columns in place of names.
 
     Parameters
     ----------
     settings : Settings
-    columns : Columns
-        The training set.
+    n_features : int
+    is_categorical : callable
+        Whether the column of a number holds categories.
     names : sequence of str, or None
         The names of the columns.
 
@@ -128,13 +131,13 @@ def resolved(
     """
     if all(getattr(settings, option) is None for option in OF_COLUMNS):
         return settings
-    finder = _Finder(columns.n_features, names)
+    finder = _Finder(n_features, is_categorical, names)
     changes = {name: finder.by_column(settings, name) for name in BY_COLUMN}
     changes["interaction_constraints"] = finder.sets(settings.interaction_constraints)
     changes["forcedsplits_filename"] = finder.forced(settings.forcedsplits_filename)
-    _check_order(changes["monotone_constraints"], settings, columns, finder)
+    _check_order(changes["monotone_constraints"], settings, finder)
     for split in changes["forcedsplits_filename"] or ():
-        if _is_categorical(columns, split.column):
+        if is_categorical(split.column):
             raise ValueError(
                 "forcedsplits_filename can only split columns of numbers; column"
                 f" {finder.name(split.column)!r} holds categories."
@@ -142,11 +145,19 @@ def resolved(
     return replace(settings, **changes)
 
 
+def by_column(
+    settings: Any, option: str, n_features: int, names: Sequence[Any] | None
+) -> list[Any] | None:
+    """One option of ``BY_COLUMN`` as a list; None if all values are the default."""
+    return _Finder(n_features, bool, names).by_column(settings, option)
+
+
 @dataclass(frozen=True)
 class _Finder:
     """Finds columns by name or number."""
 
     n_features: int
+    is_categorical: Callable[[int], bool]
     names: Sequence[Any] | None
 
     def name(self, column: int) -> Any:
@@ -166,7 +177,7 @@ class _Finder:
             )
         return int(word)
 
-    def by_column(self, settings: Settings, option: str) -> list[Any] | None:
+    def by_column(self, settings: Any, option: str) -> list[Any] | None:
         """A list of one value for each column; None if all are the default."""
         given, default = getattr(settings, option), BY_COLUMN[option]
         if given is None:
@@ -236,16 +247,10 @@ def _json(given: Any, option: str) -> Any:
         ) from error
 
 
-def _is_categorical(columns: Columns, column: int) -> bool:
-    return columns.n_categories is not None and bool(columns.n_categories[column])
-
-
-def _check_order(
-    signs: list[int] | None, settings: Settings, columns: Columns, finder: _Finder
-) -> None:
+def _check_order(signs: list[int] | None, settings: Settings, finder: _Finder) -> None:
     """Check that columns with monotone constraints have ordered values."""
     for column in np.flatnonzero(signs if signs is not None else []).tolist():
-        if _is_categorical(columns, column):
+        if finder.is_categorical(column):
             raise ValueError(
                 f"monotone_constraints: column {finder.name(column)!r} holds"
                 " categories, which have no order. Set its constraint to 0, or give it"

@@ -90,7 +90,12 @@ class EvaluationSet:
                 seen[link] = objectives.transform(link, raw, n_threads)
             results += metric(
                 Sample(
-                    self._target, seen[link], self._weight, self._boundaries, n_threads
+                    self._target,
+                    seen[link],
+                    self._weight,
+                    self._boundaries,
+                    n_threads,
+                    self.rows.source,
                 )
             )
         return [EvalResult(self.name, *result) for result in self._distinct(results)]

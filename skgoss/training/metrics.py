@@ -22,7 +22,7 @@ from skgoss._messages import UnusedParameterWarning, hint, warn
 from skgoss.data.sparse import INT32_MAX
 from skgoss.training import objectives, ranking
 from skgoss.training.objectives import Link
-from skgoss.training.user_functions import UserFunction
+from skgoss.training.user_functions import UserFunction, predictions
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings
@@ -54,6 +54,8 @@ class Sample(NamedTuple):
     boundaries : ndarray of shape (n_queries + 1,), int64, or None
         The first row of each query, and the number of rows; rows are sorted by query.
     n_threads : int
+    source : object
+        What functions of users get in place of targets: see `Rows`.
     """
 
     y: Floats
@@ -61,6 +63,7 @@ class Sample(NamedTuple):
     weight: Floats | None
     boundaries: NDArray[np.int64] | None
     n_threads: int
+    source: Any = None
 
     @property
     def mass(self) -> float:
@@ -149,17 +152,17 @@ def _multi_error(sample: Sample, settings: Settings) -> float:
 
 
 def _by_class(sample: Sample, top_k: int) -> float:
-    y, scores, weight, _, n_threads = sample
+    y, scores, weight, _, n_threads, _ = sample
     return metrics.by_class(y, scores, weight, top_k, n_threads) / sample.mass
 
 
 def _auc(sample: Sample, settings: Settings) -> float:
-    y, scores, weight, _, n_threads = sample
+    y, scores, weight, _, n_threads, _ = sample
     return metrics.auc(y, scores[0], weight, n_threads)
 
 
 def _average_precision(sample: Sample, settings: Settings) -> float:
-    y, scores, weight, _, n_threads = sample
+    y, scores, weight, _, n_threads, _ = sample
     return metrics.average_precision(y, scores[0], weight, n_threads)
 
 
@@ -445,11 +448,14 @@ class Custom:
 
     def __call__(self, sample: Sample) -> list[Result]:
         """The values that the function returns."""
-        weight = None if sample.weight is None else sample.weight.copy()
-        sizes = None if sample.boundaries is None else np.diff(sample.boundaries)
-        returned = self.function(sample.y.copy(), sample.scores, weight, sizes)
+        returned = self._returned(sample)
         results = returned if isinstance(returned, list) else [returned]
         return [self._checked(result) for result in results]
+
+    def _returned(self, sample: Sample) -> Any:
+        weight = None if sample.weight is None else sample.weight.copy()
+        sizes = None if sample.boundaries is None else np.diff(sample.boundaries)
+        return self.function(sample.y.copy(), sample.scores, weight, sizes)
 
     def _checked(self, result: Any) -> Result:
         if isinstance(result, tuple | list) and len(result) == 3:
@@ -466,6 +472,13 @@ class Custom:
             f"The metric function {self.name!r} must return (name, value,"
             f" is_higher_better) or a list of such tuples, got {result!r}."
         )
+
+
+class CustomOfDataset(Custom):
+    """A metric ``f(predictions, dataset)``: see `Custom`."""
+
+    def _returned(self, sample: Sample) -> Any:
+        return self.function.function(predictions(sample.scores), sample.source)
 
 
 # --- Names ----------------------------------------------------------------------------

@@ -90,12 +90,8 @@ class CallbackEnv(NamedTuple):
 
     Attributes
     ----------
-    model : Boosting
-        The state of the fit. As in LightGBM, it has ``current_iteration()``,
-        ``num_trees()``, ``num_model_per_iteration()``, ``eval_train()``,
-        ``eval_valid()`` and ``reset_parameter(params)``. Its other methods and
-        attributes are those of a `skgoss.Booster` of the trees so far; to change this
-        one does not change the fit.
+    model : Booster
+        The model in training.
     params : dict
         The options of the fit.
     iteration : int

@@ -59,8 +59,26 @@ class UserFunction:
         weight : ndarray of shape (n,), or None
         sizes : ndarray of shape (n_queries,), or None
         """
-        predicted = scores[0].copy() if len(scores) == 1 else scores.T.copy()
-        return self.function(*(y, predicted, weight, sizes)[: self.n_arguments])
+        given = (y, predictions(scores), weight, sizes)
+        return self.function(*given[: self.n_arguments])
+
+
+class OfDataset:
+    """An objective ``f(predictions, dataset)`` as a function of targets and scores."""
+
+    def __init__(self, function: Callable[..., Any], dataset: Any) -> None:
+        self.function = function
+        self.dataset = dataset
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
+
+    def __call__(self, y: NDArray[np.float64], predicted: NDArray[np.float64]) -> Any:
+        """Call the function."""
+        return self.function(predicted, self.dataset)
+
+
+def predictions(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A copy of scores, (n_scores, n), of shape (n,), or (n, n_scores) for several."""
+    return scores[0].copy() if len(scores) == 1 else scores.T.copy()
 
 
 def _count_arguments(function: Callable[..., Any]) -> int:

@@ -193,7 +193,8 @@ class Dataset:
     def get_feature_name(self) -> list[str]:
         """Names of the columns."""
         self.construct()
-        return list(self._names or names.default(self.num_feature()))
+        known = self._names
+        return names.default(self.num_feature()) if known is None else list(known)
 
     # --- Rows of other sets -----------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scripts import clients, curve, diabetes, digits, fraud, script, tumours
+from scripts import LEAVES, clients, curve, diabetes, digits, fraud, script, tumours
 from sklearn.metrics import accuracy_score, log_loss, mean_squared_error, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -122,7 +122,7 @@ def test_the_loop_of_every_competition(lgb):
     }
 
 
-@script(near=1e-6, adapter=Before4, below={"l2": "l2 of the mean"})
+@script(adapter=Before4, below={"l2": "l2 of the mean"})
 def test_evals_result(lgb):
     """The history in a dict, one validation set that is not in a list, a plot."""
     matplotlib = pytest.importorskip("matplotlib")
@@ -162,7 +162,7 @@ def test_evals_result(lgb):
     }
 
 
-@script(near=1e-6, adapter=Before4, above={"accuracy": 0.9}, below={"log loss": 0.3})
+@script(adapter=Before4, above={"accuracy": 0.9}, below={"log loss": 0.3})
 def test_fobj(lgb):
     """The objective as an argument; the metric gets raw scores."""
     X, X_test, y, y_test = tumours()
@@ -179,6 +179,7 @@ def test_fobj(lgb):
     lgb_train = lgb.Dataset(X, y)
     lgb_eval = lgb.Dataset(X_test, y_test, reference=lgb_train)
     params = {"num_leaves": 7, "metric": "None", "verbose": -1, "num_threads": 1}
+    params |= LEAVES
     history = {}
     gbm = lgb.train(
         params,
@@ -200,7 +201,7 @@ def test_fobj(lgb):
     }
 
 
-@script(near=1e-6, adapter=Before4, below={"rmse": "rmse at first"})
+@script(adapter=Before4, below={"rmse": "rmse at first"})
 def test_learning_rates(lgb):
     """Continued training with rates as a function, and then as a list."""
     X, X_test, y, y_test = curve()
@@ -234,7 +235,7 @@ def test_learning_rates(lgb):
     }
 
 
-@script(near=1e-6, adapter=Before4, above={"auc": 0.75})
+@script(adapter=Before4, above={"auc": 0.75})
 def test_names_and_categories_in_train(lgb):
     """Names and categories as arguments of `train`, for arrays."""
     X, X_test, y, y_test = clients()
@@ -245,6 +246,7 @@ def test_names_and_categories_in_train(lgb):
         return numbers.to_numpy(dtype=float)
 
     params = {"objective": "binary", "metric": "auc", "num_leaves": 15, "verbose": -1}
+    params |= LEAVES
     lgtrain = lgb.Dataset(codes(X), y)
     lgvalid = lgb.Dataset(codes(X_test), y_test, reference=lgtrain)
     clf = lgb.train(
@@ -266,11 +268,12 @@ def test_names_and_categories_in_train(lgb):
     }
 
 
-@script(near=1e-6, adapter=Before4, above={"auc": 0.85, "cv": 0.85})
+@script(adapter=Before4, above={"auc": 0.85, "cv": 0.85})
 def test_cv_of_old(lgb):
     """The keys of `cv` had no prefix; its arguments were those of `train`."""
     X, X_test, y, y_test = fraud()
     params = {"objective": "binary", "num_leaves": 7, "max_depth": 5, "verbosity": -1}
+    params |= LEAVES
     data_train = lgb.Dataset(X, y, silent=True)
     cv_results = lgb.cv(
         params,
@@ -295,7 +298,7 @@ def test_cv_of_old(lgb):
     }
 
 
-@script(near=1e-6, adapter=Before4, below={"loss": 0.5, "cv": 0.5})
+@script(adapter=Before4, below={"loss": 0.5, "cv": 0.5})
 def test_weighted_log_loss_of_classes(lgb):
     """A metric for classes that gets the scores of all rows, class after class."""
     X, X_test, y, y_test = digits()
@@ -313,7 +316,7 @@ def test_weighted_log_loss_of_classes(lgb):
         return "wloss", weighted(labels, np.reshape(preds, (-1, 10), order="F")), False
 
     params = {"objective": "multiclass", "num_class": 10, "metric": "multi_logloss"}
-    params |= {"num_leaves": 5, "learning_rate": 0.2, "verbose": -1}
+    params |= {"num_leaves": 5, "learning_rate": 0.2, "verbose": -1} | LEAVES
     ret = lgb.cv(
         params,
         lgb.Dataset(X, y),
@@ -339,11 +342,12 @@ def test_weighted_log_loss_of_classes(lgb):
     }
 
 
-@script(near=1e-6, adapter=Before4, above={"auc": 0.95})
+@script(adapter=Before4, above={"auc": 0.95})
 def test_callbacks_of_old(lgb):
     """`print_evaluation` was the name of `log_evaluation`; both lists are in use."""
     X, X_test, y, y_test = tumours()
     params = {"objective": "binary", "metric": "auc", "num_leaves": 7, "verbose": -1}
+    params |= LEAVES
     d_train = lgb.Dataset(X, label=y)
     d_valid = lgb.Dataset(X_test, label=y_test)
     bst = lgb.train(

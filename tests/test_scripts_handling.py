@@ -343,7 +343,7 @@ def test_groups_that_stay_together(lgb):
     X = X.reset_index(drop=True)
     towns = X["town"].cat.codes.to_numpy()
     params = {"objective": "binary", "metric": ["auc", "l2"], "verbosity": -1}
-    params |= LEAVES
+    params |= {"cat_smooth": 1, "min_data_per_group": 1, **LEAVES}
     history = lgb.cv(
         params,
         lgb.Dataset(X.drop(columns="town"), label=y.to_numpy()),

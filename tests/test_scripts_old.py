@@ -246,7 +246,7 @@ def test_names_and_categories_in_train(lgb):
         return numbers.to_numpy(dtype=float)
 
     params = {"objective": "binary", "metric": "auc", "num_leaves": 15, "verbose": -1}
-    params |= LEAVES
+    params |= {"cat_smooth": 1, "min_data_per_group": 1, **LEAVES}
     lgtrain = lgb.Dataset(codes(X), y)
     lgvalid = lgb.Dataset(codes(X_test), y_test, reference=lgtrain)
     clf = lgb.train(

@@ -6,6 +6,7 @@ from skgoss.callbacks import (
     EvalResult,
     early_stopping,
     log_evaluation,
+    print_evaluation,
     record_evaluation,
     reset_parameter,
     show,
@@ -17,6 +18,7 @@ __all__ = [
     "EvalResult",
     "early_stopping",
     "log_evaluation",
+    "print_evaluation",
     "record_evaluation",
     "reset_parameter",
 ]

@@ -99,8 +99,7 @@ class Origin:
         """
         if self.feature_names is not None:
             check_names(self.feature_names, n_features)
-        if self.task != "any":
-            check_classes(self.classes, n_scores)
+        check_classes(self.classes, n_scores)
         check_scores(self.history, "the history", are_numbers)
         if (self.classes is None) == (self.task == "classification"):
             raise ValueError("models for classification must have classes, others none")

@@ -46,7 +46,11 @@ def rmse(y, prediction):
 # --- Validation -----------------------------------------------------------------------
 
 
-@script(above={"auc": 0.8}, below={"auc without it": 0.65})
+@script(
+    noise={"share of gain": 1e-5},
+    above={"auc": 0.8},
+    below={"auc without it": 0.65},
+)
 def test_adversarial_validation(lgb):
     """Can a model tell the rows of the test set? Leave out the column that tells it."""
     pd = pytest.importorskip("pandas")

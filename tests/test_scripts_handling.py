@@ -96,7 +96,7 @@ def test_updates_with_gradients_of_ones_own(lgb):
         return slope, 1 - 0.9 * slope**2
 
     train = lgb.Dataset(X, y, init_score=np.full(len(y), np.median(y)))
-    params = {"objective": "none", "num_leaves": 7, "verbosity": -1, "seed": 1}
+    params = {"objective": "none", "num_leaves": 7, "verbosity": -1} | LEAVES
     booster = lgb.Booster(params=params, train_set=train)
     for _ in range(60):
         if booster.update(fobj=logcosh):
@@ -343,11 +343,11 @@ def test_groups_that_stay_together(lgb):
     X = X.reset_index(drop=True)
     towns = X["town"].cat.codes.to_numpy()
     params = {"objective": "binary", "metric": ["auc", "l2"], "verbosity": -1}
-    params |= {"cat_smooth": 1, "min_data_per_group": 1, **LEAVES}
+    params |= {"max_cat_to_onehot": 10, "num_leaves": 7, **LEAVES}
     history = lgb.cv(
         params,
         lgb.Dataset(X.drop(columns="town"), label=y.to_numpy()),
-        num_boost_round=20,
+        num_boost_round=10,
         folds=GroupKFold(n_splits=5).split(X, y, groups=towns),
     )
     lists = {"valid auc-mean", "valid auc-stdv", "valid l2-mean", "valid l2-stdv"}
@@ -365,8 +365,9 @@ def test_boosters_of_cv(lgb):
     X, X_test, y, y_test = fraud()
     folds = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
     params = {"objective": "binary", "metric": "auc", "num_leaves": 7, "verbose": -1}
+    params |= LEAVES | {"min_sum_hessian_in_leaf": 10, "lambda_l2": 5}
     result = lgb.cv(
-        params | LEAVES,
+        params,
         lgb.Dataset(X, y),
         num_boost_round=100,
         folds=folds,

@@ -193,8 +193,7 @@ class Dataset:
     def get_feature_name(self) -> list[str]:
         """Names of the columns."""
         self.construct()
-        known = self._names
-        return names.default(self.num_feature()) if known is None else list(known)
+        return list(self._names or names.default(self.num_feature()))
 
     # --- Rows of other sets -----------------------------------------------------------
 

@@ -9,7 +9,6 @@ from skgoss.callbacks import (
     EvalResult,
     early_stopping,
     log_evaluation,
-    print_evaluation,
     record_evaluation,
     reset_parameter,
 )
@@ -47,7 +46,6 @@ __all__ = [
     "plot_metric",
     "plot_split_value_histogram",
     "plot_tree",
-    "print_evaluation",
     "record_evaluation",
     "reset_parameter",
     "to_onnx",

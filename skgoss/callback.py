@@ -6,7 +6,6 @@ from skgoss.callbacks import (
     EvalResult,
     early_stopping,
     log_evaluation,
-    print_evaluation,
     record_evaluation,
     reset_parameter,
     show,
@@ -18,7 +17,6 @@ __all__ = [
     "EvalResult",
     "early_stopping",
     "log_evaluation",
-    "print_evaluation",
     "record_evaluation",
     "reset_parameter",
 ]

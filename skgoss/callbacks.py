@@ -71,10 +71,6 @@ def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
     return _LogEvaluation(_whole("log_evaluation", "period", period))
 
 
-# Its name in LightGBM before version 4.
-print_evaluation = log_evaluation
-
-
 class _LogEvaluation:
     order = 10
     before_iteration = False

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from skgoss import parameters
 from skgoss._messages import warn
 from skgoss.training.rounds import (
     Callback,
@@ -204,6 +205,7 @@ class _ResetParameter:
             for name, values in self.schedule.items()
         }
         env.model.reset_parameter(values)
+        env.params.update(parameters.canonical(values, "reset_parameter"))
 
     @staticmethod
     def _value(name: str, values: Any, index: int, n_rounds: int) -> Any:

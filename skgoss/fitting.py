@@ -354,7 +354,9 @@ class Fit:
     @property
     def _names(self) -> Sequence[str] | None:
         """The names of the columns: ``feature_name`` of fit, else those in ``X``."""
-        return self.names or getattr(self.estimator, "feature_names_in_", None)
+        if self.names is not None:
+            return self.names
+        return getattr(self.estimator, "feature_names_in_", None)
 
     def _rows(
         self, prepared: Prepared, given: GivenSet, *, learns: bool = False

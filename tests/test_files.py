@@ -542,7 +542,7 @@ def test_arguments_of_the_constructor(tmp_path):
     text = boosters()[0].model_to_string()
     (tmp_path / "m.txt").write_text(text)
     for arguments in ({}, {"model_str": text, "model_file": tmp_path / "m.txt"}):
-        with pytest.raises(TypeError, match="needs model_file or model_str, one of"):
+        with pytest.raises(TypeError, match="one of train_set, model_file and"):
             Booster(**arguments)
     with pytest.warns(UserWarning, match="ignores params"):
         booster = Booster({"num_leaves": 3}, model_str=text)

@@ -728,12 +728,12 @@ class Rounds:
         self.reached = threading.Event()
         boost = Boosting.boost
 
-        def counted(state: Boosting, index: int) -> bool:
+        def counted(state: Boosting) -> bool:
             self.begun += 1
             if self.begun == 20:
                 self.reached.set()
             assert self.begun < self.when_interrupted + 1000, "no interrupt came"
-            return boost(state, index)
+            return boost(state)
 
         monkeypatch.setattr(Boosting, "boost", counted)
 

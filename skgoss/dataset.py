@@ -62,6 +62,8 @@ class Dataset(Binning):
         ``params``, asks for linear trees or an earlier model, which need values.
     position : array-like of shape (n_samples,), default=None
         Positions of documents, which have no effect.
+    silent : bool, default=False
+        Accepted for scripts of LightGBM before 4; nothing is printed either way.
 
     Attributes
     ----------
@@ -100,6 +102,8 @@ class Dataset(Binning):
         params: Mapping[str, Any] | None = None,
         free_raw_data: bool = True,
         position: ArrayLike | None = None,
+        *,
+        silent: bool = False,
     ) -> None:
         self._lock = Lock()
         self._binned = self._known = None

@@ -9,6 +9,7 @@ from skgoss._messages import type_name
 from skgoss.dataset import Dataset
 from skgoss.fit_arguments import FitArguments
 from skgoss.training.evaluation import EvaluationSet
+from skgoss.training.objectives import NOT_BUILT_IN
 from skgoss.training.rounds import EvalResult
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ def start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     if not isinstance(train_set, Dataset):
         raise TypeError(f"train_set must be a Dataset, got {type_name(train_set)}.")
     trained = learner.Training.of({} if params is None else params)
+    word = trained.objective
+    if isinstance(word, str) and word.lower() in NOT_BUILT_IN:
+        trained.objective = fitting.FunctionOfRound()
     # The rounds are the user's, so no rows are held out to end them.
     given = FitArguments(early_stopping_rounds=0)
     return fitting.start(trained, train_set, None, given)
@@ -107,8 +111,8 @@ class InTraining:
             self._know(fit)
         elif fit.needs_function:
             raise ValueError(
-                "update needs fobj: an earlier round had one, which replaced the"
-                " objective."
+                "update needs fobj: objective='none' or an earlier fobj means that each"
+                " round has one."
             )
         return not fit.state.boost()
 

@@ -215,7 +215,7 @@ class Fit:
         if self.needs_function:
             self.settings.objective.function = function
             return
-        objective = _LastFunction(function)
+        objective = FunctionOfRound(function)
         with _unchanged_on_failure(self):
             self.link = objectives.make_link(objective)
             self.settings = dataclasses.replace(self.settings, objective=objective)
@@ -229,7 +229,7 @@ class Fit:
     @property
     def needs_function(self) -> bool:
         """Whether each round needs a function as its objective."""
-        return isinstance(self.settings.objective, _LastFunction)
+        return isinstance(self.settings.objective, FunctionOfRound)
 
     def _check_dataset(self, argument: str) -> None:
         if not isinstance(self.training.X, Dataset):
@@ -561,10 +561,10 @@ class Fit:
         )
 
 
-class _LastFunction:
+class FunctionOfRound:
     """The objective of a model in training, which changes from round to round."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any] | None = None) -> None:
         self.function = function
         self.__name__ = "fobj"
 

@@ -294,6 +294,17 @@ def test_objectives_of_the_user():
         by_hand.update()
 
 
+@pytest.mark.parametrize("word", ["none", "custom"])
+def test_an_objective_that_each_round_is_given(word):
+    by_hand = Booster(BASE | {"objective": word}, dataset())
+    with pytest.raises(ValueError, match="update needs fobj"):
+        by_hand.update()
+    for _ in range(ROUNDS):
+        by_hand.update(fobj=squares)
+    whole = train(BASE | {"objective": squares}, dataset(), ROUNDS)
+    assert_same_trees(by_hand, whole)
+
+
 def test_an_objective_of_the_user_goes_on_from_trees():
     seen = []
 

@@ -18,6 +18,7 @@ from sklearn.utils import InputTags, Tags, TargetTags
 from skgoss import (
     _compat,
     booster_state,
+    booster_training,
     docstrings,
     explanations,
     outputs,
@@ -25,6 +26,7 @@ from skgoss import (
     refitting,
 )
 from skgoss._messages import warn
+from skgoss.booster_training import InTraining
 from skgoss.data import categories, disk, frames, names, text_files
 from skgoss.data.categories import Categories
 from skgoss.data.columns import Columns
@@ -32,31 +34,40 @@ from skgoss.model import tables
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
 from skgoss.origin import Origin
-from skgoss.training.boosting import Boosting
 from skgoss.training.objectives import Link
-from skgoss.training.rounds import EvalResult
 
 if TYPE_CHECKING:
     import pandas
     import shap
 
+    from skgoss.dataset import Dataset
     from skgoss.fitting import Fit
 
 
-class Booster:
-    """Trained trees: predictions, files, importances.
+class Booster(InTraining):
+    """Trees, trained or in training: predictions, files, importances.
 
-    Estimators have theirs as ``booster_``. Others are read from files of LightGBM's
-    text format, written by skgoss or LightGBM 2, 3 or 4.
+    Estimators have theirs as ``booster_``. Others are trained by `train` or round by
+    round by `update`, or are read from files of LightGBM's text format, written by
+    skgoss or LightGBM 2, 3 or 4.
 
     Parameters
     ----------
     params : dict, default=None
-        Has no effect: the parameters are those of the file.
+        The options of the training by any of their names: see the parameters of
+        `LGBMModel`. Options that end the training early have no effect. For a model of
+        a file they have no effect at all: the parameters are those of the file.
+    train_set : Dataset, default=None
+        The rows to learn from. The model has no trees until `update` is called.
     model_file : str or path, default=None
         The file to read.
     model_str : str, default=None
         The content of a file, in place of the file.
+
+    Raises
+    ------
+    TypeError
+        If not exactly one of ``train_set``, ``model_file`` and ``model_str`` is passed.
 
     Attributes
     ----------
@@ -66,9 +77,6 @@ class Booster:
         Metrics by evaluation set and name, after the best round; without early
         stopping, after the last round.
     """
-
-    # The fit whose trees these are, as long as it goes on.
-    _training: Fit | None = None
 
     _categories: Categories
     _link: Link
@@ -80,12 +88,19 @@ class Booster:
     def __init__(
         self,
         params: dict[str, Any] | None = None,
-        *,
+        train_set: Dataset | None = None,
         model_file: str | PathLike[str] | None = None,
         model_str: str | None = None,
     ) -> None:
-        if (model_file is None) == (model_str is None):
-            raise TypeError("Booster needs model_file or model_str, one of them.")
+        given = [v for v in (train_set, model_file, model_str) if v is not None]
+        if len(given) != 1:
+            raise TypeError(
+                "Booster needs one of train_set, model_file and model_str, got"
+                f" {len(given)}."
+            )
+        if train_set is not None:
+            self._train(booster_training.start(params, train_set))
+            return
         if params:
             warn("Booster ignores params: the parameters are those of the file.")
         if model_str is not None:
@@ -133,14 +148,13 @@ class Booster:
     def _in_training(cls, fit: Fit) -> Self:
         """The model of a fit that goes on: its trees are those of the rounds so far."""
         booster = cls.__new__(cls)
-        booster._training = fit
-        booster._known_header = fit.header()
-        booster._categories = fit.estimator._categories
-        booster._objective = fit.objective
-        booster._link = fit.link
-        booster.best_iteration, booster.best_score = 0, {}
-        booster._origin = Origin.of(fit.estimator, fit.history)
+        booster._train(fit)
         return booster
+
+    def _train(self, fit: Fit) -> None:
+        self._know(fit)
+        self.best_iteration, self.best_score = 0, {}
+        self._origin = Origin.of(fit.estimator, fit.history)
 
     @property
     def _ensemble(self) -> Ensemble:
@@ -204,7 +218,7 @@ class Booster:
     @property
     def n_features_in_(self) -> int:
         """Number of columns."""
-        return self._ensemble.n_features
+        return self.num_feature()
 
     @docstrings.of_booster(
         filename=(
@@ -503,7 +517,9 @@ class Booster:
 
     def num_feature(self) -> int:
         """Number of columns."""
-        return self._ensemble.n_features
+        if self._training is not None:
+            return self._training.state.dataset.n_features
+        return self._trees.n_features
 
     def num_trees(self) -> int:
         """Number of trees: those of a round times the rounds."""
@@ -520,39 +536,6 @@ class Booster:
         if self._training is not None:
             return self._training.state.current_iteration()
         return self._trees.n_rounds
-
-    # --- Training ---------------------------------------------------------------------
-
-    @property
-    def _rounds(self) -> Boosting:
-        """The rounds of a model in training."""
-        if self._training is None:
-            raise ValueError(
-                "The Booster is not in training: make it by Booster(params, train_set),"
-                " or by train with keep_training_booster=True."
-            )
-        return self._training.state
-
-    @property
-    def _training_names(self) -> set[str]:
-        """The names of the evaluation sets that are the training set."""
-        return self._rounds.training_names
-
-    def eval_train(self) -> list[EvalResult]:
-        """Compute the metrics of the training set after the last round.
-
-        The training set need not be among the evaluation sets.
-        """
-        return self._rounds.eval_train()
-
-    def eval_valid(self) -> list[EvalResult]:
-        """Compute the metrics of the evaluation sets besides the training set."""
-        return self._rounds.eval_valid()
-
-    def reset_parameter(self, params: dict[str, Any]) -> Self:
-        """Change options of single trees, by any of their names, for later rounds."""
-        self._rounds.reset_parameter(params)
-        return self
 
     @property
     def pandas_categorical(self) -> list[list[Any]] | None:

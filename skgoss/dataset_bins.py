@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import InputTags, Tags, TargetTags
 
-from skgoss.data import frames, names
+from skgoss import parameters
+from skgoss.data import frames, names, raw
 from skgoss.data.columns import Columns
-from skgoss.data.dataset import BinnedDataset, DatasetOptions
+from skgoss.data.dataset import BinnedDataset, DatasetOptions, DatasetSettings
+from skgoss.dataset_fields import Fields
+from skgoss.locks import Lock
 from skgoss.training import constraints
 
 OPTIONS = tuple(DatasetOptions.__dataclass_fields__)
@@ -45,13 +48,13 @@ class Known:
     categorical : 'auto', None or list of str and int
         The option `categorical_feature`.
     columns : TrainingSet
-    names : sequence of str, or None
+    names : list of str, or None
     """
 
     options: DatasetOptions
     categorical: Any
     columns: TrainingSet
-    names: Sequence[str] | None
+    names: list[str] | None
 
     def has_categorical(self, categorical: Any) -> bool:
         """Whether an option says that the same columns hold categories."""
@@ -158,7 +161,9 @@ def find(
             f"weight must have one value for each of the {values.n_rows} rows, got"
             f" {len(weight)}."
         )
-    known = given_names or getattr(columns, "feature_names_in_", None)
+    known = given_names
+    if known is None and hasattr(columns, "feature_names_in_"):
+        known = columns.feature_names_in_.tolist()
     options = by_column(options, values.n_features, known)
     existing = None
     if weight is not None and not weight.all():
@@ -213,3 +218,227 @@ def take_columns(owner: Any, memory: Any) -> None:
         vars(owner).pop(name, None)
         if hasattr(memory, name):
             setattr(owner, name, getattr(memory, name))
+
+
+class Prepared(NamedTuple):
+    """The rows of a `Dataset`, ready for a fit.
+
+    Attributes
+    ----------
+    columns : Columns or None
+        The values; None: the fit needs none.
+    numbers : ndarray of int64, or None
+        The rows of ``columns``; None: all.
+    binned : BinnedDataset or None
+        The bins of these rows; None: they are not known yet.
+    """
+
+    columns: Columns | None
+    numbers: NDArray[np.int64] | None
+    binned: BinnedDataset | None
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.columns.n_rows if self.binned is None else self.binned.n_rows
+
+
+class Binning(Fields):
+    """The rows of a `Dataset` in bins: its own, or those of its reference.
+
+    Attributes
+    ----------
+    data : object
+        None: there are none any more.
+    reference : Dataset or None
+    used_indices : ndarray of int64, or None
+        The rows of ``reference`` that these are.
+    free_raw_data : bool
+    feature_name, categorical_feature, params : object
+        As in the constructor of `Dataset`.
+    """
+
+    _lock: Lock
+    _binned: BinnedDataset | None = None
+    _known: Known | None = None
+    _keeps_values: bool = False
+
+    @property
+    def _root(self) -> Binning:
+        """The data set whose bins, names and categories these rows share."""
+        return self if self.reference is None else self.reference._root
+
+    @property
+    def _names(self) -> list[str] | None:
+        """The names of the columns, if they have any."""
+        own, others = (names.given(rows.feature_name) for rows in (self, self._root))
+        known = self._root._known
+        return own or others or (None if known is None else known.names)
+
+    @property
+    def _memory(self) -> Any:
+        """What is known of the columns; None: nothing yet."""
+        known = self._root._known
+        return None if known is None else known.columns
+
+    @property
+    def _shape(self) -> tuple[int | None, int | None]:
+        """The numbers of rows and columns, as far as they are known."""
+        if self._binned is not None:
+            return self._binned.n_rows, self._binned.n_features
+        if self.used_indices is not None:
+            return len(self.used_indices), self.reference._shape[1]
+        return raw.shape(self.data)
+
+    def _prepare(
+        self,
+        options: DatasetSettings,
+        asked: Mapping[str, Any],
+        n_threads: int,
+        memory: Any = None,
+        keep: str = "",
+    ) -> Prepared:
+        """Bin the rows, unless they are binned as it is asked for.
+
+        Parameters
+        ----------
+        options : object
+            It has the options of binning as attributes, and `categorical_feature` if
+            the columns that hold categories may be others.
+        asked : mapping
+            Those of the options, by name, that a fit asks for. If the rows are binned
+            already, the others need not be the same.
+        n_threads : int
+        memory : object, default=None
+            Knows the names and the categories of columns; None: they are learned.
+        keep : str, default=""
+            What the fit needs the values for, besides the bins: the name of an
+            argument. "": for nothing.
+
+        Raises
+        ------
+        ValueError
+            If the bins must change, or the values are needed, but the data were freed.
+        """
+        with self._lock:
+            self._load()
+            if self.reference is None:
+                self._bin_as_asked(options, asked, n_threads, memory)
+            else:
+                self._share(options, asked, n_threads, memory, keep)
+            self._keeps_values = self._keeps_values or bool(keep)
+            values = self._values(keep) if keep else (None, None)
+            if self.free_raw_data and not self._keeps_values:
+                self.data = None
+            return Prepared(*values, self._binned)
+
+    def _share(
+        self,
+        options: DatasetSettings,
+        asked: Mapping[str, Any],
+        n_threads: int,
+        memory: Any,
+        keep: str,
+    ) -> None:
+        """Put the rows into the bins of another data set."""
+        is_subset = self.used_indices is not None
+        base = self.reference._prepare(
+            options, asked, n_threads, memory, keep if is_subset else ""
+        ).binned
+        if self._fits(self.reference):
+            return
+        if is_subset:
+            self._binned = base.take(self.used_indices, n_threads)
+            return
+        if self._binned is not None:
+            self._check_raw("get the new bins of its reference")
+        columns = self._shared_columns()
+        self._binned = base.of_same_bins(columns, options, n_threads=n_threads)
+        self._known = None
+
+    def _fits(self, reference: Binning) -> bool:
+        """Whether the rows are in the bins of another data set already."""
+        if None in (self._binned, reference._binned, reference._memory):
+            return False
+        if not self._binned.has_bins_of(reference._binned):
+            return False
+        return self._known is None or self._known.has_categories(reference._memory)
+
+    def _shared_columns(self) -> Columns:
+        """The columns, which must be those of the reference."""
+        given, known = names.given(self.feature_name), self._root._names
+        try:
+            columns = self._read()
+            if given is not None and known is not None and given != list(known):
+                raise ValueError(f"feature_name is {given}, but it has {list(known)}.")
+        except ValueError as error:
+            raise ValueError(
+                f"The Dataset does not fit its reference: {error}"
+            ) from error
+        return columns
+
+    def _bin_as_asked(
+        self,
+        options: DatasetSettings,
+        asked: Mapping[str, Any],
+        n_threads: int,
+        memory: Any,
+    ) -> None:
+        categorical = getattr(options, "categorical_feature", self.categorical_feature)
+        if "min_child_samples" not in asked:
+            given = parameters.checked_options(
+                self.params, ["min_child_samples"], "Dataset"
+            )
+            options = replace(options, **given)
+        options = DatasetOptions.of(options)
+        if self._binned is not None:
+            changes = self._known.changes(
+                self._binned, options, asked, categorical, memory
+            )
+            if not changes:
+                return
+            self._check_raw(" and ".join(changes))
+        self._binned, self._known = find(
+            self._given_data(),
+            self.weight,
+            options,
+            names.given(self.feature_name),
+            categorical,
+            memory,
+            n_threads,
+        )
+        self.categorical_feature = categorical
+        self.params |= {name: asked[name] for name in asked if name in OPTIONS}
+
+    def _values(self, needed: str) -> tuple[Columns, NDArray[np.int64] | None]:
+        """The columns, and the numbers of the rows in them; None: all."""
+        if self.used_indices is None:
+            self._check_raw(f"be used with {needed}")
+            return self._read(), None
+        columns, numbers = self.reference._values(needed)
+        at = self.used_indices
+        return columns, at if numbers is None else numbers[at]
+
+    def _read(self) -> Columns:
+        """Read the columns, with the names and categories that are known."""
+        root = self._root
+        return read(
+            root._memory,
+            self._given_data(),
+            names.given(self.feature_name),
+            root.categorical_feature,
+            learn=False,
+        )
+
+    def _given_data(self) -> Any:
+        if self.data is None:
+            raise TypeError("data must not be None: a Dataset needs rows.")
+        return self.data
+
+    def _check_raw(self, purpose: str) -> None:
+        """Check that the data are still there."""
+        if self.data is None:
+            raise ValueError(
+                f"The Dataset cannot {purpose}: its data were freed after they were"
+                " binned. Pass free_raw_data=False to the Dataset, or make a new one."
+            )

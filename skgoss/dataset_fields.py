@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from skgoss._messages import hint, warn
 from skgoss.data import queries, targets
 from skgoss.data.floats import as_floats, check_unmasked
-
-if TYPE_CHECKING:
-    from skgoss.dataset import Dataset
 
 # Checks a value against the number of rows, which may not be known yet (None).
 Check = Callable[[Any, int | None], NDArray[Any]]
@@ -39,10 +36,10 @@ class Field:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, dataset: Dataset | None, owner: type | None = None) -> Any:
+    def __get__(self, dataset: Fields | None, owner: type | None = None) -> Any:
         return self if dataset is None else vars(dataset)[self.name]
 
-    def __set__(self, dataset: Dataset, value: Any) -> None:
+    def __set__(self, dataset: Fields, value: Any) -> None:
         if value is not None:
             value = frozen(self.check(value, dataset._shape[0]))
         vars(dataset)[self.name] = value
@@ -223,3 +220,104 @@ def taken(
         by_row = scores.reshape(n_rows, -1, order="F")[rows]
         values["init_score"] = by_row[:, 0] if by_row.shape[1] == 1 else by_row
     return {name: v if v is None else frozen(v) for name, v in values.items()}
+
+
+class Fields:
+    """What belongs to the rows: an attribute, a setter and a getter for each."""
+
+    label = Field(CHECKS["label"])
+    weight = Field(CHECKS["weight"])
+    group = Field(CHECKS["group"])
+    init_score = Field(CHECKS["init_score"])
+    position = Field(CHECKS["position"])
+
+    def set_label(self, label: ArrayLike | None) -> Self:
+        """Set the target; None: none."""
+        return self.set_field("label", label)
+
+    def set_weight(self, weight: ArrayLike | None) -> Self:
+        """Set the weights of the rows; None: all are 1."""
+        return self.set_field("weight", weight)
+
+    def set_group(self, group: ArrayLike | None) -> Self:
+        """Set the sizes of the queries; None: there are none."""
+        return self.set_field("group", group)
+
+    def set_init_score(self, init_score: ArrayLike | None) -> Self:
+        """Set the raw scores to start from; None: the best constant."""
+        return self.set_field("init_score", init_score)
+
+    def set_position(self, position: ArrayLike | None) -> Self:
+        """Set the positions of documents, which have no effect."""
+        return self.set_field("position", position)
+
+    def set_field(self, field_name: str, data: ArrayLike | None) -> Self:
+        """Set what belongs to the rows.
+
+        Parameters
+        ----------
+        field_name : {'label', 'weight', 'group', 'init_score', 'position'}
+        data : array-like or None
+            As in the constructor. None: there is nothing.
+
+        Raises
+        ------
+        ValueError
+            If there is no such field, or the values are not valid.
+        """
+        setattr(self, canonical(field_name), data)
+        return self
+
+    def get_label(self) -> NDArray[Any] | None:
+        """Return the target, an array of float64 if it holds numbers; or None."""
+        label = self._copy("label")
+        is_number = label is not None and label.dtype.kind in "biuf"
+        return label.astype(np.float64) if is_number else label
+
+    def get_weight(self) -> NDArray[np.float64] | None:
+        """Return the weights of the rows; None: all are 1."""
+        return self._copy("weight")
+
+    def get_group(self) -> NDArray[np.int64] | None:
+        """Return the sizes of the queries; None: there are none."""
+        return self._copy("group")
+
+    def get_init_score(self) -> NDArray[np.float64] | None:
+        """Return the raw scores to start from, as they were given; or None."""
+        return self._copy("init_score")
+
+    def get_position(self) -> NDArray[Any] | None:
+        """Return the positions of documents; or None."""
+        return self._copy("position")
+
+    def get_field(self, field_name: str) -> NDArray[Any] | None:
+        """Return what belongs to the rows.
+
+        Parameters
+        ----------
+        field_name : {'label', 'weight', 'group', 'init_score', 'position'}
+
+        Returns
+        -------
+        ndarray or None
+            For 'group', the number of the first row of each query, and the number of
+            rows.
+
+        Raises
+        ------
+        ValueError
+            If there is no such field.
+        """
+        name = canonical(field_name)
+        held = getattr(self, f"get_{name}")()
+        if name == "group" and held is not None:
+            return np.concatenate([[0], np.cumsum(held)])
+        return held
+
+    def _copy(self, name: str) -> NDArray[Any] | None:
+        held = getattr(self._load(), name)
+        return None if held is None else held.copy()
+
+    @property
+    def _fields(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in CHECKS}

@@ -27,8 +27,12 @@ _TYPES = {
 def plain(known: Known) -> dict[str, Any]:
     """What bins were found by, without objects of skgoss."""
     in_frame = getattr(known.columns, "feature_names_in_", None)
+    options = asdict(known.options)
+    if known.options.max_bin_by_feature is not None:
+        bounds = enumerate(known.options.max_bin_by_feature)
+        options["max_bin_by_feature"] = {j: m for j, m in bounds if m is not None}
     return {
-        "options": asdict(known.options),
+        "options": options,
         "categorical_feature": known.categorical,
         "names": None if known.names is None else list(map(str, known.names)),
         "feature_names_in_": None if in_frame is None else in_frame.tolist(),

@@ -12,14 +12,17 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # The arguments of fit: type and meaning.
 FIT = {
     "X": (
-        "array-like or data frame of shape (n_samples, n_features)",
+        "array-like or data frame of shape (n_samples, n_features), or Dataset",
         "The training data: numbers, and in data frames also categories. NaN is a"
-        " missing value.",
+        " missing value. A `Dataset` is binned once for any number of fits. It also"
+        " holds ``y``, ``sample_weight``, ``init_score`` and ``group``, where these are"
+        " not passed.",
     ),
     "y": (
-        "array-like of shape (n_samples,)",
+        "array-like of shape (n_samples,), default=None",
         "The target: numbers for a regressor, labels of any kind for a classifier, the"
-        " grades of documents (0, 1, 2, ...) for a ranker.",
+        " grades of documents (0, 1, 2, ...) for a ranker. Required, unless ``X`` is a"
+        " `Dataset` with a label.",
     ),
     "sample_weight": (
         "array-like of shape (n_samples,), default=None",
@@ -42,7 +45,7 @@ FIT = {
         " ``group`` all rows belong to the same query.",
     ),
     "eval_set": (
-        "list of (X, y) pairs, default=None",
+        "list of (X, y) pairs or Datasets, default=None",
         "Evaluation sets: metrics are computed on them after each round. The same as"
         " ``eval_X`` and ``eval_y``. The i-th set is named 'valid_i'; if the pair holds"
         " the very objects ``X`` and ``y``, it is the training set, named 'training'.",

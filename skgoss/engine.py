@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from skgoss import fitting
 from skgoss._messages import type_name
 from skgoss.booster import Booster
@@ -19,6 +21,7 @@ from skgoss.learner import (
     check_rounds,
     check_training_set,
     describe_columns,
+    functions_of,
 )
 
 
@@ -123,17 +126,17 @@ def train(
         params,
         fobj=fobj,
         n_estimators=num_boost_round,
-        early_stopping_round=early_stopping_rounds,
+        early_stopping_round=early_stopping_rounds or None,
     )
     given = FitArguments(
         eval_set=list(sets.values()),
         eval_names=list(sets),
-        eval_metric=feval,
+        eval_metric=functions_of(feval),
         init_model=init_model,
         callbacks=callbacks_of(
             callbacks, evals_result=evals_result, learning_rates=learning_rates
         ),
-        verbose=verbose_eval or False,
+        verbose=_period(verbose_eval),
     )
     describe_columns(train_set, learner, feature_name, categorical_feature)
     fit = fitting.fit(learner, train_set, None, given)
@@ -145,9 +148,19 @@ def train(
     return fit.booster
 
 
+def _period(verbose_eval: Any) -> bool | int:
+    """How often metrics are printed; False: never."""
+    if not isinstance(verbose_eval, int | np.bool_ | np.integer | None):
+        raise TypeError(
+            f"verbose_eval must be a bool or an int, got {type_name(verbose_eval)}."
+        )
+    return False if verbose_eval is None else int(verbose_eval)
+
+
 def _sets(train_set: Dataset, valid_sets: Any, valid_names: Any) -> dict[str, Dataset]:
     """The evaluation sets by their names."""
-    sets = [valid_sets] if isinstance(valid_sets, Dataset) else list(valid_sets or ())
+    given = () if valid_sets is None else valid_sets
+    sets = list(given) if isinstance(given, Iterable) else [given]
     for i, rows in enumerate(sets):
         if not isinstance(rows, Dataset):
             raise TypeError(
@@ -155,6 +168,11 @@ def _sets(train_set: Dataset, valid_sets: Any, valid_names: Any) -> dict[str, Da
                 " Dataset(X, label=y, reference=train_set)."
             )
         check_label(rows, f"valid_sets[{i}]")
+        if rows.get_group() is None and train_set.get_group() is not None:
+            raise ValueError(
+                f"valid_sets[{i}] must have a group, as train_set has: pass"
+                " Dataset(X, label=y, group=sizes)."
+            )
     by_name: dict[str, Dataset] = {}
     for i, name in enumerate(names_of_sets(valid_names, len(sets), "valid_names")):
         is_training = sets[i] is train_set

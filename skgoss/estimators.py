@@ -515,7 +515,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
 
     def _encoded(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
         """The target as numbers."""
-        return targets.numbers(y, self._owner, f"{given.prefix}y")
+        return targets.numbers(y, self._owner, given.target_name)
 
     def _weights(
         self,
@@ -861,7 +861,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     def _encoded(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
         source = "init_model" if given.is_training else "y"
-        return targets.codes(y, self._classes, f"{given.prefix}y", source)
+        return targets.codes(y, self._classes, given.target_name, source)
 
     def _weights(
         self,

@@ -99,6 +99,12 @@ class GivenSet(NamedTuple):
         """Whether the user passed queries."""
         return self.group is not None or self.qid is not None
 
+    @property
+    def target_name(self) -> str:
+        """The name of the argument that the target comes from, for messages."""
+        is_label = isinstance(self.X, Dataset) and self.y is self.X.label
+        return "label" if is_label else f"{self.prefix}y"
+
     def of_dataset(self) -> GivenSet:
         """The set, with what a `Dataset` holds where nothing else is passed."""
         if not isinstance(self.X, Dataset):
@@ -177,7 +183,20 @@ def evaluation_sets(given: FitArguments, training: GivenSet) -> list[GivenSet]:
         raise ValueError(f"eval_names must differ from each other, got {taken}.")
     for given_set in sets:
         _check_queries(given_set, training)
-    return sets
+    # As in LightGBM, results of the training set come first.
+    return sorted(sets, key=lambda given_set: not given_set.is_training)
+
+
+def evaluation_set(training: GivenSet, name: str, X: Dataset) -> GivenSet:
+    """Make an evaluation set of a `Dataset`: see `evaluation_sets`."""
+    if not isinstance(X, Dataset):
+        raise TypeError(f"data must be a Dataset, got {type(X).__name__}.")
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a str, got {name!r}.")
+    none = dict.fromkeys(_OF_A_SET)
+    given_set = _evaluation_set(training, name, name, X, None, **none)
+    _check_queries(given_set, training)
+    return given_set
 
 
 def _evaluation_set(

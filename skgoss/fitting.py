@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,17 +15,19 @@ from skgoss import _compat, callbacks, dataset_bins, parameters, persistence
 from skgoss.booster import Booster
 from skgoss.data import categories, frames, names, targets
 from skgoss.data.rows import Rows, held_out, start_scores
-from skgoss.dataset import Dataset, Prepared
+from skgoss.dataset import Dataset
+from skgoss.dataset_bins import Prepared
 from skgoss.fit_arguments import (
     FitArguments,
     GivenSet,
+    evaluation_set,
     evaluation_sets,
     training_set,
 )
 from skgoss.model.header import Header
 from skgoss.origin import Origin
 from skgoss.training import boosting, constraints, metrics, objectives
-from skgoss.training.evaluation import NamedRows
+from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.rounds import Calls
 
 if TYPE_CHECKING:
@@ -71,15 +73,12 @@ def start(
     *,
     n_threads: int | None = None,
 ) -> Fit:
-    """Start a fit, without a round: see `fit`.
-
-    The rounds get ``n_threads`` threads; None: those of the option ``n_jobs``.
-    """
+    """Start a fit, without a round: see `fit` and `Fit`."""
     with _only_fit(estimator):
         chosen = settings(estimator, X, given)
         with _unchanged_on_failure(estimator):
-            started = Fit(estimator, X, y, given, chosen)
-            started.start(n_threads)
+            started = Fit(estimator, X, y, given, chosen, n_threads)
+            started.start()
     return started
 
 
@@ -99,14 +98,14 @@ def _only_fit(estimator: BaseEstimator) -> Iterator[None]:
 
 
 @contextmanager
-def _unchanged_on_failure(estimator: BaseEstimator) -> Iterator[None]:
+def _unchanged_on_failure(changed: object) -> Iterator[None]:
     """Put all attributes back when the block fails."""
-    before = dict(vars(estimator))
+    before = dict(vars(changed))
     try:
         yield
     except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
+        vars(changed).clear()
+        vars(changed).update(before)
         raise
 
 
@@ -142,6 +141,8 @@ class Fit:
     settings : Settings
         The checked options. When the data have been read, columns are given by number
         and the objective by its canonical name.
+    n_threads : int, default=None
+        Threads of the rounds; None: those of the option ``n_jobs``.
 
     Attributes
     ----------
@@ -160,14 +161,16 @@ class Fit:
         y: Any,
         given: FitArguments,
         settings: parameters.Settings,
+        n_threads: int | None = None,
     ) -> None:
         self.estimator = estimator
+        self.n_threads = n_threads
         self.given = given
         self.settings = settings
         self.training = training_set(X, y, given, estimator.class_weight)
         self.history: dict[str, dict[str, list[float]]] = {}
 
-    def start(self, n_threads: int | None = None) -> None:
+    def start(self) -> None:
         """Read the data, and make the model in training."""
         given_sets = evaluation_sets(self.given, self.training)
         self.earlier = self.estimator._earlier_model(self.given.init_model)
@@ -183,9 +186,62 @@ class Fit:
         self.rows = rows
         self.fitted, sets = self._with_held_out(rows, sets)
         self.calls = self._callbacks(evaluates=bool(sets))
-        self.plan = self._plan(rows, n_threads, evaluates=bool(sets))
+        self.plan = self._plan(rows)
         self.state = self.plan.start(self.fitted, sets)
         self.booster = Booster._in_training(self)
+
+    def add_set(self, name: str, X: Dataset, *, is_listed: bool) -> EvaluationSet:
+        """Add an evaluation set: see `Boosting.add`."""
+        given = evaluation_set(self.training, name, X)
+        named = self._evaluated(given, self.rows)
+        added = self.plan.evaluated(self.state.dataset, self.fitted, named)
+        self.state.add(added, is_listed=is_listed)
+        return added
+
+    def replace_rows(self, X: Dataset) -> None:
+        """Go on from the trees so far on other rows, in the same bins."""
+        if not isinstance(X, Dataset):
+            raise TypeError(f"train_set must be a Dataset, got {type(X).__name__}.")
+        self._check_dataset("train_set")
+        given = training_set(X, None, self.given, self.estimator.class_weight)
+        rows = self._rows(self._in_same_bins(X), given).existing()
+        self._go_on(self._plan(rows), rows)
+        self.training, self.rows, self.fitted = given, rows, rows
+
+    def replace_objective(self, function: Callable[..., Any]) -> None:
+        """Use a function ``f(predictions, dataset)`` in the next round."""
+        if not callable(function):
+            raise TypeError(f"fobj must be callable, got {function!r}.")
+        self._check_dataset("fobj")
+        if self.needs_function:
+            self.settings.objective.function = function
+            return
+        objective = _LastFunction(function)
+        with _unchanged_on_failure(self):
+            self.link = objectives.make_link(objective)
+            self.settings = dataclasses.replace(self.settings, objective=objective)
+            self._go_on(self._plan(self.rows), self.fitted)
+
+    def reset_parameter(self, params: Mapping[str, Any]) -> None:
+        """Change options of single trees, by any of their names."""
+        self.state.reset_parameter(params)
+        self.settings = self.settings.changed(params)
+
+    @property
+    def needs_function(self) -> bool:
+        """Whether each round needs a function as its objective."""
+        return isinstance(self.settings.objective, _LastFunction)
+
+    def _check_dataset(self, argument: str) -> None:
+        if not isinstance(self.training.X, Dataset):
+            raise ValueError(
+                f"{argument} is for a Booster that is trained on a Dataset, but this"
+                " is that of an estimator."
+            )
+
+    def _go_on(self, plan: boosting.Plan, rows: Rows) -> None:
+        self.state = plan.go_on(self.state, rows)
+        self.plan = plan
 
     def run(self, hooks: _compat.RoundHooks | _compat.NoHooks) -> None:
         """Boost round by round, and keep the result."""
@@ -269,18 +325,24 @@ class Fit:
 
     def _prepared(self, X: Dataset) -> Prepared:
         """The rows of a `Dataset` in the bins of the training set."""
+        needs_values = {
+            "linear_tree": self.settings.linear_tree,
+            "init_model": self.earlier is not None,
+        }
         return X._prepare(
             self.settings,
             self.estimator._asked(),
             _compat.n_threads(self.settings.n_jobs),
             None if self.earlier is None else self.estimator,
-            keep=self.settings.linear_tree or self.earlier is not None,
+            keep=" and ".join(name for name, needs in needs_values.items() if needs),
         )
 
     def _inherit(self) -> None:
         """Replace names and categories of columns, and classes, by those of a model."""
         estimator, X = self.estimator, self.training.X
         is_foreign = self.earlier._is_foreign
+        if is_foreign and isinstance(X, Dataset):
+            X = X.get_data()
         if is_foreign:
             from skgoss import foreign
 
@@ -304,14 +366,14 @@ class Fit:
         """
         estimator, prefix = self.estimator, given.prefix
         owner = estimator._owner
-        y = targets.one_column(given.y, prepared.n_rows, owner, f"{prefix}y")
+        y = targets.one_column(given.y, prepared.n_rows, owner, given.target_name)
         if learns:
             estimator._learn_target(y)
         target = estimator._encoded(y, given)
         weight = estimator._weights(
             given.sample_weight, target, given.class_weight, prefix
         )
-        targets.check_sum(target, weight, f"{prefix}y")
+        targets.check_sum(target, weight, given.target_name)
         init_score = given.init_score
         if init_score is not None:
             init_score = start_scores(
@@ -350,7 +412,7 @@ class Fit:
             rows = self._rows(
                 self._evaluated_columns(given.X, given.name), given
             ).existing()
-        return NamedRows(given.name, rows, given.is_training)
+        return NamedRows(given.name, rows, given.is_training, given.X)
 
     def _evaluated_columns(self, X: Any, name: str) -> Prepared:
         """The columns of an evaluation set, and their bins if they are known."""
@@ -360,11 +422,15 @@ class Fit:
         if not isinstance(self.training.X, Dataset):
             return self._evaluated_columns(X.get_data(), name)
         try:
-            if X._root is not self.training.X._root:
-                X.set_reference(self.training.X)
-            return self._prepared(X)
+            return self._in_same_bins(X)
         except ValueError as error:
             raise ValueError(f"The evaluation set {name!r}: {error}") from error
+
+    def _in_same_bins(self, X: Dataset) -> Prepared:
+        """The columns of a data set in the bins of the training set."""
+        if X._root is not self.training.X._root:
+            X.set_reference(self.training.X)
+        return self._prepared(X)
 
     def _with_held_out(
         self, rows: Rows, sets: list[NamedRows]
@@ -408,9 +474,7 @@ class Fit:
             calls.append(callbacks.log_evaluation(int(given.verbose)))
         return calls
 
-    def _plan(
-        self, rows: Rows, n_threads: int | None, *, evaluates: bool
-    ) -> boosting.Plan:
+    def _plan(self, rows: Rows) -> boosting.Plan:
         settings = self.settings
         if callable(settings.objective):
             bound = self.estimator._bound_objective(settings.objective, rows.source)
@@ -418,14 +482,12 @@ class Fit:
         return boosting.Plan(
             settings,
             self.estimator._n_scores,
-            self._metrics(rows, evaluates=evaluates),
-            n_threads or _compat.n_threads(settings.n_jobs),
+            partial(self._metrics, rows),
+            self.n_threads or _compat.n_threads(settings.n_jobs),
             self.earlier and self.earlier._ensemble,
         )
 
-    def _metrics(
-        self, rows: Rows, *, evaluates: bool
-    ) -> list[metrics.Metric | metrics.Custom]:
+    def _metrics(self, rows: Rows) -> list[metrics.Metric | metrics.Custom]:
         """The metrics in LightGBM's order.
 
         First those of fit, then the option's or else the objective's, then functions.
@@ -435,7 +497,7 @@ class Fit:
         usual = estimator._default_objective()
         words, functions = metrics.sorted_words([self.given.eval_metric, option])
         is_open = option in (None, "") or not words
-        if evaluates and is_open and not metrics.any_means_none(words):
+        if is_open and not metrics.any_means_none(words):
             default = usual if callable(objective) else objective
             words += [] if default is None else [metrics.default_name(default)]
         # Named metrics treat raw scores of a function as those of the usual objective.
@@ -450,6 +512,18 @@ class Fit:
             link=link,
         )
         return [*by_name, *(estimator._custom_metric(f, self.link) for f in functions)]
+
+    def metrics_of(self, feval: Any) -> list[metrics.Custom]:
+        """The metrics that functions compute.
+
+        Parameters
+        ----------
+        feval : callable, list of callable, or None
+        """
+        words, functions = metrics.sorted_words([feval])
+        if words:
+            raise TypeError(f"feval must be a function or several, got {feval!r}.")
+        return [self.estimator._custom_metric(f, self.link) for f in functions]
 
     def model(self, trained: boosting.Trained) -> Booster:
         """The trained trees, with what is known of the columns."""
@@ -471,6 +545,10 @@ class Fit:
         forgets = callable(objective) and not self.estimator._keeps_functions
         return None if forgets else objective
 
+    def make_header(self) -> Header:
+        """What a model file tells beside the trees so far."""
+        return self.header()()
+
     def header(self) -> Callable[[], Header]:
         """Makes what a model file tells beside the trees."""
         return partial(
@@ -480,6 +558,17 @@ class Fit:
             self.state.dataset.feature_infos(),
             self.estimator._n_scores,
         )
+
+
+class _LastFunction:
+    """The objective of a model in training, which changes from round to round."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__name__ = "fobj"
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
 
 
 def _header(

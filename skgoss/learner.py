@@ -68,7 +68,7 @@ class Training(LGBMModel):
         Raises
         ------
         TypeError
-            If ``params`` is not a dict.
+            If ``params`` is not a dict, or ``fobj`` not callable.
         ValueError
             If the number of classes is not an int above 0. `fitting.settings` checks
             the options.
@@ -94,7 +94,7 @@ class Training(LGBMModel):
                 UnusedParameterWarning,
             )
         if fobj is not None:
-            options["objective"] = fobj
+            options["objective"] = _function(fobj)
         estimator = cls.__new__(cls)
         estimator._owner = owner
         estimator._given = frozenset(options)
@@ -167,6 +167,12 @@ def _n_classes(given: Sequence[Any], owner: str) -> int:
     return value
 
 
+def _function(fobj: Any) -> Callable[..., Any]:
+    if not callable(fobj):
+        raise TypeError(f"fobj must be a function, got {fobj!r}.")
+    return fobj
+
+
 # --- Arguments that `train` and `cv` share --------------------------------------------
 
 
@@ -200,6 +206,18 @@ def check_rounds(num_boost_round: Any) -> None:
         raise ValueError(
             f"num_boost_round must be an int >= 1, got {num_boost_round!r}."
         )
+
+
+def functions_of(feval: Any) -> list[Callable[..., Any]]:
+    """The user's metrics; TypeError if one of them is not callable."""
+    if feval is None:
+        return []
+    functions = list(feval) if isinstance(feval, list | tuple) else [feval]
+    if not all(map(callable, functions)):
+        raise TypeError(
+            f"feval must be a function or a list of functions, got {feval!r}."
+        )
+    return functions
 
 
 def describe_columns(

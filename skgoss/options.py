@@ -831,7 +831,7 @@ WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
     "Only the leaves that may still be split have histograms.": (
         *("histogram_pool_size", "hist_pool_size"),
     ),
-    "The number of classes is the number of labels in `y`.": (
+    "The number of classes is the number of labels in `y`; `train` takes it.": (
         *("num_class", "num_classes"),
     ),
     "Only for data files; `fit` takes arrays and data frames.": (

@@ -185,9 +185,7 @@ def canonical(
     return resolved
 
 
-def by_name(
-    given: Mapping[str, Any], owner: str, others: Collection[str] = ()
-) -> dict[str, Any]:
+def by_name(given: Mapping[str, Any], owner: str) -> dict[str, Any]:
     """The values of options by their names.
 
     Parameters
@@ -195,8 +193,6 @@ def by_name(
     given : mapping from any names of options to values
     owner : str
         Whose parameters they are, for messages.
-    others : collection of str, default=()
-        Names that are known, though of no option.
 
     Warns
     -----
@@ -205,7 +201,7 @@ def by_name(
         `complete`.
     """
     options, unused = resolved(given, owner)
-    for word in unused.keys() - set(others):
+    for word in unused:
         _warn_of_unknown(f"{owner} has no parameter {word!r}", hint(word, _NAME_OF))
     return options
 
@@ -539,7 +535,7 @@ def changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
     ValueError
         If an option does not belong to single trees, or a value is outside its domain.
     """
-    options = canonical(values, "reset_parameter")
+    options = canonical(values, "reset_parameter", ["num_class"])
     fixed = options.keys() - CHANGEABLE
     if fixed:
         raise ValueError(

@@ -200,9 +200,14 @@ def good_file() -> bytes:
         (good_file()[:-1000], "the file is cut off: .* more bytes"),
         (good_file() + b"\0", "the file must end after"),
         (b"skgoss binned data, version 1\n[]\n", "the header must be a dict"),
+        (
+            b'skgoss binned data, version 1\n{"data": {}, "arrays": [], "fields":'
+            b' {"type": "builtins.dict", "keys": [1], "values": [2]}}\n',
+            "names that are strings",
+        ),
         (b"skgoss binned data, version 1\n" + b"[" * 10**5 + b"\n", "cannot be read"),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_other_files_are_refused(content, message, tmp_path):
     path = tmp_path / "train.bin"
@@ -219,7 +224,7 @@ def test_files_of_lightgbm_are_known(tmp_path):
     X = np.random.default_rng(0).normal(size=(100, 2))
     path = str(tmp_path / "train.bin")
     lightgbm.Dataset(X, X[:, 0], params={"verbosity": -1}).save_binary(path)
-    assert not binary.is_binary(path)
+    assert binary.is_binary(path)
     with pytest.raises(ValueError, match="binned data of LightGBM"):
         binary.read(path)
 

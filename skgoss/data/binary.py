@@ -166,6 +166,8 @@ def _parts(file: BinaryIO, size: int) -> Parts:
     parts = dict.fromkeys(("data", "fields"), dict)
     *found, arrays = entries(header, parts | {"arrays": list}, _OWNER)
     parts = dict(zip(parts, found, strict=True))
+    if not all(isinstance(name, str) for part in found for name in part):
+        raise ValueError(f"{_OWNER} must hold names that are strings")
     for described in arrays:
         part, name, dtype, shape = entries(described, _ARRAY, f"an array of {_OWNER}")
         if part not in parts or name in parts[part]:

@@ -24,14 +24,17 @@ from skgoss.data.storage import LANE_CODES, Bins, Layout, Lists
 
 _OWNER = "the binned data"
 
-# Of all columns, one after the other.
-_MAPPERS = {
+# One a column.
+_NUMBERS = {
     "missing_type": np.uint8,
     "is_trivial": np.uint8,
     "minimum": np.float64,
     "maximum": np.float64,
     "zero_share": np.float64,
     "filtered_rows": np.int64,
+}
+# Of all columns, one after the other.
+_RUNS = {
     "bound_start": np.int64,
     "bounds": np.float64,
     "category_start": np.int64,
@@ -57,7 +60,7 @@ def state(data: BinnedDataset) -> dict[str, Any]:
     bins = Bins.of(data.storage.store)
     numbers = {
         name: np.array([getattr(mapper, name) for mapper in data.mappers], dtype)
-        for name, dtype in list(_MAPPERS.items())[:6]
+        for name, dtype in _NUMBERS.items()
     }
     bounds = [mapper.upper_bounds for mapper in data.mappers]
     categories = [_categories(mapper) for mapper in data.mappers]
@@ -121,7 +124,7 @@ def restored(
         If an entry is missing, has another type or contradicts another.
     """
     (n_rows,) = entries(state, {"n_rows": int}, _OWNER)
-    parts = vectors(state, _MAPPERS | _BINS, _OWNER)
+    parts = vectors(state, _NUMBERS | _RUNS | _BINS, _OWNER)
     _check(1 <= n_rows <= INT32_MAX, f"n_rows must be from 1 to {INT32_MAX}")
     _check_mappers(parts)
     if most is not None:
@@ -166,9 +169,8 @@ def _check(is_right: Any, message: str) -> None:
 def _check_mappers(parts: Mapping[str, NDArray[Any]]) -> None:
     n_features = len(parts["missing_type"])
     _check(1 <= n_features <= INT32_MAX, "there must be at least one column")
-    of_columns = ("is_trivial", "minimum", "maximum", "zero_share", "filtered_rows")
     of_starts = ("bound_start", "category_start")
-    check_lengths(parts, dict.fromkeys(of_columns, n_features))
+    check_lengths(parts, dict.fromkeys(_NUMBERS, n_features))
     check_lengths(parts, dict.fromkeys(of_starts, n_features + 1))
     check_start(parts["bound_start"], len(parts["bounds"]), "bound_start")
     check_start(parts["category_start"], len(parts["categories"]), "category_start")

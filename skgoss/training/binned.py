@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +55,34 @@ class BinnedTrees(NamedTuple):
         """The nodes and the values of the leaves of one score's tree."""
         first, stop = self.leaf_start[k : k + 2]
         return self.nodes[first - k : stop - k - 1], self.leaves["value"][first:stop]
+
+    def by_round(
+        self, n_scores: int, linear: Sequence[list[LinearLeaves]]
+    ) -> list[BinnedTrees]:
+        """The trees of each round, if these are those of several rounds.
+
+        Parameters
+        ----------
+        n_scores : int
+            The number of trees of a round.
+        linear : sequence of lists of LinearLeaves
+            The linear models of each round, or empty.
+        """
+        rounds = []
+        for index, first in enumerate(range(0, len(self.leaf_start) - 1, n_scores)):
+            start = self.leaf_start[first : first + n_scores + 1]
+            leaves = slice(start[0], start[-1])
+            nodes = slice(start[0] - first, start[-1] - first - n_scores)
+            own = linear[index] if linear else None
+            rounds.append(
+                self._replace(
+                    nodes=self.nodes[nodes],
+                    leaves=self.leaves[leaves],
+                    leaf_start=start - start[0],
+                    linear=own,
+                )
+            )
+        return rounds
 
     def add(
         self, rows: BinnedRows, factor: float, n_threads: int, scores_inout: Floats

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +37,14 @@ from skgoss.training.rounds import (
 if TYPE_CHECKING:
     from skgoss.parameters import Settings
     from skgoss.training.folds import Folds
+
+
+class Followed(NamedTuple):
+    """Rows and their scores, (n_scores, n_rows), to which trees are added."""
+
+    rows: BinnedRows
+    scores: NDArray[np.float64]
+
 
 AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
 Floats = NDArray[np.float64]
@@ -135,7 +146,7 @@ def run(
         for index in range(n_rounds or planned):
             env = env._replace(iteration=first + index, evaluation_result_list=[])
             calls.before_round(env)
-            grew = state.boost(first + index)
+            grew = state.boost()
             if not grew and index > 0:
                 break
             env = env._replace(evaluation_result_list=state.evaluate())
@@ -248,17 +259,18 @@ class Boosting:
         self.objective = objective
         self.settings = self._own(settings)
         self.n_threads = n_threads
-        self.sets = sets
+        self.sets = list(sets)
+        # Sets that are measured when asked for, but not after each round.
+        self.others: list[EvaluationSet] = []
         self.training = training
         self.first = first
+        self.init_score = init_score
         self.starts_itself = init_score is None
-        self.start = (
+        self.first_start = (
             objective.start_scores() if init_score is None else np.zeros(shape[0])
         )
-        self.scores = _started(self.start, init_score, shape[1])
-        for evaluated in sets:
-            rows = evaluated.rows
-            evaluated.scores = _started(self.start, rows.init_score, len(rows))
+        self.start = self.first_start
+        self._begin()
         self.gradient = np.empty(shape, dtype=np.float32)
         self.hessian = (
             None if objective.constant_hessian else np.empty(shape, dtype=np.float32)
@@ -271,6 +283,12 @@ class Boosting:
             dataset.storage.store, dataset.missing_bin, raw, dataset.n_rows
         )
         self.linear: list[list[LinearLeaves]] = []
+        # The number of constant rounds, where no column can be split.
+        self.n_constant = 0
+        self._assembled: Ensemble | None = None
+        # The number of rounds before a round that failed, until it is undone.
+        self._failed: int | None = None
+        self._lock = threading.Lock()
         self.constraints = constraints.of_trees(self.settings, dataset)
         self.grower = self._grower() if len(dataset.feature) else None
 
@@ -302,24 +320,37 @@ class Boosting:
 
     def current_iteration(self) -> int:
         """The number of rounds so far, including those of ``first``."""
+        self._settle()
         return self.first_round + self._n_grown
 
-    def eval_train(self) -> list[EvalResult]:
+    def training_sets(self) -> list[EvaluationSet]:
+        """The evaluation sets that are the training set, at least one."""
+        known = [e for e in (*self.sets, *self.others) if e.is_training]
+        if not known:
+            self.others.append(self.training())
+        return known or self.others[-1:]
+
+    def eval_train(self, more: Sequence[Custom] = ()) -> list[EvalResult]:
         """The metrics of the training set after the last round.
 
         The training set need not be among the evaluation sets.
         """
-        given = [e for e in self.sets if e.is_training]
-        return self._measured(given or [self.training()])
+        return self.measured(self.training_sets(), more)
 
-    def eval_valid(self) -> list[EvalResult]:
+    def eval_valid(self, more: Sequence[Custom] = ()) -> list[EvalResult]:
         """The metrics of the evaluation sets that are not the training set."""
-        return self._measured([e for e in self.sets if not e.is_training])
+        return self.measured([e for e in self.sets if not e.is_training], more)
 
     def ensemble(self) -> Ensemble:
         """The trees so far, in terms of columns and thresholds."""
+        self._settle()
+        if self._assembled is None:
+            self._assembled = self._assemble()
+        return self._assembled
+
+    def _assemble(self) -> Ensemble:
         grown = (
-            self._constant()
+            self._constant().truncated(self.n_constant)
             if self.grower is None
             else assembly.ensemble(
                 self.grower.forest,
@@ -353,8 +384,9 @@ class Boosting:
     @property
     def _n_grown(self) -> int:
         """The number of rounds whose trees were grown in this fit."""
-        n_trees = 0 if self.grower is None else self.grower.forest.n_trees
-        return n_trees // self.objective.n_scores
+        if self.grower is None:
+            return self.n_constant
+        return self.grower.forest.n_trees // self.objective.n_scores
 
     def _own(self, settings: Settings) -> Settings:
         """The settings, changed where this type of boosting requires it."""
@@ -370,15 +402,137 @@ class Boosting:
                 self.grower = self._grower(self.grower.forest)
         return self
 
-    def boost(self, round_index: int) -> bool:
+    def boost(self) -> bool:
         """Grow the trees of one round.
 
-        Returns False if no tree could be split. In this case no trees are added, except
-        constant trees in the first round.
+        If this fails, the round has not happened.
+
+        Returns
+        -------
+        bool
+            Whether a tree could be split. If none could, no trees are added, except
+            constant trees in the first round.
+
+        Raises
+        ------
+        RuntimeError
+            If a round is going on.
         """
+        with self._alone():
+            before = self._n_grown
+            try:
+                return self._round(self.first_round + before)
+            except BaseException:
+                self._failed = before
+                raise
+            finally:
+                self._assembled = None
+
+    def rollback(self) -> None:
+        """Forget the last round, as if it had not happened.
+
+        Trees of ``first`` stay.
+        """
+        with self._alone():
+            self._rewind(max(self._n_grown - 1, 0))
+
+    def add(self, evaluated: EvaluationSet, *, is_listed: bool = True) -> None:
+        """Add an evaluation set, with the scores of the trees so far.
+
+        It is measured after each round only if ``is_listed``.
+        """
+        with self._alone():
+            self._catch_up(evaluated)
+            (self.sets if is_listed else self.others).append(evaluated)
+
+    def go_on_from(self, other: Boosting, plan: Plan) -> None:
+        """Take over trees and evaluation sets of rounds on other rows in these bins."""
+        with self._alone(), other._alone():
+            self.sets = [plan.again(self, e) for e in other.sets]
+            self.others = [plan.again(self, e) for e in other.others]
+            self._take_trees(other)
+            self._begin()
+            self._add_again(self._followed())
+
+    def _take_trees(self, other: Boosting) -> None:
+        if other._n_grown == 0:
+            return
+        self.first_start, self.start = other.first_start, other.start
+        self.linear, self.n_constant = other.linear, other.n_constant
+        if self.grower is not None:
+            self.grower = self._grower(other.grower.forest)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Refuse to change the rounds while they are changed already."""
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError(
+                "A round of this Booster is going on: objectives, metrics and other"
+                " threads must not train it meanwhile."
+            )
+        try:
+            self._settle()
+            yield
+        finally:
+            self._lock.release()
+
+    def _settle(self) -> None:
+        """Undo a round that failed.
+
+        This takes time, so a fit that failed and is not used again does not do it.
+        """
+        if self._failed is not None:
+            self._rewind(self._failed)
+
+    def _rewind(self, n_rounds: int) -> None:
+        """Forget later rounds, and add the trees of the others to the scores again.
+
+        Added in the same order, they give the same scores to the last bit; subtracting
+        trees would not.
+        """
+        self._failed, self._assembled = n_rounds, None
+        self._forget(n_rounds)
+        self._begin()
+        self._add_again(self._followed())
+        self._failed = None
+
+    def _forget(self, n_rounds: int) -> None:
+        """Forget the trees of later rounds."""
+        if self.grower is None:
+            self.n_constant = n_rounds
+        else:
+            self.grower.forest.drop(n_rounds * self.objective.n_scores)
+        del self.linear[n_rounds:]
+        if n_rounds == 0:
+            self.start = self.first_start
+
+    def _begin(self) -> None:
+        """Set all scores to those before the first round."""
+        self.scores = _started(self.start, self.init_score, self.dataset.n_rows)
+        for evaluated in self._binned_sets():
+            evaluated.scores = self._at_start(evaluated.rows)
+
+    def _at_start(self, rows: Rows) -> Floats:
+        return _started(self.start, rows.init_score, len(rows))
+
+    def _catch_up(self, evaluated: EvaluationSet) -> None:
+        """Set the scores of a new evaluation set."""
+        if evaluated.binned is not None:
+            evaluated.scores = self._at_start(evaluated.rows)
+            self._add_again([Followed(evaluated.binned, evaluated.scores)])
+
+    def _binned_sets(self) -> list[EvaluationSet]:
+        """The evaluation sets that have scores of their own."""
+        return [e for e in (*self.sets, *self.others) if e.binned is not None]
+
+    def _round(self, round_index: int) -> bool:
+        """Grow the trees of one round: see `boost`."""
+        before = self._n_grown
         if self.grower is None:
             self._stay_constant(np.ones(self.objective.n_scores, dtype=bool))
+            self.n_constant = 1
             return False
+        self.objective.begin_round(before)
         self.objective.gradients(
             self.scores, self.gradient, self.hessian, self.n_threads
         )
@@ -388,13 +542,13 @@ class Boosting:
         renews, is_linear = self.objective.renews_leaves, self.settings.linear_tree
         added = self.adds_early and sample.rows is None and not renews and not is_linear
         grew = self._grow(sample, self.scores if added else None, round_index)
-        if self._n_grown == 1:
+        if before == 0:
             self._stay_constant(np.diff(self.grower.forest.arrays()[2]) == 1)
         if grew and renews:
             self._renew(sample.hessian)
-        if grew and is_linear:
-            self.linear.append(self._linear_leaves(sample))
-        if grew:
+        if self._n_grown > before:
+            if is_linear:
+                self.linear.append(self._linear_leaves(sample))
             self._add_round(added)
         return grew
 
@@ -423,10 +577,12 @@ class Boosting:
         """
         if not self.starts_itself or not is_stump.any():
             return
-        change = np.where(is_stump, self.objective.average - self.start, 0.0)
-        self.start = self.start + change
-        for scores in (self.scores, *(evaluated.scores for evaluated in self.sets)):
-            scores[is_stump] += change[is_stump, None]
+        self.start = self.start + np.where(
+            is_stump, self.objective.average - self.start, 0.0
+        )
+        self.scores[is_stump] = self.start[is_stump, None]
+        for evaluated in self._binned_sets():
+            evaluated.scores[is_stump] = self._at_start(evaluated.rows)[is_stump]
 
     def _renew(self, counts: NDArray[np.float32] | None) -> None:
         """Replace the values of the leaves, before they are added to the scores.
@@ -499,14 +655,27 @@ class Boosting:
         # All rows find their leaves by their bins, also those outside the sample.
         self._add(followed[1:] if added else followed)
 
-    def _followed(self) -> list[tuple[BinnedRows, Floats]]:
+    def _add_again(self, followed: Sequence[Followed]) -> None:
+        """Add the trees of all rounds to scores, in the order of the rounds."""
+        for trees in self._all_trees() if followed else ():
+            self._add(followed, trees)
+
+    def _all_trees(self) -> list[BinnedTrees]:
+        """The trees of each round."""
+        if self.grower is None:
+            return []
+        forest = self.grower.forest
+        trees = BinnedTrees(*forest.arrays(), forest.words())
+        return trees.by_round(self.objective.n_scores, self.linear)
+
+    def _followed(self) -> list[Followed]:
         """The rows and scores that trees are added to, the training rows first."""
-        others = [(e.binned, e.scores) for e in self.sets if e.binned]
-        return [(self.rows, self.scores), *others]
+        others = [Followed(e.binned, e.scores) for e in self._binned_sets()]
+        return [Followed(self.rows, self.scores), *others]
 
     def _add(
         self,
-        followed: Sequence[tuple[BinnedRows, Floats]],
+        followed: Sequence[Followed],
         trees: BinnedTrees | None = None,
         factor: float = 1.0,
     ) -> None:
@@ -525,18 +694,28 @@ class Boosting:
 
     def evaluate(self) -> list[EvalResult]:
         """The metrics of the evaluation sets after the last round."""
-        return self._measured(self.sets)
+        return self.measured(self.sets)
 
-    def _measured(self, sets: Sequence[EvaluationSet]) -> list[EvalResult]:
+    def measured(
+        self, sets: Sequence[EvaluationSet], more: Sequence[Custom] = ()
+    ) -> list[EvalResult]:
+        """The metrics of some evaluation sets, and ``more`` of them."""
+        self._settle()
         return [
             result
             for evaluated in sets
-            for result in evaluated.measure(self._evaluated(evaluated), self.n_threads)
+            for result in evaluated.measure(
+                self._evaluated(evaluated), self.n_threads, more
+            )
         ]
 
     def _evaluated(self, evaluated: EvaluationSet) -> Floats:
-        """The raw scores of an evaluation set."""
-        return self.scores if evaluated.binned is None else evaluated.scores
+        """The raw scores of an evaluation set: the sum of the trees so far."""
+        is_training = evaluated.binned is None
+        if self._n_grown == 0:
+            init_score = self.init_score if is_training else evaluated.rows.init_score
+            return _started(np.zeros_like(self.start), init_score, len(evaluated.rows))
+        return self.scores if is_training else evaluated.scores
 
 
 def _by_score(weight: Floats | None) -> Floats | None:
@@ -547,6 +726,32 @@ def _by_score(weight: Floats | None) -> Floats | None:
 def _started(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:
     scores = np.repeat(start[:, None], n_rows, axis=1)
     return scores if init_score is None else scores + init_score
+
+
+class Drop(NamedTuple):
+    """What is dropped while the trees of a round are grown.
+
+    Attributes
+    ----------
+    rounds : ndarray of intp
+    share : float
+        The weight of the new trees; that of each dropped round is 1.
+    """
+
+    rounds: NDArray[np.intp]
+    share: float
+
+    @property
+    def factor(self) -> float:
+        """The factor of the new trees."""
+        n = len(self.rounds)
+        return 1.0 / (self.share + n) if n else 1.0
+
+    def changed(self, factor: Floats) -> Floats:
+        """The factors of all rounds, given those of the rounds before."""
+        n, new = len(self.rounds), np.append(factor, self.factor)
+        new[self.rounds] *= n / (n + self.share)
+        return new
 
 
 class Dart(Boosting):
@@ -563,47 +768,78 @@ class Dart(Boosting):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.trees: list[BinnedTrees] = []
+        self.drops: list[Drop] = []
         self.factor = np.empty(0)
-        self.new_factor = 1.0
 
     def _factors(self) -> Floats:
-        return np.resize(self.factor, self._n_grown) if len(self.factor) else np.ones(1)
+        return self.factor
 
-    def boost(self, round_index: int) -> bool:
+    def _round(self, round_index: int) -> bool:
         """Grow the trees of one round on scores without the dropped trees."""
-        dropped = self._draw(round_index)
-        for i in dropped:
-            self._add_everywhere(i, -self.factor[i])
-        n, rate = len(dropped), self.settings.learning_rate
-        share = rate if self.settings.xgboost_dart_mode else 1.0
-        self.new_factor = 1.0 / (share + n) if n else 1.0
-        grew = super().boost(round_index)
-        if grew:
-            self.factor[dropped] *= n / (n + share)
-        for i in dropped:
-            self._add_everywhere(i, self.factor[i])
+        before = len(self.trees)
+        self.drop = self._draw(round_index)
+        self._leave_out(self._followed(), self.drop, self.factor)
+        grew = super()._round(round_index)
+        if len(self.trees) == before and len(self.drop.rounds):
+            self._rewind(before)
         return grew
 
-    def _draw(self, round_index: int) -> NDArray[np.intp]:
+    def _draw(self, round_index: int) -> Drop:
         """The rounds to drop, with probabilities proportional to their weights."""
         settings, n = self.settings, len(self.factor)
+        share = settings.learning_rate if settings.xgboost_dart_mode else 1.0
         random = np.random.default_rng([settings.drop_seed, round_index])
         if n == 0 or random.random() < settings.skip_drop:
-            return np.empty(0, dtype=np.intp)
+            return Drop(np.empty(0, dtype=np.intp), share)
         limit = settings.max_drop if settings.max_drop > 0 else n
         weight = (
             np.ones(n) if settings.uniform_drop else self.factor / self.factor.mean()
         )
         chance = min(settings.drop_rate, limit / n) * weight
-        return np.flatnonzero(random.random(n) < chance)[:limit]
+        return Drop(np.flatnonzero(random.random(n) < chance)[:limit], share)
 
     def _add_round(self, added: bool) -> None:
         self.trees.append(self._last_trees())
-        self.factor = np.append(self.factor, self.new_factor)
-        self._add_everywhere(len(self.trees) - 1, self.new_factor)
+        self.drops.append(self.drop)
+        self.factor = self._put_in(self._followed(), len(self.trees) - 1, self.factor)
 
-    def _add_everywhere(self, index: int, factor: float) -> None:
-        self._add(self._followed(), self.trees[index], factor)
+    def _add_again(self, followed: Sequence[Followed]) -> None:
+        factor = np.empty(0)
+        for index, drop in enumerate(self.drops):
+            self._leave_out(followed, drop, factor)
+            factor = self._put_in(followed, index, factor)
+
+    def _leave_out(
+        self, followed: Sequence[Followed], drop: Drop, factor: Floats
+    ) -> None:
+        """Subtract dropped trees from scores."""
+        for i in drop.rounds:
+            self._add(followed, self.trees[i], -factor[i])
+
+    def _put_in(
+        self, followed: Sequence[Followed], index: int, factor: Floats
+    ) -> Floats:
+        """Add the trees of a round, and those that it dropped, to scores.
+
+        Takes the factors of the rounds before and returns those of all rounds.
+        """
+        drop = self.drops[index]
+        factor = drop.changed(factor)
+        self._add(followed, self.trees[index], drop.factor)
+        for i in drop.rounds:
+            self._add(followed, self.trees[i], factor[i])
+        return factor
+
+    def _forget(self, n_rounds: int) -> None:
+        super()._forget(n_rounds)
+        del self.trees[n_rounds:], self.drops[n_rounds:]
+        self.factor = np.empty(0)
+        for drop in self.drops:
+            self.factor = drop.changed(self.factor)
+
+    def _take_trees(self, other: Dart) -> None:
+        super()._take_trees(other)
+        self.trees, self.drops, self.factor = other.trees, other.drops, other.factor
 
 
 class Forest(Boosting):
@@ -614,8 +850,9 @@ class Forest(Boosting):
     bounds_steps = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # The sums of the trees, besides the start scores, of sets that were measured.
+        self.sums: dict[EvaluationSet, Floats] = {}
         super().__init__(*args, **kwargs)
-        self.sums = [np.zeros_like(self._evaluated(e)) for e in self.sets]
 
     def _own(self, settings: Settings) -> Settings:
         return replace(settings, learning_rate=1.0)
@@ -623,18 +860,26 @@ class Forest(Boosting):
     def _starts(self) -> Floats:
         return np.tile(self.start, (self._n_grown, 1))
 
-    def _add_round(self, added: bool) -> None:
-        sums = zip(self.sets, self.sums, strict=True)
-        self._add([(e.binned or self.rows, total) for e, total in sums])
+    def _begin(self) -> None:
+        super()._begin()
+        self.sums = {e: np.zeros_like(total) for e, total in self.sums.items()}
+
+    def _catch_up(self, evaluated: EvaluationSet) -> None:
+        if evaluated.binned is not None:
+            evaluated.scores = self._at_start(evaluated.rows)
+
+    def _followed(self) -> list[Followed]:
+        return [
+            Followed(e.binned or self.rows, total) for e, total in self.sums.items()
+        ]
 
     def _evaluated(self, evaluated: EvaluationSet) -> Floats:
         start = super()._evaluated(evaluated)
-        if not hasattr(self, "sums"):
-            return start
-        if evaluated not in self.sets:
-            return _raw_scores(self.ensemble(), evaluated.rows, self.n_threads)
-        total = self.sums[self.sets.index(evaluated)]
-        return start + total / max(1, self._n_grown)
+        if evaluated not in self.sums:
+            total = np.zeros_like(start)
+            self._add_again([Followed(evaluated.binned or self.rows, total)])
+            self.sums[evaluated] = total
+        return start + self.sums[evaluated] / max(1, self._n_grown)
 
 
 KINDS: dict[str, type[Boosting]] = {"gbdt": Boosting, "dart": Dart, "rf": Forest}
@@ -649,8 +894,8 @@ class Plan:
     settings : Settings
     n_scores : int
         The number of trees of a round.
-    metrics : list of Metric and Custom
-        The metrics of the evaluation sets.
+    make_metrics : callable
+        Returns the metrics of the evaluation sets.
     n_threads : int
     earlier : Ensemble or None
         The trees of ``init_model``.
@@ -658,9 +903,14 @@ class Plan:
 
     settings: Settings
     n_scores: int
-    metrics: list[Metric | Custom]
+    make_metrics: Callable[[], list[Metric | Custom]]
     n_threads: int
     earlier: Ensemble | None
+
+    @cached_property
+    def metrics(self) -> list[Metric | Custom]:
+        """The metrics of the evaluation sets."""
+        return self.make_metrics()
 
     def start(self, rows: Rows, sets: Sequence[NamedRows]) -> Boosting:
         """Bin the rows to learn from, and those of the evaluation sets."""
@@ -668,6 +918,7 @@ class Plan:
         objective = objectives.make(
             settings, rows.target, rows.weight, self.n_scores, rows.queries
         )
+        metrics = self.metrics
         self._check_earlier(objective)
         if settings.linear_tree and objective.renews_leaves:
             raise ValueError(
@@ -681,7 +932,7 @@ class Plan:
             rows=rows.numbers,
             n_threads=n_threads,
         )
-        evaluated = [self._evaluated(dataset, rows, named) for named in sets]
+        evaluated = [self.evaluated(dataset, rows, named) for named in sets]
         return KINDS[settings.boosting_type](
             dataset,
             objective,
@@ -692,17 +943,31 @@ class Plan:
             first=self.earlier,
             raw=self._raw(rows),
             training=lambda: EvaluationSet(
-                "training", rows, self.metrics, None, is_training=True
+                "training", rows, metrics, None, is_training=True
             ),
         )
 
-    def _evaluated(
+    def go_on(self, state: Boosting, rows: Rows) -> Boosting:
+        """Go on from the trees of a state, on other rows in the same bins."""
+        changed = replace(state.settings, objective=self.settings.objective)
+        new = replace(self, settings=changed).start(rows, [])
+        new.go_on_from(state, self)
+        return new
+
+    def evaluated(
         self, dataset: BinnedDataset, training: Rows, named: NamedRows
     ) -> EvaluationSet:
-        name, rows, is_training = named
+        """The rows of an evaluation set in the bins of the rows to learn from."""
+        name, rows, is_training, data = named
         binned = None if rows is training else self._binned(dataset, rows)
         rows = replace(rows, init_score=self._start(rows))
-        return EvaluationSet(name, rows, self.metrics, binned, is_training)
+        return EvaluationSet(name, rows, self.metrics, binned, is_training, data)
+
+    def again(self, state: Boosting, evaluated: EvaluationSet) -> EvaluationSet:
+        """An evaluation set of other rounds, for those of this plan."""
+        if evaluated.binned is None:
+            return replace(state.training(), name=evaluated.name)
+        return replace(evaluated, metrics=self.metrics)
 
     def _raw(self, rows: Rows) -> RawColumns | None:
         is_linear = self.settings.linear_tree

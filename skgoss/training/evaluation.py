@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,14 @@ class NamedRows(NamedTuple):
     rows : Rows
     is_training : bool
         Whether the model learns from the rows: early stopping ignores such sets.
+    data : object
+        What the user passed.
     """
 
     name: str
     rows: Rows
     is_training: bool = False
+    data: Any = None
 
 
 @dataclass(eq=False)
@@ -49,8 +52,10 @@ class EvaluationSet:
         The rows in bins; None: the set is the training set, whose scores are used.
     is_training : bool
         Whether the model learns from the rows.
+    data : object
+        What the user passed.
     scores : ndarray of shape (n_scores, n_rows), float64
-        Raw scores; set by `Boosting`.
+        Raw scores; set by `Boosting` unless ``binned`` is None.
     """
 
     name: str
@@ -58,6 +63,7 @@ class EvaluationSet:
     metrics: list[Metric | Custom]
     binned: BinnedRows | None
     is_training: bool = False
+    data: Any = None
     scores: Floats = field(init=False)
 
     def __post_init__(self) -> None:
@@ -75,8 +81,10 @@ class EvaluationSet:
             values if queries is None else queries.gathered(values)
         )
 
-    def measure(self, scores: Floats, n_threads: int) -> list[EvalResult]:
-        """Compute all metrics from raw scores, (n_scores, n_rows).
+    def measure(
+        self, scores: Floats, n_threads: int, more: Sequence[Custom] = ()
+    ) -> list[EvalResult]:
+        """Compute all metrics, and ``more``, from raw scores, (n_scores, n_rows).
 
         No two of the results have the same name.
         """
@@ -84,7 +92,7 @@ class EvaluationSet:
         # Predictions are computed once for all metrics with the same link.
         seen: dict[Link | None, Floats] = {None: raw}
         results: list[Result] = []
-        for metric in self.metrics:
+        for metric in (*self.metrics, *more):
             link = metric.link
             if link not in seen:
                 seen[link] = objectives.transform(link, raw, n_threads)

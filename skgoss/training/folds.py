@@ -54,6 +54,11 @@ class Folds:
     ahead : int, default=0
         How many rounds a fit may be ahead of the one that `boost` was asked for. The
         results are the same for any number.
+
+    Attributes
+    ----------
+    index : int
+        The number of calls of `boost`, less 1.
     """
 
     def __init__(
@@ -91,12 +96,12 @@ class Folds:
         for thread in self._threads:
             thread.join()
 
-    def boost(self, round_index: int) -> bool:
+    def boost(self) -> bool:
         """Let every fit grow the trees of one round.
 
         Returns False if no fit could. A fit that cannot grow stays as it is.
         """
-        self.index = round_index - self.first_round
+        self.index += 1
         n_rounds = self.index + 1
         most = self.settings.n_estimators
         if self._threads:
@@ -194,6 +199,6 @@ class _Fit:
         n_rounds = len(self.results)
         if self.n_grown < n_rounds:
             return self.results[-1]
-        grew = self.state.boost(self.state.first_round + n_rounds)
+        grew = self.state.boost()
         self.n_grown += grew
         return self.state.evaluate() if grew or n_rounds == 0 else self.results[-1]

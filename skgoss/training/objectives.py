@@ -513,6 +513,11 @@ class Objective:
             return self.average.copy()
         return np.where(self.trained, 0.0, self.average)
 
+    def begin_round(self, index: int) -> None:
+        """Set the number of the round, for losses that draw random numbers."""
+        if isinstance(self.derivatives, ranking.RankXENDCG):
+            self.derivatives.round = index
+
     def gradients(
         self,
         scores: Floats,

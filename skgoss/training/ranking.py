@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,14 +128,20 @@ class LambdaRank(_ByQuery):
 
 
 class RankXENDCG(_ByQuery):
-    """The gradients of ``rank_xendcg``: see `rank_xendcg` in the engine."""
+    """The gradients of ``rank_xendcg``: see `rank_xendcg` in the engine.
+
+    Attributes
+    ----------
+    round : int
+        The number of the round, which random numbers depend on.
+    """
+
+    round = 0
 
     def __init__(self, settings: Settings, y: Floats, queries: Queries) -> None:
         super().__init__(queries)
         self.seed = settings.objective_seed
         self.gain = queries.gathered(gains(y))
-        # Each call is a round, with random numbers of its own.
-        self.rounds = count()
 
     def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
@@ -146,7 +151,7 @@ class RankXENDCG(_ByQuery):
             self.gain,
             self.queries.boundaries,
             self.seed,
-            next(self.rounds),
+            self.round,
             n_threads,
             gradient_out,
             hessian_out,

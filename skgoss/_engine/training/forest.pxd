@@ -36,5 +36,5 @@ cdef class Forest:
     cdef int64_t tree_room
 
     cdef int add(self, const Workspace* ws)
-    cdef void drop(self, int64_t n_trees)
+    cpdef drop(self, int64_t n_trees)
     cdef int64_t _first_word(self, int64_t tree)

@@ -92,7 +92,7 @@ cdef class Forest:
         self.leaf_start[self.n_trees] = self.n_leaves
         return 0
 
-    cdef void drop(self, int64_t n_trees):
+    cpdef drop(self, int64_t n_trees):
         """Keep the first trees only."""
         self.n_trees = n_trees
         self.n_leaves = self.leaf_start[n_trees]

@@ -1,0 +1,258 @@
+"""What a `Booster` in training can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from skgoss._messages import type_name
+from skgoss.dataset import Dataset
+from skgoss.fit_arguments import FitArguments
+from skgoss.training.evaluation import EvaluationSet
+from skgoss.training.rounds import EvalResult
+
+if TYPE_CHECKING:
+    from skgoss.fitting import Fit
+
+Feval = Callable[..., Any] | Sequence[Callable[..., Any]] | None
+
+
+def start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
+    """Start to train a model, without a round."""
+    from skgoss import fitting, learner
+
+    if not isinstance(train_set, Dataset):
+        raise TypeError(f"train_set must be a Dataset, got {type_name(train_set)}.")
+    trained = learner.Training.of({} if params is None else params)
+    # The rounds are the user's, so no rows are held out to end them.
+    given = FitArguments(early_stopping_rounds=0)
+    return fitting.start(trained, train_set, None, given)
+
+
+class InTraining:
+    """The methods of a `Booster` in training; others refuse them."""
+
+    # The fit whose trees these are, as long as it goes on.
+    _training: Fit | None = None
+
+    @property
+    def _fit(self) -> Fit:
+        """The fit of a model in training."""
+        if self._training is None:
+            raise ValueError(
+                "The Booster is not in training: make it by Booster(params, train_set),"
+                " or by train with keep_training_booster=True."
+            )
+        return self._training
+
+    def _know(self, fit: Fit) -> None:
+        """Take what a fit knows beside the trees."""
+        self._training = fit
+        self._known_header = fit.make_header
+        vars(self).pop("params", None)
+        self._categories = fit.estimator._categories
+        self._objective = fit.objective
+        self._link = fit.link
+
+    @property
+    def train_set(self) -> Dataset | None:
+        """The `Dataset` that the model learns from; None if it is not in training."""
+        if self._training is None:
+            return None
+        data = self._training.training.X
+        return data if isinstance(data, Dataset) else None
+
+    @property
+    def _training_names(self) -> set[str]:
+        """The names of the evaluation sets that are the training set."""
+        return self._fit.state.training_names
+
+    def update(
+        self, train_set: Dataset | None = None, fobj: Callable[..., Any] | None = None
+    ) -> bool:
+        """Train one round.
+
+        If this fails, the round has not happened, and training can go on.
+
+        Parameters
+        ----------
+        train_set : Dataset, default=None
+            Other rows to learn from, now and in later rounds. They get the bins of the
+            training set, and start from the scores of the trees so far. None: the same
+            rows.
+        fobj : callable, default=None
+            An objective ``f(predictions, dataset)`` that returns the gradient and the
+            hessian of each row, as for `train`. From then on, predictions are raw
+            scores and each round needs an ``fobj``. None: the objective of ``params``.
+
+        Returns
+        -------
+        bool
+            Whether training is finished: no tree could be split, and no trees were
+            added, except constant trees in the first round.
+
+        Raises
+        ------
+        ValueError
+            If the Booster is not in training, or the columns of ``train_set`` are not
+            those of the training set.
+        RuntimeError
+            If a round of this Booster is going on.
+        """
+        fit = self._fit
+        if train_set is not None and train_set is not fit.training.X:
+            fit.replace_rows(train_set)
+        if fobj is not None:
+            fit.replace_objective(fobj)
+            self._know(fit)
+        elif fit.needs_function:
+            raise ValueError(
+                "update needs fobj: an earlier round had one, which replaced the"
+                " objective."
+            )
+        return not fit.state.boost()
+
+    def rollback_one_iter(self) -> Self:
+        """Forget the last round, as if it had not happened.
+
+        The scores of all rows are computed anew from the other trees, so this takes as
+        long as predicting them. Rounds of an ``init_model`` stay; without other rounds
+        nothing happens.
+
+        Returns
+        -------
+        self
+        """
+        self._fit.state.rollback()
+        return self
+
+    def add_valid(self, data: Dataset, name: str) -> Self:
+        """Add an evaluation set, for `eval_valid` and for callbacks.
+
+        Parameters
+        ----------
+        data : Dataset
+            It gets the bins of the training set.
+        name : str
+            No other evaluation set may have the name.
+
+        Returns
+        -------
+        self
+        """
+        fit = self._fit
+        if name in {evaluated.name for evaluated in fit.state.sets}:
+            raise ValueError(f"There is an evaluation set with the name {name!r}.")
+        fit.add_set(name, data, is_listed=True)
+        return self
+
+    def eval(self, data: Dataset, name: str, feval: Feval = None) -> list[EvalResult]:
+        """Compute the metrics of a data set after the last round.
+
+        Parameters
+        ----------
+        data : Dataset
+            The training set, an evaluation set or another one. The scores of another
+            one are kept for later calls; `eval_valid` does not show it.
+        name : str
+            Its name in the results.
+        feval : callable or list of callable, default=None
+            More metrics: see `train`.
+
+        Returns
+        -------
+        list of EvalResult
+        """
+        fit = self._fit
+        evaluated = self._known_set(data) or fit.add_set(name, data, is_listed=False)
+        results = fit.state.measured([evaluated], fit.metrics_of(feval))
+        return [result._replace(dataset_name=name) for result in results]
+
+    def _known_set(self, data: Any) -> EvaluationSet | None:
+        """The training or evaluation set that holds some data, if there is one."""
+        fit = self._fit
+        if data is fit.training.X:
+            return fit.state.training_sets()[0]
+        sets = (*fit.state.sets, *fit.state.others)
+        return next((e for e in sets if e.data is data and not e.is_training), None)
+
+    def eval_train(self, feval: Feval = None) -> list[EvalResult]:
+        """Compute the metrics of the training set after the last round.
+
+        Parameters
+        ----------
+        feval : callable or list of callable, default=None
+            More metrics: see `train`.
+
+        Returns
+        -------
+        list of EvalResult
+        """
+        fit = self._fit
+        return fit.state.eval_train(fit.metrics_of(feval))
+
+    def eval_valid(self, feval: Feval = None) -> list[EvalResult]:
+        """Compute the metrics of the evaluation sets besides the training set.
+
+        Parameters
+        ----------
+        feval : callable or list of callable, default=None
+            More metrics: see `train`.
+
+        Returns
+        -------
+        list of EvalResult
+        """
+        fit = self._fit
+        return fit.state.eval_valid(fit.metrics_of(feval))
+
+    def set_train_data_name(self, name: str) -> Self:
+        """Set the name of the training set in results.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        self
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"name must be a str, got {name!r}.")
+        for evaluated in self._fit.state.training_sets():
+            evaluated.name = name
+        return self
+
+    def reset_parameter(self, params: Mapping[str, Any]) -> Self:
+        """Change options of single trees for later rounds.
+
+        Parameters
+        ----------
+        params : dict
+            Options by any of their names, such as ``learning_rate``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If an option is not known or cannot change, or a value is not valid.
+        """
+        fit = self._fit
+        fit.reset_parameter(params)
+        self._know(fit)
+        return self
+
+    def free_dataset(self) -> Self:
+        """End the training: the model keeps its trees and forgets all rows.
+
+        Returns
+        -------
+        self
+        """
+        if self._training is not None:
+            self._trees, self._known_header = self._ensemble, self._header
+            self._training = None
+        return self

@@ -29,6 +29,7 @@ from skgoss.learner import (
     check_rounds,
     check_training_set,
     describe_columns,
+    functions_of,
 )
 from skgoss.training import boosting
 from skgoss.training import folds as folds_
@@ -312,7 +313,7 @@ def cv(
         calls.append(log_evaluation(int(verbose_eval), show_stdv))
     given = FitArguments(
         eval_names=_NAMES if eval_train_metric else _NAMES[1:],
-        eval_metric=feval,
+        eval_metric=functions_of(feval),
         init_model=learner._earlier_model(init_model),
         callbacks=calls,
     )

@@ -73,15 +73,12 @@ def start(
     *,
     n_threads: int | None = None,
 ) -> Fit:
-    """Start a fit, without a round: see `fit`.
-
-    The rounds get ``n_threads`` threads; None: those of the option ``n_jobs``.
-    """
+    """Start a fit, without a round: see `fit` and `Fit`."""
     with _only_fit(estimator):
         chosen = settings(estimator, X, given)
         with _unchanged_on_failure(estimator):
-            started = Fit(estimator, X, y, given, chosen)
-            started.start(n_threads)
+            started = Fit(estimator, X, y, given, chosen, n_threads)
+            started.start()
     return started
 
 
@@ -144,6 +141,8 @@ class Fit:
     settings : Settings
         The checked options. When the data have been read, columns are given by number
         and the objective by its canonical name.
+    n_threads : int, default=None
+        Threads of the rounds; None: those of the option ``n_jobs``.
 
     Attributes
     ----------
@@ -162,14 +161,16 @@ class Fit:
         y: Any,
         given: FitArguments,
         settings: parameters.Settings,
+        n_threads: int | None = None,
     ) -> None:
         self.estimator = estimator
+        self.n_threads = n_threads
         self.given = given
         self.settings = settings
         self.training = training_set(X, y, given, estimator.class_weight)
         self.history: dict[str, dict[str, list[float]]] = {}
 
-    def start(self, n_threads: int | None = None) -> None:
+    def start(self) -> None:
         """Read the data, and make the model in training."""
         given_sets = evaluation_sets(self.given, self.training)
         self.earlier = self.estimator._earlier_model(self.given.init_model)
@@ -185,7 +186,7 @@ class Fit:
         self.rows = rows
         self.fitted, sets = self._with_held_out(rows, sets)
         self.calls = self._callbacks(evaluates=bool(sets))
-        self.plan = self._plan(rows, n_threads)
+        self.plan = self._plan(rows)
         self.state = self.plan.start(self.fitted, sets)
         self.booster = Booster._in_training(self)
 
@@ -475,7 +476,7 @@ class Fit:
             calls.append(callbacks.log_evaluation(int(given.verbose)))
         return calls
 
-    def _plan(self, rows: Rows, n_threads: int | None) -> boosting.Plan:
+    def _plan(self, rows: Rows) -> boosting.Plan:
         settings = self.settings
         if callable(settings.objective):
             bound = self.estimator._bound_objective(settings.objective, rows.source)
@@ -484,7 +485,7 @@ class Fit:
             settings,
             self.estimator._n_scores,
             partial(self._metrics, rows),
-            n_threads or _compat.n_threads(settings.n_jobs),
+            self.n_threads or _compat.n_threads(settings.n_jobs),
             self.earlier and self.earlier._ensemble,
         )
 

@@ -530,9 +530,9 @@ class Bad:
         self.fails_in, self.error = fails_in, error
         self.n_rounds = 0
 
-    def boost(self, index):
-        if index == self.fails_in:
-            raise self.error(f"round {index}")
+    def boost(self):
+        if self.n_rounds == self.fails_in:
+            raise self.error(f"round {self.n_rounds}")
         self.n_rounds += 1
         return True
 
@@ -542,8 +542,8 @@ class Bad:
 
 def boost(together, n_rounds):
     with together:
-        for index in range(n_rounds):
-            together.boost(index)
+        for _ in range(n_rounds):
+            together.boost()
 
 
 @pytest.mark.parametrize("n_at_once", [1, 2])
@@ -562,8 +562,9 @@ def test_ctrl_c_ends_folds():
     release = threading.Event()
 
     class Slow(Bad):
-        def boost(self, index):
-            if index == 1:
+        def boost(self):
+            self.n_rounds += 1
+            if self.n_rounds == 2:
                 signal.raise_signal(signal.SIGINT)
                 release.wait(20)
             return True

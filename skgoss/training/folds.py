@@ -54,6 +54,11 @@ class Folds:
     ahead : int, default=0
         How many rounds a fit may be ahead of the one that `boost` was asked for. The
         results are the same for any number.
+
+    Attributes
+    ----------
+    index : int
+        The number of calls of `boost`, less 1.
     """
 
     def __init__(

@@ -508,16 +508,6 @@ def test_public_names():
 # --- Loggers --------------------------------------------------------------------------
 
 
-@pytest.fixture
-def logger_as_it_was():
-    logger = logging.getLogger("skgoss")
-    before = (logger.level, logger.propagate, logger.handlers[:])
-    yield logger
-    logger.level, logger.propagate = before[:2]
-    logger.handlers[:] = before[2]
-    logger.manager._clear_cache()
-
-
 class Kept:
     """A logger as scripts write it: with two methods."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import logging
 import pickle
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -95,6 +95,88 @@ def test_modules():
     model = names["LGBMClassifier"](n_estimators=200, num_leaves=7)
     model.fit(X_TRAIN, Y_TRAIN, eval_set=[(X_VAL, Y_VAL)], callbacks=[names["stop"]])
     assert 0 < model.best_iteration_ < 200
+
+    exec("from skgoss.basic import Booster, Dataset, LightGBMError", names)
+    exec("from skgoss.engine import train, cv, CVBooster", names)
+    data = names["Dataset"](X_TRAIN, Y_TRAIN)
+    assert isinstance(names["train"]({}, data, 2), names["Booster"])
+    crossed = names["cv"]({}, data, 2, return_cvbooster=True)
+    assert isinstance(crossed["cvbooster"], names["CVBooster"])
+    with pytest.raises(names["LightGBMError"], match="num_leaves"):
+        names["train"]({"num_leaves": 1}, data, 2)
+
+
+PARAMS = {"objective": "binary", "metric": "auc", "verbose": -1}
+
+
+def test_dataset_and_train():
+    lightgbm = pytest.importorskip("lightgbm")
+    seen = {}
+
+    def error(predictions, dataset):
+        wrong = (predictions > 0.5) != dataset.get_label()
+        return "error", wrong.mean(), False
+
+    for lgb in (lightgbm, skgoss):
+        train = lgb.Dataset(X_TRAIN, label=Y_TRAIN)
+        valid = lgb.Dataset(X_VAL, label=Y_VAL, reference=train)
+        booster = lgb.train(PARAMS, train, 10, [valid], ["v"], feval=error)
+        seen[lgb.__name__] = booster.best_score["v"]
+    assert list(seen["skgoss"]) == list(seen["lightgbm"]) == ["auc", "error"]
+    assert seen["skgoss"]["auc"] == pytest.approx(seen["lightgbm"]["auc"], abs=0.02)
+
+
+def test_train_before_version_4(capsys):
+    train, history = skgoss.Dataset(X_TRAIN, Y_TRAIN), {}
+    booster = skgoss.train(
+        PARAMS,
+        train,
+        300,
+        valid_sets=[train, skgoss.Dataset(X_VAL, Y_VAL, reference=train)],
+        early_stopping_rounds=5,
+        verbose_eval=False,
+        evals_result=history,
+        learning_rates=lambda index: 0.3 / (index + 1),
+    )
+    assert len(history["valid_1"]["auc"]) == booster.best_iteration + 5
+    assert capsys.readouterr().out == ""
+
+
+def test_cv():
+    lightgbm = pytest.importorskip("lightgbm")
+    params = PARAMS | {"min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 5}
+    theirs, ours = (
+        lgb.cv(params, lgb.Dataset(X_TRAIN, Y_TRAIN), 5, nfold=3, seed=7)
+        for lgb in (lightgbm, skgoss)
+    )
+    assert list(ours) == list(theirs) == ["valid auc-mean", "valid auc-stdv"]
+    for name, values in theirs.items():
+        np.testing.assert_allclose(ours[name], values, atol=0.01)
+    assert ours["auc-mean"] == ours["valid auc-mean"]
+
+
+def test_a_booster_in_training():
+    booster = skgoss.Booster(PARAMS, skgoss.Dataset(X_TRAIN, Y_TRAIN))
+    booster.add_valid(booster.train_set.create_valid(X_VAL, Y_VAL), "v")
+    assert booster.update() is False
+    (first,) = booster.eval_valid()
+    booster.reset_parameter({"learning_rate": 0.5})
+    booster.update()
+    assert booster.eval_valid() != [first]
+    booster.rollback_one_iter()
+    assert booster.eval_valid() == [first]
+    assert booster.eval_train()[0][:2] == ("training", "auc")
+    booster.free_dataset()
+    assert booster.num_trees() == 1
+
+
+def test_register_logger_and_print_evaluation(logger_as_it_was, capsys):
+    said = []
+    skgoss.register_logger(SimpleNamespace(info=said.append, warning=said.append))
+    call = skgoss.print_evaluation(period=1)
+    classifier().fit(X, Y, eval_set=[(X, Y)], callbacks=[call])
+    assert said[0].startswith("[1]\ttraining's binary_logloss: ")
+    assert capsys.readouterr().out == ""
 
 
 def test_scripts_with_early_stopping_in_a_search():
@@ -1124,11 +1206,3 @@ def test_feature_name_of_fit():
 
 def test_dask():
     assert not [name for name in dir(skgoss) if name.startswith("Dask")]
-
-
-def test_register_logger(caplog, capsys):
-    assert not hasattr(skgoss, "register_logger")
-    with caplog.at_level(logging.INFO, logger="skgoss"):
-        classifier().fit(X, Y, eval_set=[(X, Y)], verbose=True)
-    assert caplog.messages[0].startswith("[1]\ttraining's binary_logloss: ")
-    assert capsys.readouterr().out == ""

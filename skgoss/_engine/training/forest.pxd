@@ -20,6 +20,8 @@ cdef struct StoredLeaf:       # as the dtype LEAF
     double weight
     int64_t count
 
+cdef const StoredNode* nodes_of(array) except NULL
+
 
 cdef class Forest:
     cdef StoredNode* nodes

@@ -1,5 +1,6 @@
 """The trees of a fit, one after the other, until they are asked for."""
 
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
@@ -29,6 +30,18 @@ cdef int reserve(void** memory, int64_t n, int64_t* capacity, size_t size) noexc
     memory[0] = larger
     capacity[0] = room
     return 0
+
+
+cdef const StoredNode* nodes_of(array) except NULL:
+    """The nodes in a contiguous array of the dtype NODE, which must stay alive."""
+    cdef Py_buffer view
+    cdef const StoredNode* nodes
+    PyObject_GetBuffer(array, &view, PyBUF_SIMPLE)
+    nodes = <const StoredNode*>view.buf
+    PyBuffer_Release(&view)
+    if view.itemsize != sizeof(StoredNode):
+        raise ValueError(f"nodes must have the dtype {NODE}")
+    return nodes
 
 
 cdef class Forest:

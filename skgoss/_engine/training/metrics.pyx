@@ -337,6 +337,29 @@ cdef void count_places(
         counts_out[place(score[i], best, scale, n_places)] += 1
 
 
+cdef void starts_of_parts(
+    int64_t* places_inout, int64_t n_parts, int64_t n_buckets, int64_t* start_out
+) noexcept nogil:
+    """From counts by part and bucket to places: the first part's rows come first."""
+    cdef int64_t bucket, part, count
+    cdef int64_t at = 0
+    for bucket in range(n_buckets):
+        start_out[bucket] = at
+        for part in range(n_parts):
+            count = places_inout[part * n_buckets + bucket]
+            places_inout[part * n_buckets + bucket] = at
+            at += count
+    start_out[n_buckets] = at
+
+
+cdef int64_t longest_bucket(const int64_t[::1] start) noexcept nogil:
+    cdef int64_t bucket
+    cdef int64_t longest = 0
+    for bucket in range(start.shape[0] - 1):
+        longest = max(longest, start[bucket + 1] - start[bucket])
+    return longest
+
+
 cdef void deal(
     const double* y, const double* score, const double* weight, int64_t n, double best,
     double scale, int64_t n_places, int64_t* next_of, Row* rows_out,
@@ -405,8 +428,8 @@ cdef class Ranking:
             int64_t[:, ::1] places = np.zeros((n_parts, n_buckets), dtype=np.int64)
             int64_t part
             double best, worst, scale
+        self.start = np.zeros(n_buckets + 1, dtype=np.int64)
         if n == 0:
-            self.start = np.zeros(n_buckets + 1, dtype=np.int64)
             return
         for part in prange(
             n_parts, nogil=True, schedule="static", num_threads=n_parts,
@@ -415,8 +438,10 @@ cdef class Ranking:
             range_of_scores(
                 &score[part * size], min(size, n - part * size), &ends[part, 0],
                 &ends[part, 1])
-        worst = np.min(ends)
-        best = np.max(ends)
+        worst, best = ends[0, 0], ends[0, 1]
+        for part in range(1, n_parts):
+            worst = min(worst, ends[part, 0])
+            best = max(best, ends[part, 1])
         scale = (n_buckets - 1) / (best - worst) if best > worst else 0.0
         for part in prange(
             n_parts, nogil=True, schedule="static", num_threads=n_parts,
@@ -425,11 +450,7 @@ cdef class Ranking:
             count_places(
                 &score[part * size], min(size, n - part * size), best, scale, n_buckets,
                 &places[part, 0])
-        # Rows of the first part come first in each bucket.
-        sizes = np.asarray(places).T.ravel()
-        ends_of = np.cumsum(sizes)
-        places = np.ascontiguousarray((ends_of - sizes).reshape(n_buckets, n_parts).T)
-        self.start = np.concatenate([[0], ends_of[n_parts - 1::n_parts]])
+        starts_of_parts(&places[0, 0], n_parts, n_buckets, &self.start[0])
         for part in prange(
             n_parts, nogil=True, schedule="static", num_threads=n_parts,
             use_threads_if=n_parts > 1,
@@ -442,7 +463,7 @@ cdef class Ranking:
 
     cdef _sort(self):
         cdef:
-            int64_t longest = np.max(np.diff(self.start))
+            int64_t longest = longest_bucket(self.start)
             double[:, ::1] work = np.empty((self.n_threads, WORK * longest + 2))
             double[:, ::1] weights = np.zeros((2, self.n_buckets + 1))
             int64_t[::1] start = self.start
@@ -459,7 +480,10 @@ cdef class Ranking:
             weigh(
                 rows + start[bucket], start[bucket + 1] - start[bucket],
                 &weights[0, bucket + 1], &weights[1, bucket + 1])
-        self.before = np.cumsum(weights, axis=1)
+        for bucket in range(self.n_buckets):
+            weights[0, bucket + 1] += weights[0, bucket]
+            weights[1, bucket + 1] += weights[1, bucket]
+        self.before = weights
 
     cdef double area(self, curve under):
         """What the curve encloses, bucket by bucket."""

@@ -12,6 +12,7 @@ from libc.string cimport memset
 
 from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.data.store cimport BinColumn, BinStore, bin_of_code, bin_of_stored
+from skgoss._engine.training.forest cimport StoredNode, nodes_of
 
 import numpy as np
 
@@ -40,8 +41,7 @@ cdef struct Test:
 
 
 cdef struct Plan:
-    const int32_t* left
-    const int32_t* right
+    const StoredNode* nodes
     Test* tests
     int32_t n_nodes
     int32_t* first            # leaf under each node's left child, from left to right
@@ -170,9 +170,9 @@ cdef void walk_tile(
         node = 0
         while node >= 0:
             if row_goes_right(&plan.tests[node], row):
-                node = plan.right[node]
+                node = plan.nodes[node].right
             else:
-                node = plan.left[node]
+                node = plan.nodes[node].left
         score_inout[row] += plan.value[~node]
 
 
@@ -186,14 +186,15 @@ cdef void span_leaves(Plan* plan, const double* leaf_value) noexcept nogil:
         # All leaves below node i, until the second loop comes to it.
         plan.size[i] = 0
         for side in range(2):
-            child = plan.right[i] if side else plan.left[i]
+            child = plan.nodes[i].right if side else plan.nodes[i].left
             plan.size[i] += plan.size[child] if child >= 0 else 1
     plan.first[0] = 0
     for i in range(plan.n_nodes):
         start = plan.first[i]
-        plan.size[i] = plan.size[plan.left[i]] if plan.left[i] >= 0 else 1
+        child = plan.nodes[i].left
+        plan.size[i] = plan.size[child] if child >= 0 else 1
         for side in range(2):
-            child = plan.right[i] if side else plan.left[i]
+            child = plan.nodes[i].right if side else plan.nodes[i].left
             if child >= 0:
                 plan.first[child] = start
             else:
@@ -216,8 +217,7 @@ def add_tree(
     ----------
     store : BinStore
     nodes : structured ndarray of shape (n_nodes,)
-        As from `Forest.arrays`: ``feature``, ``bin``, ``missing_left``, ``left``,
-        ``right``, ``first_word``, ``last_word``.
+        Contiguous, as from `Forest.arrays`.
     missing_bin : ndarray of shape (n_features,), int32
         By feature; -1 where there is none.
     words : ndarray of uint32
@@ -226,41 +226,37 @@ def add_tree(
     n_threads : int
     score_inout : ndarray of shape (n_rows,), float64
     """
-    cdef const int32_t[::1] feature = nodes["feature"].copy()
-    cdef const int32_t[::1] threshold = nodes["bin"].copy()
-    cdef const int64_t[::1] missing_left = nodes["missing_left"].copy()
-    cdef const int32_t[::1] left = nodes["left"].copy()
-    cdef const int32_t[::1] right = nodes["right"].copy()
-    cdef const int64_t[::1] first_word = nodes["first_word"].copy()
-    cdef const int64_t[::1] last_word = nodes["last_word"].copy()
-    cdef int32_t[::1] first = np.empty(feature.shape[0], dtype=np.int32)
-    cdef int32_t[::1] size = np.empty(feature.shape[0], dtype=np.int32)
+    cdef const StoredNode* node
     cdef double[::1] value = np.array(leaf_value)
-    cdef int64_t[::1] start = np.zeros(feature.shape[0] + 1, dtype=np.int64)
+    cdef int32_t[:, ::1] spans
     cdef uint8_t[::1] table
     cdef Plan plan
+    cdef int64_t n_table = 0
     cdef int32_t i
-    plan.n_nodes = feature.shape[0]
+    plan.n_nodes = len(nodes)
     if plan.n_nodes == 0:
         np.asarray(score_inout)[:] += leaf_value[0]
         return
+    plan.nodes = nodes_of(nodes)
     for i in range(plan.n_nodes):
-        start[i + 1] = start[i] + n_codes(&store.columns[feature[i]])
-    table = np.empty(start[plan.n_nodes], dtype=np.uint8)
-    plan.left = &left[0]
-    plan.right = &right[0]
-    plan.first = &first[0]
-    plan.size = &size[0]
+        n_table += n_codes(&store.columns[plan.nodes[i].feature])
+    table = np.empty(n_table, dtype=np.uint8)
+    spans = np.empty((2, plan.n_nodes), dtype=np.int32)
+    plan.first = &spans[0, 0]
+    plan.size = &spans[1, 0]
     plan.value = &value[0]
     plan.tests = <Test*>calloc(plan.n_nodes, sizeof(Test))
     if plan.tests == NULL:
         raise MemoryError
+    n_table = 0
     for i in range(plan.n_nodes):
+        node = &plan.nodes[i]
         fill_test(
-            store.columns + feature[i], threshold[i], missing_left[i],
-            missing_bin[feature[i]],
-            &words[first_word[i]] if last_word[i] > first_word[i] else NULL,
-            last_word[i] - first_word[i], &table[start[i]], &plan.tests[i])
+            store.columns + node.feature, node.bin, node.missing_left,
+            missing_bin[node.feature],
+            &words[node.first_word] if node.last_word > node.first_word else NULL,
+            node.last_word - node.first_word, &table[n_table], &plan.tests[i])
+        n_table += n_codes(&store.columns[node.feature])
     if plan.n_nodes < MAX_MASKED_LEAVES:
         span_leaves(&plan, &leaf_value[0])
     try:

@@ -110,12 +110,15 @@ class EvaluationSet:
 
     def _distinct(self, results: list[Result]) -> list[Result]:
         """The results, renamed if an earlier result has the same name."""
-        names = _distinct_names([result.name for result in results])
+        given = [result.name for result in results]
+        if len(set(given)) == len(given):
+            return results
+        names = _distinct_names(given)
         renamed = [
             result._replace(name=name)
             for name, result in zip(names, results, strict=True)
         ]
-        if renamed != results and not self._warned:
+        if not self._warned:
             self._warned = True
             new = [
                 name

@@ -31,8 +31,8 @@ from skgoss.learner import (
     describe_columns,
     functions_of,
 )
-from skgoss.training import boosting
 from skgoss.training import folds as folds_
+from skgoss.training import loop
 from skgoss.training import metrics as metrics_
 from skgoss.training.folds import Folds
 from skgoss.training.objectives import canonical_name
@@ -456,7 +456,7 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     calls = fits[0].calls
     ahead = folds_.AHEAD if Calls(calls).may_lag else 0
     with Folds([fit.state for fit in fits], n_at_once, ahead) as together:
-        stop = boosting.run(together, model, history=history, given=calls)
+        stop = loop.run(together, model, history=history, given=calls)
     n_rounds = None if stop is None else stop.best_iteration + 1 - together.first_round
     results = Results(
         {
@@ -482,7 +482,7 @@ def _finish(
     own_stop = stop and EarlyStopException(stop.best_iteration)
     model.boosters = []
     for fit, fit.history in zip(fits, histories, strict=True):
-        trained = boosting.result(fit.state, own_stop, fit.history)
+        trained = loop.result(fit.state, own_stop, fit.history)
         model.boosters.append(fit.model(trained))
     if stop is not None:
         model.best_iteration = max(b.best_iteration for b in model.boosters)

@@ -26,8 +26,10 @@ from skgoss.fit_arguments import (
 )
 from skgoss.model.header import Header
 from skgoss.origin import Origin
-from skgoss.training import boosting, constraints, metrics, objectives
+from skgoss.training import constraints, loop, metrics, objectives
 from skgoss.training.evaluation import EvaluationSet, NamedRows
+from skgoss.training.loop import Trained
+from skgoss.training.plan import Plan
 from skgoss.training.rounds import Calls
 
 if TYPE_CHECKING:
@@ -239,21 +241,21 @@ class Fit:
                 " is that of an estimator."
             )
 
-    def _go_on(self, plan: boosting.Plan, rows: Rows) -> None:
+    def _go_on(self, plan: Plan, rows: Rows) -> None:
         self.state = plan.go_on(self.state, rows)
         self.plan = plan
 
     def run(self, hooks: _compat.RoundHooks | _compat.NoHooks) -> None:
         """Boost round by round, and keep the result."""
         hooks.begin()
-        trained = boosting.train(
+        trained = loop.train(
             self.state,
             self.booster,
             history=self.history,
             given=self.calls,
             after_round=lambda index, ensemble: hooks.after_round(
                 index,
-                lambda: {"_booster": self.model(self.state.trained(ensemble()))},
+                lambda: {"_booster": self.model(Trained(ensemble()))},
             ),
         )
         if self.settings.refit and self.fitted is not self.rows:
@@ -262,22 +264,20 @@ class Fit:
         self.estimator._history = self.history
         hooks.end()
 
-    def _refitted(self, trained: boosting.Trained) -> boosting.Trained:
+    def _refitted(self, trained: Trained) -> Trained:
         """Boost the best number of rounds on all rows.
 
         Of the callbacks, only those that are called before rounds are called again.
         """
         n_earlier = 0 if self.earlier is None else self.earlier.current_iteration()
         self.state = self.plan.start(self.rows, [])
-        again = boosting.train(
+        again = loop.train(
             self.state,
             self.booster,
             given=Calls(self.calls).before,
             n_rounds=max(1, trained.ensemble.n_rounds - n_earlier),
         )
-        return dataclasses.replace(
-            trained, ensemble=again.ensemble, feature_infos=again.feature_infos
-        )
+        return dataclasses.replace(trained, ensemble=again.ensemble)
 
     def _training_columns(self) -> Prepared:
         """Read the training columns, and set their names and categories."""
@@ -476,12 +476,12 @@ class Fit:
             calls.append(callbacks.log_evaluation(int(given.verbose)))
         return calls
 
-    def _plan(self, rows: Rows) -> boosting.Plan:
+    def _plan(self, rows: Rows) -> Plan:
         settings = self.settings
         if callable(settings.objective):
             bound = self.estimator._bound_objective(settings.objective, rows.source)
             settings = dataclasses.replace(settings, objective=bound)
-        return boosting.Plan(
+        return Plan(
             settings,
             self.estimator._n_scores,
             partial(self._metrics, rows),
@@ -527,7 +527,7 @@ class Fit:
             raise TypeError(f"feval must be a function or several, got {feval!r}.")
         return [self.estimator._custom_metric(f, self.link) for f in functions]
 
-    def model(self, trained: boosting.Trained) -> Booster:
+    def model(self, trained: Trained) -> Booster:
         """The trained trees, with what is known of the columns."""
         return Booster._of(
             trained.ensemble,

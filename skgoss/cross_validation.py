@@ -30,15 +30,16 @@ from skgoss.learner import (
     check_training_set,
     describe_columns,
     functions_of,
+    period_of,
 )
-from skgoss.training import folds as folds_
 from skgoss.training import loop
-from skgoss.training import metrics as metrics_
-from skgoss.training.folds import Folds
+from skgoss.training.folds import AHEAD, Folds, at_once
+from skgoss.training.metrics import sorted_words
 from skgoss.training.objectives import canonical_name
 from skgoss.training.rounds import Calls, EarlyStopException, History
 
 Rows = NDArray[np.int64]
+# The rows to learn from, and those to test on.
 Parts = tuple[Dataset, Dataset]
 Preprocess = Callable[
     [Dataset, Dataset, dict[str, Any]], tuple[Dataset, Dataset, dict[str, Any]]
@@ -309,8 +310,8 @@ def cv(
     params = _with_metrics(params, metrics)
     learner = make_learner(params)
     calls = callbacks_of(callbacks)
-    if verbose_eval:
-        calls.append(log_evaluation(int(verbose_eval), show_stdv))
+    if period := period_of(verbose_eval):
+        calls.append(log_evaluation(period, show_stdv))
     given = FitArguments(
         eval_names=_NAMES if eval_train_metric else _NAMES[1:],
         eval_metric=functions_of(feval),
@@ -323,14 +324,14 @@ def cv(
     )
     n_at_once, n_threads = _threads(learner, train_set, given, len(parts))
     fits = []
-    for part, rest in parts:
+    for train, test in parts:
         own = learner
         if fpreproc is not None:
-            part, rest, changed = fpreproc(part, rest, dict(params))
+            train, test, changed = fpreproc(train, test, dict(params or {}))
             own = make_learner(changed)
-        sets = replace(given, eval_set=[part, rest][-len(given.eval_names) :])
+        sets = replace(given, eval_set=[train, test] if eval_train_metric else [test])
         fits.append(
-            fitting.start(copy.copy(own), part, None, sets, n_threads=n_threads)
+            fitting.start(copy.copy(own), train, None, sets, n_threads=n_threads)
         )
     return _boost(fits, n_at_once, return_cvbooster)
 
@@ -356,11 +357,11 @@ def _threads(
     """How many folds run at once, and how many threads each of them has."""
     settings = fitting.settings(learner, train_set, given)
     n_threads = _compat.n_threads(settings.n_jobs)
-    _, functions = metrics_.sorted_words([given.eval_metric, settings.metric])
+    _, functions = sorted_words([given.eval_metric, settings.metric])
     # Functions of users need not be ready to be called by several threads at once.
     if functions or callable(settings.objective):
         return 1, n_threads
-    return folds_.at_once(n_folds, n_threads)
+    return at_once(n_folds, n_threads)
 
 
 # --- Folds ----------------------------------------------------------------------------
@@ -454,7 +455,7 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     model, history = CVBooster(), {}
     model.boosters = [fit.booster for fit in fits]
     calls = fits[0].calls
-    ahead = folds_.AHEAD if Calls(calls).may_lag else 0
+    ahead = AHEAD if Calls(calls).may_lag else 0
     with Folds([fit.state for fit in fits], n_at_once, ahead) as together:
         stop = loop.run(together, model, history=history, given=calls)
     n_rounds = None if stop is None else stop.best_iteration + 1 - together.first_round
@@ -481,8 +482,9 @@ def _finish(
     # The metrics of each fold are its own, not the means.
     own_stop = stop and EarlyStopException(stop.best_iteration)
     model.boosters = []
-    for fit, fit.history in zip(fits, histories, strict=True):
-        trained = loop.result(fit.state, own_stop, fit.history)
+    for fit, history in zip(fits, histories, strict=True):
+        fit.history = history
+        trained = loop.result(fit.state, own_stop, history)
         model.boosters.append(fit.model(trained))
     if stop is not None:
         model.best_iteration = max(b.best_iteration for b in model.boosters)

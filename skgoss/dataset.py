@@ -413,7 +413,7 @@ class Dataset(Binning):
 
     # --- Binning ----------------------------------------------------------------------
 
-    def options_besides(self, asked: Collection[str]) -> dict[str, Any]:
+    def _options_besides(self, asked: Collection[str]) -> dict[str, Any]:
         """The options that a fit takes from here, besides those of other names."""
         root = self._root._load()
         given = parameters.canonical(root.params, "Dataset")

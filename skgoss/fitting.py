@@ -31,6 +31,7 @@ from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.loop import Trained
 from skgoss.training.plan import Plan
 from skgoss.training.rounds import Calls
+from skgoss.training.user_functions import OfDataset
 
 if TYPE_CHECKING:
     from skgoss.estimators import LGBMModel
@@ -127,7 +128,7 @@ def settings(estimator: LGBMModel, X: Any, given: FitArguments) -> parameters.Se
         if not (isinstance(value, str) and value == absent) and value is not absent
     }
     if isinstance(X, Dataset):
-        chosen = X.options_besides(estimator._asked()) | chosen
+        chosen = X._options_besides(estimator._given_parameters()) | chosen
     return parameters.settings(estimator, **chosen)
 
 
@@ -331,7 +332,7 @@ class Fit:
         }
         return X._prepare(
             self.settings,
-            self.estimator._asked(),
+            self.estimator._given_parameters(),
             _compat.n_threads(self.settings.n_jobs),
             None if self.earlier is None else self.estimator,
             keep=" and ".join(name for name, needs in needs_values.items() if needs),
@@ -340,17 +341,15 @@ class Fit:
     def _inherit(self) -> None:
         """Replace names and categories of columns, and classes, by those of a model."""
         estimator, X = self.estimator, self.training.X
-        is_foreign = self.earlier._is_foreign
-        if is_foreign and isinstance(X, Dataset):
-            X = X.get_data()
-        if is_foreign:
-            from skgoss import foreign
+        if not self.earlier._is_foreign:
+            persistence.inherit(estimator, self.earlier)
+            return
+        from skgoss import foreign
 
-            X = X.get_data() if isinstance(X, Dataset) else X
-            self.earlier = foreign.numbered(self.earlier, X)
+        X = X.get_data() if isinstance(X, Dataset) else X
+        self.earlier = foreign.numbered(self.earlier, X)
         persistence.inherit(estimator, self.earlier)
-        if is_foreign:
-            _compat.take_feature_names(estimator, X)
+        _compat.take_feature_names(estimator, X)
 
     @property
     def _names(self) -> Sequence[str] | None:
@@ -390,7 +389,7 @@ class Fit:
             init_score,
             prepared.numbers,
             prepared.binned,
-            estimator._source(given.X),
+            given.X if estimator._functions_take_dataset else None,
         )
 
     def _set_objective(self) -> None:
@@ -478,8 +477,8 @@ class Fit:
 
     def _plan(self, rows: Rows) -> Plan:
         settings = self.settings
-        if callable(settings.objective):
-            bound = self.estimator._bound_objective(settings.objective, rows.source)
+        if callable(settings.objective) and rows.source is not None:
+            bound = OfDataset(settings.objective, rows.source)
             settings = dataclasses.replace(settings, objective=bound)
         return Plan(
             settings,
@@ -513,7 +512,7 @@ class Fit:
             ranks=rows.queries is not None,
             link=link,
         )
-        return [*by_name, *(estimator._custom_metric(f, self.link) for f in functions)]
+        return [*by_name, *self._custom_metrics(functions)]
 
     def metrics_of(self, feval: Any) -> list[metrics.Custom]:
         """The metrics that functions compute.
@@ -525,7 +524,14 @@ class Fit:
         words, functions = metrics.sorted_words([feval])
         if words:
             raise TypeError(f"feval must be a function or several, got {feval!r}.")
-        return [self.estimator._custom_metric(f, self.link) for f in functions]
+        return self._custom_metrics(functions)
+
+    def _custom_metrics(
+        self, functions: Sequence[Callable[..., Any]]
+    ) -> list[metrics.Custom]:
+        takes_dataset = self.estimator._functions_take_dataset
+        kind = metrics.CustomOfDataset if takes_dataset else metrics.Custom
+        return [kind(function, self.link) for function in functions]
 
     def model(self, trained: Trained) -> Booster:
         """The trained trees, with what is known of the columns."""
@@ -544,7 +550,7 @@ class Fit:
     def objective(self) -> str | Callable[..., Any] | None:
         """The objective that models remember."""
         objective = self.settings.objective
-        forgets = callable(objective) and not self.estimator._keeps_functions
+        forgets = self.estimator._functions_take_dataset and callable(objective)
         return None if forgets else objective
 
     def make_header(self) -> Header:

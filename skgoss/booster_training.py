@@ -52,7 +52,7 @@ class InTraining:
     def _know(self, fit: Fit) -> None:
         """Take what a fit knows beside the trees."""
         self._training = fit
-        self._known_header = fit.make_header
+        self._known_header = fit.header_maker()
         vars(self).pop("params", None)
         self._categories = fit.estimator._categories
         self._objective = fit.objective

@@ -326,7 +326,7 @@ class Fit:
 
     def _prepared(self, X: Dataset) -> Prepared:
         """The rows of a `Dataset` in the bins of the training set."""
-        needs_values = {
+        needs = {
             "linear_tree": self.settings.linear_tree,
             "init_model": self.earlier is not None,
         }
@@ -335,7 +335,7 @@ class Fit:
             self.estimator._given_parameters(),
             _compat.n_threads(self.settings.n_jobs),
             None if self.earlier is None else self.estimator,
-            keep=" and ".join(name for name, needs in needs_values.items() if needs),
+            needs_values_for=" and ".join(name for name in needs if needs[name]),
         )
 
     def _inherit(self) -> None:
@@ -537,7 +537,7 @@ class Fit:
         """The trained trees, with what is known of the columns."""
         return Booster._of(
             trained.ensemble,
-            self.header(),
+            self.header_maker(),
             self.estimator._categories,
             self.objective,
             self.link,
@@ -553,12 +553,11 @@ class Fit:
         forgets = self.estimator._functions_take_dataset and callable(objective)
         return None if forgets else objective
 
-    def make_header(self) -> Header:
-        """What a model file tells beside the trees so far."""
-        return self.header()()
+    def header_maker(self) -> Callable[[], Header]:
+        """Makes what a model file tells beside the trees, when it is needed.
 
-    def header(self) -> Callable[[], Header]:
-        """Makes what a model file tells beside the trees."""
+        It does not hold the fit, so a model can outlive the rows.
+        """
         return partial(
             _header,
             self.settings,

@@ -149,6 +149,11 @@ class Fit:
 
     Attributes
     ----------
+    rows : Rows
+        The rows of the training set whose weight is not 0.
+    fitted : Rows
+        Those to learn from: without the rows that are held out for early stopping.
+    plan : Plan
     state : Boosting
         The rounds so far.
     booster : Booster
@@ -310,7 +315,7 @@ class Fit:
         self.settings = constraints.resolved(
             self.settings,
             estimator.n_features_in_,
-            vocabularies.__contains__,
+            vocabularies,
             self._names,
         )
         return prepared

@@ -58,7 +58,7 @@ class Boosting:
         includes their scores.
     raw : RawColumns, default=None
         Values of the rows of ``dataset``; required for linear leaves.
-    training : callable, default=None
+    make_training_set : callable, default=None
         Returns an evaluation set of the rows of ``dataset``, for `eval_train`.
     """
 
@@ -80,7 +80,7 @@ class Boosting:
         sets: Sequence[EvaluationSet] = (),
         first: Ensemble | None = None,
         raw: RawColumns | None = None,
-        training: Callable[[], EvaluationSet] | None = None,
+        make_training_set: Callable[[], EvaluationSet] | None = None,
     ) -> None:
         shape = (objective.n_scores, dataset.n_rows)
         self.dataset = dataset
@@ -90,7 +90,7 @@ class Boosting:
         self.sets = list(sets)
         # Sets that are measured when asked for, but not after each round.
         self.others: list[EvaluationSet] = []
-        self.training = training
+        self.make_training_set = make_training_set
         self.first = first
         self.init_score = init_score
         self.starts_itself = init_score is None
@@ -155,7 +155,7 @@ class Boosting:
         """The evaluation sets that are the training set, at least one."""
         known = [e for e in (*self.sets, *self.others) if e.is_training]
         if not known:
-            self.others.append(self.training())
+            self.others.append(self.make_training_set())
         return known or self.others[-1:]
 
     def eval_train(self, more: Sequence[Custom] = ()) -> list[EvalResult]:

@@ -82,7 +82,7 @@ class Plan:
             sets=evaluated,
             first=self.earlier,
             raw=self._raw(rows),
-            training=lambda: EvaluationSet(
+            make_training_set=lambda: EvaluationSet(
                 "training", rows, metrics, None, is_training=True
             ),
         )
@@ -106,7 +106,7 @@ class Plan:
     def _again(self, state: Boosting, evaluated: EvaluationSet) -> EvaluationSet:
         """An evaluation set of other rounds, for those of this plan."""
         if evaluated.binned is None:
-            return replace(state.training(), name=evaluated.name)
+            return replace(state.make_training_set(), name=evaluated.name)
         return replace(evaluated, metrics=self.metrics)
 
     def _raw(self, rows: Rows) -> RawColumns | None:

@@ -517,7 +517,7 @@ class Fit:
             ranks=rows.queries is not None,
             link=link,
         )
-        return [*by_name, *self._custom_metrics(functions)]
+        return [*by_name, *_custom_metrics(estimator, functions, self.link)]
 
     def metrics_of(self, feval: Any) -> list[metrics.Custom]:
         """The metrics that functions compute.
@@ -529,14 +529,7 @@ class Fit:
         words, functions = metrics.sorted_words([feval])
         if words:
             raise TypeError(f"feval must be a function or several, got {feval!r}.")
-        return self._custom_metrics(functions)
-
-    def _custom_metrics(
-        self, functions: Sequence[Callable[..., Any]]
-    ) -> list[metrics.Custom]:
-        takes_dataset = self.estimator._functions_take_dataset
-        kind = metrics.CustomOfDataset if takes_dataset else metrics.Custom
-        return [kind(function, self.link) for function in functions]
+        return _custom_metrics(self.estimator, functions, self.link)
 
     def model(self, trained: Trained) -> Booster:
         """The trained trees, with what is known of the columns."""
@@ -581,6 +574,16 @@ class FunctionOfRound:
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
+
+
+def _custom_metrics(
+    estimator: LGBMModel,
+    functions: Sequence[Callable[..., Any]],
+    link: objectives.Link | None,
+) -> list[metrics.Custom]:
+    takes_dataset = estimator._functions_take_dataset
+    kind = metrics.CustomOfDataset if takes_dataset else metrics.Custom
+    return [kind(function, link) for function in functions]
 
 
 def _header(

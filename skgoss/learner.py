@@ -93,6 +93,7 @@ class Training(LGBMModel):
             )
         if fobj is not None:
             options["objective"] = _function(fobj)
+        # Warnings of the constructor name the owner.
         estimator = cls.__new__(cls)
         estimator._owner = owner
         estimator._given_names = frozenset(options)

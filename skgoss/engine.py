@@ -8,8 +8,8 @@ from typing import Any
 from skgoss import fitting
 from skgoss._messages import type_name
 from skgoss.booster import Booster
-from skgoss.cross_validation import CVBooster as CVBooster
 from skgoss.cross_validation import cv as cv
+from skgoss.cv_booster import CVBooster as CVBooster
 from skgoss.dataset import Dataset
 from skgoss.fit_arguments import TRAINING, FitArguments, names_of_sets
 from skgoss.learner import (

@@ -186,6 +186,7 @@ class Fit:
         vars(self.estimator).pop("_booster", None)
         vars(self.estimator).pop("_is_foreign", None)
         prepared = self._training_columns()
+        self._number_columns()
         known = self.earlier and self.earlier._origin
         learns = known is None or known.classes is None
         rows = self._rows(prepared, self.training, learns=learns).existing()
@@ -311,13 +312,6 @@ class Fit:
                 estimator.n_features_in_,
                 "init_model",
             )
-        vocabularies = estimator._categories.vocabularies
-        self.settings = constraints.resolved(
-            self.settings,
-            estimator.n_features_in_,
-            vocabularies,
-            self._names,
-        )
         return prepared
 
     def _binned_columns(self, X: Dataset) -> Prepared:
@@ -395,6 +389,15 @@ class Fit:
             prepared.numbers,
             prepared.binned,
             given.X if estimator._functions_take_dataset else None,
+        )
+
+    def _number_columns(self) -> None:
+        """Replace names of columns in the options by their numbers."""
+        self.settings = constraints.resolved(
+            self.settings,
+            self.estimator.n_features_in_,
+            self.estimator._categories.vocabularies,
+            self._names,
         )
 
     def _set_objective(self) -> None:

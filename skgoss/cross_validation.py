@@ -36,7 +36,7 @@ from skgoss.training.metrics import sorted_words
 from skgoss.training.objectives import canonical_name
 from skgoss.training.rounds import Calls, EarlyStopException, History
 
-Rows = NDArray[np.int64]
+Pairs = Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]]
 # The rows to learn from, and those to test on.
 Parts = tuple[Dataset, Dataset]
 Preprocess = Callable[
@@ -204,9 +204,10 @@ def cv(
         if fpreproc is not None:
             train, test, changed = fpreproc(train, test, dict(params or {}))
             own = make_learner(changed)
-        sets = replace(given, eval_set=[train, test] if eval_train_metric else [test])
+        sets = [train, test] if eval_train_metric else [test]
+        of_fold = replace(given, eval_set=sets)
         fits.append(
-            fitting.start(copy.copy(own), train, None, sets, n_threads=n_threads)
+            fitting.start(copy.copy(own), train, None, of_fold, n_threads=n_threads)
         )
     return _boost(fits, n_at_once, return_cvbooster)
 
@@ -304,7 +305,7 @@ def _equal_parts(
     return [_parts(train_set, i, pair) for i, pair in enumerate(pairs)]
 
 
-def _split(splitter: Any, train_set: Dataset) -> Iterable[tuple[Rows, Rows]]:
+def _split(splitter: Any, train_set: Dataset) -> Pairs:
     """Split the rows; the groups are the queries."""
     label, group = train_set.get_label(), train_set.get_group()
     known = {}

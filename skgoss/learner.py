@@ -35,7 +35,7 @@ class Training(LGBMModel):
     _functions_take_dataset = True
 
     # The names of the options that the user has given, if it was made by `of`.
-    _given_names: frozenset[str] | None = None
+    _given: frozenset[str] | None = None
 
     def __init__(self, *, num_class: int = 1, **kwargs: Any) -> None:
         self.num_class = num_class
@@ -96,14 +96,14 @@ class Training(LGBMModel):
         # Warnings of the constructor name the owner.
         estimator = cls.__new__(cls)
         estimator._owner = owner
-        estimator._given_names = frozenset(options)
+        estimator._given = frozenset(options)
         estimator.__init__(num_class=n_classes, **others, **(defaults | options))
         return estimator
 
     def _given_parameters(self) -> dict[str, Any]:
-        if self._given_names is None:
+        if self._given is None:
             return super()._given_parameters()
-        return {name: getattr(self, name) for name in self._given_names}
+        return {name: getattr(self, name) for name in self._given}
 
     @property
     def _n_classes(self) -> int | None:

@@ -347,7 +347,7 @@ class Binning(Fields):
         # The values of a subset are those of its reference.
         needed = needs_values_for if is_subset else ""
         base = self.reference._prepare(options, asked, n_threads, memory, needed).binned
-        if self._shares_bins_of(self.reference):
+        if self._fits(self.reference):
             return
         if is_subset:
             self._binned = base.take(self.used_indices, n_threads)
@@ -358,7 +358,7 @@ class Binning(Fields):
         self._binned = base.of_same_bins(columns, options, n_threads=n_threads)
         self._found_by = None
 
-    def _shares_bins_of(self, reference: Binning) -> bool:
+    def _fits(self, reference: Binning) -> bool:
         """Whether the rows are in the bins of another data set already."""
         if None in (self._binned, reference._binned, reference._memory):
             return False

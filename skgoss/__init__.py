@@ -16,7 +16,8 @@ from skgoss.callbacks import (
     reset_parameter,
 )
 from skgoss.conversion import to_onnx
-from skgoss.cross_validation import CVBooster, cv
+from skgoss.cross_validation import cv
+from skgoss.cv_booster import CVBooster
 from skgoss.dataset import Dataset
 from skgoss.engine import train
 from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRegressor

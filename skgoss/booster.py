@@ -158,12 +158,12 @@ class Booster(InTraining):
 
     @property
     def _ensemble(self) -> Ensemble:
-        training = self._training
-        return self._trees if training is None else training.state.ensemble()
+        fit = self._live_fit
+        return self._trees if fit is None else fit.state.ensemble()
 
     @_ensemble.setter
     def _ensemble(self, ensemble: Ensemble) -> None:
-        if self._training is not None:
+        if self._live_fit is not None:
             raise ValueError(
                 "The trees of a Booster in training cannot be changed: call"
                 " free_dataset() first, which ends the training."
@@ -516,8 +516,8 @@ class Booster(InTraining):
 
     def num_feature(self) -> int:
         """Number of columns."""
-        if self._training is not None:
-            return self._training.state.dataset.n_features
+        if self._live_fit is not None:
+            return self._live_fit.state.dataset.n_features
         return self._trees.n_features
 
     def num_trees(self) -> int:
@@ -526,14 +526,14 @@ class Booster(InTraining):
 
     def num_model_per_iteration(self) -> int:
         """Number of trees of a round: the number of classes, or 1."""
-        if self._training is not None:
-            return self._training.state.objective.n_scores
+        if self._live_fit is not None:
+            return self._live_fit.state.objective.n_scores
         return self._trees.n_scores
 
     def current_iteration(self) -> int:
         """Number of rounds."""
-        if self._training is not None:
-            return self._training.state.current_iteration()
+        if self._live_fit is not None:
+            return self._live_fit.state.current_iteration()
         return self._trees.n_rounds
 
     @property

@@ -37,22 +37,22 @@ class InTraining:
     """The methods of a `Booster` in training; others refuse them."""
 
     # The fit whose trees these are, as long as it goes on.
-    _training: Fit | None = None
+    _live_fit: Fit | None = None
 
     @property
     def _fit(self) -> Fit:
         """The fit of a model in training."""
-        if self._training is None:
+        if self._live_fit is None:
             raise ValueError(
                 "The Booster is not in training: make it by Booster(params, train_set),"
                 " or by train with keep_training_booster=True."
             )
-        return self._training
+        return self._live_fit
 
     def _know(self, fit: Fit) -> None:
         """Take what a fit knows beside the trees."""
-        self._training = fit
-        self._known_header = fit.make_header
+        self._live_fit = fit
+        self._known_header = fit.header_maker()
         vars(self).pop("params", None)
         self._categories = fit.estimator._categories
         self._objective = fit.objective
@@ -61,9 +61,9 @@ class InTraining:
     @property
     def train_set(self) -> Dataset | None:
         """The `Dataset` that the model learns from; None if it is not in training."""
-        if self._training is None:
+        if self._live_fit is None:
             return None
-        data = self._training.training.X
+        data = self._live_fit.training.X
         return data if isinstance(data, Dataset) else None
 
     @property
@@ -256,7 +256,7 @@ class InTraining:
         -------
         self
         """
-        if self._training is not None:
+        if self._live_fit is not None:
             self._trees, self._known_header = self._ensemble, self._header
-            self._training = None
+            self._live_fit = None
         return self

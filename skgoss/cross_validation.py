@@ -1,15 +1,13 @@
-"""Cross-validation: `cv`, and the models of its folds."""
+"""Cross-validation."""
 
 from __future__ import annotations
 
 import copy
-import json
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from os import PathLike
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +15,9 @@ from sklearn.utils.multiclass import type_of_target
 
 from skgoss import _compat, fitting, parameters
 from skgoss._messages import type_name
-from skgoss.booster import Booster
 from skgoss.callbacks import log_evaluation
-from skgoss.data import disk, queries
+from skgoss.cv_booster import CVBooster
+from skgoss.data import queries
 from skgoss.dataset import Dataset
 from skgoss.fit_arguments import FitArguments
 from skgoss.fitting import Fit
@@ -30,15 +28,16 @@ from skgoss.learner import (
     check_training_set,
     describe_columns,
     functions_of,
+    period_of,
 )
-from skgoss.training import boosting
-from skgoss.training import folds as folds_
-from skgoss.training import metrics as metrics_
-from skgoss.training.folds import Folds
+from skgoss.training import loop
+from skgoss.training.folds import AHEAD, Folds, at_once
+from skgoss.training.metrics import sorted_words
 from skgoss.training.objectives import canonical_name
 from skgoss.training.rounds import Calls, EarlyStopException, History
 
-Rows = NDArray[np.int64]
+Pairs = Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]]
+# The rows to learn from, and those to test on.
 Parts = tuple[Dataset, Dataset]
 Preprocess = Callable[
     [Dataset, Dataset, dict[str, Any]], tuple[Dataset, Dataset, dict[str, Any]]
@@ -48,129 +47,6 @@ _NAMES = ("train", "valid")
 
 # Objectives whose labels are classes.
 _OF_CLASSES = ("binary", "multiclass", "multiclassova")
-
-
-class CVBooster:
-    """The models of the folds of a cross-validation.
-
-    Methods of `Booster` are called for each model: ``predict``,
-    ``feature_importance`` and all others return a list with one item for each fold.
-
-    Parameters
-    ----------
-    model_file : str or path, default=None
-        A file of `save_model`, of skgoss or LightGBM.
-
-    Attributes
-    ----------
-    boosters : list of Booster
-        The models.
-    best_iteration : int
-        Number of rounds that early stopping has kept; -1 without early stopping.
-    """
-
-    def __init__(self, model_file: str | PathLike[str] | None = None) -> None:
-        self.boosters: list[Booster] = []
-        self.best_iteration = -1
-        if model_file is not None:
-            with disk.named(model_file):
-                self.model_from_string(disk.content(model_file).decode())
-
-    def __getattr__(self, name: str) -> Any:
-        known = hasattr(Booster, name) or name in Booster.__annotations__
-        if name.startswith("_") or not known:
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-        if not callable(getattr(Booster, name, None)):
-            return [getattr(booster, name) for booster in self.boosters]
-
-        def of_each(*args: Any, **kwargs: Any) -> list[Any]:
-            return [
-                getattr(booster, name)(*args, **kwargs) for booster in self.boosters
-            ]
-
-        return of_each
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {len(self.boosters)} boosters>"
-
-    @property
-    def _training_names(self) -> set[str]:
-        """The names of the evaluation sets that models learn from."""
-        return set().union(*(booster._training_names for booster in self.boosters))
-
-    def model_to_string(
-        self,
-        num_iteration: int | None = None,
-        start_iteration: int = 0,
-        importance_type: str = "split",
-    ) -> str:
-        """Write the models as JSON: a dict of texts, as LightGBM does.
-
-        The parameters are those of ``Booster.model_to_string``.
-        """
-        texts = [
-            booster.model_to_string(num_iteration, start_iteration, importance_type)
-            for booster in self.boosters
-        ]
-        return json.dumps({"boosters": texts, "best_iteration": self.best_iteration})
-
-    def model_from_string(self, model_str: str) -> Self:
-        """Become the models of a text, as `model_to_string` returned it.
-
-        Parameters
-        ----------
-        model_str : str
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If the text does not hold models.
-        """
-        try:
-            held = json.loads(model_str)
-            texts, best_iteration = held["boosters"], held["best_iteration"]
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise ValueError(
-                "This is no CVBooster: it must be JSON with 'boosters', a list of"
-                " models, and 'best_iteration'."
-            ) from error
-        if not isinstance(texts, list) or type(best_iteration) is not int:
-            raise ValueError(
-                "This is no CVBooster: 'boosters' must be a list and 'best_iteration'"
-                " an int."
-            )
-        self.boosters = [Booster(model_str=text) for text in texts]
-        self.best_iteration = best_iteration
-        return self
-
-    def save_model(
-        self,
-        filename: str | PathLike[str],
-        num_iteration: int | None = None,
-        start_iteration: int = 0,
-        importance_type: str = "split",
-    ) -> Self:
-        """Write the models to a file, as `model_to_string` writes them.
-
-        Parameters
-        ----------
-        filename : str or path
-            If writing fails, an earlier file of this name is unchanged.
-        num_iteration, start_iteration, importance_type
-            Those of ``Booster.save_model``.
-
-        Returns
-        -------
-        self
-        """
-        text = self.model_to_string(num_iteration, start_iteration, importance_type)
-        with disk.written(filename) as file:
-            file.write(text.encode())
-        return self
 
 
 class Results(dict[str, Any]):
@@ -309,8 +185,8 @@ def cv(
     params = _with_metrics(params, metrics)
     learner = make_learner(params)
     calls = callbacks_of(callbacks)
-    if verbose_eval:
-        calls.append(log_evaluation(int(verbose_eval), show_stdv))
+    if period := period_of(verbose_eval):
+        calls.append(log_evaluation(period, show_stdv))
     given = FitArguments(
         eval_names=_NAMES if eval_train_metric else _NAMES[1:],
         eval_metric=functions_of(feval),
@@ -323,14 +199,15 @@ def cv(
     )
     n_at_once, n_threads = _threads(learner, train_set, given, len(parts))
     fits = []
-    for part, rest in parts:
+    for train, test in parts:
         own = learner
         if fpreproc is not None:
-            part, rest, changed = fpreproc(part, rest, dict(params))
+            train, test, changed = fpreproc(train, test, dict(params or {}))
             own = make_learner(changed)
-        sets = replace(given, eval_set=[part, rest][-len(given.eval_names) :])
+        sets = [train, test] if eval_train_metric else [test]
+        of_fold = replace(given, eval_set=sets)
         fits.append(
-            fitting.start(copy.copy(own), part, None, sets, n_threads=n_threads)
+            fitting.start(copy.copy(own), train, None, of_fold, n_threads=n_threads)
         )
     return _boost(fits, n_at_once, return_cvbooster)
 
@@ -356,11 +233,11 @@ def _threads(
     """How many folds run at once, and how many threads each of them has."""
     settings = fitting.settings(learner, train_set, given)
     n_threads = _compat.n_threads(settings.n_jobs)
-    _, functions = metrics_.sorted_words([given.eval_metric, settings.metric])
+    _, functions = sorted_words([given.eval_metric, settings.metric])
     # Functions of users need not be ready to be called by several threads at once.
     if functions or callable(settings.objective):
         return 1, n_threads
-    return folds_.at_once(n_folds, n_threads)
+    return at_once(n_folds, n_threads)
 
 
 # --- Folds ----------------------------------------------------------------------------
@@ -428,7 +305,7 @@ def _equal_parts(
     return [_parts(train_set, i, pair) for i, pair in enumerate(pairs)]
 
 
-def _split(splitter: Any, train_set: Dataset) -> Iterable[tuple[Rows, Rows]]:
+def _split(splitter: Any, train_set: Dataset) -> Pairs:
     """Split the rows; the groups are the queries."""
     label, group = train_set.get_label(), train_set.get_group()
     known = {}
@@ -454,9 +331,9 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     model, history = CVBooster(), {}
     model.boosters = [fit.booster for fit in fits]
     calls = fits[0].calls
-    ahead = folds_.AHEAD if Calls(calls).may_lag else 0
+    ahead = AHEAD if Calls(calls).may_lag else 0
     with Folds([fit.state for fit in fits], n_at_once, ahead) as together:
-        stop = boosting.run(together, model, history=history, given=calls)
+        stop = loop.run(together, model, history=history, given=calls)
     n_rounds = None if stop is None else stop.best_iteration + 1 - together.first_round
     results = Results(
         {
@@ -481,8 +358,9 @@ def _finish(
     # The metrics of each fold are its own, not the means.
     own_stop = stop and EarlyStopException(stop.best_iteration)
     model.boosters = []
-    for fit, fit.history in zip(fits, histories, strict=True):
-        trained = boosting.result(fit.state, own_stop, fit.history)
+    for fit, history in zip(fits, histories, strict=True):
+        fit.history = history
+        trained = loop.result(fit.state, own_stop, history)
         model.boosters.append(fit.model(trained))
     if stop is not None:
         model.best_iteration = max(b.best_iteration for b in model.boosters)

@@ -106,7 +106,7 @@ class Dataset(Binning):
         silent: bool = False,
     ) -> None:
         self._lock = Lock()
-        self._binned = self._known = None
+        self._binned = self._found_by = None
         self._keeps_values = False
         self.data = data
         self.reference = None
@@ -163,13 +163,13 @@ class Dataset(Binning):
         """
         wanted = _checked_categories(categorical_feature)
         with self._lock:
-            known = self._known
+            known = self._found_by
             if known is not None and not known.has_categorical(wanted):
                 self._check_raw(
                     f"change categorical_feature from {known.categorical!r} to"
                     f" {wanted!r}"
                 )
-                self._binned = self._known = None
+                self._binned = self._found_by = None
             self.categorical_feature = wanted
         return self
 
@@ -293,7 +293,7 @@ class Dataset(Binning):
             if not self._fits(reference):
                 if self._binned is not None:
                     self._check_raw("change its reference")
-                self._binned = self._known = None
+                self._binned = self._found_by = None
             self.reference = reference
         return self
 
@@ -376,15 +376,15 @@ class Dataset(Binning):
                 "Columns cannot be added to, or from, a Dataset with a reference. Make"
                 " it without one."
             )
-        added = other.construct()._binned, other._known
+        added = other.construct()._binned, other._found_by
         with self._lock:
-            own = self.construct()._binned, self._known
-            self._binned, self._known = dataset_state.joined(
+            own = self.construct()._binned, self._found_by
+            self._binned, self._found_by = dataset_state.joined(
                 own, added, _compat.n_threads(None)
             )
             self.data = None
-            self.feature_name = self._known.names or "auto"
-            self.categorical_feature = self._known.categorical
+            self.feature_name = self._found_by.names or "auto"
+            self.categorical_feature = self._found_by.categorical
         return self
 
     def save_binary(self, filename: str | PathLike[str]) -> Self:
@@ -413,7 +413,7 @@ class Dataset(Binning):
 
     # --- Binning ----------------------------------------------------------------------
 
-    def options_besides(self, asked: Collection[str]) -> dict[str, Any]:
+    def _options_besides(self, asked: Collection[str]) -> dict[str, Any]:
         """The options that a fit takes from here, besides those of other names."""
         root = self._root._load()
         given = parameters.canonical(root.params, "Dataset")
@@ -445,7 +445,7 @@ class Dataset(Binning):
             DatasetOptions(**given),
             {},
             _compat.n_threads(n_jobs),
-            keep="linear_tree" if linear else "",
+            needs_values_for="linear_tree" if linear else "",
         )
 
     def _load(self) -> Self:

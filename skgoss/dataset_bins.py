@@ -38,7 +38,7 @@ class TrainingSet:
 
 
 @dataclass(frozen=True)
-class Known:
+class FoundBy:
     """What bins were found by.
 
     Attributes
@@ -131,7 +131,7 @@ def find(
     categorical: Any,
     memory: Any,
     n_threads: int,
-) -> tuple[BinnedDataset, Known]:
+) -> tuple[BinnedDataset, FoundBy]:
     """Find bins, and put the rows into them.
 
     Parameters
@@ -150,7 +150,7 @@ def find(
     Returns
     -------
     binned : BinnedDataset
-    known : Known
+    known : FoundBy
     """
     columns = TrainingSet()
     if memory is not None:
@@ -173,7 +173,7 @@ def find(
     )
     if existing is not None:
         binned = binned.of_same_bins(values, options, n_threads=n_threads)
-    return binned, Known(options, categorical, columns, known)
+    return binned, FoundBy(options, categorical, columns, known)
 
 
 def read(
@@ -260,7 +260,7 @@ class Binning(Fields):
 
     _lock: Lock
     _binned: BinnedDataset | None = None
-    _known: Known | None = None
+    _found_by: FoundBy | None = None
     _keeps_values: bool = False
 
     @property
@@ -272,13 +272,13 @@ class Binning(Fields):
     def _names(self) -> list[str] | None:
         """The names of the columns, if they have any."""
         own, others = (names.given(rows.feature_name) for rows in (self, self._root))
-        known = self._root._known
+        known = self._root._found_by
         return own or others or (None if known is None else known.names)
 
     @property
     def _memory(self) -> Any:
         """What is known of the columns; None: nothing yet."""
-        known = self._root._known
+        known = self._root._found_by
         return None if known is None else known.columns
 
     @property
@@ -296,7 +296,7 @@ class Binning(Fields):
         asked: Mapping[str, Any],
         n_threads: int,
         memory: Any = None,
-        keep: str = "",
+        needs_values_for: str = "",
     ) -> Prepared:
         """Bin the rows, unless they are binned as it is asked for.
 
@@ -311,9 +311,9 @@ class Binning(Fields):
         n_threads : int
         memory : object, default=None
             Knows the names and the categories of columns; None: they are learned.
-        keep : str, default=""
-            What the fit needs the values for, besides the bins: the name of an
-            argument. "": for nothing.
+        needs_values_for : str, default=""
+            The argument for which the fit needs the values besides the bins, such as
+            'linear_tree'. Then the data are kept. "": it needs the bins alone.
 
         Raises
         ------
@@ -325,9 +325,11 @@ class Binning(Fields):
             if self.reference is None:
                 self._bin_as_asked(options, asked, n_threads, memory)
             else:
-                self._share(options, asked, n_threads, memory, keep)
-            self._keeps_values = self._keeps_values or bool(keep)
-            values = self._values(keep) if keep else (None, None)
+                self._share(options, asked, n_threads, memory, needs_values_for)
+            values = (None, None)
+            if needs_values_for:
+                self._keeps_values = True
+                values = self._values(needs_values_for)
             if self.free_raw_data and not self._keeps_values:
                 self.data = None
             return Prepared(*values, self._binned)
@@ -338,13 +340,13 @@ class Binning(Fields):
         asked: Mapping[str, Any],
         n_threads: int,
         memory: Any,
-        keep: str,
+        needs_values_for: str,
     ) -> None:
         """Put the rows into the bins of another data set."""
         is_subset = self.used_indices is not None
-        base = self.reference._prepare(
-            options, asked, n_threads, memory, keep if is_subset else ""
-        ).binned
+        # The values of a subset are those of its reference.
+        needed = needs_values_for if is_subset else ""
+        base = self.reference._prepare(options, asked, n_threads, memory, needed).binned
         if self._fits(self.reference):
             return
         if is_subset:
@@ -354,7 +356,7 @@ class Binning(Fields):
             self._check_raw("get the new bins of its reference")
         columns = self._shared_columns()
         self._binned = base.of_same_bins(columns, options, n_threads=n_threads)
-        self._known = None
+        self._found_by = None
 
     def _fits(self, reference: Binning) -> bool:
         """Whether the rows are in the bins of another data set already."""
@@ -362,7 +364,9 @@ class Binning(Fields):
             return False
         if not self._binned.has_bins_of(reference._binned):
             return False
-        return self._known is None or self._known.has_categories(reference._memory)
+        return self._found_by is None or self._found_by.has_categories(
+            reference._memory
+        )
 
     def _shared_columns(self) -> Columns:
         """The columns, which must be those of the reference."""
@@ -392,13 +396,13 @@ class Binning(Fields):
             options = replace(options, **given)
         options = DatasetOptions.of(options)
         if self._binned is not None:
-            changes = self._known.changes(
+            changes = self._found_by.changes(
                 self._binned, options, asked, categorical, memory
             )
             if not changes:
                 return
             self._check_raw(" and ".join(changes))
-        self._binned, self._known = find(
+        self._binned, self._found_by = find(
             self._given_data(),
             self.weight,
             options,
@@ -410,12 +414,14 @@ class Binning(Fields):
         self.categorical_feature = categorical
         self.params |= {name: asked[name] for name in asked if name in OPTIONS}
 
-    def _values(self, needed: str) -> tuple[Columns, NDArray[np.int64] | None]:
+    def _values(
+        self, needs_values_for: str
+    ) -> tuple[Columns, NDArray[np.int64] | None]:
         """The columns, and the numbers of the rows in them; None: all."""
         if self.used_indices is None:
-            self._check_raw(f"be used with {needed}")
+            self._check_raw(f"be used with {needs_values_for}")
             return self._read(), None
-        columns, numbers = self.reference._values(needed)
+        columns, numbers = self.reference._values(needs_values_for)
         at = self.used_indices
         return columns, at if numbers is None else numbers[at]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _STATE = {
     "_binned": (dict, NoneType),
-    "_known": (dict, NoneType),
+    "_found_by": (dict, NoneType),
     "used_indices": (np.ndarray, NoneType),
     "params": dict,
     **dict.fromkeys(CHECKS, (np.ndarray, NoneType)),
@@ -86,7 +86,12 @@ def _read_bins(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
     if dataset.categorical_feature == "auto":
         found["categorical_feature"] = known.categorical
     params = parameters.canonical(params, owner) | dataset.params
-    return found | {"data": None, "_binned": binned, "_known": known, "params": params}
+    return found | {
+        "data": None,
+        "_binned": binned,
+        "_found_by": known,
+        "params": params,
+    }
 
 
 def _completed(
@@ -106,7 +111,7 @@ def write(dataset: Dataset, path: str | PathLike[str]) -> None:
     """Write a data set that is binned to a file."""
     root = dataset._root
     content = {"fields": dataset._fields, "params": root.get_params()}
-    binary.write(path, dataset._binned, dataset_state.plain(root._known) | content)
+    binary.write(path, dataset._binned, dataset_state.plain(root._found_by) | content)
 
 
 def state(dataset: Dataset) -> dict[str, Any]:
@@ -116,8 +121,8 @@ def state(dataset: Dataset) -> dict[str, Any]:
         held["_binned"] = None  # the bins are gathered again
     elif dataset._binned is not None:
         held["_binned"] = binned_state.state(dataset._binned)
-    if dataset._known is not None:
-        held["_known"] = dataset_state.plain(dataset._known)
+    if dataset._found_by is not None:
+        held["_found_by"] = dataset_state.plain(dataset._found_by)
     return held
 
 
@@ -148,6 +153,6 @@ def restored(state: Any) -> dict[str, Any]:
         **state,
         **held,
         "_binned": binned,
-        "_known": known,
+        "_found_by": known,
         "used_indices": rows,
     }

@@ -13,7 +13,7 @@ from skgoss.data import binned_state, names
 from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset, DatasetOptions
 from skgoss.data.state import entries
-from skgoss.dataset_bins import OPTIONS, Known, TrainingSet, by_column
+from skgoss.dataset_bins import OPTIONS, FoundBy, TrainingSet, by_column
 
 _TYPES = {
     "options": dict,
@@ -24,7 +24,7 @@ _TYPES = {
 }
 
 
-def plain(known: Known) -> dict[str, Any]:
+def plain(known: FoundBy) -> dict[str, Any]:
     """What bins were found by, without objects of skgoss."""
     in_frame = getattr(known.columns, "feature_names_in_", None)
     options = asdict(known.options)
@@ -40,7 +40,7 @@ def plain(known: Known) -> dict[str, Any]:
     }
 
 
-def restored(state: Any, binned: BinnedDataset, owner: str) -> Known:
+def restored(state: Any, binned: BinnedDataset, owner: str) -> FoundBy:
     """What bins were found by, from its plain state.
 
     Raises
@@ -66,7 +66,7 @@ def restored(state: Any, binned: BinnedDataset, owner: str) -> Known:
     )
     categorical = chosen.pop("categorical_feature")
     found = by_column(DatasetOptions(**chosen), binned.n_features, given)
-    return Known(found, categorical, columns, given)
+    return FoundBy(found, categorical, columns, given)
 
 
 def _words(given: list[Any], owner: str) -> list[str]:
@@ -75,7 +75,7 @@ def _words(given: list[Any], owner: str) -> list[str]:
     return given
 
 
-Found = tuple[BinnedDataset, Known]
+Found = tuple[BinnedDataset, FoundBy]
 
 
 def joined(first: Found, second: Found, n_threads: int) -> Found:
@@ -107,7 +107,7 @@ def joined(first: Found, second: Found, n_threads: int) -> Found:
         columns.feature_names_in_ = np.array(names_, dtype=object)
     categorical = sorted(columns._categories.vocabularies)
     options = replace(known.options, max_bin_by_feature=most)
-    return both, Known(options, categorical or "auto", columns, names_)
+    return both, FoundBy(options, categorical or "auto", columns, names_)
 
 
 def _joined_names(first: Found, second: Found) -> list[str] | None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from skgoss import fitting
 from skgoss._messages import type_name
 from skgoss.booster import Booster
-from skgoss.cross_validation import CVBooster as CVBooster
 from skgoss.cross_validation import cv as cv
+from skgoss.cv_booster import CVBooster as CVBooster
 from skgoss.dataset import Dataset
 from skgoss.fit_arguments import TRAINING, FitArguments, names_of_sets
 from skgoss.learner import (
@@ -22,6 +20,7 @@ from skgoss.learner import (
     check_training_set,
     describe_columns,
     functions_of,
+    period_of,
 )
 
 
@@ -136,7 +135,7 @@ def train(
         callbacks=callbacks_of(
             callbacks, evals_result=evals_result, learning_rates=learning_rates
         ),
-        verbose=_period(verbose_eval),
+        verbose=period_of(verbose_eval),
     )
     describe_columns(train_set, learner, feature_name, categorical_feature)
     fit = fitting.fit(learner, train_set, None, given)
@@ -146,15 +145,6 @@ def train(
     fit.booster.best_iteration = booster.best_iteration
     fit.booster.best_score = booster.best_score
     return fit.booster
-
-
-def _period(verbose_eval: Any) -> bool | int:
-    """How often metrics are printed; False: never."""
-    if not isinstance(verbose_eval, int | np.bool_ | np.integer | None):
-        raise TypeError(
-            f"verbose_eval must be a bool or an int, got {type_name(verbose_eval)}."
-        )
-    return False if verbose_eval is None else int(verbose_eval)
 
 
 def _sets(train_set: Dataset, valid_sets: Any, valid_names: Any) -> dict[str, Dataset]:

@@ -30,8 +30,6 @@ from skgoss.data.columns import Columns
 from skgoss.fit_arguments import FitArguments, GivenSet
 from skgoss.model.ensemble import Ensemble
 from skgoss.origin import Origin, changed
-from skgoss.training import metrics
-from skgoss.training.objectives import Link
 
 if TYPE_CHECKING:
     import shap
@@ -74,8 +72,9 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
     # Whether the trees are of another library: see `Origin`.
     _is_foreign: bool = False
 
-    # Whether models remember parameters that are functions: see `Origin`.
-    _keeps_functions: bool = True
+    # Whether functions of the user are f(predictions, dataset), as those of `train`. No
+    # other estimator could call these, so models do not remember them.
+    _functions_take_dataset: bool = False
 
     # The unknown parameters that the constructor was given: see `get_params`.
     _unused_params: Mapping[str, Any] = MappingProxyType({})
@@ -460,25 +459,9 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         """The name in messages."""
         return type(self).__name__
 
-    def _asked(self) -> dict[str, Any]:
+    def _given_parameters(self) -> dict[str, Any]:
         """The parameters that the user has given."""
         return changed(self)
-
-    def _source(self, X: Any) -> Any:
-        """What functions of users get in place of targets: see `Rows`."""
-        return None
-
-    def _bound_objective(
-        self, function: Callable[..., Any], source: Any
-    ) -> Callable[..., Any]:
-        """A user's objective as a function of targets and raw scores."""
-        return function
-
-    def _custom_metric(
-        self, function: Callable[..., Any], link: Link | None
-    ) -> metrics.Custom:
-        """A user's function as a metric."""
-        return metrics.Custom(function, link)
 
     def _queries(
         self, n_rows: int, group: Any, qid: Any, prefix: str

@@ -26,9 +26,12 @@ from skgoss.fit_arguments import (
 )
 from skgoss.model.header import Header
 from skgoss.origin import Origin
-from skgoss.training import boosting, constraints, metrics, objectives
+from skgoss.training import constraints, loop, metrics, objectives
 from skgoss.training.evaluation import EvaluationSet, NamedRows
+from skgoss.training.loop import Trained
+from skgoss.training.plan import Plan
 from skgoss.training.rounds import Calls
+from skgoss.training.user_functions import OfDataset
 
 if TYPE_CHECKING:
     from skgoss.estimators import LGBMModel
@@ -125,7 +128,7 @@ def settings(estimator: LGBMModel, X: Any, given: FitArguments) -> parameters.Se
         if not (isinstance(value, str) and value == absent) and value is not absent
     }
     if isinstance(X, Dataset):
-        chosen = X.options_besides(estimator._asked()) | chosen
+        chosen = X._options_besides(estimator._given_parameters()) | chosen
     return parameters.settings(estimator, **chosen)
 
 
@@ -146,6 +149,11 @@ class Fit:
 
     Attributes
     ----------
+    rows : Rows
+        The rows of the training set whose weight is not 0.
+    fitted : Rows
+        Those to learn from: without the rows that are held out for early stopping.
+    plan : Plan
     state : Boosting
         The rounds so far.
     booster : Booster
@@ -178,6 +186,7 @@ class Fit:
         vars(self.estimator).pop("_booster", None)
         vars(self.estimator).pop("_is_foreign", None)
         prepared = self._training_columns()
+        self._number_columns()
         known = self.earlier and self.earlier._origin
         learns = known is None or known.classes is None
         rows = self._rows(prepared, self.training, learns=learns).existing()
@@ -239,21 +248,21 @@ class Fit:
                 " is that of an estimator."
             )
 
-    def _go_on(self, plan: boosting.Plan, rows: Rows) -> None:
+    def _go_on(self, plan: Plan, rows: Rows) -> None:
         self.state = plan.go_on(self.state, rows)
         self.plan = plan
 
     def run(self, hooks: _compat.RoundHooks | _compat.NoHooks) -> None:
         """Boost round by round, and keep the result."""
         hooks.begin()
-        trained = boosting.train(
+        trained = loop.train(
             self.state,
             self.booster,
             history=self.history,
             given=self.calls,
             after_round=lambda index, ensemble: hooks.after_round(
                 index,
-                lambda: {"_booster": self.model(self.state.trained(ensemble()))},
+                lambda: {"_booster": self.model(Trained(ensemble()))},
             ),
         )
         if self.settings.refit and self.fitted is not self.rows:
@@ -262,22 +271,20 @@ class Fit:
         self.estimator._history = self.history
         hooks.end()
 
-    def _refitted(self, trained: boosting.Trained) -> boosting.Trained:
+    def _refitted(self, trained: Trained) -> Trained:
         """Boost the best number of rounds on all rows.
 
         Of the callbacks, only those that are called before rounds are called again.
         """
         n_earlier = 0 if self.earlier is None else self.earlier.current_iteration()
         self.state = self.plan.start(self.rows, [])
-        again = boosting.train(
+        again = loop.train(
             self.state,
             self.booster,
             given=Calls(self.calls).before,
             n_rounds=max(1, trained.ensemble.n_rounds - n_earlier),
         )
-        return dataclasses.replace(
-            trained, ensemble=again.ensemble, feature_infos=again.feature_infos
-        )
+        return dataclasses.replace(trained, ensemble=again.ensemble)
 
     def _training_columns(self) -> Prepared:
         """Read the training columns, and set their names and categories."""
@@ -305,13 +312,6 @@ class Fit:
                 estimator.n_features_in_,
                 "init_model",
             )
-        vocabularies = estimator._categories.vocabularies
-        self.settings = constraints.resolved(
-            self.settings,
-            estimator.n_features_in_,
-            vocabularies.__contains__,
-            self._names,
-        )
         return prepared
 
     def _binned_columns(self, X: Dataset) -> Prepared:
@@ -325,32 +325,30 @@ class Fit:
 
     def _prepared(self, X: Dataset) -> Prepared:
         """The rows of a `Dataset` in the bins of the training set."""
-        needs_values = {
+        needs = {
             "linear_tree": self.settings.linear_tree,
             "init_model": self.earlier is not None,
         }
         return X._prepare(
             self.settings,
-            self.estimator._asked(),
+            self.estimator._given_parameters(),
             _compat.n_threads(self.settings.n_jobs),
             None if self.earlier is None else self.estimator,
-            keep=" and ".join(name for name, needs in needs_values.items() if needs),
+            needs_values_for=" and ".join(name for name in needs if needs[name]),
         )
 
     def _inherit(self) -> None:
         """Replace names and categories of columns, and classes, by those of a model."""
         estimator, X = self.estimator, self.training.X
-        is_foreign = self.earlier._is_foreign
-        if is_foreign and isinstance(X, Dataset):
-            X = X.get_data()
-        if is_foreign:
-            from skgoss import foreign
+        if not self.earlier._is_foreign:
+            persistence.inherit(estimator, self.earlier)
+            return
+        from skgoss import foreign
 
-            X = X.get_data() if isinstance(X, Dataset) else X
-            self.earlier = foreign.numbered(self.earlier, X)
+        X = X.get_data() if isinstance(X, Dataset) else X
+        self.earlier = foreign.numbered(self.earlier, X)
         persistence.inherit(estimator, self.earlier)
-        if is_foreign:
-            _compat.take_feature_names(estimator, X)
+        _compat.take_feature_names(estimator, X)
 
     @property
     def _names(self) -> Sequence[str] | None:
@@ -390,7 +388,16 @@ class Fit:
             init_score,
             prepared.numbers,
             prepared.binned,
-            estimator._source(given.X),
+            given.X if estimator._functions_take_dataset else None,
+        )
+
+    def _number_columns(self) -> None:
+        """Replace names of columns in the options by their numbers."""
+        self.settings = constraints.resolved(
+            self.settings,
+            self.estimator.n_features_in_,
+            self.estimator._categories.vocabularies,
+            self._names,
         )
 
     def _set_objective(self) -> None:
@@ -476,12 +483,12 @@ class Fit:
             calls.append(callbacks.log_evaluation(int(given.verbose)))
         return calls
 
-    def _plan(self, rows: Rows) -> boosting.Plan:
+    def _plan(self, rows: Rows) -> Plan:
         settings = self.settings
-        if callable(settings.objective):
-            bound = self.estimator._bound_objective(settings.objective, rows.source)
+        if callable(settings.objective) and rows.source is not None:
+            bound = OfDataset(settings.objective, rows.source)
             settings = dataclasses.replace(settings, objective=bound)
-        return boosting.Plan(
+        return Plan(
             settings,
             self.estimator._n_scores,
             partial(self._metrics, rows),
@@ -513,7 +520,7 @@ class Fit:
             ranks=rows.queries is not None,
             link=link,
         )
-        return [*by_name, *(estimator._custom_metric(f, self.link) for f in functions)]
+        return [*by_name, *_custom_metrics(estimator, functions, self.link)]
 
     def metrics_of(self, feval: Any) -> list[metrics.Custom]:
         """The metrics that functions compute.
@@ -525,13 +532,13 @@ class Fit:
         words, functions = metrics.sorted_words([feval])
         if words:
             raise TypeError(f"feval must be a function or several, got {feval!r}.")
-        return [self.estimator._custom_metric(f, self.link) for f in functions]
+        return _custom_metrics(self.estimator, functions, self.link)
 
-    def model(self, trained: boosting.Trained) -> Booster:
+    def model(self, trained: Trained) -> Booster:
         """The trained trees, with what is known of the columns."""
         return Booster._of(
             trained.ensemble,
-            self.header(),
+            self.header_maker(),
             self.estimator._categories,
             self.objective,
             self.link,
@@ -544,15 +551,14 @@ class Fit:
     def objective(self) -> str | Callable[..., Any] | None:
         """The objective that models remember."""
         objective = self.settings.objective
-        forgets = callable(objective) and not self.estimator._keeps_functions
+        forgets = self.estimator._functions_take_dataset and callable(objective)
         return None if forgets else objective
 
-    def make_header(self) -> Header:
-        """What a model file tells beside the trees so far."""
-        return self.header()()
+    def header_maker(self) -> Callable[[], Header]:
+        """Makes what a model file tells beside the trees, when it is needed.
 
-    def header(self) -> Callable[[], Header]:
-        """Makes what a model file tells beside the trees."""
+        It does not hold the fit, so a model can outlive the rows.
+        """
         return partial(
             _header,
             self.settings,
@@ -571,6 +577,16 @@ class FunctionOfRound:
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
+
+
+def _custom_metrics(
+    estimator: LGBMModel,
+    functions: Sequence[Callable[..., Any]],
+    link: objectives.Link | None,
+) -> list[metrics.Custom]:
+    takes_dataset = estimator._functions_take_dataset
+    kind = metrics.CustomOfDataset if takes_dataset else metrics.Custom
+    return [kind(function, link) for function in functions]
 
 
 def _header(

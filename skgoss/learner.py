@@ -14,9 +14,7 @@ from skgoss.dataset import Dataset
 from skgoss.domains import integer
 from skgoss.estimators import MANY_CLASSES, LGBMModel
 from skgoss.fit_arguments import GivenSet
-from skgoss.training import metrics
-from skgoss.training.objectives import Link, canonical_name
-from skgoss.training.user_functions import OfDataset
+from skgoss.training.objectives import canonical_name
 
 # Names of the number of classes, LightGBM's main name first.
 _NUM_CLASS = ("num_class", "num_classes")
@@ -34,7 +32,7 @@ class Training(LGBMModel):
     """
 
     _owner = "train"
-    _keeps_functions = False
+    _functions_take_dataset = True
 
     # The names of the options that the user has given, if it was made by `of`.
     _given: frozenset[str] | None = None
@@ -95,15 +93,16 @@ class Training(LGBMModel):
             )
         if fobj is not None:
             options["objective"] = _function(fobj)
+        # Warnings of the constructor name the owner.
         estimator = cls.__new__(cls)
         estimator._owner = owner
         estimator._given = frozenset(options)
         estimator.__init__(num_class=n_classes, **others, **(defaults | options))
         return estimator
 
-    def _asked(self) -> dict[str, Any]:
+    def _given_parameters(self) -> dict[str, Any]:
         if self._given is None:
-            return super()._asked()
+            return super()._given_parameters()
         return {name: getattr(self, name) for name in self._given}
 
     @property
@@ -138,19 +137,6 @@ class Training(LGBMModel):
             )
         if self.num_class > 1 and not is_many:
             raise ValueError(f"objective={name!r} needs num_class=1.")
-
-    def _source(self, X: Any) -> Any:
-        return X
-
-    def _bound_objective(
-        self, function: Callable[..., Any], source: Any
-    ) -> Callable[..., Any]:
-        return OfDataset(function, source)
-
-    def _custom_metric(
-        self, function: Callable[..., Any], link: Link | None
-    ) -> metrics.Metric | metrics.Custom:
-        return metrics.CustomOfDataset(function, link)
 
 
 def _n_classes(given: Sequence[Any], owner: str) -> int:
@@ -252,3 +238,12 @@ def callbacks_of(
     if learning_rates is not None:
         calls.append(callbacks.reset_parameter(learning_rate=learning_rates))
     return calls
+
+
+def period_of(verbose_eval: Any) -> int:
+    """After how many rounds metrics are printed, again and again; 0: never."""
+    if not isinstance(verbose_eval, int | np.bool_ | np.integer | None):
+        raise TypeError(
+            f"verbose_eval must be a bool or an int, got {type_name(verbose_eval)}."
+        )
+    return int(verbose_eval or 0)

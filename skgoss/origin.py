@@ -127,7 +127,7 @@ def changed(estimator: LGBMModel) -> dict[str, Any]:
         if name in known
         and known[name] is not default
         and not _equal(known[name], default)
-        and (estimator._keeps_functions or not _holds_function(known[name]))
+        and not (estimator._functions_take_dataset and _holds_function(known[name]))
     }
 
 

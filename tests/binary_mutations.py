@@ -28,7 +28,7 @@ from skgoss.data.frames import columns
 from skgoss.model import text
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.header import Header
-from skgoss.training import boosting, objectives
+from skgoss.training import boosting, loop, objectives
 
 MIXED, SPARSE, LISTED, WORDS = range(4)
 
@@ -40,7 +40,7 @@ def trained(data: BinnedDataset, **options: Any) -> Ensemble:
     settings = parameters.settings(LGBMRegressor(**(small | options)))
     y = np.random.default_rng(0).normal(size=data.n_rows)
     objective = objectives.make(settings, y, None, None)
-    return boosting.train(boosting.Boosting(data, objective, settings, 1)).ensemble
+    return loop.train(boosting.Boosting(data, objective, settings, 1)).ensemble
 
 
 def words(n_rows: int) -> tuple[BinnedDataset, Categories]:

@@ -315,6 +315,7 @@ def test_folds_are_the_same_for_a_seed():
         ({"rounds": 0}, ValueError, "num_boost_round must be an int >= 1, got 0"),
         ({"params": [1]}, TypeError, "params must be a dict, got list"),
         ({"callbacks": print}, TypeError, "callbacks must be a list"),
+        ({"verbose_eval": "yes"}, TypeError, "verbose_eval must be a bool or an int"),
     ],
 )
 def test_errors(arguments, error, message):
@@ -469,6 +470,18 @@ def test_fpreproc_changes_data_and_parameters():
     same(results, cv({**BINARY, "learning_rate": 0.01}))
     assert calls == [(240, 60)] * 5
     assert params == BINARY
+
+
+def test_fpreproc_needs_no_parameters():
+    given = []
+
+    def preprocess(train, test, params):
+        given.append(params)
+        return train, test, params
+
+    results = skgoss.cv(None, Dataset(*rows()), 2, fpreproc=preprocess)
+    same(results, skgoss.cv(None, Dataset(*rows()), 2))
+    assert given == [{}] * 5
 
 
 def test_fpreproc_may_return_other_data():

@@ -131,16 +131,16 @@ def test_files_and_names_exist(page):
 
 def test_unknown_files_and_names_are_found():
     text = """`training/boosting.py`, `split.h`, `_engine/training/split.h`,
-    `_engine/data/`, `_engine/training/tree`, `boosting.train(state)`,
-    `columns.Columns`, `boosting.Trained.ensemble`, and those that do not exist:
+    `_engine/data/`, `_engine/training/tree`, `loop.train(state)`,
+    `columns.Columns`, `loop.Trained.ensemble`, and those that do not exist:
     `boosters.py`, `training/dataset_builder.py`, `_engine/training/splits`,
-    `boosting.learn(state)`, `boosting.Trained.trees`"""
+    `loop.learn(state)`, `loop.Trained.trees`"""
     assert unknown(text) == [
         "boosters.py",
         "training/dataset_builder.py",
         "_engine/training/splits",
-        "boosting.learn",
-        "boosting.Trained.trees",
+        "loop.learn",
+        "loop.Trained.trees",
     ]
 
 

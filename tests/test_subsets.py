@@ -13,7 +13,7 @@ from skgoss import Dataset, LGBMRegressor, parameters, train
 from skgoss.data import binning, frames, storage
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
-from skgoss.training import boosting, objectives
+from skgoss.training import boosting, loop, objectives
 
 N_ROWS = 5000
 
@@ -113,7 +113,7 @@ def trees(
     weight = rng.choice(weights, case.data.n_rows)[rows]
     objective = objectives.make(settings, y, weight, None)
     state = boosting.Boosting(data, objective, settings, n_threads)
-    return boosting.train(state).ensemble.arrays
+    return loop.train(state).ensemble.arrays
 
 
 def assert_same_trees(one: dict[str, Any], other: dict[str, Any]) -> None:

@@ -92,7 +92,7 @@ def assert_same_trees(one: Booster, other: Booster) -> None:
 def assert_same_state(one: Booster, other: Booster) -> None:
     """The trees and all scores have the same bits."""
     assert_same_trees(one, other)
-    first, second = one._training.state, other._training.state
+    first, second = one._live_fit.state, other._live_fit.state
     np.testing.assert_array_equal(first.scores, second.scores)
     for ours, theirs in zip(first.sets, second.sets, strict=True):
         np.testing.assert_array_equal(first._evaluated(ours), second._evaluated(theirs))
@@ -155,7 +155,7 @@ def test_a_failed_round_has_not_happened():
         plain, failed = updated(started(case), 3), updated(started(case), 3)
         for booster in (plain, failed):
             booster.add_valid(dataset(case), "v")
-        state = failed._training.state
+        state = failed._live_fit.state
         before, state._grow = state._grow, stopped_after(state._grow)
         with pytest.raises(KeyboardInterrupt):
             failed.update()
@@ -173,7 +173,7 @@ def test_what_is_interrupted_is_done_again(case):
     plain, stopped = updated(started(case), 3), updated(started(case), 4)
     for booster in (plain, stopped):
         booster.eval_train()
-    state, other = stopped._training.state, dataset(case)
+    state, other = stopped._live_fit.state, dataset(case)
     for call in (stopped.rollback_one_iter, lambda: stopped.add_valid(other, "v")):
         add = state._add
         state._add = stopped_after(add)
@@ -238,7 +238,7 @@ def test_other_rows(case):
     booster.add_valid(other, "other")
     booster.update(train_set=other)
     assert booster.train_set is other
-    state = booster._training.state
+    state = booster._live_fit.state
     if case != "dart":
         before = booster.predict(X[:100], num_iteration=n_before, raw_score=True)
         np.testing.assert_array_equal(before, scores)

@@ -866,11 +866,11 @@ def test_changed_states(tmp_path):
     changes = [
         {"label": y[1:]},
         {"weight": -np.ones(50)},
-        {"_known": {**state["_known"], "names": ["a"]}},
-        {"_known": {**state["_known"], "names": [1, 2, 3, 4]}},
-        {"_known": {**state["_known"], "options": {"max_bin": "many"}}},
-        {"_known": {**state["_known"], "categories": {}}},
-        {"_known": {**state["_known"], "feature_names_in_": ["a"]}},
+        {"_found_by": {**state["_found_by"], "names": ["a"]}},
+        {"_found_by": {**state["_found_by"], "names": [1, 2, 3, 4]}},
+        {"_found_by": {**state["_found_by"], "options": {"max_bin": "many"}}},
+        {"_found_by": {**state["_found_by"], "categories": {}}},
+        {"_found_by": {**state["_found_by"], "feature_names_in_": ["a"]}},
         {"_binned": {}},
         {"params": None},
     ]

@@ -20,7 +20,7 @@ from skgoss.data import frames
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
 from skgoss.model.ensemble import Ensemble, Tree
-from skgoss.training import boosting, objectives
+from skgoss.training import boosting, loop, objectives
 
 EPSILON = 1e-15
 NOISE = 1e-12
@@ -552,7 +552,7 @@ def fit(
     n_scores = n_classes if n_classes is not None and n_classes > 2 else 1
     made = objectives.make(settings, y, weight, n_scores)
     state = boosting.Boosting(data, made, settings, n_threads)
-    trained = boosting.train(state, after_round=after_round)
+    trained = loop.train(state, after_round=after_round)
     return Fit(columns, data, made, settings, trained.ensemble)
 
 

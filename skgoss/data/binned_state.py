@@ -193,11 +193,6 @@ def _check_mappers(parts: Mapping[str, NDArray[Any]]) -> None:
         (n_bins <= MAX_CATEGORY_BINS).all() and (is_trivial | (n_bins > 1)).all(),
         f"columns must have from 2 to {MAX_CATEGORY_BINS} bins",
     )
-    filtered = parts["filtered_rows"]
-    _check(
-        (filtered >= 0).all() and (is_trivial[filtered > 0] > 0).all(),
-        "filtered_rows must be 0 in columns that can be split",
-    )
     share = parts["zero_share"]
     _check(((share >= 0) & (share <= 1)).all(), "zero_share must be from 0 to 1")
     _check(

@@ -1,4 +1,4 @@
-"""The binned training set."""
+"""Rows in bins: how bins are found, shared and joined."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class DatasetOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinnedDataset:
-    """The binned training set.
+    """Rows in bins.
 
     Columns whose values all fall into one bin are left out: they cannot be split.
 

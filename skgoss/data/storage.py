@@ -33,8 +33,8 @@ MIN_COLUMNS_TO_LIST = 256
 # Measured: an entry costs as much as so many lanes.
 LANES_AN_ENTRY = 6.0
 
-# Measured: another thread pays for so many bins that are gathered, where it would pay
-# for one value that is put into its bin.
+# Measured: so many bins are gathered in the time that puts one value into its bin, so a
+# further thread pays for so many times more of them.
 TAKEN_A_VALUE = 64
 
 NO_LISTS = (

@@ -1,12 +1,10 @@
-"""The round loop: gradients, samples of rows, trees, scores, metrics, callbacks."""
+"""The state of a fit: gradients, samples of rows, trees, scores, metrics."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -18,194 +16,24 @@ from skgoss.data.rows import Rows
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves, RawColumns
-from skgoss.training import assembly, constraints, objectives, sampling
+from skgoss.training import assembly, constraints, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
-from skgoss.training.evaluation import EvaluationSet, NamedRows, by_name
-from skgoss.training.metrics import Custom, Metric
+from skgoss.training.evaluation import EvaluationSet
+from skgoss.training.metrics import Custom
 from skgoss.training.objectives import Objective
-from skgoss.training.rounds import (
-    Callback,
-    CallbackEnv,
-    Calls,
-    EarlyStopException,
-    EvalResult,
-    History,
-    Recorder,
-    as_stop,
-)
+from skgoss.training.rounds import EvalResult
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings
-    from skgoss.training.folds import Folds
+
+Floats = NDArray[np.float64]
 
 
 class Followed(NamedTuple):
     """Rows and their scores, (n_scores, n_rows), to which trees are added."""
 
     rows: BinnedRows
-    scores: NDArray[np.float64]
-
-
-AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Trained:
-    """The result of a fit.
-
-    Attributes
-    ----------
-    ensemble : Ensemble
-        The trees, up to the best round if a callback ended the fit.
-    feature_infos : list of str
-        The range or categories of each column: see `skgoss.model.header.Header`.
-    best_iteration : int
-        The number of rounds that early stopping kept; 0 without it.
-    best_score : dict
-        Metrics by evaluation set and name: those of the best round after early
-        stopping, else of the last round.
-    history : dict
-        Metrics of all rounds: a list for each evaluation set and name.
-    """
-
-    ensemble: Ensemble
-    feature_infos: list[str]
-    best_iteration: int = 0
-    best_score: dict[str, dict[str, float]] = field(default_factory=dict)
-    history: History = field(default_factory=dict)
-
-
-def train(
-    state: Boosting,
-    model: Any = None,
-    *,
-    history: History | None = None,
-    given: Sequence[Callback] = (),
-    after_round: AfterRound | None = None,
-    n_rounds: int | None = None,
-) -> Trained:
-    """Boost round by round.
-
-    Parameters
-    ----------
-    state : Boosting
-    model : object, default=None
-        What callbacks get as the model.
-    history : dict, default=None
-        It gets the metrics of all rounds.
-    given : sequence of callable, default=()
-        The user's callbacks: see `skgoss.callbacks`.
-    after_round : callable, default=None
-        Called after each round as ``after_round(round_index, ensemble)``, where
-        ``ensemble()`` returns the trees so far. Boosting stops if it returns True.
-    n_rounds : int, default=None
-        The maximum number of rounds; None: ``settings.n_estimators``.
-
-    Returns
-    -------
-    Trained
-
-    Raises
-    ------
-    ValueError
-        If a gradient or hessian is NaN or infinite, or a callback ends the fit before
-        the first round.
-    """
-    history = {} if history is None else history
-    stop = run(
-        state,
-        model,
-        history=history,
-        given=given,
-        after_round=after_round,
-        n_rounds=n_rounds,
-    )
-    return result(state, stop, history)
-
-
-def run(
-    state: Boosting | Folds,
-    model: Any,
-    *,
-    history: History,
-    given: Sequence[Callback] = (),
-    after_round: AfterRound | None = None,
-    n_rounds: int | None = None,
-) -> EarlyStopException | None:
-    """Run the rounds: see `train`.
-
-    Returns what a callback ended them with; None if none did.
-    """
-    recorder = Recorder(history)
-    calls = Calls([*given, recorder])
-    first, planned = state.first_round, state.settings.n_estimators
-    params = dict(vars(state.settings)) if given else {}
-    env = CallbackEnv(model, params, first, first, first + planned, [])
-    try:
-        for index in range(n_rounds or planned):
-            env = env._replace(iteration=first + index, evaluation_result_list=[])
-            calls.before_round(env)
-            grew = state.boost()
-            if not grew and index > 0:
-                break
-            env = env._replace(evaluation_result_list=state.evaluate())
-            calls.after_round(env)
-            if not grew or (after_round and after_round(index, state.ensemble)):
-                break
-        calls.at_end()
-    except Exception as error:
-        stop = as_stop(error)
-        if stop is None:
-            raise
-        recorder.complete(env)
-        return stop
-    finally:
-        calls.close()
-    return None
-
-
-def result(
-    state: Boosting, stop: EarlyStopException | None, history: History
-) -> Trained:
-    """The model after the rounds that `run` has run."""
-    if stop is not None:
-        return _stopped(state, stop, history)
-    last = {
-        name: {metric: values[-1] for metric, values in by_metric.items()}
-        for name, by_metric in history.items()
-    }
-    return replace(state.trained(state.ensemble()), best_score=last, history=history)
-
-
-def _stopped(state: Boosting, stop: EarlyStopException, history: History) -> Trained:
-    """The model up to the best round, as the exception tells it."""
-    ensemble = state.ensemble()
-    if ensemble.n_rounds == 0:
-        raise ValueError(
-            "EarlyStopException was raised before the first round: there is no model."
-            " Raise it after a round."
-        ) from stop
-    kept = min(stop.best_iteration + 1, ensemble.n_rounds)
-    best_score = by_name(stop.best_score or [])
-    return replace(
-        state.trained(ensemble.truncated(kept)),
-        best_iteration=kept,
-        best_score=best_score or _recorded(history, kept - 1 - state.first_round),
-        history=history,
-    )
-
-
-def _recorded(history: History, index: int) -> dict[str, dict[str, float]]:
-    """The metrics that were recorded after the round of this index."""
-    return {
-        name: {
-            metric: values[index]
-            for metric, values in by_metric.items()
-            if 0 <= index < len(values)
-        }
-        for name, by_metric in history.items()
-    }
+    scores: Floats
 
 
 class Boosting:
@@ -230,7 +58,7 @@ class Boosting:
         includes their scores.
     raw : RawColumns, default=None
         Values of the rows of ``dataset``; required for linear leaves.
-    training : callable, default=None
+    make_training_set : callable, default=None
         Returns an evaluation set of the rows of ``dataset``, for `eval_train`.
     """
 
@@ -252,7 +80,7 @@ class Boosting:
         sets: Sequence[EvaluationSet] = (),
         first: Ensemble | None = None,
         raw: RawColumns | None = None,
-        training: Callable[[], EvaluationSet] | None = None,
+        make_training_set: Callable[[], EvaluationSet] | None = None,
     ) -> None:
         shape = (objective.n_scores, dataset.n_rows)
         self.dataset = dataset
@@ -262,7 +90,7 @@ class Boosting:
         self.sets = list(sets)
         # Sets that are measured when asked for, but not after each round.
         self.others: list[EvaluationSet] = []
-        self.training = training
+        self.make_training_set = make_training_set
         self.first = first
         self.init_score = init_score
         self.starts_itself = init_score is None
@@ -327,7 +155,7 @@ class Boosting:
         """The evaluation sets that are the training set, at least one."""
         known = [e for e in (*self.sets, *self.others) if e.is_training]
         if not known:
-            self.others.append(self.training())
+            self.others.append(self.make_training_set())
         return known or self.others[-1:]
 
     def eval_train(self, more: Sequence[Custom] = ()) -> list[EvalResult]:
@@ -362,10 +190,6 @@ class Boosting:
             )
         )
         return grown if self.first is None else self.first.joined(grown)
-
-    def trained(self, ensemble: Ensemble) -> Trained:
-        """The result of the fit, if it ends with this ensemble."""
-        return Trained(ensemble, self.dataset.feature_infos())
 
     def _constant(self) -> Ensemble:
         values = self.objective.average if self.starts_itself else self.start
@@ -445,11 +269,16 @@ class Boosting:
             self._catch_up(evaluated)
             (self.sets if is_listed else self.others).append(evaluated)
 
-    def go_on_from(self, other: Boosting, plan: Plan) -> None:
-        """Take over trees and evaluation sets of rounds on other rows in these bins."""
+    def go_on_from(
+        self, other: Boosting, again: Callable[[EvaluationSet], EvaluationSet]
+    ) -> None:
+        """Take over trees and evaluation sets of rounds on other rows in these bins.
+
+        ``again`` makes an evaluation set of these rounds of one of the others.
+        """
         with self._alone(), other._alone():
-            self.sets = [plan.again(self, e) for e in other.sets]
-            self.others = [plan.again(self, e) for e in other.others]
+            self.sets = list(map(again, other.sets))
+            self.others = list(map(again, other.others))
             self._take_trees(other)
             self._begin()
             self._add_again(self._followed())
@@ -726,283 +555,3 @@ def _by_score(weight: Floats | None) -> Floats | None:
 def _started(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:
     scores = np.repeat(start[:, None], n_rows, axis=1)
     return scores if init_score is None else scores + init_score
-
-
-class Drop(NamedTuple):
-    """What is dropped while the trees of a round are grown.
-
-    Attributes
-    ----------
-    rounds : ndarray of intp
-    share : float
-        The weight of the new trees; that of each dropped round is 1.
-    """
-
-    rounds: NDArray[np.intp]
-    share: float
-
-    @property
-    def factor(self) -> float:
-        """The factor of the new trees."""
-        n = len(self.rounds)
-        return 1.0 / (self.share + n) if n else 1.0
-
-    def changed(self, factor: Floats) -> Floats:
-        """The factors of all rounds, given those of the rounds before."""
-        n, new = len(self.rounds), np.append(factor, self.factor)
-        new[self.rounds] *= n / (n + self.share)
-        return new
-
-
-class Dart(Boosting):
-    """Boosting in which trees are dropped at random while new trees are grown.
-
-    References
-    ----------
-    K. V. Rashmi and R. Gilad-Bachrach, "DART: Dropouts meet Multiple Additive
-    Regression Trees", AISTATS 2015.
-    """
-
-    adds_early = False
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.trees: list[BinnedTrees] = []
-        self.drops: list[Drop] = []
-        self.factor = np.empty(0)
-
-    def _factors(self) -> Floats:
-        return self.factor
-
-    def _round(self, round_index: int) -> bool:
-        """Grow the trees of one round on scores without the dropped trees."""
-        before = len(self.trees)
-        self.drop = self._draw(round_index)
-        self._leave_out(self._followed(), self.drop, self.factor)
-        grew = super()._round(round_index)
-        if len(self.trees) == before and len(self.drop.rounds):
-            self._rewind(before)
-        return grew
-
-    def _draw(self, round_index: int) -> Drop:
-        """The rounds to drop, with probabilities proportional to their weights."""
-        settings, n = self.settings, len(self.factor)
-        share = settings.learning_rate if settings.xgboost_dart_mode else 1.0
-        random = np.random.default_rng([settings.drop_seed, round_index])
-        if n == 0 or random.random() < settings.skip_drop:
-            return Drop(np.empty(0, dtype=np.intp), share)
-        limit = settings.max_drop if settings.max_drop > 0 else n
-        weight = (
-            np.ones(n) if settings.uniform_drop else self.factor / self.factor.mean()
-        )
-        chance = min(settings.drop_rate, limit / n) * weight
-        return Drop(np.flatnonzero(random.random(n) < chance)[:limit], share)
-
-    def _add_round(self, added: bool) -> None:
-        self.trees.append(self._last_trees())
-        self.drops.append(self.drop)
-        self.factor = self._put_in(self._followed(), len(self.trees) - 1, self.factor)
-
-    def _add_again(self, followed: Sequence[Followed]) -> None:
-        factor = np.empty(0)
-        for index, drop in enumerate(self.drops):
-            self._leave_out(followed, drop, factor)
-            factor = self._put_in(followed, index, factor)
-
-    def _leave_out(
-        self, followed: Sequence[Followed], drop: Drop, factor: Floats
-    ) -> None:
-        """Subtract dropped trees from scores."""
-        for i in drop.rounds:
-            self._add(followed, self.trees[i], -factor[i])
-
-    def _put_in(
-        self, followed: Sequence[Followed], index: int, factor: Floats
-    ) -> Floats:
-        """Add the trees of a round, and those that it dropped, to scores.
-
-        Takes the factors of the rounds before and returns those of all rounds.
-        """
-        drop = self.drops[index]
-        factor = drop.changed(factor)
-        self._add(followed, self.trees[index], drop.factor)
-        for i in drop.rounds:
-            self._add(followed, self.trees[i], factor[i])
-        return factor
-
-    def _forget(self, n_rounds: int) -> None:
-        super()._forget(n_rounds)
-        del self.trees[n_rounds:], self.drops[n_rounds:]
-        self.factor = np.empty(0)
-        for drop in self.drops:
-            self.factor = drop.changed(self.factor)
-
-    def _take_trees(self, other: Dart) -> None:
-        super()._take_trees(other)
-        self.trees, self.drops, self.factor = other.trees, other.drops, other.factor
-
-
-class Forest(Boosting):
-    """A random forest: all trees are grown on the start scores and averaged."""
-
-    adds_early = False
-    averages = True
-    bounds_steps = False
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # The sums of the trees, besides the start scores, of sets that were measured.
-        self.sums: dict[EvaluationSet, Floats] = {}
-        super().__init__(*args, **kwargs)
-
-    def _own(self, settings: Settings) -> Settings:
-        return replace(settings, learning_rate=1.0)
-
-    def _starts(self) -> Floats:
-        return np.tile(self.start, (self._n_grown, 1))
-
-    def _begin(self) -> None:
-        super()._begin()
-        self.sums = {e: np.zeros_like(total) for e, total in self.sums.items()}
-
-    def _catch_up(self, evaluated: EvaluationSet) -> None:
-        if evaluated.binned is not None:
-            evaluated.scores = self._at_start(evaluated.rows)
-
-    def _followed(self) -> list[Followed]:
-        return [
-            Followed(e.binned or self.rows, total) for e, total in self.sums.items()
-        ]
-
-    def _evaluated(self, evaluated: EvaluationSet) -> Floats:
-        start = super()._evaluated(evaluated)
-        if evaluated not in self.sums:
-            total = np.zeros_like(start)
-            self._add_again([Followed(evaluated.binned or self.rows, total)])
-            self.sums[evaluated] = total
-        return start + self.sums[evaluated] / max(1, self._n_grown)
-
-
-KINDS: dict[str, type[Boosting]] = {"gbdt": Boosting, "dart": Dart, "rf": Forest}
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """All that a fit needs besides the rows.
-
-    Attributes
-    ----------
-    settings : Settings
-    n_scores : int
-        The number of trees of a round.
-    make_metrics : callable
-        Returns the metrics of the evaluation sets.
-    n_threads : int
-    earlier : Ensemble or None
-        The trees of ``init_model``.
-    """
-
-    settings: Settings
-    n_scores: int
-    make_metrics: Callable[[], list[Metric | Custom]]
-    n_threads: int
-    earlier: Ensemble | None
-
-    @cached_property
-    def metrics(self) -> list[Metric | Custom]:
-        """The metrics of the evaluation sets."""
-        return self.make_metrics()
-
-    def start(self, rows: Rows, sets: Sequence[NamedRows]) -> Boosting:
-        """Bin the rows to learn from, and those of the evaluation sets."""
-        settings, n_threads = self.settings, self.n_threads
-        objective = objectives.make(
-            settings, rows.target, rows.weight, self.n_scores, rows.queries
-        )
-        metrics = self.metrics
-        self._check_earlier(objective)
-        if settings.linear_tree and objective.renews_leaves:
-            raise ValueError(
-                f"objective={objective.name!r} replaces the values of leaves:"
-                " linear_tree must be False."
-            )
-        dataset = rows.binned or BinnedDataset.build(
-            rows.columns,
-            settings,
-            weight=rows.spread_weight(),
-            rows=rows.numbers,
-            n_threads=n_threads,
-        )
-        evaluated = [self.evaluated(dataset, rows, named) for named in sets]
-        return KINDS[settings.boosting_type](
-            dataset,
-            objective,
-            settings,
-            n_threads,
-            init_score=self._start(rows),
-            sets=evaluated,
-            first=self.earlier,
-            raw=self._raw(rows),
-            training=lambda: EvaluationSet(
-                "training", rows, metrics, None, is_training=True
-            ),
-        )
-
-    def go_on(self, state: Boosting, rows: Rows) -> Boosting:
-        """Go on from the trees of a state, on other rows in the same bins."""
-        changed = replace(state.settings, objective=self.settings.objective)
-        new = replace(self, settings=changed).start(rows, [])
-        new.go_on_from(state, self)
-        return new
-
-    def evaluated(
-        self, dataset: BinnedDataset, training: Rows, named: NamedRows
-    ) -> EvaluationSet:
-        """The rows of an evaluation set in the bins of the rows to learn from."""
-        name, rows, is_training, data = named
-        binned = None if rows is training else self._binned(dataset, rows)
-        rows = replace(rows, init_score=self._start(rows))
-        return EvaluationSet(name, rows, self.metrics, binned, is_training, data)
-
-    def again(self, state: Boosting, evaluated: EvaluationSet) -> EvaluationSet:
-        """An evaluation set of other rounds, for those of this plan."""
-        if evaluated.binned is None:
-            return replace(state.training(), name=evaluated.name)
-        return replace(evaluated, metrics=self.metrics)
-
-    def _raw(self, rows: Rows) -> RawColumns | None:
-        is_linear = self.settings.linear_tree
-        return RawColumns(rows.columns, rows.numbers) if is_linear else None
-
-    def _binned(self, dataset: BinnedDataset, rows: Rows) -> BinnedRows:
-        if rows.binned is not None and rows.binned.has_bins_of(dataset):
-            store = rows.binned.storage.store
-        else:
-            store = dataset.store(rows, self.settings, self.n_threads)
-        return BinnedRows(store, dataset.missing_bin, self._raw(rows), len(rows))
-
-    def _start(self, rows: Rows) -> Floats | None:
-        """The raw scores of ``init_model`` plus the user's start scores."""
-        if self.earlier is None:
-            return rows.init_score
-        start = _raw_scores(self.earlier, rows, self.n_threads)
-        return start if rows.init_score is None else start + rows.init_score
-
-    def _check_earlier(self, objective: Objective) -> None:
-        if self.earlier is None:
-            return
-        if self.settings.boosting_type == "rf" or self.earlier.average:
-            raise ValueError("init_model cannot be joined with a random forest.")
-        if self.earlier.n_scores != objective.n_scores:
-            raise ValueError(
-                f"init_model has {self.earlier.n_scores} trees a round, but"
-                f" {objective.n_scores} must be grown. Pass a model with the same"
-                " number of classes."
-            )
-
-
-def _raw_scores(ensemble: Ensemble, rows: Rows, n_threads: int) -> Floats:
-    """The raw scores of rows, (n_scores, n_rows)."""
-    scores = ensemble.raw_scores(rows.columns, n_threads=n_threads)
-    if rows.numbers is not None:
-        scores = scores[rows.numbers]
-    return np.ascontiguousarray(scores.T)

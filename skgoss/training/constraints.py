@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -103,7 +103,7 @@ class TreeConstraints:
 def resolved(
     settings: Settings,
     n_features: int,
-    is_categorical: Callable[[int], bool],
+    categorical: Container[int],
     names: Sequence[Any] | None,
 ) -> Settings:
     """The settings with numbers of columns in place of names.
@@ -112,8 +112,8 @@ def resolved(
     ----------
     settings : Settings
     n_features : int
-    is_categorical : callable
-        Whether the column of a number holds categories.
+    categorical : container of int
+        The numbers of the columns that hold categories.
     names : sequence of str, or None
         The names of the columns.
 
@@ -131,13 +131,13 @@ def resolved(
     """
     if all(getattr(settings, option) is None for option in OF_COLUMNS):
         return settings
-    finder = _Finder(n_features, is_categorical, names)
+    finder = _Finder(n_features, names)
     changes = {name: finder.by_column(settings, name) for name in BY_COLUMN}
     changes["interaction_constraints"] = finder.sets(settings.interaction_constraints)
     changes["forcedsplits_filename"] = finder.forced(settings.forcedsplits_filename)
-    _check_order(changes["monotone_constraints"], settings, finder)
+    _check_order(changes["monotone_constraints"], settings, finder, categorical)
     for split in changes["forcedsplits_filename"] or ():
-        if is_categorical(split.column):
+        if split.column in categorical:
             raise ValueError(
                 "forcedsplits_filename can only split columns of numbers; column"
                 f" {finder.name(split.column)!r} holds categories."
@@ -149,7 +149,7 @@ def by_column(
     settings: Any, option: str, n_features: int, names: Sequence[Any] | None
 ) -> list[Any] | None:
     """One option of ``BY_COLUMN`` as a list; None if all values are the default."""
-    return _Finder(n_features, bool, names).by_column(settings, option)
+    return _Finder(n_features, names).by_column(settings, option)
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,6 @@ class _Finder:
     """Finds columns by name or number."""
 
     n_features: int
-    is_categorical: Callable[[int], bool]
     names: Sequence[Any] | None
 
     def name(self, column: int) -> Any:
@@ -247,10 +246,15 @@ def _json(given: Any, option: str) -> Any:
         ) from error
 
 
-def _check_order(signs: list[int] | None, settings: Settings, finder: _Finder) -> None:
+def _check_order(
+    signs: list[int] | None,
+    settings: Settings,
+    finder: _Finder,
+    categorical: Container[int],
+) -> None:
     """Check that columns with monotone constraints have ordered values."""
     for column in np.flatnonzero(signs if signs is not None else []).tolist():
-        if finder.is_categorical(column):
+        if column in categorical:
             raise ValueError(
                 f"monotone_constraints: column {finder.name(column)!r} holds"
                 " categories, which have no order. Set its constraint to 0, or give it"

@@ -12,10 +12,11 @@ import numpy as np
 from skgoss.training.boosting import Boosting
 from skgoss.training.rounds import EvalResult, History, record
 
-# Measured: so many threads make a fit faster by this power of their number.
+# An estimate: n threads make one fit faster by n to this power.
 _EFFICIENCY = 0.8
 
-# Rounds that fits may be ahead of the callbacks. They are lost if a callback stops.
+# Rounds that fits may be ahead of the callbacks: enough that no thread waits for a slow
+# round of another. They are lost if a callback stops. Not tuned.
 AHEAD = 8
 
 # Seconds between two looks for signals: Windows shows none to a thread that waits.

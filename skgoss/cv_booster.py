@@ -1,0 +1,133 @@
+"""The models of a cross-validation."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from typing import Any, Self
+
+from skgoss.booster import Booster
+from skgoss.data import disk
+
+
+class CVBooster:
+    """The models of the folds of a cross-validation.
+
+    Methods of `Booster` are called for each model: ``predict``,
+    ``feature_importance`` and all others return a list with one item for each fold.
+
+    Parameters
+    ----------
+    model_file : str or path, default=None
+        A file of `save_model`, of skgoss or LightGBM.
+
+    Attributes
+    ----------
+    boosters : list of Booster
+        The models.
+    best_iteration : int
+        Number of rounds that early stopping has kept; -1 without early stopping.
+    """
+
+    def __init__(self, model_file: str | PathLike[str] | None = None) -> None:
+        self.boosters: list[Booster] = []
+        self.best_iteration = -1
+        if model_file is not None:
+            with disk.named(model_file):
+                self.model_from_string(disk.content(model_file).decode())
+
+    def __getattr__(self, name: str) -> Any:
+        known = hasattr(Booster, name) or name in Booster.__annotations__
+        if name.startswith("_") or not known:
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        if not callable(getattr(Booster, name, None)):
+            return [getattr(booster, name) for booster in self.boosters]
+
+        def of_each(*args: Any, **kwargs: Any) -> list[Any]:
+            return [
+                getattr(booster, name)(*args, **kwargs) for booster in self.boosters
+            ]
+
+        return of_each
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self.boosters)} boosters>"
+
+    @property
+    def _training_names(self) -> set[str]:
+        """The names of the evaluation sets that models learn from."""
+        return set().union(*(booster._training_names for booster in self.boosters))
+
+    def model_to_string(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+    ) -> str:
+        """Write the models as JSON: a dict of texts, as LightGBM does.
+
+        The parameters are those of ``Booster.model_to_string``.
+        """
+        texts = [
+            booster.model_to_string(num_iteration, start_iteration, importance_type)
+            for booster in self.boosters
+        ]
+        return json.dumps({"boosters": texts, "best_iteration": self.best_iteration})
+
+    def model_from_string(self, model_str: str) -> Self:
+        """Become the models of a text, as `model_to_string` returned it.
+
+        Parameters
+        ----------
+        model_str : str
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the text does not hold models.
+        """
+        try:
+            held = json.loads(model_str)
+            texts, best_iteration = held["boosters"], held["best_iteration"]
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise ValueError(
+                "This is no CVBooster: it must be JSON with 'boosters', a list of"
+                " models, and 'best_iteration'."
+            ) from error
+        if not isinstance(texts, list) or type(best_iteration) is not int:
+            raise ValueError(
+                "This is no CVBooster: 'boosters' must be a list and 'best_iteration'"
+                " an int."
+            )
+        self.boosters = [Booster(model_str=text) for text in texts]
+        self.best_iteration = best_iteration
+        return self
+
+    def save_model(
+        self,
+        filename: str | PathLike[str],
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+    ) -> Self:
+        """Write the models to a file, as `model_to_string` writes them.
+
+        Parameters
+        ----------
+        filename : str or path
+            If writing fails, an earlier file of this name is unchanged.
+        num_iteration, start_iteration, importance_type
+            Those of ``Booster.save_model``.
+
+        Returns
+        -------
+        self
+        """
+        text = self.model_to_string(num_iteration, start_iteration, importance_type)
+        with disk.written(filename) as file:
+            file.write(text.encode())
+        return self

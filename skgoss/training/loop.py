@@ -1,0 +1,178 @@
+"""The round loop: from the state of a fit to the trained model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from skgoss.model.ensemble import Ensemble
+from skgoss.training.boosting import Boosting
+from skgoss.training.evaluation import by_name
+from skgoss.training.folds import Folds
+from skgoss.training.rounds import (
+    Callback,
+    CallbackEnv,
+    Calls,
+    EarlyStopException,
+    History,
+    Recorder,
+    as_stop,
+)
+
+AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The result of a fit.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        The trees, up to the best round if a callback ended the fit.
+    best_iteration : int
+        The number of rounds that early stopping kept; 0 without it.
+    best_score : dict
+        Metrics by evaluation set and name: those of the best round after early
+        stopping, else of the last round.
+    history : dict
+        Metrics of all rounds: a list for each evaluation set and name.
+    """
+
+    ensemble: Ensemble
+    best_iteration: int = 0
+    best_score: dict[str, dict[str, float]] = field(default_factory=dict)
+    history: History = field(default_factory=dict)
+
+
+def train(
+    state: Boosting,
+    model: Any = None,
+    *,
+    history: History | None = None,
+    given: Sequence[Callback] = (),
+    after_round: AfterRound | None = None,
+    n_rounds: int | None = None,
+) -> Trained:
+    """Boost round by round.
+
+    Parameters
+    ----------
+    state : Boosting
+    model : object, default=None
+        What callbacks get as the model.
+    history : dict, default=None
+        It gets the metrics of all rounds.
+    given : sequence of callable, default=()
+        The user's callbacks: see `skgoss.callbacks`.
+    after_round : callable, default=None
+        Called after each round as ``after_round(round_index, ensemble)``, where
+        ``ensemble()`` returns the trees so far. Boosting stops if it returns True.
+    n_rounds : int, default=None
+        The maximum number of rounds; None: ``settings.n_estimators``.
+
+    Returns
+    -------
+    Trained
+
+    Raises
+    ------
+    ValueError
+        If a gradient or hessian is NaN or infinite, or a callback ends the fit before
+        the first round.
+    """
+    history = {} if history is None else history
+    stop = run(
+        state,
+        model,
+        history=history,
+        given=given,
+        after_round=after_round,
+        n_rounds=n_rounds,
+    )
+    return result(state, stop, history)
+
+
+def run(
+    state: Boosting | Folds,
+    model: Any,
+    *,
+    history: History,
+    given: Sequence[Callback] = (),
+    after_round: AfterRound | None = None,
+    n_rounds: int | None = None,
+) -> EarlyStopException | None:
+    """Run the rounds: see `train`.
+
+    Returns what a callback ended them with; None if none did.
+    """
+    recorder = Recorder(history)
+    calls = Calls([*given, recorder])
+    first, planned = state.first_round, state.settings.n_estimators
+    params = dict(vars(state.settings)) if given else {}
+    env = CallbackEnv(model, params, first, first, first + planned, [])
+    try:
+        for index in range(n_rounds or planned):
+            env = env._replace(iteration=first + index, evaluation_result_list=[])
+            calls.before_round(env)
+            grew = state.boost()
+            if not grew and index > 0:
+                break
+            env = env._replace(evaluation_result_list=state.evaluate())
+            calls.after_round(env)
+            if not grew or (after_round and after_round(index, state.ensemble)):
+                break
+        calls.at_end()
+    except Exception as error:
+        stop = as_stop(error)
+        if stop is None:
+            raise
+        recorder.complete(env)
+        return stop
+    finally:
+        calls.close()
+    return None
+
+
+def result(
+    state: Boosting, stop: EarlyStopException | None, history: History
+) -> Trained:
+    """The model after the rounds that `run` has run."""
+    if stop is not None:
+        return _stopped(state, stop, history)
+    last = {
+        name: {metric: values[-1] for metric, values in by_metric.items()}
+        for name, by_metric in history.items()
+    }
+    return Trained(state.ensemble(), best_score=last, history=history)
+
+
+def _stopped(state: Boosting, stop: EarlyStopException, history: History) -> Trained:
+    """The model up to the best round, as the exception tells it."""
+    ensemble = state.ensemble()
+    if ensemble.n_rounds == 0:
+        raise ValueError(
+            "EarlyStopException was raised before the first round: there is no model."
+            " Raise it after a round."
+        ) from stop
+    kept = min(stop.best_iteration + 1, ensemble.n_rounds)
+    best_score = by_name(stop.best_score or [])
+    return Trained(
+        ensemble.truncated(kept),
+        best_iteration=kept,
+        best_score=best_score or _recorded(history, kept - 1 - state.first_round),
+        history=history,
+    )
+
+
+def _recorded(history: History, index: int) -> dict[str, dict[str, float]]:
+    """The metrics that were recorded after the round of this index."""
+    return {
+        name: {
+            metric: values[index]
+            for metric, values in by_metric.items()
+            if 0 <= index < len(values)
+        }
+        for name, by_metric in history.items()
+    }

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _FITS: dict[int, object] = {}
 
 
-def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Fit:
+def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Booster:
     """Fit an estimator.
 
     Parameters
@@ -50,8 +50,8 @@ def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Fit:
 
     Returns
     -------
-    Fit
-        The fit, which can go on.
+    Booster
+        The model in training, which can go on.
     """
     with _only_fit(estimator):
         chosen = settings(estimator, X, given)
@@ -61,8 +61,9 @@ def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Fit:
         with _unchanged_on_failure(estimator):
             started = Fit(estimator, X, y, given, chosen)
             started.start()
-            started.run(hooks)
-    return started
+            booster = Booster._in_training(started)
+            started.run(booster, hooks)
+    return booster
 
 
 def start(
@@ -148,8 +149,6 @@ class Fit:
     ----------
     state : Boosting
         The rounds so far.
-    booster : Booster
-        The model in training.
     history : dict
         Metrics of all rounds by evaluation set and name.
     """
@@ -188,7 +187,6 @@ class Fit:
         self.calls = self._callbacks(evaluates=bool(sets))
         self.plan = self._plan(rows)
         self.state = self.plan.start(self.fitted, sets)
-        self.booster = Booster._in_training(self)
 
     def add_set(self, name: str, X: Dataset, *, is_listed: bool) -> EvaluationSet:
         """Add an evaluation set: see `Boosting.add`."""
@@ -243,12 +241,18 @@ class Fit:
         self.state = plan.go_on(self.state, rows)
         self.plan = plan
 
-    def run(self, hooks: _compat.RoundHooks | _compat.NoHooks) -> None:
-        """Boost round by round, and keep the result."""
+    def run(
+        self, booster: Booster, hooks: _compat.RoundHooks | _compat.NoHooks
+    ) -> None:
+        """Boost round by round, and keep the result.
+
+        Callbacks get ``booster``, the model in training. It holds this fit, so the fit
+        does not hold it: rows are freed as soon as nobody uses them.
+        """
         hooks.begin()
         trained = boosting.train(
             self.state,
-            self.booster,
+            booster,
             history=self.history,
             given=self.calls,
             after_round=lambda index, ensemble: hooks.after_round(
@@ -257,12 +261,14 @@ class Fit:
             ),
         )
         if self.settings.refit and self.fitted is not self.rows:
-            trained = self._refitted(trained)
+            trained = self._refitted(trained, booster)
         self.estimator._booster = self.model(trained)
         self.estimator._history = self.history
         hooks.end()
 
-    def _refitted(self, trained: boosting.Trained) -> boosting.Trained:
+    def _refitted(
+        self, trained: boosting.Trained, booster: Booster
+    ) -> boosting.Trained:
         """Boost the best number of rounds on all rows.
 
         Of the callbacks, only those that are called before rounds are called again.
@@ -271,7 +277,7 @@ class Fit:
         self.state = self.plan.start(self.rows, [])
         again = boosting.train(
             self.state,
-            self.booster,
+            booster,
             given=Calls(self.calls).before,
             n_rounds=max(1, trained.ensemble.n_rounds - n_earlier),
         )
@@ -484,36 +490,17 @@ class Fit:
         return boosting.Plan(
             settings,
             self.estimator._n_scores,
-            partial(self._metrics, rows),
+            partial(
+                _metrics,
+                self.estimator,
+                self.settings,
+                self.given.eval_metric,
+                self.link,
+                rows.queries is not None,
+            ),
             self.n_threads or _compat.n_threads(settings.n_jobs),
             self.earlier and self.earlier._ensemble,
         )
-
-    def _metrics(self, rows: Rows) -> list[metrics.Metric | metrics.Custom]:
-        """The metrics in LightGBM's order.
-
-        First those of fit, then the option's or else the objective's, then functions.
-        """
-        estimator, options = self.estimator, self.settings
-        option, objective = options.metric, estimator.objective or options.objective
-        usual = estimator._default_objective()
-        words, functions = metrics.sorted_words([self.given.eval_metric, option])
-        is_open = option in (None, "") or not words
-        if is_open and not metrics.any_means_none(words):
-            default = usual if callable(objective) else objective
-            words += [] if default is None else [metrics.default_name(default)]
-        # Named metrics treat raw scores of a function as those of the usual objective.
-        is_function = callable(objective) and usual is not None
-        link = objectives.make_link(usual) if is_function else self.link
-        by_name = metrics.make(
-            words,
-            options,
-            estimator._n_scores,
-            classifies=estimator._n_classes is not None,
-            ranks=rows.queries is not None,
-            link=link,
-        )
-        return [*by_name, *(estimator._custom_metric(f, self.link) for f in functions)]
 
     def metrics_of(self, feval: Any) -> list[metrics.Custom]:
         """The metrics that functions compute.
@@ -571,6 +558,37 @@ class FunctionOfRound:
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
+
+
+def _metrics(
+    estimator: LGBMModel,
+    options: parameters.Settings,
+    eval_metric: Any,
+    link: objectives.Link | None,
+    ranks: bool,
+) -> list[metrics.Metric | metrics.Custom]:
+    """The metrics in LightGBM's order.
+
+    First those of fit, then the option's or else the objective's, then functions.
+    """
+    option, objective = options.metric, estimator.objective or options.objective
+    usual = estimator._default_objective()
+    words, functions = metrics.sorted_words([eval_metric, option])
+    is_open = option in (None, "") or not words
+    if is_open and not metrics.any_means_none(words):
+        default = usual if callable(objective) else objective
+        words += [] if default is None else [metrics.default_name(default)]
+    # Named metrics treat raw scores of a function as those of the usual objective.
+    is_function = callable(objective) and usual is not None
+    by_name = metrics.make(
+        words,
+        options,
+        estimator._n_scores,
+        classifies=estimator._n_classes is not None,
+        ranks=ranks,
+        link=objectives.make_link(usual) if is_function else link,
+    )
+    return [*by_name, *(estimator._custom_metric(f, link) for f in functions)]
 
 
 def _header(

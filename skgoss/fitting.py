@@ -301,7 +301,7 @@ class Fit:
                 self.settings.categorical_feature,
                 learn=self.earlier is None,
             )
-            prepared = Prepared(columns, None, None)
+            prepared = Prepared(columns)
         if self.earlier is not None:
             self.names = self.names or self.earlier.feature_name()
             categories.check_same(
@@ -324,7 +324,7 @@ class Fit:
         """The columns of a `Dataset`, and their bins."""
         prepared = self._prepared(X)
         if self.earlier is None:
-            dataset_bins.take_columns(self.estimator, X._memory)
+            dataset_bins.take_columns(self.estimator, prepared.memory)
         if self.names is None:
             self.names = X._names
         return prepared
@@ -426,7 +426,7 @@ class Fit:
         """The columns of an evaluation set, and their bins if they are known."""
         if not isinstance(X, Dataset):
             columns = frames.columns(self.estimator, X, reset=False)
-            return Prepared(columns, None, None)
+            return Prepared(columns)
         if not isinstance(self.training.X, Dataset):
             return self._evaluated_columns(X.get_data(), name)
         try:

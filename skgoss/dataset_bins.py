@@ -37,6 +37,10 @@ class TrainingSet:
         )
 
 
+# scikit-learn's messages name the class: "... is required by Dataset".
+TrainingSet.__name__ = "Dataset"
+
+
 @dataclass(frozen=True)
 class Known:
     """What bins were found by.

@@ -1010,3 +1010,12 @@ def test_other_bins_in_the_middle_of_a_fit(monkeypatch, moment):
     monkeypatch.setattr(Dataset, "_prepare", prepared)
     assert fitted() == expected
     assert n_calls > moment
+
+
+def test_messages_of_scikit_learn_name_the_dataset():
+    X, y = made()
+    with pytest.raises(ValueError, match="required by Dataset"):
+        Dataset(X[:0], label=[]).construct()
+    data = Dataset(X, label=y)
+    with pytest.raises(ValueError, match="but Dataset is expecting 4 features"):
+        data.create_valid(X[:, :3], label=y).construct()

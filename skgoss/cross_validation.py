@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from skgoss import _compat, fitting, parameters
 from skgoss._messages import type_name
+from skgoss.booster import Booster
 from skgoss.callbacks import log_evaluation
 from skgoss.cv_booster import CVBooster
 from skgoss.data import queries
@@ -329,7 +330,7 @@ def _are_classes(label: NDArray[Any], objective: Any, nfold: int) -> bool:
 def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str, Any]:
     """Run the rounds, and collect the results."""
     model, history = CVBooster(), {}
-    model.boosters = [fit.booster for fit in fits]
+    model.boosters = [Booster._in_training(fit) for fit in fits]
     calls = fits[0].calls
     ahead = AHEAD if Calls(calls).may_lag else 0
     with Folds([fit.state for fit in fits], n_at_once, ahead) as together:

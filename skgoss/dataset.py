@@ -290,7 +290,7 @@ class Dataset(Binning):
                 raise ValueError("reference must not share the bins of this Dataset.")
             if self.used_indices is not None:
                 self.data, self.used_indices = self.get_data(), None
-            if not self._fits(reference):
+            if not self._fits(reference._binned, reference._memory):
                 if self._binned is not None:
                     self._check_raw("change its reference")
                 self._binned = self._found_by = None

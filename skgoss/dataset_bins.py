@@ -37,6 +37,10 @@ class TrainingSet:
         )
 
 
+# scikit-learn's messages name the class: "... is required by Dataset".
+TrainingSet.__name__ = "Dataset"
+
+
 @dataclass(frozen=True)
 class FoundBy:
     """What bins were found by.
@@ -231,11 +235,14 @@ class Prepared(NamedTuple):
         The rows of ``columns``; None: all.
     binned : BinnedDataset or None
         The bins of these rows; None: they are not known yet.
+    memory : object or None
+        Knows the names and the categories of the columns that the bins are of.
     """
 
     columns: Columns | None
-    numbers: NDArray[np.int64] | None
-    binned: BinnedDataset | None
+    numbers: NDArray[np.int64] | None = None
+    binned: BinnedDataset | None = None
+    memory: Any = None
 
     @property
     def n_rows(self) -> int:
@@ -324,15 +331,20 @@ class Binning(Fields):
             self._load()
             if self.reference is None:
                 self._bin_as_asked(options, asked, n_threads, memory)
+                memory = self._memory
             else:
-                self._share(options, asked, n_threads, memory, needs_values_for)
-            values = (None, None)
-            if needs_values_for:
-                self._keeps_values = True
-                values = self._values(needs_values_for)
+                memory = self._share(
+                    options, asked, n_threads, memory, needs_values_for
+                )
+            self._keeps_values = self._keeps_values or bool(needs_values_for)
+            values = (
+                self._values(needs_values_for, memory)
+                if needs_values_for
+                else (None, None)
+            )
             if self.free_raw_data and not self._keeps_values:
                 self.data = None
-            return Prepared(*values, self._binned)
+            return Prepared(*values, self._binned, memory)
 
     def _share(
         self,
@@ -341,38 +353,40 @@ class Binning(Fields):
         n_threads: int,
         memory: Any,
         needs_values_for: str,
-    ) -> None:
-        """Put the rows into the bins of another data set."""
+    ) -> Any:
+        """Put the rows into the bins of another data set; return its memory.
+
+        Other threads may change that data set as soon as it is prepared.
+        """
         is_subset = self.used_indices is not None
-        # The values of a subset are those of its reference.
-        needed = needs_values_for if is_subset else ""
-        base = self.reference._prepare(options, asked, n_threads, memory, needed).binned
-        if self._fits(self.reference):
-            return
+        *_, base, memory = self.reference._prepare(
+            options, asked, n_threads, memory, needs_values_for if is_subset else ""
+        )
+        if self._fits(base, memory):
+            return memory
         if is_subset:
             self._binned = base.take(self.used_indices, n_threads)
-            return
+            return memory
         if self._binned is not None:
             self._check_raw("get the new bins of its reference")
-        columns = self._shared_columns()
+        columns = self._shared_columns(memory)
         self._binned = base.of_same_bins(columns, options, n_threads=n_threads)
         self._found_by = None
+        return memory
 
-    def _fits(self, reference: Binning) -> bool:
-        """Whether the rows are in the bins of another data set already."""
-        if None in (self._binned, reference._binned, reference._memory):
+    def _fits(self, binned: BinnedDataset | None, memory: Any) -> bool:
+        """Whether the rows are in the bins, and categories, of another set already."""
+        if None in (self._binned, binned, memory):
             return False
-        if not self._binned.has_bins_of(reference._binned):
+        if not self._binned.has_bins_of(binned):
             return False
-        return self._found_by is None or self._found_by.has_categories(
-            reference._memory
-        )
+        return self._found_by is None or self._found_by.has_categories(memory)
 
-    def _shared_columns(self) -> Columns:
+    def _shared_columns(self, memory: Any) -> Columns:
         """The columns, which must be those of the reference."""
         given, known = names.given(self.feature_name), self._root._names
         try:
-            columns = self._read()
+            columns = self._read(memory)
             if given is not None and known is not None and given != list(known):
                 raise ValueError(f"feature_name is {given}, but it has {list(known)}.")
         except ValueError as error:
@@ -415,21 +429,21 @@ class Binning(Fields):
         self.params |= {name: asked[name] for name in asked if name in OPTIONS}
 
     def _values(
-        self, needs_values_for: str
+        self, needed: str, memory: Any
     ) -> tuple[Columns, NDArray[np.int64] | None]:
         """The columns, and the numbers of the rows in them; None: all."""
         if self.used_indices is None:
-            self._check_raw(f"be used with {needs_values_for}")
-            return self._read(), None
-        columns, numbers = self.reference._values(needs_values_for)
+            self._check_raw(f"be used with {needed}")
+            return self._read(memory), None
+        columns, numbers = self.reference._values(needed, memory)
         at = self.used_indices
         return columns, at if numbers is None else numbers[at]
 
-    def _read(self) -> Columns:
+    def _read(self, memory: Any) -> Columns:
         """Read the columns, with the names and categories that are known."""
         root = self._root
         return read(
-            root._memory,
+            memory,
             self._given_data(),
             names.given(self.feature_name),
             root.categorical_feature,

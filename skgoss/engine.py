@@ -138,13 +138,13 @@ def train(
         verbose=period_of(verbose_eval),
     )
     describe_columns(train_set, learner, feature_name, categorical_feature)
-    fit = fitting.fit(learner, train_set, None, given)
+    in_training = fitting.fit(learner, train_set, None, given)
     booster = learner._booster
     if not keep_training_booster:
         return booster
-    fit.booster.best_iteration = booster.best_iteration
-    fit.booster.best_score = booster.best_score
-    return fit.booster
+    in_training.best_iteration = booster.best_iteration
+    in_training.best_score = booster.best_score
+    return in_training
 
 
 def _sets(train_set: Dataset, valid_sets: Any, valid_names: Any) -> dict[str, Dataset]:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _FITS: dict[int, object] = {}
 
 
-def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Fit:
+def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Booster:
     """Fit an estimator.
 
     Parameters
@@ -53,8 +53,8 @@ def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Fit:
 
     Returns
     -------
-    Fit
-        The fit, which can go on.
+    Booster
+        The model in training, which can go on.
     """
     with _only_fit(estimator):
         chosen = settings(estimator, X, given)
@@ -64,8 +64,9 @@ def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Fit:
         with _unchanged_on_failure(estimator):
             started = Fit(estimator, X, y, given, chosen)
             started.start()
-            started.run(hooks)
-    return started
+            booster = Booster._in_training(started)
+            started.run(booster, hooks)
+    return booster
 
 
 def start(
@@ -156,8 +157,6 @@ class Fit:
     plan : Plan
     state : Boosting
         The rounds so far.
-    booster : Booster
-        The model in training.
     history : dict
         Metrics of all rounds by evaluation set and name.
     """
@@ -197,7 +196,6 @@ class Fit:
         self.calls = self._callbacks(evaluates=bool(sets))
         self.plan = self._plan(rows)
         self.state = self.plan.start(self.fitted, sets)
-        self.booster = Booster._in_training(self)
 
     def add_set(self, name: str, X: Dataset, *, is_listed: bool) -> EvaluationSet:
         """Add an evaluation set: see `Boosting.add`."""
@@ -252,12 +250,18 @@ class Fit:
         self.state = plan.go_on(self.state, rows)
         self.plan = plan
 
-    def run(self, hooks: _compat.RoundHooks | _compat.NoHooks) -> None:
-        """Boost round by round, and keep the result."""
+    def run(
+        self, booster: Booster, hooks: _compat.RoundHooks | _compat.NoHooks
+    ) -> None:
+        """Boost round by round, and keep the result.
+
+        Callbacks get ``booster``, the model in training. It holds this fit, so the fit
+        does not hold it: rows are freed as soon as nobody uses them.
+        """
         hooks.begin()
         trained = loop.train(
             self.state,
-            self.booster,
+            booster,
             history=self.history,
             given=self.calls,
             after_round=lambda index, ensemble: hooks.after_round(
@@ -266,12 +270,12 @@ class Fit:
             ),
         )
         if self.settings.refit and self.fitted is not self.rows:
-            trained = self._refitted(trained)
+            trained = self._refitted(trained, booster)
         self.estimator._booster = self.model(trained)
         self.estimator._history = self.history
         hooks.end()
 
-    def _refitted(self, trained: Trained) -> Trained:
+    def _refitted(self, trained: Trained, booster: Booster) -> Trained:
         """Boost the best number of rounds on all rows.
 
         Of the callbacks, only those that are called before rounds are called again.
@@ -280,7 +284,7 @@ class Fit:
         self.state = self.plan.start(self.rows, [])
         again = loop.train(
             self.state,
-            self.booster,
+            booster,
             given=Calls(self.calls).before,
             n_rounds=max(1, trained.ensemble.n_rounds - n_earlier),
         )
@@ -302,7 +306,7 @@ class Fit:
                 self.settings.categorical_feature,
                 learn=self.earlier is None,
             )
-            prepared = Prepared(columns, None, None)
+            prepared = Prepared(columns)
         if self.earlier is not None:
             self.names = self.names or self.earlier.feature_name()
             categories.check_same(
@@ -318,7 +322,7 @@ class Fit:
         """The columns of a `Dataset`, and their bins."""
         prepared = self._prepared(X)
         if self.earlier is None:
-            dataset_bins.take_columns(self.estimator, X._memory)
+            dataset_bins.take_columns(self.estimator, prepared.memory)
         if self.names is None:
             self.names = X._names
         return prepared
@@ -427,7 +431,7 @@ class Fit:
         """The columns of an evaluation set, and their bins if they are known."""
         if not isinstance(X, Dataset):
             columns = frames.columns(self.estimator, X, reset=False)
-            return Prepared(columns, None, None)
+            return Prepared(columns)
         if not isinstance(self.training.X, Dataset):
             return self._evaluated_columns(X.get_data(), name)
         try:
@@ -491,36 +495,17 @@ class Fit:
         return Plan(
             settings,
             self.estimator._n_scores,
-            partial(self._metrics, rows),
+            partial(
+                _metrics,
+                self.estimator,
+                self.settings,
+                self.given.eval_metric,
+                self.link,
+                rows.queries is not None,
+            ),
             self.n_threads or _compat.n_threads(settings.n_jobs),
             self.earlier and self.earlier._ensemble,
         )
-
-    def _metrics(self, rows: Rows) -> list[metrics.Metric | metrics.Custom]:
-        """The metrics in LightGBM's order.
-
-        First those of fit, then the option's or else the objective's, then functions.
-        """
-        estimator, options = self.estimator, self.settings
-        option, objective = options.metric, estimator.objective or options.objective
-        usual = estimator._default_objective()
-        words, functions = metrics.sorted_words([self.given.eval_metric, option])
-        is_open = option in (None, "") or not words
-        if is_open and not metrics.any_means_none(words):
-            default = usual if callable(objective) else objective
-            words += [] if default is None else [metrics.default_name(default)]
-        # Named metrics treat raw scores of a function as those of the usual objective.
-        is_function = callable(objective) and usual is not None
-        link = objectives.make_link(usual) if is_function else self.link
-        by_name = metrics.make(
-            words,
-            options,
-            estimator._n_scores,
-            classifies=estimator._n_classes is not None,
-            ranks=rows.queries is not None,
-            link=link,
-        )
-        return [*by_name, *_custom_metrics(estimator, functions, self.link)]
 
     def metrics_of(self, feval: Any) -> list[metrics.Custom]:
         """The metrics that functions compute.
@@ -587,6 +572,37 @@ def _custom_metrics(
     takes_dataset = estimator._functions_take_dataset
     kind = metrics.CustomOfDataset if takes_dataset else metrics.Custom
     return [kind(function, link) for function in functions]
+
+
+def _metrics(
+    estimator: LGBMModel,
+    options: parameters.Settings,
+    eval_metric: Any,
+    link: objectives.Link | None,
+    ranks: bool,
+) -> list[metrics.Metric | metrics.Custom]:
+    """The metrics in LightGBM's order.
+
+    First those of fit, then the option's or else the objective's, then functions.
+    """
+    option, objective = options.metric, estimator.objective or options.objective
+    usual = estimator._default_objective()
+    words, functions = metrics.sorted_words([eval_metric, option])
+    is_open = option in (None, "") or not words
+    if is_open and not metrics.any_means_none(words):
+        default = usual if callable(objective) else objective
+        words += [] if default is None else [metrics.default_name(default)]
+    # Named metrics treat raw scores of a function as those of the usual objective.
+    is_function = callable(objective) and usual is not None
+    by_name = metrics.make(
+        words,
+        options,
+        estimator._n_scores,
+        classifies=estimator._n_classes is not None,
+        ranks=ranks,
+        link=objectives.make_link(usual) if is_function else link,
+    )
+    return [*by_name, *_custom_metrics(estimator, functions, link)]
 
 
 def _header(

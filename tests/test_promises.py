@@ -6,12 +6,15 @@ The promises that are missing here have files of their own, which the page names
 from __future__ import annotations
 
 import dataclasses
+import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,7 +22,16 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss import (
+    Booster,
+    Dataset,
+    EarlyStopException,
+    LGBMClassifier,
+    LGBMRanker,
+    LGBMRegressor,
+    cv,
+    train,
+)
 from skgoss._engine import runtime
 from skgoss.model.ensemble import Tree
 from skgoss.training.boosting import Boosting
@@ -764,3 +776,59 @@ def test_keyboard_interrupt_ends_a_fit_soon(fitted, monkeypatch):
     assert vars(model).keys() == before.keys()
     assert all(vars(model)[name] is value for name, value in before.items())
     model.set_params(n_estimators=2).fit(X, target(X))
+
+
+# --- Rows are freed with the last reference to them -----------------------------------
+
+
+class Watched(np.ndarray):
+    """An array that weak references can watch."""
+
+
+def fail(env):
+    raise ZeroDivisionError
+
+
+def stop(env):
+    raise EarlyStopException(env.iteration)
+
+
+def in_training(data):
+    booster = Booster({"num_leaves": 4}, data)
+    booster.update()
+    booster.rollback_one_iter()
+    booster.update(fobj=lambda predicted, data: (predicted, np.ones(len(predicted))))
+
+
+FITS = {
+    "estimator": lambda data: LGBMRegressor(n_estimators=2).fit(data),
+    "rows held out": lambda data: LGBMRegressor(early_stopping_round=1).fit(data),
+    "train": lambda data: train({}, data, 2, valid_sets=[data]),
+    "train further": lambda data: train({}, data, 2, keep_training_booster=True),
+    "linear": lambda data: train({"linear_tree": True}, data, 2),
+    "stop": lambda data: train({}, data, 2, callbacks=[stop]),
+    "failure": lambda data: train({}, data, 2, callbacks=[fail]),
+    "update": in_training,
+    "cv": lambda data: cv({}, data, 2, nfold=2),
+    "cv with models": lambda data: cv({}, data, 2, nfold=2, return_cvbooster=True),
+    "cv that stops": lambda data: cv({}, data, 2, nfold=2, callbacks=[stop]),
+}
+
+
+@pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
+def test_rows_are_freed_without_the_garbage_collector(fit):
+    """Where cycles hold rows, fits in a loop fill the memory before they are found."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)).view(Watched)
+    data = Dataset(X, label=X[:, 0] ** 2, free_raw_data=False)
+    rows, held = weakref.ref(X), weakref.ref(data)
+    del X
+    gc.disable()
+    try:
+        with suppress(ZeroDivisionError):
+            fit(data)
+        del data
+        assert held() is None
+        assert rows() is None
+    finally:
+        gc.enable()

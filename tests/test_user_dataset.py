@@ -977,3 +977,45 @@ def test_columns_of_another_data_set(named):
         data.add_features_from(other.create_valid(second))
     with pytest.raises(TypeError, match="other must be a Dataset"):
         data.add_features_from(both)
+
+
+@pytest.mark.parametrize("moment", [1, 2])
+def test_other_bins_in_the_middle_of_a_fit(monkeypatch, moment):
+    """What another thread may do: a fit keeps the bins and categories it has got."""
+    X = np.random.default_rng(0).integers(3, 11, size=(N, 2)) * 1000.0
+    y = np.isin(X[:, 0], [4000, 6000, 9000]) + X[:, 1] / 1e5
+    data = None
+
+    def fitted():
+        nonlocal data
+        history, data = {}, Dataset(X, label=y, free_raw_data=False)
+        model = train(
+            SMALL | {"categorical_feature": [0]},
+            data,
+            valid_sets=data.create_valid(X[:50], label=y[:50]),
+            evals_result=history,
+        )
+        return text(model), history, model.predict(X).tolist()
+
+    expected, prepare, n_calls = fitted(), Dataset._prepare, 0
+
+    def prepared(self, *args, **kwargs):
+        nonlocal n_calls
+        result = prepare(self, *args, **kwargs)
+        n_calls += 1
+        if n_calls == moment:
+            train(SMALL | {"max_bin": 4, "categorical_feature": []}, data)
+        return result
+
+    monkeypatch.setattr(Dataset, "_prepare", prepared)
+    assert fitted() == expected
+    assert n_calls > moment
+
+
+def test_messages_of_scikit_learn_name_the_dataset():
+    X, y = made()
+    with pytest.raises(ValueError, match="required by Dataset"):
+        Dataset(X[:0], label=[]).construct()
+    data = Dataset(X, label=y)
+    with pytest.raises(ValueError, match="but Dataset is expecting 4 features"):
+        data.create_valid(X[:, :3], label=y).construct()

@@ -162,10 +162,9 @@ def _are_results(given: object) -> bool:
 def as_stop(error: Exception) -> EarlyStopException | None:
     """The error as an `EarlyStopException`; None if it does not ask to end the fit.
 
-    lightgbm's exception of the same name asks to end the fit, too.
+    lightgbm's exception of the same name asks to end the fit, too. The result is a
+    new exception: the traceback of ``error`` would keep the rows of the fit alive.
     """
-    if isinstance(error, EarlyStopException):
-        return error
     names = [base.__name__ for base in type(error).__mro__]
     if EarlyStopException.__name__ not in names or not hasattr(error, "best_score"):
         return None

@@ -26,6 +26,7 @@ from skgoss.fitting import Fit
 from skgoss.learner import (
     Training,
     callbacks_of,
+    check_label,
     check_rounds,
     check_training_set,
     describe_columns,
@@ -308,6 +309,7 @@ def cv(
     )
     params = _with_metrics(params, metrics)
     learner = make_learner(params)
+    check_label(train_set, learner, "train_set")
     calls = callbacks_of(callbacks)
     if verbose_eval:
         calls.append(log_evaluation(int(verbose_eval), show_stdv))

@@ -26,7 +26,7 @@ _OF_BINS = (
 )
 
 
-class TrainingSet:
+class Reference:
     """The names and the categories of the columns, as estimators know theirs."""
 
     def __sklearn_tags__(self) -> Tags:
@@ -47,13 +47,13 @@ class Known:
         With one value for each column where there are any.
     categorical : 'auto', None or list of str and int
         The option `categorical_feature`.
-    columns : TrainingSet
+    columns : Reference
     names : list of str, or None
     """
 
     options: DatasetOptions
     categorical: Any
-    columns: TrainingSet
+    columns: Reference
     names: list[str] | None
 
     def has_categorical(self, categorical: Any) -> bool:
@@ -152,7 +152,7 @@ def find(
     binned : BinnedDataset
     known : Known
     """
-    columns = TrainingSet()
+    columns = Reference()
     if memory is not None:
         take_columns(columns, memory)
     values = read(columns, X, given_names, categorical, learn=memory is None)

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from skgoss.data import containers
+from skgoss.data import containers, sequences
 
 
 def shape(X: Any) -> tuple[int | None, int | None]:
     """The numbers of rows and columns, where they are known without reading."""
-    if _is_chunked(X):
-        return sum(map(len, X)), X[0].shape[1]
+    if sequences.are_chunks(X):
+        return sequences.shape(X)
     known = getattr(X, "shape", None)
     if isinstance(known, tuple) and len(known) == 2:
         return int(known[0]), int(known[1])
@@ -27,11 +27,11 @@ def shape(X: Any) -> tuple[int | None, int | None]:
 def loaded(X: Any) -> Any:
     """Data in memory.
 
-    Lazy frames and streams are read, and arrays in a list become one array. Other data
+    Lazy frames and streams are read, and chunks of rows become one array. Other data
     are returned as they are.
     """
-    if _is_chunked(X):
-        return np.concatenate(X)
+    if sequences.are_chunks(X):
+        return sequences.joined(X)
     if X is None or issparse(X) or isinstance(X, np.ndarray | list | tuple):
         return X
     frame = containers.frame(X)
@@ -59,8 +59,3 @@ def take(X: Any, rows: NDArray[np.int64]) -> Any:
     if hasattr(frame.native, "iloc"):
         return frame.native.iloc[rows]
     return nw.from_native(frame.native, eager_only=True)[rows].to_native()
-
-
-def _is_chunked(X: Any) -> bool:
-    is_list = isinstance(X, list | tuple) and len(X) > 0
-    return is_list and all(isinstance(x, np.ndarray) and x.ndim == 2 for x in X)

@@ -182,9 +182,16 @@ class Results(dict[str, Any]):
 
     def __missing__(self, key: Any) -> Any:
         name = f"valid {key}"
-        if name not in self:
+        if not super().__contains__(name):
             raise KeyError(key)
-        return self[name]
+        return super().__getitem__(name)
+
+    def __contains__(self, key: Any) -> bool:
+        return super().__contains__(key) or super().__contains__(f"valid {key}")
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Return the values of a key, or else ``default``."""
+        return super().get(key, super().get(f"valid {key}", default))
 
 
 def cv(

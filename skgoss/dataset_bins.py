@@ -433,7 +433,7 @@ class Binning(Fields):
     def _given_data(self) -> Any:
         if self.data is None:
             raise TypeError("data must not be None: a Dataset needs rows.")
-        return self.data
+        return raw.named(self.data)
 
     def _check_raw(self, purpose: str) -> None:
         """Check that the data are still there."""

@@ -38,6 +38,18 @@ def loaded(X: Any) -> Any:
     return X if frame is None else frame.native
 
 
+def named(X: Any) -> Any:
+    """Data of which no column has a name unless all names are strings.
+
+    Frames of pandas may have both strings and numbers as names: all become strings.
+    """
+    if not hasattr(X, "iloc") or len({isinstance(name, str) for name in X.columns}) < 2:
+        return X
+    renamed = X.copy(deep=False)
+    renamed.columns = [str(name) for name in X.columns]
+    return renamed
+
+
 def take(X: Any, rows: NDArray[np.int64]) -> Any:
     """Some rows of data, in a container of the same kind.
 

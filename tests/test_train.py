@@ -692,7 +692,7 @@ def test_arguments_of_fit_win():
     rows = Dataset(X, label=LABELS[::-1], weight=WEIGHT)
     ours = classifier().fit(rows, LABELS, sample_weight=other)
     assert_same(ours, classifier().fit(X, LABELS))
-    with pytest.raises(ValueError, match="requires label to be passed"):
+    with pytest.raises(ValueError, match="The label of the Dataset is None"):
         classifier().fit(Dataset(X))
     with pytest.raises(ValueError, match="requires y to be passed"):
         classifier().fit(X)

@@ -26,7 +26,6 @@ PREDICTIONS = ("predict", "predict_proba", "decision_function")
 
 # Reasons why names are missing, with LightGBM's main names. All others: not yet.
 REASONS = {
-    "Use arrays, data frames or files.": ("Sequence",),
     "Only for LightGBM's command line.": ("data", "valid"),
     "Dask is not supported yet.": tuple(f"Dask{name}" for name in ESTIMATORS[1:]),
 }

@@ -18,6 +18,7 @@ from skgoss.callbacks import (
 from skgoss.conversion import to_onnx
 from skgoss.cross_validation import cv
 from skgoss.cv_booster import CVBooster
+from skgoss.data.sequences import Sequence
 from skgoss.dataset import Dataset
 from skgoss.engine import train
 from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRegressor
@@ -42,6 +43,7 @@ __all__ = [
     "LGBMModel",
     "LGBMRanker",
     "LGBMRegressor",
+    "Sequence",
     "UnusedParameterWarning",
     "create_tree_digraph",
     "cv",

@@ -374,11 +374,12 @@ class Booster(InTraining):
         if isinstance(data, str | os.PathLike):
             words = ("label_column", "label")
             label = {word: self.params[word] for word in words if word in self.params}
+            of_files, _ = parameters.file_options(label, "Booster")
             data = text_files.read_features(
                 data,
                 self.feature_name(),
                 header=header,
-                label_column=parameters.file_options(label, "Booster")[0].label_column,
+                label_column=of_files.get("label_column", ()),
             )
         if validate_features:
             self._check_names(data)

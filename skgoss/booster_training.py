@@ -25,6 +25,7 @@ def start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     if not isinstance(train_set, Dataset):
         raise TypeError(f"train_set must be a Dataset, got {type_name(train_set)}.")
     trained = learner.Training.of({} if params is None else params)
+    learner.check_label(train_set, trained, "train_set")
     word = trained.objective
     if isinstance(word, str) and word.lower() in NOT_BUILT_IN:
         trained.objective = fitting.FunctionOfRound()

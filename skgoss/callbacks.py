@@ -359,15 +359,15 @@ class _EarlyStopping(Listener):
         if not results:
             raise ValueError(
                 "For early stopping, at least one dataset and eval metric is required"
-                " for evaluation: pass eval_X and eval_y, or set early_stopping_round,"
+                " for evaluation: pass an evaluation set, or set early_stopping_round,"
                 " which holds out rows. Pass a metric if the objective has no default."
             )
         training = env.model._training_names
         others = [result for result in results if result.dataset_name not in training]
         if not others:
             warn(
-                "Only the training set is evaluated: early stopping is off. Pass other"
-                " rows as eval_X and eval_y. Or pass no evaluation set and set"
+                "Only the training set is evaluated: early stopping is off. Pass"
+                " an evaluation set of other rows. Or pass no evaluation set and set"
                 " early_stopping_round, which holds out rows."
             )
         if self.first_metric_only:

@@ -25,6 +25,7 @@ from skgoss.fitting import Fit
 from skgoss.learner import (
     Training,
     callbacks_of,
+    check_label,
     check_rounds,
     check_training_set,
     describe_columns,
@@ -58,9 +59,16 @@ class Results(dict[str, Any]):
 
     def __missing__(self, key: Any) -> Any:
         name = f"valid {key}"
-        if name not in self:
+        if not super().__contains__(name):
             raise KeyError(key)
-        return self[name]
+        return super().__getitem__(name)
+
+    def __contains__(self, key: Any) -> bool:
+        return super().__contains__(key) or super().__contains__(f"valid {key}")
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Return the values of a key, or else ``default``."""
+        return super().get(key, super().get(f"valid {key}", default))
 
 
 def cv(
@@ -185,6 +193,7 @@ def cv(
     )
     params = _with_metrics(params, metrics)
     learner = make_learner(params)
+    check_label(train_set, learner, "train_set")
     calls = callbacks_of(callbacks)
     if period := period_of(verbose_eval):
         calls.append(log_evaluation(period, show_stdv))

@@ -13,6 +13,7 @@ from skgoss import _compat, dataset_fields, dataset_files, dataset_state, parame
 from skgoss._messages import type_name
 from skgoss.data import names, raw
 from skgoss.data.dataset import DatasetOptions
+from skgoss.data.text_files import FileOptions
 from skgoss.dataset_bins import OPTIONS, Binning
 from skgoss.locks import Lock
 
@@ -31,10 +32,11 @@ class Dataset(Binning):
 
     Parameters
     ----------
-    data : array-like, data frame, sparse matrix or path
+    data : array-like, data frame, sparse matrix, Sequence or path
         Rows of shape (n_samples, n_features) in all containers that the estimators
-        take. A list of arrays of two dimensions holds chunks of rows. A path leads to a
-        file of text (CSV, TSV or LibSVM), or to one of `save_binary`.
+        take. A list of arrays of two dimensions, or of `Sequence` objects, holds chunks
+        of rows, one below the other. A path leads to a file of text (CSV, TSV or
+        LibSVM), or to one of `save_binary`.
     label : array-like of shape (n_samples,), default=None
         The target: numbers, or labels of classes for a classifier.
     reference : Dataset, default=None
@@ -112,9 +114,8 @@ class Dataset(Binning):
         self.reference = None
         self.used_indices: NDArray[np.int64] | None = None
         self.free_raw_data = free_raw_data
-        self._file_options, given = parameters.file_options(
-            _checked_params(params), "Dataset"
-        )
+        of_files, given = parameters.file_options(_checked_params(params), "Dataset")
+        self._file_options = FileOptions(**of_files)
         self.params = parameters.by_name(given, "Dataset")
         if reference is not None:
             self.set_reference(reference)
@@ -447,6 +448,11 @@ class Dataset(Binning):
             _compat.n_threads(n_jobs),
             needs_values_for="linear_tree" if linear else "",
         )
+
+    def _read_by(self, options: Mapping[str, Any]) -> None:
+        """Replace options of data files, by their names, of a file to be read."""
+        with self._lock:
+            self._file_options = self._file_options._replace(**options)
 
     def _load(self) -> Self:
         """Bring data into memory, as far as they are not there."""

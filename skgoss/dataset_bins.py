@@ -26,7 +26,7 @@ _OF_BINS = (
 )
 
 
-class TrainingSet:
+class Reference:
     """The names and the categories of the columns, as estimators know theirs."""
 
     def __sklearn_tags__(self) -> Tags:
@@ -38,7 +38,7 @@ class TrainingSet:
 
 
 # scikit-learn's messages name the class: "... is required by Dataset".
-TrainingSet.__name__ = "Dataset"
+Reference.__name__ = "Dataset"
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class FoundBy:
         With one value for each column where there are any.
     categorical : 'auto', None or list of str and int
         The option `categorical_feature`.
-    columns : TrainingSet
+    columns : Reference
     names : list of str, or None
     """
 
     options: DatasetOptions
     categorical: Any
-    columns: TrainingSet
+    columns: Reference
     names: list[str] | None
 
     def has_categorical(self, categorical: Any) -> bool:
@@ -156,7 +156,7 @@ def find(
     binned : BinnedDataset
     known : FoundBy
     """
-    columns = TrainingSet()
+    columns = Reference()
     if memory is not None:
         take_columns(columns, memory)
     values = read(columns, X, given_names, categorical, learn=memory is None)
@@ -453,7 +453,7 @@ class Binning(Fields):
     def _given_data(self) -> Any:
         if self.data is None:
             raise TypeError("data must not be None: a Dataset needs rows.")
-        return self.data
+        return raw.named(self.data)
 
     def _check_raw(self, purpose: str) -> None:
         """Check that the data are still there."""

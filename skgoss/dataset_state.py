@@ -13,7 +13,7 @@ from skgoss.data import binned_state, names
 from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset, DatasetOptions
 from skgoss.data.state import entries
-from skgoss.dataset_bins import OPTIONS, FoundBy, TrainingSet, by_column
+from skgoss.dataset_bins import OPTIONS, FoundBy, Reference, by_column
 
 _TYPES = {
     "options": dict,
@@ -49,7 +49,7 @@ def restored(state: Any, binned: BinnedDataset, owner: str) -> FoundBy:
         If an entry is missing or has another type, or contradicts the bins.
     """
     options, categorical, given, in_frame, words = entries(state, _TYPES, owner)
-    columns = TrainingSet()
+    columns = Reference()
     columns.n_features_in_ = binned.n_features
     columns._categories = Categories(None)
     columns._categories.__setstate__(words)
@@ -97,7 +97,7 @@ def joined(first: Found, second: Found, n_threads: int) -> Found:
             for bound in options.max_bin_by_feature or [None] * data.n_features
         ]
     both = binned.joined(other, known.options, n_threads)
-    columns = TrainingSet()
+    columns = Reference()
     columns.n_features_in_ = both.n_features
     columns._categories = known.columns._categories.joined(
         added.columns._categories, binned.n_features

@@ -120,13 +120,14 @@ def train(
     """
     check_training_set(train_set, "train")
     check_rounds(num_boost_round)
-    sets = _sets(train_set, valid_sets, valid_names)
     learner = Training.of(
         params,
         fobj=fobj,
         n_estimators=num_boost_round,
         early_stopping_round=early_stopping_rounds or None,
     )
+    check_label(train_set, learner, "train_set")
+    sets = _sets(train_set, valid_sets, valid_names, learner)
     given = FitArguments(
         eval_set=list(sets.values()),
         eval_names=list(sets),
@@ -147,7 +148,9 @@ def train(
     return in_training
 
 
-def _sets(train_set: Dataset, valid_sets: Any, valid_names: Any) -> dict[str, Dataset]:
+def _sets(
+    train_set: Dataset, valid_sets: Any, valid_names: Any, learner: Training
+) -> dict[str, Dataset]:
     """The evaluation sets by their names."""
     given = () if valid_sets is None else valid_sets
     sets = list(given) if isinstance(given, Iterable) else [given]
@@ -157,7 +160,7 @@ def _sets(train_set: Dataset, valid_sets: Any, valid_names: Any) -> dict[str, Da
                 f"valid_sets[{i}] must be a Dataset, got {type_name(rows)}: pass"
                 " Dataset(X, label=y, reference=train_set)."
             )
-        check_label(rows, f"valid_sets[{i}]")
+        check_label(rows, learner, f"valid_sets[{i}]")
         if rows.get_group() is None and train_set.get_group() is not None:
             raise ValueError(
                 f"valid_sets[{i}] must have a group, as train_set has: pass"

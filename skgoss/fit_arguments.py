@@ -116,6 +116,11 @@ class GivenSet(NamedTuple):
             "init_score": self.X.init_score,
             "group": None if self.has_queries else self.X.group,
         }
+        if self.y is None and held["y"] is None:
+            raise ValueError(
+                "The label of the Dataset is None: pass Dataset(X, label=y), or call"
+                " set_label(y)."
+            )
         return self._replace(
             **{
                 k: v

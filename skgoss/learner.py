@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,12 @@ from numpy.typing import NDArray
 
 from skgoss import callbacks, parameters
 from skgoss._messages import UnusedParameterWarning, type_name, warn
+from skgoss.data import queries
 from skgoss.dataset import Dataset
 from skgoss.domains import integer
 from skgoss.estimators import MANY_CLASSES, LGBMModel
 from skgoss.fit_arguments import GivenSet
-from skgoss.training.objectives import canonical_name
+from skgoss.training.objectives import OBJECTIVES, canonical_name
 
 # Names of the number of classes, LightGBM's main name first.
 _NUM_CLASS = ("num_class", "num_classes")
@@ -36,6 +38,8 @@ class Training(LGBMModel):
 
     # The names of the options that the user has given, if it was made by `of`.
     _given: frozenset[str] | None = None
+    # The options of data files that the user has given.
+    _of_files: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, *, num_class: int = 1, **kwargs: Any) -> None:
         self.num_class = num_class
@@ -83,7 +87,7 @@ class Training(LGBMModel):
         n_classes = _n_classes(
             [given.pop(word) for word in _NUM_CLASS if word in given], owner
         )
-        _, given = parameters.file_options(given, owner)
+        of_files, given = parameters.file_options(given, owner)
         options, others = parameters.resolved(given, owner)
         if options.pop("class_weight", None) is not None:
             warn(
@@ -97,6 +101,7 @@ class Training(LGBMModel):
         estimator = cls.__new__(cls)
         estimator._owner = owner
         estimator._given = frozenset(options)
+        estimator._of_files = of_files
         estimator.__init__(num_class=n_classes, **others, **(defaults | options))
         return estimator
 
@@ -115,16 +120,32 @@ class Training(LGBMModel):
 
     def _encoded(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
         target = super()._encoded(y, given)
-        objective = self.objective or self._default_objective()
-        if callable(objective) or canonical_name(objective) not in MANY_CLASSES:
-            return target
-        known = np.isin(target, np.arange(self.num_class))
-        if not known.all():
-            raise ValueError(
-                f"The label must hold the numbers 0 to {self.num_class - 1} for"
-                f" num_class={self.num_class}, got {target[~known][0]:g}."
-            )
+        name = self._objective_name
+        if name is not None:
+            self._check_objective(name)
+        if name in MANY_CLASSES:
+            _check_codes(target, range(self.num_class), f"num_class={self.num_class}")
+        elif name == "binary":
+            other = -1 if (target < 0).any() else 0
+            _check_codes(target, (other, 1), "objective='binary'")
         return target
+
+    def _queries(
+        self, n_rows: int, group: Any, qid: Any, prefix: str
+    ) -> queries.Queries | None:
+        name = self._objective_name
+        if group is None and name is not None and OBJECTIVES[name].ranks is not None:
+            raise ValueError(
+                f"objective={name!r} ranks the documents of queries: give the Dataset"
+                " the sizes of its queries, Dataset(X, label=y, group=sizes)."
+            )
+        return super()._queries(n_rows, group, qid, prefix)
+
+    @property
+    def _objective_name(self) -> str | None:
+        """The canonical name of the objective; None for a function."""
+        objective = self.objective or self._default_objective()
+        return None if callable(objective) else canonical_name(objective)
 
     def _default_objective(self) -> str | None:
         return None if callable(self.objective) else "regression"
@@ -137,6 +158,20 @@ class Training(LGBMModel):
             )
         if self.num_class > 1 and not is_many:
             raise ValueError(f"objective={name!r} needs num_class=1.")
+
+
+def _check_codes(
+    target: NDArray[np.float64], codes: Sequence[int], needed_by: str
+) -> None:
+    """Check that the numbers of a target are codes of classes."""
+    known = np.isin(target, codes)
+    if not known.all():
+        to = "and" if len(codes) == 2 else "to"
+        raise ValueError(
+            f"The label must hold the numbers {codes[0]} {to} {codes[-1]} for"
+            f" {needed_by}, got {target[~known][0]:g}. For codes of other labels, use"
+            " numpy.unique(y, return_inverse=True)[1]."
+        )
 
 
 def _n_classes(given: Sequence[Any], owner: str) -> int:
@@ -163,22 +198,20 @@ def _function(fobj: Any) -> Callable[..., Any]:
 
 
 def check_training_set(train_set: Any, owner: str) -> None:
-    """Check that there is a `Dataset` with a label.
-
-    Raises
-    ------
-    TypeError, ValueError
-    """
+    """Check that there is a `Dataset`; else TypeError."""
     if not isinstance(train_set, Dataset):
         raise TypeError(
             f"train_set of {owner} must be a Dataset, got {type_name(train_set)}:"
             " pass Dataset(X, label=y)."
         )
-    check_label(train_set, "train_set")
 
 
-def check_label(rows: Dataset, name: str) -> None:
-    """Check that a `Dataset` has a label; else ValueError."""
+def check_label(rows: Dataset, learner: Training, name: str) -> None:
+    """Check that a `Dataset` has a label; else ValueError.
+
+    A file that has not been read yet is read by the learner's options of files.
+    """
+    rows._read_by(learner._of_files)
     if rows.get_label() is None:
         raise ValueError(
             f"The label of {name} is None: pass Dataset(X, label=y), or call"

@@ -13,7 +13,6 @@ import numpy as np
 from skgoss import _compat, docstrings
 from skgoss._messages import UnusedParameterWarning, hint, warn
 from skgoss.data.sparse import INT32_MAX
-from skgoss.data.text_files import FileOptions
 from skgoss.domains import COLUMNS, Domain
 from skgoss.options import (
     FILE_OPTIONS,
@@ -414,7 +413,7 @@ def checked_options(
 
 def file_options(
     given: Mapping[str, Any], owner: str
-) -> tuple[FileOptions, dict[str, Any]]:
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options of data files, given by any name, and all others.
 
     Parameters
@@ -434,7 +433,7 @@ def file_options(
         if values:
             value = _decided(option, values, owner)
             chosen[option.name] = checked(option, value, owner)
-    return FileOptions(**chosen), rest
+    return chosen, rest
 
 
 def from_text(given: Mapping[str, str]) -> dict[str, Any]:

@@ -400,6 +400,10 @@ def test_names_of_earlier_versions():
     results = cv(metrics="auc")
     assert list(results) == ["valid auc-mean", "valid auc-stdv"]
     assert results["auc-mean"] is results["valid auc-mean"]
+    assert results.get("auc-stdv") is results["valid auc-stdv"]
+    assert "auc-mean" in results
+    assert "l2-mean" not in results
+    assert results.get("l2-mean", 3) == 3
     with pytest.raises(KeyError, match="'l2-mean'"):
         results["l2-mean"]
 

@@ -23,11 +23,13 @@ def blocks(page: str) -> list[str]:
 PAGES = sorted(path.stem for path in DOCS.glob("*.md") if blocks(path.stem))
 NEEDS = {
     "categories": ["pandas", "polars"],
+    "cv": ["pandas"],
     "explain": ["pandas", "shap"],
     "models": ["lightgbm", "skops"],
     "onnx": ["onnxruntime", "pandas", "skl2onnx"],
     "plots": ["matplotlib", "pandas"],
     "scikit-learn": ["sklearn.callback", "skops"],
+    "training": ["pandas"],
 }
 
 
@@ -41,6 +43,7 @@ def test_pages_with_code():
         "scikit-learn",
         "sparse",
         "text-files",
+        "training",
     } <= set(PAGES)
 
 

@@ -97,6 +97,11 @@ def test_modules():
     assert 0 < model.best_iteration_ < 200
 
     exec("from skgoss.basic import Booster, Dataset, LightGBMError", names)
+    assert skgoss.sklearn.LightGBMError is names["LightGBMError"]
+    assert skgoss.basic.Sequence is skgoss.Sequence
+    assert skgoss.engine.CVBooster is skgoss.CVBooster
+    for name in ("train", "cv", "Booster", "Dataset"):
+        assert getattr(skgoss.engine, name) is getattr(skgoss, name)
     exec("from skgoss.engine import train, cv, CVBooster", names)
     data = names["Dataset"](X_TRAIN, Y_TRAIN)
     assert isinstance(names["train"]({}, data, 2), names["Booster"])

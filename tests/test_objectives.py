@@ -484,12 +484,12 @@ def test_start_scores_without_boost_from_average():
 @pytest.mark.parametrize(
     ("name", "y", "message"),
     [
-        ("poisson", [1.0, -1.0], "objective='poisson' needs y >= 0.*-1"),
-        ("poisson", [0.0, 0.0], "objective='poisson' needs a positive value in y"),
-        ("tweedie", [1.0, -0.5], "objective='tweedie' needs y >= 0"),
-        ("tweedie", [0.0, 0.0], "objective='tweedie' needs a positive value in y"),
-        ("gamma", [1.0, 0.0], "objective='gamma' needs y > 0"),
-        ("cross_entropy", [0.5, 1.5], r"objective='cross_entropy' needs y in \[0, 1\]"),
+        ("poisson", [1.0, -1.0], "objective='poisson' needs targets >= 0.*-1"),
+        ("poisson", [0.0, 0.0], "objective='poisson' needs a positive target"),
+        ("tweedie", [1.0, -0.5], "objective='tweedie' needs targets >= 0"),
+        ("tweedie", [0.0, 0.0], "objective='tweedie' needs a positive target"),
+        ("gamma", [1.0, 0.0], "objective='gamma' needs targets > 0"),
+        ("cross_entropy", [0.5, 1.5], r"='cross_entropy' needs targets in \[0, 1\]"),
     ],
 )
 def test_targets_out_of_the_domain(name, y, message):

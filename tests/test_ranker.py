@@ -136,10 +136,10 @@ def test_label_gain_says_what_grades_are_worth():
 @pytest.mark.parametrize(
     ("y", "options", "message"),
     [
-        ([0, 1, -1], {}, "y must hold grades of documents, whole numbers"),
-        ([0, 1, 0.5], {}, "y must hold grades"),
-        ([0, 1, 31], {}, "y has the grade 31, but label_gain has gains for .* 0 to 30"),
-        ([0, 1, 2], {"label_gain": [0, 1]}, "y has the grade 2, .* longer label_gain"),
+        ([0, 1, -1], {}, "The target must hold grades of documents, whole numbers"),
+        ([0, 1, 0.5], {}, "The target must hold grades"),
+        ([0, 1, 31], {}, "has the grade 31, but label_gain has gains for .* 0 to 30"),
+        ([0, 1, 2], {"label_gain": [0, 1]}, "has the grade 2, .* longer label_gain"),
         ([0, 1, np.nan], {}, "Input y contains NaN"),
         ([0, 1, 2], {"objective": "l2"}, "objective='l2' does not rank|does not rank"),
         ([0, 1, 2], {"label_gain": []}, "label_gain.* must be a list of floats"),
@@ -152,7 +152,7 @@ def test_bad_grades_and_options(y, options, message):
 
 
 def test_bad_grades_of_evaluation_sets():
-    with pytest.raises(ValueError, match="y of an evaluation set has the grade 35"):
+    with pytest.raises(ValueError, match="an evaluation set has the grade 35"):
         ranker().fit(X, Y, group=SIZES, eval_set=[(X, Y + 31)], eval_group=[SIZES])
 
 

@@ -16,6 +16,7 @@ from skgoss import (
     LGBMRanker,
     LGBMRegressor,
     UnusedParameterWarning,
+    cv,
     train,
 )
 
@@ -159,10 +160,11 @@ def test_unknown_names():
         ({"n_iter": 0}, ValueError, "'n_estimators' parameter of train"),
         ({"num_class": 0}, ValueError, "'num_class' parameter of train"),
         ({"num_class": "x"}, ValueError, "'num_class' parameter of train"),
-        ({"objective": "multiclass"}, ValueError, "to 0 for num_class=1"),
+        ({"objective": "multiclass"}, ValueError, "needs num_class, the number"),
         ({"objective": "binary", "num_class": 2}, ValueError, "needs num_class=1"),
         ({"objective": "lossy"}, ValueError, "'lossy' is not known"),
-        ({"objective": "lambdarank"}, ValueError, "queries"),
+        ({"objective": "lambdarank"}, ValueError, "give the Dataset the sizes"),
+        ({"objective": "none"}, ValueError, "function itself, which returns the grad"),
         ({"boosting": "rf"}, ValueError, "'rf' of train needs"),
         ([("num_leaves", 7)], TypeError, "params must be a dict, got list"),
         ({3: 4}, TypeError, "parameters of train have names, got 3"),
@@ -182,8 +184,10 @@ def test_labels_of_classes():
     params = {"objective": "multiclass", "num_class": 3}
     with pytest.raises(ValueError, match=r"numbers 0 to 2 for num_class=3, got 3"):
         fitted(params, THREE + 1)
-    with pytest.raises(ValueError, match=r"for classes.*0 and 1"):
+    with pytest.raises(ValueError, match=r"label must .* 0 and 1 .*got 2\..*unique"):
         fitted({"objective": "binary"}, THREE)
+    with pytest.raises(ValueError, match=r"label must hold the numbers -1 and 1 .*0\."):
+        fitted({"objective": "binary"}, THREE - 1)
 
 
 # --- Sets -----------------------------------------------------------------------------
@@ -688,7 +692,7 @@ def test_arguments_of_fit_win():
     rows = Dataset(X, label=LABELS[::-1], weight=WEIGHT)
     ours = classifier().fit(rows, LABELS, sample_weight=other)
     assert_same(ours, classifier().fit(X, LABELS))
-    with pytest.raises(ValueError, match="requires label to be passed"):
+    with pytest.raises(ValueError, match="The label of the Dataset is None"):
         classifier().fit(Dataset(X))
     with pytest.raises(ValueError, match="requires y to be passed"):
         classifier().fit(X)
@@ -775,3 +779,22 @@ def test_early_stopping_without_other_rows():
     model = train(params | {"eta": 0.9}, rows, 60)
     assert list(model.best_score) == ["validation"]
     assert 0 < model.best_iteration < 60
+
+
+# --- Files ----------------------------------------------------------------------------
+
+
+def test_params_tell_how_to_read_files(tmp_path):
+    path, words = tmp_path / "rows.csv", {"header": True, "label": "name:target"}
+    rows = np.column_stack([X, BINARY])
+    names = [*"abcdefghij"[: X.shape[1]], "target"]
+    np.savetxt(path, rows, delimiter=",", header=",".join(names), comments="")
+    train_set, params = Dataset(path), {"objective": "binary"} | words
+    model = train(params, train_set, 3, valid_sets=Dataset(path))
+    assert model.feature_name() == names[:-1]
+    expected = train({"objective": "binary"}, Dataset(X, BINARY), 3).predict(X)
+    np.testing.assert_array_equal(model.predict(X), expected)
+    assert len(cv(params, Dataset(path), 3)["valid binary_logloss-mean"]) == 3
+    assert Booster(params, Dataset(path)).num_feature() == X.shape[1]
+    with pytest.raises(ValueError, match="there is no column 'x'"):
+        train(params | {"label": "name:x"}, Dataset(path), 3)

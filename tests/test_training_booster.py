@@ -581,3 +581,14 @@ def test_lightgbm_counts_and_finishes_the_same_way():
         seen += [stump.update(), stump.current_iteration(), stump.update()]
         seen += [stump.current_iteration(), stump.eval_train()[0][2]]
     np.testing.assert_allclose(*found, rtol=1e-5)
+
+
+def test_rows_without_a_label():
+    rows, without = Dataset(X, Y), Dataset(X)
+    booster = Booster({}, rows)
+    with pytest.raises(ValueError, match=r"label of the Dataset is None.*set_label"):
+        booster.add_valid(without, "v")
+    with pytest.raises(ValueError, match=r"label of the Dataset is None.*set_label"):
+        booster.update(without)
+    with pytest.raises(ValueError, match=r"label of train_set is None.*set_label"):
+        Booster({}, without)

@@ -979,6 +979,18 @@ def test_columns_of_another_data_set(named):
         data.add_features_from(both)
 
 
+def test_names_of_columns_that_are_strings_and_numbers():
+    pandas = pytest.importorskip("pandas")
+    X, y = made()
+    frame = pandas.DataFrame(X, columns=["a", 0, "b", 1])
+    data = Dataset(frame, y, free_raw_data=False)
+    model = train(SMALL, data, valid_sets=[Dataset(frame[:50], y[:50])])
+    assert model.feature_name() == ["a", "0", "b", "1"]
+    assert list(data.get_data().columns) == ["a", 0, "b", 1]
+    expected = train(SMALL, Dataset(X, y)).predict(X)
+    np.testing.assert_array_equal(model.predict(frame), expected)
+
+
 @pytest.mark.parametrize("moment", [1, 2])
 def test_other_bins_in_the_middle_of_a_fit(monkeypatch, moment):
     """What another thread may do: a fit keeps the bins and categories it has got."""

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from skgoss.data import containers
+from skgoss.data import containers, sequences
 
 
 def shape(X: Any) -> tuple[int | None, int | None]:
     """The numbers of rows and columns, where they are known without reading."""
-    if _is_chunked(X):
-        return sum(map(len, X)), X[0].shape[1]
+    if sequences.are_chunks(X):
+        return sequences.shape(X)
     known = getattr(X, "shape", None)
     if isinstance(known, tuple) and len(known) == 2:
         return int(known[0]), int(known[1])
@@ -27,15 +27,27 @@ def shape(X: Any) -> tuple[int | None, int | None]:
 def loaded(X: Any) -> Any:
     """Data in memory.
 
-    Lazy frames and streams are read, and arrays in a list become one array. Other data
+    Lazy frames and streams are read, and chunks of rows become one array. Other data
     are returned as they are.
     """
-    if _is_chunked(X):
-        return np.concatenate(X)
+    if sequences.are_chunks(X):
+        return sequences.joined(X)
     if X is None or issparse(X) or isinstance(X, np.ndarray | list | tuple):
         return X
     frame = containers.frame(X)
     return X if frame is None else frame.native
+
+
+def named(X: Any) -> Any:
+    """Data of which no column has a name unless all names are strings.
+
+    Frames of pandas may have both strings and numbers as names: all become strings.
+    """
+    if not hasattr(X, "iloc") or len({isinstance(name, str) for name in X.columns}) < 2:
+        return X
+    renamed = X.copy(deep=False)
+    renamed.columns = [str(name) for name in X.columns]
+    return renamed
 
 
 def take(X: Any, rows: NDArray[np.int64]) -> Any:
@@ -59,8 +71,3 @@ def take(X: Any, rows: NDArray[np.int64]) -> Any:
     if hasattr(frame.native, "iloc"):
         return frame.native.iloc[rows]
     return nw.from_native(frame.native, eager_only=True)[rows].to_native()
-
-
-def _is_chunked(X: Any) -> bool:
-    is_list = isinstance(X, list | tuple) and len(X) > 0
-    return is_list and all(isinstance(x, np.ndarray) and x.ndim == 2 for x in X)

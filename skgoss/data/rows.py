@@ -155,7 +155,7 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
     if not chosen.any():
         raise ValueError(
             "Early stopping needs an evaluation set, and no rows can be held out for"
-            f" it: {reason}. Pass eval_X and eval_y, or switch off early stopping."
+            f" it: {reason}. Pass an evaluation set, or switch off early stopping."
         )
     return chosen if rows.queries is None else chosen[rows.queries.number]
 

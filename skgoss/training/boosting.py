@@ -396,7 +396,7 @@ class Boosting:
         except FloatingPointError as error:
             raise ValueError(
                 f"objective {self.objective.name!r} gave NaN or infinite gradients in "
-                f"round {round_index}; look for huge values in y or sample_weight."
+                f"round {round_index}; look for huge targets or weights."
             ) from error
 
     def _stay_constant(self, is_stump: NDArray[np.bool_]) -> None:

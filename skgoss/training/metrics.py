@@ -211,7 +211,9 @@ def _costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
 
 def _ndcg(sample: Sample, settings: Settings) -> Floats:
     """NDCG of each query, (n_levels, n_queries)."""
-    gain = ranking.gains(sample.y, settings.label_gain, name="y of an evaluation set")
+    gain = ranking.gains(
+        sample.y, settings.label_gain, name="The target of an evaluation set"
+    )
     return ranking.ndcg(
         sample.scores[0], gain, sample.boundaries, settings.eval_at, sample.n_threads
     )
@@ -589,7 +591,7 @@ def make(
             warn(
                 f"metric {word!r} is not known here: it has no effect."
                 f"{hint(word, _NAME_OF)} The metrics are {', '.join(METRICS)}; or pass"
-                " a function as eval_metric.",
+                " a function.",
                 UnusedParameterWarning,
             )
             continue

@@ -170,24 +170,24 @@ def _any_target(y: Floats, weight: Floats | None, name: str) -> None:
 
 def _counts(y: Floats, weight: Floats | None, name: str) -> None:
     if y.min() < 0:
-        raise ValueError(f"objective={name!r} needs y >= 0, but y holds {y.min():g}.")
+        raise ValueError(f"objective={name!r} needs targets >= 0, got {y.min():g}.")
     if weighted_mean(y, weight) <= 0:
         raise ValueError(
-            f"objective={name!r} needs a positive value in y (in a row whose weight is "
-            "not 0), but all are 0."
+            f"objective={name!r} needs a positive target (in a row whose weight is not "
+            "0), but all are 0."
         )
 
 
 def _positive(y: Floats, weight: Floats | None, name: str) -> None:
     if y.min() <= 0:
-        raise ValueError(f"objective={name!r} needs y > 0, but y holds {y.min():g}.")
+        raise ValueError(f"objective={name!r} needs targets > 0, got {y.min():g}.")
 
 
 def _probabilities(y: Floats, weight: Floats | None, name: str) -> None:
     if y.min() < 0 or y.max() > 1:
         raise ValueError(
-            f"objective={name!r} needs y in [0, 1], but y ranges from {y.min():g} to "
-            f"{y.max():g}."
+            f"objective={name!r} needs targets in [0, 1], but they range from "
+            f"{y.min():g} to {y.max():g}."
         )
 
 
@@ -364,7 +364,7 @@ def canonical_name(objective: str) -> str:
     if isinstance(objective, str) and objective.lower() in NOT_BUILT_IN:
         raise ValueError(
             f"objective={objective!r} stands for a function of your own: pass the "
-            "function itself, (y_true, y_pred) -> (gradient, hessian)."
+            "function itself, which returns the gradient and the hessian."
         )
     if not isinstance(objective, str) or objective.lower() not in ALIASES:
         raise ValueError(
@@ -660,7 +660,8 @@ def _ranking(
 ) -> Objective:
     if queries is None:
         raise ValueError(
-            f"objective={name!r} ranks the documents of queries: use LGBMRanker."
+            f"objective={name!r} ranks the documents of queries: pass queries, or use "
+            "LGBMRanker."
         )
     return Objective(
         name=name,
@@ -706,7 +707,7 @@ def _classes(
 ) -> Objective:
     if name == "binary" and n_scores > 1:
         raise ValueError(
-            f"objective='binary' is for two classes, but y has {n_scores}; use "
+            f"objective='binary' is for two classes, but there are {n_scores}; use "
             "'multiclass' or 'multiclassova'."
         )
     if n_scores == 1:

@@ -25,7 +25,10 @@ N_GRADES = 31
 
 
 def gains(
-    grades: Floats, label_gain: Sequence[float] | None = None, *, name: str = "y"
+    grades: Floats,
+    label_gain: Sequence[float] | None = None,
+    *,
+    name: str = "The target",
 ) -> Floats:
     """The gain of each document.
 
@@ -34,7 +37,7 @@ def gains(
     grades : (n,) float64
     label_gain : sequence of float, default=None
         The gain of each grade, from 0; None: 2**grade - 1 for the grades 0 to 30.
-    name : str, default="y"
+    name : str, default="The target"
         The name of the grades in messages.
 
     Returns

@@ -418,6 +418,11 @@ class Dataset(Binning):
         """The options that a fit takes from here, besides those of other names."""
         root = self._root._load()
         given = parameters.canonical(root.params, "Dataset")
+        names_seed = {"random_state", "data_random_seed"}
+        if names_seed & given.keys() and not names_seed & set(asked):
+            given |= parameters.checked_options(
+                root.params, ["data_random_seed"], "Dataset"
+            )
         given = {name: value for name, value in given.items() if name in _INHERITED}
         given["categorical_feature"] = root.categorical_feature
         return {name: v for name, v in given.items() if name not in asked}

@@ -130,7 +130,10 @@ def settings(estimator: LGBMModel, X: Any, given: FitArguments) -> parameters.Se
     }
     if isinstance(X, Dataset):
         chosen = X._options_besides(estimator._given_parameters()) | chosen
-    return parameters.settings(estimator, **chosen)
+    checked = parameters.settings(estimator, **chosen)
+    if isinstance(checked.objective, str):
+        objectives.canonical_name(checked.objective)
+    return checked
 
 
 class Fit:

@@ -393,7 +393,8 @@ def checked_options(
 ) -> dict[str, Any]:
     """The checked values of some options, given by any name, or else their defaults.
 
-    Seeds that are None are those of LightGBM.
+    Seeds that are None are derived from ``random_state``, if it is given, or else those
+    of LightGBM.
 
     Raises
     ------
@@ -401,14 +402,14 @@ def checked_options(
         If a value is outside its domain, or names of one option have different values.
     """
     options = canonical(given, owner)
-    values = {
-        name: checked(_OPTION[name], options.get(name, _OPTION[name].default), owner)
-        for name in names
-    }
-    return {
-        name: FIXED_SEEDS.get(name) if value is None else value
-        for name, value in values.items()
-    }
+
+    def one(name: str) -> Any:
+        default = _OPTION[name].default
+        return checked(_OPTION[name], options.get(name, default), owner)
+
+    seeds = _derived_seeds(_drawn(one("random_state")))
+    values = {name: one(name) for name in names}
+    return {name: seeds.get(name) if v is None else v for name, v in values.items()}
 
 
 def file_options(
@@ -612,12 +613,16 @@ def _drawn(source: Any) -> int | None:
 def _seeds(values: Mapping[str, Any]) -> dict[str, int]:
     """The random_state, and the seeds that are given or else derived from it."""
     seed = _drawn(values["random_state"])
-    derived = FIXED_SEEDS
-    if seed is not None:
-        words = np.random.SeedSequence(seed).generate_state(len(FIXED_SEEDS)) >> 1
-        derived = dict(zip(FIXED_SEEDS, words.tolist(), strict=True))
     explicit = {name: values[name] for name in FIXED_SEEDS if values[name] is not None}
-    return {"random_state": seed or 0, **derived, **explicit}
+    return {"random_state": seed or 0, **_derived_seeds(seed), **explicit}
+
+
+def _derived_seeds(seed: int | None) -> Mapping[str, int]:
+    """The seeds of single purposes; those of LightGBM if there is no seed."""
+    if seed is None:
+        return FIXED_SEEDS
+    words = np.random.SeedSequence(seed).generate_state(len(FIXED_SEEDS)) >> 1
+    return dict(zip(FIXED_SEEDS, words.tolist(), strict=True))
 
 
 def lightgbm_parameters(settings: Settings) -> dict[str, str]:

@@ -1031,3 +1031,28 @@ def test_messages_of_scikit_learn_name_the_dataset():
     data = Dataset(X, label=y)
     with pytest.raises(ValueError, match="but Dataset is expecting 4 features"):
         data.create_valid(X[:, :3], label=y).construct()
+
+
+def test_the_seed_of_a_data_set_draws_the_rows_of_its_bins():
+    X, y = np.random.default_rng(3).normal(size=(1500, 2)), np.arange(1500) % 7
+    few = {"subsample_for_bin": 50, "verbose": -1, "num_leaves": 5}
+
+    def fitted(params, given, *, first=False):
+        data = Dataset(X, label=y, params=given)
+        return train(params, data.construct() if first else data, 3).predict(X)
+
+    expected = fitted(few | {"seed": 31}, {})
+    assert (expected != fitted(few, {})).any()
+    for given in ({"seed": 31}, {"random_state": 31}):
+        for first in (False, True):
+            params = few | given
+            np.testing.assert_array_equal(fitted(params, params, first=first), expected)
+            bins = fitted({"verbose": -1, "num_leaves": 5}, params, first=first)
+            np.testing.assert_array_equal(bins, expected)
+
+
+def test_an_unknown_objective_is_an_error_before_rows_are_binned(monkeypatch):
+    X, y = made()
+    monkeypatch.setattr(BinnedDataset, "build", None)
+    with pytest.raises(ValueError, match="'binari'"):
+        train({"objective": "binari"}, Dataset(X, label=y))

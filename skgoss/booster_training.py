@@ -24,7 +24,7 @@ def start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
 
     if not isinstance(train_set, Dataset):
         raise TypeError(f"train_set must be a Dataset, got {type_name(train_set)}.")
-    trained = learner.Training.of({} if params is None else params)
+    trained = learner.Training.of(params)
     learner.check_label(train_set, trained, "train_set")
     word = trained.objective
     if isinstance(word, str) and word.lower() in NOT_BUILT_IN:
@@ -53,7 +53,7 @@ class InTraining:
     def _know(self, fit: Fit) -> None:
         """Take what a fit knows beside the trees."""
         self._live_fit = fit
-        self._known_header = fit.header_maker()
+        self._known_header = fit.header
         vars(self).pop("params", None)
         self._categories = fit.estimator._categories
         self._objective = fit.objective

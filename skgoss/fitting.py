@@ -542,6 +542,10 @@ class Fit:
         forgets = self.estimator._functions_take_dataset and callable(objective)
         return None if forgets else objective
 
+    def header(self) -> Header:
+        """What a model file tells beside the trees."""
+        return self.header_maker()()
+
     def header_maker(self) -> Callable[[], Header]:
         """Makes what a model file tells beside the trees, when it is needed.
 

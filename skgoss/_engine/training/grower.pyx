@@ -263,6 +263,7 @@ cdef class TreeGrower:
             ws.rows_histogram.held = <uint64_t*>allocate(
                 (self.shared.data.n_places // 64 + 1) * sizeof(uint64_t))
         ws.features = <int32_t*>allocate(n_features * sizeof(int32_t))
+        ws.summed = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.sample = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.searched[0] = <uint8_t*>allocate(n_features)
         ws.searched[1] = <uint8_t*>allocate(n_features)
@@ -446,6 +447,7 @@ cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:
     free(ws.set_words)
     free(ws.pairs)
     free(ws.features)
+    free(ws.summed)
     free(ws.sample)
     free(ws.allowed)
     free(ws.may_use)

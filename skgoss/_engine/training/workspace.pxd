@@ -64,9 +64,11 @@ cdef struct Workspace:
     uint8_t* goes_left        # by bin
     uint8_t* code_goes_left
     int64_t* pairs
-    int32_t* features         # sampled for the tree; then others in forced splits
+    Binned data               # the rows as the tree reads them
+    int32_t* features         # sampled for the tree
     int n_features
-    int n_summed              # with those others
+    int32_t* summed           # with others in forced splits
+    int n_summed
     uint8_t* searched[2]      # features searched in the two leaves at hand
     uint8_t** splittable      # by leaf: features that its nodes above could be split by
     int32_t* cut[2]           # and their only cuts, in extremely random trees
@@ -164,6 +166,11 @@ cdef void clear_histogram(const Binned* data, Histogram* out) noexcept nogil
 cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil
 
 cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil
+
+cdef inline int next_buffer(const Leaf* leaf) noexcept nogil:
+    return 1 if leaf.buffer == 0 else 0
+
+cdef void gather(Workspace* ws, Leaf* leaf) noexcept nogil
 
 cdef bint better(const Split* a, const Split* b) noexcept nogil
 

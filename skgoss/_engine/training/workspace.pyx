@@ -1,6 +1,6 @@
-"""The histograms of a workspace, handed out and taken back, and its heap of leaves."""
+"""The histograms of a workspace, the rows of its leaves, and its heap of leaves."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memset
 
@@ -40,6 +40,32 @@ cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil:
         ws.free_slots[ws.n_free] = leaf.slot
         ws.n_free += 1
         leaf.slot = -1
+
+
+# ------------------------------------------------------------------ rows of leaves
+
+cdef void gather(Workspace* ws, Leaf* leaf) noexcept nogil:
+    """Bring the rows of a leaf together, where others have left it by lists.
+
+    Those others fill the first part of its place in the next buffer.
+    """
+    cdef const uint64_t* words = ws.words[leaf.buffer]
+    cdef int buffer = next_buffer(leaf)
+    cdef uint64_t* out = ws.words[buffer] + leaf.begin + leaf.n_left_behind
+    cdef Py_ssize_t n_staying = leaf.end - leaf.begin - leaf.n_left_behind
+    cdef Py_ssize_t n = 0
+    cdef Py_ssize_t i
+    if leaf.n_left_behind == 0:
+        return
+    # Every word is stored, and the next one over it if it has left: no branch to mispredict.
+    for i in range(leaf.begin, leaf.end):
+        if n == n_staying:
+            break
+        out[n] = words[i]
+        n += ws.tags[words[i] & ws.code.id_mask] == leaf.tag
+    leaf.begin += leaf.n_left_behind
+    leaf.buffer = buffer
+    leaf.n_left_behind = 0
 
 
 # ------------------------------------------------------------------ the heap of leaves

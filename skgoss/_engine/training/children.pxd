@@ -5,7 +5,7 @@ from skgoss._engine.training.workspace cimport Leaf, Round, Shared, Workspace
 cdef int search_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil
 
 cdef int search_children(
-    Shared* shared, Workspace* ws, int parent_slot, Leaf* left, Leaf* right,
+    Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,
 ) noexcept nogil
 
 cdef void search_again(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil

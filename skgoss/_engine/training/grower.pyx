@@ -20,7 +20,7 @@ from skgoss._engine.signals cimport end_watch, start_watch
 from skgoss._engine.training.tree cimport grow_tree
 from skgoss._engine.training.workspace cimport (
     ADVANCED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, UNBOUNDED, Bounding, Constraints,
-    ForcedSplit, Leaf, Node, Round, Settings, Shared, Workspace, allocate_histogram,
+    ForcedSplit, Leaf, Node, Round, Settings, Shared, Tile, TileSums, Workspace, allocate_histogram,
     clear_histogram)
 
 
@@ -229,6 +229,7 @@ cdef class TreeGrower:
         shared.sums = <int64_t**>allocate(n * sizeof(int64_t*))
         shared.scratch = <double**>allocate(n * sizeof(double*))
         shared.partial = <Histogram*>allocate(n * sizeof(Histogram))
+        shared.tile_sums = <TileSums*>allocate(n * sizeof(TileSums))
         shared.best = <Split*>allocate(2 * n * sizeof(Split))
         shared.all_features = <int32_t*>allocate(shared.data.n_features * sizeof(int32_t))
         for i in range(shared.data.n_features):
@@ -256,14 +257,19 @@ cdef class TreeGrower:
         ws.code_goes_left = <uint8_t*>allocate(LANE_CODES)
         ws.seen = <uint8_t*>allocate(n_features)
         ws.touched = <int32_t*>allocate(n_features * sizeof(int32_t))
-        if allocate_histogram(&self.shared.data, &ws.rows_histogram) < 0:
-            raise MemoryError("could not allocate histograms")
-        clear_histogram(&self.shared.data, &ws.rows_histogram)
+        if self.shared.data.entries != NULL:
+            if allocate_histogram(&self.shared.data, &ws.rows_histogram) < 0:
+                raise MemoryError("could not allocate histograms")
+            clear_histogram(&self.shared.data, &ws.rows_histogram)
         if self.shared.max_bins > LANE_CODES:
             ws.rows_histogram.held = <uint64_t*>allocate(
                 (self.shared.data.n_places // 64 + 1) * sizeof(uint64_t))
         ws.features = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.summed = <int32_t*>allocate(n_features * sizeof(int32_t))
+        ws.is_summed = <uint8_t*>allocate(n_features)
+        ws.tiles = <Tile*>allocate((self.shared.data.n_lanes // 8 + 1) * sizeof(Tile))
+        ws.tile_features = <int32_t*>allocate(n_features * sizeof(int32_t))
+        ws.tile_of = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.sample = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.searched[0] = <uint8_t*>allocate(n_features)
         ws.searched[1] = <uint8_t*>allocate(n_features)
@@ -319,11 +325,14 @@ cdef class TreeGrower:
                 free(shared.sums[i])
             if shared.scratch != NULL:
                 free(shared.scratch[i])
+            if shared.tile_sums != NULL:
+                free(shared.tile_sums[i].values)
             if shared.partial != NULL:
                 free(shared.partial[i].gradient)
         free(shared.sums)
         free(shared.scratch)
         free(shared.partial)
+        free(shared.tile_sums)
         free(shared.best)
         free(shared.all_features)
 
@@ -448,6 +457,10 @@ cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:
     free(ws.pairs)
     free(ws.features)
     free(ws.summed)
+    free(ws.is_summed)
+    free(ws.tiles)
+    free(ws.tile_features)
+    free(ws.tile_of)
     free(ws.sample)
     free(ws.allowed)
     free(ws.may_use)

@@ -78,6 +78,8 @@ cdef int encode_round(Workspace* ws, const Slopes* slopes, uint64_t* words_out) 
                 return NO_MEMORY
         if encode(slopes, &ws.code, ws.n_threads, words_out, ws.pairs):
             break
+    ws.block_code = ws.code
+    ws.block_code.compact = True
     return 0
 
 
@@ -343,7 +345,7 @@ cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
         part_rows(shared, ws, &parent, column, left, right)
     ws.n_leaves += 1
     order_children(shared, ws, index)
-    return search_children(shared, ws, parent.slot, left, right)
+    return search_children(shared, ws, &parent, left, right)
 
 
 cdef void search_stale(Shared* shared, Workspace* ws, int index) noexcept nogil:

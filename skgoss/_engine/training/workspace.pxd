@@ -52,6 +52,19 @@ cdef struct Node:
     double gain
     NodeStats stats
 
+cdef struct Tile:
+    int first_lane
+    int n_lanes
+    int32_t* features         # in these lanes, of those that the tree sums
+    int n_features
+    bint consecutive          # whether their numbers are
+    int64_t first_place       # the places of these lanes are in between
+    int64_t end_place
+
+cdef struct TileSums:
+    int64_t* values           # of gradients, hessians and counts
+    int64_t room              # places
+
 cdef struct Workspace:
     int first_thread          # its accumulators are those of these threads
     int n_threads
@@ -69,6 +82,11 @@ cdef struct Workspace:
     int n_features
     int32_t* summed           # with others in forced splits
     int n_summed
+    uint8_t* is_summed        # by feature
+    Tile* tiles               # of the lanes, if rows have nothing else
+    int n_tiles
+    int32_t* tile_features
+    int32_t* tile_of          # by feature
     uint8_t* searched[2]      # features searched in the two leaves at hand
     uint8_t** splittable      # by leaf: features that its nodes above could be split by
     int32_t* cut[2]           # and their only cuts, in extremely random trees
@@ -102,6 +120,7 @@ cdef struct Workspace:
     int n_heap
     int n_leaves
     Encoding code
+    Encoding block_code       # of leaves whose rows fit in a block
     SplitRules rules
     double gradient_scale     # of the leaves' own sums, finer than the histograms'
     double hessian_scale
@@ -147,6 +166,7 @@ cdef struct Shared:
     Constraints constraints
     int64_t** sums            # accumulators of each thread
     Histogram* partial        # of each thread
+    TileSums* tile_sums       # of each thread
     double** scratch          # of each thread
     Split* best               # two of each thread
     int32_t* all_features

@@ -98,8 +98,11 @@ def check_sample(
         assert rows.dtype == np.uint32
         np.testing.assert_array_equal(rows, expected)
         np.testing.assert_array_equal(g, gradient * counts)
-        every = np.broadcast_to(counts, h.shape)
-        np.testing.assert_array_equal(h, every if constant else hessian * counts)
+        if constant:
+            every = np.broadcast_to(counts[rows], (len(h), len(rows)))
+            np.testing.assert_array_equal(h[:, rows], every)
+        else:
+            np.testing.assert_array_equal(h, hessian * counts)
     return rows
 
 

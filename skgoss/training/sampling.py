@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.training.sampling import bagging_mask, one_side_sample
+from skgoss._engine.training.sampling import (
+    bagging_mask,
+    kept_rows,
+    one_side_sample,
+)
 from skgoss.data.queries import Queries
 
 if TYPE_CHECKING:
@@ -25,7 +29,7 @@ class Sample(NamedTuple):
     rows : ndarray of shape (m,), uint32, or None
         Row numbers, ascending; None: all rows.
     hessian : ndarray of shape (n_scores, n_rows), float32, or None
-        Hessians of all rows, adjusted to the sample; None: ones.
+        Hessians, adjusted to the sample in its rows; None: ones.
     """
 
     rows: NDArray[np.uint32] | None
@@ -160,7 +164,7 @@ class Bagging:
             kept[0] = True
         if self.unit is not None:
             kept = kept[self.unit]
-        return np.flatnonzero(kept).astype(np.uint32)
+        return kept_rows(kept, n_threads)
 
     def _kept(self, round_index: int, n_threads: int) -> NDArray[np.bool_]:
         seed = self.settings.bagging_seed
@@ -193,6 +197,7 @@ class OneSide:
             self.n_other = n_rows - self.n_top
         self.draws = 0 < self.n_other < n_rows - self.n_top
         self.counts: Singles | None = None
+        self.room: NDArray[np.uint32] | None = None
 
     def draw(
         self,
@@ -204,10 +209,12 @@ class OneSide:
         """The rows with large gradients and some of the others."""
         if not self.draws or round_index + 1 <= self.warm_up:
             return Sample(None, hessian)
+        if self.room is None:
+            self.room = np.empty((3, gradient.shape[1]), dtype=np.uint32)
         is_constant = hessian is None
         if is_constant:
             if self.counts is None:
-                self.counts = np.empty_like(gradient)
+                self.counts = np.ones_like(gradient)
             hessian = self.counts
         rows = one_side_sample(
             gradient,
@@ -219,5 +226,6 @@ class OneSide:
             round_index,
             n_threads,
             is_constant,
+            self.room,
         )
         return Sample(rows, hessian)

@@ -286,8 +286,7 @@ static SIMD_INLINE slopes intensity_row(double f, double y, double w)
     }                                                                                 \
     SIMD_KERNEL(name##_loss, ROWS, ROW_ARGUMENTS)
 
-/* Three loops over a tile, as one would be too long for its rows to overlap: a third of
-   the time. */
+/* Three loops over a tile: one would be too long for its rows to overlap. */
 #define LOSS_TILE 512
 
 #define ODDS_LOSS(name)                                                               \

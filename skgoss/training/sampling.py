@@ -85,7 +85,7 @@ def make(
     if settings.bagging_by_query and queries is not None:
         return Bagging(settings, queries.n_queries, unit=queries.number)
     if min(shares) < 1.0:
-        return Bagging(settings, len(y), kind=(y > 0).astype(np.intp), shares=shares)
+        return Bagging(settings, len(y), positive=y > 0, shares=shares)
     return Bagging(settings, len(y))
 
 
@@ -120,8 +120,9 @@ class Bagging:
         The number of units that are drawn: rows, or queries with all of their rows.
     unit : ndarray of shape (n_rows,), int64, default=None
         The unit that each row belongs to; None: each row is a unit.
-    kind : ndarray of shape (n_units,), intp, default=None
-        The index in ``shares`` for each unit; None: all are drawn by ``subsample``.
+    positive : ndarray of shape (n_units,), bool, default=None
+        Which units are drawn by the second share, and not by the first; None: all are
+        drawn by ``subsample``.
     shares : sequence of float, default=()
         The probabilities that units are drawn with.
     """
@@ -132,14 +133,14 @@ class Bagging:
         n_units: int,
         *,
         unit: NDArray[np.int64] | None = None,
-        kind: NDArray[np.intp] | None = None,
+        positive: NDArray[np.bool_] | None = None,
         shares: Sequence[float] = (),
     ) -> None:
         self.settings = settings
         self.n_units = n_units
         self.unit = unit
-        self.kind = kind
-        self.shares = shares if kind is not None else (settings.subsample,)
+        self.positive = positive
+        self.shares = (settings.subsample,) if positive is None else shares
         self.begin: int | None = None
         self.rows: NDArray[np.uint32] | None = None
 
@@ -172,7 +173,9 @@ class Bagging:
             bagging_mask(self.n_units, share, seed, round_index, n_threads)
             for share in self.shares
         ]
-        return masks[0] if self.kind is None else np.choose(self.kind, masks)
+        if self.positive is None:
+            return masks[0]
+        return (masks[0] & ~self.positive) | (masks[1] & self.positive)
 
 
 class OneSide:

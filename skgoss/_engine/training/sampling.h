@@ -81,14 +81,18 @@ static SIMD_INLINE uint64_t mix_bits(uint64_t x)
     return x ^ (x >> 31);
 }
 
+/* 64 random bits of a row, as `draw` in random.pxd. */
+static SIMD_INLINE uint64_t row_bits(uint64_t row_key, uint64_t row)
+{
+    return mix_bits(row_key + row * 0x9E3779B97F4A7C15u);
+}
+
 /* Which rows have a hash below `threshold`, of 53 bits. */
 static SIMD_INLINE void bag_rows_body(uint64_t row_key, uint64_t threshold, ptrdiff_t first,
                                       ptrdiff_t n, uint8_t *kept_out)
 {
-    for (ptrdiff_t i = 0; i < n; i++) {
-        uint64_t bits = mix_bits(row_key + (uint64_t)(first + i) * 0x9E3779B97F4A7C15u);
-        kept_out[i] = (bits >> 11) < threshold;
-    }
+    for (ptrdiff_t i = 0; i < n; i++)
+        kept_out[i] = (row_bits(row_key, (uint64_t)(first + i)) >> 11) < threshold;
 }
 SIMD_KERNEL(bag_rows,
             (uint64_t row_key, uint64_t threshold, ptrdiff_t first, ptrdiff_t n,
@@ -143,7 +147,7 @@ SIMD_KERNEL(rank_rows,
 /* A number from 1 to 2**31, a hash of `row_key` and the row's number. */
 static SIMD_INLINE uint32_t row_draw(uint64_t row_key, uint64_t row)
 {
-    return (uint32_t)(mix_bits(row_key + row * 0x9E3779B97F4A7C15u) >> 33) + 1;
+    return (uint32_t)(row_bits(row_key, row) >> 33) + 1;
 }
 
 /* Which rows have a key of at most `last_key` or a draw of at most `last_draw`. */

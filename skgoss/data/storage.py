@@ -151,6 +151,41 @@ class Storage:
         """How many places a row reaches, on average."""
         return len(self.lane) + len(self.entries) / max(len(self.rows), 1)
 
+    @property
+    def group(self) -> NDArray[np.int32]:
+        """The group of each used column; -1: its places are entries."""
+        column = self.store.arrays[2]
+        return np.where(column < len(self.lane), column, -1)
+
+    @property
+    def in_lanes(self) -> NDArray[np.int32]:
+        """The used columns that have a group, by lane, group and code."""
+        group, first_code = self.group, self.store.arrays[3]
+        member = np.flatnonzero(group >= 0).astype(np.int32)
+        group = group[member]
+        return member[np.lexsort((first_code[member], group, self.lane[group]))]
+
+    @property
+    def entry_lengths(self) -> NDArray[np.int64]:
+        """How many entries each used column has in all rows."""
+        column, list_start = self.store.arrays[2], self.store.arrays[6]
+        length = np.where(column < 0, np.diff(list_start), self.store.n_rows)
+        return np.where(self.group < 0, length, 0)
+
+    def row_work(self, share: float) -> float:
+        """What a row costs, in lanes, if so large a share of the columns is drawn.
+
+        A group is there if one of its columns is, with the codes of those drawn.
+        """
+        group = self.group
+        n_members = np.bincount(group[group >= 0], minlength=len(self.lane))
+        chance = 1 - (1 - share) ** n_members
+        if len(np.unique(self.lane)) < len(self.lane):
+            n_codes = 1 + (self.n_codes - 1) * share / chance
+            chance = chance * np.log(n_codes) / np.log(LANE_CODES)
+        entries = share * len(self.entries) / max(len(self.rows), 1)
+        return float(chance.sum() + LANES_AN_ENTRY * entries)
+
     def take(self, rows: NDArray[np.int64], n_threads: int) -> Storage:
         """The storage of some rows, ascending and distinct; all else is shared."""
         n_values = int(len(rows) * self.row_updates)

@@ -150,7 +150,8 @@ cdef void finish_features(
     cdef int64_t first_place, last_place
     while at < end:
         last = at
-        while last + 1 < end and ws.summed[last + 1] == ws.summed[last] + 1:
+        while last + 1 < end and (
+                ws.data.offset[ws.summed[last + 1]] == ws.data.offset[ws.summed[last] + 1]):
             last = last + 1
         first_place = ws.data.offset[ws.summed[at]]
         last_place = ws.data.offset[ws.summed[last] + 1]
@@ -506,7 +507,6 @@ cdef int search_root(Shared* shared, Workspace* ws, const Round* round) noexcept
     cdef SplitRules unsmoothed = ws.rules  # nothing is above the root
     cdef Sums sums
     cdef int n_parts
-    choose_summed(shared, ws)
     root.slot = take_slot(&ws.data, ws)
     if root.slot < 0 or inherit_splittable(shared, ws, NULL, root) < 0:
         return NO_MEMORY

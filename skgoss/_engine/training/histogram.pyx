@@ -502,6 +502,9 @@ cdef void spill_lanes(
                     data.n_codes[group], digit + part * data.sums_size)
             deliver_group(data, code, first, digit, group, out)
         deliver_group(data, code, first, sums, data.lane_groups[data.lane_start[lane]], out)
+    # Bytes that fill up the rows are added, too.
+    for lane in range(data.n_lanes, (data.n_lanes + 7) // 8 * 8):
+        lanes[lane * data.lane_stride] = 0
 
 
 cdef void spill_entries(

@@ -7,7 +7,7 @@ those that are drawn get new codes.
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from skgoss._engine.data.store cimport BinColumn

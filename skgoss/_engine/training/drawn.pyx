@@ -18,6 +18,9 @@ cdef extern from "drawn.h" nogil:
         DRAWN_BLOCK
     void interleave(
         const uint8_t** lanes, Py_ssize_t n, Py_ssize_t stride, uint8_t* out)
+    void gather(
+        const uint8_t** lanes, const uint32_t* ids, Py_ssize_t n, Py_ssize_t first,
+        Py_ssize_t stride, uint8_t* out)
     void add_digits(const uint8_t* codes, Py_ssize_t n, int radix, uint8_t* lane)
 
 cdef enum:
@@ -190,19 +193,6 @@ cdef const uint8_t* lane_values(
     return values
 
 
-cdef void gather_octets(
-    const uint8_t** lanes, const uint32_t* ids, Py_ssize_t n, Py_ssize_t first,
-    Py_ssize_t stride, uint8_t* out,
-) noexcept nogil:
-    """Eight lanes of some rows of a block, which begins at row ``first``."""
-    cdef Py_ssize_t i, row
-    cdef int k
-    for i in range(n):
-        row = ids[i] - first
-        for k in range(8):
-            out[row * stride + k] = lanes[k][row]
-
-
 cdef void pack_block(
     const Binned* data, const Drawn* room, const Slopes* sampled, Py_ssize_t first,
 ) noexcept nogil:
@@ -222,7 +212,7 @@ cdef void pack_block(
             lanes[k] = lane_values(
                 data, room, lane + k, first, n, values + k * DRAWN_BLOCK)
         if ROWS_A_GATHERED * n_sampled < n:
-            gather_octets(
+            gather(
                 lanes, sampled.ids + at, n_sampled, first, data.row_bytes, out + lane)
         else:
             interleave(lanes, n, data.row_bytes, out + lane)

@@ -28,9 +28,9 @@ from skgoss._engine.training.workspace cimport (
 # As `Piece` in layout.h.
 PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
 
-# Trees whose features are drawn get rows of these alone if a row of them costs at most so
-# much of one of all features.
-MOST_WORK = 0.75
+# Trees whose features are drawn get rows of these alone if they cost at most so much of
+# those of all features.
+MOST_WORK = 0.9
 
 # Row numbers and counts of rows have 31 bits.
 MAX_ROWS = 2**31 - 1
@@ -41,6 +41,13 @@ cdef raise_status(int status):
         raise MemoryError("could not allocate memory for growing trees")
     if status == NOT_FINITE:
         raise FloatingPointError("gradients or hessians are NaN or infinite")
+
+
+cdef double sampled_share(settings):
+    """The share of the rows that trees are grown on."""
+    if settings.data_sample_strategy == "goss":
+        return settings.top_rate + settings.other_rate
+    return settings.subsample if settings.subsample_freq > 0 else 1.0
 
 
 cdef largest(values, int n):
@@ -107,7 +114,7 @@ cdef class TreeGrower:
         self._read_settings(settings)
         if constraints is not None:
             self._read_constraints(constraints)
-        self._read_sources(settings.colsample_bytree)
+        self._read_sources(settings)
         self._allocate_threads()
         self.workspaces = <Workspace*>allocate(self.n_workspaces * sizeof(Workspace))
         for i in range(self.n_workspaces):
@@ -211,7 +218,7 @@ cdef class TreeGrower:
         out.extra_trees = settings.extra_trees
         out.learning_rate = settings.learning_rate
 
-    cdef _read_sources(self, double fraction):
+    cdef _read_sources(self, settings):
         """What trees of drawn features are grown on, where reading their bins alone pays."""
         cdef Sources* out = &self.shared.sources
         cdef Binned* data = &self.shared.data
@@ -219,16 +226,16 @@ cdef class TreeGrower:
         storage = self.dataset.storage
         n_most = min(
             data.n_features,
-            <int>max(1.0, fraction * data.n_features + 0.5)
+            <int>max(1.0, settings.colsample_bytree * data.n_features + 0.5)
             + len({self.shared.constraints.forced[i].feature
                    for i in range(self.shared.constraints.n_forced)}))
         share = n_most / data.n_features
-        if share == 1 or storage.row_work(share) > MOST_WORK * storage.row_work(1.0):
+        if share == 1 or storage.drawn_work(share, sampled_share(settings)) > MOST_WORK:
             return
         out.most_drawn = n_most
         out.most_entries = largest(storage.entry_lengths, n_most)
-        out.lane_codes = (
-            min(data.lane_stride, LANE_CODES) if data.n_lanes < data.n_groups else 0)
+        if data.n_lanes < data.n_groups:
+            out.lane_codes = min(data.lane_stride, LANE_CODES)
         out.columns = self.shared.columns
         out.group = <const int32_t*>self._address(storage.group, np.int32)
         in_lanes = storage.in_lanes

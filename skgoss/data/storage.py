@@ -33,8 +33,8 @@ MIN_COLUMNS_TO_LIST = 256
 # Measured: an entry costs as much as so many lanes.
 LANES_AN_ENTRY = 6.0
 
-# Measured, beside a lane in the histograms of a tree: a column that is packed for the
-# tree, a bundle whose codes change then, and an entry that is looked at.
+# Measured, beside a lane in the histograms of a tree: a column that is packed for
+# the tree, a bundle whose codes change then, and an entry that is looked at.
 PACKED_WORK = 0.25
 RECODED_WORK = 0.7
 FILTERED_WORK = 0.2

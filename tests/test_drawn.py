@@ -17,7 +17,7 @@ FEW = {"n_estimators": 4, "num_leaves": 15, "min_child_samples": 5}
 
 
 def tables() -> dict[str, Any]:
-    """Plain columns, digits in shared lanes, bundles, entries, wide columns, few rows."""
+    """Plain columns, digits, bundles, entries, wide columns, and few rows."""
     rng = np.random.default_rng(7)
     plain = rng.normal(size=(N, 30))
     plain[rng.random(plain.shape) < 0.1] = np.nan

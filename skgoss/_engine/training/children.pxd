@@ -2,6 +2,8 @@ from skgoss._engine.training.layout cimport Sums
 from skgoss._engine.training.workspace cimport Leaf, Round, Shared, Workspace
 
 
+cdef void choose_summed(const Shared* shared, Workspace* ws) noexcept nogil
+
 cdef int search_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil
 
 cdef int search_children(

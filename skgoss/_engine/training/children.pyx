@@ -181,7 +181,8 @@ cdef void finish_features(
     cdef int at = 0
     while at < n:
         last = at
-        while last + 1 < n and features[last + 1] == features[last] + 1:
+        while last + 1 < n and (
+                ws.data.offset[features[last + 1]] == ws.data.offset[features[last] + 1]):
             last = last + 1
         complete(
             shared, ws, look, built, ws.data.offset[features[at]],
@@ -600,7 +601,6 @@ cdef int search_root(Shared* shared, Workspace* ws, const Round* round) noexcept
     cdef SplitRules unsmoothed = ws.rules  # nothing is above the root
     cdef Sums sums
     cdef int n_parts
-    choose_summed(shared, ws)
     root.stats.sums.count = round.slopes.n
     if start_tiles(shared, ws) < 0:
         return NO_MEMORY

@@ -10,6 +10,7 @@ from libc.stdlib cimport calloc, free
 
 import numpy as np
 
+from skgoss._engine.training.drawn cimport ENTRY_BLOCK, Drawn, Sources
 from skgoss._engine.training.forest cimport Forest
 from skgoss._engine.training.histogram cimport FOLD_ROOM, MAX_COUNT_BITS, MIN_COUNT_BITS
 from skgoss._engine.training.layout cimport LANE_CODES, Binned, Histogram, Piece, Slopes
@@ -27,6 +28,10 @@ from skgoss._engine.training.workspace cimport (
 # As `Piece` in layout.h.
 PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
 
+# Trees whose features are drawn get rows of these alone if they cost at most so much of
+# those of all features.
+MOST_WORK = 0.9
+
 # Row numbers and counts of rows have 31 bits.
 MAX_ROWS = 2**31 - 1
 
@@ -36,6 +41,18 @@ cdef raise_status(int status):
         raise MemoryError("could not allocate memory for growing trees")
     if status == NOT_FINITE:
         raise FloatingPointError("gradients or hessians are NaN or infinite")
+
+
+cdef double sampled_share(settings):
+    """The share of the rows that trees are grown on."""
+    if settings.data_sample_strategy == "goss":
+        return settings.top_rate + settings.other_rate
+    return settings.subsample if settings.subsample_freq > 0 else 1.0
+
+
+cdef largest(values, int n):
+    """The sum of the n largest of some whole numbers."""
+    return int(np.sort(values)[len(values) - n:].sum())
 
 
 cdef void* allocate(size_t size) except NULL:
@@ -97,6 +114,7 @@ cdef class TreeGrower:
         self._read_settings(settings)
         if constraints is not None:
             self._read_constraints(constraints)
+        self._read_sources(settings)
         self._allocate_threads()
         self.workspaces = <Workspace*>allocate(self.n_workspaces * sizeof(Workspace))
         for i in range(self.n_workspaces):
@@ -125,7 +143,7 @@ cdef class TreeGrower:
         data.singles = <const int32_t*>self._address(storage.singles, np.int32)
         data.offset = <const int64_t*>self._address(storage.offset, np.int64)
         data.feature_at = <const int32_t*>self._address(storage.feature_at, np.int32)
-        data.n_places = data.offset[data.n_features]
+        data.n_places = data.room = data.offset[data.n_features]
         data.row_updates = storage.row_updates
         self.shared.max_bins = dataset.n_bins.max()
         self._read_lanes(storage)
@@ -199,6 +217,38 @@ cdef class TreeGrower:
         out.extra_seed = settings.extra_seed
         out.extra_trees = settings.extra_trees
         out.learning_rate = settings.learning_rate
+
+    cdef _read_sources(self, settings):
+        """What trees of drawn features are grown on, where reading their bins alone pays."""
+        cdef Sources* out = &self.shared.sources
+        cdef Binned* data = &self.shared.data
+        cdef int i
+        storage = self.dataset.storage
+        n_most = min(
+            data.n_features,
+            <int>max(1.0, settings.colsample_bytree * data.n_features + 0.5)
+            + len({self.shared.constraints.forced[i].feature
+                   for i in range(self.shared.constraints.n_forced)}))
+        share = n_most / data.n_features
+        if share == 1 or storage.drawn_work(share, sampled_share(settings)) > MOST_WORK:
+            return
+        out.most_drawn = n_most
+        out.most_entries = largest(storage.entry_lengths, n_most)
+        if data.n_lanes < data.n_groups:
+            out.lane_codes = min(data.lane_stride, LANE_CODES)
+        out.columns = self.shared.columns
+        out.group = <const int32_t*>self._address(storage.group, np.int32)
+        in_lanes = storage.in_lanes
+        out.in_lanes = <const int32_t*>self._address(in_lanes, np.int32)
+        out.n_in_lanes = len(in_lanes)
+        in_entries = np.setdiff1d(np.arange(data.n_features), in_lanes)
+        out.in_entries = <const int32_t*>self._address(in_entries, np.int32)
+        out.n_in_entries = len(in_entries)
+        data.room = largest(np.diff(storage.offset), n_most)
+        data.entry_sums = (min(n_most, data.n_groups) + 7) // 8 * 8 * data.lane_stride
+        data.sums_size = data.entry_sums + FOLD_ROOM
+        if data.entries != NULL:
+            data.sums_size += data.room
 
     cdef _read_constraints(self, constraints):
         cdef Constraints* out = &self.shared.constraints
@@ -284,7 +334,42 @@ cdef class TreeGrower:
         ws.leaf_value = <double*>allocate(max_leaves * sizeof(double))
         ws.leaf_weight = <double*>allocate(max_leaves * sizeof(double))
         ws.learning_rate = self.shared.settings.learning_rate
+        if self.shared.sources.most_drawn > 0:
+            self._allocate_drawn(&ws.drawn)
         self._allocate_constraints(ws)
+
+    cdef void* _room(self, size_t size, dtype):
+        """Memory for so many values, for as long as the grower lives."""
+        return <void*>self._address(np.empty(size, dtype=dtype), dtype)
+
+    cdef _allocate_drawn(self, Drawn* out):
+        cdef const Binned* data = &self.shared.data
+        cdef const Sources* sources = &self.shared.sources
+        cdef size_t n_rows = data.n_rows
+        cdef size_t n_features = data.n_features
+        cdef size_t n_groups = min(sources.most_drawn, data.n_groups)
+        out.chosen = <uint8_t*>self._address(np.zeros(n_features, np.uint8), np.uint8)
+        out.offset = <int64_t*>self._room(n_features + 1, np.int64)
+        out.feature_at = <int32_t*>self._room(data.room, np.int32)
+        out.rows = <uint8_t*>self._room(n_rows * ((n_groups + 7) // 8 * 8), np.uint8)
+        out.lane_start = <int32_t*>self._room(n_groups + 1, np.int32)
+        out.lane_groups = <int32_t*>self._room(n_groups, np.int32)
+        out.radix = <int32_t*>self._room(n_groups, np.int32)
+        out.n_codes = <int32_t*>self._room(n_groups, np.int32)
+        out.n_given = <int32_t*>self._room(n_groups, np.int32)
+        out.codes = <const uint8_t**>self._room(n_groups, np.uintp)
+        out.digit = <uint8_t*>self._room(n_groups * LANE_CODES, np.uint8)
+        out.place_of_code = <int32_t*>self._room(n_groups * LANE_CODES, np.int32)
+        out.piece_start = <int64_t*>self._room(n_groups + 1, np.int64)
+        out.pieces = <Piece*>self._room(sources.most_drawn, PIECE)
+        if data.entries == NULL:
+            return
+        out.place = <int32_t*>self._room(data.n_places, np.int32)
+        out.entry_pieces = <Piece*>self._room(sources.most_drawn, PIECE)
+        out.heavy = <uint32_t*>self._room(data.n_heavy, np.uint32)
+        out.entry_start = <int64_t*>self._room(n_rows + 1, np.int64)
+        out.entries = <uint32_t*>self._room(sources.most_entries, np.uint32)
+        out.block_entries = <int64_t*>self._room(n_rows // ENTRY_BLOCK + 1, np.int64)
 
     cdef _allocate_constraints(self, Workspace* ws):
         cdef const Constraints* limits = &self.shared.constraints

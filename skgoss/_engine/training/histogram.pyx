@@ -508,6 +508,9 @@ cdef void spill_lanes(
                     data.n_codes[group], digit + part * data.sums_size)
             deliver_group(data, code, first, digit, group, out)
         deliver_group(data, code, first, sums, data.lane_groups[data.lane_start[lane]], out)
+    # Bytes that fill up the rows are added, too.
+    for lane in range(data.n_lanes, (data.n_lanes + 7) // 8 * 8):
+        lanes[lane * data.lane_stride] = 0
 
 
 cdef void spill_entries(
@@ -551,7 +554,6 @@ cdef void accumulate_lanes(
 ) noexcept nogil:
     cdef Py_ssize_t first = 0
     cdef Py_ssize_t m
-    cdef int lane
     while first < n:
         m = min(code.block_rows, n - first)
         # Constant strides make the addresses part of the instructions.
@@ -563,9 +565,6 @@ cdef void accumulate_lanes(
             add_bytes(data, code, words + first, m, 264, sums)
         spill_lanes(data, code, fresh and first == 0, sums, out)
         first = first + m
-    # Bytes that fill up the last eight are zeros.
-    for lane in range(data.n_lanes, (data.n_lanes + 7) // 8 * 8):
-        sums[lane * data.lane_stride] = 0
 
 
 cdef void accumulate_entries(

@@ -34,7 +34,8 @@ cdef void list_piece(Workspace* ws, const Piece* piece, Tile* tile) noexcept nog
         feature = data.feature_at[at]
         at = data.offset[feature + 1]
         if ws.is_summed[feature]:
-            tile.consecutive &= tile.n_features == 0 or tile.features[tile.n_features - 1] == feature - 1
+            if tile.n_features > 0 and tile.features[tile.n_features - 1] != feature - 1:
+                tile.consecutive = False
             tile.features[tile.n_features] = feature
             tile.n_features += 1
             ws.tile_of[feature] = ws.n_tiles

@@ -11,9 +11,10 @@ from libc.stdlib cimport malloc, realloc
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.training.children cimport (
-    choose_left, search_again, search_children, search_root)
+    choose_left, choose_summed, search_again, search_children, search_root)
 from skgoss._engine.training.constraints cimport (
     bound_children, bound_leaves, next_stale, order_children)
+from skgoss._engine.training.drawn cimport drawn_rows
 from skgoss._engine.training.histogram cimport (
     GradientStats, choose_encoding, encode, fine_scale, prefetch, round_stats)
 from skgoss._engine.training.layout cimport LANE_CODES, Binned, Slopes, Sums, row_integer
@@ -122,6 +123,11 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
         shared.all_features, shared.data.n_features, shared.settings.tree_fraction,
         key(shared.settings.feature_seed, TREE_FEATURES, ws.tree_index), ws.features)
     ws.data = shared.data
+    choose_summed(shared, ws)
+    if shared.sources.most_drawn > 0:
+        ws.data = drawn_rows(
+            &shared.data, &shared.sources, ws.summed, ws.n_summed, &round.slopes,
+            ws.n_threads, &ws.drawn)
     return search_root(shared, ws, round)
 
 

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from skgoss._engine.training.drawn cimport Drawn, Sources
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Slopes
 from skgoss._engine.training.split cimport NodeStats, Order, Split, SplitRules, Step
 from skgoss._engine.data.store cimport BinColumn
@@ -78,6 +79,7 @@ cdef struct Workspace:
     uint8_t* code_goes_left
     int64_t* pairs
     Binned data               # the rows as the tree reads them
+    Drawn drawn               # where they are if they are of drawn features alone
     int32_t* features         # sampled for the tree
     int n_features
     int32_t* summed           # with others in forced splits
@@ -159,6 +161,7 @@ cdef struct Constraints:
 
 cdef struct Shared:
     Binned data
+    Sources sources
     const BinColumn* columns
     bint has_lists
     Settings settings

@@ -10,7 +10,7 @@ from skgoss._engine.training.split cimport Split
 # ------------------------------------------------------------------ histogram slots
 
 cdef int allocate_histogram(const Binned* data, Histogram* out) noexcept nogil:
-    cdef size_t n = data.n_places
+    cdef size_t n = data.room
     out.gradient = <int64_t*>malloc(n * (2 * sizeof(int64_t) + sizeof(int32_t)) + 1)
     if out.gradient == NULL:
         return -1
@@ -21,7 +21,7 @@ cdef int allocate_histogram(const Binned* data, Histogram* out) noexcept nogil:
 
 
 cdef void clear_histogram(const Binned* data, Histogram* out) noexcept nogil:
-    memset(out.gradient, 0, data.n_places * (2 * sizeof(int64_t) + sizeof(int32_t)))
+    memset(out.gradient, 0, data.room * (2 * sizeof(int64_t) + sizeof(int32_t)))
 
 
 cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil:

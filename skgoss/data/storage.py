@@ -40,6 +40,7 @@ TAKEN_A_VALUE = 64
 NO_LISTS = (
     np.zeros(1, dtype=np.int64),
     np.empty(0, dtype=np.uint32),
+    np.zeros(1, dtype=np.int64),
     np.empty(0, dtype=np.uint16),
 )
 
@@ -71,6 +72,8 @@ class Lists:
     start : ndarray of shape (n_lists + 1,), int64
     rows : ndarray of uint32
         Row numbers, ascending within a list.
+    bin_start : ndarray of shape (n_lists + 1,), int64
+        Where the bins of each list begin. Columns of two bins have none: all are 0.
     bins : ndarray of uint16
         The rows' stored bins: numbered without the bin of zero.
     """
@@ -78,23 +81,41 @@ class Lists:
     member: NDArray[np.int32]
     start: NDArray[np.int64]
     rows: NDArray[np.uint32]
+    bin_start: NDArray[np.int64]
     bins: NDArray[np.uint16]
 
-    def take(self, keep: NDArray[np.bool_]) -> Lists:
-        """Some of the lists."""
-        if keep.all():
-            return self
-        length = np.diff(self.start)
-        start = np.zeros(int(keep.sum()) + 1, dtype=np.int64)
-        np.cumsum(length[keep], out=start[1:])
-        kept = np.repeat(keep, length)
-        return Lists(self.member[keep], start, self.rows[kept], self.bins[kept])
+    def by_column(self, n_used: int) -> tuple[NDArray[Any], ...]:
+        """The lists of all used columns, of which most may be empty."""
+        start, bin_start = (
+            _starts_by_column(self.member, start, n_used)
+            for start in (self.start, self.bin_start)
+        )
+        return start, self.rows, bin_start, self.bins
 
-    def start_by_column(self, n_used: int) -> NDArray[np.int64]:
-        """Where the list of each used column begins; most are empty."""
-        length = np.zeros(n_used, dtype=np.int64)
-        length[self.member] = np.diff(self.start)
-        return np.concatenate([[0], np.cumsum(length)])
+    def every_bin(self) -> NDArray[np.uint16]:
+        """The stored bin of each row, list by list."""
+        length = np.diff(self.start)
+        if len(self.bins) == len(self.rows):
+            return self.bins
+        bins = np.zeros(len(self.rows), dtype=np.uint16)
+        bins[np.repeat(np.diff(self.bin_start) > 0, length)] = self.bins
+        return bins
+
+    @classmethod
+    def of_every_bin(
+        cls,
+        member: NDArray[np.int32],
+        start: NDArray[np.int64],
+        rows: NDArray[np.uint32],
+        bins: NDArray[np.uint16],
+        n_bins: NDArray[np.int32],
+    ) -> Lists:
+        """The lists of columns of so many bins, from the stored bin of each row."""
+        length, has_bins = np.diff(start), n_bins > 2
+        bin_start = np.concatenate([[0], np.cumsum(np.where(has_bins, length, 0))])
+        if not has_bins.all():
+            bins = bins[np.repeat(has_bins, length)]
+        return cls(member, start, rows, bin_start, bins)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,6 +217,14 @@ class Groups:
     n_codes: NDArray[np.int32]
 
 
+def _starts_by_column(
+    member: NDArray[np.int32], start: NDArray[np.int64], n_used: int
+) -> NDArray[np.int64]:
+    length = np.zeros(n_used, dtype=np.int64)
+    length[member] = np.diff(start)
+    return np.concatenate([[0], np.cumsum(length)])
+
+
 class Source(Protocol):
     """Where the bins of used columns come from.
 
@@ -244,11 +273,14 @@ class Bins:
     @classmethod
     def of(cls, store: BinStore) -> Bins:
         """The bins that a store holds; no array of the size of the data is copied."""
-        _, implied, column, _, bytes_, shorts, start, rows, bins = store.arrays
+        _, implied, column, _, bytes_, shorts, *lists = store.arrays
+        start, rows, bin_start, bins = lists
         member = np.flatnonzero(implied >= 0)
         n_plain = int(((implied < 0) & (column < len(bytes_))).sum())
-        start = start[np.append(member, len(implied))]
-        lists = Lists(member.astype(np.int32), start, rows, bins)
+        edges = np.append(member, len(implied))
+        lists = Lists(
+            member.astype(np.int32), start[edges], rows, bin_start[edges], bins
+        )
         return cls(lists, bytes_[:n_plain], shorts)
 
     @property
@@ -267,6 +299,7 @@ class Bins:
             np.concatenate([one.member, n_used + two.member]).astype(np.int32),
             np.concatenate([one.start, one.start[-1] + two.start[1:]]),
             np.concatenate([one.rows, two.rows]),
+            np.concatenate([one.bin_start, one.bin_start[-1] + two.bin_start[1:]]),
             np.concatenate([one.bins, two.bins]),
         )
         return Bins(
@@ -418,7 +451,7 @@ def lay_out(
 class _Binned(NamedTuple):
     """Bins column by column, and what they were made of.
 
-    ``lists`` are the ones that remain lists, ``column`` says which column of ``bytes``
+    ``lists`` are all of them, ``column`` says which column of ``bytes``
     and then ``shorts`` each used one has.
     """
 
@@ -437,12 +470,12 @@ def _by_column(
     n_bins, all_lists = _n_bins(mappers), source.lists
     is_list = np.zeros(len(mappers), dtype=bool)
     is_list[all_lists.member] = True
-    groups, lists, bundled = _group(all_lists, is_list, n_bins, settings, source.n_rows)
+    groups = _group(all_lists, is_list, n_bins, settings, source.n_rows)
     implied = np.full(len(mappers), -1, dtype=np.int32)
     implied[is_list] = [mappers[j].zero_bin for j in np.flatnonzero(is_list)]
-    bytes_, shorts, column = _codes(source, groups, bundled, is_list, n_threads)
+    bytes_, shorts, column = _codes(source, groups, is_list, n_threads)
     if settings.max_conflict_rate > 0:
-        all_lists = _without_conflicts(all_lists, groups, bytes_)
+        all_lists = _without_conflicts(all_lists, groups, bytes_, n_bins)
     bin_store = BinStore(
         n_bins,
         implied,
@@ -450,15 +483,16 @@ def _by_column(
         groups.first_code,
         bytes_,
         shorts,
-        all_lists.start_by_column(len(mappers)),
-        all_lists.rows,
-        all_lists.bins,
+        *all_lists.by_column(len(mappers)),
     )
-    return _Binned(bin_store, groups, lists, implied, column, bytes_, shorts)
+    return _Binned(bin_store, groups, all_lists, implied, column, bytes_, shorts)
 
 
 def _without_conflicts(
-    lists: Lists, groups: Groups, bytes_: NDArray[np.uint8]
+    lists: Lists,
+    groups: Groups,
+    bytes_: NDArray[np.uint8],
+    n_bins: NDArray[np.int32],
 ) -> Lists:
     """The lists, without rows whose code in a bundle is another column's."""
     length = np.diff(lists.start)
@@ -468,9 +502,12 @@ def _without_conflicts(
     )
     kept, bundled = np.ones(len(group), dtype=bool), group >= 0
     code = bytes_[group[bundled], lists.rows[bundled]]
-    kept[bundled] = code == first_code[bundled] + lists.bins[bundled]
+    bins = lists.every_bin()
+    kept[bundled] = code == first_code[bundled] + bins[bundled]
     start = np.concatenate([[0], np.cumsum(kept)])[lists.start]
-    return Lists(lists.member, start, lists.rows[kept], lists.bins[kept])
+    return Lists.of_every_bin(
+        lists.member, start, lists.rows[kept], bins[kept], n_bins[lists.member]
+    )
 
 
 def _n_bins(mappers: list[BinMapper]) -> NDArray[np.int32]:
@@ -503,11 +540,8 @@ def _group(
     n_bins: NDArray[np.int32],
     settings: StorageSettings,
     n_rows: int,
-) -> tuple[Groups, Lists, Lists]:
-    """Give every plain column a group, and every bundle that is dense enough.
-
-    Returns the groups, the lists that remain lists, and those that are bundled.
-    """
+) -> Groups:
+    """Give every plain column a group, and every bundle that is dense enough."""
     group = np.full(len(n_bins), -1, dtype=np.int32)
     first_code = np.zeros(len(n_bins), dtype=np.int32)
     plain = np.flatnonzero(~is_list & (n_bins <= LANE_CODES))
@@ -531,12 +565,11 @@ def _group(
     group[lists.member[in_lane]] = number[bundle[in_lane]]
     first_code[lists.member] = _first_codes(bundle, n_stored)
     first_code[lists.member[~in_lane]] = 0
-    groups = Groups(
+    return Groups(
         group,
         first_code,
         np.concatenate([n_bins[plain], n_codes[dense]]).astype(np.int32),
     )
-    return groups, lists.take(~in_lane), lists.take(in_lane)
 
 
 def _dense_bundles(
@@ -574,7 +607,6 @@ def _first_codes(
 def _codes(
     source: Source,
     groups: Groups,
-    bundled: Lists,
     is_list: NDArray[np.bool_],
     n_threads: int,
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint16], NDArray[np.int32]]:
@@ -587,14 +619,17 @@ def _codes(
     shorts = np.empty((len(wide), source.n_rows), dtype=np.uint16)
     source.fill(np.flatnonzero(~is_list & (groups.group >= 0)), bytes_[:n_plain])
     source.fill(wide, shorts)
-    bundle = groups.group[bundled.member] - n_plain
+    lists = source.lists
+    bundle = groups.group[lists.member] - n_plain
+    order = np.argsort(bundle, kind="stable").astype(np.int32)
     merge_bundles(
-        bundled.start,
-        bundled.rows,
-        bundled.bins,
-        np.searchsorted(np.sort(bundle), np.arange(len(bytes_) - n_plain + 1)),
-        np.argsort(bundle, kind="stable").astype(np.int32),
-        groups.first_code[bundled.member],
+        lists.start,
+        lists.rows,
+        lists.bin_start,
+        lists.bins,
+        np.searchsorted(bundle[order], np.arange(len(bytes_) - n_plain + 1)),
+        order,
+        groups.first_code[lists.member],
         bytes_[n_plain:],
         n_threads,
     )
@@ -703,7 +738,9 @@ def _entries(
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.uint32], NDArray[Any]]:
     """The places of each row that are not in lanes, and the runs of all such places."""
     wide = np.flatnonzero(column >= n_bytes)
-    member = np.sort(np.concatenate([lists.member, wide]))
+    chosen = np.flatnonzero(column[lists.member] < 0)
+    listed = lists.member[chosen]
+    member = np.sort(np.concatenate([listed, wide]))
     pieces = np.zeros(len(member), dtype=PIECE)
     pieces["at"] = offset[member]
     pieces["length"] = offset[member + 1] - offset[member]
@@ -715,12 +752,15 @@ def _entries(
         return None, np.empty(0, dtype=np.uint32), joined
     joined["length"] = np.add.reduceat(pieces["length"], first)
     entry_start = np.empty(n_rows + 1, dtype=np.int64)
-    entries = np.empty(len(lists.rows) + shorts.size, dtype=np.uint32)
+    n_listed = np.diff(lists.start)[chosen].sum()
+    entries = np.empty(n_listed + shorts.size, dtype=np.uint32)
     pack_entries(
         lists.start,
         lists.rows,
+        lists.bin_start,
         lists.bins,
-        offset[lists.member],
+        chosen,
+        offset[listed],
         shorts,
         offset[wide],
         entry_start,

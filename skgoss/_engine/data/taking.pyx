@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
+from skgoss._engine.data.lists cimport list_bins
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
 cdef enum:
@@ -19,12 +20,6 @@ ctypedef fused item_t:
     uint8_t
     uint16_t
     uint64_t
-
-cdef struct Lists:
-    const int64_t* start
-    const uint32_t* rows
-    const uint16_t* bins
-    const int32_t* place      # of each row among the taken ones; -1: it is not taken
 
 
 cdef void take_items(
@@ -131,41 +126,46 @@ def take_entries(
     return taken_start, taken[:-1]
 
 
-cdef int64_t count_list(const Lists* lists, Py_ssize_t j) noexcept nogil:
+cdef int64_t count_list(
+    const uint32_t* rows, int64_t length, const int32_t* place,
+) noexcept nogil:
     cdef int64_t n = 0
     cdef int64_t i
-    for i in range(lists.start[j], lists.start[j + 1]):
-        n += lists.place[lists.rows[i]] >= 0
+    for i in range(length):
+        n += place[rows[i]] >= 0
     return n
 
 
 cdef void take_list(
-    const Lists* lists, Py_ssize_t j, int64_t n, uint32_t* rows_out, uint16_t* bins_out,
+    const uint32_t* rows, const uint16_t* bins, const int32_t* place, int64_t n,
+    uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
-    """Write the ``n`` elements of list j whose rows are taken."""
-    cdef int64_t i = lists.start[j]
+    """Write the ``n`` elements of a list whose rows are taken."""
+    cdef int64_t i = 0
     cdef int64_t at = 0
-    cdef int32_t place
     # Each element is written; the next one takes its place if its row is not taken.
     while at < n:
-        place = lists.place[lists.rows[i]]
-        rows_out[at] = <uint32_t> place
-        bins_out[at] = lists.bins[i]
-        at += place >= 0
+        rows_out[at] = <uint32_t> place[rows[i]]
+        if bins != NULL:
+            bins_out[at] = bins[i]
+        at += place[rows[i]] >= 0
         i += 1
 
 
 def take_lists(
-    const int64_t[::1] start, const uint32_t[::1] list_rows, const uint16_t[::1] list_bins,
-    const int32_t[::1] place, int n_threads,
+    const int64_t[::1] start, const uint32_t[::1] list_rows, const int64_t[::1] bin_start,
+    const uint16_t[::1] bins, const int32_t[::1] place, int n_threads,
 ):
     """Keep the elements of lists whose rows are taken, and number the rows anew.
 
     Parameters
     ----------
     start : array of shape (n_lists + 1,)
-        Where each list begins in the next two.
-    list_rows, list_bins : arrays
+        Where each list begins in ``list_rows``.
+    list_rows : array
+    bin_start : array of shape (n_lists + 1,)
+        Where the stored bins of each list begin in ``bins``; without any, all are 0.
+    bins : array
     place : array of shape (n_rows,)
         Where each row is among the taken ones; -1: it is not.
     n_threads : int
@@ -174,37 +174,39 @@ def take_lists(
     -------
     start : ndarray of shape (n_lists + 1,), int64
     list_rows : ndarray of uint32
-    list_bins : ndarray of uint16
+    bin_start : ndarray of shape (n_lists + 1,), int64
+    bins : ndarray of uint16
     """
     cdef Py_ssize_t n_lists = start.shape[0] - 1
     cdef Py_ssize_t j
-    cdef Lists lists
     cdef Watch watch
     taken_start = np.zeros(n_lists + 1, dtype=np.int64)
     cdef int64_t[::1] start_out = taken_start
     if list_rows.shape[0] == 0:
-        return taken_start, np.empty(0, np.uint32), np.empty(0, np.uint16)
+        return taken_start, np.empty(0, np.uint32), taken_start, np.empty(0, np.uint16)
     watch = start_watch()
-    lists.start, lists.place = &start[0], &place[0]
-    lists.rows, lists.bins = &list_rows[0], &list_bins[0]
     for j in prange(
         n_lists, nogil=True, schedule="dynamic", chunksize=SOME_LISTS, num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        if not is_stopped(&watch):
-            start_out[j + 1] = count_list(&lists, j)
+        if start[j] < start[j + 1] and not is_stopped(&watch):
+            start_out[j + 1] = count_list(&list_rows[start[j]], start[j + 1] - start[j], &place[0])
+    taken_bin_start = np.zeros(n_lists + 1, dtype=np.int64)
+    np.cumsum(taken_start[1:] * (np.diff(bin_start) > 0), out=taken_bin_start[1:])
     np.cumsum(taken_start, out=taken_start)
     taken_rows = np.empty(start_out[n_lists] + 1, dtype=np.uint32)
-    taken_bins = np.empty(start_out[n_lists] + 1, dtype=np.uint16)
+    cdef int64_t[::1] bin_start_out = taken_bin_start
+    taken_bins = np.empty(bin_start_out[n_lists] + 1, dtype=np.uint16)
     cdef uint32_t[::1] rows_out = taken_rows
     cdef uint16_t[::1] bins_out = taken_bins
     for j in prange(
         n_lists, nogil=True, schedule="dynamic", chunksize=SOME_LISTS, num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        if not is_stopped(&watch):
+        if start[j] < start[j + 1] and not is_stopped(&watch):
             take_list(
-                &lists, j, start_out[j + 1] - start_out[j], &rows_out[start_out[j]],
-                &bins_out[start_out[j]])
+                &list_rows[start[j]], list_bins(bins, bin_start, j), &place[0],
+                start_out[j + 1] - start_out[j], &rows_out[start_out[j]],
+                &bins_out[bin_start_out[j]])
     end_watch(&watch)
-    return taken_start, taken_rows[:-1], taken_bins[:-1]
+    return taken_start, taken_rows[:-1], taken_bin_start, taken_bins[:-1]

@@ -126,7 +126,8 @@ def test_a_fit_reads_no_more_than_blocks(kind, monkeypatch):
     if kind == "ones":
         X.data[:] = 1
     y = (X @ np.sin(np.arange(N_COLUMNS)) > 0).astype(int)
-    expected = LGBMClassifier(n_estimators=5).fit(X.tocsc(), y)
+    expected = LGBMClassifier(n_estimators=5)
+    expected.fit(X.tocsc(), y, eval_set=[(X.tocsc(), y)])
     monkeypatch.setattr(ours, "whole_columns", None)
     given = LGBMClassifier(n_estimators=5).fit(X, y, eval_set=[(X, y)])
     assert given.booster_.model_to_string() == expected.booster_.model_to_string()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from skgoss._engine.data.bundling import find_bundles, merge_bundles
 from skgoss._engine.data.packing import count_places, pack_entries, pack_rows
 from skgoss._engine.data.store import BinStore
-from skgoss._engine.data.taking import take_columns, take_entries
 from skgoss._engine.training.grower import PIECE
 from skgoss.data.binning import BinMapper, bin_categories, bin_columns, bin_lists, team
 from skgoss.data.columns import Columns
@@ -118,9 +118,12 @@ class Lists:
         return cls(member, start, rows, bin_start, bins)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Storage:
     """The binned training set as ``_engine/training/layout.h`` describes it.
+
+    Lanes and entries are laid out when they are first asked for: rows that trees are
+    only applied to need neither.
 
     Attributes
     ----------
@@ -137,18 +140,15 @@ class Storage:
     lane, radix, n_codes : ndarray of shape (n_groups,), int32
         A group's codes are digits, worth ``radix``, of the numbers in
         ``rows[:, lane]``.
-    rows : ndarray of shape (n_rows, row_bytes), uint8
-        The lanes; each row is filled up with zeros to a multiple of 8 bytes.
     pieces : structured ndarray
         Where runs of codes go in a histogram; those of group g begin at
         ``piece_start[g]``.
     piece_start : ndarray of shape (n_groups + 1,), int64
     place_of_code : ndarray of shape (n_groups, LANE_CODES), int32
-    entry_start : ndarray of shape (n_rows + 1,), int64, or None
-    entries : ndarray of uint32
-        Places that rows name themselves.
     entry_pieces : structured ndarray
         The places that entries may name.
+    n_threads : int
+        Those that lay out.
     """
 
     store: BinStore
@@ -159,13 +159,50 @@ class Storage:
     lane: NDArray[np.int32]
     radix: NDArray[np.int32]
     n_codes: NDArray[np.int32]
-    rows: NDArray[np.uint8]
     pieces: NDArray[Any]
     piece_start: NDArray[np.int64]
     place_of_code: NDArray[np.int32]
-    entry_start: NDArray[np.int64] | None
-    entries: NDArray[np.uint32]
     entry_pieces: NDArray[Any]
+    n_threads: int
+
+    @cached_property
+    def rows(self) -> NDArray[np.uint8]:
+        """The lanes, of shape (n_rows, row_bytes).
+
+        Each row is filled up with zeros to a multiple of 8 bytes.
+        """
+        n_lanes = int(self.lane.max(initial=-1)) + 1
+        row_bytes = -(-n_lanes // ROW_ALIGNMENT) * ROW_ALIGNMENT
+        rows = np.empty((self.store.n_rows, row_bytes), dtype=np.uint8)
+        bytes_ = self.store.arrays[4]
+        n_threads = team(bytes_.size, self.n_threads)
+        pack_rows(bytes_, self.lane, self.radix, n_threads, rows)
+        return rows
+
+    @property
+    def entry_start(self) -> NDArray[np.int64] | None:
+        """Where the entries of each row begin, and the end; None: there are none."""
+        return self._packed[0]
+
+    @property
+    def entries(self) -> NDArray[np.uint32]:
+        """Places that rows name themselves."""
+        return self._packed[1]
+
+    @cached_property
+    def _packed(self) -> tuple[NDArray[np.int64] | None, NDArray[np.uint32]]:
+        if len(self.entry_pieces) == 0:
+            return None, np.empty(0, dtype=np.uint32)
+        _, _, column, _, bytes_, shorts, start, *lists = self.store.arrays
+        wide, listed = np.flatnonzero(column >= len(bytes_)), np.flatnonzero(column < 0)
+        entry_start = np.empty(self.store.n_rows + 1, dtype=np.int64)
+        n_listed = np.diff(start)[listed].sum()
+        entries = np.empty(n_listed + shorts.size, dtype=np.uint32)
+        pack_entries(
+            *(start, *lists, listed, self.offset[listed]),
+            *(shorts, self.offset[wide], entry_start, entries),
+        )
+        return entry_start, entries
 
     @property
     def row_updates(self) -> float:
@@ -174,22 +211,10 @@ class Storage:
 
     def take(self, rows: NDArray[np.int64], n_threads: int) -> Storage:
         """The storage of some rows, ascending and distinct; all else is shared."""
-        n_values = int(len(rows) * self.row_updates)
-        n_threads = team(n_values // TAKEN_A_VALUE, n_threads)
-        entry_start, entries = None, self.entries
-        if self.entry_start is not None:
-            entry_start, entries = take_entries(
-                self.entry_start, entries, rows, n_threads
-            )
-        words = self.rows.view(np.uint64)
-        lanes = take_columns(words.reshape(1, -1), words.shape[1], rows, n_threads)
-        return replace(
-            self,
-            store=self.store.take(rows, n_threads),
-            rows=lanes.view(np.uint8).reshape(len(rows), -1),
-            entry_start=entry_start,
-            entries=entries,
-        )
+        *_, bytes_, shorts, _, list_rows, _, _ = self.store.arrays
+        n_values = len(rows) * (len(bytes_) + len(shorts)) + len(list_rows)
+        store = self.store.take(rows, team(n_values // TAKEN_A_VALUE, n_threads))
+        return replace(self, store=store, n_threads=n_threads)
 
     def heavy(self, n_rows: int) -> NDArray[np.uint32]:
         """The places that more than ``n_rows`` rows name themselves."""
@@ -398,7 +423,8 @@ def store(
     ``settings.max_conflict_rate`` is 0.
     """
     values = _Values.of(columns, mappers, settings, rows, n_threads)
-    return _by_column(values, mappers, settings, n_threads).store
+    bin_store, _ = _by_column(values, mappers, settings, n_threads)
+    return bin_store
 
 
 def lay_out(
@@ -418,19 +444,16 @@ def lay_out(
     -------
     Storage
     """
-    n_rows = source.n_rows
-    binned = _by_column(source, mappers, settings, n_threads)
-    groups, implied, bytes_ = binned.groups, binned.implied, binned.bytes
-    n_bins = _n_bins(mappers)
-    lane, radix = share_lanes(groups.n_codes, n_rows if settings.enable_bundle else 0)
+    bin_store, groups = _by_column(source, mappers, settings, n_threads)
+    n_bins, implied, column, _, bytes_, *_ = bin_store.arrays
+    n_rows = source.n_rows if settings.enable_bundle else 0
+    lane, radix = share_lanes(groups.n_codes, n_rows)
     offset = np.zeros(len(mappers) + 1, dtype=np.int64)
     np.cumsum(n_bins - (implied >= 0), out=offset[1:])
     pieces, piece_start = _pieces(groups, offset)
-    entry_start, entries, entry_pieces = _entries(
-        binned.lists, binned.shorts, binned.column, offset, n_rows, len(bytes_)
-    )
+    in_entries = np.flatnonzero((column < 0) | (column >= len(bytes_)))
     return Storage(
-        store=binned.store,
+        store=bin_store,
         implied=implied,
         offset=offset,
         singles=_singles(mappers, n_bins, implied),
@@ -438,35 +461,18 @@ def lay_out(
         lane=lane,
         radix=radix,
         n_codes=groups.n_codes,
-        rows=_rows(bytes_, lane, radix, n_rows, n_threads),
         pieces=pieces,
         piece_start=piece_start,
         place_of_code=_places(pieces, piece_start),
-        entry_start=entry_start,
-        entries=entries,
-        entry_pieces=entry_pieces,
+        entry_pieces=_entry_pieces(in_entries, offset),
+        n_threads=n_threads,
     )
-
-
-class _Binned(NamedTuple):
-    """Bins column by column, and what they were made of.
-
-    ``lists`` are all of them, ``column`` says which column of ``bytes``
-    and then ``shorts`` each used one has.
-    """
-
-    store: BinStore
-    groups: Groups
-    lists: Lists
-    implied: NDArray[np.int32]
-    column: NDArray[np.int32]
-    bytes: NDArray[np.uint8]
-    shorts: NDArray[np.uint16]
 
 
 def _by_column(
     source: Source, mappers: list[BinMapper], settings: StorageSettings, n_threads: int
-) -> _Binned:
+) -> tuple[BinStore, Groups]:
+    """Bins column by column, and which columns share one."""
     n_bins, all_lists = _n_bins(mappers), source.lists
     is_list = np.zeros(len(mappers), dtype=bool)
     is_list[all_lists.member] = True
@@ -485,7 +491,7 @@ def _by_column(
         shorts,
         *all_lists.by_column(len(mappers)),
     )
-    return _Binned(bin_store, groups, all_lists, implied, column, bytes_, shorts)
+    return bin_store, groups
 
 
 def _without_conflicts(
@@ -672,20 +678,6 @@ def share_lanes(
     return lane, radix
 
 
-def _rows(
-    bytes_: NDArray[np.uint8],
-    lane: NDArray[np.int32],
-    radix: NDArray[np.int32],
-    n_rows: int,
-    n_threads: int,
-) -> NDArray[np.uint8]:
-    n_lanes = int(lane.max(initial=-1)) + 1
-    row_bytes = -(-n_lanes // ROW_ALIGNMENT) * ROW_ALIGNMENT
-    rows = np.empty((n_rows, row_bytes), dtype=np.uint8)
-    pack_rows(bytes_, lane, radix, team(bytes_.size, n_threads), rows)
-    return rows
-
-
 def _pieces(
     groups: Groups, offset: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -728,19 +720,8 @@ def _places(pieces: NDArray[Any], piece_start: NDArray[np.int64]) -> NDArray[np.
     return place
 
 
-def _entries(
-    lists: Lists,
-    shorts: NDArray[np.uint16],
-    column: NDArray[np.int32],
-    offset: NDArray[np.int64],
-    n_rows: int,
-    n_bytes: int,
-) -> tuple[NDArray[np.int64] | None, NDArray[np.uint32], NDArray[Any]]:
-    """The places of each row that are not in lanes, and the runs of all such places."""
-    wide = np.flatnonzero(column >= n_bytes)
-    chosen = np.flatnonzero(column[lists.member] < 0)
-    listed = lists.member[chosen]
-    member = np.sort(np.concatenate([listed, wide]))
+def _entry_pieces(member: NDArray[np.int64], offset: NDArray[np.int64]) -> NDArray[Any]:
+    """The runs of all places of some used columns."""
     pieces = np.zeros(len(member), dtype=PIECE)
     pieces["at"] = offset[member]
     pieces["length"] = offset[member + 1] - offset[member]
@@ -748,25 +729,9 @@ def _entries(
     is_first[1:] = member[1:] != member[:-1] + 1
     first = np.flatnonzero(is_first)
     joined = pieces[first]
-    if len(first) == 0:
-        return None, np.empty(0, dtype=np.uint32), joined
-    joined["length"] = np.add.reduceat(pieces["length"], first)
-    entry_start = np.empty(n_rows + 1, dtype=np.int64)
-    n_listed = np.diff(lists.start)[chosen].sum()
-    entries = np.empty(n_listed + shorts.size, dtype=np.uint32)
-    pack_entries(
-        lists.start,
-        lists.rows,
-        lists.bin_start,
-        lists.bins,
-        chosen,
-        offset[listed],
-        shorts,
-        offset[wide],
-        entry_start,
-        entries,
-    )
-    return entry_start, entries, joined
+    if len(first) > 0:
+        joined["length"] = np.add.reduceat(pieces["length"], first)
+    return joined
 
 
 def _singles(

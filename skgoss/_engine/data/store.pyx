@@ -102,8 +102,8 @@ cdef class BinStore:
             place[rows] = np.arange(rows.shape[0], dtype=np.int32)
         return BinStore(
             *features,
-            take_columns(bytes, 1, rows, n_threads),
-            take_columns(shorts, 1, rows, n_threads),
+            take_columns(bytes, rows, n_threads),
+            take_columns(shorts, rows, n_threads),
             *take_lists(list_start, list_rows, bin_start, list_bins, place, n_threads),
         )
 

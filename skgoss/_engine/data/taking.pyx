@@ -5,7 +5,7 @@ Rows are always ascending and distinct. They are not checked here.
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 import numpy as np
 
@@ -19,43 +19,33 @@ cdef enum:
 ctypedef fused item_t:
     uint8_t
     uint16_t
-    uint64_t
 
 
 cdef void take_items(
-    const item_t* column, Py_ssize_t width, const int64_t* rows, Py_ssize_t n, item_t* out,
+    const item_t* column, const int64_t* rows, Py_ssize_t n, item_t* out,
 ) noexcept nogil:
-    cdef Py_ssize_t i, k
-    if width == 1:
-        for i in range(n):
-            out[i] = column[rows[i]]
-        return
+    cdef Py_ssize_t i
     for i in range(n):
-        for k in range(width):
-            out[i * width + k] = column[rows[i] * width + k]
+        out[i] = column[rows[i]]
 
 
-def take_columns(
-    const item_t[:, ::1] columns, Py_ssize_t width, const int64_t[::1] rows, int n_threads
-):
-    """Gather rows of columns: the elements ``columns[:, rows]``, where ``width`` is 1.
+def take_columns(const item_t[:, ::1] columns, const int64_t[::1] rows, int n_threads):
+    """Gather rows of columns: the elements ``columns[:, rows]``.
 
     Parameters
     ----------
-    columns : array of shape (n_columns, n_rows * width), uint8, uint16 or uint64
-    width : int
-        How many numbers each row has in a column.
+    columns : array of shape (n_columns, n_rows), uint8 or uint16
     rows : array of shape (n_taken,)
     n_threads : int
 
     Returns
     -------
-    ndarray of shape (n_columns, n_taken * width)
+    ndarray of shape (n_columns, n_taken)
     """
     cdef Py_ssize_t n_taken = rows.shape[0]
     cdef Py_ssize_t block, j, n
     cdef Watch watch = start_watch()
-    taken = np.empty((columns.shape[0], n_taken * width), dtype=np.asarray(columns).dtype)
+    taken = np.empty((columns.shape[0], n_taken), dtype=np.asarray(columns).dtype)
     cdef item_t[:, ::1] out = taken
     if taken.size == 0:
         return taken
@@ -67,63 +57,9 @@ def take_columns(
             continue
         n = min(<Py_ssize_t>BLOCK, n_taken - block * BLOCK)
         for j in range(columns.shape[0]):
-            take_items(
-                &columns[j, 0], width, &rows[block * BLOCK], n, &out[j, block * BLOCK * width])
+            take_items(&columns[j, 0], &rows[block * BLOCK], n, &out[j, block * BLOCK])
     end_watch(&watch)
     return taken
-
-
-cdef void take_runs(
-    const int64_t* start, const uint32_t* entries, const int64_t* rows, Py_ssize_t n,
-    uint32_t* entries_out,
-) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef int64_t at = 0
-    cdef int64_t k
-    for i in range(n):
-        for k in range(start[rows[i]], start[rows[i] + 1]):
-            entries_out[at] = entries[k]
-            at += 1
-
-
-def take_entries(
-    const int64_t[::1] start, const uint32_t[::1] entries, const int64_t[::1] rows, int n_threads
-):
-    """Gather the entries of rows.
-
-    Parameters
-    ----------
-    start : array of shape (n_rows + 1,)
-        Where the entries of each row begin.
-    entries : array
-    rows : array of shape (n_taken,)
-    n_threads : int
-
-    Returns
-    -------
-    start : ndarray of shape (n_taken + 1,), int64
-    entries : ndarray of uint32
-    """
-    cdef Py_ssize_t n_taken = rows.shape[0]
-    cdef Py_ssize_t block, i
-    cdef Watch watch = start_watch()
-    taken_start = np.zeros(n_taken + 1, dtype=np.int64)
-    cdef int64_t[::1] start_out = taken_start
-    for i in range(n_taken):
-        start_out[i + 1] = start_out[i] + start[rows[i] + 1] - start[rows[i]]
-    # One more than there are, so that the first place after the last one exists.
-    taken = np.empty(start_out[n_taken] + 1, dtype=np.uint32)
-    cdef uint32_t[::1] out = taken
-    for block in prange(
-        (n_taken + BLOCK - 1) // BLOCK if entries.shape[0] else 0, nogil=True,
-        schedule="dynamic", num_threads=n_threads, use_threads_if=n_threads > 1,
-    ):
-        if not is_stopped(&watch):
-            take_runs(
-                &start[0], &entries[0], &rows[block * BLOCK],
-                min(<Py_ssize_t>BLOCK, n_taken - block * BLOCK), &out[start_out[block * BLOCK]])
-    end_watch(&watch)
-    return taken_start, taken[:-1]
 
 
 cdef int64_t count_list(

@@ -95,6 +95,31 @@ def test_rows_that_do_not_ascend_are_sorted_and_summed(broken):
     assert_twins(block, expected, range(N_COLUMNS))
 
 
+@pytest.mark.parametrize("name", ["data", "indices", "indptr"])
+@pytest.mark.parametrize("change", ["strided", "big-endian", "wide"])
+def test_arrays_that_kernels_do_not_read_are_converted(name, change):
+    X = matrix(np.float32)
+    array = getattr(X, name)
+    changed = {
+        "strided": np.repeat(array, 2)[::2],
+        "big-endian": array.astype(array.dtype.newbyteorder(">")),
+        "wide": array.astype(np.longdouble if name == "data" else np.uint64),
+    }
+    setattr(X, name, changed[change])
+    found = columns(BaseEstimator(), X, reset=True)
+    assert isinstance(found, Columns)
+    expected = columns(BaseEstimator(), matrix(np.float32), reset=True).whole
+    for j in range(N_COLUMNS):
+        np.testing.assert_array_equal(found.stored(j), expected.stored(j))
+        np.testing.assert_array_equal(found.stored_rows(j), expected.stored_rows(j))
+
+
+def test_a_matrix_without_entries():
+    X = sparse.csr_array((5, 3))
+    [(span, block)] = columns(BaseEstimator(), X, reset=True).blocks(2)
+    assert_twins(block, X, range(3)[span])
+
+
 @pytest.mark.parametrize("rows", [None, np.arange(0, N_ROWS, 3)])
 @pytest.mark.parametrize("subsample", [900, 10**6])
 def test_bins_and_lists_do_not_depend_on_blocks(rows, subsample, block_entries):

@@ -165,9 +165,20 @@ def columns(X: Any) -> Columns | CompressedRows:
 
     Duplicates are summed; the matrix itself is not changed.
     """
-    if X.format != "csr" or X.data.dtype not in KIND_OF_DTYPE:
+    if X.format != "csr" or not _can_be_read(X):
         return whole_columns(X)
     return CompressedRows(_Matrix(X), np.arange(X.shape[1]))
+
+
+def _can_be_read(X: Any) -> bool:
+    """Whether kernels read the arrays of a CSR matrix as they are."""
+    flags = [array.flags for array in (X.data, X.indices, X.indptr)]
+    return (
+        X.data.dtype in KIND_OF_DTYPE
+        and X.indices.dtype == X.indptr.dtype
+        and X.indices.dtype in (np.int32, np.int64)
+        and all(flag.c_contiguous and flag.aligned for flag in flags)
+    )
 
 
 def whole_columns(X: Any) -> Columns:

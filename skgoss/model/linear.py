@@ -285,14 +285,15 @@ def paths(
         The input column of each used column.
     is_numeric : ndarray of shape (n_used,), bool
     """
+    feature = nodes["feature"]
+    used = np.where(is_numeric[feature], column[feature], -1).tolist()
+    children = list(zip(nodes["left"].tolist(), nodes["right"].tolist(), strict=True))
     columns: list[list[int]] = [[] for _ in range(len(nodes) + 1)]
     open_nodes = [(0, frozenset[int]())] if len(nodes) else []
     while open_nodes:
         at, above = open_nodes.pop()
-        node = nodes[at]
-        feature = int(node["feature"])
-        here = above | {int(column[feature])} if is_numeric[feature] else above
-        for child in (int(node["left"]), int(node["right"])):
+        here = above | {used[at]} if used[at] >= 0 else above
+        for child in children[at]:
             if child >= 0:
                 open_nodes.append((child, here))
             else:

@@ -506,17 +506,35 @@ cdef class TreeGrower:
         free(rounds)
         return status
 
-    def leaf_rows(self, int leaf):
-        """Row numbers, ascending, of a leaf of the last tree (one score only)."""
+    def rows_by_leaf(self):
+        """The rows of the last tree's leaves (one score only).
+
+        Returns
+        -------
+        start : ndarray of shape (n_leaves + 1,), int64
+            Where the rows of each leaf begin.
+        rows : ndarray of int64
+            Row numbers, ascending in each leaf.
+        """
         cdef const Workspace* ws = &self.workspaces[0]
-        cdef const Leaf* at = &ws.leaves[leaf]
-        cdef Py_ssize_t n = at.end - at.begin
-        cdef Py_ssize_t i
+        cdef const Leaf* at
+        cdef const uint64_t* words
+        cdef int64_t n = 0, i
+        cdef int leaf
+        starts = np.zeros(ws.n_leaves + 1, dtype=np.int64)
+        cdef int64_t[::1] start_out = starts
+        for leaf in range(ws.n_leaves):
+            n += ws.leaves[leaf].end - ws.leaves[leaf].begin
+            start_out[leaf + 1] = n
         rows = np.empty(n, dtype=np.int64)
         cdef int64_t[::1] rows_out = rows
-        for i in range(n):
-            rows_out[i] = ws.words[at.buffer][at.begin + i] & ws.code.id_mask
-        return rows
+        for leaf in range(ws.n_leaves):
+            at = &ws.leaves[leaf]
+            words = ws.words[at.buffer] + at.begin
+            n = start_out[leaf]
+            for i in range(at.end - at.begin):
+                rows_out[n + i] = words[i] & ws.code.id_mask
+        return starts, rows
 
 
 cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:

@@ -287,7 +287,7 @@ def elo(n_train: int) -> Problem:
 
 
 def instacart(n_train: int) -> Problem:
-    """Generate products of customers: 23 columns, two of them categories, 10 % bought."""
+    """Generate products of customers: 23 columns, two are categories, 10 % bought."""
     rng, n = _start(n_train)
     hidden = _normal(rng, N_HIDDEN, n)
     numbers = _mixed(rng, hidden, 16, 0.3)

@@ -162,7 +162,7 @@ SETTINGS: Mapping[str, Setting] = {
         "Porto Seguro's Safe Driver Prediction, 2017: the second place's LightGBM",
         kaggle_data.porto_seguro,
         rows=476_000,
-        rounds=150,
+        rounds=100,
         stopping=100,
         metric="gini",
         parameters={

@@ -128,5 +128,6 @@ def test_trees_of_a_forest_give_the_bits_of_their_arrays():
     expected = np.zeros_like(found)
     trees = BinnedTrees(*forest.arrays(6), forest.words(6))
     trees.add(rows, 1.0, 1, expected)
-    assert len(trees.words) and found.any()
+    assert len(trees.words)
+    assert found.any()
     np.testing.assert_array_equal(found, expected)

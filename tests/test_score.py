@@ -92,13 +92,13 @@ def leaf_of(nodes, words, missing_bin, row):
 
 
 @pytest.mark.parametrize("n_leaves", [1, 2, 9, 31, 256, 257, 600])
-@pytest.mark.parametrize("n", [1, 3000])
-def test_rows_get_the_values_of_their_leaves(n_leaves, n):
+@pytest.mark.parametrize(("n", "missing"), [(1, -1), (3000, -1), (900, 5), (900, 11)])
+def test_rows_get_the_values_of_their_leaves(n_leaves, n, missing):
     rng = np.random.default_rng(n_leaves)
     store, bins = a_store(rng, n)
     for j, expected in enumerate(bins):
         np.testing.assert_array_equal(store.bins(j), expected)
-    missing_bin = np.array([-1, 699, -1, 1, 4, -1, 0], np.int32)
+    missing_bin = np.array([missing, 699, -1, 1, 4, -1, 0], np.int32)
     nodes, words = a_tree(rng, n_leaves, missing_bin)
     value = rng.normal(size=n_leaves)
     before = rng.normal(size=n)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from skgoss._engine.model.linear import group_rows
 from skgoss._engine.training.grower import TreeGrower
+from skgoss._engine.training.score import add_trees
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.rows import Rows
 from skgoss.model import linear
@@ -35,6 +35,23 @@ class Followed(NamedTuple):
 
     rows: BinnedRows
     scores: Floats
+
+
+class OneAtATime:
+    """A lock that refuses a second change instead of waiting for the first."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError(
+                "A round of this Booster is going on: objectives, metrics and other"
+                " threads must not train it meanwhile."
+            )
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
 
 
 class Boosting:
@@ -117,7 +134,7 @@ class Boosting:
         self._assembled: Ensemble | None = None
         # The number of rounds before a round that failed, until it is undone.
         self._failed: int | None = None
-        self._lock = threading.Lock()
+        self._alone = OneAtATime()
         self.constraints = constraints.of_trees(self.settings, dataset)
         self.grower = self._grower() if len(dataset.feature) else None
 
@@ -243,7 +260,8 @@ class Boosting:
         RuntimeError
             If a round is going on.
         """
-        with self._alone():
+        with self._alone:
+            self._settle()
             before = self._n_grown
             try:
                 return self._round(self.first_round + before)
@@ -258,7 +276,8 @@ class Boosting:
 
         Trees of ``first`` stay.
         """
-        with self._alone():
+        with self._alone:
+            self._settle()
             self._rewind(max(self._n_grown - 1, 0))
 
     def add(self, evaluated: EvaluationSet, *, is_listed: bool = True) -> None:
@@ -266,7 +285,8 @@ class Boosting:
 
         It is measured after each round only if ``is_listed``.
         """
-        with self._alone():
+        with self._alone:
+            self._settle()
             self._catch_up(evaluated)
             (self.sets if is_listed else self.others).append(evaluated)
 
@@ -277,7 +297,8 @@ class Boosting:
 
         ``again`` makes an evaluation set of these rounds of one of the others.
         """
-        with self._alone(), other._alone():
+        with self._alone, other._alone:
+            other._settle()
             self.sets = list(map(again, other.sets))
             self.others = list(map(again, other.others))
             self._take_trees(other)
@@ -291,20 +312,6 @@ class Boosting:
         self.linear, self.n_constant = other.linear, other.n_constant
         if self.grower is not None:
             self.grower = self._grower(other.grower.forest)
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Refuse to change the rounds while they are changed already."""
-        if not self._lock.acquire(blocking=False):
-            raise RuntimeError(
-                "A round of this Booster is going on: objectives, metrics and other"
-                " threads must not train it meanwhile."
-            )
-        try:
-            self._settle()
-            yield
-        finally:
-            self._lock.release()
 
     def _settle(self) -> None:
         """Undo a round that failed.
@@ -499,9 +506,17 @@ class Boosting:
 
         If ``added``, the grower has added them to the training scores.
         """
-        followed = self._followed()
+        followed = self._followed()[1 if added else 0 :]
         # All rows find their leaves by their bins, also those outside the sample.
-        self._add(followed[1:] if added else followed)
+        if self.linear:
+            self._add(followed, self._last_trees())
+            return
+        forest = self.grower.forest
+        first = forest.n_trees - self.objective.n_scores
+        for rows, scores in followed:
+            add_trees(
+                forest, first, rows.store, rows.missing_bin, self.n_threads, scores
+            )
 
     def _add_again(self, followed: Sequence[Followed]) -> None:
         """Add the trees of all rounds to scores, in the order of the rounds."""
@@ -522,15 +537,9 @@ class Boosting:
         return [Followed(self.rows, self.scores), *others]
 
     def _add(
-        self,
-        followed: Sequence[Followed],
-        trees: BinnedTrees | None = None,
-        factor: float = 1.0,
+        self, followed: Sequence[Followed], trees: BinnedTrees, factor: float = 1.0
     ) -> None:
-        """Add a multiple of trees, by default of those of the last round, to scores."""
-        if not followed:
-            return
-        trees = trees or self._last_trees()
+        """Add a multiple of the trees of a round to scores."""
         for rows, scores in followed:
             trees.add(rows, factor, self.n_threads, scores)
 

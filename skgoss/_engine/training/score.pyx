@@ -7,14 +7,12 @@ one vector comparison where the codes that go right are neighbours. Rows walk la
 
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.data.store cimport BinColumn, BinStore, bin_of_code, bin_of_stored
-from skgoss._engine.training.forest cimport StoredNode, nodes_of
-
-import numpy as np
+from skgoss._engine.training.forest cimport Forest, StoredLeaf, StoredNode, nodes_of
 
 cdef extern from "score.h" nogil:
     enum:
@@ -28,6 +26,7 @@ cdef enum:
     BYTE_CODES = 256
     MAX_MASKED_LEAVES = 256
     MAX_PLANES = 32
+    TILE_ROOM = (MAX_PLANES + 2) * SCORE_TILE
 
 
 # Which rows a node sends to the right.
@@ -35,7 +34,7 @@ cdef struct Test:
     const BinColumn* column
     const uint8_t* right      # 0xFF by code, or by stored bin where the column is a list
     uint8_t others            # of a list: of rows that are not in it
-    bint is_interval          # of bytes: `right` is 0xFF for span + 1 codes from low on
+    bint is_interval          # of bytes: span + 1 codes from low on go right
     uint8_t low
     uint8_t span
 
@@ -44,6 +43,7 @@ cdef struct Plan:
     const StoredNode* nodes
     Test* tests
     int32_t n_nodes
+    bint is_masked            # tiles are masked, else walked
     int32_t* first            # leaf under each node's left child, from left to right
     int32_t* size             # leaves under it
     double* value             # of the leaves, from left to right if rows are masked
@@ -179,7 +179,7 @@ cdef void walk_tile(
 # ------------------------------------------------------------------ the tree
 
 
-cdef void span_leaves(Plan* plan, const double* leaf_value) noexcept nogil:
+cdef void span_leaves(Plan* plan, const double* leaf_value, Py_ssize_t stride) noexcept nogil:
     """Number the leaves from left to right, and find those under each left child."""
     cdef int32_t i, side, child, start
     for i in range(plan.n_nodes - 1, -1, -1):
@@ -198,7 +198,7 @@ cdef void span_leaves(Plan* plan, const double* leaf_value) noexcept nogil:
             if child >= 0:
                 plan.first[child] = start
             else:
-                plan.value[start] = leaf_value[~child]
+                plan.value[start] = leaf_value[~child * stride]
             start += plan.size[i]
 
 
@@ -226,79 +226,152 @@ def add_tree(
     n_threads : int
     score_inout : ndarray of shape (n_rows,), float64
     """
-    cdef const StoredNode* node
-    cdef double[::1] value = np.array(leaf_value)
-    cdef int32_t[:, ::1] spans
-    cdef uint8_t[::1] table
-    cdef Plan plan
-    cdef int64_t n_table = 0
-    cdef int32_t i
-    plan.n_nodes = len(nodes)
-    if plan.n_nodes == 0:
-        np.asarray(score_inout)[:] += leaf_value[0]
-        return
-    plan.nodes = nodes_of(nodes)
-    for i in range(plan.n_nodes):
-        n_table += n_codes(&store.columns[plan.nodes[i].feature])
-    table = np.empty(n_table, dtype=np.uint8)
-    spans = np.empty((2, plan.n_nodes), dtype=np.int32)
-    plan.first = &spans[0, 0]
-    plan.size = &spans[1, 0]
-    plan.value = &value[0]
-    plan.tests = <Test*>calloc(plan.n_nodes, sizeof(Test))
-    if plan.tests == NULL:
-        raise MemoryError
-    n_table = 0
-    for i in range(plan.n_nodes):
-        node = &plan.nodes[i]
-        fill_test(
-            store.columns + node.feature, node.bin, node.missing_left,
-            missing_bin[node.feature],
-            &words[node.first_word] if node.last_word > node.first_word else NULL,
-            node.last_word - node.first_word, &table[n_table], &plan.tests[i])
-        n_table += n_codes(&store.columns[node.feature])
-    if plan.n_nodes < MAX_MASKED_LEAVES:
-        span_leaves(&plan, &leaf_value[0])
-    try:
-        score_tiles(&plan, n_threads, score_inout)
-    finally:
-        free(plan.tests)
+    score_tree(
+        store, nodes_of(nodes), len(nodes), &missing_bin[0],
+        &words[0] if words.shape[0] else NULL, &leaf_value[0], 1, n_threads,
+        &score_inout[0], score_inout.shape[0])
 
 
-cdef score_tiles(const Plan* plan, int n_threads, double[::1] score_inout):
-    cdef Py_ssize_t n_rows = score_inout.shape[0]
+def add_trees(
+    Forest forest, int64_t first_tree, BinStore store, const int32_t[::1] missing_bin,
+    int n_threads, double[:, ::1] scores_inout,
+):
+    """Add the trees of a forest from one on, a tree for each score: see `add_tree`.
+
+    Parameters
+    ----------
+    forest : Forest
+    first_tree : int
+    store : BinStore
+    missing_bin : ndarray of shape (n_features,), int32
+    n_threads : int
+    scores_inout : ndarray of shape (n_scores, n_rows), float64
+    """
+    cdef const int64_t* start = forest.leaf_start + first_tree
+    cdef Py_ssize_t k
+    for k in range(scores_inout.shape[0]):
+        score_tree(
+            store, forest.nodes + start[k] - first_tree - k,
+            <int32_t>(start[k + 1] - start[k] - 1), &missing_bin[0], forest.set_words,
+            &forest.leaves[start[k]].value, sizeof(StoredLeaf) // sizeof(double), n_threads,
+            &scores_inout[k, 0], scores_inout.shape[1])
+
+
+cdef size_t aligned(size_t size) noexcept nogil:
+    """The size, rounded up so that numbers of any type may follow."""
+    return (size + 15) // 16 * 16
+
+
+cdef int score_tree(
+    BinStore store, const StoredNode* nodes, int32_t n_nodes, const int32_t* missing_bin,
+    const uint32_t* words, const double* leaf_value, Py_ssize_t stride, int n_threads,
+    double* score_inout, Py_ssize_t n_rows,
+) except -1:
+    """Add one tree. ``stride``: how many doubles lie from a leaf's value to the next."""
     cdef Py_ssize_t n_tiles = (n_rows + SCORE_TILE - 1) // SCORE_TILE
-    cdef Py_ssize_t tile, start, n
+    cdef size_t at_first = aligned(n_nodes * sizeof(Test))
+    cdef size_t at_values = at_first + aligned(2 * n_nodes * sizeof(int32_t))
+    cdef size_t at_tiles = at_values + aligned((n_nodes + 1) * sizeof(double))
+    cdef size_t at_table
+    cdef size_t n_table = 0
+    cdef Plan plan
+    cdef char* room
+    cdef Py_ssize_t i
+    if n_nodes == 0:
+        for i in range(n_rows):
+            score_inout[i] += leaf_value[0]
+        return 0
     n_threads = <int>max(1, min(<Py_ssize_t>n_threads, n_tiles))
-    cdef uint8_t[:, ::1] scratch = np.empty(
-        (n_threads, (MAX_PLANES + 2) * SCORE_TILE), dtype=np.uint8)
+    at_table = at_tiles + n_threads * TILE_ROOM
+    for i in range(n_nodes):
+        n_table += n_codes(&store.columns[nodes[i].feature])
+    room = <char*>malloc(at_table + n_table)
+    if room == NULL:
+        raise MemoryError("could not allocate memory for scores")
+    plan.nodes = nodes
+    plan.n_nodes = n_nodes
+    plan.is_masked = n_nodes < MAX_MASKED_LEAVES
+    plan.tests = <Test*>room
+    plan.first = <int32_t*>(room + at_first)
+    plan.size = plan.first + n_nodes
+    plan.value = <double*>(room + at_values)
+    fill_tests(&plan, store.columns, missing_bin, words, <uint8_t*>room + at_table)
+    if plan.is_masked:
+        span_leaves(&plan, leaf_value, stride)
+    else:
+        for i in range(n_nodes + 1):
+            plan.value[i] = leaf_value[i * stride]
+    score_tiles(&plan, n_tiles, n_threads, <uint8_t*>room + at_tiles, score_inout, n_rows)
+    free(room)
+    return 0
+
+
+cdef void score_tiles(
+    const Plan* plan, Py_ssize_t n_tiles, int n_threads, uint8_t* scratch,
+    double* score_inout, Py_ssize_t n_rows,
+) noexcept:
+    cdef Py_ssize_t tile, start, n
     for tile in prange(
         n_tiles, nogil=True, schedule="static", num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
         start = tile * SCORE_TILE
         n = min(<Py_ssize_t>SCORE_TILE, n_rows - start)
-        if plan.n_nodes < MAX_MASKED_LEAVES:
+        if plan.is_masked:
             mask_tile(
-                plan, start, n, &scratch[omp_get_thread_num(), 0], &score_inout[0])
+                plan, start, n, scratch + omp_get_thread_num() * TILE_ROOM, score_inout)
         else:
-            walk_tile(plan, start, n, &score_inout[0])
+            walk_tile(plan, start, n, score_inout)
+
+
+cdef void fill_tests(
+    Plan* plan, const BinColumn* columns, const int32_t* missing_bin, const uint32_t* words,
+    uint8_t* right,
+) noexcept nogil:
+    cdef const StoredNode* node
+    cdef const BinColumn* column
+    cdef const uint32_t* of_node
+    cdef int32_t i
+    for i in range(plan.n_nodes):
+        node = &plan.nodes[i]
+        column = &columns[node.feature]
+        of_node = words + node.first_word
+        plan.tests[i].column = column
+        plan.tests[i].right = right
+        if not plan.is_masked or not is_cut(column, node, missing_bin[node.feature]):
+            fill_test(
+                node.bin, node.missing_left, missing_bin[node.feature], of_node,
+                node.last_word - node.first_word, right, &plan.tests[i])
+        else:
+            plan.tests[i].is_interval = True
+            plan.tests[i].low = <uint8_t>(column.first_code + node.bin + 1)
+            plan.tests[i].span = <uint8_t>(BYTE_CODES - 1 - plan.tests[i].low)
+        right += n_codes(column)
+
+
+cdef bint is_cut(
+    const BinColumn* column, const StoredNode* node, int32_t missing_bin,
+) noexcept nogil:
+    """Whether all bytes above a threshold go right, and no others."""
+    return (
+        column.width == 1 and column.implied < 0 and node.last_word == node.first_word
+        and (missing_bin < 0 or node.missing_left == (missing_bin <= node.bin)))
 
 
 cdef void fill_test(
-    const BinColumn* column, int32_t threshold, bint missing_left, int32_t missing_bin,
-    const uint32_t* words, int64_t n_words, uint8_t* right, Test* test_out,
+    int32_t threshold, bint missing_left, int32_t missing_bin, const uint32_t* words,
+    int64_t n_words, uint8_t* right, Test* test_inout,
 ) noexcept nogil:
     """Tabulate which codes of a column go right."""
+    cdef const BinColumn* column = test_inout.column
     cdef int32_t last = n_codes(column)
     cdef int32_t c, b
-    test_out.column = column
-    test_out.right = right
+    test_inout.is_interval = False
     if column.width == 1 and column.implied < 0:
         last = column.n_bins
     elif column.width == 0:
         last = column.n_bins - 1
-        test_out.others = 0 if bin_goes_left(
+        test_inout.others = 0 if bin_goes_left(
             column.implied, threshold, missing_left, missing_bin, words, n_words) else 255
     for c in range(last):
         b = bin_of_code(column, c) if column.width > 0 else bin_of_stored(column, c)
@@ -307,4 +380,4 @@ cdef void fill_test(
     if column.width == 1:
         # Codes that do not occur do as the last one does, for the intervals' sake.
         memset(right + last, right[last - 1], BYTE_CODES - last)
-        find_interval(test_out)
+        find_interval(test_inout)

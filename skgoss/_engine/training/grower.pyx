@@ -32,6 +32,10 @@ PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
 # those of all features.
 MOST_WORK = 0.9
 
+cdef enum:
+    # Trees of fewer updates do not pay for a team that grows them side by side.
+    MIN_UPDATES_A_WAVE = 20000
+
 # Row numbers and counts of rows have 31 bits.
 MAX_ROWS = 2**31 - 1
 
@@ -452,10 +456,13 @@ cdef class TreeGrower:
         cdef Forest forest = self.forest
         cdef int64_t n_nodes = forest.n_nodes
         cdef int64_t n_trees = forest.n_trees
+        cdef double n_updates = self.shared.data.n_rows * self.shared.data.row_updates
         cdef int wave, status, i
         self.shared.watch = start_watch()
         while first < n_scores:
-            wave = self.n_workspaces if n_scores - first >= self.n_threads else 1
+            wave = 1
+            if n_scores - first >= self.n_threads and n_updates > MIN_UPDATES_A_WAVE:
+                wave = self.n_workspaces
             status = self._grow_wave(
                 gradient, hessian, weight, rows, scores, round_index, first, wave)
             end_watch(&self.shared.watch)

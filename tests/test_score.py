@@ -46,6 +46,7 @@ def a_store(rng, n):
         bins[1:2].astype(np.uint16),
         start,
         np.concatenate([rows for rows, _ in listed]),
+        start,
         np.concatenate([stored for _, stored in listed]),
     )
     return store, bins

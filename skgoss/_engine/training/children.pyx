@@ -305,7 +305,7 @@ cdef Histogram sums_with(
 ) noexcept nogil:
     """A histogram that has at least the sums of one feature.
 
-    Few rows that are not in tiles are shown already.
+    Without tiles, the rows of a leaf without a slot must be in ``rows_histogram``.
     """
     if leaf.slot >= 0:
         return ws.slots[leaf.slot]
@@ -325,10 +325,8 @@ cdef bint is_allowed(
     return True
 
 
-cdef void force(
-    Shared* shared, Workspace* ws, int side, Leaf* leaf,
-) noexcept nogil:
-    """Split a leaf as is wanted here, if that gains anything, and before any other."""
+cdef void force(Shared* shared, Workspace* ws, int side, Leaf* leaf) noexcept nogil:
+    """Let a leaf have its forced split, before any other leaf, if that has a gain."""
     cdef const ForcedSplit* wanted = &shared.constraints.forced[leaf.forced]
     cdef Split* best = &shared.best[2 * ws.first_thread + side]
     cdef FeatureSet features = feature_set(
@@ -391,9 +389,9 @@ cdef bint may_split(const Shared* shared, const Workspace* ws, const Leaf* leaf)
 
 
 cdef int inherit_splittable(
-    const Shared* shared, Workspace* ws, const Leaf* parent, const Leaf* leaf,
+    Workspace* ws, const Leaf* parent, const Leaf* leaf,
 ) noexcept nogil:
-    """Let a leaf know the features that its parent could be split by; NULL: all."""
+    """Copy to a leaf which features its parent could be split by; no parent: all."""
     cdef Py_ssize_t to = leaf - ws.leaves
     cdef size_t n = ws.data.n_features
     if ws.splittable[to] == NULL:
@@ -515,9 +513,7 @@ cdef bint has_few(const Workspace* ws, const Leaf* leaf, int places_an_update) n
     return leaf.stats.sums.count * ws.data.row_updates * places_an_update < ws.data.n_places
 
 
-cdef void take_small(
-    Shared* shared, Workspace* ws, const Look* look,
-) noexcept nogil:
+cdef void take_small(Workspace* ws, const Look* look) noexcept nogil:
     """Take the few rows of a leaf out of the histogram of its parent, row by row."""
     cdef const Leaf* small = look.built
     take_places(
@@ -544,7 +540,7 @@ cdef void search_beside(Shared* shared, Workspace* ws, Look* look) noexcept nogi
         look.n_parts = 0
         finish(shared, ws, look)
     else:
-        take_small(shared, ws, look)
+        take_small(ws, look)
         search_built(shared, ws, look.other, 1)
         if look.search_built:
             search_few(shared, ws, look.built)
@@ -580,7 +576,7 @@ cdef int search_children(
     look.search_other = may_split(shared, ws, look.other)
     look.other.slot = parent.slot
     # The left child has the parent's number, and with it what is known of its features.
-    if may_split(shared, ws, right) and inherit_splittable(shared, ws, left, right) < 0:
+    if may_split(shared, ws, right) and inherit_splittable(ws, left, right) < 0:
         return NO_MEMORY
     if not look.search_other or (tiled and has_few(ws, look.other, 1)):
         free_slot(ws, look.other)
@@ -605,7 +601,7 @@ cdef int search_root(Shared* shared, Workspace* ws, const Round* round) noexcept
     if start_tiles(shared, ws) < 0:
         return NO_MEMORY
     root.slot = take_slot(&ws.data, ws)
-    if root.slot < 0 or inherit_splittable(shared, ws, NULL, root) < 0:
+    if root.slot < 0 or inherit_splittable(ws, NULL, root) < 0:
         return NO_MEMORY
     n_parts = build(shared, ws, root)
     sums = sum_words(&ws.code, ws.words[root.buffer], round.slopes.n, ws.pairs)

@@ -28,8 +28,8 @@ from skgoss._engine.training.workspace cimport (
 # As `Piece` in layout.h.
 PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
 
-# Trees whose features are drawn get rows of these alone if they cost at most so much of
-# those of all features.
+# Trees that draw features read rows of these alone if this takes at most this share of the
+# time of reading all features: see `Storage.drawn_work`.
 MOST_WORK = 0.9
 
 cdef enum:
@@ -54,8 +54,7 @@ cdef double sampled_share(settings):
     return settings.subsample if settings.subsample_freq > 0 else 1.0
 
 
-cdef largest(values, int n):
-    """The sum of the n largest of some whole numbers."""
+cdef sum_of_largest(values, int n):
     return int(np.sort(values)[len(values) - n:].sum())
 
 
@@ -237,7 +236,7 @@ cdef class TreeGrower:
         if share == 1 or storage.drawn_work(share, sampled_share(settings)) > MOST_WORK:
             return
         out.most_drawn = n_most
-        out.most_entries = largest(storage.entry_lengths, n_most)
+        out.most_entries = sum_of_largest(storage.entry_lengths, n_most)
         if data.n_lanes < data.n_groups:
             out.lane_codes = min(data.lane_stride, LANE_CODES)
         out.columns = self.shared.columns
@@ -248,7 +247,7 @@ cdef class TreeGrower:
         in_entries = np.setdiff1d(np.arange(data.n_features), in_lanes)
         out.in_entries = <const int32_t*>self._address(in_entries, np.int32)
         out.n_in_entries = len(in_entries)
-        data.room = largest(np.diff(storage.offset), n_most)
+        data.room = sum_of_largest(np.diff(storage.offset), n_most)
         data.entry_sums = (min(n_most, data.n_groups) + 7) // 8 * 8 * data.lane_stride
         data.sums_size = data.entry_sums + FOLD_ROOM
         if data.entries != NULL:
@@ -526,22 +525,21 @@ cdef class TreeGrower:
         cdef const Workspace* ws = &self.workspaces[0]
         cdef const Leaf* at
         cdef const uint64_t* words
-        cdef int64_t n = 0, i
+        cdef int64_t i
         cdef int leaf
-        starts = np.zeros(ws.n_leaves + 1, dtype=np.int64)
-        cdef int64_t[::1] start_out = starts
+        start = np.zeros(ws.n_leaves + 1, dtype=np.int64)
+        cdef int64_t[::1] start_out = start
         for leaf in range(ws.n_leaves):
-            n += ws.leaves[leaf].end - ws.leaves[leaf].begin
-            start_out[leaf + 1] = n
-        rows = np.empty(n, dtype=np.int64)
+            at = &ws.leaves[leaf]
+            start_out[leaf + 1] = start_out[leaf] + at.end - at.begin
+        rows = np.empty(start_out[ws.n_leaves], dtype=np.int64)
         cdef int64_t[::1] rows_out = rows
         for leaf in range(ws.n_leaves):
             at = &ws.leaves[leaf]
             words = ws.words[at.buffer] + at.begin
-            n = start_out[leaf]
             for i in range(at.end - at.begin):
-                rows_out[n + i] = words[i] & ws.code.id_mask
-        return starts, rows
+                rows_out[start_out[leaf] + i] = words[i] & ws.code.id_mask
+        return start, rows
 
 
 cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:

@@ -309,7 +309,9 @@ SIMD_KERNEL(find_places, PLACE_ROWS, (y, score, n, best, scale, n_buckets, place
 
 /* Twice the pairs of a positive and a negative score in the right order; equal ones count
  * one half. */
-#define PAIR_ROWS                                                                         (const double *restrict positive, int64_t n_positive,                                  const double *restrict negative, int64_t n_negative, int64_t *restrict pairs_out)
+#define PAIR_ROWS                                                                     \
+    (const double *restrict positive, int64_t n_positive,                             \
+     const double *restrict negative, int64_t n_negative, int64_t *restrict pairs_out)
 
 static SIMD_INLINE void count_pairs_body PAIR_ROWS
 {

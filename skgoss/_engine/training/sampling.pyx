@@ -402,6 +402,20 @@ cdef void take_block(
     sides.n_kept[block] = out - at
 
 
+cdef Cut cut_draws(
+    const Sides* sides, int64_t n_top, int64_t n_other,
+) noexcept nogil:
+    """The draws of rows that may be taken, and their cut."""
+    cdef Window keys = expected_keys(sides, n_top)
+    cdef Window draws = expected_draws(sides.n - n_top, n_other)
+    cdef Cut cut
+    if not find_draws(sides, keys, draws, n_top, n_other, &cut):
+        keys.low, keys.high = 0, UINT32_MAX
+        draws.low, draws.high = 1, LAST_DRAW
+        find_draws(sides, keys, draws, n_top, n_other, &cut)
+    return cut
+
+
 def one_side_sample(
     float[:, ::1] gradient,
     float[:, ::1] hessian,
@@ -450,7 +464,6 @@ def one_side_sample(
     cdef int64_t[:, ::1] counts = np.empty((3, n_blocks), dtype=np.int64)
     cdef uint32_t[::1] rows_out
     cdef Sides sides
-    cdef Window keys, draws
     cdef Py_ssize_t first = 0
     cdef Py_ssize_t block
     cdef Cut cut
@@ -469,12 +482,7 @@ def one_side_sample(
     sides.rows, sides.keys, sides.draws = &room[0, 0], &room[1, 0], &room[2, 0]
     sides.n_kept, sides.n_below, sides.n_inside = &counts[0, 0], &counts[1, 0], &counts[2, 0]
     with nogil:
-        keys = expected_keys(&sides, n_top)
-        draws = expected_draws(n - n_top, n_other)
-        if not find_draws(&sides, keys, draws, n_top, n_other, &cut):
-            keys.low, keys.high = 0, UINT32_MAX
-            draws.low, draws.high = 1, LAST_DRAW
-            find_draws(&sides, keys, draws, n_top, n_other, &cut)
+        cut = cut_draws(&sides, n_top, n_other)
         for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
             take_block(
                 &sides, block, cut.value, factor, &gradient[0, 0], &hessian[0, 0],

@@ -17,11 +17,11 @@
 
 #define PREFETCH_AHEAD 16
 #define CACHE_LINE 64
+#define ROW_BLOCK 256   /* rows that stay in the first cache while lanes take turns */
+#define LANES_A_TURN 64 /* lanes whose accumulators stay near */
 
 /* An accumulator of a wide round is gradient, hessian, count and 0: one vector. */
 #define WIDE_PARTS 4
-#define WIDE_ROWS 256 /* that stay in the first cache while lanes take turns */
-#define WIDE_LANES 64 /* whose accumulators stay near */
 
 typedef struct {
     int64_t part[WIDE_PARTS];
@@ -277,17 +277,17 @@ static SIMD_INLINE void add_wide_strided(const Binned *data, const uint64_t *wor
                                          ptrdiff_t n, const int64_t *pairs, ptrdiff_t stride,
                                          WideSums *lanes)
 {
-    WideSums addends[WIDE_ROWS];
-    for (ptrdiff_t first = 0; first < n; first += WIDE_ROWS) {
-        ptrdiff_t m = n - first < WIDE_ROWS ? n - first : WIDE_ROWS;
+    WideSums addends[ROW_BLOCK];
+    for (ptrdiff_t first = 0; first < n; first += ROW_BLOCK) {
+        ptrdiff_t m = n - first < ROW_BLOCK ? n - first : ROW_BLOCK;
         for (ptrdiff_t i = first; i < first + m; i++) {
             if (i + PREFETCH_AHEAD < n)
                 prefetch(pairs + 2 * words[i + PREFETCH_AHEAD]);
             addends[i - first] = wide_addend(pairs + 2 * words[i]);
             prefetch_row(data, words[i]);
         }
-        for (int lane = 0; lane < data->n_lanes; lane += WIDE_LANES) {
-            int last = lane + WIDE_LANES < data->n_lanes ? lane + WIDE_LANES : data->n_lanes;
+        for (int lane = 0; lane < data->n_lanes; lane += LANES_A_TURN) {
+            int last = lane + LANES_A_TURN < data->n_lanes ? lane + LANES_A_TURN : data->n_lanes;
             add_wide_tile(data, words + first, m, addends, lane, last, stride, lanes);
         }
     }

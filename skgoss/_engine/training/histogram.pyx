@@ -24,6 +24,8 @@ cdef extern from "histogram.h" nogil:
 
     enum:
         PREFETCH_AHEAD
+        ROW_BLOCK
+        LANES_A_TURN
 
     void gradient_stats(
         const Slopes* rows, Py_ssize_t first, Py_ssize_t n, GradientStats* out)
@@ -64,8 +66,6 @@ cdef extern from "histogram.h" nogil:
 cdef enum:
     STAT_BLOCK = 16384
     ENCODE_BLOCK = 16384    # so few stay near between the two sweeps over them
-    ROW_BLOCK = 256         # rows that stay in the first cache while groups take turns
-    OCTETS_A_TILE = 8       # eights of lanes whose accumulators stay near
     MAX_COUNT_BITS_CONSTANT = 20
     MIN_TYPICAL_LEVELS = 16  # packed numbers that are typically fewer quanta are too coarse
     MAX_WIDE_BITS = 50      # `nearest` rounds up to 51
@@ -301,7 +301,7 @@ cdef inline void add_bytes(
         last = min(first + ROW_BLOCK, n)
         tile = 0
         while tile < max(n_octets, 1):
-            tile_end = min(tile + OCTETS_A_TILE, n_octets)
+            tile_end = min(tile + LANES_A_TURN // 8, n_octets)
             for i in range(first, last):
                 if tile == 0 and i + PREFETCH_AHEAD < n:
                     prefetch_row(data, words[i + PREFETCH_AHEAD] & code.id_mask)
@@ -315,7 +315,7 @@ cdef inline void add_bytes(
                     at = at + 8 * stride
                 if half and tile_end == n_octets:
                     add_quad(at, <uint32_t>row[n_octets], x, stride)
-            tile = tile + OCTETS_A_TILE
+            tile = tile + LANES_A_TURN // 8
         first = last
 
 

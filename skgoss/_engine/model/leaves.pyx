@@ -285,8 +285,8 @@ cdef void find_exits(
 
 
 cdef void walk(
-    const Routes* routes, const Route* route, const uint8_t* exits, const uint8_t* const* columns, int n,
-    int32_t* leaf_out,
+    const Routes* routes, const Route* route, const uint8_t* exits,
+    const uint8_t* const* columns, int n, int32_t* leaf_out,
 ) noexcept nogil:
     skgoss_walk(
         <const WalkNode*> routes.nodes.items + route.first_node, exits, columns, n,

@@ -73,4 +73,14 @@ SIMD_KERNEL(skgoss_rank_bytes,
              uint8_t *byte_out),
             (rank, first, missing, filled, byte_out))
 
+/* One of the eight bytes of each word. */
+static SIMD_INLINE void skgoss_bytes_of_words_body(const uint64_t *restrict word, int shift,
+                                                   uint8_t *restrict byte_out)
+{
+    for (int r = 0; r < LEAF_TILE; r++)
+        byte_out[r] = (uint8_t)(word[r] >> shift);
+}
+SIMD_KERNEL(skgoss_bytes_of_words, (const uint64_t *word, int shift, uint8_t *byte_out),
+            (word, shift, byte_out))
+
 #endif

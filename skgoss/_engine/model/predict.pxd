@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from skgoss._engine.data.columns cimport Frame
 from skgoss._engine.model.leaves cimport Routes
@@ -28,12 +28,12 @@ cdef struct Slot:
     int64_t n_words           # -1: there is no set
 
 
-# A column of bytes with the tests of up to eight sets of one input column.
+# The tests of up to 64 sets of one input column: a bit each in eight columns of bytes.
 cdef struct SetBytes:
     int64_t feature
     int64_t column
     int32_t n_categories
-    const uint8_t* outside    # by category; the last for all from n_categories on
+    const uint64_t* outside   # by category; the last for all from n_categories on
 
 
 cdef struct TreeTables:
@@ -80,7 +80,7 @@ cdef class Predictor:
     cdef const double[::1] leaf_value
     cdef const double[::1] slot_threshold
     cdef const uint32_t[::1] set_words
-    cdef uint8_t[::1] outside
+    cdef uint64_t[::1] outside
 
     cdef void fill_slots(
         self,
@@ -112,4 +112,6 @@ cdef class Predictor:
         const uint8_t[::1] limit,
         const int64_t[::1] leaf_start,
     ) except -1
-    cdef int run(self, Frame frame, Py_ssize_t n, int n_threads, Sink sink) except -1
+    cdef int run(
+        self, const Frame* frame, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink
+    ) except -1

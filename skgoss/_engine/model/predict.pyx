@@ -9,7 +9,7 @@ each category the tests of eight sets. These are bytes, and `leaves` finds the l
 
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, NAN, fabs, isnan
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -34,10 +34,16 @@ cdef extern from "predict.h" nogil:
     void skgoss_rank_bytes(
         const int64_t* rank, int64_t first, const uint8_t* missing, uint8_t filled,
         uint8_t* byte_out)
+    void skgoss_bytes_of_words(
+        const uint64_t* word, int shift, uint8_t* byte_out)
 
 cdef enum:
+    # Columns of bytes that the words of a table of sets fill.
+    BYTES_OF_A_WORD = 8
     LANES = 16
     FEW_ROWS = 16
+    # Bytes of the tiles that go through a tree one after the other.
+    BLOCK_BYTES = 1 << 18
 
 # Row-trees below which a second thread costs more than it brings.
 cdef int64_t SMALL_WORK = 50_000
@@ -230,10 +236,13 @@ cdef void rank_slot(
 cdef void look_up_sets(
     const SetBytes* sets, const int32_t* category, uint8_t* bytes_out
 ) noexcept nogil:
-    """Of each row, which of eight sets its category is not in."""
-    cdef Py_ssize_t i
+    """Of each row, which of a table's sets its category is not in."""
+    cdef uint64_t outside[LEAF_TILE]
+    cdef int i
     for i in range(LEAF_TILE):
-        bytes_out[i] = sets.outside[min(category[i], sets.n_categories)]
+        outside[i] = sets.outside[min(category[i], sets.n_categories)]
+    for i in range(BYTES_OF_A_WORD):
+        skgoss_bytes_of_words(outside, 8 * i, bytes_out + (sets.column + i) * LEAF_TILE)
 
 
 cdef void rank_tile(
@@ -255,71 +264,103 @@ cdef void rank_tile(
             load_block(frame, feature, NULL, start, n, values)
             for i in range(LEAF_TILE):
                 category[i] = category_of(values[i])
-        look_up_sets(
-            &model.set_bytes[s], category, bytes_out + model.set_bytes[s].column * LEAF_TILE)
+        look_up_sets(&model.set_bytes[s], category, bytes_out)
 
 
 # ------------------------------------------------------------------------------ tiles
 
 
-cdef void score_tile(
-    const Tables* model, const Routes* routes, const uint8_t* bytes, const uint8_t** columns,
-    Py_ssize_t start, int n, const Sink* sink,
+# The tiles that one thread sends through the trees side by side, so that a tree is read
+# once for all of them.
+cdef struct Block:
+    uint8_t* bytes            # tile by tile, LEAF_TILE bytes a column
+    const uint8_t** columns   # memory for their addresses
+    Py_ssize_t start          # the first row
+    Py_ssize_t stop
+
+
+cdef void score_block(
+    const Tables* model, const Routes* routes, const Block* block, const Sink* sink,
 ) noexcept nogil:
-    """Send a tile through the trees; `columns` is memory for an address a column."""
     cdef int64_t width = sink.stop_tree - sink.first_tree
+    cdef Py_ssize_t n_tiles = (block.stop - block.start + LEAF_TILE - 1) // LEAF_TILE
     cdef int64_t tree, j
-    for j in range(model.n_bytes):
-        columns[j] = bytes + j * LEAF_TILE
+    cdef Py_ssize_t t, row
+    cdef int n
+    for j in range(n_tiles * model.n_bytes):
+        block.columns[j] = block.bytes + j * LEAF_TILE
     for tree in range(sink.first_tree, sink.stop_tree):
-        if sink.scores != NULL:
-            add_values(
-                routes, tree, columns, n, model.n_scores,
-                sink.scores + start * model.n_scores + tree % model.n_scores)
-        else:
-            write_leaves(
-                routes, tree, columns, n, width,
-                sink.leaves + start * width + tree - sink.first_tree)
+        for t in range(n_tiles):
+            row = block.start + t * LEAF_TILE
+            n = <int> min(<Py_ssize_t> LEAF_TILE, block.stop - row)
+            if sink.scores != NULL:
+                add_values(
+                    routes, tree, block.columns + t * model.n_bytes, n, model.n_scores,
+                    sink.scores + row * model.n_scores + tree % model.n_scores)
+            else:
+                write_leaves(
+                    routes, tree, block.columns + t * model.n_bytes, n, width,
+                    sink.leaves + row * width + tree - sink.first_tree)
+
+
+cdef void run_block(
+    const Tables* model, const Routes* routes, const Frame* frame, const Block* block,
+    const Sink* sink,
+) noexcept nogil:
+    cdef Py_ssize_t row
+    if frame != NULL:
+        for row from block.start <= row < block.stop by LEAF_TILE:
+            rank_tile(
+                model, frame, row, min(<Py_ssize_t> LEAF_TILE, block.stop - row),
+                block.bytes + (row - block.start) * model.n_bytes)
+    score_block(model, routes, block, sink)
+
+
+cdef Py_ssize_t rows_of_a_block(const Tables* model, Py_ssize_t n, int n_threads) noexcept nogil:
+    """Whole tiles, a few blocks a thread."""
+    cdef Py_ssize_t n_tiles = n // (4 * n_threads * LEAF_TILE)
+    cdef Py_ssize_t room = BLOCK_BYTES // (LEAF_TILE * max(model.n_bytes, 1))
+    return LEAF_TILE * max(1, min(n_tiles, room))
 
 
 cdef bint score_many_rows(
-    const Tables* model, const Routes* routes, const Frame* frame, uint8_t* kept, Py_ssize_t n,
-    int n_threads, const Sink* sink, Watch* watch,
+    const Tables* model, const Routes* routes, const Frame* frame, uint8_t* kept,
+    Py_ssize_t n, int n_threads, const Sink* sink, Watch* watch,
 ) noexcept nogil:
-    """Score all rows, tile by tile; false when memory ran out.
+    """Score all rows, block by block; false when memory ran out.
 
-    `kept` has the bytes of all tiles; they are made if `frame` is not NULL. It may be NULL,
-    then a tile's bytes are forgotten.
+    `kept` has the bytes of all rows, which are made if `frame` is not NULL. It may be NULL:
+    then the bytes of a block are forgotten.
     """
-    cdef Py_ssize_t n_tiles = (n + LEAF_TILE - 1) // LEAF_TILE
-    cdef Py_ssize_t tile, start
-    cdef size_t size = model.n_bytes * LEAF_TILE
-    cdef size_t share = (size + model.n_bytes * sizeof(void*) + 63) // 64 * 64
+    cdef Py_ssize_t size = rows_of_a_block(model, n, n_threads)
+    cdef Py_ssize_t n_blocks = (n + size - 1) // size
+    cdef Py_ssize_t i
+    cdef size_t bytes = size * model.n_bytes
+    cdef size_t share = bytes + (bytes // LEAF_TILE // 8 + 1) * 8 * sizeof(void*)
     cdef char* memory = <char*> malloc(share * n_threads)
-    cdef char* own
-    cdef uint8_t* bytes
     if memory == NULL:
         return False
-    for tile in prange(
-        n_tiles, schedule="dynamic", num_threads=n_threads, use_threads_if=n_threads > 1
+    for i in prange(
+        n_blocks, schedule="dynamic", num_threads=n_threads, use_threads_if=n_threads > 1
     ):
         if not is_stopped(watch):
-            own = memory + share * omp_get_thread_num()
-            bytes = <uint8_t*> own if kept == NULL else kept + tile * size
-            run_tile(
-                model, routes, frame, bytes, <const uint8_t**> (own + size),
-                tile * LEAF_TILE, min(<Py_ssize_t> LEAF_TILE, n - tile * LEAF_TILE), sink)
+            run_own_block(
+                model, routes, frame, kept, memory + share * omp_get_thread_num(), bytes,
+                i * size, min((i + 1) * size, n), sink)
     free(memory)
     return True
 
 
-cdef void run_tile(
-    const Tables* model, const Routes* routes, const Frame* frame, uint8_t* bytes,
-    const uint8_t** columns, Py_ssize_t start, Py_ssize_t n, const Sink* sink,
+cdef void run_own_block(
+    const Tables* model, const Routes* routes, const Frame* frame, uint8_t* kept, char* memory,
+    size_t bytes, Py_ssize_t start, Py_ssize_t stop, const Sink* sink,
 ) noexcept nogil:
-    if frame != NULL:
-        rank_tile(model, frame, start, n, bytes)
-    score_tile(model, routes, bytes, columns, start, <int> n, sink)
+    cdef Block block
+    block.bytes = <uint8_t*> memory if kept == NULL else kept + start * model.n_bytes
+    block.columns = <const uint8_t**> (memory + bytes)
+    block.start = start
+    block.stop = stop
+    run_block(model, routes, frame, &block, sink)
 
 
 # ------------------------------------------------------------------------------ tables
@@ -386,10 +427,10 @@ cdef class Predictor:
         Where the words of each set begin.
     set_words : (n_words,) uint32
     slot_bit : (n_slots,) uint8
-        Of a slot with a set: its bit in its column of bytes, which eight slots share.
-    outside_start : (n_set_bytes + 1,) int64
-        Where the table of each such column begins, by category and for all others; these
-        columns are the last.
+        Of a slot with a set: its bit in the words of a table of 64 sets.
+    outside_start : (n_tables + 1,) int64
+        Where each of these tables begins: a word a category, and one for all others. Each
+        fills eight of the last columns of bytes.
     n_bytes : int
         Columns of bytes.
     n_scores : int
@@ -427,7 +468,8 @@ cdef class Predictor:
         self.leaf_value = leaf_value
         self.slot_threshold = slot_threshold
         self.set_words = set_words
-        self.outside = np.full(outside_start[n_set_bytes], 0xFF, dtype=np.uint8)
+        self.outside = np.full(
+            outside_start[n_set_bytes], 0xFFFFFFFFFFFFFFFF, dtype=np.uint64)
         self.nodes = <Node*> malloc((2 * n_leaves - n_trees + 1) * sizeof(Node))
         self.trees = <TreeTables*> malloc((n_trees + 1) * sizeof(TreeTables))
         self.slots = <Slot*> malloc((slot_feature.shape[0] + 1) * sizeof(Slot))
@@ -494,22 +536,22 @@ cdef class Predictor:
         self, const uint8_t[::1] bit, const int64_t[::1] start
     ) noexcept:
         """Tell of each category which sets it is not in."""
-        cdef int64_t first = self.tables.n_bytes - self.tables.n_set_bytes
+        cdef int64_t first = self.tables.n_bytes - BYTES_OF_A_WORD * self.tables.n_set_bytes
         cdef const Slot* slot
-        cdef int64_t column, category
+        cdef int64_t table, category
         cdef Py_ssize_t s
         for s in range(self.tables.n_slots):
             slot = &self.slots[s]
             if slot.n_words < 0:
                 continue
-            column = slot.left_bytes - first
-            self.set_bytes[column] = SetBytes(
-                slot.feature, slot.left_bytes,
-                <int32_t> (start[column + 1] - start[column] - 1),
-                &self.outside[start[column]])
+            table = (slot.left_bytes - first) // BYTES_OF_A_WORD
+            self.set_bytes[table] = SetBytes(
+                slot.feature, first + BYTES_OF_A_WORD * table,
+                <int32_t> (start[table + 1] - start[table] - 1),
+                &self.outside[start[table]])
             for category in range(32 * slot.n_words):
                 if slot.words[category // 32] >> (category % 32) & 1:
-                    self.outside[start[column] + category] &= <uint8_t> ~(1 << bit[s])
+                    self.outside[start[table] + category] &= ~(<uint64_t> 1 << bit[s])
 
     cdef int fill_trees(
         self,
@@ -569,9 +611,33 @@ cdef class Predictor:
         """Add the leaf values of trees ``first_tree`` to ``stop_tree`` to the scores."""
         if scores_out.size == 0 or first_tree >= stop_tree:
             return
+        cdef Frame frame = read_frame(columns)
         self.run(
-            read_frame(columns), scores_out.shape[0], n_threads,
+            &frame, NULL, scores_out.shape[0], n_threads,
             Sink(&scores_out[0, 0], NULL, first_tree, stop_tree))
+
+    def ranked(self, columns, Py_ssize_t n_rows, int n_threads):
+        """The bytes of all rows, for `add_ranked`."""
+        cdef Frame frame = read_frame(columns)
+        cdef Py_ssize_t n_tiles = (n_rows + LEAF_TILE - 1) // LEAF_TILE
+        cdef uint8_t[::1] bytes = np.empty(
+            n_tiles * LEAF_TILE * self.tables.n_bytes + 1, dtype=np.uint8)
+        self.run(&frame, &bytes[0], n_rows, n_threads, Sink(NULL, NULL, 0, 0))
+        return np.asarray(bytes)
+
+    def add_ranked(
+        self,
+        uint8_t[::1] bytes,
+        int64_t first_tree,
+        int64_t stop_tree,
+        int n_threads,
+        double[:, ::1] scores_inout,
+    ):
+        """Add the leaf values of some trees to the scores of rows from `ranked`."""
+        if scores_inout.size > 0:
+            self.run(
+                NULL, &bytes[0], scores_inout.shape[0], n_threads,
+                Sink(&scores_inout[0, 0], NULL, first_tree, stop_tree))
 
     def leaves(
         self,
@@ -584,22 +650,25 @@ cdef class Predictor:
         """Write the number of the leaf that each row reaches in each tree."""
         if leaves_out.size == 0:
             return
+        cdef Frame frame = read_frame(columns)
         self.run(
-            read_frame(columns), leaves_out.shape[0], n_threads,
+            &frame, NULL, leaves_out.shape[0], n_threads,
             Sink(NULL, &leaves_out[0, 0], first_tree, stop_tree))
 
-    cdef int run(self, Frame frame, Py_ssize_t n, int n_threads, Sink sink) except -1:
+    cdef int run(
+        self, const Frame* frame, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink
+    ) except -1:
         cdef bint done
         cdef Watch watch = start_watch()
-        if n * (sink.stop_tree - sink.first_tree) < SMALL_WORK:
+        if n * max(sink.stop_tree - sink.first_tree, 1) < SMALL_WORK:
             n_threads = 1
         n_threads = <int> max(1, min(<Py_ssize_t> n_threads, (n + LEAF_TILE - 1) // LEAF_TILE))
         with nogil:
-            if n <= FEW_ROWS:
-                done = score_few_rows(&self.tables, &frame, n, &sink)
+            if n <= FEW_ROWS and kept == NULL:
+                done = score_few_rows(&self.tables, frame, n, &sink)
             else:
                 done = score_many_rows(
-                    &self.tables, &self.routes, &frame, NULL, n, n_threads, &sink, &watch)
+                    &self.tables, &self.routes, frame, kept, n, n_threads, &sink, &watch)
         end_watch(&watch)
         if not done:
             raise MemoryError

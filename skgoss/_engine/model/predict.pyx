@@ -41,7 +41,8 @@ cdef enum:
     # Columns of bytes that the words of a table of sets fill.
     BYTES_OF_A_WORD = 8
     LANES = 16
-    FEW_ROWS = 16
+    # Rows that compare values; a table of sets costs them as much as the trees.
+    FEW_ROWS = 32
     # Bytes of the tiles that go through a tree one after the other.
     BLOCK_BYTES = 1 << 18
 
@@ -664,7 +665,7 @@ cdef class Predictor:
             n_threads = 1
         n_threads = <int> max(1, min(<Py_ssize_t> n_threads, (n + LEAF_TILE - 1) // LEAF_TILE))
         with nogil:
-            if n <= FEW_ROWS and kept == NULL:
+            if kept == NULL and n * (1 + self.tables.n_set_bytes) <= FEW_ROWS:
                 done = score_few_rows(&self.tables, frame, n, &sink)
             else:
                 done = score_many_rows(

@@ -131,7 +131,7 @@ def test_lower_instruction_sets_give_the_same_leaves(level):
             "-q",
             __file__,
             "-k",
-            "naive_walk or bytes or sizes or sets",
+            "naive_walk or bytes or all_sizes or sets_of",
         ],
         env=os.environ | {"SKGOSS_SIMD": level},
         cwd=Path(__file__).parents[1],

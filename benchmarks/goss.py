@@ -45,7 +45,7 @@ class ByBoth(OneSide):
         weight = 1.0 if self.weight is None else self.weight
         score = np.abs(gradient * hessian * weight**2).sum(axis=0, keepdims=True)
         score = score.astype(np.float32)
-        counts = np.empty_like(score)
+        counts = np.ones_like(score)
         sizes = (self.n_top, self.n_other, self.seed, round_index, n_threads)
         rows = one_side_sample(score, counts, None, *sizes, True)
         gradient *= counts

@@ -374,6 +374,8 @@ def checked(option: Option, value: Any, owner: str) -> Any:
     ValueError
         If it is outside the option's domain.
     """
+    if value is option.default:
+        return value
     converted = option.domain.convert(value)
     if converted is NotImplemented:
         raise ValueError(

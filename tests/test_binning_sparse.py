@@ -146,17 +146,21 @@ def test_lists_are_the_rows_beyond_the_bin_of_zero(changes, rows, explicit):
     bins = np.empty((len(features), n_rows), dtype=np.uint16)
     bin_columns(dense, mappers, features, rows, 1, bins)
     for data in (dense, stored):
-        start, list_rows, list_bins = bin_lists(data, mappers, features, rows=rows)
+        start, list_rows, bin_start, list_bins = bin_lists(
+            data, mappers, features, rows=rows
+        )
         assert (list_rows.dtype, list_bins.dtype) == (np.uint32, np.uint16)
-        assert len(list_rows) == len(list_bins) == start[-1]
+        assert (len(list_rows), len(list_bins)) == (start[-1], bin_start[-1])
         for at, j in enumerate(features):
             expected = np.flatnonzero(bins[at] != mappers[j].zero_bin)
             listed = slice(start[at], start[at + 1])
             np.testing.assert_array_equal(list_rows[listed], expected)
-            beyond = list_bins[listed] >= mappers[j].zero_bin
-            np.testing.assert_array_equal(
-                list_bins[listed] + beyond, bins[at][expected]
-            )
+            stored = list_bins[bin_start[at] : bin_start[at + 1]]
+            if mappers[j].n_bins == 2:
+                assert len(stored) == 0
+                stored = np.zeros(len(expected), np.uint16)
+            beyond = stored >= mappers[j].zero_bin
+            np.testing.assert_array_equal(stored + beyond, bins[at][expected])
 
 
 @pytest.mark.parametrize("rows", ["all", "half"])

@@ -236,15 +236,25 @@ def test_merged_codes_are_the_twins(dtype, n_threads):
     member_start = np.array([0, 20, 20, 21, 50], dtype=np.int64)
     out = np.full((4, 500), 7, dtype=dtype)
     bundling.merge_bundles(
-        start, rows, entries, member_start, members, first_code, out, n_threads
+        *(start, rows, start, entries),
+        *(member_start, members, first_code, out, n_threads),
     )
     for codes, (begin, end) in zip(out, itertools.pairwise(member_start), strict=True):
         bundled = members[begin:end]
         expected = merge_twin(columns, stored, bundled, first_code, 500)
         np.testing.assert_array_equal(codes, expected)
         codes[:] = 7
-        bundling.merge_bundle(start, rows, entries, bundled, first_code, codes)
+        bundling.merge_bundle(start, rows, start, entries, bundled, first_code, codes)
         np.testing.assert_array_equal(codes, expected)
+
+
+def test_lists_without_stored_bins_have_bin_0():
+    start, rows = as_lists([[0, 3], [1], [2, 4]])
+    bin_start, bins = np.array([0, 0, 1, 1]), np.array([2], np.uint16)
+    out = np.full(6, 7, np.uint8)
+    members, first_code = np.arange(3, dtype=np.int32), np.array([1, 2, 9], np.int32)
+    bundling.merge_bundle(start, rows, bin_start, bins, members, first_code, out)
+    assert out.tolist() == [1, 4, 9, 1, 9, 0]
 
 
 def test_no_columns_and_empty_columns():
@@ -255,8 +265,9 @@ def test_no_columns_and_empty_columns():
     bundle = bundling.find_bundles(*empty, 5, np.ones(3, np.int32), 0.0, 256)
     assert bundle.tolist() == [0, 0, 0]
     out = np.ones(5, dtype=np.uint8)
-    no_bins, members = np.empty(0, np.uint16), np.arange(3, dtype=np.int32)
-    bundling.merge_bundle(*empty, no_bins, members, np.ones(3, np.int32), out)
+    members = np.arange(3, dtype=np.int32)
+    no_bins = np.zeros(4, np.int64), np.empty(0, np.uint16)
+    bundling.merge_bundle(*empty, *no_bins, members, np.ones(3, np.int32), out)
     assert not out.any()
 
 
@@ -291,4 +302,6 @@ def test_arguments_that_do_not_fit_are_refused():
     out = np.empty(5, np.uint8)
     bins = np.zeros(3, np.uint16)
     with pytest.raises(ValueError, match="must fit start, rows"):
-        bundling.merge_bundle(start, rows, bins, two + 1, two, out)
+        bundling.merge_bundle(start, rows, start, bins, two + 1, two, out)
+    with pytest.raises(ValueError, match="must fit start, rows"):
+        bundling.merge_bundle(start, rows, start - start, bins, two, two, out)

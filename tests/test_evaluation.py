@@ -330,6 +330,22 @@ def test_a_function_with_the_name_of_a_metric():
     np.testing.assert_allclose(history["l2"], np.negative(history["l2 (2)"]))
 
 
+def test_metrics_share_what_they_keep_and_change_no_other_metric():
+    weight = np.random.default_rng(3).random(200) + 0.5
+    shares = 0.1 + 0.8 * Y
+    names = ["cross_entropy", "cross_entropy_lambda", "kullback_leibler", "r2", "l2"]
+
+    def history(words):
+        model = LGBMRegressor(objective="cross_entropy", n_estimators=3, metric=words)
+        rows = {"eval_set": [(X[:200], shares[:200])], "eval_sample_weight": [weight]}
+        return model.fit(X, shares, **rows).evals_result_["valid_0"]
+
+    together = history(names)
+    assert list(together) == names
+    for name in names:
+        assert history([name]) == {name: together[name]}
+
+
 def test_names_that_several_functions_return():
     def twice(y_true, y_pred):
         return [("m", 1.0, True), ("m (2)", 2.0, True), ("m", 3.0, True)]

@@ -76,6 +76,8 @@ def slopes(kind: str, n: int, n_scores: int = 1) -> np.ndarray:
         "sixty decades": normal * 10.0 ** rng.uniform(-30, 30, (n_scores, n)),
         "denormal": normal * 1e-42,
         "falling": np.linspace(1, 0, n_scores * n).reshape(n_scores, n),
+        # So that the rows that are tried first are not like the others.
+        "periodic": normal * (np.arange(n) % 32 > 0),
     }[kind].astype(np.float32)
 
 
@@ -98,8 +100,11 @@ def check_sample(
         assert rows.dtype == np.uint32
         np.testing.assert_array_equal(rows, expected)
         np.testing.assert_array_equal(g, gradient * counts)
-        every = np.broadcast_to(counts, h.shape)
-        np.testing.assert_array_equal(h, every if constant else hessian * counts)
+        if constant:
+            every = np.broadcast_to(counts[rows], (len(h), len(rows)))
+            np.testing.assert_array_equal(h[:, rows], every)
+        else:
+            np.testing.assert_array_equal(h, hessian * counts)
     return rows
 
 
@@ -107,12 +112,23 @@ KINDS = ["normal", "ties", "zeros", "all zero", "equal", "sixty decades", "denor
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 1000, 65_536, 150_001])
-@pytest.mark.parametrize("kind", [*KINDS, "falling"])
+@pytest.mark.parametrize("kind", [*KINDS, "falling", "periodic"])
 def test_rows_are_the_twins(kind, n):
     gradient = slopes(kind, n)
     for top, other in [(0.2, 0.1), (0.5, 0.4), (0.01, 0.02)]:
         n_top, n_other = max(1, int(top * n)), max(1, int(other * n))
         check_sample(gradient, n_top, n_other)
+
+
+def test_memory_may_hold_anything():
+    room = np.empty((3, 150_001), dtype=np.uint32)
+    for kind in ("normal", "ties"):
+        gradient = slopes(kind, room.shape[1])
+        expected = check_sample(gradient, 30_000, 15_000)
+        rows = one_side_sample(
+            gradient, gradient.copy(), None, 30_000, 15_000, 3, 0, 2, room=room
+        )
+        np.testing.assert_array_equal(rows, expected)
 
 
 @pytest.mark.parametrize(("n_top", "n_other"), [(1, 1), (1, 98), (98, 1), (50, 49)])

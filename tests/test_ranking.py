@@ -38,7 +38,8 @@ def parts(boundaries):
 
 def dcg(scores, gain, boundaries, at, n_threads=1):
     out = np.full((len(at), len(boundaries) - 1), np.nan)
-    ranking.dcg(scores, gain, boundaries, np.array(at), n_threads, out)
+    discount = ranking.discounts(boundaries)
+    ranking.dcg(scores, gain, boundaries, discount, np.array(at), n_threads, out)
     return out
 
 
@@ -49,8 +50,8 @@ def lambdarank(
     best = dcg(gain, gain, boundaries, [truncation])[0]
     gradient, hessian = np.full((2, len(scores)), np.nan, dtype=np.float32)
     ranking.lambdarank(
-        scores, gain, boundaries, best, sigmoid, truncation, norm, n_threads,
-        gradient, hessian,
+        scores, gain, boundaries, best, ranking.discounts(boundaries), sigmoid,
+        truncation, norm, n_threads, gradient, hessian,
     )  # fmt: skip
     return gradient, hessian
 
@@ -191,16 +192,29 @@ def test_descent_orders_the_documents(kernel, step) -> None:
     assert (dcg(scores, gain, boundaries, [10]) / ideal).mean() > 0.99
 
 
+@pytest.mark.parametrize("at", [[5, 1, 1000], [1], [3, 16]])
 @pytest.mark.parametrize("ties", [False, True])
-def test_dcg_twin(ties) -> None:
-    scores, grades, boundaries = queries(ties=ties)
-    gain, at = gains(grades), [5, 1, 1000]
+def test_dcg_twin(ties, at) -> None:
+    scores, grades, boundaries = queries([*SIZES, 63, 64, 65, 200], ties=ties)
+    gain = gains(grades)
     found = dcg(scores, gain, boundaries, at)
     for q, query in enumerate(parts(boundaries)):
         best = gain[query][np.argsort(-scores[query], kind="stable")]
         terms = best / np.log2(np.arange(len(best)) + 2)
         expected = [terms[:k].sum() for k in at]
         np.testing.assert_allclose(found[:, q], expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("size", [15, 64, 130])
+@pytest.mark.parametrize("at", [3, 200])
+def test_scores_of_nan_rank_no_document_twice(size, at) -> None:
+    scores, _, boundaries = queries([size])
+    scores[::3] = np.nan
+    scores[size // 2 :] = np.nan
+    gain = np.arange(1.0, size + 1)
+    value, ideal = (dcg(s, gain, boundaries, [at]) for s in (scores, gain))
+    assert (value > 0).all()
+    assert (value < ideal).all()
 
 
 def test_ndcg_is_that_of_scikit_learn() -> None:
@@ -220,10 +234,11 @@ def average_precision(scores, relevant, boundaries, at, n_threads=1):
     return out
 
 
+@pytest.mark.parametrize("at", [[5, 1, 1000], [4]])
 @pytest.mark.parametrize("ties", [False, True])
-def test_average_precision_twin(ties) -> None:
+def test_average_precision_twin(ties, at) -> None:
     scores, grades, boundaries = queries(ties=ties)
-    relevant, at = grades > 2, [5, 1, 1000]
+    relevant = grades > 2
     found = average_precision(scores, relevant, boundaries, at)
     for q, query in enumerate(parts(boundaries)):
         hits = relevant[query][np.argsort(-scores[query], kind="stable")]

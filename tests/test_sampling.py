@@ -8,7 +8,7 @@ import twin
 from twin import Fit, fit, rounds_of, smooth_target, table
 
 from skgoss import LGBMRegressor
-from skgoss._engine.training.sampling import bagging_mask
+from skgoss._engine.training.sampling import bagging_mask, kept_rows
 
 N = 1200
 
@@ -150,6 +150,16 @@ def test_a_bag_has_about_its_share(fraction):
     for other in (bagging_mask(n, fraction, 4, 0), bagging_mask(n, fraction, 3, 1)):
         both = fraction**2
         assert abs((kept & other).mean() - both) < 5 * np.sqrt(both / n)
+
+
+@pytest.mark.parametrize("n", [0, 1, 15, 1025, 32_768, 100_003])
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
+def test_rows_of_masks(n, share):
+    mask = np.random.default_rng(n).random(n) < share
+    for n_threads in (1, 2):
+        rows = kept_rows(mask, n_threads)
+        assert rows.dtype == np.uint32
+        np.testing.assert_array_equal(rows, np.flatnonzero(mask))
 
 
 def bag_sizes(fitted: Fit) -> list[int]:

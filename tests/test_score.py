@@ -7,7 +7,11 @@ import pytest
 
 from skgoss._engine.data.store import BinStore
 from skgoss._engine.training.forest import NODE
-from skgoss._engine.training.score import add_tree
+from skgoss._engine.training.score import add_tree, add_trees
+from skgoss.estimators import LGBMClassifier
+from skgoss.fit_arguments import FitArguments
+from skgoss.fitting import start
+from skgoss.training.binned import BinnedTrees
 
 N_BINS = [12, 700, 2, 5, 9, 40, 3]
 CATEGORICAL = (0, 1, 5)
@@ -42,6 +46,7 @@ def a_store(rng, n):
         bins[1:2].astype(np.uint16),
         start,
         np.concatenate([rows for rows, _ in listed]),
+        start,
         np.concatenate([stored for _, stored in listed]),
     )
     return store, bins
@@ -88,13 +93,13 @@ def leaf_of(nodes, words, missing_bin, row):
 
 
 @pytest.mark.parametrize("n_leaves", [1, 2, 9, 31, 256, 257, 1500])
-@pytest.mark.parametrize("n", [1, 3000])
-def test_rows_get_the_values_of_their_leaves(n_leaves, n):
+@pytest.mark.parametrize(("n", "missing"), [(1, -1), (3000, -1), (900, 5), (900, 11)])
+def test_rows_get_the_values_of_their_leaves(n_leaves, n, missing):
     rng = np.random.default_rng(n_leaves)
     store, bins = a_store(rng, n)
     for j, expected in enumerate(bins):
         np.testing.assert_array_equal(store.bins(j), expected)
-    missing_bin = np.array([-1, 699, -1, 1, 4, -1, 0], np.int32)
+    missing_bin = np.array([missing, 699, -1, 1, 4, -1, 0], np.int32)
     nodes, words = a_tree(rng, n_leaves, missing_bin)
     value = rng.normal(size=n_leaves)
     before = rng.normal(size=n)
@@ -106,3 +111,24 @@ def test_rows_get_the_values_of_their_leaves(n_leaves, n):
     np.testing.assert_array_equal(*scores)
     leaves = [leaf_of(nodes, words, missing_bin, row) for row in bins.T[:400]]
     np.testing.assert_array_equal(scores[0][:400], before[:400] + value[leaves])
+
+
+def test_trees_of_a_forest_give_the_bits_of_their_arrays():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    X[:, 1], X[rng.random(400) < 0.2, 2] = rng.integers(0, 30, 400), np.nan
+    labels = rng.integers(0, 3, 400)
+    model = LGBMClassifier(n_estimators=2, min_child_samples=5, verbosity=-1)
+    given = FitArguments(eval_set=[(X[:50], labels[:50])], categorical_feature=[1])
+    state = start(model, X, labels, given).state
+    for _ in range(3):
+        state.boost()
+    (rows,) = (evaluated.binned for evaluated in state.sets)
+    forest, found = state.grower.forest, np.zeros((3, rows.n_rows))
+    add_trees(forest, 6, rows.store, rows.missing_bin, 2, found)
+    expected = np.zeros_like(found)
+    trees = BinnedTrees(*forest.arrays(6), forest.words(6))
+    trees.add(rows, 1.0, 1, expected)
+    assert len(trees.words)
+    assert found.any()
+    np.testing.assert_array_equal(found, expected)

@@ -326,7 +326,7 @@ def test_conflicts_stay_under_their_rate(rate):
     settings = LGBMRegressor(max_conflict_rate=rate, min_data_in_bin=3)
     settings.data_random_seed = 1
     mappers = find_bin_mappers(data, settings)
-    start, rows, _ = bin_lists(data, mappers, np.arange(60))
+    start, rows, *_ = bin_lists(data, mappers, np.arange(60))
     n_codes = np.array([mapper.n_bins - 1 for mapper in mappers], dtype=np.int32)
     bundle = find_bundles(start, rows, n_rows, n_codes, rate, 256)
     assert count_conflicts(start, rows, n_rows, bundle).max() <= rate * n_rows

@@ -314,3 +314,16 @@ def test_values_that_the_bins_have_not_seen():
     bounds = data.upper_bounds[0]
     expected = np.searchsorted(bounds, [-9.0, 99.0, 0.0, 30.2])
     np.testing.assert_array_equal(bins(other)[0], expected)
+
+
+def test_rows_that_are_only_scored_are_not_laid_out():
+    X = table(N_ROWS)
+    y = np.arange(N_ROWS) % 7
+    training = Dataset(X, y)
+    held_out = training.create_valid(X[:50], y[:50])
+    subset = training.subset(range(100))
+    train({"verbosity": -1}, training, 2, valid_sets=[held_out, subset])
+    laid_out = {"rows", "_packed"}
+    for data in (held_out, subset):
+        assert not laid_out & vars(data._binned.storage).keys()
+    assert laid_out <= vars(training._binned.storage).keys()

@@ -74,7 +74,7 @@ def state(data: BinnedDataset) -> dict[str, Any]:
         "list_member": bins.lists.member,
         "list_start": bins.lists.start,
         "list_rows": bins.lists.rows,
-        "list_bins": bins.lists.bins,
+        "list_bins": bins.lists.every_bin(),
         "bytes": bins.bytes.ravel(),
         "shorts": bins.shorts.ravel(),
     }
@@ -313,7 +313,7 @@ def _lists(
         (bins < np.repeat(n_bins[member] - 1, np.diff(start))).all(),
         "list_bins must be below the numbers of bins",
     )
-    return Lists(member, start, rows, bins)
+    return Lists.of_every_bin(member, start, rows, bins, n_bins[member])
 
 
 def _matrix(

@@ -155,16 +155,54 @@ def find_bin_mappers(
     sample = _sample(columns.n_rows if rows is None else len(rows), settings)
     if rows is not None:
         sample = rows if sample is None else rows[sample]
-    mass = _mass(weight, sample)
+    seen = _Sample(sample, places(columns, sample), _mass(weight, sample))
+    kept = _Sample(rows, places(columns, rows))
+    max_bin = _max_bins(settings, columns.n_features)
+    mappers = []
+    for span, block in columns.blocks(n_threads):
+        n_others = _count_others(block, settings, kept, n_threads)
+        mappers += _find(block, settings, max_bin[span], n_others, seen, n_threads)
+    return mappers
+
+
+class _Sample(NamedTuple):
+    """Some rows.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, or None
+        Their numbers, ascending; None: all.
+    place : ndarray of int32, or None
+        See `places`.
+    mass : ndarray of float64, or None
+        What each of them weighs; None: 1.
+    """
+
+    rows: NDArray[np.int64] | None
+    place: NDArray[np.int32] | None
+    mass: NDArray[np.float64] | None = None
+
+    def size(self, columns: Columns) -> int:
+        """How many rows of the columns these are."""
+        return columns.n_rows if self.rows is None else len(self.rows)
+
+
+def _find(
+    columns: Columns,
+    settings: BinningSettings,
+    max_bin: NDArray[np.int64],
+    n_others: NDArray[np.int64],
+    sample: _Sample,
+    n_threads: int,
+) -> list[BinMapper]:
+    """The bins of columns in which so many rows are not zero."""
     is_category = np.zeros(columns.n_features, dtype=bool)
     if columns.n_categories is not None:
         is_category = columns.n_categories > 0
-    n_others = _count_others(columns, settings, rows, n_threads)
     may_split = n_others >= settings.min_child_samples
-    max_bin = _max_bins(settings, columns.n_features)
     all_equal = bool((max_bin == max_bin[0]).all())
     if may_split.all() and not is_category.any() and all_equal:
-        return _find_numeric(columns, settings, max_bin[0], sample, mass, n_threads)
+        return _find_numeric(columns, settings, max_bin[0], sample, n_threads)
     all_zero = {
         count: ALL_ZERO._replace(filtered_rows=count)
         for count in np.unique(n_others[~may_split]).tolist()
@@ -176,9 +214,7 @@ def find_bin_mappers(
     ):
         for most in np.unique(max_bin[chosen]):
             features = np.flatnonzero(chosen & (max_bin == most))
-            found = find(
-                columns.take(features), settings, most, sample, mass, n_threads
-            )
+            found = find(columns.take(features), settings, most, sample, n_threads)
             for j, mapper in zip(features.tolist(), found, strict=True):
                 mappers[j] = mapper
     return mappers
@@ -195,16 +231,16 @@ def _max_bins(settings: BinningSettings, n_features: int) -> NDArray[np.int64]:
 def _count_others(
     columns: Columns,
     settings: BinningSettings,
-    rows: NDArray[np.int64] | None,
+    kept: _Sample,
     n_threads: int,
 ) -> NDArray[np.int64]:
     """How many rows are not zero in each column; exact if too few for a leaf."""
     count = np.empty(columns.n_features, dtype=np.int64)
     kernels.count_others(
         columns,
-        rows,
-        places(columns, rows),
-        columns.n_rows if rows is None else len(rows),
+        kept.rows,
+        kept.place,
+        kept.size(columns),
         settings.min_child_samples,
         not settings.use_missing or settings.zero_as_missing,
         team(_n_values(columns, columns.n_rows).sum(), n_threads),
@@ -226,12 +262,10 @@ def _find_numeric(
     columns: Columns,
     settings: BinningSettings,
     max_bin: int,
-    sample: NDArray[np.int64] | None,
-    mass: NDArray[np.float64] | None,
+    sample: _Sample,
     n_threads: int,
 ) -> list[BinMapper]:
-    n_rows = columns.n_rows if sample is None else len(sample)
-    n_features = columns.n_features
+    n_rows, n_features = sample.size(columns), columns.n_features
     n_values = _n_values(columns, n_rows)
     n_threads = team(n_values.sum(), n_threads)
     n_words = kernels.words_per_value(n_features, n_threads)
@@ -248,9 +282,7 @@ def _find_numeric(
     zero_share = np.empty(n_features)
     kernels.find_bounds(
         columns,
-        sample,
-        places(columns, sample),
-        mass,
+        *sample,
         n_rows,
         max_bin,
         settings.min_data_in_bin,
@@ -280,7 +312,7 @@ def places(
 
     None where no column is sparse, so that nobody asks, or where all rows are read.
     """
-    if rows is None or columns.index is None or not columns.index.any():
+    if rows is None or not columns.is_sparse:
         return None
     place = np.full(columns.n_rows, -1, dtype=np.int32)
     place[rows] = np.arange(len(rows))
@@ -338,20 +370,18 @@ def _find_categories(
     columns: Columns,
     settings: BinningSettings,
     max_bin: int,
-    sample: NDArray[np.int64] | None,
-    mass: NDArray[np.float64] | None,
+    sample: _Sample,
     n_threads: int,
 ) -> list[BinMapper]:
-    n_rows = columns.n_rows if sample is None else len(sample)
-    n_categories = columns.n_categories
+    n_rows, n_categories = sample.size(columns), columns.n_categories
     first = np.zeros(columns.n_features + 1, dtype=np.int64)
     np.cumsum(n_categories + 1, out=first[1:])
     count = np.zeros(first[-1], dtype=np.int64)
     total = np.zeros(first[-1])
     category_kernels.count_categories(
         columns,
-        sample,
-        mass,
+        sample.rows,
+        sample.mass,
         n_rows,
         first,
         team(n_rows * columns.n_features, n_threads),
@@ -526,15 +556,16 @@ def bin_columns(
     n_threads : int
     bins_out : ndarray of shape (len(features), n_rows), uint8 or uint16
     """
-    chosen = [mappers[j] for j in features]
-    kernels.bin_columns(
-        columns.take(features),
-        rows,
-        *_plan_search(chosen),
-        np.array([mapper.nan_bin for mapper in chosen], dtype=np.int32),
-        team(bins_out.size, n_threads),
-        bins_out,
-    )
+    for span, block in columns.take(features).blocks(n_threads):
+        chosen = [mappers[j] for j in features[span]]
+        kernels.bin_columns(
+            block,
+            rows,
+            *_plan_search(chosen),
+            np.array([mapper.nan_bin for mapper in chosen], dtype=np.int32),
+            team(bins_out[span].size, n_threads),
+            bins_out[span],
+        )
 
 
 def bin_lists(
@@ -544,7 +575,9 @@ def bin_lists(
     *,
     rows: NDArray[np.int64] | None = None,
     n_threads: int = 1,
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint16]]:
+) -> tuple[
+    NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint16]
+]:
     """List the rows of columns of numbers that are not in the bin of zero.
 
     Parameters
@@ -561,33 +594,49 @@ def bin_lists(
     Returns
     -------
     start : ndarray of shape (len(features) + 1,), int64
-        Where the list of each column begins in the next two.
+        Where the list of each column begins in ``list_rows``.
     list_rows : ndarray of uint32
         Numbers of kept rows, ascending within a list.
+    bin_start : ndarray of shape (len(features) + 1,), int64
+        Where the bins of each list begin in ``list_bins``. Lists of columns of two bins
+        have none there.
     list_bins : ndarray of uint16
-        Their bins, numbered without the one of zero.
+        The rows' bins, numbered without the one of zero.
     """
-    chosen = [mappers[j] for j in features]
-    taken = columns.take(features)
-    start = np.zeros(len(chosen) + 1, dtype=np.int64)
     n_rows = columns.n_rows if rows is None else len(rows)
-    n_values = n_rows * len(chosen) if taken.length is None else int(taken.length.sum())
-    arguments = (
-        taken,
-        rows,
-        places(taken, rows),
-        n_rows,
-        *_plan_search(chosen),
-        np.array([mapper.nan_bin for mapper in chosen], dtype=np.int32),
-        np.array([mapper.zero_bin for mapper in chosen], dtype=np.int32),
-        team(n_values, n_threads),
-        start,
-    )
-    kernels.list_columns(*arguments, None, None)
-    list_rows = np.empty(start[-1], dtype=np.uint32)
-    list_bins = np.empty(start[-1], dtype=np.uint16)
-    kernels.list_columns(*arguments, list_rows, list_bins)
-    return start, list_rows, list_bins
+    row_places = places(columns, rows)
+    start = np.zeros(len(features) + 1, dtype=np.int64)
+    bin_start = np.zeros(len(features) + 1, dtype=np.int64)
+    has_bins = np.array([mappers[j].n_bins > 2 for j in features])
+    taken = columns.take(features)
+    # Memory that is not written is not used.
+    list_rows = np.empty(taken.n_stored(n_threads), dtype=np.uint32)
+    binned = taken.take(np.flatnonzero(has_bins))
+    list_bins = np.empty(binned.n_stored(n_threads), dtype=np.uint16)
+    for span, block in taken.blocks(n_threads):
+        chosen = [mappers[j] for j in features[span]]
+        edges = slice(span.start, span.stop + 1)
+        arguments = (
+            block,
+            rows,
+            row_places,
+            n_rows,
+            *_plan_search(chosen),
+            np.array([mapper.nan_bin for mapper in chosen], dtype=np.int32),
+            np.array([mapper.zero_bin for mapper in chosen], dtype=np.int32),
+            team(_n_values(block, n_rows).sum(), n_threads),
+            start[edges],
+        )
+        kernels.list_columns(*arguments, None, None, None)
+        length = np.where(has_bins[span], np.diff(start[edges]), 0)
+        bin_start[edges][1:] = bin_start[span.start] + np.cumsum(length)
+        if start[span.stop] > len(list_rows):
+            list_rows = np.empty(start[-1], dtype=np.uint32)
+            list_bins = np.empty(bin_start[-1], dtype=np.uint16)
+        kernels.list_columns(*arguments, bin_start[edges], list_rows, list_bins)
+    list_rows.resize(start[-1], refcheck=False)
+    list_bins.resize(bin_start[-1], refcheck=False)
+    return start, list_rows, bin_start, list_bins
 
 
 def _plan_search(

@@ -312,6 +312,7 @@ class Categories:
         categorical = (self.declared or set()) if learn else self.vocabularies.keys()
         if not categorical and not self.vocabularies:
             return columns
+        columns = columns.whole
         numbered = {
             column: self._encoded(columns, column, names[column], learn)
             for column in sorted(categorical - encoded)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,6 +57,24 @@ class Columns:
     index: NDArray[np.uint64] | None = None
     length: NDArray[np.int64] | None = None
     n_categories: NDArray[np.int32] | None = None
+
+    @property
+    def whole(self) -> Columns:
+        """The columns themselves: see `skgoss.data.sparse.CompressedRows`."""
+        return self
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether any column is sparse."""
+        return self.index is not None and bool(self.index.any())
+
+    def n_stored(self, n_threads: int) -> int:
+        """How many values are stored, if columns are found some at a time; else 0."""
+        return 0
+
+    def blocks(self, n_threads: int) -> Iterator[tuple[slice, Columns]]:
+        """All columns, some at a time: which ones, and the columns."""
+        yield slice(0, self.n_features), self
 
     def take(self, features: NDArray[Any]) -> Columns:
         """Some of the columns."""

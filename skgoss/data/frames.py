@@ -158,22 +158,7 @@ def _sparse_columns(
     sparse.check(X)
     X = _validated(estimator, X, reset=reset, accept_sparse=True, dtype="numeric")
     _declare(estimator, X, reset, categorical_feature)
-    values, rows, start = sparse.by_columns(X)
-    values = as_kind(values, "X")
-    n_rows, n_features = X.shape
-    first_value = values.__array_interface__["data"][0]
-    first_row = rows.__array_interface__["data"][0]
-    data = Columns(
-        n_rows=n_rows,
-        n_features=n_features,
-        address=(first_value + values.itemsize * start[:-1]).astype(np.uint64),
-        stride=np.full(n_features, values.itemsize, dtype=np.int64),
-        kind=np.full(n_features, KIND_OF_DTYPE[values.dtype], dtype=np.uint8),
-        owner=(values, rows),
-        index=(first_row + rows.itemsize * start[:-1]).astype(np.uint64),
-        length=np.diff(start),
-    )
-    return _with_categories(estimator, data, set(), reset)
+    return _with_categories(estimator, sparse.columns(X), set(), reset)
 
 
 def _frame_columns(

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from skgoss._engine.data.transposition import count_columns, move_columns
+from skgoss.data.columns import KIND_OF_DTYPE, Columns, as_kind
+
 INT32_MAX = 2**31 - 1
+
+# So many entries are turned into columns at a time, or a part of all if that is more.
+BLOCK_ENTRIES = 1 << 21
+MAX_BLOCKS = 16
+
+# Another thread pays for so many more entries.
+ENTRIES_PER_THREAD = 1 << 16
 
 
 def check(X: Any) -> None:
@@ -147,39 +160,67 @@ def _broken(what: str) -> ValueError:
     )
 
 
-def by_columns(
-    X: Any,
-) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
-    """The stored values of a checked matrix, column by column.
+def columns(X: Any) -> Columns | CompressedRows:
+    """The columns of a checked matrix.
 
     Duplicates are summed; the matrix itself is not changed.
-
-    Parameters
-    ----------
-    X : sparse matrix or array
-
-    Returns
-    -------
-    values : ndarray
-    rows : ndarray of int32
-        Ascending and distinct within a column.
-    start : ndarray of shape (n_columns + 1,), int64
-        The index of the first value of each column, and the end.
     """
+    if X.format != "csr" or not _can_be_read(X):
+        return whole_columns(X)
+    return CompressedRows(_Matrix(X), np.arange(X.shape[1]))
+
+
+def _can_be_read(X: Any) -> bool:
+    """Whether kernels read the arrays of a CSR matrix as they are."""
+    flags = [array.flags for array in (X.data, X.indices, X.indptr)]
+    return (
+        X.data.dtype in KIND_OF_DTYPE
+        and X.indices.dtype == X.indptr.dtype
+        and X.indices.dtype in (np.int32, np.int64)
+        and all(flag.c_contiguous and flag.aligned for flag in flags)
+    )
+
+
+def whole_columns(X: Any) -> Columns:
+    """The columns of a checked matrix, all at once."""
     # The flags of X may be wrong about its order, so a new matrix finds its own.
     if X.format == "csc":
-        columns = sp.csc_array((X.data, X.indices, X.indptr), shape=X.shape)
+        by_column = sp.csc_array((X.data, X.indices, X.indptr), shape=X.shape)
     elif X.format == "csr":
-        columns = sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape).tocsc()
+        by_column = sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape).tocsc()
     else:
-        columns = _as_csc(X)
-    if not columns.has_canonical_format:
-        columns = columns.copy()
-        columns.sum_duplicates()
-    return (
-        np.ascontiguousarray(columns.data[: columns.indptr[-1]]),
-        np.ascontiguousarray(columns.indices[: columns.indptr[-1]], dtype=np.int32),
-        columns.indptr.astype(np.int64),
+        by_column = _as_csc(X)
+    if not by_column.has_canonical_format:
+        by_column = by_column.copy()
+        by_column.sum_duplicates()
+    n_values = by_column.indptr[-1]
+    values = np.ascontiguousarray(by_column.data[:n_values])
+    rows = np.ascontiguousarray(by_column.indices[:n_values], dtype=np.int32)
+    return _stored(
+        as_kind(values, "X"), rows, by_column.indptr.astype(np.int64), X.shape[0]
+    )
+
+
+def _stored(
+    values: NDArray[Any],
+    rows: NDArray[np.int32],
+    start: NDArray[np.int64],
+    n_rows: int,
+) -> Columns:
+    """Columns of stored values, or of one value; the rows of each ascend."""
+    stride = 0 if len(values) < start[-1] else values.itemsize
+    n_features = len(start) - 1
+    first_value = values.__array_interface__["data"][0]
+    first_row = rows.__array_interface__["data"][0]
+    return Columns(
+        n_rows=n_rows,
+        n_features=n_features,
+        address=(first_value + stride * start[:-1]).astype(np.uint64),
+        stride=np.full(n_features, stride, dtype=np.int64),
+        kind=np.full(n_features, KIND_OF_DTYPE[values.dtype], dtype=np.uint8),
+        owner=(values, rows),
+        index=(first_row + rows.itemsize * start[:-1]).astype(np.uint64),
+        length=np.diff(start),
     )
 
 
@@ -189,3 +230,147 @@ def _as_csc(X: Any) -> Any:
     # The formats DOK and LIL may hold any objects.
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"X must hold numbers: {error}.") from error
+
+
+class _Matrix:
+    """A checked CSR matrix of values that kernels read, and what is known of it."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self._counted: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None
+
+    @cached_property
+    def columns(self) -> Columns:
+        """All columns."""
+        return whole_columns(self.X)
+
+    @cached_property
+    def is_constant(self) -> bool:
+        """Whether all stored values are the same, as in one-hot columns."""
+        values = self.X.data
+        return len(values) > 0 and bool(values.min() == values.max())
+
+    def count(self, n_threads: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The first row of each chunk, and its entries in each column.
+
+        If the columns of a row do not ascend, there are no chunks.
+        """
+        X = self.X
+        most = max(ENTRIES_PER_THREAD, X.shape[1])
+        n_chunks = max(1, min(n_threads, int(X.indptr[-1]) // most))
+        if self._counted is None or len(self._counted[1]) not in (0, n_chunks):
+            at = np.linspace(0, X.indptr[-1], n_chunks + 1)[1:-1]
+            first = np.searchsorted(X.indptr, at)
+            chunks = np.concatenate([[0], first, [X.shape[0]]])
+            counts = np.zeros((n_chunks, X.shape[1]), dtype=np.int32)
+            ascends = count_columns(X.indptr, X.indices, chunks, counts)
+            self._counted = chunks, counts if ascends else counts[:0]
+        return self._counted
+
+
+@dataclass(frozen=True, eq=False)
+class CompressedRows:
+    """Columns of a CSR matrix, which are found some at a time, when they are read.
+
+    They can be used as `Columns`. Then all columns of the matrix are found, and kept.
+
+    Attributes
+    ----------
+    matrix : object
+    features : ndarray of int64
+        The columns of the matrix that these are, ascending.
+    """
+
+    matrix: _Matrix
+    features: NDArray[np.int64]
+
+    n_categories = None
+    is_sparse = True
+    address, stride, kind, owner, index, length, stored, stored_rows = (
+        property(attrgetter(f"whole.{name}"))
+        for name in (
+            *("address", "stride", "kind", "owner"),
+            *("index", "length", "stored", "stored_rows"),
+        )
+    )
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.matrix.X.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return len(self.features)
+
+    def n_stored(self, n_threads: int) -> int:
+        """How many values are stored, if columns are found some at a time; else 0."""
+        _, counts = self.matrix.count(n_threads)
+        return int(counts[:, self.features].sum(dtype=np.int64))
+
+    @cached_property
+    def whole(self) -> Columns:
+        """All columns at once."""
+        found = self.matrix.columns
+        is_all = self.n_features == found.n_features
+        return found if is_all else found.take(self.features)
+
+    def take(self, features: NDArray[Any]) -> Columns | CompressedRows:
+        """Some of the columns, found some at a time if they ascend."""
+        if (features[1:] <= features[:-1]).any():
+            return self.whole.take(features)
+        return replace(self, features=self.features[features])
+
+    def blocks(self, n_threads: int) -> Iterator[tuple[slice, Columns]]:
+        """All columns, some at a time: which ones, and the columns.
+
+        They can be read until the next ones are asked for.
+        """
+        X = self.matrix.X
+        chunks, counts = self.matrix.count(n_threads)
+        if len(counts) == 0:
+            yield slice(0, self.n_features), self.whole
+            return
+        is_constant = self.matrix.is_constant
+        values = X.data[: 0 if is_constant else None].view(f"u{X.data.itemsize}")
+        n_read = np.zeros(X.shape[0], dtype=np.int32)
+        total = counts.sum(axis=0, dtype=np.int64)[self.features]
+        spans = _spans(total, X)
+        room = max(total[span].sum() for span in spans) + 1
+        rows = np.empty(room, dtype=np.int32)
+        moved = np.empty(0 if is_constant else room, dtype=values.dtype)
+        known = X.data[:1] if is_constant else moved.view(X.data.dtype)
+        first = 0
+        for span in spans:
+            start = np.concatenate([[0], np.cumsum(total[span])])
+            features = self.features[span]
+            next_counts = counts[:, first : features[-1] + 1]
+            place = _places(next_counts, features - first, start)
+            move_columns(
+                *(X.indptr, X.indices, values, chunks, first),
+                *(n_read, place, rows, moved),
+            )
+            yield span, _stored(known, rows, start, self.n_rows)
+            first = int(features[-1]) + 1
+
+
+def _spans(total: NDArray[np.int64], X: Any) -> list[slice]:
+    """Cut columns of so many entries into blocks.
+
+    Each block passes over all rows, so it should have as many entries as rows.
+    """
+    size = max(BLOCK_ENTRIES, X.shape[0], int(X.indptr[-1]) // MAX_BLOCKS)
+    block = np.maximum(np.cumsum(total) - 1, 0) // size
+    edges = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
+    return list(map(slice, edges, [*edges[1:], len(total)]))
+
+
+def _places(
+    counts: NDArray[np.int32], chosen: NDArray[np.int64], start: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Where the entries of columns go, by chunk of rows: -1 for columns not chosen."""
+    place = np.full(counts.shape, -1, dtype=np.int64)
+    before = np.cumsum(counts[:, chosen], axis=0, dtype=np.int64)
+    place[:, chosen] = start[:-1] + before - counts[:, chosen]
+    return place

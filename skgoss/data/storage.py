@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from skgoss._engine.data.bundling import find_bundles, merge_bundles
 from skgoss._engine.data.packing import count_places, pack_entries, pack_rows
 from skgoss._engine.data.store import BinStore
-from skgoss._engine.data.taking import take_columns, take_entries
 from skgoss._engine.training.grower import PIECE
 from skgoss.data.binning import BinMapper, bin_categories, bin_columns, bin_lists, team
 from skgoss.data.columns import Columns
@@ -33,6 +33,12 @@ MIN_COLUMNS_TO_LIST = 256
 # Measured: an entry costs as much as so many lanes.
 LANES_AN_ENTRY = 6.0
 
+# Measured, beside a lane in the histograms of a tree: a column that is packed for
+# the tree, a bundle whose codes change then, and an entry that is looked at.
+PACKED_WORK = 0.25
+RECODED_WORK = 0.7
+FILTERED_WORK = 0.2
+
 # Measured: so many bins are gathered in the time that puts one value into its bin, so a
 # further thread pays for so many times more of them.
 TAKEN_A_VALUE = 64
@@ -40,6 +46,7 @@ TAKEN_A_VALUE = 64
 NO_LISTS = (
     np.zeros(1, dtype=np.int64),
     np.empty(0, dtype=np.uint32),
+    np.zeros(1, dtype=np.int64),
     np.empty(0, dtype=np.uint16),
 )
 
@@ -71,6 +78,8 @@ class Lists:
     start : ndarray of shape (n_lists + 1,), int64
     rows : ndarray of uint32
         Row numbers, ascending within a list.
+    bin_start : ndarray of shape (n_lists + 1,), int64
+        Where the bins of each list begin. Columns of two bins have none: all are 0.
     bins : ndarray of uint16
         The rows' stored bins: numbered without the bin of zero.
     """
@@ -78,28 +87,49 @@ class Lists:
     member: NDArray[np.int32]
     start: NDArray[np.int64]
     rows: NDArray[np.uint32]
+    bin_start: NDArray[np.int64]
     bins: NDArray[np.uint16]
 
-    def take(self, keep: NDArray[np.bool_]) -> Lists:
-        """Some of the lists."""
-        if keep.all():
-            return self
+    def by_column(self, n_used: int) -> tuple[NDArray[Any], ...]:
+        """The lists of all used columns, of which most may be empty."""
+        start, bin_start = (
+            _starts_by_column(self.member, start, n_used)
+            for start in (self.start, self.bin_start)
+        )
+        return start, self.rows, bin_start, self.bins
+
+    def every_bin(self) -> NDArray[np.uint16]:
+        """The stored bin of each row, list by list."""
         length = np.diff(self.start)
-        start = np.zeros(int(keep.sum()) + 1, dtype=np.int64)
-        np.cumsum(length[keep], out=start[1:])
-        kept = np.repeat(keep, length)
-        return Lists(self.member[keep], start, self.rows[kept], self.bins[kept])
+        if len(self.bins) == len(self.rows):
+            return self.bins
+        bins = np.zeros(len(self.rows), dtype=np.uint16)
+        bins[np.repeat(np.diff(self.bin_start) > 0, length)] = self.bins
+        return bins
 
-    def start_by_column(self, n_used: int) -> NDArray[np.int64]:
-        """Where the list of each used column begins; most are empty."""
-        length = np.zeros(n_used, dtype=np.int64)
-        length[self.member] = np.diff(self.start)
-        return np.concatenate([[0], np.cumsum(length)])
+    @classmethod
+    def of_every_bin(
+        cls,
+        member: NDArray[np.int32],
+        start: NDArray[np.int64],
+        rows: NDArray[np.uint32],
+        bins: NDArray[np.uint16],
+        n_bins: NDArray[np.int32],
+    ) -> Lists:
+        """The lists of columns of so many bins, from the stored bin of each row."""
+        length, has_bins = np.diff(start), n_bins > 2
+        bin_start = np.concatenate([[0], np.cumsum(np.where(has_bins, length, 0))])
+        if not has_bins.all():
+            bins = bins[np.repeat(has_bins, length)]
+        return cls(member, start, rows, bin_start, bins)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Storage:
     """The binned training set as ``_engine/training/layout.h`` describes it.
+
+    Lanes and entries are laid out when they are first asked for: rows that trees are
+    only applied to need neither.
 
     Attributes
     ----------
@@ -116,18 +146,15 @@ class Storage:
     lane, radix, n_codes : ndarray of shape (n_groups,), int32
         A group's codes are digits, worth ``radix``, of the numbers in
         ``rows[:, lane]``.
-    rows : ndarray of shape (n_rows, row_bytes), uint8
-        The lanes; each row is filled up with zeros to a multiple of 8 bytes.
     pieces : structured ndarray
         Where runs of codes go in a histogram; those of group g begin at
         ``piece_start[g]``.
     piece_start : ndarray of shape (n_groups + 1,), int64
     place_of_code : ndarray of shape (n_groups, LANE_CODES), int32
-    entry_start : ndarray of shape (n_rows + 1,), int64, or None
-    entries : ndarray of uint32
-        Places that rows name themselves.
     entry_pieces : structured ndarray
         The places that entries may name.
+    n_threads : int
+        Those that lay out.
     """
 
     store: BinStore
@@ -138,37 +165,115 @@ class Storage:
     lane: NDArray[np.int32]
     radix: NDArray[np.int32]
     n_codes: NDArray[np.int32]
-    rows: NDArray[np.uint8]
     pieces: NDArray[Any]
     piece_start: NDArray[np.int64]
     place_of_code: NDArray[np.int32]
-    entry_start: NDArray[np.int64] | None
-    entries: NDArray[np.uint32]
     entry_pieces: NDArray[Any]
+    n_threads: int
+
+    @cached_property
+    def rows(self) -> NDArray[np.uint8]:
+        """The lanes, of shape (n_rows, row_bytes).
+
+        Each row is filled up with zeros to a multiple of 8 bytes.
+        """
+        n_lanes = int(self.lane.max(initial=-1)) + 1
+        row_bytes = -(-n_lanes // ROW_ALIGNMENT) * ROW_ALIGNMENT
+        rows = np.empty((self.store.n_rows, row_bytes), dtype=np.uint8)
+        bytes_ = self.store.arrays[4]
+        n_threads = team(bytes_.size, self.n_threads)
+        pack_rows(bytes_, self.lane, self.radix, n_threads, rows)
+        return rows
+
+    @property
+    def entry_start(self) -> NDArray[np.int64] | None:
+        """Where the entries of each row begin, and the end; None: there are none."""
+        return self._packed[0]
+
+    @property
+    def entries(self) -> NDArray[np.uint32]:
+        """Places that rows name themselves."""
+        return self._packed[1]
+
+    @cached_property
+    def _packed(self) -> tuple[NDArray[np.int64] | None, NDArray[np.uint32]]:
+        if len(self.entry_pieces) == 0:
+            return None, np.empty(0, dtype=np.uint32)
+        _, _, column, _, bytes_, shorts, start, *lists = self.store.arrays
+        wide, listed = np.flatnonzero(column >= len(bytes_)), np.flatnonzero(column < 0)
+        entry_start = np.empty(self.store.n_rows + 1, dtype=np.int64)
+        n_listed = np.diff(start)[listed].sum()
+        entries = np.empty(n_listed + shorts.size, dtype=np.uint32)
+        pack_entries(
+            *(start, *lists, listed, self.offset[listed]),
+            *(shorts, self.offset[wide], entry_start, entries),
+        )
+        return entry_start, entries
 
     @property
     def row_updates(self) -> float:
         """How many places a row reaches, on average."""
         return len(self.lane) + len(self.entries) / max(len(self.rows), 1)
 
+    @property
+    def group(self) -> NDArray[np.int32]:
+        """The group of each used column; -1: its places are entries."""
+        column = self.store.arrays[2]
+        return np.where(column < len(self.lane), column, -1)
+
+    @property
+    def in_lanes(self) -> NDArray[np.int32]:
+        """The used columns that have a group, by lane, group and code."""
+        group, first_code = self.group, self.store.arrays[3]
+        member = np.flatnonzero(group >= 0).astype(np.int32)
+        group = group[member]
+        return member[np.lexsort((first_code[member], group, self.lane[group]))]
+
+    @property
+    def entry_lengths(self) -> NDArray[np.int64]:
+        """How many entries each used column has in all rows."""
+        column, list_start = self.store.arrays[2], self.store.arrays[6]
+        length = np.where(column < 0, np.diff(list_start), self.store.n_rows)
+        return np.where(self.group < 0, length, 0)
+
+    def drawn_work(self, share: float, sampled: float) -> float:
+        """What trees cost that read the bins of drawn columns alone: 1 if as all.
+
+        Parameters
+        ----------
+        share : float
+            Of the columns that is drawn.
+        sampled : float
+            Share of the rows that is sampled. All rows are packed.
+
+        Returns
+        -------
+        float
+            About the time of both over that of the histograms of all lanes.
+        """
+        group = self.group
+        n_members = np.bincount(group[group >= 0], minlength=len(self.lane))
+        # A group is there if one of its columns is, with the codes of those drawn.
+        chance = 1 - (1 - share) ** n_members
+        n_codes = 1 + (self.n_codes - 1) * share / chance
+        n_lanes = len(np.unique(self.lane))
+        weight = np.log(n_codes) / np.log(LANE_CODES)
+        lanes = chance * (weight if n_lanes < len(self.lane) else 1)
+        packing = chance * np.where(n_members > 1, RECODED_WORK, PACKED_WORK)
+        entries = LANES_AN_ENTRY * len(self.entries) / max(len(self.rows), 1)
+        drawn = (
+            lanes.sum()
+            + packing.sum() / max(sampled, 0.01)
+            + (share + FILTERED_WORK) * entries
+        )
+        return float(drawn / (n_lanes + entries))
+
     def take(self, rows: NDArray[np.int64], n_threads: int) -> Storage:
         """The storage of some rows, ascending and distinct; all else is shared."""
-        n_values = int(len(rows) * self.row_updates)
-        n_threads = team(n_values // TAKEN_A_VALUE, n_threads)
-        entry_start, entries = None, self.entries
-        if self.entry_start is not None:
-            entry_start, entries = take_entries(
-                self.entry_start, entries, rows, n_threads
-            )
-        words = self.rows.view(np.uint64)
-        lanes = take_columns(words.reshape(1, -1), words.shape[1], rows, n_threads)
-        return replace(
-            self,
-            store=self.store.take(rows, n_threads),
-            rows=lanes.view(np.uint8).reshape(len(rows), -1),
-            entry_start=entry_start,
-            entries=entries,
-        )
+        *_, bytes_, shorts, _, list_rows, _, _ = self.store.arrays
+        n_values = len(rows) * (len(bytes_) + len(shorts)) + len(list_rows)
+        store = self.store.take(rows, team(n_values // TAKEN_A_VALUE, n_threads))
+        return replace(self, store=store, n_threads=n_threads)
 
     def heavy(self, n_rows: int) -> NDArray[np.uint32]:
         """The places that more than ``n_rows`` rows name themselves."""
@@ -194,6 +299,14 @@ class Groups:
     group: NDArray[np.int32]
     first_code: NDArray[np.int32]
     n_codes: NDArray[np.int32]
+
+
+def _starts_by_column(
+    member: NDArray[np.int32], start: NDArray[np.int64], n_used: int
+) -> NDArray[np.int64]:
+    length = np.zeros(n_used, dtype=np.int64)
+    length[member] = np.diff(start)
+    return np.concatenate([[0], np.cumsum(length)])
 
 
 class Source(Protocol):
@@ -244,11 +357,14 @@ class Bins:
     @classmethod
     def of(cls, store: BinStore) -> Bins:
         """The bins that a store holds; no array of the size of the data is copied."""
-        _, implied, column, _, bytes_, shorts, start, rows, bins = store.arrays
+        _, implied, column, _, bytes_, shorts, *lists = store.arrays
+        start, rows, bin_start, bins = lists
         member = np.flatnonzero(implied >= 0)
         n_plain = int(((implied < 0) & (column < len(bytes_))).sum())
-        start = start[np.append(member, len(implied))]
-        lists = Lists(member.astype(np.int32), start, rows, bins)
+        edges = np.append(member, len(implied))
+        lists = Lists(
+            member.astype(np.int32), start[edges], rows, bin_start[edges], bins
+        )
         return cls(lists, bytes_[:n_plain], shorts)
 
     @property
@@ -267,6 +383,7 @@ class Bins:
             np.concatenate([one.member, n_used + two.member]).astype(np.int32),
             np.concatenate([one.start, one.start[-1] + two.start[1:]]),
             np.concatenate([one.rows, two.rows]),
+            np.concatenate([one.bin_start, one.bin_start[-1] + two.bin_start[1:]]),
             np.concatenate([one.bins, two.bins]),
         )
         return Bins(
@@ -365,7 +482,8 @@ def store(
     ``settings.max_conflict_rate`` is 0.
     """
     values = _Values.of(columns, mappers, settings, rows, n_threads)
-    return _by_column(values, mappers, settings, n_threads).store
+    bin_store, _ = _by_column(values, mappers, settings, n_threads)
+    return bin_store
 
 
 def lay_out(
@@ -385,19 +503,16 @@ def lay_out(
     -------
     Storage
     """
-    n_rows = source.n_rows
-    binned = _by_column(source, mappers, settings, n_threads)
-    groups, implied, bytes_ = binned.groups, binned.implied, binned.bytes
-    n_bins = _n_bins(mappers)
-    lane, radix = share_lanes(groups.n_codes, n_rows if settings.enable_bundle else 0)
+    bin_store, groups = _by_column(source, mappers, settings, n_threads)
+    n_bins, implied, column, _, bytes_, *_ = bin_store.arrays
+    n_rows = source.n_rows if settings.enable_bundle else 0
+    lane, radix = share_lanes(groups.n_codes, n_rows)
     offset = np.zeros(len(mappers) + 1, dtype=np.int64)
     np.cumsum(n_bins - (implied >= 0), out=offset[1:])
     pieces, piece_start = _pieces(groups, offset)
-    entry_start, entries, entry_pieces = _entries(
-        binned.lists, binned.shorts, binned.column, offset, n_rows, len(bytes_)
-    )
+    in_entries = np.flatnonzero((column < 0) | (column >= len(bytes_)))
     return Storage(
-        store=binned.store,
+        store=bin_store,
         implied=implied,
         offset=offset,
         singles=_singles(mappers, n_bins, implied),
@@ -405,44 +520,27 @@ def lay_out(
         lane=lane,
         radix=radix,
         n_codes=groups.n_codes,
-        rows=_rows(bytes_, lane, radix, n_rows, n_threads),
         pieces=pieces,
         piece_start=piece_start,
         place_of_code=_places(pieces, piece_start),
-        entry_start=entry_start,
-        entries=entries,
-        entry_pieces=entry_pieces,
+        entry_pieces=_entry_pieces(in_entries, offset),
+        n_threads=n_threads,
     )
-
-
-class _Binned(NamedTuple):
-    """Bins column by column, and what they were made of.
-
-    ``lists`` are the ones that remain lists, ``column`` says which column of ``bytes``
-    and then ``shorts`` each used one has.
-    """
-
-    store: BinStore
-    groups: Groups
-    lists: Lists
-    implied: NDArray[np.int32]
-    column: NDArray[np.int32]
-    bytes: NDArray[np.uint8]
-    shorts: NDArray[np.uint16]
 
 
 def _by_column(
     source: Source, mappers: list[BinMapper], settings: StorageSettings, n_threads: int
-) -> _Binned:
+) -> tuple[BinStore, Groups]:
+    """Bins column by column, and which columns share one."""
     n_bins, all_lists = _n_bins(mappers), source.lists
     is_list = np.zeros(len(mappers), dtype=bool)
     is_list[all_lists.member] = True
-    groups, lists, bundled = _group(all_lists, is_list, n_bins, settings, source.n_rows)
+    groups = _group(all_lists, is_list, n_bins, settings, source.n_rows)
     implied = np.full(len(mappers), -1, dtype=np.int32)
     implied[is_list] = [mappers[j].zero_bin for j in np.flatnonzero(is_list)]
-    bytes_, shorts, column = _codes(source, groups, bundled, is_list, n_threads)
+    bytes_, shorts, column = _codes(source, groups, is_list, n_threads)
     if settings.max_conflict_rate > 0:
-        all_lists = _without_conflicts(all_lists, groups, bytes_)
+        all_lists = _without_conflicts(all_lists, groups, bytes_, n_bins)
     bin_store = BinStore(
         n_bins,
         implied,
@@ -450,15 +548,16 @@ def _by_column(
         groups.first_code,
         bytes_,
         shorts,
-        all_lists.start_by_column(len(mappers)),
-        all_lists.rows,
-        all_lists.bins,
+        *all_lists.by_column(len(mappers)),
     )
-    return _Binned(bin_store, groups, lists, implied, column, bytes_, shorts)
+    return bin_store, groups
 
 
 def _without_conflicts(
-    lists: Lists, groups: Groups, bytes_: NDArray[np.uint8]
+    lists: Lists,
+    groups: Groups,
+    bytes_: NDArray[np.uint8],
+    n_bins: NDArray[np.int32],
 ) -> Lists:
     """The lists, without rows whose code in a bundle is another column's."""
     length = np.diff(lists.start)
@@ -468,9 +567,12 @@ def _without_conflicts(
     )
     kept, bundled = np.ones(len(group), dtype=bool), group >= 0
     code = bytes_[group[bundled], lists.rows[bundled]]
-    kept[bundled] = code == first_code[bundled] + lists.bins[bundled]
+    bins = lists.every_bin()
+    kept[bundled] = code == first_code[bundled] + bins[bundled]
     start = np.concatenate([[0], np.cumsum(kept)])[lists.start]
-    return Lists(lists.member, start, lists.rows[kept], lists.bins[kept])
+    return Lists.of_every_bin(
+        lists.member, start, lists.rows[kept], bins[kept], n_bins[lists.member]
+    )
 
 
 def _n_bins(mappers: list[BinMapper]) -> NDArray[np.int32]:
@@ -503,11 +605,8 @@ def _group(
     n_bins: NDArray[np.int32],
     settings: StorageSettings,
     n_rows: int,
-) -> tuple[Groups, Lists, Lists]:
-    """Give every plain column a group, and every bundle that is dense enough.
-
-    Returns the groups, the lists that remain lists, and those that are bundled.
-    """
+) -> Groups:
+    """Give every plain column a group, and every bundle that is dense enough."""
     group = np.full(len(n_bins), -1, dtype=np.int32)
     first_code = np.zeros(len(n_bins), dtype=np.int32)
     plain = np.flatnonzero(~is_list & (n_bins <= LANE_CODES))
@@ -531,12 +630,11 @@ def _group(
     group[lists.member[in_lane]] = number[bundle[in_lane]]
     first_code[lists.member] = _first_codes(bundle, n_stored)
     first_code[lists.member[~in_lane]] = 0
-    groups = Groups(
+    return Groups(
         group,
         first_code,
         np.concatenate([n_bins[plain], n_codes[dense]]).astype(np.int32),
     )
-    return groups, lists.take(~in_lane), lists.take(in_lane)
 
 
 def _dense_bundles(
@@ -574,7 +672,6 @@ def _first_codes(
 def _codes(
     source: Source,
     groups: Groups,
-    bundled: Lists,
     is_list: NDArray[np.bool_],
     n_threads: int,
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint16], NDArray[np.int32]]:
@@ -587,14 +684,17 @@ def _codes(
     shorts = np.empty((len(wide), source.n_rows), dtype=np.uint16)
     source.fill(np.flatnonzero(~is_list & (groups.group >= 0)), bytes_[:n_plain])
     source.fill(wide, shorts)
-    bundle = groups.group[bundled.member] - n_plain
+    lists = source.lists
+    bundle = groups.group[lists.member] - n_plain
+    order = np.argsort(bundle, kind="stable").astype(np.int32)
     merge_bundles(
-        bundled.start,
-        bundled.rows,
-        bundled.bins,
-        np.searchsorted(np.sort(bundle), np.arange(len(bytes_) - n_plain + 1)),
-        np.argsort(bundle, kind="stable").astype(np.int32),
-        groups.first_code[bundled.member],
+        lists.start,
+        lists.rows,
+        lists.bin_start,
+        lists.bins,
+        np.searchsorted(bundle[order], np.arange(len(bytes_) - n_plain + 1)),
+        order,
+        groups.first_code[lists.member],
         bytes_[n_plain:],
         n_threads,
     )
@@ -635,20 +735,6 @@ def share_lanes(
     ):
         radix[members[1:]] = np.cumprod(n_codes[members[:-1]])
     return lane, radix
-
-
-def _rows(
-    bytes_: NDArray[np.uint8],
-    lane: NDArray[np.int32],
-    radix: NDArray[np.int32],
-    n_rows: int,
-    n_threads: int,
-) -> NDArray[np.uint8]:
-    n_lanes = int(lane.max(initial=-1)) + 1
-    row_bytes = -(-n_lanes // ROW_ALIGNMENT) * ROW_ALIGNMENT
-    rows = np.empty((n_rows, row_bytes), dtype=np.uint8)
-    pack_rows(bytes_, lane, radix, team(bytes_.size, n_threads), rows)
-    return rows
 
 
 def _pieces(
@@ -693,17 +779,8 @@ def _places(pieces: NDArray[Any], piece_start: NDArray[np.int64]) -> NDArray[np.
     return place
 
 
-def _entries(
-    lists: Lists,
-    shorts: NDArray[np.uint16],
-    column: NDArray[np.int32],
-    offset: NDArray[np.int64],
-    n_rows: int,
-    n_bytes: int,
-) -> tuple[NDArray[np.int64] | None, NDArray[np.uint32], NDArray[Any]]:
-    """The places of each row that are not in lanes, and the runs of all such places."""
-    wide = np.flatnonzero(column >= n_bytes)
-    member = np.sort(np.concatenate([lists.member, wide]))
+def _entry_pieces(member: NDArray[np.int64], offset: NDArray[np.int64]) -> NDArray[Any]:
+    """The runs of all places of some used columns."""
     pieces = np.zeros(len(member), dtype=PIECE)
     pieces["at"] = offset[member]
     pieces["length"] = offset[member + 1] - offset[member]
@@ -711,22 +788,9 @@ def _entries(
     is_first[1:] = member[1:] != member[:-1] + 1
     first = np.flatnonzero(is_first)
     joined = pieces[first]
-    if len(first) == 0:
-        return None, np.empty(0, dtype=np.uint32), joined
-    joined["length"] = np.add.reduceat(pieces["length"], first)
-    entry_start = np.empty(n_rows + 1, dtype=np.int64)
-    entries = np.empty(len(lists.rows) + shorts.size, dtype=np.uint32)
-    pack_entries(
-        lists.start,
-        lists.rows,
-        lists.bins,
-        offset[lists.member],
-        shorts,
-        offset[wide],
-        entry_start,
-        entries,
-    )
-    return entry_start, entries, joined
+    if len(first) > 0:
+        joined["length"] = np.add.reduceat(pieces["length"], first)
+    return joined
 
 
 def _singles(

@@ -84,6 +84,23 @@ class LinearLeaves(NamedTuple):
         )
 
 
+class Slopes(NamedTuple):
+    """What the models of leaves are fitted to.
+
+    Attributes
+    ----------
+    gradient : ndarray of shape (n_rows,), float32
+    hessian : ndarray of shape (n_rows,), float32, or None
+        None: ones.
+    weight : ndarray of shape (n_rows,), float64, or None
+        Multiplies both; None: ones.
+    """
+
+    gradient: NDArray[np.float32]
+    hessian: NDArray[np.float32] | None
+    weight: Floats | None
+
+
 class RawColumns:
     """Columns as float64.
 
@@ -119,6 +136,8 @@ class RawColumns:
 
     def prepare(self, features: NDArray[np.int32]) -> None:
         """Make columns readable by their ``address`` and ``stride``."""
+        if self._is_ready.all():
+            return
         for j in np.unique(features[~self._is_ready[features]]).tolist():
             values = np.empty((1, self.columns.n_rows))
             to_float64(self.columns.take(np.array([j])), values)
@@ -192,13 +211,12 @@ class RawColumns:
 def fit(
     raw: RawColumns,
     paths: Sequence[Sequence[int]],
-    leaf: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    gradient: Floats,
-    hessian: Floats,
+    grouped: tuple[NDArray[np.int64], NDArray[np.int64]],
+    slopes: Slopes,
     leaf_value: Floats,
     settings: Settings,
     n_threads: int,
+    score: Floats | None = None,
 ) -> LinearLeaves:
     """Fit a linear model in each leaf.
 
@@ -213,25 +231,24 @@ def fit(
     raw : RawColumns
     paths : sequence of sequences of int
         The numeric input columns on the path to each leaf.
-    leaf : ndarray of shape (n,), int32
-        The leaf of each row.
-    rows : ndarray of shape (m,), int64
-        The numbers of the sampled rows.
-    gradient, hessian : ndarray of shape (n,), float64
-        Of each row, multiplied by the row's weight.
+    grouped : tuple of ndarrays of int64
+        The sampled rows, leaf by leaf: where those of each leaf begin, (n_leaves + 1,),
+        and their numbers.
+    slopes : Slopes
+        Of each row.
     leaf_value : ndarray of shape (n_leaves,), float64
         The values of constant leaves, times the learning rate.
     settings : Settings
         With ``linear_lambda`` and ``learning_rate``.
     n_threads : int
+    score : ndarray of shape (n,), float64, default=None
+        The values of the leaves are added for the sampled rows, unless None.
 
     Returns
     -------
     LinearLeaves
     """
     feature = np.array([j for path in paths for j in path], dtype=np.int32)
-    if len(feature) == 0:
-        return LinearLeaves.constants(leaf_value)
     start = np.cumsum([0, *map(len, paths)], dtype=np.int64)
     raw.prepare(feature)
     constant, coefficient = np.empty_like(leaf_value), np.empty(len(feature))
@@ -240,14 +257,13 @@ def fit(
         raw.stride,
         start,
         feature,
-        leaf,
-        rows,
-        gradient,
-        hessian,
+        *grouped,
+        *slopes,
         leaf_value,
         settings.linear_lambda,
         settings.learning_rate,
         n_threads,
+        score,
         constant,
         coefficient,
     )
@@ -269,14 +285,15 @@ def paths(
         The input column of each used column.
     is_numeric : ndarray of shape (n_used,), bool
     """
+    feature = nodes["feature"]
+    used = np.where(is_numeric[feature], column[feature], -1).tolist()
+    children = list(zip(nodes["left"].tolist(), nodes["right"].tolist(), strict=True))
     columns: list[list[int]] = [[] for _ in range(len(nodes) + 1)]
     open_nodes = [(0, frozenset[int]())] if len(nodes) else []
     while open_nodes:
         at, above = open_nodes.pop()
-        node = nodes[at]
-        feature = int(node["feature"])
-        here = above | {int(column[feature])} if is_numeric[feature] else above
-        for child in (int(node["left"]), int(node["right"])):
+        here = above | {used[at]} if used[at] >= 0 else above
+        for child in children[at]:
             if child >= 0:
                 open_nodes.append((child, here))
             else:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.model.linear import group_rows
 from skgoss._engine.training.grower import TreeGrower
+from skgoss._engine.training.score import add_trees
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.rows import Rows
 from skgoss.model import linear
@@ -34,6 +35,23 @@ class Followed(NamedTuple):
 
     rows: BinnedRows
     scores: Floats
+
+
+class OneAtATime:
+    """A lock that refuses a second change instead of waiting for the first."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError(
+                "A round of this Booster is going on: objectives, metrics and other"
+                " threads must not train it meanwhile."
+            )
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
 
 
 class Boosting:
@@ -116,7 +134,7 @@ class Boosting:
         self._assembled: Ensemble | None = None
         # The number of rounds before a round that failed, until it is undone.
         self._failed: int | None = None
-        self._lock = threading.Lock()
+        self._alone = OneAtATime()
         self.constraints = constraints.of_trees(self.settings, dataset)
         self.grower = self._grower() if len(dataset.feature) else None
 
@@ -242,7 +260,8 @@ class Boosting:
         RuntimeError
             If a round is going on.
         """
-        with self._alone():
+        with self._alone:
+            self._settle()
             before = self._n_grown
             try:
                 return self._round(self.first_round + before)
@@ -257,7 +276,8 @@ class Boosting:
 
         Trees of ``first`` stay.
         """
-        with self._alone():
+        with self._alone:
+            self._settle()
             self._rewind(max(self._n_grown - 1, 0))
 
     def add(self, evaluated: EvaluationSet, *, is_listed: bool = True) -> None:
@@ -265,7 +285,8 @@ class Boosting:
 
         It is measured after each round only if ``is_listed``.
         """
-        with self._alone():
+        with self._alone:
+            self._settle()
             self._catch_up(evaluated)
             (self.sets if is_listed else self.others).append(evaluated)
 
@@ -276,7 +297,8 @@ class Boosting:
 
         ``again`` makes an evaluation set of these rounds of one of the others.
         """
-        with self._alone(), other._alone():
+        with self._alone, other._alone:
+            other._settle()
             self.sets = list(map(again, other.sets))
             self.others = list(map(again, other.others))
             self._take_trees(other)
@@ -290,20 +312,6 @@ class Boosting:
         self.linear, self.n_constant = other.linear, other.n_constant
         if self.grower is not None:
             self.grower = self._grower(other.grower.forest)
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Refuse to change the rounds while they are changed already."""
-        if not self._lock.acquire(blocking=False):
-            raise RuntimeError(
-                "A round of this Booster is going on: objectives, metrics and other"
-                " threads must not train it meanwhile."
-            )
-        try:
-            self._settle()
-            yield
-        finally:
-            self._lock.release()
 
     def _settle(self) -> None:
         """Undo a round that failed.
@@ -369,15 +377,17 @@ class Boosting:
             round_index, self.gradient, self.hessian, self.n_threads
         )
         renews, is_linear = self.objective.renews_leaves, self.settings.linear_tree
-        added = self.adds_early and sample.rows is None and not renews and not is_linear
-        grew = self._grow(sample, self.scores if added else None, round_index)
+        added = self.adds_early and sample.rows is None and not renews
+        # Linear leaves are added once they are fitted.
+        scores = self.scores if added else None
+        grew = self._grow(sample, None if is_linear else scores, round_index)
         if before == 0:
             self._stay_constant(np.diff(self.grower.forest.arrays()[2]) == 1)
         if grew and renews:
             self._renew(sample.hessian)
         if self._n_grown > before:
             if is_linear:
-                self.linear.append(self._linear_leaves(sample))
+                self.linear.append(self._linear_leaves(sample, scores))
             self._add_round(added)
         return grew
 
@@ -425,8 +435,11 @@ class Boosting:
         if counts is not None:
             weight = counts[0].astype(np.float64) * (1.0 if weight is None else weight)
 
+        start, order = self.grower.rows_by_leaf()
+        rows_of = np.split(order, start[1:-1])
+
         def value(chosen: list[int]) -> float:
-            rows = np.concatenate([self.grower.leaf_rows(leaf) for leaf in chosen])
+            rows = np.concatenate([rows_of[leaf] for leaf in chosen])
             return self.objective.renewed_leaf(self.scores[0], rows, weight)
 
         values = np.array([value([leaf]) for leaf in range(len(leaves))])
@@ -434,55 +447,76 @@ class Boosting:
             values = constraints.in_order(values, nodes, self.constraints.sign, value)
         forest.set_leaf_values(self.settings.learning_rate * values)
 
-    def _linear_leaves(self, sample: sampling.Sample) -> list[LinearLeaves]:
-        """The linear models of the new trees' leaves; the first trees have none."""
-        trees = self._last_trees()
-        n_scores = self.objective.n_scores
-        if self._n_grown == 1 and self.first is None:
-            return [
-                LinearLeaves.constants(trees.tree(k)[1].copy()) for k in range(n_scores)
-            ]
-        drawn = sample.rows
-        rows = np.arange(self.dataset.n_rows) if drawn is None else drawn
-        leaves = []
-        for k in range(n_scores):
-            nodes, values = trees.tree(k)
-            is_numeric = ~self.dataset.categorical
-            leaves.append(
-                linear.fit(
-                    self.rows.raw,
-                    linear.paths(nodes, self.dataset.feature, is_numeric),
-                    trees.leaf_of(self.rows, k, self.n_threads),
-                    rows.astype(np.int64),
-                    self._weighted(self.gradient, k),
-                    self._weighted(sample.hessian, k),
-                    values.copy(),
-                    self.settings,
-                    self.n_threads,
-                )
-            )
-        return leaves
+    def _linear_leaves(
+        self, sample: sampling.Sample, scores: Floats | None
+    ) -> list[LinearLeaves]:
+        """The linear models of the new trees' leaves; the first trees have none.
 
-    def _weighted(self, derivatives: NDArray[np.float32] | None, k: int) -> Floats:
-        """Gradients or hessians of score ``k``, in double precision and weighted."""
-        n_rows = self.dataset.n_rows
-        values = (
-            np.ones(n_rows)
-            if derivatives is None
-            else derivatives[k].astype(np.float64)
+        Their values are added to ``scores`` unless it is None.
+        """
+        trees = self._last_trees()
+        numbers = range(self.objective.n_scores)
+        if self._n_grown == 1 and self.first is None:
+            leaves = [LinearLeaves.constants(trees.tree(k)[1]) for k in numbers]
+            if scores is not None:
+                trees._replace(linear=leaves).add(
+                    self.rows, 1.0, self.n_threads, scores
+                )
+            return leaves
+        is_numeric = ~self.dataset.categorical
+        return [
+            linear.fit(
+                self.rows.raw,
+                linear.paths(trees.tree(k)[0], self.dataset.feature, is_numeric),
+                self._rows_by_leaf(trees, k, sample.rows),
+                self._slopes(sample, k),
+                trees.tree(k)[1].copy(),
+                self.settings,
+                self.n_threads,
+                None if scores is None else scores[k],
+            )
+            for k in numbers
+        ]
+
+    def _rows_by_leaf(
+        self, trees: BinnedTrees, k: int, drawn: NDArray[np.uint32] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the drawn rows of each leaf begin, and their numbers."""
+        n_rows = self.dataset.n_rows if drawn is None else len(drawn)
+        if self.objective.n_scores == 1:
+            start, rows = self.grower.rows_by_leaf()
+            # Rows of weight 0 are in no leaf of the grower.
+            if len(rows) == n_rows:
+                return start, rows
+        rows = np.arange(n_rows) if drawn is None else drawn.astype(np.int64)
+        leaf = trees.leaf_of(self.rows, k, self.n_threads)
+        return group_rows(leaf, rows, len(trees.tree(k)[1]))
+
+    def _slopes(self, sample: sampling.Sample, k: int) -> linear.Slopes:
+        """The gradients, hessians and weights of score ``k``."""
+        hessian, weight = sample.hessian, self.weight
+        return linear.Slopes(
+            self.gradient[k],
+            None if hessian is None else hessian[k],
+            None if weight is None else weight[k % len(weight)],
         )
-        if self.weight is None:
-            return values
-        return values * self.weight[k % len(self.weight)]
 
     def _add_round(self, added: bool) -> None:
         """Add the new trees to all scores.
 
         If ``added``, the grower has added them to the training scores.
         """
-        followed = self._followed()
+        followed = self._followed()[1 if added else 0 :]
         # All rows find their leaves by their bins, also those outside the sample.
-        self._add(followed[1:] if added else followed)
+        if self.linear:
+            self._add(followed, self._last_trees())
+            return
+        forest = self.grower.forest
+        first = forest.n_trees - self.objective.n_scores
+        for rows, scores in followed:
+            add_trees(
+                forest, first, rows.store, rows.missing_bin, self.n_threads, scores
+            )
 
     def _add_again(self, followed: Sequence[Followed]) -> None:
         """Add the trees of all rounds to scores, in the order of the rounds."""
@@ -503,15 +537,9 @@ class Boosting:
         return [Followed(self.rows, self.scores), *others]
 
     def _add(
-        self,
-        followed: Sequence[Followed],
-        trees: BinnedTrees | None = None,
-        factor: float = 1.0,
+        self, followed: Sequence[Followed], trees: BinnedTrees, factor: float = 1.0
     ) -> None:
-        """Add a multiple of trees, by default of those of the last round, to scores."""
-        if not followed:
-            return
-        trees = trees or self._last_trees()
+        """Add a multiple of the trees of a round to scores."""
         for rows, scores in followed:
             trees.add(rows, factor, self.n_threads, scores)
 

@@ -73,6 +73,8 @@ class EvaluationSet:
         weight = self.rows.weight
         self._weight = None if weight is None else self._gathered(weight)
         self._warned = False
+        # What metrics keep of the targets and weights for later rounds.
+        self._kept: dict[Any, Any] = {}
 
     def _gathered(self, values: Floats) -> Floats:
         """The values of the rows, sorted by query if there are queries."""
@@ -104,6 +106,7 @@ class EvaluationSet:
                     self._boundaries,
                     n_threads,
                     self.rows.source,
+                    self._kept,
                 )
             )
         return [EvalResult(self.name, *result) for result in self._distinct(results)]

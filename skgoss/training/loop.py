@@ -15,6 +15,7 @@ from skgoss.training.rounds import (
     CallbackEnv,
     Calls,
     EarlyStopException,
+    EvalResult,
     History,
     Recorder,
     as_stop,
@@ -111,15 +112,21 @@ def run(
     calls = Calls([*given, recorder])
     first, planned = state.first_round, state.settings.n_estimators
     params = dict(vars(state.settings)) if given else {}
-    env = CallbackEnv(model, params, first, first, first + planned, [])
+
+    def of_round(index: int, results: list[EvalResult]) -> CallbackEnv:
+        return CallbackEnv(
+            model, params, first + index, first, first + planned, results
+        )
+
+    env = of_round(0, [])
     try:
         for index in range(n_rounds or planned):
-            env = env._replace(iteration=first + index, evaluation_result_list=[])
+            env = of_round(index, [])
             calls.before_round(env)
             grew = state.boost()
             if not grew and index > 0:
                 break
-            env = env._replace(evaluation_result_list=state.evaluate())
+            env = of_round(index, state.evaluate())
             calls.after_round(env)
             if not grew or (after_round and after_round(index, state.ensemble)):
                 break

@@ -10,6 +10,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -56,6 +57,8 @@ class Sample(NamedTuple):
     n_threads : int
     source : object
         What functions of users get in place of targets: see `Rows`.
+    kept : dict or None
+        What `once` found for the same targets and weights; None: nothing is kept.
     """
 
     y: Floats
@@ -64,6 +67,15 @@ class Sample(NamedTuple):
     boundaries: NDArray[np.int64] | None
     n_threads: int
     source: Any = None
+    kept: dict[Any, Any] | None = None
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What ``make`` returns, which must depend on targets and weights alone."""
+        if self.kept is None:
+            return make()
+        if key not in self.kept:
+            self.kept[key] = make()
+        return self.kept[key]
 
     @property
     def mass(self) -> float:
@@ -74,8 +86,10 @@ class Sample(NamedTuple):
         ValueError
             If all weights are 0.
         """
-        n = len(self.y)
-        mass = float(n) if self.weight is None else losses.weighted_sum(self.weight)
+        if self.weight is None:
+            mass = float(len(self.y))
+        else:
+            mass = self.once("mass", partial(losses.weighted_sum, self.weight))
         if not mass > 0:
             raise ValueError(
                 "An evaluation set has no row of positive weight: pass other weights"
@@ -113,9 +127,12 @@ def _rmse(sample: Sample, settings: Settings) -> float:
 
 
 def _r2(sample: Sample, settings: Settings) -> float:
-    mean = losses.weighted_sum(sample.y, sample.weight) / sample.mass
-    about_mean = sample._replace(scores=np.full((1, len(sample.y)), mean))
-    rest, total = _sum("l2", sample), _sum("l2", about_mean)
+
+    def about_mean() -> float:
+        mean = losses.weighted_sum(sample.y, sample.weight) / sample.mass
+        return _sum("l2", sample._replace(scores=np.full((1, len(sample.y)), mean)))
+
+    rest, total = _sum("l2", sample), sample.once("squares", about_mean)
     if total > 0:
         return 1.0 - rest / total
     return 0.0 if rest > 0 else 1.0
@@ -132,8 +149,8 @@ def _gamma_deviance(sample: Sample, settings: Settings) -> float:
 
 
 def _kullback_leibler(sample: Sample, settings: Settings) -> float:
-    sums = _sum("cross_entropy", sample) - _sum("entropy", sample)
-    return sums / sample.mass
+    entropy = sample.once("entropy", lambda: _sum("entropy", sample))
+    return (_sum("cross_entropy", sample) - entropy) / sample.mass
 
 
 def _cross_entropy_lambda(sample: Sample, settings: Settings) -> float:
@@ -152,17 +169,17 @@ def _multi_error(sample: Sample, settings: Settings) -> float:
 
 
 def _by_class(sample: Sample, top_k: int) -> float:
-    y, scores, weight, _, n_threads, _ = sample
+    y, scores, weight, _, n_threads, *_ = sample
     return metrics.by_class(y, scores, weight, top_k, n_threads) / sample.mass
 
 
 def _auc(sample: Sample, settings: Settings) -> float:
-    y, scores, weight, _, n_threads, _ = sample
+    y, scores, weight, _, n_threads, *_ = sample
     return metrics.auc(y, scores[0], weight, n_threads)
 
 
 def _average_precision(sample: Sample, settings: Settings) -> float:
-    y, scores, weight, _, n_threads, _ = sample
+    y, scores, weight, _, n_threads, *_ = sample
     return metrics.average_precision(y, scores[0], weight, n_threads)
 
 
@@ -170,10 +187,7 @@ def _auc_mu(sample: Sample, settings: Settings) -> float:
     """Kleiman and Page, "AUC mu", ICML 2019, equations 3 to 7."""
     n_classes = len(sample.scores)
     costs = _costs(settings.auc_mu_weights, n_classes)
-    # Rows are sorted by class once, so that pairs of classes are copied, not gathered.
-    code = sample.y.astype(np.int64)
-    order = np.argsort(code.astype(np.min_scalar_type(n_classes)), kind="stable")
-    ends = np.cumsum(np.bincount(code, minlength=n_classes))[:-1]
+    order, ends = sample.once("classes", partial(_by_own_class, sample.y, n_classes))
     scores = np.split(sample.scores[:, order], ends, axis=1)
     weights = None if sample.weight is None else np.split(sample.weight[order], ends)
     pairs = list(combinations(range(n_classes), 2))
@@ -186,6 +200,18 @@ def _auc_mu(sample: Sample, settings: Settings) -> float:
         weight = weights and np.concatenate([weights[i], weights[j]])
         total += metrics.auc(of_i, distance, weight, sample.n_threads)
     return total / len(pairs)
+
+
+def _by_own_class(
+    y: Floats, n_classes: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows sorted by class, and where each class but the last ends.
+
+    With them pairs of classes are copied, not gathered.
+    """
+    code = y.astype(np.int64)
+    order = np.argsort(code.astype(np.min_scalar_type(n_classes)), kind="stable")
+    return order, np.cumsum(np.bincount(code, minlength=n_classes))[:-1]
 
 
 def _along(direction: Floats, scores: Floats) -> Floats:
@@ -211,12 +237,17 @@ def _costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
 
 def _ndcg(sample: Sample, settings: Settings) -> Floats:
     """NDCG of each query, (n_levels, n_queries)."""
-    gain = ranking.gains(
-        sample.y, settings.label_gain, name="The target of an evaluation set"
-    )
-    return ranking.ndcg(
-        sample.scores[0], gain, sample.boundaries, settings.eval_at, sample.n_threads
-    )
+
+    def graded() -> ranking.GradedQueries:
+        gain = ranking.gains(
+            sample.y, settings.label_gain, name="The target of an evaluation set"
+        )
+        return ranking.GradedQueries(
+            gain, sample.boundaries, settings.eval_at, sample.n_threads
+        )
+
+    known = sample.once(("ndcg", settings.eval_at), graded)
+    return known.ndcg(sample.scores[0], sample.n_threads)
 
 
 def _map(sample: Sample, settings: Settings) -> Floats:
@@ -225,7 +256,7 @@ def _map(sample: Sample, settings: Settings) -> Floats:
     precision = np.empty((len(at), len(sample.boundaries) - 1))
     average_precision(
         sample.scores[0],
-        (sample.y > 0.5).astype(np.uint8),
+        sample.once("relevant", lambda: (sample.y > 0.5).astype(np.uint8)),
         sample.boundaries,
         at,
         sample.n_threads,
@@ -406,7 +437,8 @@ class Metric:
             If the metric is not defined for the targets, or all weights are 0.
         """
         if self.kind.domain is not ANY:
-            self.kind.domain.check(sample.y, self.name)
+            check = partial(self.kind.domain.check, sample.y, self.name)
+            sample.once(("domain", self.name), check)
         measured = self.kind.measure(sample, self.settings)
         return [
             Result(name, float(value), self.kind.maximize)
@@ -415,7 +447,10 @@ class Metric:
 
     def _named(self, measured: Any, sample: Sample) -> Iterable[tuple[str, float]]:
         if self.kind.task == "rank":
-            weight = ranking.query_weights(sample.weight, sample.boundaries)
+            of_queries = partial(
+                ranking.query_weights, sample.weight, sample.boundaries
+            )
+            weight = sample.once("query weights", of_queries)
             means = np.average(measured, axis=1, weights=weight)
             names = [f"{self.name}@{k}" for k in self.settings.eval_at]
             return zip(names, means, strict=True)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.model.linear import group_rows
 from skgoss.data.rows import Rows
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.linear import LinearLeaves, RawColumns
+from skgoss.model.linear import LinearLeaves, RawColumns, Slopes
 from skgoss.training.objectives import Objective
 
 Floats = NDArray[np.float64]
@@ -68,10 +69,10 @@ class Refit:
         values, models = [], []
         for index in range(ensemble.n_rounds):
             if index == 0 or adds:
-                gradient, hessian = self._slopes(scores)
+                slopes = self._slopes(scores)
             for k, leaf in enumerate(self._leaves(index)):
                 tree = index * len(scores) + k
-                value, model = self._tree(tree, k, leaf, gradient[k], hessian[k])
+                value, model = self._tree(tree, k, leaf, slopes[k])
                 values.append(value)
                 models.append(model)
                 if adds:
@@ -90,8 +91,8 @@ class Refit:
     def _raw(self) -> RawColumns:
         return RawColumns(self.rows.columns, self.rows.numbers)
 
-    def _slopes(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Gradients and hessians, multiplied by weights."""
+    def _slopes(self, scores: Floats) -> list[Slopes]:
+        """The gradients, hessians and weights of each score."""
         objective = self.objective
         gradient = np.empty(scores.shape, dtype=np.float32)
         hessian = np.ones(scores.shape, dtype=np.float32)
@@ -101,8 +102,12 @@ class Refit:
             None if objective.constant_hessian else hessian,
             self.n_threads,
         )
-        weight = 1.0 if objective.weight is None else objective.weight
-        return gradient * np.float64(weight), hessian * np.float64(weight)
+        weight = np.float64(1.0) if objective.weight is None else objective.weight
+        weights = np.ascontiguousarray(np.broadcast_to(weight, scores.shape))
+        return [
+            Slopes(*of_score)
+            for of_score in zip(gradient, hessian, weights, strict=True)
+        ]
 
     def _leaves(self, index: int) -> NDArray[np.int32]:
         """The leaf of each row in the trees of a round, (n_scores, n_rows)."""
@@ -116,15 +121,14 @@ class Refit:
         tree: int,
         k: int,
         leaf: NDArray[np.int32],
-        gradient: Floats,
-        hessian: Floats,
+        slopes: Slopes,
     ) -> tuple[Floats, LinearLeaves | None]:
         """The new values, and linear models, of a tree's leaves."""
         first, stop = self.ensemble.leaf_start[tree : tree + 2].tolist()
         old = self.ensemble.arrays["leaf_value"][first:stop]
         best = self._best(
-            np.bincount(leaf, gradient, stop - first),
-            np.bincount(leaf, hessian, stop - first),
+            np.bincount(leaf, slopes.gradient * slopes.weight, stop - first),
+            np.bincount(leaf, slopes.hessian * slopes.weight, stop - first),
         )
         best *= self.shrinkage[tree]
         values = self._moved(old, self._start[k] + best)
@@ -134,10 +138,8 @@ class Refit:
         fitted = linear.fit(
             self._raw,
             np.split(models.feature, models.start[1:-1]),
-            leaf,
-            np.arange(len(leaf)),
-            gradient,
-            hessian,
+            group_rows(leaf, np.arange(len(leaf)), stop - first),
+            slopes,
             best,
             SimpleNamespace(
                 linear_lambda=self.options.linear_lambda,

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -503,6 +504,11 @@ class Objective:
         """Whether ``renewed_leaf`` replaces the value of each grown leaf."""
         return self.renewal_level is not None
 
+    @cached_property
+    def _untrained(self) -> list[int]:
+        """The scores that are not ``trained``."""
+        return np.flatnonzero(~self.trained).tolist()
+
     def start_scores(self) -> Floats:
         """The (K,) scores before the first tree.
 
@@ -543,9 +549,7 @@ class Objective:
             right shape.
         """
         self.derivatives(scores, gradient_out, hessian_out, n_threads)
-        if self.trained.all():
-            return
-        for k in np.flatnonzero(~self.trained):
+        for k in self._untrained:
             gradient_out[k] = 0.0
             hessian_out[k] = 1.0
 

@@ -108,9 +108,9 @@ class LambdaRank(_ByQuery):
     def __init__(self, settings: Settings, y: Floats, queries: Queries) -> None:
         super().__init__(queries)
         self.settings = settings
-        self.gain = queries.gathered(gains(y, settings.label_gain))
+        gain = queries.gathered(gains(y, settings.label_gain))
         levels = [settings.lambdarank_truncation_level]
-        self.max_dcg = dcg(self.gain, self.gain, queries.boundaries, levels)[0]
+        self.graded = GradedQueries(gain, queries.boundaries, levels)
 
     def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
@@ -118,9 +118,10 @@ class LambdaRank(_ByQuery):
         settings = self.settings
         ranking.lambdarank(
             scores,
-            self.gain,
-            self.queries.boundaries,
-            self.max_dcg,
+            self.graded.gain,
+            self.graded.boundaries,
+            self.graded.ideal[0],
+            self.graded.discount,
             settings.sigmoid,
             settings.lambdarank_truncation_level,
             settings.lambdarank_norm,
@@ -161,47 +162,62 @@ class RankXENDCG(_ByQuery):
         )
 
 
-def dcg(
-    scores: Floats,
-    gain: Floats,
-    boundaries: NDArray[np.int64],
-    at: Sequence[int],
-    n_threads: int = 1,
-) -> Floats:
-    """The discounted cumulative gain of each query.
+class GradedQueries:
+    """Documents with gains: what does not depend on scores is computed once.
 
     Parameters
     ----------
-    scores, gain : (n,) float64
-        The scores and gains of documents, sorted by query.
+    gain : (n,) float64
+        The gains of documents, sorted by query.
     boundaries : (n_queries + 1,) int64
         The first document of each query, and the number of documents.
     at : sequence of int
         The numbers of top documents that count: each k of DCG@k.
     n_threads : int, default=1
 
-    Returns
-    -------
-    (len(at), n_queries) float64
+    Attributes
+    ----------
+    discount : ndarray of float64
+        By rank.
+    ideal : ndarray of shape (len(at), n_queries), float64
+        The largest DCG of each query.
     """
-    values = np.empty((len(at), len(boundaries) - 1))
-    levels = np.asarray(at, dtype=np.int64)
-    ranking.dcg(scores, gain, boundaries, levels, n_threads, values)
-    return values
 
+    def __init__(
+        self,
+        gain: Floats,
+        boundaries: NDArray[np.int64],
+        at: Sequence[int],
+        n_threads: int = 1,
+    ) -> None:
+        self.gain = gain
+        self.boundaries = boundaries
+        self.at = np.asarray(at, dtype=np.int64)
+        self.discount = ranking.discounts(boundaries)
+        self.ideal = self.dcg(gain, n_threads)
 
-def ndcg(
-    scores: Floats,
-    gain: Floats,
-    boundaries: NDArray[np.int64],
-    at: Sequence[int],
-    n_threads: int = 1,
-) -> Floats:
-    """`dcg` divided by that of the best order; 1 for queries without gains."""
-    value, best = (
-        dcg(order, gain, boundaries, at, n_threads) for order in (scores, gain)
-    )
-    return np.divide(value, best, out=np.ones_like(best), where=best > 0)
+    def dcg(self, scores: Floats, n_threads: int = 1) -> Floats:
+        """The discounted cumulative gains by level and query."""
+        values = np.empty((len(self.at), len(self.boundaries) - 1))
+        ranking.dcg(
+            scores,
+            self.gain,
+            self.boundaries,
+            self.discount,
+            self.at,
+            n_threads,
+            values,
+        )
+        return values
+
+    def ndcg(self, scores: Floats, n_threads: int = 1) -> Floats:
+        """`dcg` divided by ``ideal``; 1 for queries without gains."""
+        return np.divide(
+            self.dcg(scores, n_threads),
+            self.ideal,
+            out=np.ones_like(self.ideal),
+            where=self.ideal > 0,
+        )
 
 
 def query_weights(
@@ -253,7 +269,8 @@ def mean_ndcg(
     """
     gain = queries.gathered(gains(y, label_gain))
     at = [k or int(queries.sizes.max())]
-    values = ndcg(queries.gathered(scores), gain, queries.boundaries, at)[0]
+    graded = GradedQueries(gain, queries.boundaries, at)
+    values = graded.ndcg(queries.gathered(scores))[0]
     if weight is not None:
         weight = query_weights(queries.gathered(weight), queries.boundaries)
     return float(np.average(values, weights=weight))

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.training.sampling import bagging_mask, one_side_sample
+from skgoss._engine.training.sampling import (
+    bagging_mask,
+    kept_rows,
+    one_side_sample,
+)
 from skgoss.data.queries import Queries
 
 if TYPE_CHECKING:
@@ -25,7 +29,7 @@ class Sample(NamedTuple):
     rows : ndarray of shape (m,), uint32, or None
         Row numbers, ascending; None: all rows.
     hessian : ndarray of shape (n_scores, n_rows), float32, or None
-        Hessians of all rows, adjusted to the sample; None: ones.
+        Hessians, adjusted to the sample in its rows; None: ones.
     """
 
     rows: NDArray[np.uint32] | None
@@ -81,7 +85,7 @@ def make(
     if settings.bagging_by_query and queries is not None:
         return Bagging(settings, queries.n_queries, unit=queries.number)
     if min(shares) < 1.0:
-        return Bagging(settings, len(y), kind=(y > 0).astype(np.intp), shares=shares)
+        return Bagging(settings, len(y), positive=y > 0, shares=shares)
     return Bagging(settings, len(y))
 
 
@@ -116,8 +120,9 @@ class Bagging:
         The number of units that are drawn: rows, or queries with all of their rows.
     unit : ndarray of shape (n_rows,), int64, default=None
         The unit that each row belongs to; None: each row is a unit.
-    kind : ndarray of shape (n_units,), intp, default=None
-        The index in ``shares`` for each unit; None: all are drawn by ``subsample``.
+    positive : ndarray of shape (n_units,), bool, default=None
+        Which units are drawn by the second share, and not by the first; None: all are
+        drawn by ``subsample``.
     shares : sequence of float, default=()
         The probabilities that units are drawn with.
     """
@@ -128,14 +133,14 @@ class Bagging:
         n_units: int,
         *,
         unit: NDArray[np.int64] | None = None,
-        kind: NDArray[np.intp] | None = None,
+        positive: NDArray[np.bool_] | None = None,
         shares: Sequence[float] = (),
     ) -> None:
         self.settings = settings
         self.n_units = n_units
         self.unit = unit
-        self.kind = kind
-        self.shares = shares if kind is not None else (settings.subsample,)
+        self.positive = positive
+        self.shares = (settings.subsample,) if positive is None else shares
         self.begin: int | None = None
         self.rows: NDArray[np.uint32] | None = None
 
@@ -160,7 +165,7 @@ class Bagging:
             kept[0] = True
         if self.unit is not None:
             kept = kept[self.unit]
-        return np.flatnonzero(kept).astype(np.uint32)
+        return kept_rows(kept, n_threads)
 
     def _kept(self, round_index: int, n_threads: int) -> NDArray[np.bool_]:
         seed = self.settings.bagging_seed
@@ -168,7 +173,9 @@ class Bagging:
             bagging_mask(self.n_units, share, seed, round_index, n_threads)
             for share in self.shares
         ]
-        return masks[0] if self.kind is None else np.choose(self.kind, masks)
+        if self.positive is None:
+            return masks[0]
+        return (masks[0] & ~self.positive) | (masks[1] & self.positive)
 
 
 class OneSide:
@@ -193,6 +200,7 @@ class OneSide:
             self.n_other = n_rows - self.n_top
         self.draws = 0 < self.n_other < n_rows - self.n_top
         self.counts: Singles | None = None
+        self.room: NDArray[np.uint32] | None = None
 
     def draw(
         self,
@@ -204,10 +212,12 @@ class OneSide:
         """The rows with large gradients and some of the others."""
         if not self.draws or round_index + 1 <= self.warm_up:
             return Sample(None, hessian)
+        if self.room is None:
+            self.room = np.empty((3, gradient.shape[1]), dtype=np.uint32)
         is_constant = hessian is None
         if is_constant:
             if self.counts is None:
-                self.counts = np.empty_like(gradient)
+                self.counts = np.ones_like(gradient)
             hessian = self.counts
         rows = one_side_sample(
             gradient,
@@ -219,5 +229,6 @@ class OneSide:
             round_index,
             n_threads,
             is_constant,
+            self.room,
         )
         return Sample(rows, hessian)

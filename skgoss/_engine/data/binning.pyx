@@ -822,18 +822,19 @@ cdef int64_t list_block(
     const int32_t* index, int64_t start, const int32_t* place, uint32_t* rows_out,
     uint16_t* bins_out,
 ) noexcept nogil:
-    """List the rows that `keep_others` keeps; NULL for out only counts."""
+    """List the rows that `keep_others` keeps; NULL for out leaves rows or bins out."""
     cdef double[BLOCK + LANES] others
     cdef uint32_t[BLOCK] other_rows
     cdef uint16_t[BLOCK + LANES] bins
     cdef int64_t i
     cdef int64_t n_listed = keep_others(
         values, n, search, index, start, place, others, other_rows)
-    if rows_out == NULL:
+    if rows_out != NULL:
+        memcpy(rows_out, other_rows, n_listed * sizeof(uint32_t))
+    if bins_out == NULL:
         return n_listed
     memset(others + n_listed, 0, LANES * sizeof(double))
     search_block(others, n_listed, plan, search.column, &bins[0])
-    memcpy(rows_out, other_rows, n_listed * sizeof(uint32_t))
     for i in range(n_listed):
         bins_out[i] = bins[i] - (bins[i] > search.zero_bin)
     return n_listed
@@ -921,11 +922,13 @@ def count_others(
 cdef void list_tile(
     const Frame* frame, Py_ssize_t first, Py_ssize_t n_columns, const int64_t* rows,
     const int32_t* place, int64_t n_rows, const Plan* plan, const int32_t* zero_bin,
-    int64_t* start_inout, uint32_t* rows_out, uint16_t* bins_out,
+    int64_t* start_inout, const int64_t* bin_start, uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
     """List the rows of some columns, or with NULL for out count them."""
     cdef double[BLOCK] values
     cdef Search[LIST_TILE] search
+    cdef uint32_t* to_rows[LIST_TILE]
+    cdef uint16_t* to_bins[LIST_TILE]
     cdef int64_t[LIST_TILE] at
     cdef const int32_t* index
     cdef int64_t n_longest = 0
@@ -934,7 +937,13 @@ cdef void list_tile(
     cdef Py_ssize_t k
     for k in range(n_columns):
         search[k] = plan_list(plan, zero_bin, first + k)
-        at[k] = start_inout[first + k] if rows_out != NULL else 0
+        to_rows[k] = NULL
+        to_bins[k] = NULL
+        if rows_out != NULL:
+            to_rows[k] = rows_out + start_inout[first + k]
+            if bin_start[first + k] < bin_start[first + k + 1]:
+                to_bins[k] = bins_out + bin_start[first + k]
+        at[k] = 0
         n_longest = max(n_longest, n_read(frame, first + k, n_rows))
     while start < n_longest:
         for k in range(n_columns):
@@ -943,7 +952,8 @@ cdef void list_tile(
                 index = load_read(frame, first + k, rows, start, n, values)
                 at[k] += list_block(
                     values, n, plan, &search[k], index, start, place,
-                    rows_out + at[k] if rows_out != NULL else NULL, bins_out + at[k])
+                    to_rows[k] + at[k] if to_rows[k] != NULL else NULL,
+                    to_bins[k] + at[k] if to_bins[k] != NULL else NULL)
         start += BLOCK
     if rows_out == NULL:
         for k in range(n_columns):
@@ -964,6 +974,7 @@ def list_columns(
     const int32_t[::1] zero_bin,
     int n_threads,
     int64_t[::1] start_inout,
+    const int64_t[::1] bin_start,
     uint32_t[::1] rows_out,
     uint16_t[::1] bins_out,
 ) -> None:
@@ -983,8 +994,12 @@ def list_columns(
     n_threads : int
     start_inout : array of shape (n_columns + 1,)
         Where the lists begin; written, and nothing else, when ``rows_out`` is None.
-    rows_out, bins_out : arrays of shape (start_inout[-1],) or None
-        Row numbers, and their bins numbered without that of zero.
+    bin_start : array of shape (n_columns + 1,) or None
+        Where the bins of each list begin in ``bins_out``; lists without any do not get them.
+    rows_out : array of shape (start_inout[-1],) or None
+        Row numbers.
+    bins_out : array of shape (bin_start[-1],) or None
+        Their bins, numbered without that of zero.
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef const int32_t* row_place = NULL if place is None else &place[0]
@@ -993,6 +1008,7 @@ def list_columns(
     cdef bint counts = rows_out is None
     cdef uint32_t* to_rows = NULL if rows_out is None or len(rows_out) == 0 else &rows_out[0]
     cdef uint16_t* to_bins = NULL if bins_out is None or len(bins_out) == 0 else &bins_out[0]
+    cdef const int64_t* to_start = NULL if bin_start is None else &bin_start[0]
     cdef Plan plan = Plan(
         &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first_start[0], &first[0],
         &nan_bin[0])
@@ -1009,7 +1025,7 @@ def list_columns(
         if not is_stopped(&watch):
             list_tile(
                 &frame, j, min(width, n_columns - j), row, row_place, n_rows, &plan,
-                &zero_bin[0], &start_inout[0], to_rows, to_bins)
+                &zero_bin[0], &start_inout[0], to_start, to_rows, to_bins)
     end_watch(&watch)
     if counts:
         for j in range(n_columns):

@@ -13,6 +13,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from skgoss._engine.data.lists cimport list_bins, stored_bin
 from skgoss._engine.random cimport mix
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
@@ -479,6 +480,18 @@ def conflict_degrees(
     return degrees
 
 
+def most_columns(const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows):
+    """The largest number of columns that list the same row."""
+    cdef Lists lists = as_lists(start, rows, n_rows)
+    counts = np.zeros(n_rows, dtype=np.int32)
+    cdef int32_t[::1] count = counts
+    cdef int64_t i
+    with nogil:
+        for i in range(rows.shape[0]):
+            count[lists.rows[i]] += 1
+    return int(counts.max(initial=0))
+
+
 def find_bundles(
     start, rows, Py_ssize_t n_rows, n_codes, double max_conflict_rate, int64_t max_codes,
     int64_t max_passes=-1,
@@ -514,7 +527,7 @@ def find_bundles(
     packings = [recent_fit(start, rows, n_rows, max_conflicts, n_codes, max_codes)]
     keys = []
     # All columns of one row need bundles of their own: no packing has fewer.
-    if max_conflicts > 0 or packings[0].max(initial=-1) >= np.bincount(rows).max(initial=0):
+    if max_conflicts > 0 or packings[0].max(initial=-1) >= most_columns(start, rows, n_rows):
         degrees = conflict_degrees(start, rows, n_rows)
         keys = [(-entries,)] if degrees is None else [(-entries, -degrees), (-entries,)]
     for key in keys:
@@ -567,32 +580,41 @@ def count_conflicts(
 
 
 cdef void write_codes(
-    const Lists* lists, const uint16_t* stored, const int32_t* members, Py_ssize_t n_members,
-    const int32_t* first_code, code_t* codes_out,
+    const uint32_t* rows, int64_t n, const uint16_t* stored, int32_t first_code,
+    code_t* codes_out,
 ) noexcept nogil:
-    cdef Py_ssize_t k
     cdef int64_t i
-    memset(codes_out, 0, lists.n_rows * sizeof(code_t))
-    for k in range(n_members):
-        for i in range(lists.start[members[k]], lists.start[members[k] + 1]):
-            codes_out[lists.rows[i]] = <code_t>(first_code[members[k]] + stored[i])
+    for i in range(n):
+        codes_out[rows[i]] = <code_t>(first_code + stored_bin(stored, i))
+
+
+def have_bins(start, bin_start, n_bins):
+    """Whether each list of rows has as many stored bins, or none."""
+    length = np.diff(bin_start)
+    return (
+        len(start) == len(bin_start)
+        and bin_start[0] == 0
+        and length.sum() == n_bins
+        and bool(((length == 0) | (length == np.diff(start))).all())
+    )
 
 
 def merge_bundles(
-    const int64_t[::1] start, const uint32_t[::1] rows, const uint16_t[::1] stored,
-    const int64_t[::1] member_start, const int32_t[::1] members,
+    const int64_t[::1] start, const uint32_t[::1] rows, const int64_t[::1] bin_start,
+    const uint16_t[::1] bins, const int64_t[::1] member_start, const int32_t[::1] members,
     const int32_t[::1] first_code, code_t[:, ::1] codes_out, int n_threads=1,
 ):
     """Write the codes of bundles, each a column (Algorithm 4).
 
-    A row's code is ``first_code + stored`` of the last member that lists it, or 0.
+    A row's code is ``first_code`` plus its stored bin, of the last member that lists it, or 0.
 
     Parameters
     ----------
     start : ndarray of shape (n_columns + 1,), int64
     rows : ndarray of shape (n_entries,), uint32
-    stored : ndarray of shape (n_entries,), uint16
-        The entries' stored bins.
+    bin_start : ndarray of shape (n_columns + 1,), int64
+        Where the stored bins of each column begin in ``bins``; without any, all are 0.
+    bins : ndarray of uint16
     member_start : ndarray of shape (n_bundles + 1,), int64
         Where each bundle's columns begin in ``members``.
     members : ndarray of shape (n_members,), int32
@@ -604,10 +626,10 @@ def merge_bundles(
     """
     cdef Lists lists = as_lists(start, rows, codes_out.shape[1])
     cdef Py_ssize_t n_bundles = codes_out.shape[0]
-    cdef Py_ssize_t b
+    cdef Py_ssize_t b, k, j
     cdef Watch watch = start_watch()
     if (
-        stored.shape[0] != rows.shape[0]
+        not have_bins(start, bin_start, len(bins))
         or first_code.shape[0] != lists.n_columns
         or member_start.shape[0] != n_bundles + 1
         or not np.array_equal(np.clip(members, 0, lists.n_columns - 1), members)
@@ -623,14 +645,17 @@ def merge_bundles(
         use_threads_if=n_threads > 1 and n_bundles > 1,
     ):
         if not is_stopped(&watch):
-            write_codes(
-                &lists, &stored[0], &members[0] + member_start[b],
-                member_start[b + 1] - member_start[b], &first_code[0], &codes_out[b, 0])
+            memset(&codes_out[b, 0], 0, lists.n_rows * sizeof(code_t))
+            for k in range(member_start[b], member_start[b + 1]):
+                j = members[k]
+                write_codes(
+                    lists.rows + start[j], start[j + 1] - start[j],
+                    list_bins(bins, bin_start, j), first_code[j], &codes_out[b, 0])
     end_watch(&watch)
 
 
-def merge_bundle(start, rows, stored, members, first_code, codes_out):
+def merge_bundle(start, rows, bin_start, bins, members, first_code, codes_out):
     """Write the codes of one bundle into ``codes_out``, of shape (n_rows,); see `merge_bundles`."""
     merge_bundles(
-        start, rows, stored, np.array([0, len(members)], dtype=np.int64), members, first_code,
-        codes_out[None])
+        start, rows, bin_start, bins, np.array([0, len(members)], dtype=np.int64), members,
+        first_code, codes_out[None])

@@ -8,6 +8,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memset
 
+from skgoss._engine.data.lists cimport list_bins, stored_bin
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
 cdef enum:
@@ -67,50 +68,62 @@ def pack_rows(
 def pack_entries(
     const int64_t[::1] list_start,
     const uint32_t[::1] list_rows,
-    const uint16_t[::1] list_bins,
+    const int64_t[::1] bin_start,
+    const uint16_t[::1] bins,
+    const int64_t[::1] chosen,
     const int64_t[::1] list_place,
     const uint16_t[:, ::1] shorts,
     const int64_t[::1] short_place,
     int64_t[::1] entry_start_out,
     uint32_t[::1] entries_out,
 ) -> None:
-    """Write each row's places: those of the lists it is in, then one for each short.
+    """Write each row's places: those of the chosen lists it is in, then one for each short.
 
     Parameters
     ----------
     list_start : array of shape (n_lists + 1,)
-    list_rows, list_bins : arrays
-        Rows, and their stored bins, list by list.
-    list_place : array of shape (n_lists,)
-        The place of a list's stored bin 0.
+    list_rows : array
+        Rows, list by list.
+    bin_start : array of shape (n_lists + 1,)
+        Where the stored bins of each list begin in ``bins``; without any, all are 0.
+    bins : array
+    chosen : array of shape (n_chosen,)
+        Numbers of lists.
+    list_place : array of shape (n_chosen,)
+        The place of each one's stored bin 0.
     shorts : array of shape (n_shorts, n_rows)
         Bins of columns of which every row has a place.
     short_place : array of shape (n_shorts,)
         The place of their bin 0.
     entry_start_out : array of shape (n_rows + 1,)
         Where the entries of each row begin.
-    entries_out : array of shape (len(list_rows) + n_shorts * n_rows,)
+    entries_out : array
+        As long as the chosen lists and the shorts.
     """
     cdef Py_ssize_t n_rows = entry_start_out.shape[0] - 1
     cdef Py_ssize_t n_shorts = shorts.shape[0]
-    cdef Py_ssize_t i, j
+    cdef Py_ssize_t i, j, k
     cdef int64_t* at = &entry_start_out[0]
+    cdef const uint16_t* stored
     cdef Watch watch = start_watch()
     with nogil:
         memset(at, 0, (n_rows + 1) * sizeof(int64_t))
-        for j in range(list_place.shape[0]):
+        for k in range(chosen.shape[0]):
             if is_stopped(&watch):
                 break
-            for i in range(list_start[j], list_start[j + 1]):
+            for i in range(list_start[chosen[k]], list_start[chosen[k] + 1]):
                 at[list_rows[i] + 1] += 1
         for i in range(n_rows):
             at[i + 1] += at[i] + n_shorts
         # The starts move to the ends of their rows, and so become those of the next.
-        for j in range(list_place.shape[0]):
+        for k in range(chosen.shape[0]):
             if is_stopped(&watch):
                 break
+            j = chosen[k]
+            stored = list_bins(bins, bin_start, j)
             for i in range(list_start[j], list_start[j + 1]):
-                entries_out[at[list_rows[i]]] = <uint32_t>(list_place[j] + list_bins[i])
+                entries_out[at[list_rows[i]]] = <uint32_t>(
+                    list_place[k] + stored_bin(stored, i - list_start[j]))
                 at[list_rows[i]] += 1
         for j in range(n_shorts):
             if is_stopped(&watch):

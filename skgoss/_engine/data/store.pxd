@@ -15,7 +15,7 @@ cdef struct BinColumn:
     int32_t n_bins
     int32_t implied           # the bin of rows with other codes or not listed; -1: none
     const uint32_t* rows      # of a list, ascending; NULL: there is none
-    const uint16_t* stored    # their stored bins
+    const uint16_t* stored    # their stored bins; of a feature of two bins, shared zeros
     int64_t length
 
 
@@ -25,6 +25,7 @@ cdef class BinStore:
     cdef readonly Py_ssize_t n_features
     cdef readonly bint has_lists
     cdef readonly tuple arrays    # the columns point to them
+    cdef object zeros             # or to these
 
 
 cdef inline int32_t bin_of_stored(const BinColumn* column, int32_t stored) noexcept nogil:

@@ -6,6 +6,7 @@ from libc.stdlib cimport calloc, free
 
 import numpy as np
 
+from skgoss._engine.data.lists cimport list_bins as find_bins
 from skgoss._engine.data.taking import take_columns, take_lists
 
 cdef class BinStore:
@@ -24,11 +25,13 @@ cdef class BinStore:
     bytes : ndarray of shape (n, n_rows), uint8
     shorts : ndarray of shape (m, n_rows), uint16
     list_start : ndarray of shape (n_features + 1,), int64
-        Where the feature's list begins in the next two.
+        Where the feature's list begins in ``list_rows``.
     list_rows : ndarray of uint32
         Ascending within a list.
+    bin_start : ndarray of shape (n_features + 1,), int64
+        Where the stored bins of the rows of a list begin in ``list_bins``. Lists without
+        any are those of features of two bins: all are 0.
     list_bins : ndarray of uint16
-        The rows' stored bins.
 
     Attributes
     ----------
@@ -48,15 +51,21 @@ cdef class BinStore:
         const uint16_t[:, ::1] shorts,
         const int64_t[::1] list_start,
         const uint32_t[::1] list_rows,
+        const int64_t[::1] bin_start,
         const uint16_t[::1] list_bins,
     ):
         cdef Py_ssize_t j
+        cdef const uint16_t[::1] zeros
         cdef BinColumn* out
         self.n_rows = bytes.shape[1]
         self.n_features = n_bins.shape[0]
         self.arrays = tuple(map(np.asarray, (
             n_bins, implied, column, first_code, bytes, shorts, list_start, list_rows,
-            list_bins)))
+            bin_start, list_bins)))
+        has_bins = np.diff(bin_start) > 0
+        longest = np.diff(list_start).max(initial=0, where=~has_bins)
+        self.zeros = np.zeros(longest + 1, dtype=np.uint16)
+        zeros = self.zeros
         self.columns = <BinColumn*> calloc(self.n_features + 1, sizeof(BinColumn))
         if self.columns == NULL:
             raise MemoryError
@@ -68,7 +77,9 @@ cdef class BinStore:
             out.length = list_start[j + 1] - list_start[j]
             if out.length > 0:
                 out.rows = &list_rows[list_start[j]]
-                out.stored = &list_bins[list_start[j]]
+                out.stored = find_bins(list_bins, bin_start, j)
+                if out.stored == NULL:
+                    out.stored = &zeros[0]
                 self.has_lists = True
             if column[j] < 0:
                 continue
@@ -84,16 +95,16 @@ cdef class BinStore:
 
     def take(self, const int64_t[::1] rows, int n_threads):
         """The store of some rows, ascending and distinct."""
-        *features, bytes, shorts, list_start, list_rows, list_bins = self.arrays
+        *features, bytes, shorts, list_start, list_rows, bin_start, list_bins = self.arrays
         place = np.empty(0, dtype=np.int32)
         if self.has_lists:
             place = np.full(self.n_rows, -1, dtype=np.int32)
             place[rows] = np.arange(rows.shape[0], dtype=np.int32)
         return BinStore(
             *features,
-            take_columns(bytes, 1, rows, n_threads),
-            take_columns(shorts, 1, rows, n_threads),
-            *take_lists(list_start, list_rows, list_bins, place, n_threads),
+            take_columns(bytes, rows, n_threads),
+            take_columns(shorts, rows, n_threads),
+            *take_lists(list_start, list_rows, bin_start, list_bins, place, n_threads),
         )
 
     def bins(self, int feature):

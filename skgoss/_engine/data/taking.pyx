@@ -5,10 +5,11 @@ Rows are always ascending and distinct. They are not checked here.
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 import numpy as np
 
+from skgoss._engine.data.lists cimport list_bins
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
 cdef enum:
@@ -18,49 +19,33 @@ cdef enum:
 ctypedef fused item_t:
     uint8_t
     uint16_t
-    uint64_t
-
-cdef struct Lists:
-    const int64_t* start
-    const uint32_t* rows
-    const uint16_t* bins
-    const int32_t* place      # of each row among the taken ones; -1: it is not taken
 
 
 cdef void take_items(
-    const item_t* column, Py_ssize_t width, const int64_t* rows, Py_ssize_t n, item_t* out,
+    const item_t* column, const int64_t* rows, Py_ssize_t n, item_t* out,
 ) noexcept nogil:
-    cdef Py_ssize_t i, k
-    if width == 1:
-        for i in range(n):
-            out[i] = column[rows[i]]
-        return
+    cdef Py_ssize_t i
     for i in range(n):
-        for k in range(width):
-            out[i * width + k] = column[rows[i] * width + k]
+        out[i] = column[rows[i]]
 
 
-def take_columns(
-    const item_t[:, ::1] columns, Py_ssize_t width, const int64_t[::1] rows, int n_threads
-):
-    """Gather rows of columns: the elements ``columns[:, rows]``, where ``width`` is 1.
+def take_columns(const item_t[:, ::1] columns, const int64_t[::1] rows, int n_threads):
+    """Gather rows of columns: the elements ``columns[:, rows]``.
 
     Parameters
     ----------
-    columns : array of shape (n_columns, n_rows * width), uint8, uint16 or uint64
-    width : int
-        How many numbers each row has in a column.
+    columns : array of shape (n_columns, n_rows), uint8 or uint16
     rows : array of shape (n_taken,)
     n_threads : int
 
     Returns
     -------
-    ndarray of shape (n_columns, n_taken * width)
+    ndarray of shape (n_columns, n_taken)
     """
     cdef Py_ssize_t n_taken = rows.shape[0]
     cdef Py_ssize_t block, j, n
     cdef Watch watch = start_watch()
-    taken = np.empty((columns.shape[0], n_taken * width), dtype=np.asarray(columns).dtype)
+    taken = np.empty((columns.shape[0], n_taken), dtype=np.asarray(columns).dtype)
     cdef item_t[:, ::1] out = taken
     if taken.size == 0:
         return taken
@@ -72,100 +57,51 @@ def take_columns(
             continue
         n = min(<Py_ssize_t>BLOCK, n_taken - block * BLOCK)
         for j in range(columns.shape[0]):
-            take_items(
-                &columns[j, 0], width, &rows[block * BLOCK], n, &out[j, block * BLOCK * width])
+            take_items(&columns[j, 0], &rows[block * BLOCK], n, &out[j, block * BLOCK])
     end_watch(&watch)
     return taken
 
 
-cdef void take_runs(
-    const int64_t* start, const uint32_t* entries, const int64_t* rows, Py_ssize_t n,
-    uint32_t* entries_out,
+cdef int64_t count_list(
+    const uint32_t* rows, int64_t length, const int32_t* place,
 ) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef int64_t at = 0
-    cdef int64_t k
-    for i in range(n):
-        for k in range(start[rows[i]], start[rows[i] + 1]):
-            entries_out[at] = entries[k]
-            at += 1
-
-
-def take_entries(
-    const int64_t[::1] start, const uint32_t[::1] entries, const int64_t[::1] rows, int n_threads
-):
-    """Gather the entries of rows.
-
-    Parameters
-    ----------
-    start : array of shape (n_rows + 1,)
-        Where the entries of each row begin.
-    entries : array
-    rows : array of shape (n_taken,)
-    n_threads : int
-
-    Returns
-    -------
-    start : ndarray of shape (n_taken + 1,), int64
-    entries : ndarray of uint32
-    """
-    cdef Py_ssize_t n_taken = rows.shape[0]
-    cdef Py_ssize_t block, i
-    cdef Watch watch = start_watch()
-    taken_start = np.zeros(n_taken + 1, dtype=np.int64)
-    cdef int64_t[::1] start_out = taken_start
-    for i in range(n_taken):
-        start_out[i + 1] = start_out[i] + start[rows[i] + 1] - start[rows[i]]
-    # One more than there are, so that the first place after the last one exists.
-    taken = np.empty(start_out[n_taken] + 1, dtype=np.uint32)
-    cdef uint32_t[::1] out = taken
-    for block in prange(
-        (n_taken + BLOCK - 1) // BLOCK if entries.shape[0] else 0, nogil=True,
-        schedule="dynamic", num_threads=n_threads, use_threads_if=n_threads > 1,
-    ):
-        if not is_stopped(&watch):
-            take_runs(
-                &start[0], &entries[0], &rows[block * BLOCK],
-                min(<Py_ssize_t>BLOCK, n_taken - block * BLOCK), &out[start_out[block * BLOCK]])
-    end_watch(&watch)
-    return taken_start, taken[:-1]
-
-
-cdef int64_t count_list(const Lists* lists, Py_ssize_t j) noexcept nogil:
     cdef int64_t n = 0
     cdef int64_t i
-    for i in range(lists.start[j], lists.start[j + 1]):
-        n += lists.place[lists.rows[i]] >= 0
+    for i in range(length):
+        n += place[rows[i]] >= 0
     return n
 
 
 cdef void take_list(
-    const Lists* lists, Py_ssize_t j, int64_t n, uint32_t* rows_out, uint16_t* bins_out,
+    const uint32_t* rows, const uint16_t* bins, const int32_t* place, int64_t n,
+    uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
-    """Write the ``n`` elements of list j whose rows are taken."""
-    cdef int64_t i = lists.start[j]
+    """Write the ``n`` elements of a list whose rows are taken."""
+    cdef int64_t i = 0
     cdef int64_t at = 0
-    cdef int32_t place
     # Each element is written; the next one takes its place if its row is not taken.
     while at < n:
-        place = lists.place[lists.rows[i]]
-        rows_out[at] = <uint32_t> place
-        bins_out[at] = lists.bins[i]
-        at += place >= 0
+        rows_out[at] = <uint32_t> place[rows[i]]
+        if bins != NULL:
+            bins_out[at] = bins[i]
+        at += place[rows[i]] >= 0
         i += 1
 
 
 def take_lists(
-    const int64_t[::1] start, const uint32_t[::1] list_rows, const uint16_t[::1] list_bins,
-    const int32_t[::1] place, int n_threads,
+    const int64_t[::1] start, const uint32_t[::1] list_rows, const int64_t[::1] bin_start,
+    const uint16_t[::1] bins, const int32_t[::1] place, int n_threads,
 ):
     """Keep the elements of lists whose rows are taken, and number the rows anew.
 
     Parameters
     ----------
     start : array of shape (n_lists + 1,)
-        Where each list begins in the next two.
-    list_rows, list_bins : arrays
+        Where each list begins in ``list_rows``.
+    list_rows : array
+    bin_start : array of shape (n_lists + 1,)
+        Where the stored bins of each list begin in ``bins``; without any, all are 0.
+    bins : array
     place : array of shape (n_rows,)
         Where each row is among the taken ones; -1: it is not.
     n_threads : int
@@ -174,37 +110,39 @@ def take_lists(
     -------
     start : ndarray of shape (n_lists + 1,), int64
     list_rows : ndarray of uint32
-    list_bins : ndarray of uint16
+    bin_start : ndarray of shape (n_lists + 1,), int64
+    bins : ndarray of uint16
     """
     cdef Py_ssize_t n_lists = start.shape[0] - 1
     cdef Py_ssize_t j
-    cdef Lists lists
     cdef Watch watch
     taken_start = np.zeros(n_lists + 1, dtype=np.int64)
     cdef int64_t[::1] start_out = taken_start
     if list_rows.shape[0] == 0:
-        return taken_start, np.empty(0, np.uint32), np.empty(0, np.uint16)
+        return taken_start, np.empty(0, np.uint32), taken_start, np.empty(0, np.uint16)
     watch = start_watch()
-    lists.start, lists.place = &start[0], &place[0]
-    lists.rows, lists.bins = &list_rows[0], &list_bins[0]
     for j in prange(
         n_lists, nogil=True, schedule="dynamic", chunksize=SOME_LISTS, num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        if not is_stopped(&watch):
-            start_out[j + 1] = count_list(&lists, j)
+        if start[j] < start[j + 1] and not is_stopped(&watch):
+            start_out[j + 1] = count_list(&list_rows[start[j]], start[j + 1] - start[j], &place[0])
+    taken_bin_start = np.zeros(n_lists + 1, dtype=np.int64)
+    np.cumsum(taken_start[1:] * (np.diff(bin_start) > 0), out=taken_bin_start[1:])
     np.cumsum(taken_start, out=taken_start)
     taken_rows = np.empty(start_out[n_lists] + 1, dtype=np.uint32)
-    taken_bins = np.empty(start_out[n_lists] + 1, dtype=np.uint16)
+    cdef int64_t[::1] bin_start_out = taken_bin_start
+    taken_bins = np.empty(bin_start_out[n_lists] + 1, dtype=np.uint16)
     cdef uint32_t[::1] rows_out = taken_rows
     cdef uint16_t[::1] bins_out = taken_bins
     for j in prange(
         n_lists, nogil=True, schedule="dynamic", chunksize=SOME_LISTS, num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        if not is_stopped(&watch):
+        if start[j] < start[j + 1] and not is_stopped(&watch):
             take_list(
-                &lists, j, start_out[j + 1] - start_out[j], &rows_out[start_out[j]],
-                &bins_out[start_out[j]])
+                &list_rows[start[j]], list_bins(bins, bin_start, j), &place[0],
+                start_out[j + 1] - start_out[j], &rows_out[start_out[j]],
+                &bins_out[bin_start_out[j]])
     end_watch(&watch)
-    return taken_start, taken_rows[:-1], taken_bins[:-1]
+    return taken_start, taken_rows[:-1], taken_bin_start, taken_bins[:-1]

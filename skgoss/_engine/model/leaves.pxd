@@ -44,6 +44,10 @@ cdef struct Pile:
     int64_t room
 
 
+# Room for n more items at the end of a pile; may move the items.
+cdef void* more(Pile* pile, int64_t n, size_t size) except NULL
+
+
 # Trees as tests of bytes; all zero: none.
 cdef struct Routes:
     Pile trees                # of Route
@@ -61,6 +65,7 @@ cdef int add_route(
     Routes* routes, const int32_t* left, const int32_t* right, const Test* tests,
     const double* leaf_value, int32_t n_leaves,
 ) except -1
+cdef void clear_routes(Routes* routes) noexcept nogil
 cdef void free_routes(Routes* routes) noexcept nogil
 
 # The kernels. Each column has LEAF_TILE bytes, of which the first n count.

@@ -30,7 +30,6 @@ ctypedef fused place_t:
 
 
 cdef void* more(Pile* pile, int64_t n, size_t size) except NULL:
-    """Room for n more items at the end of a pile."""
     cdef int64_t room
     cdef void* items
     if pile.items == NULL or pile.n + n > pile.room:
@@ -146,6 +145,11 @@ cdef inline void set_down(
 
 
 # --------------------------------------------------------------------------- all trees
+
+
+cdef void clear_routes(Routes* routes) noexcept nogil:
+    routes.trees.n = routes.ops.n = routes.planes.n = 0
+    routes.nodes.n = routes.order.n = routes.values.n = 0
 
 
 cdef void free_routes(Routes* routes) noexcept nogil:

@@ -1,9 +1,13 @@
-/* Sums for the normal equations of linear leaves: the loops over a block of a leaf's rows. */
+/* Linear leaves: the loops over a block of a leaf's rows, for the sums of the normal equations
+ * and for the values of the rows. */
 #ifndef SKGOSS_LINEAR_H
 #define SKGOSS_LINEAR_H
 
+#include <float.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "simd.h"
 
@@ -24,12 +28,33 @@ static SIMD_INLINE double linear_dot(const double *restrict a, const double *res
            + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
+/* Whether all values of p columns are finite. */
+static SIMD_INLINE void are_finite_body(const double *block, ptrdiff_t n, int64_t p,
+                                        int *finite_out)
+{
+    const uint64_t exponent = (uint64_t)0x7FF << 52;
+    uint64_t broken = 0;
+    for (int64_t j = 0; j < p; j++) {
+        const double *x = block + j * LINEAR_ROWS;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            uint64_t bits;
+            memcpy(&bits, &x[i], sizeof bits);
+            broken |= (bits & exponent) == exponent;
+        }
+    }
+    *finite_out = !broken;
+}
+SIMD_KERNEL(are_finite, (const double *block, ptrdiff_t n, int64_t p, int *finite_out),
+            (block, n, p, finite_out))
+
 /* Count p columns from their centers, and add their sums weighted by hessians, their
- * products with gradients, and hessians times the products of two of them. Columns p and
- * p + 1 are gradients and hessians; the block has room for whole lanes. */
-static SIMD_INLINE void add_products_body(double *block, ptrdiff_t n, int64_t p,
-                                          const double *center, double *sum_inout,
-                                          double *slope_inout, double *moment_inout)
+ * products with gradients, and hessians times the products of two of them. The block gets
+ * the columns counted from their centers; it has gradients and hessians as columns p and
+ * p + 1, and room for whole lanes. It may be the source itself. */
+static SIMD_INLINE void add_products_body(const double *source, double *block, ptrdiff_t n,
+                                          int64_t p, const double *center,
+                                          double *sum_inout, double *slope_inout,
+                                          double *moment_inout)
 {
     const ptrdiff_t padded = (n + LINEAR_LANES - 1) / LINEAR_LANES * LINEAR_LANES;
     double *gradient = block + p * LINEAR_ROWS;
@@ -40,7 +65,7 @@ static SIMD_INLINE void add_products_body(double *block, ptrdiff_t n, int64_t p,
     for (int64_t j = 0; j < p; j++) {
         double *x = block + j * LINEAR_ROWS;
         for (ptrdiff_t i = 0; i < n; i++)
-            x[i] -= center[j];
+            x[i] = source[j * LINEAR_ROWS + i] - center[j];
         for (ptrdiff_t i = n; i < padded; i++)
             x[i] = 0.0;
         for (ptrdiff_t i = 0; i < padded; i++)
@@ -52,8 +77,29 @@ static SIMD_INLINE void add_products_body(double *block, ptrdiff_t n, int64_t p,
     }
 }
 SIMD_KERNEL(add_products,
-            (double *block, ptrdiff_t n, int64_t p, const double *center,
-             double *sum_inout, double *slope_inout, double *moment_inout),
-            (block, n, p, center, sum_inout, slope_inout, moment_inout))
+            (const double *source, double *block, ptrdiff_t n, int64_t p,
+             const double *center, double *sum_inout, double *slope_inout,
+             double *moment_inout),
+            (source, block, n, p, center, sum_inout, slope_inout, moment_inout))
+
+/* The values of n rows of a leaf: `otherwise` where they are not finite. Coefficients of 0
+ * are no part of the model: their columns need not be finite. */
+static SIMD_INLINE void line_values_body(const double *block, ptrdiff_t n, int64_t p,
+                                         const double *coefficient, double constant,
+                                         double otherwise, double *restrict value_out)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        value_out[i] = constant;
+    for (int64_t j = 0; j < p; j++)
+        if (coefficient[j] != 0.0)
+            for (ptrdiff_t i = 0; i < n; i++)
+                value_out[i] += coefficient[j] * block[j * LINEAR_ROWS + i];
+    for (ptrdiff_t i = 0; i < n; i++)
+        value_out[i] = fabs(value_out[i]) <= DBL_MAX ? value_out[i] : otherwise;
+}
+SIMD_KERNEL(line_values,
+            (const double *block, ptrdiff_t n, int64_t p, const double *coefficient,
+             double constant, double otherwise, double *restrict value_out),
+            (block, n, p, coefficient, constant, otherwise, value_out))
 
 #endif

@@ -18,9 +18,13 @@ import numpy as np
 cdef extern from "linear.h" nogil:
     enum:
         LINEAR_ROWS
+    void are_finite(const double* block, Py_ssize_t n, int64_t p, int* finite_out) noexcept
     void add_products(
-        double* block, Py_ssize_t n, int64_t p, const double* center, double* sum_inout,
-        double* slope_inout, double* moment_inout) noexcept
+        const double* source, double* block, Py_ssize_t n, int64_t p, const double* center,
+        double* sum_inout, double* slope_inout, double* moment_inout) noexcept
+    void line_values(
+        const double* block, Py_ssize_t n, int64_t p, const double* coefficient,
+        double constant, double otherwise, double* value_out) noexcept
 
 cdef enum:
     # Fewer rows, times trees, are not worth a team of threads.
@@ -49,8 +53,9 @@ cdef struct Leaf:
 
 
 cdef struct Slopes:
-    const double* gradient
-    const double* hessian
+    const float* gradient
+    const float* hessian    # NULL: ones
+    const double* weight    # multiplies both; NULL: ones
 
 
 # Sums over rows without missing values.
@@ -60,6 +65,11 @@ cdef struct Total:
     int64_t n
 
 
+cdef struct Rates:
+    double penalty
+    double rate
+
+
 # A thread's memory, for leaves of p columns.
 cdef struct Scratch:
     double* center
@@ -67,6 +77,9 @@ cdef struct Scratch:
     double* scale       # makes the diagonal of moments 1; 0: a column has no slope
     double* moment      # p x p, the lower triangle
     double* block       # p + 2 columns of LINEAR_ROWS
+    # p columns of LINEAR_ROWS for each block of rows, if values are added to scores; else
+    # for one.
+    double* kept
 
 
 cdef inline double cell(const Values* values, int32_t feature, int64_t row) noexcept nogil:
@@ -77,36 +90,56 @@ cdef inline double cell(const Values* values, int32_t feature, int64_t row) noex
 # ------------------------------------------------------------------ fit
 
 
-cdef int64_t load_rows(
-    const Values* values, const Leaf* leaf, int64_t begin, int64_t n, const Slopes* slopes,
-    double* block_out,
+cdef void load_columns(
+    const Values* values, const Leaf* leaf, int64_t begin, int64_t n, double* source_out,
 ) noexcept nogil:
-    """Put some rows into a block, gradients and hessians last; the number of rows kept.
-
-    Those that lack a finite value in a column are left out.
-    """
     cdef const int64_t* rows = leaf.rows + begin
+    cdef uint64_t address
+    cdef int64_t stride, i, j
     cdef double* x
+    for j in range(leaf.p):
+        address = values.address[leaf.feature[j]]
+        stride = values.stride[leaf.feature[j]]
+        x = source_out + j * LINEAR_ROWS
+        for i in range(n):
+            x[i] = (<const double*> (address + <uint64_t> (rows[i] * stride)))[0]
+
+
+cdef void load_slopes(
+    const Slopes* slopes, const int64_t* rows, int64_t n, double* gradient_out,
+    double* hessian_out,
+) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        gradient_out[i] = slopes.gradient[rows[i]]
+        hessian_out[i] = slopes.hessian[rows[i]] if slopes.hessian != NULL else 1.0
+    if slopes.weight != NULL:
+        for i in range(n):
+            gradient_out[i] *= slopes.weight[rows[i]]
+            hessian_out[i] *= slopes.weight[rows[i]]
+
+
+cdef int64_t leave_out_broken(
+    const double* source, int64_t n, int64_t p, double* block_inout,
+) noexcept nogil:
+    """Copy the rows without missing values into the block; the number of rows kept.
+
+    Their gradients and hessians, the last two columns of the block, are moved with them.
+    """
     cdef uint8_t whole[LINEAR_ROWS]
+    cdef const double* x
+    cdef double* x_out
     cdef int64_t i, j, n_whole = 0
     memset(whole, 1, n)
-    for j in range(leaf.p):
-        x = block_out + j * LINEAR_ROWS
+    for j in range(p):
         for i in range(n):
-            x[i] = cell(values, leaf.feature[j], rows[i])
-            whole[i] &= isfinite(x[i]) != 0
-    x = block_out + leaf.p * LINEAR_ROWS
-    for i in range(n):
-        x[i] = slopes.gradient[rows[i]]
-        x[LINEAR_ROWS + i] = slopes.hessian[rows[i]]
-        n_whole += whole[i]
-    if n_whole == n:
-        return n
-    for j in range(leaf.p + 2):
-        x = block_out + j * LINEAR_ROWS
+            whole[i] &= isfinite(source[j * LINEAR_ROWS + i]) != 0
+    for j in range(p + 2):
+        x_out = block_inout + j * LINEAR_ROWS
+        x = source + j * LINEAR_ROWS if j < p else x_out
         n_whole = 0
         for i in range(n):
-            x[n_whole] = x[i]
+            x_out[n_whole] = x[i]
             n_whole += whole[i]
     return n_whole
 
@@ -127,30 +160,41 @@ cdef void choose_centers(
 
 
 cdef Total sum_rows(
-    const Values* values, const Leaf* leaf, const Slopes* slopes, const Scratch* scratch,
-    double* slope_out,
+    const Values* values, const Leaf* leaf, const Slopes* slopes, bint keeps,
+    const Scratch* scratch, double* slope_out,
 ) noexcept nogil:
     """Sums over a leaf's rows of products of columns, counted from centers."""
     cdef Total total = Total(0.0, 0.0, 0)
-    cdef const double* gradient = scratch.block + leaf.p * LINEAR_ROWS
+    cdef int64_t p = leaf.p
+    cdef double* gradient = scratch.block + p * LINEAR_ROWS
+    cdef double* kept
+    cdef const double* source
     cdef int64_t begin, i, n
-    memset(scratch.sum, 0, leaf.p * sizeof(double))
-    memset(slope_out, 0, leaf.p * sizeof(double))
-    memset(scratch.moment, 0, leaf.p * leaf.p * sizeof(double))
+    cdef int finite
+    memset(scratch.sum, 0, p * sizeof(double))
+    memset(slope_out, 0, p * sizeof(double))
+    memset(scratch.moment, 0, p * p * sizeof(double))
     for begin from 0 <= begin < leaf.n by LINEAR_ROWS:
-        n = load_rows(
-            values, leaf, begin, min(<int64_t> LINEAR_ROWS, leaf.n - begin), slopes,
-            scratch.block)
+        n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
+        kept = scratch.kept + (begin * p if keeps else 0)
+        load_columns(values, leaf, begin, n, kept)
+        load_slopes(slopes, leaf.rows + begin, n, gradient, gradient + LINEAR_ROWS)
+        are_finite(kept, n, p, &finite)
+        source = kept
+        if not finite:
+            n = leave_out_broken(kept, n, p, scratch.block)
+            source = scratch.block
         if n == 0:
             continue
         if total.n == 0:
-            choose_centers(scratch.block, n, leaf.p, scratch.center)
+            choose_centers(source, n, p, scratch.center)
         for i in range(n):
             total.gradient += gradient[i]
             total.hessian += gradient[LINEAR_ROWS + i]
         total.n += n
         add_products(
-            scratch.block, n, leaf.p, scratch.center, scratch.sum, slope_out, scratch.moment)
+            source, scratch.block, n, p, scratch.center, scratch.sum, slope_out,
+            scratch.moment)
     return total
 
 
@@ -222,8 +266,8 @@ cdef void solve(int64_t p, const Scratch* scratch, double* slope_inout) noexcept
 
 
 cdef bint fit_leaf(
-    const Values* values, const Leaf* leaf, const Slopes* slopes, double penalty, double rate,
-    const Scratch* scratch, double* constant_out, double* coefficient_out,
+    const Values* values, const Leaf* leaf, const Slopes* slopes, const Rates* rates,
+    bint keeps, const Scratch* scratch, double* constant_out, double* coefficient_out,
 ) noexcept nogil:
     """Fit one leaf; False: it stays constant, and the outputs mean nothing."""
     cdef int64_t p = leaf.p
@@ -232,10 +276,10 @@ cdef bint fit_leaf(
     cdef int64_t j
     if p == 0:
         return False
-    total = sum_rows(values, leaf, slopes, scratch, coefficient_out)
+    total = sum_rows(values, leaf, slopes, keeps, scratch, coefficient_out)
     if total.n < p + 1 or not total.hessian > 0:
         return False
-    move_to_means(p, &total, penalty, scratch, coefficient_out)
+    move_to_means(p, &total, rates.penalty, scratch, coefficient_out)
     factor(p, scratch)
     solve(p, scratch, coefficient_out)
     constant = -total.gradient / total.hessian
@@ -243,33 +287,98 @@ cdef bint fit_leaf(
         if fabs(coefficient_out[j]) <= TINY_COEFFICIENT:
             coefficient_out[j] = 0.0
         constant -= coefficient_out[j] * scratch.center[j]
-        coefficient_out[j] *= rate
-    constant_out[0] = rate * constant
+        coefficient_out[j] *= rates.rate
+    constant_out[0] = rates.rate * constant
     return isfinite(constant)
 
 
-cdef void group_rows(
-    const int32_t[::1] leaf, const int64_t[::1] rows, int64_t[::1] start_out,
-    int64_t[::1] rows_out,
+cdef void fit_or_stay(
+    const Values* values, const Leaf* leaf, const Slopes* slopes, const Rates* rates,
+    double leaf_value, double* memory, double* score, double* constant_out,
+    double* coefficient_out,
 ) noexcept nogil:
-    """Put rows in the order of their leaves; leaf k gets start_out[k] to start_out[k + 1]."""
+    cdef int64_t p = leaf.p
+    cdef double* block = memory + p * (p + 3)
+    cdef Scratch scratch = Scratch(
+        memory, memory + p, memory + 2 * p, memory + 3 * p, block,
+        block + (p + 2) * LINEAR_ROWS)
+    if not fit_leaf(
+        values, leaf, slopes, rates, score != NULL, &scratch, constant_out, coefficient_out,
+    ):
+        constant_out[0] = leaf_value
+        memset(coefficient_out, 0, p * sizeof(double))
+    if score != NULL:
+        add_line(
+            leaf, scratch.kept, coefficient_out, constant_out[0], leaf_value, block, score)
+
+
+cdef void add_line(
+    const Leaf* leaf, const double* kept, const double* coefficient, double constant,
+    double otherwise, double* work, double* score,
+) noexcept nogil:
+    """Add the values of a leaf's rows to their scores."""
+    cdef const int64_t* rows
+    cdef int64_t begin, i, n
+    for begin from 0 <= begin < leaf.n by LINEAR_ROWS:
+        n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
+        rows = leaf.rows + begin
+        line_values(kept + begin * leaf.p, n, leaf.p, coefficient, constant, otherwise, work)
+        for i in range(n):
+            score[rows[i]] += work[i]
+
+
+def group_rows(const int32_t[::1] leaf, const int64_t[::1] rows, int64_t n_leaves):
+    """Put rows in the order of their leaves.
+
+    Parameters
+    ----------
+    leaf : (n,) int32
+        The leaf of each row.
+    rows : (m,) int64
+    n_leaves : int
+
+    Returns
+    -------
+    start : (n_leaves + 1,) int64
+        Where the rows of each leaf begin.
+    rows : (m,) int64
+        Those of a leaf in the order in which they are given.
+    """
+    starts = np.zeros(n_leaves + 2, dtype=np.int64)
+    grouped = np.empty(rows.shape[0], dtype=np.int64)
+    cdef int64_t[::1] start_out = starts, rows_out = grouped
     cdef int64_t i, k
     for i in range(rows.shape[0]):
         start_out[leaf[rows[i]] + 2] += 1
-    for k in range(2, start_out.shape[0]):
+    for k in range(2, n_leaves + 2):
         start_out[k] += start_out[k - 1]
     for i in range(rows.shape[0]):
         k = leaf[rows[i]] + 1
         rows_out[start_out[k]] = rows[i]
         start_out[k] += 1
+    return starts[:n_leaves + 1], grouped
+
+
+cdef int64_t _memory(
+    const int64_t[::1] start, const int64_t[::1] row_start, bint keeps,
+) noexcept:
+    """Doubles of memory that the leaf needs that needs most."""
+    cdef int64_t most = 0, n_blocks, p, k
+    for k in range(start.shape[0] - 1):
+        p = start[k + 1] - start[k]
+        n_blocks = 1
+        if keeps:
+            n_blocks += (row_start[k + 1] - row_start[k]) // LINEAR_ROWS
+        most = max(most, p * (p + 3) + (p * (1 + n_blocks) + 2) * LINEAR_ROWS)
+    return most
 
 
 def fit(
     const uint64_t[::1] address, const int64_t[::1] stride, const int64_t[::1] start,
-    const int32_t[::1] feature, const int32_t[::1] leaf, const int64_t[::1] rows,
-    const double[::1] gradient, const double[::1] hessian, const double[::1] leaf_value,
-    double penalty, double rate, int n_threads, double[::1] constant_out,
-    double[::1] coefficient_out,
+    const int32_t[::1] feature, const int64_t[::1] row_start, const int64_t[::1] rows,
+    const float[::1] gradient, const float[::1] hessian, const double[::1] weight,
+    const double[::1] leaf_value, double penalty, double rate, int n_threads,
+    double[::1] score_inout, double[::1] constant_out, double[::1] coefficient_out,
 ):
     """Fit the linear models of a tree's leaves.
 
@@ -285,62 +394,74 @@ def fit(
     start : (n_leaves + 1,) int64
         Where the columns of each leaf begin in ``feature``.
     feature : (n_used,) int32
-    leaf : (n,) int32
-        The leaf of each row.
+    row_start : (n_leaves + 1,) int64
+        Where the rows of each leaf begin in ``rows``.
     rows : (m,) int64
         The rows that count.
-    gradient, hessian : (n,) float64
-        Weighted, of all rows.
+    gradient : (n,) float32
+        Of all rows.
+    hessian : (n,) float32, or None for ones
+    weight : (n,) float64, or None for ones
+        Multiplies gradients and hessians.
     leaf_value : (n_leaves,) float64
-        Of leaves that stay constant.
+        Of leaves that stay constant, and of rows without a finite value in one of the
+        leaf's columns.
     penalty : float
         On the squares of the coefficients.
     rate : float
         What coefficients and constants are multiplied by.
     n_threads : int
+    score_inout : (n,) float64, or None
+        The leaves' values are added for the rows that count, unless None.
     constant_out : (n_leaves,) float64
     coefficient_out : (n_used,) float64
         Zeros where there is no slope.
     """
     cdef int64_t n_leaves = leaf_value.shape[0]
-    cdef int64_t[::1] row_start = np.zeros(n_leaves + 2, dtype=np.int64)
-    cdef int64_t[::1] order = np.empty(rows.shape[0], dtype=np.int64)
-    cdef int64_t p = np.diff(start).max()
+    cdef double* score = NULL
     cdef double[:, ::1] memory
     cdef Values values = Values(&address[0], &stride[0])
-    cdef Slopes slopes = Slopes(&gradient[0], &hessian[0])
+    cdef Slopes slopes = Slopes(&gradient[0], NULL, NULL)
+    cdef Rates rates = Rates(penalty, rate)
     cdef int64_t k
     cdef Watch watch = start_watch()
+    if hessian is not None:
+        slopes.hessian = &hessian[0]
+    if weight is not None:
+        slopes.weight = &weight[0]
+    if score_inout is not None:
+        score = &score_inout[0]
     if rows.shape[0] < SERIAL:
         n_threads = 1
-    memory = np.empty((n_threads, p * (p + 3) + (p + 2) * LINEAR_ROWS))
-    group_rows(leaf, rows, row_start, order)
+    memory = np.empty((n_threads, _memory(start, row_start, score != NULL)))
+    # The leaves with the most work first: threads end at the same time.
+    order = np.argsort(-np.diff(start) * np.diff(row_start), kind="stable")
+    cdef const int64_t[::1] by_work = order
     for k in prange(
         n_leaves, nogil=True, schedule="dynamic", chunksize=1, num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
         if not is_stopped(&watch):
-            fit_or_stay(
-                &values, &feature[0] + start[k], start[k + 1] - start[k],
-                &order[0] + row_start[k], row_start[k + 1] - row_start[k], &slopes,
-                leaf_value[k], penalty, rate, &memory[omp_get_thread_num(), 0],
-                &constant_out[k], &coefficient_out[0] + start[k])
+            fit_number(
+                by_work[k], &values, &start[0], &feature[0], &row_start[0], &rows[0],
+                &slopes, &rates, leaf_value[by_work[k]],
+                &memory[omp_get_thread_num(), 0], score, &constant_out[0],
+                &coefficient_out[0])
     end_watch(&watch)
 
 
-cdef void fit_or_stay(
-    const Values* values, const int32_t* feature, int64_t p, const int64_t* rows, int64_t n,
-    const Slopes* slopes, double leaf_value, double penalty, double rate, double* memory,
-    double* constant_out, double* coefficient_out,
+cdef void fit_number(
+    int64_t k, const Values* values, const int64_t* start, const int32_t* feature,
+    const int64_t* row_start, const int64_t* rows, const Slopes* slopes, const Rates* rates,
+    double leaf_value, double* memory, double* score, double* constant_out,
+    double* coefficient_out,
 ) noexcept nogil:
-    cdef Leaf leaf = Leaf(feature, p, rows, n)
-    cdef Scratch scratch = Scratch(
-        memory, memory + p, memory + 2 * p, memory + 3 * p, memory + p * (p + 3))
-    if not fit_leaf(
-        values, &leaf, slopes, penalty, rate, &scratch, constant_out, coefficient_out,
-    ):
-        constant_out[0] = leaf_value
-        memset(coefficient_out, 0, p * sizeof(double))
+    cdef Leaf leaf = Leaf(
+        feature + start[k], start[k + 1] - start[k], rows + row_start[k],
+        row_start[k + 1] - row_start[k])
+    fit_or_stay(
+        values, &leaf, slopes, rates, leaf_value, memory, score, constant_out + k,
+        coefficient_out + start[k])
 
 
 # ------------------------------------------------------------------ values

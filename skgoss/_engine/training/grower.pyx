@@ -10,6 +10,7 @@ from libc.stdlib cimport calloc, free
 
 import numpy as np
 
+from skgoss._engine.training.drawn cimport ENTRY_BLOCK, Drawn, Sources
 from skgoss._engine.training.forest cimport Forest
 from skgoss._engine.training.histogram cimport FOLD_ROOM, MAX_COUNT_BITS, MIN_COUNT_BITS
 from skgoss._engine.training.layout cimport LANE_CODES, Binned, Histogram, Piece, Slopes
@@ -20,12 +21,20 @@ from skgoss._engine.signals cimport end_watch, start_watch
 from skgoss._engine.training.tree cimport grow_tree
 from skgoss._engine.training.workspace cimport (
     ADVANCED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, UNBOUNDED, Bounding, Constraints,
-    ForcedSplit, Leaf, Node, Round, Settings, Shared, Workspace, allocate_histogram,
+    ForcedSplit, Leaf, Node, Round, Settings, Shared, Tile, TileSums, Workspace, allocate_histogram,
     clear_histogram)
 
 
 # As `Piece` in layout.h.
 PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
+
+# Trees whose features are drawn get rows of these alone if they cost at most so much of
+# those of all features.
+MOST_WORK = 0.9
+
+cdef enum:
+    # Trees of fewer updates do not pay for a team that grows them side by side.
+    MIN_UPDATES_A_WAVE = 20000
 
 # Row numbers and counts of rows have 31 bits.
 MAX_ROWS = 2**31 - 1
@@ -36,6 +45,18 @@ cdef raise_status(int status):
         raise MemoryError("could not allocate memory for growing trees")
     if status == NOT_FINITE:
         raise FloatingPointError("gradients or hessians are NaN or infinite")
+
+
+cdef double sampled_share(settings):
+    """The share of the rows that trees are grown on."""
+    if settings.data_sample_strategy == "goss":
+        return settings.top_rate + settings.other_rate
+    return settings.subsample if settings.subsample_freq > 0 else 1.0
+
+
+cdef largest(values, int n):
+    """The sum of the n largest of some whole numbers."""
+    return int(np.sort(values)[len(values) - n:].sum())
 
 
 cdef void* allocate(size_t size) except NULL:
@@ -97,6 +118,7 @@ cdef class TreeGrower:
         self._read_settings(settings)
         if constraints is not None:
             self._read_constraints(constraints)
+        self._read_sources(settings)
         self._allocate_threads()
         self.workspaces = <Workspace*>allocate(self.n_workspaces * sizeof(Workspace))
         for i in range(self.n_workspaces):
@@ -125,7 +147,7 @@ cdef class TreeGrower:
         data.singles = <const int32_t*>self._address(storage.singles, np.int32)
         data.offset = <const int64_t*>self._address(storage.offset, np.int64)
         data.feature_at = <const int32_t*>self._address(storage.feature_at, np.int32)
-        data.n_places = data.offset[data.n_features]
+        data.n_places = data.room = data.offset[data.n_features]
         data.row_updates = storage.row_updates
         self.shared.max_bins = dataset.n_bins.max()
         self._read_lanes(storage)
@@ -200,6 +222,38 @@ cdef class TreeGrower:
         out.extra_trees = settings.extra_trees
         out.learning_rate = settings.learning_rate
 
+    cdef _read_sources(self, settings):
+        """What trees of drawn features are grown on, where reading their bins alone pays."""
+        cdef Sources* out = &self.shared.sources
+        cdef Binned* data = &self.shared.data
+        cdef int i
+        storage = self.dataset.storage
+        n_most = min(
+            data.n_features,
+            <int>max(1.0, settings.colsample_bytree * data.n_features + 0.5)
+            + len({self.shared.constraints.forced[i].feature
+                   for i in range(self.shared.constraints.n_forced)}))
+        share = n_most / data.n_features
+        if share == 1 or storage.drawn_work(share, sampled_share(settings)) > MOST_WORK:
+            return
+        out.most_drawn = n_most
+        out.most_entries = largest(storage.entry_lengths, n_most)
+        if data.n_lanes < data.n_groups:
+            out.lane_codes = min(data.lane_stride, LANE_CODES)
+        out.columns = self.shared.columns
+        out.group = <const int32_t*>self._address(storage.group, np.int32)
+        in_lanes = storage.in_lanes
+        out.in_lanes = <const int32_t*>self._address(in_lanes, np.int32)
+        out.n_in_lanes = len(in_lanes)
+        in_entries = np.setdiff1d(np.arange(data.n_features), in_lanes)
+        out.in_entries = <const int32_t*>self._address(in_entries, np.int32)
+        out.n_in_entries = len(in_entries)
+        data.room = largest(np.diff(storage.offset), n_most)
+        data.entry_sums = (min(n_most, data.n_groups) + 7) // 8 * 8 * data.lane_stride
+        data.sums_size = data.entry_sums + FOLD_ROOM
+        if data.entries != NULL:
+            data.sums_size += data.room
+
     cdef _read_constraints(self, constraints):
         cdef Constraints* out = &self.shared.constraints
         out.bounding = <Bounding><int>constraints.bounding
@@ -229,6 +283,7 @@ cdef class TreeGrower:
         shared.sums = <int64_t**>allocate(n * sizeof(int64_t*))
         shared.scratch = <double**>allocate(n * sizeof(double*))
         shared.partial = <Histogram*>allocate(n * sizeof(Histogram))
+        shared.tile_sums = <TileSums*>allocate(n * sizeof(TileSums))
         shared.best = <Split*>allocate(2 * n * sizeof(Split))
         shared.all_features = <int32_t*>allocate(shared.data.n_features * sizeof(int32_t))
         for i in range(shared.data.n_features):
@@ -256,13 +311,19 @@ cdef class TreeGrower:
         ws.code_goes_left = <uint8_t*>allocate(LANE_CODES)
         ws.seen = <uint8_t*>allocate(n_features)
         ws.touched = <int32_t*>allocate(n_features * sizeof(int32_t))
-        if allocate_histogram(&self.shared.data, &ws.rows_histogram) < 0:
-            raise MemoryError("could not allocate histograms")
-        clear_histogram(&self.shared.data, &ws.rows_histogram)
+        if self.shared.data.entries != NULL:
+            if allocate_histogram(&self.shared.data, &ws.rows_histogram) < 0:
+                raise MemoryError("could not allocate histograms")
+            clear_histogram(&self.shared.data, &ws.rows_histogram)
         if self.shared.max_bins > LANE_CODES:
             ws.rows_histogram.held = <uint64_t*>allocate(
                 (self.shared.data.n_places // 64 + 1) * sizeof(uint64_t))
         ws.features = <int32_t*>allocate(n_features * sizeof(int32_t))
+        ws.summed = <int32_t*>allocate(n_features * sizeof(int32_t))
+        ws.is_summed = <uint8_t*>allocate(n_features)
+        ws.tiles = <Tile*>allocate((self.shared.data.n_lanes // 8 + 1) * sizeof(Tile))
+        ws.tile_features = <int32_t*>allocate(n_features * sizeof(int32_t))
+        ws.tile_of = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.sample = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.searched[0] = <uint8_t*>allocate(n_features)
         ws.searched[1] = <uint8_t*>allocate(n_features)
@@ -277,7 +338,42 @@ cdef class TreeGrower:
         ws.leaf_value = <double*>allocate(max_leaves * sizeof(double))
         ws.leaf_weight = <double*>allocate(max_leaves * sizeof(double))
         ws.learning_rate = self.shared.settings.learning_rate
+        if self.shared.sources.most_drawn > 0:
+            self._allocate_drawn(&ws.drawn)
         self._allocate_constraints(ws)
+
+    cdef void* _room(self, size_t size, dtype):
+        """Memory for so many values, for as long as the grower lives."""
+        return <void*>self._address(np.empty(size, dtype=dtype), dtype)
+
+    cdef _allocate_drawn(self, Drawn* out):
+        cdef const Binned* data = &self.shared.data
+        cdef const Sources* sources = &self.shared.sources
+        cdef size_t n_rows = data.n_rows
+        cdef size_t n_features = data.n_features
+        cdef size_t n_groups = min(sources.most_drawn, data.n_groups)
+        out.chosen = <uint8_t*>self._address(np.zeros(n_features, np.uint8), np.uint8)
+        out.offset = <int64_t*>self._room(n_features + 1, np.int64)
+        out.feature_at = <int32_t*>self._room(data.room, np.int32)
+        out.rows = <uint8_t*>self._room(n_rows * ((n_groups + 7) // 8 * 8), np.uint8)
+        out.lane_start = <int32_t*>self._room(n_groups + 1, np.int32)
+        out.lane_groups = <int32_t*>self._room(n_groups, np.int32)
+        out.radix = <int32_t*>self._room(n_groups, np.int32)
+        out.n_codes = <int32_t*>self._room(n_groups, np.int32)
+        out.n_given = <int32_t*>self._room(n_groups, np.int32)
+        out.codes = <const uint8_t**>self._room(n_groups, np.uintp)
+        out.digit = <uint8_t*>self._room(n_groups * LANE_CODES, np.uint8)
+        out.place_of_code = <int32_t*>self._room(n_groups * LANE_CODES, np.int32)
+        out.piece_start = <int64_t*>self._room(n_groups + 1, np.int64)
+        out.pieces = <Piece*>self._room(sources.most_drawn, PIECE)
+        if data.entries == NULL:
+            return
+        out.place = <int32_t*>self._room(data.n_places, np.int32)
+        out.entry_pieces = <Piece*>self._room(sources.most_drawn, PIECE)
+        out.heavy = <uint32_t*>self._room(data.n_heavy, np.uint32)
+        out.entry_start = <int64_t*>self._room(n_rows + 1, np.int64)
+        out.entries = <uint32_t*>self._room(sources.most_entries, np.uint32)
+        out.block_entries = <int64_t*>self._room(n_rows // ENTRY_BLOCK + 1, np.int64)
 
     cdef _allocate_constraints(self, Workspace* ws):
         cdef const Constraints* limits = &self.shared.constraints
@@ -318,11 +414,14 @@ cdef class TreeGrower:
                 free(shared.sums[i])
             if shared.scratch != NULL:
                 free(shared.scratch[i])
+            if shared.tile_sums != NULL:
+                free(shared.tile_sums[i].values)
             if shared.partial != NULL:
                 free(shared.partial[i].gradient)
         free(shared.sums)
         free(shared.scratch)
         free(shared.partial)
+        free(shared.tile_sums)
         free(shared.best)
         free(shared.all_features)
 
@@ -357,10 +456,13 @@ cdef class TreeGrower:
         cdef Forest forest = self.forest
         cdef int64_t n_nodes = forest.n_nodes
         cdef int64_t n_trees = forest.n_trees
+        cdef double n_updates = self.shared.data.n_rows * self.shared.data.row_updates
         cdef int wave, status, i
         self.shared.watch = start_watch()
         while first < n_scores:
-            wave = self.n_workspaces if n_scores - first >= self.n_threads else 1
+            wave = 1
+            if n_scores - first >= self.n_threads and n_updates > MIN_UPDATES_A_WAVE:
+                wave = self.n_workspaces
             status = self._grow_wave(
                 gradient, hessian, weight, rows, scores, round_index, first, wave)
             end_watch(&self.shared.watch)
@@ -411,17 +513,35 @@ cdef class TreeGrower:
         free(rounds)
         return status
 
-    def leaf_rows(self, int leaf):
-        """Row numbers, ascending, of a leaf of the last tree (one score only)."""
+    def rows_by_leaf(self):
+        """The rows of the last tree's leaves (one score only).
+
+        Returns
+        -------
+        start : ndarray of shape (n_leaves + 1,), int64
+            Where the rows of each leaf begin.
+        rows : ndarray of int64
+            Row numbers, ascending in each leaf.
+        """
         cdef const Workspace* ws = &self.workspaces[0]
-        cdef const Leaf* at = &ws.leaves[leaf]
-        cdef Py_ssize_t n = at.end - at.begin
-        cdef Py_ssize_t i
+        cdef const Leaf* at
+        cdef const uint64_t* words
+        cdef int64_t n = 0, i
+        cdef int leaf
+        starts = np.zeros(ws.n_leaves + 1, dtype=np.int64)
+        cdef int64_t[::1] start_out = starts
+        for leaf in range(ws.n_leaves):
+            n += ws.leaves[leaf].end - ws.leaves[leaf].begin
+            start_out[leaf + 1] = n
         rows = np.empty(n, dtype=np.int64)
         cdef int64_t[::1] rows_out = rows
-        for i in range(n):
-            rows_out[i] = ws.words[at.buffer][at.begin + i] & ws.code.id_mask
-        return rows
+        for leaf in range(ws.n_leaves):
+            at = &ws.leaves[leaf]
+            words = ws.words[at.buffer] + at.begin
+            n = start_out[leaf]
+            for i in range(at.end - at.begin):
+                rows_out[n + i] = words[i] & ws.code.id_mask
+        return starts, rows
 
 
 cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:
@@ -446,6 +566,11 @@ cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:
     free(ws.set_words)
     free(ws.pairs)
     free(ws.features)
+    free(ws.summed)
+    free(ws.is_summed)
+    free(ws.tiles)
+    free(ws.tile_features)
+    free(ws.tile_of)
     free(ws.sample)
     free(ws.allowed)
     free(ws.may_use)

@@ -259,6 +259,42 @@ static SIMD_INLINE void fold_digit_body(int64_t *sums, int radix, int n,
 ADD_SUMS(add_longs, int64_t)
 ADD_SUMS(add_ints, int32_t)
 
+/* Writes separate sums as packed ones, over the first of them. */
+static SIMD_INLINE void pack_sums_body(int n, const Encoding *code, int64_t *gradient_inout,
+                                       const int64_t *restrict hessian,
+                                       const int32_t *restrict count)
+{
+    const Encoding local = *code;
+    for (int b = 0; b < n; b++) {
+        Sums sums = {gradient_inout[b], hessian[b], count[b]};
+        gradient_inout[b] = pack(sums, &local);
+    }
+}
+
+/* Subtracts packed sums from separate ones. */
+static SIMD_INLINE void take_packed_body(int n, const Encoding *code,
+                                         const int64_t *restrict packed,
+                                         int64_t *restrict gradient_inout,
+                                         int64_t *restrict hessian_inout,
+                                         int32_t *restrict count_inout)
+{
+    const Encoding local = *code;
+    for (int b = 0; b < n; b++) {
+        Sums sums = unpack(packed[b], &local);
+        gradient_inout[b] -= sums.gradient;
+        hessian_inout[b] -= sums.hessian;
+        count_inout[b] -= (int32_t)sums.count;
+    }
+}
+
+SIMD_KERNEL(pack_sums,
+            (int n, const Encoding *code, int64_t *gradient_inout, const int64_t *hessian,
+             const int32_t *count),
+            (n, code, gradient_inout, hessian, count))
+SIMD_KERNEL(take_packed,
+            (int n, const Encoding *code, const int64_t *packed, int64_t *gradient_inout,
+             int64_t *hessian_inout, int32_t *count_inout),
+            (n, code, packed, gradient_inout, hessian_inout, count_inout))
 SIMD_KERNEL(gradient_stats,
             (const Slopes *rows, ptrdiff_t first, ptrdiff_t n, GradientStats *out),
             (rows, first, n, out))

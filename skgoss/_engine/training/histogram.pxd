@@ -41,6 +41,11 @@ cdef void add_places(
     Histogram* out,
 ) noexcept nogil
 
+cdef void take_places(
+    const Encoding* part_code, const Encoding* before, const Encoding* after, int64_t first,
+    int64_t last, const Histogram* part, Histogram* out,
+) noexcept nogil
+
 cdef void move_rows(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
     const int64_t* pairs, int sign, Histogram* out, uint8_t* seen, int32_t* touched,

@@ -40,6 +40,12 @@ cdef extern from "histogram.h" nogil:
     void take_ints(int64_t* sums, int n_bins, int first, int32_t* sums_out)
     void sum_packed(const uint64_t* words, Py_ssize_t n, const Encoding* code, Sums* out)
     void fold_digit(int64_t* sums, int radix, int n, int64_t* digit_out)
+    void pack_sums(
+        int n, const Encoding* code, int64_t* gradient_inout, const int64_t* hessian,
+        const int32_t* count)
+    void take_packed(
+        int n, const Encoding* code, const int64_t* packed, int64_t* gradient_inout,
+        int64_t* hessian_inout, int32_t* count_inout)
     void add_longs(int n, int sign, const int64_t* values, int64_t* sums_inout)
     void add_ints(int n, int sign, const int32_t* values, int32_t* sums_inout)
 
@@ -269,13 +275,13 @@ cdef inline void add_quad(
 
 
 cdef inline void prefetch_row(const Binned* data, Py_ssize_t row) noexcept nogil:
-    """Ask for every cache line that a row has a part of."""
+    """Ask for every cache line that a row's lanes have a part of."""
     cdef const uint8_t* lanes = data.rows + row * data.row_bytes
     cdef Py_ssize_t at = 0
-    while at < data.row_bytes - 1:
+    while at < data.n_lanes - 1:
         prefetch(lanes + at)
         at += CACHE_LINE
-    prefetch(lanes + data.row_bytes - 1)
+    prefetch(lanes + data.n_lanes - 1)
 
 
 cdef inline void add_bytes(
@@ -502,6 +508,9 @@ cdef void spill_lanes(
                     data.n_codes[group], digit + part * data.sums_size)
             deliver_group(data, code, first, digit, group, out)
         deliver_group(data, code, first, sums, data.lane_groups[data.lane_start[lane]], out)
+    # Bytes that fill up the rows are added, too.
+    for lane in range(data.n_lanes, (data.n_lanes + 7) // 8 * 8):
+        lanes[lane * data.lane_stride] = 0
 
 
 cdef void spill_entries(
@@ -604,3 +613,25 @@ cdef void add_places(
     if not code.compact:
         add_longs(n, sign, part.hessian + first, out.hessian + first)
         add_ints(n, sign, part.count + first, out.count + first)
+
+
+cdef void take_places(
+    const Encoding* part_code, const Encoding* before, const Encoding* after, int64_t first,
+    int64_t last, const Histogram* part, Histogram* out,
+) noexcept nogil:
+    """Subtract the sums of some places from those of another histogram.
+
+    The other's sums are written as ``before`` says; they are packed if ``after`` is compact.
+    ``part``: NULL: none, only pack.
+    """
+    cdef int n = <int>(last - first)
+    if after.compact and not before.compact:
+        pack_sums(n, after, out.gradient + first, out.hessian + first, out.count + first)
+    if part == NULL:
+        return
+    if part_code.compact and not after.compact:
+        take_packed(
+            n, part_code, part.gradient + first, out.gradient + first, out.hessian + first,
+            out.count + first)
+    else:
+        add_places(after, first, last, -1, part, out)

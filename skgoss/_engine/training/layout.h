@@ -52,6 +52,7 @@ typedef struct {
     const int64_t *offset;
     const int32_t *feature_at;
     int64_t n_places;
+    int64_t room;
 
     const uint8_t *rows;
     ptrdiff_t row_bytes;

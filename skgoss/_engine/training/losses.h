@@ -34,16 +34,14 @@ typedef struct {
     double rest, scale;
 } scaled_exponential;
 
-/* x clipped to +-708, without a branch.
+/* For |x| <= 708.
  *
  * x = k ln 2 + r; exp(r) = 1 + r + r**2 q(r), where q interpolates at the ten Chebyshev
  * nodes (relative error of the whole 1.6e-17).
  */
-static SIMD_INLINE scaled_exponential reduced_exponential(double x)
+static SIMD_INLINE scaled_exponential limited_exponential(double x)
 {
     const double shift = 0x1.8p52;
-    x = x < -EXP_LIMIT ? -EXP_LIMIT : x;
-    x = x > EXP_LIMIT ? EXP_LIMIT : x;
     double shifted = x * 0x1.71547652b82fep0 + shift;
     double k = shifted - shift;
     double r = (x - k * 0x1.62e42feep-1) - k * 0x1.a39ef35793c76p-33;
@@ -59,6 +57,14 @@ static SIMD_INLINE scaled_exponential reduced_exponential(double x)
     q = q * r + 0x1.0000000000001p-1;
     scaled_exponential e = {r + r * r * q, power_of_two(shifted)};
     return e;
+}
+
+/* x clipped to +-708, without a branch. */
+static SIMD_INLINE scaled_exponential reduced_exponential(double x)
+{
+    x = x < -EXP_LIMIT ? -EXP_LIMIT : x;
+    x = x > EXP_LIMIT ? EXP_LIMIT : x;
+    return limited_exponential(x);
 }
 
 /* exp(x) within 2 units in the last place, x clipped to +-708. */
@@ -115,13 +121,18 @@ typedef struct {
     double large, small;
 } odds;
 
-static SIMD_INLINE odds logistic(double x)
+/* e: exp(-|x|). */
+static SIMD_INLINE odds odds_of(double e)
 {
-    double e = exponential(-fabs(x));
     odds p;
     p.large = 1.0 / (1.0 + e);
     p.small = e * p.large;
     return p;
+}
+
+static SIMD_INLINE odds logistic(double x)
+{
+    return odds_of(exponential(-fabs(x)));
 }
 
 /* ------------------------------------------------- losses whose hessian is 1: f(score) */
@@ -196,20 +207,29 @@ static SIMD_INLINE slopes tweedie_row(double f, double y, double a, double b)
     return s;
 }
 
+/* Losses of the odds of a margin. */
+
 /* a: steepness of the sigmoid, b: the class that counts as positive. */
-static SIMD_INLINE slopes binary_row(double f, double y, double a, double b)
+static SIMD_INLINE double binary_margin(double f, double y, double a, double b)
+{
+    return (y == b ? a : -a) * f;
+}
+
+static SIMD_INLINE slopes binary_row(double f, double y, double a, double b, odds p)
 {
     double signed_a = y == b ? a : -a;
-    double margin = signed_a * f;
-    odds p = logistic(margin);
-    double wrong = margin >= 0.0 ? p.small : p.large;
+    double wrong = binary_margin(f, y, a, b) >= 0.0 ? p.small : p.large;
     slopes s = {-signed_a * wrong, a * a * (p.large * p.small)};
     return s;
 }
 
-static SIMD_INLINE slopes cross_entropy_row(double f, double y, double a, double b)
+static SIMD_INLINE double cross_entropy_margin(double f, double y, double a, double b)
 {
-    odds p = logistic(f);
+    return f;
+}
+
+static SIMD_INLINE slopes cross_entropy_row(double f, double y, double a, double b, odds p)
+{
     double yes = f >= 0.0 ? p.large : p.small;
     double no = f >= 0.0 ? p.small : p.large;
     slopes s = {(1.0 - y) * yes - y * no, p.large * p.small};
@@ -266,6 +286,33 @@ static SIMD_INLINE slopes intensity_row(double f, double y, double w)
     }                                                                                 \
     SIMD_KERNEL(name##_loss, ROWS, ROW_ARGUMENTS)
 
+/* Three loops over a tile: one would be too long for its rows to overlap. */
+#define LOSS_TILE 512
+
+#define ODDS_LOSS(name)                                                               \
+    static SIMD_INLINE void name##_loss_body ROWS                                     \
+    {                                                                                 \
+        double e[LOSS_TILE];                                                          \
+        for (int64_t start = 0; start < n; start += LOSS_TILE) {                      \
+            int m = n - start < LOSS_TILE ? (int)(n - start) : LOSS_TILE;             \
+            const double *f = score + start, *target = y + start;                     \
+            for (int i = 0; i < m; i++) {                                             \
+                double x = -fabs(name##_margin(f[i], target[i], a, b));               \
+                e[i] = x < -EXP_LIMIT ? -EXP_LIMIT : x;                               \
+            }                                                                         \
+            for (int i = 0; i < m; i++) {                                             \
+                scaled_exponential part = limited_exponential(e[i]);                  \
+                e[i] = (1.0 + part.rest) * part.scale;                                \
+            }                                                                         \
+            for (int i = 0; i < m; i++) {                                             \
+                slopes s = name##_row(f[i], target[i], a, b, odds_of(e[i]));          \
+                gradient_out[start + i] = (float)s.gradient;                          \
+                hessian_out[start + i] = (float)s.hessian;                            \
+            }                                                                         \
+        }                                                                             \
+    }                                                                                 \
+    SIMD_KERNEL(name##_loss, ROWS, ROW_ARGUMENTS)
+
 CONSTANT_HESSIAN_LOSS(squared)
 CONSTANT_HESSIAN_LOSS(absolute)
 CONSTANT_HESSIAN_LOSS(huber)
@@ -275,8 +322,8 @@ LOSS(fair)
 LOSS(poisson)
 LOSS(gamma)
 LOSS(tweedie)
-LOSS(binary)
-LOSS(cross_entropy)
+ODDS_LOSS(binary)
+ODDS_LOSS(cross_entropy)
 
 typedef void(*pointwise_loss) ROWS;
 

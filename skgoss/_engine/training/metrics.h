@@ -287,6 +287,49 @@ static SIMD_INLINE void range_of_scores_body RANGE_ROWS
 
 SIMD_KERNEL(range_of_scores, RANGE_ROWS, (score, n, least_out, largest_out))
 
+/* The places of rows, by score and class: twice the number of the bucket, which rises as
+ * scores fall, and one more for rows that are not positive. Bucket 0 has NaN as well, which
+ * differences of infinite ranges are. */
+#define PLACE_ROWS                                                                    \
+    (const double *restrict y, const double *restrict score, int64_t n, double best,  \
+     double scale, int64_t n_buckets, uint32_t *restrict place_out)
+
+static SIMD_INLINE void find_places_body PLACE_ROWS
+{
+    const double last = (double)(n_buckets - 1);
+    for (int64_t i = 0; i < n; i++) {
+        double at = (best - score[i]) * scale;
+        at = at > 0.0 ? at : 0.0;
+        at = at < last ? at : last;
+        place_out[i] = 2 * (uint32_t)(int32_t)at + (y[i] > 0.0 ? 0 : 1);
+    }
+}
+
+SIMD_KERNEL(find_places, PLACE_ROWS, (y, score, n, best, scale, n_buckets, place_out))
+
+/* Twice the pairs of a positive and a negative score in the right order; equal ones count
+ * one half. */
+#define PAIR_ROWS                                                                         (const double *restrict positive, int64_t n_positive,                                  const double *restrict negative, int64_t n_negative, int64_t *restrict pairs_out)
+
+static SIMD_INLINE void count_pairs_body PAIR_ROWS
+{
+    int64_t lane[METRIC_LANES] = {0};
+    for (int64_t start = 0; start < n_negative; start += METRIC_LANES) {
+        double own[METRIC_LANES];
+        for (int l = 0; l < METRIC_LANES; l++)
+            own[l] = start + l < n_negative ? negative[start + l] : NAN;
+        for (int64_t i = 0; i < n_positive; i++)
+            for (int l = 0; l < METRIC_LANES; l++)
+                lane[l] += (int64_t)(positive[i] > own[l]) + (positive[i] >= own[l]);
+    }
+    *pairs_out = 0;
+    for (int l = 0; l < METRIC_LANES; l++)
+        *pairs_out += lane[l];
+}
+
+SIMD_KERNEL(count_pairs, PAIR_ROWS,
+            (positive, n_positive, negative, n_negative, pairs_out))
+
 /* Bits of a number, ordered as numbers are. */
 static inline uint64_t ordered_bits(double x)
 {

@@ -5,7 +5,7 @@ Sums are made in blocks of rows that do not depend on threads, and so are the re
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.runtime cimport omp_get_thread_num
@@ -29,6 +29,14 @@ cdef extern from "metrics.h" nogil:
     ) noexcept
     void range_of_scores(
         const double* score, int64_t n, double* least_out, double* largest_out
+    ) noexcept
+    void find_places(
+        const double* y, const double* score, int64_t n, double best, double scale,
+        int64_t n_buckets, uint32_t* place_out
+    ) noexcept
+    void count_pairs(
+        const double* positive, int64_t n_positive, const double* negative,
+        int64_t n_negative, int64_t* pairs_out
     ) noexcept
     uint64_t ordered_bits(double x) noexcept
 
@@ -172,6 +180,11 @@ cdef enum:
     FEW = 40
     # Fewer rows are ranked sooner than a team of threads starts.
     SERIAL_RANKS = 200000
+    # The same where rows have no weights.
+    SERIAL_PAIRS = 50000
+    MOST_BUCKETS = 16384
+    # Pairs of scores, times rows, that are compared one by one.
+    PAIRS = 64
     # Buckets that a thread takes at a time: they differ in size.
     CHUNK = 16
     # Doubles of work space a row of the largest bucket needs: a Row and a count.
@@ -389,6 +402,26 @@ cdef void weigh(
     negative_out[0] = negative
 
 
+cdef (double, double) scale_of(
+    const double[::1] score, int64_t size, int n_parts, int64_t n_buckets,
+) noexcept:
+    """The best score, and what makes a distance from it the number of a bucket."""
+    cdef double[:, ::1] ends = np.empty((n_parts, 2))
+    cdef int64_t n = score.shape[0], part
+    cdef double best, worst
+    for part in prange(
+        n_parts, nogil=True, schedule="static", num_threads=n_parts,
+        use_threads_if=n_parts > 1,
+    ):
+        range_of_scores(
+            &score[part * size], min(size, n - part * size), &ends[part, 0], &ends[part, 1])
+    worst, best = ends[0, 0], ends[0, 1]
+    for part in range(1, n_parts):
+        worst = min(worst, ends[part, 0])
+        best = max(best, ends[part, 1])
+    return best, (n_buckets - 1) / (best - worst) if best > worst else 0.0
+
+
 cdef class Ranking:
     """Rows by falling score: dealt to buckets by score, and each bucket sorted.
 
@@ -424,25 +457,13 @@ cdef class Ranking:
             int64_t n_buckets = self.n_buckets
             int64_t size = max(1, (n + self.n_threads - 1) // self.n_threads)
             int n_parts = <int>((n + size - 1) // size)
-            double[:, ::1] ends = np.empty((n_parts, 2))
             int64_t[:, ::1] places = np.zeros((n_parts, n_buckets), dtype=np.int64)
             int64_t part
-            double best, worst, scale
+            double best, scale
         self.start = np.zeros(n_buckets + 1, dtype=np.int64)
         if n == 0:
             return
-        for part in prange(
-            n_parts, nogil=True, schedule="static", num_threads=n_parts,
-            use_threads_if=n_parts > 1,
-        ):
-            range_of_scores(
-                &score[part * size], min(size, n - part * size), &ends[part, 0],
-                &ends[part, 1])
-        worst, best = ends[0, 0], ends[0, 1]
-        for part in range(1, n_parts):
-            worst = min(worst, ends[part, 0])
-            best = max(best, ends[part, 1])
-        scale = (n_buckets - 1) / (best - worst) if best > worst else 0.0
+        best, scale = scale_of(score, size, n_parts, n_buckets)
         for part in prange(
             n_parts, nogil=True, schedule="static", num_threads=n_parts,
             use_threads_if=n_parts > 1,
@@ -508,6 +529,111 @@ cdef class Ranking:
         return self.before[0, self.n_buckets], self.before[1, self.n_buckets]
 
 
+# ----------------------------------------------------------- pairs of rows without weights
+
+
+cdef void count_rows(const uint32_t* place, int64_t n, int64_t* counts_inout) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        counts_inout[place[i]] += 1
+
+
+cdef void deal_scores(
+    const double* score, const uint32_t* place, int64_t n, int64_t* next_of,
+    double* scores_out,
+) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        scores_out[next_of[place[i]]] = score[i]
+        next_of[place[i]] += 1
+
+
+cdef int64_t pairs_of_bucket(
+    const double* score, int64_t n_positive, int64_t n_negative, double* work,
+) noexcept nogil:
+    """Twice the pairs in the right order; the positive scores come first."""
+    cdef int64_t n = n_positive + n_negative, pairs = 0, i
+    cdef double least, largest
+    cdef Row* rows = <Row*>work
+    if n_positive * n_negative <= PAIRS * n:
+        count_pairs(score, n_positive, score + n_positive, n_negative, &pairs)
+        return pairs
+    range_of_scores(score, n, &least, &largest)
+    if least == largest:
+        return n_positive * n_negative
+    for i in range(n):
+        rows[i].score = 0.0 - score[i]
+        rows[i].weight = 1.0 if i < n_positive else -1.0
+    sort_bucket(rows, n, work + 2 * n)
+    return <int64_t>(2 * roc(rows, n, 0.0, 0.0))
+
+
+cdef int64_t count_all_pairs(
+    const double* scores, const int64_t[::1] start, int n_threads,
+):
+    """Twice the pairs in the right order: those of each bucket and of later ones."""
+    cdef:
+        int64_t n_buckets = start.shape[0] // 2
+        double[:, ::1] work = np.empty(
+            (n_threads, (2 + WORK) * longest_bucket(start[::2].copy()) + 2))
+        int64_t[::1] pairs = np.empty(n_buckets, dtype=np.int64)
+        int64_t total = 0, positive = 0, bucket
+    for bucket in prange(
+        n_buckets, nogil=True, schedule="dynamic", chunksize=CHUNK,
+        num_threads=n_threads, use_threads_if=n_threads > 1,
+    ):
+        pairs[bucket] = pairs_of_bucket(
+            scores + start[2 * bucket], start[2 * bucket + 1] - start[2 * bucket],
+            start[2 * bucket + 2] - start[2 * bucket + 1], &work[omp_get_thread_num(), 0])
+    for bucket in range(n_buckets):
+        total += pairs[bucket] + (
+            2 * positive * (start[2 * bucket + 2] - start[2 * bucket + 1]))
+        positive += start[2 * bucket + 1] - start[2 * bucket]
+    return total
+
+
+cdef double unweighted_auc(
+    const double[::1] y, const double[::1] score, int n_threads,
+):
+    """The share of the pairs of rows in the right order, counted in whole numbers."""
+    cdef:
+        int64_t n = y.shape[0]
+        int64_t n_buckets = max(1, min(<int64_t>MOST_BUCKETS, n // BUCKET_ROWS))
+        int64_t size = max(1, (n + n_threads - 1) // n_threads)
+        int n_parts = <int>((n + size - 1) // size)
+        uint32_t[::1] place = np.empty(n, dtype=np.uint32)
+        double[::1] dealt = np.empty(n)
+        int64_t[:, ::1] places = np.zeros((max(1, n_parts), 2 * n_buckets), dtype=np.int64)
+        int64_t[::1] start = np.zeros(2 * n_buckets + 1, dtype=np.int64)
+        int64_t part, positive = 0, bucket
+        double best, scale
+    if n == 0:
+        return 1.0
+    best, scale = scale_of(score, size, n_parts, n_buckets)
+    for part in prange(
+        n_parts, nogil=True, schedule="static", num_threads=n_parts,
+        use_threads_if=n_parts > 1,
+    ):
+        find_places(
+            &y[part * size], &score[part * size], min(size, n - part * size), best, scale,
+            n_buckets, &place[part * size])
+        count_rows(&place[part * size], min(size, n - part * size), &places[part, 0])
+    starts_of_parts(&places[0, 0], n_parts, 2 * n_buckets, &start[0])
+    for part in prange(
+        n_parts, nogil=True, schedule="static", num_threads=n_parts,
+        use_threads_if=n_parts > 1,
+    ):
+        deal_scores(
+            &score[part * size], &place[part * size], min(size, n - part * size),
+            &places[part, 0], &dealt[0])
+    for bucket in range(n_buckets):
+        positive += start[2 * bucket + 1] - start[2 * bucket]
+    if positive == 0 or positive == n:
+        return 1.0
+    return 0.5 * count_all_pairs(&dealt[0], start, n_threads) / (
+        <double>positive * <double>(n - positive))
+
+
 def auc(y, score, weight, n_threads):
     """The area under the ROC curve.
 
@@ -525,6 +651,8 @@ def auc(y, score, weight, n_threads):
     float
         1 if all rows are of one class; pairs of equal scores count one half.
     """
+    if weight is None:
+        return unweighted_auc(y, score, n_threads if len(y) >= SERIAL_PAIRS else 1)
     cdef Ranking ranking = Ranking(y, score, weight, n_threads)
     positive, negative = ranking.masses()
     if not (positive > 0 and negative > 0):

@@ -1,4 +1,4 @@
-/* The pairs of one query: Cython cannot compile a loop for several instruction sets. */
+/* The order and the pairs of one query: Cython cannot compile a loop for several instruction sets. */
 #ifndef SKGOSS_RANKING_H
 #define SKGOSS_RANKING_H
 
@@ -11,6 +11,41 @@
 /* Documents of a step. Sums over documents are kept in as many lanes, whatever the width
  * of the processor's vectors, so all instruction sets add in the same order. */
 #define RANK_LANES 8
+
+/* Documents that are ranked by counting, whole lanes. */
+#define RANK_RUN 64
+
+/* How many of n <= RANK_RUN documents come before each: those of higher scores, and of equal
+ * scores the earlier ones. NaN is the lowest score. */
+#define BEFORE (const double *restrict score, int64_t n, int64_t *restrict before_out)
+
+static SIMD_INLINE void count_before_body BEFORE
+{
+    double key[RANK_RUN];
+    for (int64_t i = 0; i < n; i++)
+        key[i] = score[i] == score[i] ? score[i] : -INFINITY;
+    for (int64_t i = n; i % RANK_LANES; i++)
+        key[i] = -INFINITY;
+    for (int64_t start = 0; start < n; start += RANK_LANES) {
+        const double *own = key + start;
+        int64_t end = start + RANK_LANES;
+        int64_t before[RANK_LANES] = {0};
+        for (int64_t j = 0; j < start; j++)
+            for (int64_t lane = 0; lane < RANK_LANES; lane++)
+                before[lane] += key[j] >= own[lane];
+        for (int64_t j = start; j < end; j++)
+            for (int64_t lane = 0; lane < RANK_LANES; lane++)
+                before[lane] += (key[j] > own[lane])
+                                | ((key[j] == own[lane]) & (j < start + lane));
+        for (int64_t j = end; j < n; j++)
+            for (int64_t lane = 0; lane < RANK_LANES; lane++)
+                before[lane] += key[j] > own[lane];
+        for (int64_t lane = 0; lane < RANK_LANES; lane++)
+            before_out[start + lane] = before[lane];
+    }
+}
+
+SIMD_KERNEL(count_before, BEFORE, (score, n, before_out))
 
 static SIMD_INLINE double sum_of_lanes(const double *lane)
 {
@@ -41,7 +76,7 @@ static SIMD_INLINE double sum_of_lanes(const double *lane)
      double *restrict odds, double *restrict gradient, double *restrict hessian,           \
      double *restrict magnitude_out)
 
-static SIMD_INLINE void rank_pairs_body PAIRS
+static SIMD_INLINE void add_pairs PAIRS
 {
     double magnitude[RANK_LANES] = {0.0};
     double reference = INFINITY;
@@ -77,6 +112,17 @@ static SIMD_INLINE void rank_pairs_body PAIRS
         hessian[i] += sum_of_lanes(own_hessian);
     }
     *magnitude_out = sum_of_lanes(magnitude);
+}
+
+/* Factors of 1 are known to the compiler in the default options. */
+static SIMD_INLINE void rank_pairs_body PAIRS
+{
+    if (slope == 1.0 && sigmoid == 1.0)
+        add_pairs(score, gain, discount, n, n_top, factor, offset, 1.0, 1.0, odds, gradient,
+                  hessian, magnitude_out);
+    else
+        add_pairs(score, gain, discount, n, n_top, factor, offset, slope, sigmoid, odds,
+                  gradient, hessian, magnitude_out);
 }
 
 SIMD_KERNEL(rank_pairs, PAIRS,

@@ -18,6 +18,8 @@ import numpy as np
 cdef extern from "ranking.h" nogil:
     enum:
         RANK_LANES
+        RANK_RUN
+    void count_before(const double* score, int64_t n, int64_t* before_out) noexcept
     void rank_pairs(
         const double* score, double* gain, const double* discount, int64_t n, int64_t n_top,
         double factor, double offset, double slope, double sigmoid, double* odds,
@@ -30,8 +32,8 @@ cdef enum:
     SERIAL = 20000
     # Queries that a thread takes at a time: they differ in size.
     CHUNK = 16
-    # Runs that are sorted by insertion before they are merged.
-    RUN = 32
+    # So many best documents are found without an order of the others.
+    FEW = 16
     # Doubles of work space a document needs: two copies of Ranked and five numbers.
     WORK = 9
 
@@ -47,19 +49,18 @@ cdef struct Ranked:
 # ---------------------------------------------------------------------------- the order
 
 
-cdef void sort_runs(Ranked* documents, int64_t n) noexcept nogil:
-    """Sort every RUN documents by falling score, stably."""
-    cdef int64_t run, first, i, j
-    cdef Ranked own
-    for run in range((n + RUN - 1) // RUN):
-        first = run * RUN
-        for i in range(first + 1, min(first + RUN, n)):
-            own = documents[i]
-            j = i
-            while j > first and documents[j - 1].score < own.score:
-                documents[j] = documents[j - 1]
-                j -= 1
-            documents[j] = own
+cdef void sort_runs(const double* score, int64_t n, Ranked* documents_out) noexcept nogil:
+    """Sort every RANK_RUN documents by falling score, stably."""
+    cdef int64_t before[RANK_RUN]
+    cdef Ranked* run
+    cdef int64_t first, i, size
+    for first from 0 <= first < n by RANK_RUN:
+        size = min(<int64_t>RANK_RUN, n - first)
+        count_before(score + first, size, before)
+        run = documents_out + first
+        for i in range(size):
+            run[before[i]].score = score[first + i]
+            run[before[i]].row = first + i
 
 
 cdef void merge(
@@ -89,11 +90,8 @@ cdef Ranked* rank(const double* score, int64_t n, Ranked* work) noexcept nogil:
     """
     cdef Ranked* documents = work
     cdef Ranked* other = work + n
-    cdef int64_t i, start, length = RUN
-    for i in range(n):
-        documents[i].score = score[i]
-        documents[i].row = i
-    sort_runs(documents, n)
+    cdef int64_t i, start, length = RANK_RUN
+    sort_runs(score, n, documents)
     while length < n:
         for i in range((n + 2 * length - 1) // (2 * length)):
             start = 2 * length * i
@@ -103,6 +101,23 @@ cdef Ranked* rank(const double* score, int64_t n, Ranked* work) noexcept nogil:
         documents, other = other, documents
         length *= 2
     return documents
+
+
+cdef Ranked* best(const double* score, int64_t n, int64_t k, Ranked* work) noexcept nogil:
+    """The first k of the documents as `rank` orders them."""
+    cdef int64_t i, j
+    if k > FEW or k >= n:
+        return rank(score, n, work)
+    for i in range(n):
+        if i >= k and not score[i] > work[k - 1].score:
+            continue
+        j = min(i, k - 1)
+        while j > 0 and work[j - 1].score < score[i]:
+            work[j] = work[j - 1]
+            j -= 1
+        work[j].score = score[i]
+        work[j].row = i
+    return work
 
 
 cdef int64_t longest_query(const int64_t[::1] boundaries) noexcept:
@@ -121,8 +136,17 @@ def _work(const int64_t[::1] boundaries, int n_threads):
     return np.empty((n_threads, WORK * max(1, padded(longest_query(boundaries)))))
 
 
-def _discounts(const int64_t[::1] boundaries):
-    """1 / log2(2 + rank) for the ranks of the longest query."""
+def discounts(const int64_t[::1] boundaries):
+    """1 / log2(2 + rank) for the ranks of the longest query.
+
+    Parameters
+    ----------
+    boundaries : (n_queries + 1,) int64
+
+    Returns
+    -------
+    (n_ranks,) float64
+    """
     return 1 / np.log2(np.arange(2.0, padded(longest_query(boundaries)) + 3))
 
 
@@ -163,7 +187,8 @@ cdef void lambdarank_query(
 
 def lambdarank(
     const double[::1] scores, const double[::1] gain, const int64_t[::1] boundaries,
-    const double[::1] max_dcg, double sigmoid, int64_t truncation, bint norm, int n_threads,
+    const double[::1] max_dcg, const double[::1] discount, double sigmoid,
+    int64_t truncation, bint norm, int n_threads,
     float[::1] gradient_out, float[::1] hessian_out,
 ):
     """First and second derivative of LambdaRank's loss in the scores.
@@ -182,6 +207,8 @@ def lambdarank(
     max_dcg : (n_queries,) float64
         The largest DCG of each query at ``truncation``: ``dcg`` of the gains in their own
         order. A query where it is 0 has no slopes.
+    discount : float64
+        ``discounts(boundaries)``.
     sigmoid : float
         The steepness of the logistic loss; positive.
     truncation : int
@@ -198,7 +225,6 @@ def lambdarank(
     two scalings are LightGBM's.
     """
     cdef double[:, ::1] work = _work(boundaries, n_threads)
-    cdef const double[::1] discount = _discounts(boundaries)
     cdef int64_t query, start, n
     cdef int64_t n_queries = boundaries.shape[0] - 1
     cdef Watch watch = start_watch()
@@ -316,21 +342,22 @@ def rank_xendcg(
 
 
 cdef void dcg_query(
-    const double* score, const double* gain, int64_t n, const double* discount, double* work,
-    double* dcg_out,
+    const double* score, const double* gain, int64_t n, int64_t n_top,
+    const double* discount, double* work, double* dcg_out,
 ) noexcept nogil:
-    """The DCG of the first 1, 2, ... n documents."""
-    cdef Ranked* documents = rank(score, n, <Ranked*>work)
+    """The DCG of the first 1, 2, ... n_top documents."""
+    cdef Ranked* documents = best(score, n, n_top, <Ranked*>work)
     cdef double total = 0.0
     cdef int64_t i
-    for i in range(n):
+    for i in range(n_top):
         total += gain[documents[i].row] * discount[i]
         dcg_out[i] = total
 
 
 def dcg(
     const double[::1] scores, const double[::1] gain, const int64_t[::1] boundaries,
-    const int64_t[::1] at, int n_threads, double[:, ::1] dcg_out,
+    const double[::1] discount, const int64_t[::1] at, int n_threads,
+    double[:, ::1] dcg_out,
 ):
     """Discounted cumulative gain of the best documents of each query.
 
@@ -343,6 +370,8 @@ def dcg(
     gain : (n,) float64
     boundaries : (n_queries + 1,) int64
         The rows of query q are ``boundaries[q]`` to ``boundaries[q + 1]``; from 0 to n.
+    discount : float64
+        ``discounts(boundaries)``.
     at : (n_at,) int64
         How many documents are looked at; at least 1.
     n_threads : int
@@ -355,7 +384,7 @@ def dcg(
     Transactions on Information Systems 20 (2002).
     """
     cdef double[:, ::1] work = _work(boundaries, n_threads)
-    cdef const double[::1] discount = _discounts(boundaries)
+    cdef int64_t n_top = np.max(at, initial=1)
     cdef int64_t query, start, n, k
     cdef int64_t n_queries = boundaries.shape[0] - 1
     cdef Watch watch = start_watch()
@@ -372,28 +401,32 @@ def dcg(
         n = boundaries[query + 1] - start
         sums = &work[omp_get_thread_num(), 0]
         if n > 0:
-            dcg_query(&scores[start], &gain[start], n, &discount[0], sums + n, sums)
+            dcg_query(
+                &scores[start], &gain[start], n, min(n, n_top), &discount[0], sums + n, sums)
         for k in range(at.shape[0]):
             dcg_out[k, query] = sums[min(at[k], n) - 1] if n > 0 else 0.0
     end_watch(&watch)
 
 
 cdef int64_t precision_query(
-    const double* score, const uint8_t* relevant, int64_t n, double* work, double* sums_out,
+    const double* score, const uint8_t* relevant, int64_t n, int64_t n_top, double* work,
+    double* sums_out,
 ) noexcept nogil:
-    """Sums of the precisions at the relevant among the first 1, 2, ... n documents.
+    """Sums of the precisions at the relevant among the first 1, 2, ... n_top documents.
 
-    Returns how many documents are relevant.
+    Returns how many of all documents are relevant.
     """
-    cdef Ranked* documents = rank(score, n, <Ranked*>work)
+    cdef Ranked* documents = best(score, n, n_top, <Ranked*>work)
     cdef double total = 0.0
-    cdef int64_t i, n_found = 0
+    cdef int64_t i, n_found = 0, n_relevant = 0
     for i in range(n):
+        n_relevant += relevant[i]
+    for i in range(n_top):
         if relevant[documents[i].row]:
             n_found += 1
             total += n_found / <double>(i + 1)
         sums_out[i] = total
-    return n_found
+    return n_relevant
 
 
 def average_precision(
@@ -420,6 +453,7 @@ def average_precision(
         1 for queries without a relevant document.
     """
     cdef double[:, ::1] work = _work(boundaries, n_threads)
+    cdef int64_t n_top = np.max(at, initial=1)
     cdef int64_t query, start, n, k, n_found
     cdef int64_t n_queries = boundaries.shape[0] - 1
     cdef Watch watch = start_watch()
@@ -437,7 +471,8 @@ def average_precision(
         sums = &work[omp_get_thread_num(), 0]
         n_found = 0
         if n > 0:
-            n_found = precision_query(&scores[start], &relevant[start], n, sums + n, sums)
+            n_found = precision_query(
+                &scores[start], &relevant[start], n, min(n, n_top), sums + n, sums)
         for k in range(at.shape[0]):
             precision_out[k, query] = (
                 sums[min(at[k], n) - 1] / min(at[k], n_found) if n_found > 0 else 1.0)

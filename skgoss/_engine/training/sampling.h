@@ -1,4 +1,4 @@
-/* The vectorised loops of one-side sampling. All work row by row. */
+/* The vectorised loops of samples of rows. All work row by row. */
 #ifndef SKGOSS_SAMPLING_H
 #define SKGOSS_SAMPLING_H
 
@@ -7,41 +7,71 @@
 
 #include "simd.h"
 
-#define SAMPLING_TILE 512
+/* Rows whose numbers stay in the first cache between the loops over them. */
+#define SAMPLING_TILE 1024
 
-/* Keys that fall as the sum over the scores of a row's |gradient| * weight rises: the bits of
-   floats that are not negative are ordered as they are. Scores lie `stride` apart, and so do
-   the weights of each, unless `weight_stride` is 0: then they have the same. */
-static SIMD_INLINE void rank_rows_body(const float *gradient, ptrdiff_t stride, int n_scores,
-                                       const double *weight, ptrdiff_t weight_stride,
-                                       ptrdiff_t n, uint32_t *keys_out)
+/* How many numbers `list_kept` may write beyond those that it returns. */
+#define LIST_SPARE 16
+
+/* ---------------------------------------------------------------------------- lists */
+
+static ptrdiff_t list_kept_plain(const uint8_t *kept, uint32_t first, ptrdiff_t n,
+                                 uint32_t *numbers_out)
 {
-    float total[SAMPLING_TILE];
-    for (ptrdiff_t start = 0; start < n; start += SAMPLING_TILE) {
-        int m = n - start < SAMPLING_TILE ? (int)(n - start) : SAMPLING_TILE;
-        for (int i = 0; i < m; i++)
-            total[i] = 0;
-        for (int k = 0; k < n_scores; k++) {
-            const float *slope = gradient + k * stride + start;
-            const double *times = weight ? weight + k * weight_stride + start : NULL;
-            if (times)
-                for (int i = 0; i < m; i++)
-                    total[i] += (float)(fabsf(slope[i]) * times[i]);
-            else
-                for (int i = 0; i < m; i++)
-                    total[i] += fabsf(slope[i]);
-        }
-        for (int i = 0; i < m; i++) {
-            uint32_t bits;
-            memcpy(&bits, total + i, sizeof bits);
-            keys_out[start + i] = 0x7FFFFFFFu - bits;
-        }
+    ptrdiff_t at = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        numbers_out[at] = first + (uint32_t)i;
+        at += kept[i];
     }
+    return at;
 }
-SIMD_KERNEL(rank_rows,
-            (const float *gradient, ptrdiff_t stride, int n_scores, const double *weight,
-             ptrdiff_t weight_stride, ptrdiff_t n, uint32_t *keys_out),
-            (gradient, stride, n_scores, weight, weight_stride, n, keys_out))
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
+#include <immintrin.h>
+
+SIMD_FOR_AVX512 static ptrdiff_t list_kept_avx512(const uint8_t *kept, uint32_t first,
+                                                  ptrdiff_t n, uint32_t *numbers_out)
+{
+    __m512i numbers = _mm512_add_epi32(
+        _mm512_set1_epi32((int)first),
+        _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    uint32_t *out = numbers_out;
+    ptrdiff_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(kept + i));
+        __mmask16 mask = _mm_test_epi8_mask(bytes, bytes);
+        _mm512_storeu_si512(out, _mm512_maskz_compress_epi32(mask, numbers));
+        out += __builtin_popcount(mask);
+        numbers = _mm512_add_epi32(numbers, _mm512_set1_epi32(16));
+    }
+    out += list_kept_plain(kept + i, first + (uint32_t)i, n - i, out);
+    return out - numbers_out;
+}
+#endif
+
+/* Lists the places, counted from `first` on, where `kept` is 1 and not 0; returns how
+   many. */
+static inline ptrdiff_t list_kept(const uint8_t *kept, uint32_t first, ptrdiff_t n,
+                                  uint32_t *numbers_out)
+{
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
+    if (simd_level == SIMD_AVX512)
+        return list_kept_avx512(kept, first, n, numbers_out);
+#endif
+    return list_kept_plain(kept, first, n, numbers_out);
+}
+
+static SIMD_INLINE void count_kept_body(const uint8_t *kept, ptrdiff_t n, int64_t *n_out)
+{
+    int64_t total = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        total += kept[i];
+    *n_out = total;
+}
+SIMD_KERNEL(count_kept, (const uint8_t *kept, ptrdiff_t n, int64_t *n_out),
+            (kept, n, n_out))
+
+/* ---------------------------------------------------------------------------- hashes */
 
 /* The finaliser of splitmix64, as in random.pxd. */
 static SIMD_INLINE uint64_t mix_bits(uint64_t x)
@@ -51,59 +81,181 @@ static SIMD_INLINE uint64_t mix_bits(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* Replaces the keys up to `cut` by 0 and those above it by a number from 1 to 2**31, a hash
-   of `row_key` and the row's number. */
-static SIMD_INLINE void draw_rest_body(uint64_t row_key, uint32_t cut, ptrdiff_t first,
-                                       ptrdiff_t n, uint32_t *keys)
+/* 64 random bits of a row, as `draw` in random.pxd. */
+static SIMD_INLINE uint64_t row_bits(uint64_t row_key, uint64_t row)
 {
-    for (ptrdiff_t i = 0; i < n; i++) {
-        uint64_t bits = mix_bits(row_key + (uint64_t)(first + i) * 0x9E3779B97F4A7C15u);
-        uint32_t drawn = (uint32_t)(bits >> 33) + 1;
-        keys[i] = keys[i] <= cut ? 0 : drawn;
-    }
-}
-SIMD_KERNEL(draw_rest,
-            (uint64_t row_key, uint32_t cut, ptrdiff_t first, ptrdiff_t n, uint32_t *keys),
-            (row_key, cut, first, n, keys))
-
-/* Multiplies what drawn rows have, whose keys are above 0 and at most `cut`, or writes what
-   every row counts. */
-static SIMD_INLINE void scale_drawn_body(const uint32_t *restrict keys, uint32_t cut,
-                                         ptrdiff_t n, float factor, int write,
-                                         float *restrict slope)
-{
-    for (ptrdiff_t i = 0; i < n; i++) {
-        float times = keys[i] - 1 < cut ? factor : 1.0f;
-        slope[i] = write ? times : times * slope[i];
-    }
-}
-SIMD_KERNEL(scale_drawn,
-            (const uint32_t *keys, uint32_t cut, ptrdiff_t n, float factor, int write,
-             float *slope),
-            (keys, cut, n, factor, write, slope))
-
-/* Lists the rows, from `first` on, whose keys are at most `cut`; returns how many. Writes
-   one row more than it returns. */
-static inline ptrdiff_t list_rows(const uint32_t *keys, uint32_t cut, ptrdiff_t first,
-                                  ptrdiff_t n, uint32_t *rows_out)
-{
-    ptrdiff_t at = 0;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        rows_out[at] = (uint32_t)(first + i);
-        at += keys[i] <= cut;
-    }
-    return at;
+    return mix_bits(row_key + row * 0x9E3779B97F4A7C15u);
 }
 
-/* Lists the keys whose highest digit is `digit`, which are n_wanted. */
-static inline void collect_keys(const uint32_t *keys, int low_bits, uint32_t digit,
-                                ptrdiff_t n_wanted, uint32_t *keys_out)
+/* Which rows have a hash below `threshold`, of 53 bits. */
+static SIMD_INLINE void bag_rows_body(uint64_t row_key, uint64_t threshold, ptrdiff_t first,
+                                      ptrdiff_t n, uint8_t *kept_out)
 {
-    ptrdiff_t at = 0;
-    for (ptrdiff_t i = 0; at < n_wanted; i++) {
-        keys_out[at] = keys[i];
-        at += keys[i] >> low_bits == digit;
+    for (ptrdiff_t i = 0; i < n; i++)
+        kept_out[i] = (row_bits(row_key, (uint64_t)(first + i)) >> 11) < threshold;
+}
+SIMD_KERNEL(bag_rows,
+            (uint64_t row_key, uint64_t threshold, ptrdiff_t first, ptrdiff_t n,
+             uint8_t *kept_out),
+            (row_key, threshold, first, n, kept_out))
+
+/* ------------------------------------------------------------------------- one side */
+
+/* Keys that fall as the sum over the scores of a row's |gradient| * weight rises: the bits of
+   floats that are not negative are ordered as they are. Scores lie `stride` apart, and so do
+   the weights of each, unless `weight_stride` is 0: then they have the same. Of each `step`
+   rows only the first has a key. */
+static SIMD_INLINE void rank_tile(const float *gradient, ptrdiff_t stride, int n_scores,
+                                  const double *weight, ptrdiff_t weight_stride,
+                                  ptrdiff_t step, int n, uint32_t *keys_out)
+{
+    float total[SAMPLING_TILE];
+    for (int i = 0; i < n; i++)
+        total[i] = 0;
+    for (int k = 0; k < n_scores; k++) {
+        const float *slope = gradient + k * stride;
+        const double *times = weight ? weight + k * weight_stride : NULL;
+        if (times)
+            for (int i = 0; i < n; i++)
+                total[i] += (float)(fabsf(slope[i * step]) * times[i * step]);
+        else
+            for (int i = 0; i < n; i++)
+                total[i] += fabsf(slope[i * step]);
     }
+    for (int i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, total + i, sizeof bits);
+        keys_out[i] = 0x7FFFFFFFu - bits;
+    }
+}
+
+/* At most SAMPLING_TILE rows. */
+static SIMD_INLINE void rank_rows_body(const float *gradient, ptrdiff_t stride, int n_scores,
+                                       const double *weight, ptrdiff_t weight_stride,
+                                       ptrdiff_t step, int n, uint32_t *keys_out)
+{
+    if (step == 1)
+        rank_tile(gradient, stride, n_scores, weight, weight_stride, 1, n, keys_out);
+    else
+        rank_tile(gradient, stride, n_scores, weight, weight_stride, step, n, keys_out);
+}
+SIMD_KERNEL(rank_rows,
+            (const float *gradient, ptrdiff_t stride, int n_scores, const double *weight,
+             ptrdiff_t weight_stride, ptrdiff_t step, int n, uint32_t *keys_out),
+            (gradient, stride, n_scores, weight, weight_stride, step, n, keys_out))
+
+/* A number from 1 to 2**31, a hash of `row_key` and the row's number. */
+static SIMD_INLINE uint32_t row_draw(uint64_t row_key, uint64_t row)
+{
+    return (uint32_t)(row_bits(row_key, row) >> 33) + 1;
+}
+
+/* Which rows have a key of at most `last_key` or a draw of at most `last_draw`. */
+static SIMD_INLINE void keep_either_body(const uint32_t *keys, uint32_t last_key,
+                                         uint64_t row_key, uint32_t last_draw,
+                                         ptrdiff_t first, ptrdiff_t n, uint8_t *kept_out)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        kept_out[i]
+            = (keys[i] <= last_key) | (row_draw(row_key, (uint64_t)(first + i)) <= last_draw);
+}
+SIMD_KERNEL(keep_either,
+            (const uint32_t *keys, uint32_t last_key, uint64_t row_key, uint32_t last_draw,
+             ptrdiff_t first, ptrdiff_t n, uint8_t *kept_out),
+            (keys, last_key, row_key, last_draw, first, n, kept_out))
+
+/* The draws of some rows; 0 for those whose keys are at most `cut`. */
+static SIMD_INLINE void draw_rows_body(uint64_t row_key, const uint32_t *restrict rows,
+                                       const uint32_t *restrict keys, uint32_t cut,
+                                       ptrdiff_t n, uint32_t *restrict draws_out)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        uint32_t drawn = row_draw(row_key, rows[i]);
+        draws_out[i] = keys[i] <= cut ? 0 : drawn;
+    }
+}
+SIMD_KERNEL(draw_rows,
+            (uint64_t row_key, const uint32_t *rows, const uint32_t *keys, uint32_t cut,
+             ptrdiff_t n, uint32_t *draws_out),
+            (row_key, rows, keys, cut, n, draws_out))
+
+/* Which numbers are from `low` to `high`; adds how many are below. */
+static SIMD_INLINE void keep_between_body(const uint32_t *values, uint32_t low,
+                                          uint32_t high, ptrdiff_t n, uint8_t *kept_out,
+                                          int64_t *n_below)
+{
+    uint32_t below = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        kept_out[i] = values[i] - low <= high - low;
+        below += values[i] < low;
+    }
+    *n_below += below;
+}
+SIMD_KERNEL(keep_between,
+            (const uint32_t *values, uint32_t low, uint32_t high, ptrdiff_t n,
+             uint8_t *kept_out, int64_t *n_below),
+            (values, low, high, n, kept_out, n_below))
+
+/* Copies the numbers that `places`, less `first`, name. */
+static SIMD_INLINE void copy_places_body(const uint32_t *restrict values,
+                                         const uint32_t *restrict places, uint32_t first,
+                                         ptrdiff_t n, uint32_t *restrict values_out)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        values_out[i] = values[places[i] - first];
+}
+SIMD_KERNEL(copy_places,
+            (const uint32_t *values, const uint32_t *places, uint32_t first, ptrdiff_t n,
+             uint32_t *values_out),
+            (values, places, first, n, values_out))
+
+/* Adds 1 to the numbers that equal `cut`, but for the first `n_left` of them. */
+static SIMD_INLINE void part_equals_body(uint32_t cut, ptrdiff_t n, uint32_t *values,
+                                         int64_t *n_left)
+{
+    uint32_t n_equal = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        n_equal += values[i] == cut;
+    if (n_equal <= *n_left) {
+        *n_left -= n_equal;
+        return;
+    }
+    ptrdiff_t start = 0;
+    for (; *n_left > 0; start++)
+        *n_left -= values[start] == cut;
+    for (ptrdiff_t i = start; i < n; i++)
+        values[i] += values[i] == cut;
+}
+SIMD_KERNEL(part_equals,
+            (uint32_t cut, ptrdiff_t n, uint32_t *values, int64_t *n_left),
+            (cut, n, values, n_left))
+
+static SIMD_INLINE void find_range_body(const uint32_t *values, ptrdiff_t n,
+                                        uint32_t *low_out, uint32_t *high_out)
+{
+    uint32_t low = UINT32_MAX, high = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        low = values[i] < low ? values[i] : low;
+        high = values[i] > high ? values[i] : high;
+    }
+    *low_out = low;
+    *high_out = high;
+}
+SIMD_KERNEL(find_range,
+            (const uint32_t *values, ptrdiff_t n, uint32_t *low_out, uint32_t *high_out),
+            (values, n, low_out, high_out))
+
+/* Multiplies what some rows have. */
+static inline void scale_rows(const uint32_t *rows, ptrdiff_t n, float factor, float *slope)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        slope[rows[i]] *= factor;
+}
+
+static inline void set_rows(const uint32_t *rows, ptrdiff_t n, float value, float *slope)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        slope[rows[i]] = value;
 }
 
 #endif

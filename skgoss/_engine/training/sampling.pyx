@@ -1,35 +1,58 @@
 """Which rows and which features a tree sees."""
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.math cimport sqrt
+from libc.stdint cimport UINT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memmove, memset
 
 import numpy as np
 
 from skgoss._engine.random cimport BAGGING, ONE_SIDE, below, draw, key
 
 cdef extern from "sampling.h" nogil:
+    enum:
+        LIST_SPARE
+    Py_ssize_t list_kept(
+        const uint8_t* kept, uint32_t first, Py_ssize_t n, uint32_t* numbers_out)
+    void count_kept(const uint8_t* kept, Py_ssize_t n, int64_t* n_out)
+    void bag_rows(
+        uint64_t row_key, uint64_t threshold, Py_ssize_t first, Py_ssize_t n,
+        uint8_t* kept_out)
     void rank_rows(
         const float* gradient, Py_ssize_t stride, int n_scores, const double* weight,
-        Py_ssize_t weight_stride, Py_ssize_t n, uint32_t* keys_out)
-    void draw_rest(
-        uint64_t row_key, uint32_t cut, Py_ssize_t first, Py_ssize_t n, uint32_t* keys)
-    Py_ssize_t list_rows(
-        const uint32_t* keys, uint32_t cut, Py_ssize_t first, Py_ssize_t n,
-        uint32_t* rows_out)
-    void scale_drawn(
-        const uint32_t* keys, uint32_t cut, Py_ssize_t n, float factor, int write,
-        float* slope)
-    void collect_keys(
-        const uint32_t* keys, int low_bits, uint32_t digit, Py_ssize_t n_wanted,
-        uint32_t* keys_out)
+        Py_ssize_t weight_stride, Py_ssize_t step, int n, uint32_t* keys_out)
+    void keep_either(
+        const uint32_t* keys, uint32_t last_key, uint64_t row_key, uint32_t last_draw,
+        Py_ssize_t first, Py_ssize_t n, uint8_t* kept_out)
+    void draw_rows(
+        uint64_t row_key, const uint32_t* rows, const uint32_t* keys, uint32_t cut,
+        Py_ssize_t n, uint32_t* draws_out)
+    void keep_between(
+        const uint32_t* values, uint32_t low, uint32_t high, Py_ssize_t n,
+        uint8_t* kept_out, int64_t* n_below)
+    void copy_places(
+        const uint32_t* values, const uint32_t* places, uint32_t first, Py_ssize_t n,
+        uint32_t* values_out)
+    void part_equals(uint32_t cut, Py_ssize_t n, uint32_t* values, int64_t* n_left)
+    void find_range(
+        const uint32_t* values, Py_ssize_t n, uint32_t* low_out, uint32_t* high_out)
+    void scale_rows(const uint32_t* rows, Py_ssize_t n, float factor, float* slope)
+    void set_rows(const uint32_t* rows, Py_ssize_t n, float value, float* slope)
 
 cdef enum:
-    BLOCK = 65536
-    # A radix selection looks at the 12 highest bits of all keys, then twice at 10 of few.
-    DIGITS = 4096
-    LOW_BITS = 20
-    LOW_DIGITS = 1024
+    BLOCK = 32768
+    TILE = 1024          # as SAMPLING_TILE in sampling.h
+    # A bit for each digit of a radix selection; counters stay in the first cache.
+    DIGIT_BITS = 10
+    # One-side sampling looks at so many rows first, where there are more than
+    # STEP times as many.
+    MAX_TRIED = 8192
+    STEP = 32
+    # The largest draw of a row.
+    LAST_DRAW = 0x80000000
+
+# So many standard deviations from the mean, a random number is hardly ever.
+cdef double HARDLY_EVER = 5.0
 
 
 cdef int sample_features(
@@ -52,12 +75,7 @@ cdef int sample_features(
     return taken
 
 
-cdef void draw_block(
-    uint64_t row_key, uint64_t threshold, Py_ssize_t first, Py_ssize_t last, uint8_t* kept_out,
-) noexcept nogil:
-    cdef Py_ssize_t row
-    for row in range(first, last):
-        kept_out[row] = (draw(row_key, row) >> 11) < threshold
+# ------------------------------------------------------------------ bagging
 
 
 def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t round,
@@ -71,132 +89,317 @@ def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t rou
     cdef uint64_t row_key = key(seed, BAGGING, round)
     cdef uint64_t threshold = <uint64_t>(fraction * 9007199254740992.0)
     cdef Py_ssize_t block
-    if n_rows == 0:
-        return kept
     for block in prange(
         (n_rows + BLOCK - 1) // BLOCK, nogil=True, num_threads=n_threads,
         use_threads_if=n_threads > 1 and n_rows > BLOCK,
     ):
-        draw_block(
-            row_key, threshold, block * BLOCK, min((block + 1) * BLOCK, n_rows), &view[0])
+        bag_rows(
+            row_key, threshold, block * BLOCK,
+            min(<Py_ssize_t>BLOCK, n_rows - block * BLOCK), &view[block * BLOCK])
     return kept
+
+
+cdef void list_block(
+    const uint8_t* kept, Py_ssize_t first, Py_ssize_t n, uint32_t* rows_out,
+) noexcept nogil:
+    cdef uint32_t[TILE + LIST_SPARE] listed
+    cdef Py_ssize_t tile, start, n_listed
+    for tile in range((n + TILE - 1) // TILE):
+        start = tile * TILE
+        n_listed = list_kept(
+            kept + start, <uint32_t>(first + start),
+            min(<Py_ssize_t>TILE, n - start), listed)
+        memcpy(rows_out, listed, n_listed * sizeof(uint32_t))
+        rows_out += n_listed
+
+
+def kept_rows(mask, int n_threads=1):
+    """The numbers of the rows that a mask keeps, ascending, as uint32.
+
+    Parameters
+    ----------
+    mask : (n_rows,) bool
+    n_threads : int, default=1
+    """
+    cdef const uint8_t[::1] kept = mask.view(np.uint8)
+    cdef Py_ssize_t n = kept.shape[0]
+    cdef Py_ssize_t n_blocks = (n + BLOCK - 1) // BLOCK
+    cdef int64_t[::1] start = np.zeros(n_blocks + 1, dtype=np.int64)
+    cdef uint32_t[::1] rows_out
+    cdef Py_ssize_t block
+    n_threads = max(1, min(n_threads, n_blocks))
+    for block in prange(
+        n_blocks, nogil=True, num_threads=n_threads, use_threads_if=n_threads > 1,
+    ):
+        count_kept(
+            &kept[block * BLOCK], min(<Py_ssize_t>BLOCK, n - block * BLOCK),
+            &start[block + 1])
+    for block in range(n_blocks):
+        start[block + 1] += start[block]
+    rows = np.empty(start[n_blocks], dtype=np.uint32)
+    rows_out = rows
+    for block in prange(
+        n_blocks, nogil=True, num_threads=n_threads, use_threads_if=n_threads > 1,
+    ):
+        if start[block + 1] > start[block]:
+            list_block(
+                &kept[block * BLOCK], block * BLOCK,
+                min(<Py_ssize_t>BLOCK, n - block * BLOCK), &rows_out[start[block]])
+    return rows
 
 
 # ------------------------------------------------------------------ one-side sampling
 
+# Keys are the smaller, the larger a row's gradients are. Draws are hashes, and 0 for the rows
+# with the smallest keys. A sample has the rows with the smallest draws. Both cuts are first
+# looked for in windows, so that all rows are read once: only those that the windows leave in
+# question, and those that are surely taken, are kept for what follows.
+
+
+cdef struct Window:
+    uint32_t low
+    uint32_t high
+
 
 cdef struct Cut:
-    uint32_t value       # of the last key taken
-    int64_t n_below      # keys below it
+    uint32_t value       # of the last number taken
     int64_t n_equal      # how many that are equal are taken, first rows first
     bint all_equal       # all of them
 
 
-cdef void count_block(
-    const uint32_t* keys, Py_ssize_t first, Py_ssize_t last, uint32_t* count_out,
-) noexcept nogil:
-    """Count the highest digits of some keys.
+cdef struct Sides:
+    const float* gradient
+    const double* weight
+    Py_ssize_t weight_stride
+    Py_ssize_t n
+    int n_scores
+    uint64_t row_key
+    int n_threads
+    Py_ssize_t n_blocks
+    # Of the rows that are kept; each block of rows has its place.
+    uint32_t* rows
+    uint32_t* keys
+    uint32_t* draws
+    # By block.
+    int64_t* n_kept
+    int64_t* n_below     # of their keys or draws, how many are below the window
+    int64_t* n_inside
 
-    In two tables by turns, as keys that are alike wait for one another in one counter.
+
+cdef int bit_length(uint32_t x) noexcept nogil:
+    cdef int bits = 0
+    while x:
+        x >>= 1
+        bits += 1
+    return bits
+
+
+cdef Cut cut_few(uint32_t* values, int64_t n, int64_t n_wanted) noexcept nogil:
+    """The cut that takes the ``n_wanted`` smallest, by radix selection.
+
+    Leaves in ``values`` only those that equal the cut.
     """
-    cdef uint32_t[DIGITS] odd
-    cdef Py_ssize_t i
-    memset(count_out, 0, DIGITS * sizeof(uint32_t))
-    memset(odd, 0, sizeof(odd))
-    for i in range(first, last - 1, 2):
-        count_out[keys[i] >> LOW_BITS] += 1
-        odd[keys[i + 1] >> LOW_BITS] += 1
-    if (last - first) % 2:
-        count_out[keys[last - 1] >> LOW_BITS] += 1
-    for i in range(DIGITS):
-        count_out[i] += odd[i]
-
-
-cdef bint are_equal(const uint32_t* keys, int64_t n) noexcept nogil:
-    cdef uint32_t difference = 0
-    cdef int64_t i
-    for i in range(1, n):
-        difference |= keys[i] ^ keys[0]
-    return difference == 0
-
-
-cdef Cut cut_few(uint32_t* keys, int64_t n, int64_t n_wanted) noexcept nogil:
-    """The cut that takes the ``n_wanted`` smallest of some keys with one highest digit."""
-    cdef uint32_t[LOW_DIGITS] count
-    cdef uint32_t digit
-    cdef int shift
+    cdef uint32_t[1 << DIGIT_BITS] count
+    cdef int64_t n_below = 0
     cdef int64_t i, n_kept
+    cdef uint32_t low, high, digit
+    cdef int shift
     cdef Cut cut
-    cut.n_below = 0
-    for shift in range(10, -1, -10):
-        # Gradients of one size would wait for one another in a single counter.
-        if are_equal(keys, n):
-            break
+    find_range(values, n, &low, &high)
+    while low < high:
+        shift = max(bit_length(high - low) - DIGIT_BITS, 0)
         memset(count, 0, sizeof(count))
         for i in range(n):
-            count[keys[i] >> shift & (LOW_DIGITS - 1)] += 1
+            count[(values[i] - low) >> shift] += 1
         digit = 0
-        while cut.n_below + count[digit] < n_wanted:
-            cut.n_below += count[digit]
+        while n_below + count[digit] < n_wanted:
+            n_below += count[digit]
             digit += 1
         n_kept = 0
         for i in range(n):
-            keys[n_kept] = keys[i]
-            n_kept += (keys[i] >> shift & (LOW_DIGITS - 1)) == digit
+            values[n_kept] = values[i]
+            n_kept += (values[i] - low) >> shift == digit
         n = n_kept
-    cut.value = keys[0]
-    cut.n_equal = n_wanted - cut.n_below
+        find_range(values, n, &low, &high)
+    cut.value = low
+    cut.n_equal = n_wanted - n_below
     cut.all_equal = cut.n_equal == n
     return cut
 
 
-cdef Cut find_cut(
-    const uint32_t* keys, int64_t n_wanted, int n_threads, const uint32_t[:, ::1] counts,
-    int64_t[::1] start, uint32_t* room,
+cdef Window expected_keys(const Sides* sides, int64_t n_top) noexcept nogil:
+    """The window in which the cut of the keys is expected, by those of some rows."""
+    cdef Py_ssize_t step = max(<Py_ssize_t>STEP, sides.n // MAX_TRIED)
+    cdef Py_ssize_t n = sides.n // step
+    cdef double share = n_top / <double>sides.n
+    cdef double spread = HARDLY_EVER * sqrt(n * share * (1.0 - share))
+    cdef int64_t low = <int64_t>(n * share - spread)
+    cdef int64_t high = <int64_t>(n * share + spread) + 2
+    cdef uint32_t* again = sides.draws + n
+    cdef Py_ssize_t tile, start
+    cdef Window window
+    for tile in range((n + TILE - 1) // TILE):
+        start = tile * TILE
+        rank_rows(
+            sides.gradient + start * step, sides.n, sides.n_scores,
+            sides.weight + start * step if sides.weight != NULL else NULL,
+            sides.weight_stride, step, <int>min(<Py_ssize_t>TILE, n - start),
+            sides.draws + start)
+    memcpy(again, sides.draws, n * sizeof(uint32_t))
+    window.low = cut_few(sides.draws, n, low).value if low > 0 else 0
+    window.high = cut_few(again, n, high).value if high <= n else UINT32_MAX
+    return window
+
+
+cdef Window expected_draws(int64_t n_rest, int64_t n_other) noexcept nogil:
+    """The window in which the cut of the draws is expected: they are like random numbers."""
+    cdef double share = n_other / <double>n_rest
+    cdef double spread = HARDLY_EVER * sqrt(share * (1.0 - share) / n_rest)
+    cdef Window window
+    window.low = 1 + <uint32_t>(max(share - spread, 0.0) * (LAST_DRAW - 1))
+    window.high = 1 + <uint32_t>(min(share + spread, 1.0) * (LAST_DRAW - 1))
+    return window
+
+
+cdef void sift_block(
+    const Sides* sides, Py_ssize_t block, Window window, const uint32_t* values,
+    uint32_t* inside_out,
 ) noexcept nogil:
-    """The cut that takes the ``n_wanted`` smallest keys, by radix selection.
+    """Copy the numbers of a block that are in a window, and count those below it."""
+    cdef uint8_t[TILE] kept
+    cdef uint32_t[TILE + LIST_SPARE] places
+    cdef uint32_t* out = inside_out
+    cdef Py_ssize_t tile, start, m, n_found
+    sides.n_below[block] = 0
+    for tile in range((sides.n_kept[block] + TILE - 1) // TILE):
+        start = tile * TILE
+        m = min(<Py_ssize_t>TILE, sides.n_kept[block] - start)
+        keep_between(
+            values + start, window.low, window.high, m, kept, &sides.n_below[block])
+        n_found = list_kept(kept, 0, m, places)
+        copy_places(values + start, places, 0, n_found, out)
+        out += n_found
+    sides.n_inside[block] = out - inside_out
 
-    ``counts`` holds the counts of each block's highest digits: integers, whose sums are the
-    same whoever counts. ``start``: room for a number of each block; ``room``: for all keys.
+
+cdef void keep_block(
+    const Sides* sides, Py_ssize_t block, uint32_t last_key, uint32_t last_draw,
+) noexcept nogil:
+    """Keep the rows of a block with a key or a draw of at most some number."""
+    cdef uint8_t[TILE] kept
+    cdef uint32_t[TILE] keys
+    cdef uint32_t[TILE + LIST_SPARE] rows
+    cdef Py_ssize_t last = min((block + 1) * <Py_ssize_t>BLOCK, sides.n)
+    cdef Py_ssize_t at = block * BLOCK
+    cdef Py_ssize_t first = at
+    cdef Py_ssize_t m, n_found
+    while first < last:
+        m = min(<Py_ssize_t>TILE, last - first)
+        rank_rows(
+            sides.gradient + first, sides.n, sides.n_scores,
+            sides.weight + first if sides.weight != NULL else NULL, sides.weight_stride,
+            1, <int>m, keys)
+        keep_either(keys, last_key, sides.row_key, last_draw, first, m, kept)
+        n_found = list_kept(kept, <uint32_t>first, m, rows)
+        memcpy(sides.rows + at, rows, n_found * sizeof(uint32_t))
+        copy_places(keys, rows, <uint32_t>first, n_found, sides.keys + at)
+        at += n_found
+        first += m
+    sides.n_kept[block] = at - block * BLOCK
+
+
+cdef bint find_cut(
+    const Sides* sides, uint32_t* inside, int64_t n_wanted, Cut* cut_out,
+) noexcept nogil:
+    """The cut that takes the ``n_wanted`` smallest numbers, if it is in the window.
+
+    ``inside``: the numbers in the window, block by block; they are used up.
     """
-    cdef Py_ssize_t n_blocks = counts.shape[0]
     cdef int64_t n_below = 0
-    cdef int64_t total = 0
+    cdef int64_t n_inside = 0
     cdef Py_ssize_t block
-    cdef uint32_t digit = 0
-    cdef Cut cut
-    while True:
-        total = 0
-        for block in range(n_blocks):
-            total += counts[block, digit]
-        if n_below + total >= n_wanted:
-            break
-        n_below += total
-        digit += 1
-    total = 0
-    for block in range(n_blocks):
-        start[block] = total
-        total += counts[block, digit]
-    for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
-        collect_keys(
-            keys + block * BLOCK, LOW_BITS, digit, counts[block, digit],
-            room + start[block])
-    cut = cut_few(room, total, n_wanted - n_below)
-    cut.n_below += n_below
-    return cut
+    for block in range(sides.n_blocks):
+        memmove(
+            inside + n_inside, inside + block * BLOCK,
+            sides.n_inside[block] * sizeof(uint32_t))
+        n_below += sides.n_below[block]
+        n_inside += sides.n_inside[block]
+    if not n_below < n_wanted <= n_below + n_inside:
+        return False
+    cut_out[0] = cut_few(inside, n_inside, n_wanted - n_below)
+    return True
 
 
-cdef void part_equals(uint32_t* keys, Py_ssize_t n, Cut cut) noexcept nogil:
+cdef void drop_equals(const Sides* sides, Cut cut, uint32_t* values) noexcept nogil:
     """Move the equals that are not taken, the last rows, above the cut."""
-    cdef int64_t n_seen = 0
-    cdef bint is_equal
-    cdef Py_ssize_t i
-    if cut.all_equal:
-        return
-    for i in range(n):
-        is_equal = keys[i] == cut.value
-        n_seen += is_equal
-        keys[i] += is_equal & (n_seen > cut.n_equal)
+    cdef int64_t n_left = cut.n_equal
+    cdef Py_ssize_t block
+    if not cut.all_equal:
+        for block in range(sides.n_blocks):
+            part_equals(cut.value, sides.n_kept[block], values + block * BLOCK, &n_left)
+
+
+cdef bint find_draws(
+    const Sides* sides, Window keys, Window draws, int64_t n_top, int64_t n_other,
+    Cut* cut_out,
+) noexcept nogil:
+    """The draws of rows that may be taken, and their cut, if the windows hold the cuts."""
+    cdef Py_ssize_t block, at
+    cdef Cut cut
+    for block in prange(
+        sides.n_blocks, num_threads=sides.n_threads, use_threads_if=sides.n_threads > 1,
+    ):
+        at = block * BLOCK
+        keep_block(sides, block, keys.high, draws.high)
+        sift_block(sides, block, keys, sides.keys + at, sides.draws + at)
+    if not find_cut(sides, sides.draws, n_top, &cut):
+        return False
+    drop_equals(sides, cut, sides.keys)
+    for block in prange(
+        sides.n_blocks, num_threads=sides.n_threads, use_threads_if=sides.n_threads > 1,
+    ):
+        at = block * BLOCK
+        draw_rows(
+            sides.row_key, sides.rows + at, sides.keys + at, cut.value,
+            sides.n_kept[block], sides.draws + at)
+        # From here on, nobody needs the keys.
+        sift_block(sides, block, draws, sides.draws + at, sides.keys + at)
+    if not find_cut(sides, sides.keys, n_top + n_other, cut_out):
+        return False
+    drop_equals(sides, cut_out[0], sides.draws)
+    return True
+
+
+cdef void take_block(
+    const Sides* sides, Py_ssize_t block, uint32_t cut, float factor,
+    float* gradient, float* hessian, bint constant_hessian,
+) noexcept nogil:
+    """Move the rows of a block that are taken to its front; scale those that were drawn."""
+    cdef uint8_t[TILE] kept
+    cdef uint32_t[TILE + LIST_SPARE] places
+    cdef uint32_t[TILE] drawn
+    cdef int64_t n_tops = 0
+    cdef Py_ssize_t at = block * BLOCK
+    cdef Py_ssize_t first = at
+    cdef Py_ssize_t out = at
+    cdef Py_ssize_t last = at + sides.n_kept[block]
+    cdef Py_ssize_t m, n_drawn, n_taken, k
+    while first < last:
+        m = min(<Py_ssize_t>TILE, last - first)
+        keep_between(sides.draws + first, 1, cut, m, kept, &n_tops)
+        n_drawn = list_kept(kept, 0, m, places)
+        copy_places(sides.rows + first, places, 0, n_drawn, drawn)
+        keep_between(sides.draws + first, 0, cut, m, kept, &n_tops)
+        n_taken = list_kept(kept, 0, m, places)
+        copy_places(sides.rows + first, places, 0, n_taken, sides.keys + out)
+        for k in range(sides.n_scores):
+            if constant_hessian:
+                set_rows(sides.keys + out, n_taken, 1.0, hessian + k * sides.n)
+            scale_rows(drawn, n_drawn, factor, gradient + k * sides.n)
+            scale_rows(drawn, n_drawn, factor, hessian + k * sides.n)
+        out += n_taken
+        first += m
+    sides.n_kept[block] = out - at
 
 
 def one_side_sample(
@@ -209,6 +412,7 @@ def one_side_sample(
     uint64_t round,
     int n_threads,
     bint constant_hessian=False,
+    uint32_t[:, ::1] room=None,
 ):
     """Gradient-based one-side sampling: Algorithm 2 of Ke et al., NeurIPS 2017.
 
@@ -230,7 +434,10 @@ def one_side_sample(
     seed, round : int
     n_threads : int
     constant_hessian : bool, default=False
-        Whether hessians are ones, however the array is filled.
+        Whether hessians are ones, however the array is filled. Those of the rows that are
+        returned are set.
+    room : (3, n_rows) uint32, default=None
+        Memory to use.
 
     Returns
     -------
@@ -239,52 +446,42 @@ def one_side_sample(
     """
     cdef Py_ssize_t n = gradient.shape[1]
     cdef Py_ssize_t n_blocks = (n + BLOCK - 1) // BLOCK
-    cdef Py_ssize_t n_taken = n_top + n_other
-    cdef Py_ssize_t weight_stride = n if weight is not None and weight.shape[0] > 1 else 0
     cdef float factor = <float>((n - n_top) / <double>n_other)
-    cdef uint64_t row_key = key(seed, ONE_SIDE, round)
-    cdef uint32_t[::1] keys = np.empty(n, dtype=np.uint32)
-    cdef uint32_t[::1] room = np.empty(n + n_blocks + 1, dtype=np.uint32)
-    cdef int64_t[::1] place = np.empty(n_blocks, dtype=np.int64)
-    cdef uint32_t[:, ::1] counts = np.empty((n_blocks, DIGITS), dtype=np.uint32)
-    rows = np.empty(n_taken, dtype=np.uint32)
-    cdef uint32_t[::1] rows_out = rows
-    cdef Py_ssize_t block, first, m, k
+    cdef int64_t[:, ::1] counts = np.empty((3, n_blocks), dtype=np.int64)
+    cdef uint32_t[::1] rows_out
+    cdef Sides sides
+    cdef Window keys, draws
+    cdef Py_ssize_t first = 0
+    cdef Py_ssize_t block
     cdef Cut cut
-    n_threads = min(n_threads, n_blocks)
+    if room is None:
+        room = np.empty((3, n), dtype=np.uint32)
+    rows = np.empty(n_top + n_other, dtype=np.uint32)
+    rows_out = rows
+    sides.gradient = &gradient[0, 0]
+    sides.weight = &weight[0, 0] if weight is not None else NULL
+    sides.weight_stride = n if weight is not None and weight.shape[0] > 1 else 0
+    sides.n = n
+    sides.n_scores = <int>gradient.shape[0]
+    sides.row_key = key(seed, ONE_SIDE, round)
+    sides.n_threads = n_threads = max(1, min(n_threads, n_blocks))
+    sides.n_blocks = n_blocks
+    sides.rows, sides.keys, sides.draws = &room[0, 0], &room[1, 0], &room[2, 0]
+    sides.n_kept, sides.n_below, sides.n_inside = &counts[0, 0], &counts[1, 0], &counts[2, 0]
     with nogil:
+        keys = expected_keys(&sides, n_top)
+        draws = expected_draws(n - n_top, n_other)
+        if not find_draws(&sides, keys, draws, n_top, n_other, &cut):
+            keys.low, keys.high = 0, UINT32_MAX
+            draws.low, draws.high = 1, LAST_DRAW
+            find_draws(&sides, keys, draws, n_top, n_other, &cut)
         for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
-            first = block * BLOCK
-            m = min(<Py_ssize_t>BLOCK, n - first)
-            rank_rows(
-                &gradient[0, first], n, <int>gradient.shape[0],
-                &weight[0, first] if weight is not None else NULL, weight_stride, m,
-                &keys[first])
-            count_block(&keys[0], first, first + m, &counts[block, 0])
-        cut = find_cut(&keys[0], n_top, n_threads, counts, place, &room[0])
-        part_equals(&keys[0], n, cut)
-        for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
-            first = block * BLOCK
-            m = min(<Py_ssize_t>BLOCK, n - first)
-            draw_rest(row_key, cut.value, first, m, &keys[first])
-            count_block(&keys[0], first, first + m, &counts[block, 0])
-        cut = find_cut(&keys[0], n_taken, n_threads, counts, place, &room[0])
-        part_equals(&keys[0], n, cut)
-        for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
-            first = block * BLOCK
-            m = min(<Py_ssize_t>BLOCK, n - first)
-            for k in range(gradient.shape[0]):
-                scale_drawn(
-                    &keys[first], cut.value, m, factor, False, &gradient[k, first])
-                scale_drawn(
-                    &keys[first], cut.value, m, factor, constant_hessian,
-                    &hessian[k, first])
-            place[block] = list_rows(
-                &keys[first], cut.value, first, m, &room[first + block])
-        first = 0
+            take_block(
+                &sides, block, cut.value, factor, &gradient[0, 0], &hessian[0, 0],
+                constant_hessian)
         for block in range(n_blocks):
             memcpy(
-                &rows_out[first], &room[block * (BLOCK + 1)],
-                place[block] * sizeof(uint32_t))
-            first = first + place[block]
+                &rows_out[first], sides.keys + block * BLOCK,
+                sides.n_kept[block] * sizeof(uint32_t))
+            first = first + sides.n_kept[block]
     return rows

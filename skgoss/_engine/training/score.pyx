@@ -7,18 +7,16 @@ eight nodes of a feature.
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.data.store cimport BinColumn, BinStore, bin_of_code, bin_of_stored
 from skgoss._engine.model.leaves cimport (
-    LEAF_TILE, Routes, Test, add_route, add_values, free_routes,
+    LEAF_TILE, Pile, Routes, Test, add_route, add_values, clear_routes, free_routes, more,
 )
-from skgoss._engine.training.forest cimport StoredNode, nodes_of
-
-import numpy as np
+from skgoss._engine.training.forest cimport Forest, StoredLeaf, StoredNode, nodes_of
 
 cdef enum:
     BYTE_CODES = 256
@@ -27,89 +25,91 @@ cdef enum:
     SCORE_ROWS = 16 * LEAF_TILE
 
 
-# What a node says of the codes of its column.
-cdef struct Codes:
-    uint8_t right[65536]      # 1 by code, or by stored bin where the column is a list
-    uint8_t others            # of a list: for rows that are not in it
-
-
 # A column of bytes of a tile: codes of the store, or a bit for each of some nodes.
 cdef struct Source:
     const BinColumn* column
-    uint8_t* table            # the bits by code or stored bin; NULL: the codes themselves
-    uint8_t others
+    int64_t table             # where the bits by code or stored bin begin; -1: codes
+    uint8_t others            # the bits of rows that a list does not have
     int n_nodes
 
 
+# A tree, as its nodes are stored.
+cdef struct Tree:
+    const StoredNode* nodes
+    const double* leaf_value
+    Py_ssize_t stride         # doubles from a leaf's value to the next
+    int32_t n_nodes
+    const uint32_t* words
+
+
+# What a tree tests, and the columns of bytes that its tests read.
 cdef struct Plan:
-    Routes routes
-    Source* sources
-    int32_t n_sources
+    const BinColumn* columns  # of the store, by feature
+    const int32_t* missing_bin
     Py_ssize_t n_rows
+    Routes routes
+    Pile sources              # of Source
+    Pile tables               # of uint8_t
+    Pile slots                # of int32_t: see slot_of
+    Pile room                 # of bytes: a tree's tests, values and children, then the tiles
 
 
 # ------------------------------------------------------------------ what goes right
 
 
-cdef inline bint bin_goes_left(
-    int32_t b, int32_t threshold, bint missing_left, int32_t missing_bin,
-    const uint32_t* words, int64_t n_words,
-) noexcept nogil:
-    if n_words > 0:
-        return words[b // 32] >> (b % 32) & 1
-    return missing_left if b == missing_bin else b <= threshold
-
-
-cdef int32_t n_codes(const BinColumn* column) noexcept nogil:
-    if column.width == 1:
+cdef inline int32_t n_codes(const BinColumn* column) noexcept nogil:
+    """The number of codes, or stored bins of a list, that occur."""
+    if column.width == 1 and column.implied >= 0:
         return BYTE_CODES
-    return column.n_bins
+    return column.n_bins - (column.width == 0)
 
 
-cdef void fill_codes(
+cdef inline bint bin_goes_right(
+    const Tree* tree, const StoredNode* node, int32_t missing_bin, int32_t b
+) noexcept nogil:
+    if node.last_word > node.first_word:
+        return not tree.words[node.first_word + b // 32] >> (b % 32) & 1
+    return not node.missing_left if b == missing_bin else b > node.bin
+
+
+cdef inline bint code_goes_right(
+    const Tree* tree, const StoredNode* node, int32_t missing_bin, const BinColumn* column,
+    int32_t code,
+) noexcept nogil:
+    return bin_goes_right(
+        tree, node, missing_bin,
+        bin_of_code(column, code) if column.width > 0 else bin_of_stored(column, code))
+
+
+cdef bint is_cut(
     const BinColumn* column, const StoredNode* node, int32_t missing_bin,
-    const uint32_t* words, Codes* codes_out,
 ) noexcept nogil:
-    """Tabulate which codes of a column go right."""
-    cdef int64_t n_words = node.last_word - node.first_word
-    cdef int32_t last = n_codes(column)
-    cdef int32_t c, b
-    codes_out.others = 0
-    if column.width == 1 and column.implied < 0:
-        last = column.n_bins
-    elif column.width == 0:
-        last = column.n_bins - 1
-        codes_out.others = not bin_goes_left(
-            column.implied, node.bin, node.missing_left, missing_bin, words, n_words)
-    for c in range(last):
-        b = bin_of_code(column, c) if column.width > 0 else bin_of_stored(column, c)
-        codes_out.right[c] = not bin_goes_left(
-            b, node.bin, node.missing_left, missing_bin, words, n_words)
-    if column.width == 1:
-        # Codes that do not occur do as the last one does, for the intervals' sake.
-        memset(codes_out.right + last, codes_out.right[last - 1], BYTE_CODES - last)
-
-
-cdef bint is_ordinary(
-    const BinColumn* column, const StoredNode* node, int32_t missing_bin
-) noexcept nogil:
-    """Whether the codes above the threshold go right, and the others left."""
+    """Whether all bytes above a threshold go right, and no others."""
     return (
         column.width == 1 and column.implied < 0 and node.last_word == node.first_word
-        and (missing_bin < 0 or (missing_bin == column.n_bins - 1 and not node.missing_left))
-    )
+        and (missing_bin < 0 or node.missing_left == (missing_bin <= node.bin)))
 
 
-cdef bint find_interval(const uint8_t* right, Test* test_out) noexcept nogil:
+cdef bint find_interval(
+    const Tree* tree, const StoredNode* node, int32_t missing_bin, const BinColumn* column,
+    Test* test_out,
+) noexcept nogil:
     """Look whether the bytes that go left are neighbours on the circle."""
+    cdef int32_t n = n_codes(column)
+    cdef bint last = code_goes_right(tree, node, missing_bin, column, n - 1)
+    cdef bint before = last
+    cdef bint right
     cdef int n_changes = 0
-    cdef int n_left = 0
-    cdef int c
-    for c in range(BYTE_CODES):
-        n_left += not right[c]
-        if not right[c] and right[(c + BYTE_CODES - 1) % BYTE_CODES]:
+    # Codes that do not occur do as the last one does.
+    cdef int n_left = 0 if last else BYTE_CODES - n
+    cdef int32_t c
+    for c in range(n):
+        right = code_goes_right(tree, node, missing_bin, column, c)
+        n_left += not right
+        if before and not right:
             test_out.low = <uint8_t>c
             n_changes += 1
+        before = right
     test_out.bits = 0xFF
     test_out.limit = <uint8_t>(n_left - 1)
     return n_changes == 1
@@ -132,7 +132,8 @@ cdef inline int64_t first_in_list(const BinColumn* column, Py_ssize_t row) noexc
 
 
 cdef void make_bits(
-    const Source* source, Py_ssize_t start, Py_ssize_t n, uint8_t* bits_out,
+    const Source* source, const uint8_t* table, Py_ssize_t start, Py_ssize_t n,
+    uint8_t* bits_out,
 ) noexcept nogil:
     """Of each row of a tile, at which of the source's nodes it goes right."""
     cdef const BinColumn* column = source.column
@@ -142,35 +143,36 @@ cdef void make_bits(
     cdef int64_t at
     if column.width == 1:
         for i in range(n):
-            bits_out[i] = source.table[bytes[i]]
+            bits_out[i] = table[bytes[i]]
     elif column.width == 2:
         for i in range(n):
-            bits_out[i] = source.table[shorts[i]]
+            bits_out[i] = table[shorts[i]]
     else:
         memset(bits_out, source.others, n)
         at = first_in_list(column, start)
         while at < column.length and column.rows[at] < start + n:
-            bits_out[column.rows[at] - start] = source.table[column.stored[at]]
+            bits_out[column.rows[at] - start] = table[column.stored[at]]
             at += 1
 
 
 cdef void score_tile(
-    const Plan* plan, Py_ssize_t start, uint8_t* made, const uint8_t** columns,
-    double* score_inout,
+    const Plan* plan, Py_ssize_t start, const uint8_t** columns, double* score_inout,
 ) noexcept nogil:
-    """Add the values of a tile's rows; `made` has room for all columns of a tile."""
+    """Add the values of a tile's rows; behind `columns` is room for all of them."""
     cdef Py_ssize_t n = min(<Py_ssize_t>LEAF_TILE, plan.n_rows - start)
-    cdef const Source* source
+    cdef const Source* source = <const Source*>plan.sources.items
+    cdef uint8_t* made = <uint8_t*>(columns + plan.sources.n)
     cdef const uint8_t* codes
-    cdef int32_t j
-    for j in range(plan.n_sources):
-        source = &plan.sources[j]
+    cdef int64_t j
+    for j in range(plan.sources.n):
         columns[j] = made
-        if source.table != NULL:
-            make_bits(source, start, n, made)
+        if source[j].table >= 0:
+            make_bits(
+                &source[j], <const uint8_t*>plan.tables.items + source[j].table, start, n,
+                made)
             made += LEAF_TILE
             continue
-        codes = <const uint8_t*>source.column.codes + start
+        codes = <const uint8_t*>source[j].column.codes + start
         if n == LEAF_TILE:
             columns[j] = codes
         else:
@@ -180,99 +182,144 @@ cdef void score_tile(
 
 
 cdef void score_rows(
-    const Plan* plan, Py_ssize_t first, uint8_t* made, const uint8_t** columns,
-    double* score_inout,
+    const Plan* plan, Py_ssize_t first, const uint8_t** columns, double* score_inout,
 ) noexcept nogil:
     cdef Py_ssize_t start
     for start from first <= start < min(first + SCORE_ROWS, plan.n_rows) by LEAF_TILE:
-        score_tile(plan, start, made, columns, score_inout)
+        score_tile(plan, start, columns, score_inout)
 
 
-cdef score_all(const Plan* plan, int n_threads, double[::1] score_inout):
+cdef int score_all(Plan* plan, int n_threads, double* score_inout) except -1:
     cdef Py_ssize_t n_parts = (plan.n_rows + SCORE_ROWS - 1) // SCORE_ROWS
+    cdef Py_ssize_t share = plan.sources.n * (sizeof(void*) + LEAF_TILE)
     cdef Py_ssize_t part
-    cdef int thread
+    cdef char* room
     n_threads = <int>max(1, min(<Py_ssize_t>n_threads, n_parts))
-    cdef uint8_t[:, ::1] made = np.empty(
-        (n_threads, plan.n_sources * LEAF_TILE), dtype=np.uint8)
-    cdef uint64_t[:, ::1] columns = np.empty((n_threads, plan.n_sources), dtype=np.uint64)
+    plan.room.n = 0
+    room = <char*>more(&plan.room, n_threads * share, 1)
     for part in prange(
         n_parts, nogil=True, schedule="static", num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        thread = omp_get_thread_num()
         score_rows(
-            plan, part * SCORE_ROWS, &made[thread, 0],
-            <const uint8_t**> &columns[thread, 0], &score_inout[0])
+            plan, part * SCORE_ROWS,
+            <const uint8_t**>(room + omp_get_thread_num() * share), score_inout)
+    return 0
 
 
 # ------------------------------------------------------------------ the tree
 
 
-cdef class Planner:
-    """What a tree tests, and the columns of bytes that its tests read."""
+cdef int make_slots(Plan* plan, int32_t n_nodes) except -1:
+    """Empty a hash table of sources, two places a node or more."""
+    cdef int64_t n_slots = 4
+    while n_slots < 2 * n_nodes:
+        n_slots *= 2
+    plan.slots.n = 0
+    memset(more(&plan.slots, n_slots, sizeof(int32_t)), 255, n_slots * sizeof(int32_t))
+    return 0
 
-    cdef Plan plan
-    cdef Codes codes
-    cdef int32_t[::1] open_codes      # by feature: its source of codes, -1: none
-    cdef int32_t[::1] open_bits       # its last source of bits
-    cdef list tables
 
-    def __dealloc__(self):
-        free_routes(&self.plan.routes)
-        free(self.plan.sources)
+cdef int32_t* slot_of(Plan* plan, const BinColumn* column, bint has_bits) noexcept nogil:
+    """Where the number of a feature's last source of codes, or of bits, is or belongs."""
+    cdef int32_t* slots = <int32_t*>plan.slots.items
+    cdef const Source* sources = <const Source*>plan.sources.items
+    cdef const Source* source
+    cdef int64_t last = plan.slots.n - 1
+    cdef int64_t at = 2 * (column - plan.columns) + has_bits & last
+    while slots[at] >= 0:
+        source = &sources[slots[at]]
+        if source.column == column and (source.table >= 0) == has_bits:
+            break
+        at = at + 1 & last
+    return &slots[at]
 
-    cdef int start(self, BinStore store, Py_ssize_t n_nodes) except -1:
-        self.plan.sources = <Source*>calloc(2 * n_nodes, sizeof(Source))
-        if self.plan.sources == NULL:
-            raise MemoryError
-        self.plan.n_rows = store.n_rows
-        self.open_codes = np.full(store.n_features, -1, dtype=np.int32)
-        self.open_bits = np.full(store.n_features, -1, dtype=np.int32)
-        self.tables = []
-        return 0
 
-    cdef int test(
-        self, const BinColumn* column, const StoredNode* node, int32_t missing_bin,
-        const uint32_t* words, Test* test_out,
-    ) except -1:
-        if is_ordinary(column, node, missing_bin):
-            test_out[0] = Test(0, 0, 0xFF, <uint8_t>(column.first_code + node.bin))
-        else:
-            fill_codes(column, node, missing_bin, words, &self.codes)
-            if column.width != 1 or not find_interval(self.codes.right, test_out):
-                return self.test_bit(column, node.feature, test_out)
-        if self.open_codes[node.feature] < 0:
-            self.open_codes[node.feature] = self.source(column, NULL)
-        test_out.column = self.open_codes[node.feature]
-        return 0
+cdef int32_t new_source(Plan* plan, const BinColumn* column, int64_t table) except -1:
+    (<Source*>more(&plan.sources, 1, sizeof(Source)))[0] = Source(column, table, 0, 0)
+    return <int32_t>(plan.sources.n - 1)
 
-    cdef int test_bit(
-        self, const BinColumn* column, int32_t feature, Test* test_out
-    ) except -1:
-        """Let the node have a bit of a column that is made for it."""
-        cdef uint8_t[::1] table
-        cdef int32_t at = self.open_bits[feature]
-        cdef Source* source
-        cdef uint8_t bit
-        cdef int32_t c
-        if at < 0 or self.plan.sources[at].n_nodes == NODES_OF_A_BYTE:
-            table = np.zeros(n_codes(column), dtype=np.uint8)
-            self.tables.append(table)
-            at = self.open_bits[feature] = self.source(column, &table[0])
-        source = &self.plan.sources[at]
-        bit = <uint8_t>(1 << source.n_nodes)
-        source.n_nodes += 1
-        source.others |= bit * self.codes.others
-        for c in range(n_codes(column)):
-            source.table[c] |= bit * self.codes.right[c]
-        test_out[0] = Test(at, 0, bit, 0)
-        return 0
 
-    cdef int32_t source(self, const BinColumn* column, uint8_t* table) noexcept:
-        self.plan.sources[self.plan.n_sources] = Source(column, table, 0, 0)
-        self.plan.n_sources += 1
-        return self.plan.n_sources - 1
+cdef int test_codes(Plan* plan, const BinColumn* column, Test* test_inout) except -1:
+    """Let a test read the codes of the store."""
+    cdef int32_t* slot = slot_of(plan, column, False)
+    if slot[0] < 0:
+        slot[0] = new_source(plan, column, -1)
+    test_inout.column = slot[0]
+    return 0
+
+
+cdef int test_bit(
+    Plan* plan, const Tree* tree, const StoredNode* node, Test* test_out
+) except -1:
+    """Let a test read a bit of a column that is made for it."""
+    cdef const BinColumn* column = &plan.columns[node.feature]
+    cdef int32_t missing_bin = plan.missing_bin[node.feature]
+    cdef int32_t* slot = slot_of(plan, column, True)
+    cdef Source* source
+    cdef uint8_t* table
+    cdef uint8_t bit
+    cdef int32_t c
+    if slot[0] < 0 or (<Source*>plan.sources.items)[slot[0]].n_nodes == NODES_OF_A_BYTE:
+        slot[0] = new_source(plan, column, plan.tables.n)
+        memset(more(&plan.tables, n_codes(column), 1), 0, n_codes(column))
+    source = &(<Source*>plan.sources.items)[slot[0]]
+    bit = <uint8_t>(1 << source.n_nodes)
+    source.n_nodes += 1
+    table = <uint8_t*>plan.tables.items + source.table
+    for c in range(n_codes(column)):
+        table[c] |= bit * code_goes_right(tree, node, missing_bin, column, c)
+    if column.width == 0:
+        source.others |= bit * bin_goes_right(tree, node, missing_bin, column.implied)
+    test_out[0] = Test(slot[0], 0, bit, 0)
+    return 0
+
+
+cdef int make_test(
+    Plan* plan, const Tree* tree, const StoredNode* node, Test* test_out
+) except -1:
+    cdef const BinColumn* column = &plan.columns[node.feature]
+    cdef int32_t missing_bin = plan.missing_bin[node.feature]
+    if is_cut(column, node, missing_bin):
+        test_out[0] = Test(0, 0, 0xFF, <uint8_t>(column.first_code + node.bin))
+    elif column.width != 1 or not find_interval(tree, node, missing_bin, column, test_out):
+        return test_bit(plan, tree, node, test_out)
+    return test_codes(plan, column, test_out)
+
+
+cdef int score_tree(
+    Plan* plan, const Tree* tree, int n_threads, double* score_inout,
+) except -1:
+    cdef int32_t n_leaves = tree.n_nodes + 1
+    cdef double* values
+    cdef Test* tests
+    cdef int32_t* left
+    cdef int32_t* right
+    cdef int32_t i
+    clear_routes(&plan.routes)
+    plan.sources.n = plan.tables.n = plan.room.n = 0
+    make_slots(plan, tree.n_nodes)
+    values = <double*>more(
+        &plan.room, n_leaves * (sizeof(double) + sizeof(Test) + 2 * sizeof(int32_t)), 1)
+    tests = <Test*>(values + n_leaves)
+    left = <int32_t*>(tests + n_leaves)
+    right = left + n_leaves
+    for i in range(tree.n_nodes):
+        left[i] = tree.nodes[i].left
+        right[i] = tree.nodes[i].right
+        make_test(plan, tree, &tree.nodes[i], &tests[i])
+    for i in range(n_leaves):
+        values[i] = tree.leaf_value[i * tree.stride]
+    add_route(&plan.routes, left, right, tests, values, n_leaves)
+    return score_all(plan, n_threads, score_inout)
+
+
+cdef void free_plan(Plan* plan) noexcept:
+    free_routes(&plan.routes)
+    free(plan.sources.items)
+    free(plan.tables.items)
+    free(plan.slots.items)
+    free(plan.room.items)
 
 
 def add_tree(
@@ -299,28 +346,51 @@ def add_tree(
     n_threads : int
     score_inout : ndarray of shape (n_rows,), float64
     """
-    cdef int32_t n_nodes = <int32_t>len(nodes)
-    cdef Planner planner = Planner()
-    cdef const StoredNode* stored
-    cdef int32_t i
-    if n_nodes == 0:
-        np.asarray(score_inout)[:] += leaf_value[0]
-        return
-    stored = nodes_of(nodes)
-    planner.start(store, n_nodes)
-    cdef int32_t[:, ::1] children = np.empty((2, n_nodes), dtype=np.int32)
-    cdef uint8_t[::1] memory = np.empty(n_nodes * sizeof(Test), dtype=np.uint8)
-    cdef Test* tests = <Test*> &memory[0]
-    for i in range(n_nodes):
-        children[0, i] = stored[i].left
-        children[1, i] = stored[i].right
-        planner.test(
-            store.columns + stored[i].feature, &stored[i],
-            missing_bin[stored[i].feature],
-            &words[stored[i].first_word] if stored[i].last_word > stored[i].first_word
-            else NULL,
-            &tests[i])
-    add_route(
-        &planner.plan.routes, &children[0, 0], &children[1, 0], tests, &leaf_value[0],
-        n_nodes + 1)
-    score_all(&planner.plan, n_threads, score_inout)
+    cdef Plan plan = new_plan(store, &missing_bin[0], score_inout.shape[0])
+    cdef const uint32_t* sets = &words[0] if words.shape[0] else NULL
+    cdef Tree tree = Tree(nodes_of(nodes), &leaf_value[0], 1, <int32_t>len(nodes), sets)
+    try:
+        score_tree(&plan, &tree, n_threads, &score_inout[0])
+    finally:
+        free_plan(&plan)
+
+
+def add_trees(
+    Forest forest, int64_t first_tree, BinStore store, const int32_t[::1] missing_bin,
+    int n_threads, double[:, ::1] scores_inout,
+):
+    """Add the trees of a forest from one on, a tree for each score: see `add_tree`.
+
+    Parameters
+    ----------
+    forest : Forest
+    first_tree : int
+    store : BinStore
+    missing_bin : ndarray of shape (n_features,), int32
+    n_threads : int
+    scores_inout : ndarray of shape (n_scores, n_rows), float64
+    """
+    cdef const int64_t* start = forest.leaf_start + first_tree
+    cdef Plan plan = new_plan(store, &missing_bin[0], scores_inout.shape[1])
+    cdef Tree tree
+    cdef Py_ssize_t k
+    try:
+        for k in range(scores_inout.shape[0]):
+            tree = Tree(
+                forest.nodes + start[k] - first_tree - k, &forest.leaves[start[k]].value,
+                sizeof(StoredLeaf) // sizeof(double),
+                <int32_t>(start[k + 1] - start[k] - 1), forest.set_words)
+            score_tree(&plan, &tree, n_threads, &scores_inout[k, 0])
+    finally:
+        free_plan(&plan)
+
+
+cdef Plan new_plan(
+    BinStore store, const int32_t* missing_bin, Py_ssize_t n_rows
+) noexcept:
+    cdef Plan plan
+    memset(&plan, 0, sizeof(Plan))
+    plan.columns = store.columns
+    plan.missing_bin = missing_bin
+    plan.n_rows = n_rows
+    return plan

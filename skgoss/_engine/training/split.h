@@ -433,6 +433,20 @@ static SIMD_INLINE void list_cuts(const Bins *bins, const Encoding *code, int64_
     cuts->n = i;
 }
 
+/* How many of n packed sums, whose counts ascend, have a count below `limit`. */
+static inline int counts_below(const int64_t *sum, int n, int64_t count_mask, int64_t limit)
+{
+    int first = 0;
+    if (n == 0)
+        return 0;
+    while (n > 1) {
+        int half = n / 2;
+        first += (sum[first + half - 1] & count_mask) < limit ? half : 0;
+        n -= half;
+    }
+    return first + ((sum[first] & count_mask) < limit);
+}
+
 /* The same in a compact round; `sum`: room for n_bins + SCRATCH_ROOM integers. */
 static SIMD_INLINE void list_cuts_compact(const Bins *bins, const Encoding *code,
                                           int64_t least, int64_t most,
@@ -441,18 +455,17 @@ static SIMD_INLINE void list_cuts_compact(const Bins *bins, const Encoding *code
     const Encoding local = *code;
     double *restrict gradient = cuts->gradient, *restrict hessian = cuts->hessian;
     int32_t *restrict count = cuts->count;
+    const int64_t count_mask = ((int64_t)1 << code->count_bits) - 1;
     int last = bins->n_bins - 1;
     int middle = bins->missing_bin >= 0 ? bins->missing_bin : last;
     int64_t before = 0;
-    int first = 0, n = starts_empty(bins, code);
+    int first, n = starts_empty(bins, code);
     sum[0] = cuts->bin[0] = 0;
     n += scan_bins(bins, 0, middle, &before, sum + n, cuts->bin + n);
     n += scan_bins(bins, middle + 1, last, &before, sum + n, cuts->bin + n);
     cuts->bin[n] = last;
-    while (n > 0 && unpack(sum[n - 1], &local).count > most)
-        n--;
-    while (first < n && unpack(sum[first], &local).count < least)
-        first++;
+    n = counts_below(sum, n, count_mask, most + 1);
+    first = counts_below(sum, n, count_mask, least);
     int padded = first + ((n - first + SPLIT_LANES - 1) & -SPLIT_LANES);
     for (int i = first; i < padded; i++) {
         Sums sums = unpack(sum[i], &local);

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from skgoss._engine.training.drawn cimport Drawn, Sources
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Slopes
 from skgoss._engine.training.split cimport NodeStats, Order, Split, SplitRules, Step
 from skgoss._engine.data.store cimport BinColumn
@@ -52,6 +53,19 @@ cdef struct Node:
     double gain
     NodeStats stats
 
+cdef struct Tile:
+    int first_lane
+    int n_lanes
+    int32_t* features         # in these lanes, of those that the tree sums
+    int n_features
+    bint consecutive          # whether their numbers are
+    int64_t first_place       # the places of these lanes are in between
+    int64_t end_place
+
+cdef struct TileSums:
+    int64_t* values           # of gradients, hessians and counts
+    int64_t room              # places
+
 cdef struct Workspace:
     int first_thread          # its accumulators are those of these threads
     int n_threads
@@ -64,9 +78,17 @@ cdef struct Workspace:
     uint8_t* goes_left        # by bin
     uint8_t* code_goes_left
     int64_t* pairs
-    int32_t* features         # sampled for the tree; then others in forced splits
+    Binned data               # the rows as the tree reads them
+    Drawn drawn               # where they are if they are of drawn features alone
+    int32_t* features         # sampled for the tree
     int n_features
-    int n_summed              # with those others
+    int32_t* summed           # with others in forced splits
+    int n_summed
+    uint8_t* is_summed        # by feature
+    Tile* tiles               # of the lanes, if rows have nothing else
+    int n_tiles
+    int32_t* tile_features
+    int32_t* tile_of          # by feature
     uint8_t* searched[2]      # features searched in the two leaves at hand
     uint8_t** splittable      # by leaf: features that its nodes above could be split by
     int32_t* cut[2]           # and their only cuts, in extremely random trees
@@ -100,6 +122,7 @@ cdef struct Workspace:
     int n_heap
     int n_leaves
     Encoding code
+    Encoding block_code       # of leaves whose rows fit in a block
     SplitRules rules
     double gradient_scale     # of the leaves' own sums, finer than the histograms'
     double hessian_scale
@@ -138,6 +161,7 @@ cdef struct Constraints:
 
 cdef struct Shared:
     Binned data
+    Sources sources
     const BinColumn* columns
     bint has_lists
     Settings settings
@@ -145,6 +169,7 @@ cdef struct Shared:
     Constraints constraints
     int64_t** sums            # accumulators of each thread
     Histogram* partial        # of each thread
+    TileSums* tile_sums       # of each thread
     double** scratch          # of each thread
     Split* best               # two of each thread
     int32_t* all_features
@@ -164,6 +189,11 @@ cdef void clear_histogram(const Binned* data, Histogram* out) noexcept nogil
 cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil
 
 cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil
+
+cdef inline int next_buffer(const Leaf* leaf) noexcept nogil:
+    return 1 if leaf.buffer == 0 else 0
+
+cdef void gather(Workspace* ws, Leaf* leaf) noexcept nogil
 
 cdef bint better(const Split* a, const Split* b) noexcept nogil
 

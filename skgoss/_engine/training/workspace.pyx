@@ -1,6 +1,6 @@
-"""The histograms of a workspace, handed out and taken back, and its heap of leaves."""
+"""The histograms of a workspace, the rows of its leaves, and its heap of leaves."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memset
 
@@ -10,7 +10,7 @@ from skgoss._engine.training.split cimport Split
 # ------------------------------------------------------------------ histogram slots
 
 cdef int allocate_histogram(const Binned* data, Histogram* out) noexcept nogil:
-    cdef size_t n = data.n_places
+    cdef size_t n = data.room
     out.gradient = <int64_t*>malloc(n * (2 * sizeof(int64_t) + sizeof(int32_t)) + 1)
     if out.gradient == NULL:
         return -1
@@ -21,7 +21,7 @@ cdef int allocate_histogram(const Binned* data, Histogram* out) noexcept nogil:
 
 
 cdef void clear_histogram(const Binned* data, Histogram* out) noexcept nogil:
-    memset(out.gradient, 0, data.n_places * (2 * sizeof(int64_t) + sizeof(int32_t)))
+    memset(out.gradient, 0, data.room * (2 * sizeof(int64_t) + sizeof(int32_t)))
 
 
 cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil:
@@ -40,6 +40,32 @@ cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil:
         ws.free_slots[ws.n_free] = leaf.slot
         ws.n_free += 1
         leaf.slot = -1
+
+
+# ------------------------------------------------------------------ rows of leaves
+
+cdef void gather(Workspace* ws, Leaf* leaf) noexcept nogil:
+    """Bring the rows of a leaf together, where others have left it by lists.
+
+    Those others fill the first part of its place in the next buffer.
+    """
+    cdef const uint64_t* words = ws.words[leaf.buffer]
+    cdef int buffer = next_buffer(leaf)
+    cdef uint64_t* out = ws.words[buffer] + leaf.begin + leaf.n_left_behind
+    cdef Py_ssize_t n_staying = leaf.end - leaf.begin - leaf.n_left_behind
+    cdef Py_ssize_t n = 0
+    cdef Py_ssize_t i
+    if leaf.n_left_behind == 0:
+        return
+    # Every word is stored, and the next one over it if it has left: no branch to mispredict.
+    for i in range(leaf.begin, leaf.end):
+        if n == n_staying:
+            break
+        out[n] = words[i]
+        n += ws.tags[words[i] & ws.code.id_mask] == leaf.tag
+    leaf.begin += leaf.n_left_behind
+    leaf.buffer = buffer
+    leaf.n_left_behind = 0
 
 
 # ------------------------------------------------------------------ the heap of leaves

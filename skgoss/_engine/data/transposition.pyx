@@ -1,0 +1,149 @@
+# cython: language_level=3
+"""From the rows of a sparse matrix to its columns, some of them at a time.
+
+The rows are those of a CSR matrix. They are cut into chunks, one for each thread; as rows
+ascend within a chunk, and from chunk to chunk, they ascend within each column.
+"""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+
+cdef enum:
+    WATCH_EVERY = 4096    # rows
+
+ctypedef fused index_t:
+    int32_t
+    int64_t
+
+# Values are moved as bits, whatever they stand for.
+ctypedef fused bits_t:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+
+cdef bint count_rows(
+    const index_t* start, const index_t* columns, int64_t first, int64_t stop,
+    int32_t* count_out, Watch* watch,
+) noexcept nogil:
+    """Add up the entries of each column; false if a row's columns do not ascend."""
+    cdef int64_t row, i
+    cdef int64_t previous
+    cdef bint ascends = True
+    for row in range(first, stop):
+        if row % WATCH_EVERY == 0 and is_stopped(watch):
+            break
+        previous = -1
+        for i in range(start[row], start[row + 1]):
+            count_out[columns[i]] += 1
+            ascends &= columns[i] > previous
+            previous = columns[i]
+    return ascends
+
+
+def count_columns(
+    const index_t[::1] start, const index_t[::1] columns, const int64_t[::1] chunk_start,
+    int32_t[:, ::1] count_out,
+):
+    """Count the entries of each column.
+
+    Parameters
+    ----------
+    start, columns : arrays
+        Where each row begins, and the columns of all entries.
+    chunk_start : array of shape (n_chunks + 1,)
+        The first row of each chunk.
+    count_out : array of shape (n_chunks, n_columns)
+        Zeros; gets the counts in each chunk.
+
+    Returns
+    -------
+    bool
+        Whether the columns of all rows ascend and are distinct.
+    """
+    cdef Py_ssize_t n_chunks = count_out.shape[0]
+    cdef Py_ssize_t n_wrong = 0
+    cdef Py_ssize_t k
+    cdef Watch watch = start_watch()
+    if columns.shape[0] == 0:
+        return True
+    for k in prange(
+        n_chunks, nogil=True, schedule="static", chunksize=1, num_threads=n_chunks,
+        use_threads_if=n_chunks > 1,
+    ):
+        n_wrong += not count_rows(
+            &start[0], &columns[0], chunk_start[k], chunk_start[k + 1], &count_out[k, 0],
+            &watch)
+    end_watch(&watch)
+    return n_wrong == 0
+
+
+cdef void move_rows(
+    const index_t* start, const index_t* columns, const bits_t* values, int64_t first,
+    int64_t stop, int64_t first_column, int64_t stop_column, int32_t* read_inout,
+    int64_t* place_inout, int32_t* rows_out, bits_t* values_out, Watch* watch,
+) noexcept nogil:
+    cdef int64_t row, i, at
+    cdef int64_t* place
+    for row in range(first, stop):
+        if row % WATCH_EVERY == 0 and is_stopped(watch):
+            break
+        i = start[row] + read_inout[row]
+        while i < start[row + 1] and columns[i] < stop_column:
+            place = place_inout + (columns[i] - first_column)
+            at = place[0]
+            if at >= 0:
+                rows_out[at] = <int32_t> row
+                if values != NULL:
+                    values_out[at] = values[i]
+                place[0] = at + 1
+            i += 1
+        read_inout[row] = <int32_t> (i - start[row])
+
+
+def move_columns(
+    const index_t[::1] start,
+    const index_t[::1] columns,
+    const bits_t[::1] values,
+    const int64_t[::1] chunk_start,
+    int64_t first_column,
+    int32_t[::1] read_inout,
+    int64_t[:, ::1] place_inout,
+    int32_t[::1] rows_out,
+    bits_t[::1] values_out,
+) -> None:
+    """Write the entries of the next columns, one column after the other.
+
+    Parameters
+    ----------
+    start, columns, values, chunk_start : arrays
+        As for ``count_columns``; the columns of a row ascend.
+    first_column : int
+        The first one of the next columns.
+    read_inout : array of shape (n_rows,)
+        How many of each row's entries belong to columns before these; then those of these,
+        too.
+    place_inout : array of shape (n_chunks, n)
+        Where the entries of each of the n next columns go, by chunk; negative: nowhere.
+    rows_out : array
+    values_out : array
+        Empty if only rows are wanted; so is ``values`` then.
+    """
+    cdef Py_ssize_t n_chunks = place_inout.shape[0]
+    cdef int64_t stop_column = first_column + place_inout.shape[1]
+    cdef const bits_t* from_values = &values[0] if values.shape[0] > 0 else NULL
+    cdef bits_t* to_values = &values_out[0] if values.shape[0] > 0 else NULL
+    cdef Py_ssize_t k
+    cdef Watch watch = start_watch()
+    for k in prange(
+        n_chunks, nogil=True, schedule="static", chunksize=1, num_threads=n_chunks,
+        use_threads_if=n_chunks > 1,
+    ):
+        move_rows(
+            &start[0], &columns[0], from_values, chunk_start[k], chunk_start[k + 1],
+            first_column, stop_column, &read_inout[0], &place_inout[k, 0], &rows_out[0],
+            to_values, &watch)
+    end_watch(&watch)

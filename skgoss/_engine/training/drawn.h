@@ -1,0 +1,62 @@
+/* Columns of codes become the lanes of rows, a block of rows at a time. */
+#ifndef SKGOSS_DRAWN_H
+#define SKGOSS_DRAWN_H
+
+#include <stddef.h>
+#include <string.h>
+
+#include "simd.h"
+
+/* Rows whose lanes stay in the first cache while the columns take turns. */
+#define DRAWN_BLOCK 512
+
+/* Eight lanes of up to DRAWN_BLOCK rows: out[stride * i + j] = lanes[j][i]. */
+static SIMD_INLINE void interleave_body(const uint8_t *const *lanes, ptrdiff_t n,
+                                        ptrdiff_t stride, uint8_t *out)
+{
+    const uint8_t *restrict a = lanes[0], *restrict b = lanes[1], *restrict c = lanes[2],
+                  *restrict d = lanes[3], *restrict e = lanes[4], *restrict f = lanes[5],
+                  *restrict g = lanes[6], *restrict h = lanes[7];
+    uint8_t octets[8 * DRAWN_BLOCK];
+    uint8_t *restrict to = octets;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        to[8 * i] = a[i];
+        to[8 * i + 1] = b[i];
+        to[8 * i + 2] = c[i];
+        to[8 * i + 3] = d[i];
+        to[8 * i + 4] = e[i];
+        to[8 * i + 5] = f[i];
+        to[8 * i + 6] = g[i];
+        to[8 * i + 7] = h[i];
+    }
+    for (ptrdiff_t i = 0; i < n; i++)
+        memcpy(out + stride * i, octets + 8 * i, 8);
+}
+SIMD_KERNEL(interleave,
+            (const uint8_t *const *lanes, ptrdiff_t n, ptrdiff_t stride, uint8_t *out),
+            (lanes, n, stride, out))
+
+/* The same of some rows of a block, which begins at row `first`. */
+static inline void gather(const uint8_t *const *lanes, const uint32_t *ids, ptrdiff_t n,
+                          ptrdiff_t first, ptrdiff_t stride, uint8_t *out)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        ptrdiff_t row = (ptrdiff_t)ids[i] - first;
+        uint8_t octet[8];
+        for (int j = 0; j < 8; j++)
+            octet[j] = lanes[j][row];
+        memcpy(out + stride * row, octet, 8);
+    }
+}
+
+/* Adds the digits that codes are in a lane. */
+static SIMD_INLINE void add_digits_body(const uint8_t *restrict codes, ptrdiff_t n,
+                                        int radix, uint8_t *restrict lane)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        lane[i] += (uint8_t)(codes[i] * radix);
+}
+SIMD_KERNEL(add_digits, (const uint8_t *codes, ptrdiff_t n, int radix, uint8_t *lane),
+            (codes, n, radix, lane))
+
+#endif

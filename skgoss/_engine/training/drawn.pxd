@@ -1,0 +1,50 @@
+"""The rows as a tree reads them that draws few features."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+from skgoss._engine.data.store cimport BinColumn
+from skgoss._engine.training.layout cimport Binned, Piece, Slopes
+
+cdef struct Sources:
+    # Where the bins of drawn features come from. Features are in a lane or entries.
+    int most_drawn                # features a tree has; 0: all trees read all lanes
+    int lane_codes                # that groups may share a lane for; 0: they share none
+    const BinColumn* columns      # by feature
+    const int32_t* group          # by feature; read of those in lanes
+    const int32_t* in_lanes       # these features, by lane, group and code
+    int n_in_lanes
+    const int32_t* in_entries     # the others
+    int n_in_entries
+    int64_t most_entries          # that all rows can have of them
+
+cdef struct Drawn:
+    # Memory for the rows of drawn features: what a `Binned` points to, and
+    uint8_t* rows
+    int64_t* offset
+    int32_t* feature_at
+    int32_t* lane_start
+    int32_t* lane_groups
+    int32_t* radix
+    int32_t* n_codes
+    int64_t* piece_start
+    Piece* pieces
+    int32_t* place_of_code
+    int64_t* entry_start
+    uint32_t* entries
+    Piece* entry_pieces
+    uint32_t* heavy
+    uint8_t* chosen               # by feature; zero between trees
+    const uint8_t** codes         # of each group, by row
+    int32_t* n_given              # codes that these are
+    uint8_t* digit                # LANE_CODES for each group: of a given code in its lane
+    int32_t* place                # by place of all features; -1: not drawn
+    int64_t* block_entries
+
+cdef enum:
+    ENTRY_BLOCK = 4096            # rows whose entries a thread takes at a time
+
+
+cdef Binned drawn_rows(
+    const Binned* all_rows, const Sources* sources, const int32_t* features, int n,
+    const Slopes* sampled, int n_threads, Drawn* room,
+) noexcept nogil

@@ -1,0 +1,132 @@
+"""Lanes in tiles: so few that the sums of all their places stay in the nearest cache.
+
+The rows of a small leaf are summed, and its splits searched, one tile after the other. Leaves
+of so few rows that their histogram would cost more than they do never have a whole one.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
+
+from skgoss._engine.training.histogram cimport accumulate
+from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Piece
+from skgoss._engine.training.workspace cimport NO_MEMORY, Leaf, Shared, Tile, TileSums, Workspace
+
+cdef enum:
+    # Rows are read by eights of lanes.
+    LANES_A_TILE = 16
+
+
+cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept nogil:
+    """How the sums of a leaf's histogram are written: packed if its rows fit in a block."""
+    if ws.code.packed and leaf.stats.sums.count <= ws.code.block_rows:
+        return &ws.block_code
+    return &ws.code
+
+
+cdef void list_piece(Workspace* ws, const Piece* piece, Tile* tile) noexcept nogil:
+    """Add the features of a piece that are summed to the newest tile."""
+    cdef const Binned* data = &ws.data
+    cdef int64_t at = piece.at
+    cdef int32_t feature
+    tile.first_place = min(tile.first_place, at)
+    tile.end_place = max(tile.end_place, at + piece.length)
+    while at < piece.at + piece.length:
+        feature = data.feature_at[at]
+        at = data.offset[feature + 1]
+        if ws.is_summed[feature]:
+            if tile.n_features > 0 and tile.features[tile.n_features - 1] != feature - 1:
+                tile.consecutive = False
+            tile.features[tile.n_features] = feature
+            tile.n_features += 1
+            ws.tile_of[feature] = ws.n_tiles
+
+
+cdef void list_tile(
+    Workspace* ws, int first_lane, int32_t* features, Tile* tile,
+) noexcept nogil:
+    cdef const Binned* data = &ws.data
+    cdef int lane, i, group
+    cdef int64_t p
+    tile.first_lane = first_lane
+    tile.n_lanes = min(<int>LANES_A_TILE, data.n_lanes - first_lane)
+    tile.features = features
+    tile.n_features = 0
+    tile.first_place = data.n_places
+    tile.end_place = 0
+    tile.consecutive = True
+    for lane in range(first_lane, first_lane + tile.n_lanes):
+        for i in range(data.lane_start[lane], data.lane_start[lane + 1]):
+            group = data.lane_groups[i]
+            for p in range(data.piece_start[group], data.piece_start[group + 1]):
+                list_piece(ws, &data.pieces[p], tile)
+
+
+cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil:
+    """Cut the lanes that a tree reads into tiles, unless rows have entries as well."""
+    cdef const Binned* data = &ws.data
+    cdef int32_t* features = ws.tile_features
+    cdef int64_t room = 0
+    cdef int lane = 0
+    cdef int thread
+    cdef Tile* tile
+    ws.n_tiles = 0
+    if data.entries != NULL:
+        return 0
+    while lane < data.n_lanes:
+        tile = &ws.tiles[ws.n_tiles]
+        list_tile(ws, lane, features, tile)
+        if tile.n_features > 0:
+            ws.n_tiles += 1
+            features = features + tile.n_features
+            room = max(room, tile.end_place - tile.first_place)
+        lane += LANES_A_TILE
+    for thread in range(ws.first_thread, ws.first_thread + ws.n_threads):
+        if make_room(&shared.tile_sums[thread], room) < 0:
+            return NO_MEMORY
+    return 0
+
+
+cdef int make_room(TileSums* sums, int64_t room) noexcept nogil:
+    """Let a thread have so many places for the sums of a tile."""
+    if room <= sums.room:
+        return 0
+    free(sums.values)
+    sums.room = 0
+    sums.values = <int64_t*>malloc(room * (2 * sizeof(int64_t) + sizeof(int32_t)))
+    if sums.values == NULL:
+        return NO_MEMORY
+    sums.room = room
+    return 0
+
+
+cdef Binned lanes_of(const Binned* data, int first_lane, int n_lanes) noexcept nogil:
+    """The rows as if they had some neighbouring lanes only."""
+    cdef Binned part = data[0]
+    part.rows = data.rows + first_lane
+    part.lane_start = data.lane_start + first_lane
+    part.n_lanes = n_lanes
+    return part
+
+
+cdef Histogram sums_of(const TileSums* sums, int64_t first_place) noexcept nogil:
+    """A thread's sums as a histogram that has places from ``first_place`` on."""
+    cdef Histogram out
+    out.gradient = sums.values - first_place
+    out.hessian = sums.values + sums.room - first_place
+    out.count = <int32_t*>(sums.values + 2 * sums.room) - first_place
+    out.held = NULL
+    return out
+
+
+cdef Histogram sum_tile(
+    const Shared* shared, const Workspace* ws, const Tile* tile, const Leaf* leaf, int thread,
+) noexcept nogil:
+    """The sums of a leaf's rows: in its slot, or with the thread until its next call."""
+    cdef Binned part = lanes_of(&ws.data, tile.first_lane, tile.n_lanes)
+    cdef Histogram out = sums_of(&shared.tile_sums[thread], tile.first_place)
+    if leaf.slot >= 0:
+        out = ws.slots[leaf.slot]
+    accumulate(
+        &part, encoding_of(ws, leaf), ws.words[leaf.buffer] + leaf.begin,
+        leaf.end - leaf.begin, ws.pairs, True, shared.sums[thread], &out)
+    return out

@@ -1,0 +1,107 @@
+"""Trees that draw few features: rows of these alone, and the same models as without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import random as random_sparse
+
+from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss._engine.training import grower
+
+N = 5000
+NEVER, ALWAYS = 0.0, np.inf
+FEW = {"n_estimators": 4, "num_leaves": 15, "min_child_samples": 5}
+
+
+def tables() -> dict[str, Any]:
+    """Plain columns, digits, bundles, entries, wide columns, and few rows."""
+    rng = np.random.default_rng(7)
+    plain = rng.normal(size=(N, 30))
+    plain[rng.random(plain.shape) < 0.1] = np.nan
+    digits = plain.copy()
+    digits[:, :20] = rng.integers(0, 2, (N, 20))
+    digits[:, 20:24] = rng.integers(0, 12, (N, 4))
+    bundles = np.zeros((N, 65))
+    for k in range(3):
+        bundles[np.arange(N), 20 * k + rng.integers(0, 20, N)] = rng.integers(1, 4, N)
+    bundles[:, 60:] = plain[:, :5]
+    return {
+        "plain": plain,
+        "digits": digits,
+        "bundles": bundles,
+        "entries": random_sparse(N, 300, 0.03, format="csr", random_state=1),
+        "wide": np.round(plain, 3),
+        "small": plain[:400],
+    }
+
+
+TABLES = tables()
+FORCED = {"feature": 9, "threshold": 0.1, "right": {"feature": 11, "threshold": 0.2}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "half": {"colsample_bytree": 0.5},
+    "bag": {"colsample_bytree": 0.3, "subsample": 0.5, "subsample_freq": 1},
+    "rare": {"colsample_bytree": 0.3, "subsample": 0.05, "subsample_freq": 1},
+    "goss": {"data_sample_strategy": "goss", "learning_rate": 0.5},
+    "apart": {"enable_bundle": False, "is_enable_sparse": False},
+    "leaves": {"num_leaves": 150, "min_child_samples": 2},
+    "nodes": {"feature_fraction_bynode": 0.5},
+    "extra": {"extra_trees": True},
+    "forced": {"colsample_bytree": 0.1, "forced_splits": FORCED},
+    "sets": {"interaction_constraints": [list(range(12)), list(range(10, 30))]},
+}
+
+
+def bits(monkeypatch, most_work, model, X, y, **given) -> bytes:
+    """All predictions of a fit that packs drawn features always, or never."""
+    monkeypatch.setattr(grower, "MOST_WORK", most_work)
+    return model.fit(X, y, **given).predict(X, raw_score=True).tobytes()
+
+
+def both(monkeypatch, estimator, options, X, y, **given) -> None:
+    """Fits with and without packing, on one thread and two, have the same bits."""
+    options = FEW | {"colsample_bytree": 0.4} | options
+    models = [
+        bits(monkeypatch, most_work, estimator(n_jobs=n, **options), X, y, **given)
+        for most_work, n in ((NEVER, 1), (ALWAYS, 1), (ALWAYS, 2))
+    ]
+    assert models[0] == models[1] == models[2]
+
+
+def labels(X: Any, n_classes: int) -> np.ndarray:
+    rng = np.random.default_rng(3)
+    first = X[:, :4].toarray() if hasattr(X, "toarray") else X[:, -4:]
+    score = np.nan_to_num(first).sum(axis=1) + rng.normal(size=X.shape[0])
+    return np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("table", TABLES)
+def test_packing_drawn_features_changes_no_model(monkeypatch, table, options):
+    X = TABLES[table]
+    options = options | ({"max_bin": 1000} if table == "wide" else {})
+    both(monkeypatch, LGBMClassifier, options, X, labels(X, 2))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_trees_side_by_side_have_rows_of_their_own(monkeypatch, table):
+    X = TABLES[table]
+    options = {"n_estimators": 2, "subsample": 0.6, "subsample_freq": 1}
+    both(monkeypatch, LGBMClassifier, options, X, labels(X, 3))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_wide_rounds_are_packed_as_well(monkeypatch, table):
+    X = TABLES[table]
+    rng = np.random.default_rng(5)
+    weight = np.exp(4 * rng.normal(size=X.shape[0]))
+    y = np.exp(6 * rng.normal(size=X.shape[0]))
+    both(monkeypatch, LGBMRegressor, {}, X, y, sample_weight=weight)
+
+
+def test_categories_are_packed_as_well(monkeypatch):
+    X = TABLES["plain"].copy()
+    X[:, :6] = np.random.default_rng(2).integers(0, 30, (N, 6))
+    both(monkeypatch, LGBMClassifier, {}, X, labels(X, 2), categorical_feature=range(6))

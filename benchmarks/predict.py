@@ -1,9 +1,12 @@
-"""How long does it take to predict a million rows, one row, and data frames?"""
+"""How long do predictions take: a million rows, one row, data frames, large trees?"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -82,6 +85,81 @@ def frame_table(libraries: list[str], repeats: int, budget: float) -> str:
     return table([*header, "lightgbm / it"], rows)
 
 
+# Raw scores of models of 100 trees on 28 columns: what trees and values cost.
+TREE_LIBRARIES = ("skgoss", "lightgbm")
+TREE_KINDS = ("numbers", "missing", "categories")
+TREE_ROWS = (1, 2_000, 200_000)
+N_COLUMNS, N_CATEGORICAL = 28, 8
+
+
+def tree_rows(kind: str, n_rows: int) -> tuple[Any, Any]:
+    """Random rows; a fifth of the values missing, some columns categories, if asked."""
+    rng = np.random.default_rng(n_rows)
+    X = rng.normal(size=(n_rows, N_COLUMNS))
+    y = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + X[:, 3] ** 2 + rng.normal(size=n_rows)
+    if kind != "numbers":
+        X[rng.random(X.shape) < 0.2] = np.nan
+    if kind == "categories":
+        X[:, :N_CATEGORICAL] = rng.zipf(1.5, size=(n_rows, N_CATEGORICAL)).clip(max=200)
+    return X, y
+
+
+def tree_burst(
+    library: str, kind: str, n_leaves: int, rows: Sequence[int], budget: float
+) -> list[float]:
+    """Fit once, return the best time of raw scores for each number of rows."""
+    X, y = tree_rows(kind, 100_000)
+    options = {**EQUAL, "num_leaves": n_leaves, "n_jobs": 1}
+    fitted = "lightgbm" if library == "lleaves" else library
+    categorical = list(range(N_CATEGORICAL)) if kind == "categories" else "auto"
+    model = make(fitted, "regression", options)
+    model.fit(X, y, categorical_feature=categorical)
+    if library == "lleaves":
+        predict = compiled(model.booster_)
+    else:
+        predict = partial(model.predict, raw_score=True)
+    asked, _ = tree_rows(kind, max(rows))
+    return [best_of(partial(predict, asked[:n]), budget) for n in rows]
+
+
+def compiled(booster: Any) -> Callable[[Any], Any]:
+    """Compile a model of LightGBM; this takes minutes."""
+    import lleaves
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.txt"
+        booster.save_model(path)
+        model = lleaves.Model(str(path))
+        model.compile(raw_score=True)
+    return partial(model.predict, n_jobs=1)
+
+
+def tree_table(
+    libraries: list[str],
+    leaves: list[int],
+    rows: list[int],
+    repeats: int,
+    budget: float,
+) -> str:
+    """Measure raw scores for all kinds of values and sizes of trees."""
+    lines = []
+    for kind, n_leaves in product(TREE_KINDS, leaves):
+        options = (kind, n_leaves, rows, budget)
+        jobs = {
+            library: partial(fresh, tree_burst, library, *options, threads=1)
+            for library in libraries
+        }
+        found = alternate(jobs, repeats)
+        for i, n_rows in enumerate(rows):
+            times = {name: [turn[i] for turn in turns] for name, turns in found.items()}
+            for library in libraries:
+                cost = summary(times[library], 1e-3)
+                ratio = relative(times, library)
+                lines.append([kind, n_leaves, n_rows, library, cost, ratio])
+    header = ["values", "leaves", "rows", "library", "ms: best (median of turns)"]
+    return table([*header, "lightgbm / it"], lines)
+
+
 def burst(
     library: str, batch: str, container: str, scale: float, threads: int, budget: float
 ) -> float:
@@ -104,7 +182,21 @@ def main() -> None:
     line.add_argument("--scale", type=float, default=1.0, help="part of the rows")
     line.add_argument("--budget", type=float, default=1.0, help="seconds a turn")
     line.add_argument("--frames", action="store_true", help="data frames only")
+    line.add_argument("--trees", action="store_true", help="sizes of trees only")
+    line.add_argument(
+        "--leaves", nargs="+", type=int, default=[31, 255], help="of a tree"
+    )
+    line.add_argument("--rows", nargs="+", type=int, default=TREE_ROWS, help="at once")
+    line.add_argument("--lleaves", action="store_true", help="compiled, for minutes")
     asked = line.parse_args()
+    if asked.trees:
+        asked.libraries = [name for name in TREE_LIBRARIES if name in asked.libraries]
+        libraries = [*asked.libraries, *["lleaves"] * asked.lleaves]
+        made = tree_table(
+            libraries, asked.leaves, asked.rows, asked.repeats, asked.budget
+        )
+        report("Raw scores, 100 trees, 28 columns, 1 thread", asked.libraries, made)
+        return
     if asked.frames:
         made = frame_table(asked.libraries, asked.repeats, asked.budget)
         report("Predict data frames, 10 trees, 1 thread", asked.libraries, made)

@@ -6,7 +6,7 @@ import json
 import math
 import numbers
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
@@ -412,6 +412,11 @@ class Booster(InTraining):
             self._span(start_iteration, num_iteration),
             _compat.n_threads(n_jobs),
         )
+
+    def _staged(self, columns: Columns, n_jobs: int | None) -> Iterator[Any]:
+        """The predictions after each round."""
+        n_threads = _compat.n_threads(n_jobs)
+        return outputs.staged(self._ensemble, self._link, columns, n_threads)
 
     def _length(self, num_iteration: int | None) -> int | None:
         """The number of rounds; None stands for the best, if there is one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, Union
@@ -573,6 +573,29 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         columns = self._columns(X)
         return booster._predict(columns, output, start_iteration, num_iteration, n_jobs)
 
+    def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
+        """Predict the target after each round.
+
+        The rows are read once, and each round adds its trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+            What ``predict(X, num_iteration=i + 1)`` returns, for i = 0, 1, ...
+        """
+        return self._staged(X)
+
+    def _staged(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
+        """The output after each round; errors come at once, and not with the first."""
+        booster = self._fitted("_booster")
+        n_jobs = parameters.n_jobs({}, self.n_jobs, self._owner)
+        return booster._staged(self._columns(X), n_jobs)
+
     @docstrings.of_prediction
     def explain(
         self,
@@ -952,8 +975,10 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         output = self._output(
             X, kind, start_iteration, num_iteration, validate_features, kwargs
         )
-        if kind != "prediction":
-            return output
+        return self._probabilities(output) if kind == "prediction" else output
+
+    def _probabilities(self, output: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The probabilities of all classes; scores as they are if they have no link."""
         if not isinstance(self._booster._objective, str):
             warn(
                 "Cannot compute class probabilities or labels due to the usage of"
@@ -961,6 +986,44 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             )
             return output
         return output if output.ndim == 2 else self._both_classes(output)
+
+    def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
+        """Predict classes after each round.
+
+        The rows are read once, and each round adds its trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+            What ``predict(X, num_iteration=i + 1)`` returns, for i = 0, 1, ...
+        """
+        has_labels = isinstance(self._fitted("_booster")._objective, str)
+        return (
+            self._classes[output.argmax(axis=1)] if has_labels else output
+            for output in self.staged_predict_proba(X)
+        )
+
+    def staged_predict_proba(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
+        """Predict probabilities of the classes after each round.
+
+        The rows are read once, and each round adds its trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Yields
+        ------
+        ndarray of shape (n_samples, n_classes)
+            What ``predict_proba(X, num_iteration=i + 1)`` returns, for i = 0, 1, ...
+        """
+        return map(self._probabilities, self._staged(X))
 
     def _both_classes(self, positive: NDArray[np.float64]) -> NDArray[np.float64]:
         """The probabilities of all classes, from those of the second class."""

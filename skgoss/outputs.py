@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from skgoss.data.columns import Columns
 from skgoss.model import contributions
 from skgoss.model.ensemble import Ensemble
 from skgoss.training.objectives import Link
+
+Floats = NDArray[np.float64]
 
 Output = Literal["prediction", "raw_score", "leaf", "contributions", "interactions"]
 
@@ -60,7 +66,20 @@ def compute(
         values = contributions.interactions(ensemble, columns, *span, n_threads)
         return values[:, 0] if ensemble.n_scores == 1 else values
     scores = ensemble.raw_scores(columns, *span, n_threads)
-    if output == "prediction":
+    return _linked(scores, link if output == "prediction" else None, n_threads)
+
+
+def staged(
+    ensemble: Ensemble, link: Link, columns: Columns, n_threads: int
+) -> Iterator[Floats]:
+    """Compute the predictions after each round."""
+    for scores in ensemble.staged_scores(columns, n_threads):
+        yield _linked(scores, link, n_threads)
+
+
+def _linked(scores: Floats, link: Link | None, n_threads: int) -> Floats:
+    """The scores after a link, one-dimensional if there is one a row."""
+    if link is not None:
         scores = link(scores, n_threads)
     return scores[:, 0] if scores.shape[1] == 1 else scores
 

@@ -13,7 +13,7 @@ import pytest
 
 from skgoss._engine.data import columns
 from skgoss.data.columns import Columns
-from skgoss.model.ensemble import Ensemble, Tree
+from skgoss.model.ensemble import Ensemble, Sets, Tree
 
 NONE, ZERO, NAN = 0, 1, 2
 TINY = float(np.float32(1e-35))
@@ -32,18 +32,21 @@ def frame(X):
     )
 
 
+def goes_left(tree, node, value):
+    """Where a number goes at a numeric node."""
+    missing = tree.decision_type[node] >> 2
+    if np.isnan(value) and missing != NAN:
+        value = 0.0
+    if (missing == ZERO and abs(value) <= TINY) or np.isnan(value):
+        return bool(tree.decision_type[node] & 2)
+    return value <= tree.threshold[node]
+
+
 def walk(tree, row):
     """One row through one tree, by the definition."""
     node = 0 if tree.n_leaves > 1 else -1
     while node >= 0:
-        value = float(row[tree.split_feature[node]])
-        missing = tree.decision_type[node] >> 2
-        if np.isnan(value) and missing != NAN:
-            value = 0.0
-        if (missing == ZERO and abs(value) <= TINY) or np.isnan(value):
-            left = bool(tree.decision_type[node] & 2)
-        else:
-            left = value <= tree.threshold[node]
+        left = goes_left(tree, node, float(row[tree.split_feature[node]]))
         node = (tree.left_child if left else tree.right_child)[node]
     return ~node
 
@@ -121,7 +124,15 @@ def test_scores_equal_the_naive_walk(n_rows, dtype):
 @pytest.mark.parametrize("level", ["plain", "avx2"])
 def test_lower_instruction_sets_give_the_same_leaves(level):
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", __file__, "-k", "naive_walk or bytes"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            __file__,
+            "-k",
+            "naive_walk or bytes or all_sizes or sets_of",
+        ],
         env=os.environ | {"SKGOSS_SIMD": level},
         cwd=Path(__file__).parents[1],
         capture_output=True,
@@ -131,10 +142,55 @@ def test_lower_instruction_sets_give_the_same_leaves(level):
     assert run.returncode == 0, run.stdout
 
 
-@pytest.mark.parametrize("sizes", [[300], [300, 5, 129, 31], [1], [1, 1, 1], []])
-def test_wide_and_empty_trees(sizes):
+@pytest.mark.parametrize(
+    "sizes",
+    [[255, 256, 257], [300, 5, 129, 31], [520, 1023, 2000], [1], [1, 1, 1], []],
+)
+def test_trees_of_all_sizes(sizes):
     trees, ensemble = make(2, sizes)
     check(trees, ensemble, random_data(np.random.default_rng(3), 80, 5))
+
+
+def in_set(words, value):
+    """Whether a value is a category in a set, by LightGBM's rules."""
+    if np.isnan(value) or not -1 < value < 2**31:
+        return False
+    category = int(value)
+    return category // 32 < len(words) and words[category // 32] >> category % 32 & 1
+
+
+@pytest.mark.parametrize("n_rows", [3, 300])
+def test_sets_of_categories(n_rows):
+    rng = np.random.default_rng(22)
+    words = [
+        rng.integers(2**32, size=rng.integers(5), dtype=np.uint32) for _ in range(150)
+    ]
+    trees, _ = make(23, [31, 300, 100])
+    start = np.cumsum([0, *map(len, words)])
+    for tree in trees:
+        chosen = rng.random(tree.n_leaves - 1) < 0.7
+        tree.decision_type[chosen] = 1
+        tree.threshold[chosen] = rng.integers(len(words), size=chosen.sum())
+    ensemble = Ensemble.of_trees(trees, 1, 5, sets=Sets(start, np.concatenate(words)))
+    X = np.where(
+        rng.random((n_rows, 5)) < 0.7,
+        rng.integers(-2, 140, size=(n_rows, 5)) + rng.choice([0, 0.5], (n_rows, 5)),
+        random_data(rng, n_rows, 5),
+    )
+
+    def walk_with_sets(tree, row):
+        node = 0
+        while node >= 0:
+            value = row[tree.split_feature[node]]
+            if tree.decision_type[node] & 1:
+                left = in_set(words[int(tree.threshold[node])], value)
+            else:
+                left = goes_left(tree, node, value)
+            node = (tree.left_child if left else tree.right_child)[node]
+        return ~node
+
+    expected = [[walk_with_sets(tree, row) for tree in trees] for row in X]
+    np.testing.assert_array_equal(ensemble.leaves(frame(X)), expected)
 
 
 @pytest.mark.parametrize("n_leaves", [128, 1500])

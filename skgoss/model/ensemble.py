@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from numbers import Integral
 from types import NoneType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -308,16 +308,50 @@ class Ensemble:
         if self.linear is None:
             self._predictor.scores(columns, first, stop, n_threads, scores)
         else:
-            scores = self._linear_scores(columns, first, stop, n_threads)
+            raw = RawColumns(columns)
+            self._add_linear(columns, raw, first, stop, n_threads, scores)
         if self.average and stop > first:
             scores /= (stop - first) // self.n_scores
         return scores
 
-    def _linear_scores(
-        self, columns: Columns, first: int, stop: int, n_threads: int
-    ) -> Floats:
+    def staged_scores(self, columns: Columns, n_threads: int = 1) -> Iterator[Floats]:
+        """Compute the raw scores after each round; the rows are ranked once.
+
+        Parameters
+        ----------
+        columns : Columns
+            The rows, ``n_features`` columns.
+        n_threads : int, default=1
+            Maximum number of threads; the scores do not depend on it.
+
+        Yields
+        ------
+        (n_rows, n_scores) float64
+            What ``raw_scores`` returns for the rounds so far.
+        """
+        _, stop = self._span(columns, 0, None)
         scores = np.zeros((columns.n_rows, self.n_scores))
-        raw = RawColumns(columns)
+        if self.linear is None:
+            ranked = self._predictor.ranked(columns, columns.n_rows, n_threads)
+        else:
+            raw = RawColumns(columns)
+        for first in range(0, stop, self.n_scores):
+            end = first + self.n_scores
+            if self.linear is None:
+                self._predictor.add_ranked(ranked, first, end, n_threads, scores)
+            else:
+                self._add_linear(columns, raw, first, end, n_threads, scores)
+            yield scores / (end // self.n_scores) if self.average else scores.copy()
+
+    def _add_linear(
+        self,
+        columns: Columns,
+        raw: RawColumns,
+        first: int,
+        stop: int,
+        n_threads: int,
+        scores_inout: Floats,
+    ) -> None:
         step = max(1, LEAVES_AT_ONCE // max(1, columns.n_rows))
         for start in range(first, stop, step):
             end = min(start + step, stop)
@@ -330,9 +364,8 @@ class Ensemble:
                 self.linear,
                 start % self.n_scores,
                 n_threads,
-                scores,
+                scores_inout,
             )
-        return scores
 
     def leaves(
         self,
@@ -438,26 +471,78 @@ def _make_predictor(
         threshold_sorted[1:] != threshold_sorted[:-1]
     )
     slot_start = np.searchsorted(slot_sorted[is_new], np.arange(len(slot_key) + 1))
-    rank = np.empty(len(order), dtype=np.int32)
+    rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.cumsum(is_new) - 1 - slot_start[slot_sorted]
-    slot_kind = slot_key % n_kinds
+    slot_feature, slot_kind = np.divmod(slot_key, n_kinds)
+    slot_set = np.maximum(slot_kind - 3, -1)
+    places = _byte_columns(slot_feature, slot_set, np.diff(slot_start), sides, sets)
+    first_byte = places.slot_bytes.flat[sides][column]
     return Predictor(
         arrays["left_child"],
         arrays["right_child"],
         threshold,
         (1 + column).astype(np.int32),
-        rank,
+        np.where(categorical, first_byte, first_byte + rank // 255).astype(np.int32),
+        np.where(categorical, 1 << places.slot_bit[slot] % 8, 255).astype(np.uint8),
+        np.where(categorical, 0, rank % 255).astype(np.uint8),
         leaf_start,
         arrays["leaf_value"],
-        (slot_key // n_kinds).astype(np.int32),
+        slot_feature.astype(np.int32),
         np.where(slot_kind < 3, slot_kind, 0).astype(np.uint8),
         slot_column,
+        places.slot_bytes,
         slot_start.astype(np.int64),
         threshold_sorted[is_new],
-        np.maximum(slot_kind - 3, -1),
+        slot_set,
         sets.start,
         sets.words,
+        places.slot_bit,
+        places.outside_start,
+        places.n_bytes,
         n_scores,
+    )
+
+
+class _ByteColumns(NamedTuple):
+    """The columns of bytes of the slots, as `Predictor` takes them."""
+
+    slot_bytes: NDArray[np.int32]
+    slot_bit: NDArray[np.uint8]
+    outside_start: NDArray[np.int64]
+    n_bytes: int
+
+
+def _byte_columns(
+    feature: NDArray[np.int64],
+    set_of: NDArray[np.int64],
+    n_thresholds: NDArray[np.int64],
+    sides: NDArray[np.int64],
+    sets: Sets,
+) -> _ByteColumns:
+    """Number the columns of bytes: one for 255 thresholds, eight for 64 sets.
+
+    Sets of similar sizes share a table, which is as long as the largest needs.
+    """
+    slot_bytes = np.full((len(feature), 2), -1, dtype=np.int32)
+    n_columns = np.where(set_of < 0, -(-n_thresholds // 255), 0)[sides // 2]
+    n_numeric = int(n_columns.sum())
+    slot_bytes.flat[sides] = np.cumsum(n_columns) - n_columns
+    size = np.diff(sets.start)[set_of] if len(sets.start) > 1 else np.zeros(0, int)
+    with_set = np.flatnonzero(set_of >= 0)
+    with_set = with_set[np.lexsort((size[with_set], feature[with_set]))]
+    sorted_feature = feature[with_set]
+    place = np.arange(len(with_set)) - np.searchsorted(sorted_feature, sorted_feature)
+    slot_bit = np.zeros(len(feature), dtype=np.uint8)
+    slot_bit[with_set] = place % 64
+    is_first = place % 64 == 0
+    table = np.cumsum(is_first) - 1
+    slot_bytes[with_set, 0] = n_numeric + 8 * table + place % 64 // 8
+    is_last = np.ones(len(with_set), dtype=bool)
+    is_last[:-1] = is_first[1:]
+    lengths = 32 * size[with_set[is_last]] + 1
+    outside_start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return _ByteColumns(
+        slot_bytes, slot_bit, outside_start, n_numeric + 8 * len(lengths)
     )
 
 

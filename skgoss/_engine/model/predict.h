@@ -1,70 +1,86 @@
-/* Which leaves the rows of a tile reach, by bit masks: loops that the compiler makes vector
- * code. Every operation is on integers, so all instruction sets agree. */
+/* From the values of a tile to bytes: ranks among thresholds. Loops that the compiler makes
+ * vector code; only comparisons, so all instruction sets agree. */
 #ifndef SKGOSS_PREDICT_H
 #define SKGOSS_PREDICT_H
 
 #include "leaves.h"
 #include "simd.h"
 
-/* Rows are scored in tiles of this many. */
-#define SKGOSS_TILE 256
+#include <math.h>
 
-/* Of the leaves that `plane` holds (8 * plane .. 8 * plane + 7, counted from the left),
- * only those in `mask` remain to a row whose value has a rank above `rank`. */
-typedef struct {
-    int32_t column;
-    uint16_t rank;
-    uint8_t plane;
-    uint8_t mask;
-} skgoss_mask_op;
+/* Thresholds of one column of bytes. */
+#define RANKS_OF_A_BYTE 255
+
+/* Which values are missing, and 0 for NaN where none is. */
+enum { MISSING_NONE = 0, MISSING_ZERO = 1 };
 
 /* How many of the n > 0 ascending thresholds lie below each value: a binary search whose
  * steps the whole tile takes together. */
-#define RANK_ROWS(RANK)                                                               \
-    (const double *restrict threshold, int64_t n, const double *restrict value,       \
-     RANK *restrict rank_out)
+static SIMD_INLINE void skgoss_ranks_body(const double *restrict threshold, int64_t n,
+                                          const double *restrict value,
+                                          int64_t *restrict rank_out)
+{
+    for (int r = 0; r < LEAF_TILE; r++)
+        rank_out[r] = 0;
+    for (int64_t remaining = n; remaining > 1; remaining -= remaining >> 1) {
+        const int64_t half = remaining >> 1;
+        for (int r = 0; r < LEAF_TILE; r++)
+            rank_out[r] += threshold[rank_out[r] + half - 1] < value[r] ? half : 0;
+    }
+    for (int r = 0; r < LEAF_TILE; r++)
+        rank_out[r] += threshold[rank_out[r]] < value[r];
+}
+SIMD_KERNEL(skgoss_ranks,
+            (const double *threshold, int64_t n, const double *value, int64_t *rank_out),
+            (threshold, n, value, rank_out))
 
-#define RANK_KERNEL(NAME, RANK)                                                       \
-    static SIMD_INLINE void NAME##_body RANK_ROWS(RANK)                               \
-    {                                                                                 \
-        int64_t below[SKGOSS_TILE];                                                   \
-        for (int r = 0; r < SKGOSS_TILE; r++)                                         \
-            below[r] = 0;                                                             \
-        for (int64_t remaining = n; remaining > 1; remaining -= remaining >> 1) {     \
-            const int64_t half = remaining >> 1;                                      \
-            for (int r = 0; r < SKGOSS_TILE; r++)                                     \
-                below[r] += threshold[below[r] + half - 1] < value[r] ? half : 0;     \
-        }                                                                             \
-        for (int r = 0; r < SKGOSS_TILE; r++)                                         \
-            rank_out[r] = (RANK)(below[r] + (threshold[below[r]] < value[r]));        \
-    }                                                                                 \
-    SIMD_KERNEL(NAME, RANK_ROWS(RANK), (threshold, n, value, rank_out))
+/* 0xFF for missing values, else 0. Where none is missing, NaN becomes zero. */
+static SIMD_INLINE void skgoss_find_missing_body(int missing, double zero,
+                                                 double *restrict value,
+                                                 uint8_t *restrict missing_out)
+{
+    if (missing == MISSING_NONE)
+        for (int r = 0; r < LEAF_TILE; r++) {
+            value[r] = value[r] == value[r] ? value[r] : 0.0;
+            missing_out[r] = 0;
+        }
+    else if (missing == MISSING_ZERO)
+        for (int r = 0; r < LEAF_TILE; r++)
+            missing_out[r] = fabs(value[r]) > zero ? 0 : 0xFF;
+    else
+        for (int r = 0; r < LEAF_TILE; r++)
+            missing_out[r] = value[r] == value[r] ? 0 : 0xFF;
+}
+SIMD_KERNEL(skgoss_find_missing,
+            (int missing, double zero, double *value, uint8_t *missing_out),
+            (missing, zero, value, missing_out))
 
-RANK_KERNEL(skgoss_ranks_u8, uint8_t)
-RANK_KERNEL(skgoss_ranks_u16, uint16_t)
+/* The ranks among thresholds first, ..., first + 254: 0 below them, 255 above. Missing
+ * values have the rank `filled`. */
+static SIMD_INLINE void skgoss_rank_bytes_body(const int64_t *restrict rank, int64_t first,
+                                               const uint8_t *restrict missing,
+                                               uint8_t filled, uint8_t *restrict byte_out)
+{
+    for (int r = 0; r < LEAF_TILE; r++) {
+        const int64_t above = rank[r] - first;
+        const int64_t low = above > 0 ? above : 0;
+        const uint8_t byte = (uint8_t)(low < RANKS_OF_A_BYTE ? low : RANKS_OF_A_BYTE);
+        byte_out[r] = (byte & ~missing[r]) | (filled & missing[r]);
+    }
+}
+SIMD_KERNEL(skgoss_rank_bytes,
+            (const int64_t *rank, int64_t first, const uint8_t *missing, uint8_t filled,
+             uint8_t *byte_out),
+            (rank, first, missing, filled, byte_out))
 
-#define MASK_ROWS(RANK)                                                              \
-    (const skgoss_mask_op *ops, int64_t n_ops, int n_planes, const RANK *ranks,       \
-     uint8_t *planes, uint8_t *leaf_out)
-
-#define MASK_KERNEL(NAME, RANK)                                                      \
-    static SIMD_INLINE void NAME##_body MASK_ROWS(RANK)                               \
-    {                                                                                 \
-        for (int i = 0; i < n_planes * SKGOSS_TILE; i++)                              \
-            planes[i] = 0xFF;                                                         \
-        for (int64_t i = 0; i < n_ops; i++) {                                         \
-            const RANK *restrict value = ranks + (int64_t)ops[i].column * SKGOSS_TILE; \
-            uint8_t *restrict plane = planes + ops[i].plane * SKGOSS_TILE;            \
-            const RANK rank = (RANK)ops[i].rank;                                      \
-            const uint8_t mask = ops[i].mask;                                         \
-            for (int r = 0; r < SKGOSS_TILE; r++)                                     \
-                plane[r] &= value[r] > rank ? mask : 0xFF;                            \
-        }                                                                             \
-        leftmost_leaf(planes, n_planes, SKGOSS_TILE, leaf_out);                       \
-    }                                                                                 \
-    SIMD_KERNEL(NAME, MASK_ROWS(RANK), (ops, n_ops, n_planes, ranks, planes, leaf_out))
-
-MASK_KERNEL(skgoss_masked_leaves_u8, uint8_t)
-MASK_KERNEL(skgoss_masked_leaves_u16, uint16_t)
+/* One of the eight bytes of each word. */
+static SIMD_INLINE void skgoss_bytes_of_words_body(const uint64_t *restrict word, int shift,
+                                                   uint8_t *restrict byte_out)
+{
+    for (int r = 0; r < LEAF_TILE; r++)
+        byte_out[r] = (uint8_t)(word[r] >> shift);
+}
+SIMD_KERNEL(skgoss_bytes_of_words, (const uint64_t *word, int shift, uint8_t *byte_out),
+            (word, shift, byte_out))
 
 #endif

@@ -1,17 +1,7 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from skgoss._engine.data.columns cimport Frame
-
-
-cdef extern from "predict.h" nogil:
-    enum:
-        TILE "SKGOSS_TILE"
-
-    ctypedef struct MaskOp "skgoss_mask_op":
-        int32_t column
-        uint16_t rank
-        uint8_t plane
-        uint8_t mask
+from skgoss._engine.model.leaves cimport Routes
 
 
 # The children of a node lie side by side: `child` is the left one. A leaf is its own left
@@ -31,36 +21,37 @@ cdef struct Slot:
     int64_t n_thresholds
     int32_t left_column
     int32_t right_column
+    int32_t left_bytes        # the first column of bytes of each, one for 255 thresholds;
+    int32_t right_bytes       # of a set, the column that has its bit; -1: there is none
     uint8_t missing
     const uint32_t* words     # of a set of categories, which have 0 in it and 1 outside
     int64_t n_words           # -1: there is no set
 
 
-# A tree's share of the tables: masks score it when `n_planes` > 0, else its nodes are walked.
+# The tests of up to 64 sets of one input column: a bit each in eight columns of bytes.
+cdef struct SetBytes:
+    int64_t feature
+    int64_t column
+    int32_t n_categories
+    const uint64_t* outside   # by category; the last for all from n_categories on
+
+
 cdef struct TreeTables:
     int64_t root
     int64_t first_leaf
-    int64_t first_op
-    int64_t n_ops
-    int32_t n_planes
 
 
 cdef struct Tables:
     const Node* nodes
     const TreeTables* trees
     const Slot* slots
-    const MaskOp* ops
-    const int32_t* leaf_order
-    const double* ordered_value
+    const SetBytes* set_bytes
     const double* leaf_value
     int64_t n_slots
     int64_t n_columns
-    int64_t n_trees
+    int64_t n_set_bytes
+    int64_t n_bytes
     int n_scores
-    bint any_walked
-    bint any_masked
-    bint wide_ranks
-    bint huge_ranks
 
 
 # Where the results go: one of the two is NULL.
@@ -81,24 +72,28 @@ cdef void fill_values(
 
 cdef class Predictor:
     cdef Tables tables
+    cdef Routes routes
     cdef Node* nodes
     cdef TreeTables* trees
     cdef Slot* slots
-    cdef MaskOp* ops
-    cdef int32_t* leaf_order
-    cdef double* ordered_value
+    cdef SetBytes* set_bytes
     cdef const double[::1] leaf_value
     cdef const double[::1] slot_threshold
     cdef const uint32_t[::1] set_words
+    cdef uint64_t[::1] outside
 
     cdef void fill_slots(
         self,
         const int32_t[::1] feature,
         const uint8_t[::1] missing,
         const int32_t[:, ::1] column,
+        const int32_t[:, ::1] bytes,
         const int64_t[::1] start,
         const int64_t[::1] set_of,
         const int64_t[::1] set_start,
+    ) noexcept
+    cdef void fill_sets(
+        self, const uint8_t[::1] bit, const int64_t[::1] start
     ) noexcept
     cdef int fill_trees(
         self,
@@ -106,7 +101,17 @@ cdef class Predictor:
         const int32_t[::1] right,
         const double[::1] threshold,
         const int32_t[::1] column,
-        const int32_t[::1] rank,
         const int64_t[::1] leaf_start,
     ) except -1
-    cdef int run(self, Frame frame, Py_ssize_t n, int n_threads, Sink sink) except -1
+    cdef int fill_routes(
+        self,
+        const int32_t[::1] left,
+        const int32_t[::1] right,
+        const int32_t[::1] column,
+        const uint8_t[::1] bits,
+        const uint8_t[::1] limit,
+        const int64_t[::1] leaf_start,
+    ) except -1
+    cdef int run(
+        self, const Frame* frame, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink
+    ) except -1

@@ -1,54 +1,58 @@
 # cython: language_level=3
-"""Rows through trees: scores and leaves of an ensemble, and of one tree on binned data.
+"""Rows through trees: scores and leaves of an ensemble.
 
-Two engines give the same leaf. Few rows walk the nodes, eight walks at a time so that
-their latencies overlap. A tile of rows is scored by masks: each value becomes its rank
-among the ensemble's own thresholds (value <= threshold k exactly when rank <= k), and each
-node removes the leaves of its left subtree from the rows that go right; the leftmost leaf
-that remains is the row's. This is QuickScorer (Lucchese et al., SIGIR 2015) with the
-byte-wise masks of RapidScorer (Ye et al., KDD 2018). Trees of more than 128 leaves are
-always walked.
+Two engines give the same leaf. Few rows compare their values with thresholds, eight walks at
+a time so that their latencies overlap. Of more rows, tile by tile, each value becomes its
+rank among the ensemble's own thresholds (value <= threshold k exactly when rank <= k), and
+each category the tests of eight sets. These are bytes, and `leaves` finds the leaves.
 """
 
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, NAN, fabs, isnan
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from skgoss._engine.data.columns cimport Frame, load_block, read_frame
+from skgoss._engine.model.leaves cimport (
+    LEAF_TILE, Routes, Test, add_route, add_values, free_routes, write_leaves,
+)
 from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
 import numpy as np
 
 cdef extern from "predict.h" nogil:
-    void ranks_u8 "skgoss_ranks_u8"(
-        const double*, int64_t, const double*, uint8_t*) noexcept
-    void ranks_u16 "skgoss_ranks_u16"(
-        const double*, int64_t, const double*, uint16_t*) noexcept
-    void masked_leaves_u8 "skgoss_masked_leaves_u8"(
-        const MaskOp*, int64_t, int, const uint8_t*, uint8_t*, uint8_t*) noexcept
-    void masked_leaves_u16 "skgoss_masked_leaves_u16"(
-        const MaskOp*, int64_t, int, const uint16_t*, uint8_t*, uint8_t*) noexcept
+    enum:
+        RANKS_OF_A_BYTE
+        MISSING_NONE
+        MISSING_ZERO
+    void skgoss_ranks(
+        const double* threshold, int64_t n, const double* value, int64_t* rank_out)
+    void skgoss_find_missing(
+        int missing, double zero, double* value_inout, uint8_t* missing_out)
+    void skgoss_rank_bytes(
+        const int64_t* rank, int64_t first, const uint8_t* missing, uint8_t filled,
+        uint8_t* byte_out)
+    void skgoss_bytes_of_words(
+        const uint64_t* word, int shift, uint8_t* byte_out)
 
 cdef enum:
+    # Columns of bytes that the words of a table of sets fill.
+    BYTES_OF_A_WORD = 8
     LANES = 16
-    FEW_ROWS = 64
-    MAX_MASKED_LEAVES = 128
-    MISSING_NONE = 0
-    MISSING_ZERO = 1
+    # Rows that compare values; a table of sets costs them as much as the trees.
+    FEW_ROWS = 32
+    # Bytes of the tiles that go through a tree one after the other.
+    BLOCK_BYTES = 1 << 18
 
 # Row-trees below which a second thread costs more than it brings.
 cdef int64_t SMALL_WORK = 50_000
 # float32's 1e-35, as in LightGBM.
 cdef double ZERO = 1.0000000180025095e-35
-# The first integer that no int32 holds.
+# The first integer that no int32 holds, and a category that is in no set.
 cdef double INT32_END = 2147483648.0
-
-ctypedef fused rank_t:
-    uint8_t
-    uint16_t
+cdef int32_t NO_CATEGORY = 0x7FFFFFFF
 
 
 # ---------------------------------------------------------------------------- values
@@ -59,16 +63,18 @@ cdef inline bint is_missing(double value, const Slot* slot) noexcept nogil:
     return isnan(value) or (slot.missing == MISSING_ZERO and fabs(value) <= ZERO)
 
 
-cdef inline bint is_member(double value, const Slot* slot) noexcept nogil:
-    """Whether a value is a category in the slot's set; NaN never is.
+cdef inline int32_t category_of(double value) noexcept nogil:
+    """The number of a category.
 
     As in LightGBM, fractions are cut off (also that of -0.5), and numbers that no int32
-    holds are in no set.
+    holds, like NaN, are in no set.
     """
-    cdef int64_t category
-    if not -1.0 < value < INT32_END:
-        return False
-    category = <int64_t>value
+    return <int32_t> value if -1.0 < value < INT32_END else NO_CATEGORY
+
+
+cdef inline bint is_member(double value, const Slot* slot) noexcept nogil:
+    """Whether a value is a category in the slot's set; NaN never is."""
+    cdef int64_t category = category_of(value)
     return (
         category < 32 * slot.n_words
         and slot.words[category // 32] >> (category % 32) & 1
@@ -113,33 +119,7 @@ cdef void spread_values(
             out[i * row_step] = NAN if is_missing(values[i], slot) else values[i]
 
 
-cdef void rank_values(
-    const Slot* slot, const double* values, rank_t* ranks_out
-) noexcept nogil:
-    """Rank a tile's values among the slot's thresholds, one column for each side.
-
-    A missing value has rank 0, which goes left everywhere, or the highest rank, which
-    goes right.
-    """
-    cdef rank_t* left = ranks_out + <int64_t> slot.left_column * TILE
-    cdef rank_t* right = ranks_out + <int64_t> slot.right_column * TILE
-    cdef rank_t* found = left if slot.left_column > 0 else right
-    cdef Py_ssize_t i
-    if rank_t is uint8_t:
-        ranks_u8(slot.thresholds, slot.n_thresholds, values, found)
-    else:
-        ranks_u16(slot.thresholds, slot.n_thresholds, values, found)
-    if slot.missing == MISSING_NONE:
-        return
-    if slot.right_column > 0:
-        for i in range(TILE):
-            right[i] = <rank_t> slot.n_thresholds if is_missing(values[i], slot) else found[i]
-    if slot.left_column > 0:
-        for i in range(TILE):
-            left[i] = 0 if is_missing(values[i], slot) else found[i]
-
-
-# ----------------------------------------------------------------------------- engines
+# ---------------------------------------------------------------------------- few rows
 
 
 cdef inline int32_t next_node(
@@ -175,29 +155,6 @@ cdef inline void deliver(
         sink.leaves[row * (sink.stop_tree - sink.first_tree) + tree - sink.first_tree] = leaf
 
 
-cdef void deliver_tile(
-    const Tables* model, const Sink* sink, int64_t tree, const uint8_t* leaf,
-    Py_ssize_t start, Py_ssize_t n,
-) noexcept nogil:
-    """Deliver the leaves of a tile; `leaf` numbers them from left to right."""
-    cdef int64_t first = model.trees[tree].first_leaf
-    cdef int64_t width = sink.stop_tree - sink.first_tree
-    cdef int64_t n_scores = model.n_scores
-    cdef const double* value = model.ordered_value + first
-    cdef const int32_t* order = model.leaf_order + first
-    cdef double* score
-    cdef int32_t* leaf_out
-    cdef Py_ssize_t i
-    if sink.scores != NULL:
-        score = sink.scores + start * n_scores + tree % n_scores
-        for i in range(n):
-            score[i * n_scores] += value[leaf[i]]
-    else:
-        leaf_out = sink.leaves + start * width + tree - sink.first_tree
-        for i in range(n):
-            leaf_out[i * width] = order[leaf[i]]
-
-
 cdef void walk_one_row(
     const Tables* model, const double* values, Py_ssize_t row, const Sink* sink
 ) noexcept nogil:
@@ -218,72 +175,6 @@ cdef void walk_one_row(
         tree += LANES
 
 
-cdef void walk_one_tree(
-    const Tables* model, int64_t tree, const double* values, Py_ssize_t start, Py_ssize_t n,
-    const Sink* sink,
-) noexcept nogil:
-    """Send a tile of rows through one tree, LANES rows at a time."""
-    cdef const double* rows[LANES]
-    cdef int32_t at[LANES]
-    cdef Py_ssize_t width = model.n_columns
-    cdef Py_ssize_t i
-    cdef int lane
-    for i from 0 <= i < n by LANES:
-        for lane in range(LANES):
-            rows[lane] = values + min(i + lane, n - 1) * width
-            at[lane] = <int32_t> model.trees[tree].root
-        walk(model.nodes, rows, at)
-        for lane in range(<int> min(<Py_ssize_t> LANES, n - i)):
-            deliver(
-                model, sink, tree, start + i + lane,
-                <int32_t> model.nodes[at[lane]].threshold)
-
-
-cdef void mask_one_tree(
-    const Tables* model, int64_t tree, const rank_t* ranks, Py_ssize_t start, Py_ssize_t n,
-    uint8_t* planes, const Sink* sink,
-) noexcept nogil:
-    """Send a tile of rows through one tree by masks."""
-    cdef const TreeTables* tables = &model.trees[tree]
-    cdef uint8_t* leaf = planes + tables.n_planes * TILE
-    if rank_t is uint8_t:
-        masked_leaves_u8(
-            model.ops + tables.first_op, tables.n_ops, tables.n_planes, ranks, planes, leaf)
-    else:
-        masked_leaves_u16(
-            model.ops + tables.first_op, tables.n_ops, tables.n_planes, ranks, planes, leaf)
-    deliver_tile(model, sink, tree, leaf, start, n)
-
-
-# ------------------------------------------------------------------------------- tiles
-
-
-# A thread's memory, one allocation; arrays that no engine reads have no room in it.
-cdef struct Scratch:
-    double* values
-    double* rows
-    uint8_t* planes
-    void* ranks
-
-
-cdef size_t carve(
-    const Tables* model, Py_ssize_t tile, bint walked, bint masked, char* memory,
-    Scratch* scratch_out,
-) noexcept nogil:
-    """Divide a thread's memory among its arrays; return the number of bytes."""
-    cdef size_t used = 0
-    cdef size_t cells = tile * model.n_columns
-    scratch_out.values = <double*> memory
-    used += tile * sizeof(double)
-    scratch_out.rows = <double*> (memory + used)
-    used += cells * sizeof(double) * walked
-    scratch_out.planes = <uint8_t*> (memory + used)
-    used += (MAX_MASKED_LEAVES // 8 + 1) * tile * masked
-    scratch_out.ranks = memory + used
-    used += cells * (2 if model.wide_ranks else 1) * masked
-    return (used + 63) // 64 * 64
-
-
 cdef void fill_values(
     const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n,
     Py_ssize_t row_step, Py_ssize_t column_step, double* slot_values, double* values_out,
@@ -296,85 +187,181 @@ cdef void fill_values(
         spread_values(&model.slots[s], slot_values, n, row_step, column_step, values_out)
 
 
-cdef void fill_ranks(
-    const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n,
-    double* values, rank_t* ranks_out,
-) noexcept nogil:
-    cdef Py_ssize_t s
-    memset(values, 0, TILE * sizeof(double))
-    for s in range(model.n_slots):
-        load_slot(&model.slots[s], frame, start, n, values)
-        rank_values(&model.slots[s], values, ranks_out)
-
-
-cdef void score_tile(
-    const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n,
-    const Scratch* scratch, rank_t* ranks, const Sink* sink,
-) noexcept nogil:
-    cdef int64_t tree
-    if model.any_walked:
-        fill_values(
-            model, frame, start, n, model.n_columns, 1, scratch.values, scratch.rows)
-    if model.any_masked:
-        fill_ranks(model, frame, start, n, scratch.values, ranks)
-    for tree in range(sink.first_tree, sink.stop_tree):
-        if model.trees[tree].n_planes > 0:
-            mask_one_tree(model, tree, ranks, start, n, scratch.planes, sink)
-        else:
-            walk_one_tree(model, tree, scratch.rows, start, n, sink)
-
-
 cdef bint score_few_rows(
     const Tables* model, const Frame* frame, Py_ssize_t n, const Sink* sink
 ) noexcept nogil:
-    """Score some rows without tiles; false when memory ran out."""
-    cdef Scratch scratch
-    cdef char* memory = <char*> malloc(carve(model, n, True, False, NULL, &scratch))
+    """Score some rows by their values; false when memory ran out."""
+    cdef Py_ssize_t width = model.n_columns
     cdef Py_ssize_t row
-    if memory == NULL:
+    cdef double* slot_values = <double*> malloc((1 + width) * n * sizeof(double))
+    cdef double* rows = slot_values + n
+    if slot_values == NULL:
         return False
-    carve(model, n, True, False, memory, &scratch)
-    fill_values(model, frame, 0, n, model.n_columns, 1, scratch.values, scratch.rows)
+    fill_values(model, frame, 0, n, width, 1, slot_values, rows)
     for row in range(n):
-        walk_one_row(model, scratch.rows + row * model.n_columns, row, sink)
-    free(memory)
+        walk_one_row(model, rows + row * width, row, sink)
+    free(slot_values)
     return True
+
+
+# ------------------------------------------------------------------------------ ranks
+
+
+cdef void rank_slot(
+    const Slot* slot, const Frame* frame, Py_ssize_t start, Py_ssize_t n, double* values,
+    uint8_t* bytes_out,
+) noexcept nogil:
+    """Rank a tile's values among the slot's thresholds, for each side in columns of bytes.
+
+    Missing values have rank 0, which goes left everywhere, or the highest, which goes right.
+    """
+    cdef int64_t rank[LEAF_TILE]
+    cdef uint8_t missing[LEAF_TILE]
+    cdef int64_t first = 0
+    cdef int64_t column = 0
+    load_block(frame, slot.feature, NULL, start, n, values)
+    skgoss_find_missing(slot.missing, ZERO, values, missing)
+    skgoss_ranks(slot.thresholds, slot.n_thresholds, values, rank)
+    while first < slot.n_thresholds:
+        if slot.left_bytes >= 0:
+            skgoss_rank_bytes(
+                rank, first, missing, 0, bytes_out + (slot.left_bytes + column) * LEAF_TILE)
+        if slot.right_bytes >= 0:
+            skgoss_rank_bytes(
+                rank, first, missing, 0xFF,
+                bytes_out + (slot.right_bytes + column) * LEAF_TILE)
+        first += RANKS_OF_A_BYTE
+        column += 1
+
+
+cdef void look_up_sets(
+    const SetBytes* sets, const int32_t* category, uint8_t* bytes_out
+) noexcept nogil:
+    """Of each row, which of a table's sets its category is not in."""
+    cdef uint64_t outside[LEAF_TILE]
+    cdef int i
+    for i in range(LEAF_TILE):
+        outside[i] = sets.outside[min(category[i], sets.n_categories)]
+    for i in range(BYTES_OF_A_WORD):
+        skgoss_bytes_of_words(outside, 8 * i, bytes_out + (sets.column + i) * LEAF_TILE)
+
+
+cdef void rank_tile(
+    const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n,
+    uint8_t* bytes_out,
+) noexcept nogil:
+    """Make the bytes of a tile's rows: LEAF_TILE bytes a column."""
+    cdef double values[LEAF_TILE]
+    cdef int32_t category[LEAF_TILE]
+    cdef int64_t feature = -1
+    cdef Py_ssize_t s, i
+    memset(values, 0, sizeof(values))
+    for s in range(model.n_slots):
+        if model.slots[s].n_words < 0:
+            rank_slot(&model.slots[s], frame, start, n, values, bytes_out)
+    for s in range(model.n_set_bytes):
+        if model.set_bytes[s].feature != feature:
+            feature = model.set_bytes[s].feature
+            load_block(frame, feature, NULL, start, n, values)
+            for i in range(LEAF_TILE):
+                category[i] = category_of(values[i])
+        look_up_sets(&model.set_bytes[s], category, bytes_out)
+
+
+# ------------------------------------------------------------------------------ tiles
+
+
+# The tiles that one thread sends through the trees side by side, so that a tree is read
+# once for all of them.
+cdef struct Block:
+    uint8_t* bytes            # tile by tile, LEAF_TILE bytes a column
+    const uint8_t** columns   # memory for their addresses
+    Py_ssize_t start          # the first row
+    Py_ssize_t stop
+
+
+cdef void score_block(
+    const Tables* model, const Routes* routes, const Block* block, const Sink* sink,
+) noexcept nogil:
+    cdef int64_t width = sink.stop_tree - sink.first_tree
+    cdef Py_ssize_t n_tiles = (block.stop - block.start + LEAF_TILE - 1) // LEAF_TILE
+    cdef int64_t tree, j
+    cdef Py_ssize_t t, row
+    cdef int n
+    for j in range(n_tiles * model.n_bytes):
+        block.columns[j] = block.bytes + j * LEAF_TILE
+    for tree in range(sink.first_tree, sink.stop_tree):
+        for t in range(n_tiles):
+            row = block.start + t * LEAF_TILE
+            n = <int> min(<Py_ssize_t> LEAF_TILE, block.stop - row)
+            if sink.scores != NULL:
+                add_values(
+                    routes, tree, block.columns + t * model.n_bytes, n, model.n_scores,
+                    sink.scores + row * model.n_scores + tree % model.n_scores)
+            else:
+                write_leaves(
+                    routes, tree, block.columns + t * model.n_bytes, n, width,
+                    sink.leaves + row * width + tree - sink.first_tree)
+
+
+cdef void run_block(
+    const Tables* model, const Routes* routes, const Frame* frame, const Block* block,
+    const Sink* sink,
+) noexcept nogil:
+    cdef Py_ssize_t row
+    if frame != NULL:
+        for row from block.start <= row < block.stop by LEAF_TILE:
+            rank_tile(
+                model, frame, row, min(<Py_ssize_t> LEAF_TILE, block.stop - row),
+                block.bytes + (row - block.start) * model.n_bytes)
+    score_block(model, routes, block, sink)
+
+
+cdef Py_ssize_t rows_of_a_block(const Tables* model, Py_ssize_t n, int n_threads) noexcept nogil:
+    """Whole tiles, a few blocks a thread."""
+    cdef Py_ssize_t n_tiles = n // (4 * n_threads * LEAF_TILE)
+    cdef Py_ssize_t room = BLOCK_BYTES // (LEAF_TILE * max(model.n_bytes, 1))
+    return LEAF_TILE * max(1, min(n_tiles, room))
 
 
 cdef bint score_many_rows(
-    const Tables* model, const Frame* frame, Py_ssize_t n, int n_threads, const Sink* sink,
-    Watch* watch,
+    const Tables* model, const Routes* routes, const Frame* frame, uint8_t* kept,
+    Py_ssize_t n, int n_threads, const Sink* sink, Watch* watch,
 ) noexcept nogil:
-    """Score all rows, tile by tile; false when memory ran out."""
-    cdef Scratch scratch
-    cdef Py_ssize_t n_tiles = (n + TILE - 1) // TILE
-    cdef Py_ssize_t tile
-    cdef size_t share = carve(
-        model, TILE, model.any_walked, model.any_masked, NULL, &scratch)
+    """Score all rows, block by block; false when memory ran out.
+
+    `kept` has the bytes of all rows, which are made if `frame` is not NULL. It may be NULL:
+    then the bytes of a block are forgotten.
+    """
+    cdef Py_ssize_t size = rows_of_a_block(model, n, n_threads)
+    cdef Py_ssize_t n_blocks = (n + size - 1) // size
+    cdef Py_ssize_t i
+    cdef size_t bytes = size * model.n_bytes
+    cdef size_t share = bytes + (bytes // LEAF_TILE // 8 + 1) * 8 * sizeof(void*)
     cdef char* memory = <char*> malloc(share * n_threads)
     if memory == NULL:
         return False
-    for tile in prange(
-        n_tiles, schedule="dynamic", num_threads=n_threads, use_threads_if=n_threads > 1
+    for i in prange(
+        n_blocks, schedule="dynamic", num_threads=n_threads, use_threads_if=n_threads > 1
     ):
         if not is_stopped(watch):
-            run_tile(
-                model, frame, tile * TILE, min(<Py_ssize_t> TILE, n - tile * TILE),
-                memory + share * omp_get_thread_num(), sink)
+            run_own_block(
+                model, routes, frame, kept, memory + share * omp_get_thread_num(), bytes,
+                i * size, min((i + 1) * size, n), sink)
     free(memory)
     return True
 
 
-cdef void run_tile(
-    const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n, char* memory,
-    const Sink* sink,
+cdef void run_own_block(
+    const Tables* model, const Routes* routes, const Frame* frame, uint8_t* kept, char* memory,
+    size_t bytes, Py_ssize_t start, Py_ssize_t stop, const Sink* sink,
 ) noexcept nogil:
-    cdef Scratch scratch
-    carve(model, TILE, model.any_walked, model.any_masked, memory, &scratch)
-    if model.wide_ranks:
-        score_tile(model, frame, start, n, &scratch, <uint16_t*> scratch.ranks, sink)
-    else:
-        score_tile(model, frame, start, n, &scratch, <uint8_t*> scratch.ranks, sink)
+    cdef Block block
+    block.bytes = <uint8_t*> memory if kept == NULL else kept + start * model.n_bytes
+    block.columns = <const uint8_t**> (memory + bytes)
+    block.start = start
+    block.stop = stop
+    run_block(model, routes, frame, &block, sink)
 
 
 # ------------------------------------------------------------------------------ tables
@@ -402,60 +389,6 @@ cdef void plant(
                 place_out[child] = place
 
 
-cdef int32_t span(
-    const int32_t* left, const int32_t* right, int32_t n_leaves,
-    int32_t* first_out, int32_t* size_out, int32_t* order_out,
-) noexcept nogil:
-    """Find which leaves, counted from left to right, lie under each node's left child.
-
-    Returns how many planes of eight leaves these spans touch, all nodes together.
-    """
-    cdef int32_t i, child, start, size
-    cdef int32_t touched = 0
-    for i in range(n_leaves - 2, -1, -1):
-        # All leaves below node i, until the second loop comes to it.
-        size_out[i] = (size_out[left[i]] if left[i] >= 0 else 1) + (
-            size_out[right[i]] if right[i] >= 0 else 1)
-    if n_leaves == 1:
-        order_out[0] = 0
-    else:
-        first_out[0] = 0
-    for i in range(n_leaves - 1):
-        start = first_out[i]
-        size = size_out[left[i]] if left[i] >= 0 else 1
-        child = left[i]
-        if child >= 0:
-            first_out[child] = start
-        else:
-            order_out[start] = ~child
-        child = right[i]
-        if child >= 0:
-            first_out[child] = start + size
-        else:
-            order_out[start + size] = ~child
-        size_out[i] = size
-        touched += (start + size - 1) // 8 - start // 8 + 1
-    return touched
-
-
-cdef int64_t write_masks(
-    const int32_t* first, const int32_t* size, const int32_t* column, const int32_t* rank,
-    int32_t n_nodes, MaskOp* ops_out,
-) noexcept nogil:
-    """Write the operations of one tree; return their number."""
-    cdef int64_t n_ops = 0
-    cdef int32_t i, plane, begin, end
-    for i in range(n_nodes):
-        for plane in range(first[i] // 8, (first[i] + size[i] - 1) // 8 + 1):
-            begin = max(first[i] - 8 * plane, 0)
-            end = min(first[i] + size[i] - 8 * plane, 8)
-            ops_out[n_ops] = MaskOp(
-                column[i], <uint16_t> rank[i], <uint8_t> plane,
-                <uint8_t> (0xFF ^ ((1 << end) - (1 << begin))))
-            n_ops += 1
-    return n_ops
-
-
 cdef class Predictor:
     """The tables that prediction reads. They do not change.
 
@@ -469,8 +402,10 @@ cdef class Predictor:
         A value goes left when it is at most the threshold.
     column : (n_nodes,) int32
         One of the two columns of the node's slot.
-    rank : (n_nodes,) int32
-        The rank of the threshold among those of its slot.
+    byte_column : (n_nodes,) int32
+        The column of bytes that the node tests.
+    bits, limit : (n_nodes,) uint8
+        A byte goes left when its ``bits`` are at most the limit.
     leaf_start : (n_trees + 1,) int64
         First leaf of each tree.
     leaf_value : (n_leaves,) float64
@@ -481,6 +416,8 @@ cdef class Predictor:
     slot_column : (n_slots, 2) int32
         The column with missing values on the left, and that with them on the right, both
         from 1 on; 0 where there is none.
+    slot_bytes : (n_slots, 2) int32
+        The first column of bytes of each, from 0 on; -1 where there is none.
     slot_start : (n_slots + 1,) int64
         First threshold of each slot.
     slot_threshold : (n_thresholds,) float64
@@ -490,6 +427,13 @@ cdef class Predictor:
     set_start : (n_sets + 1,) int64
         Where the words of each set begin.
     set_words : (n_words,) uint32
+    slot_bit : (n_slots,) uint8
+        Of a slot with a set: its bit in the words of a table of 64 sets.
+    outside_start : (n_tables + 1,) int64
+        Where each of these tables begins: a word a category, and one for all others. Each
+        fills eight of the last columns of bytes.
+    n_bytes : int
+        Columns of bytes.
     n_scores : int
         Trees per round.
     """
@@ -500,60 +444,71 @@ cdef class Predictor:
         const int32_t[::1] right,
         const double[::1] threshold,
         const int32_t[::1] column,
-        const int32_t[::1] rank,
+        const int32_t[::1] byte_column,
+        const uint8_t[::1] bits,
+        const uint8_t[::1] limit,
         const int64_t[::1] leaf_start,
         const double[::1] leaf_value,
         const int32_t[::1] slot_feature,
         const uint8_t[::1] slot_missing,
         const int32_t[:, ::1] slot_column,
+        const int32_t[:, ::1] slot_bytes,
         const int64_t[::1] slot_start,
         const double[::1] slot_threshold,
         const int64_t[::1] slot_set,
         const int64_t[::1] set_start,
         const uint32_t[::1] set_words,
+        const uint8_t[::1] slot_bit,
+        const int64_t[::1] outside_start,
+        int64_t n_bytes,
         int n_scores,
     ):
         cdef int64_t n_trees = leaf_start.shape[0] - 1
         cdef int64_t n_leaves = leaf_value.shape[0]
+        cdef int64_t n_set_bytes = outside_start.shape[0] - 1
         self.leaf_value = leaf_value
         self.slot_threshold = slot_threshold
         self.set_words = set_words
+        self.outside = np.full(
+            outside_start[n_set_bytes], 0xFFFFFFFFFFFFFFFF, dtype=np.uint64)
         self.nodes = <Node*> malloc((2 * n_leaves - n_trees + 1) * sizeof(Node))
         self.trees = <TreeTables*> malloc((n_trees + 1) * sizeof(TreeTables))
         self.slots = <Slot*> malloc((slot_feature.shape[0] + 1) * sizeof(Slot))
-        self.leaf_order = <int32_t*> malloc((n_leaves + 1) * sizeof(int32_t))
-        self.ordered_value = <double*> malloc((n_leaves + 1) * sizeof(double))
+        self.set_bytes = <SetBytes*> malloc((n_set_bytes + 1) * sizeof(SetBytes))
         if (
             self.nodes == NULL or self.trees == NULL or self.slots == NULL
-            or self.leaf_order == NULL or self.ordered_value == NULL
+            or self.set_bytes == NULL
         ):
             raise MemoryError
         self.tables.n_scores = n_scores
         self.tables.n_slots = slot_feature.shape[0]
+        self.tables.n_bytes = n_bytes
+        self.tables.n_set_bytes = n_set_bytes
         self.fill_slots(
-            slot_feature, slot_missing, slot_column, slot_start, slot_set, set_start)
-        self.fill_trees(left, right, threshold, column, rank, leaf_start)
+            slot_feature, slot_missing, slot_column, slot_bytes, slot_start, slot_set,
+            set_start)
+        self.fill_sets(slot_bit, outside_start)
+        self.fill_trees(left, right, threshold, column, leaf_start)
+        self.fill_routes(left, right, byte_column, bits, limit, leaf_start)
         self.tables.nodes = self.nodes
         self.tables.trees = self.trees
         self.tables.slots = self.slots
-        self.tables.ops = self.ops
-        self.tables.leaf_order = self.leaf_order
-        self.tables.ordered_value = self.ordered_value
+        self.tables.set_bytes = self.set_bytes
         self.tables.leaf_value = &leaf_value[0] if n_leaves else NULL
 
     def __dealloc__(self):
         free(self.nodes)
         free(self.trees)
         free(self.slots)
-        free(self.ops)
-        free(self.leaf_order)
-        free(self.ordered_value)
+        free(self.set_bytes)
+        free_routes(&self.routes)
 
     cdef void fill_slots(
         self,
         const int32_t[::1] feature,
         const uint8_t[::1] missing,
         const int32_t[:, ::1] column,
+        const int32_t[:, ::1] bytes,
         const int64_t[::1] start,
         const int64_t[::1] set_of,
         const int64_t[::1] set_start,
@@ -564,6 +519,8 @@ cdef class Predictor:
             self.slots[s].feature = feature[s]
             self.slots[s].left_column = column[s, 0]
             self.slots[s].right_column = column[s, 1]
+            self.slots[s].left_bytes = bytes[s, 0]
+            self.slots[s].right_bytes = bytes[s, 1]
             self.tables.n_columns = max(
                 self.tables.n_columns, column[s, 0] + 1, column[s, 1] + 1)
             self.slots[s].missing = missing[s]
@@ -575,8 +532,27 @@ cdef class Predictor:
                     self.slots[s].words = &self.set_words[set_start[set_of[s]]]
             self.slots[s].thresholds = &self.slot_threshold[start[s]]
             self.slots[s].n_thresholds = start[s + 1] - start[s]
-            self.tables.wide_ranks |= self.slots[s].n_thresholds > 0xFF
-            self.tables.huge_ranks |= self.slots[s].n_thresholds > 0xFFFF
+
+    cdef void fill_sets(
+        self, const uint8_t[::1] bit, const int64_t[::1] start
+    ) noexcept:
+        """Tell of each category which sets it is not in."""
+        cdef int64_t first = self.tables.n_bytes - BYTES_OF_A_WORD * self.tables.n_set_bytes
+        cdef const Slot* slot
+        cdef int64_t table, category
+        cdef Py_ssize_t s
+        for s in range(self.tables.n_slots):
+            slot = &self.slots[s]
+            if slot.n_words < 0:
+                continue
+            table = (slot.left_bytes - first) // BYTES_OF_A_WORD
+            self.set_bytes[table] = SetBytes(
+                slot.feature, first + BYTES_OF_A_WORD * table,
+                <int32_t> (start[table + 1] - start[table] - 1),
+                &self.outside[start[table]])
+            for category in range(32 * slot.n_words):
+                if slot.words[category // 32] >> (category % 32) & 1:
+                    self.outside[start[table] + category] &= ~(<uint64_t> 1 << bit[s])
 
     cdef int fill_trees(
         self,
@@ -584,51 +560,45 @@ cdef class Predictor:
         const int32_t[::1] right,
         const double[::1] threshold,
         const int32_t[::1] column,
-        const int32_t[::1] rank,
         const int64_t[::1] leaf_start,
     ) except -1:
-        """Fill the tables tree by tree; the masks last, when their number is known."""
-        cdef Py_ssize_t n_trees = leaf_start.shape[0] - 1
-        cdef int32_t[::1] first = np.empty(left.shape[0] + 1, dtype=np.int32)
-        cdef int32_t[::1] size = np.empty(left.shape[0] + 1, dtype=np.int32)
-        cdef int64_t node, n_ops = 0
-        cdef int32_t n_leaves
-        cdef Py_ssize_t t, i
-        cdef TreeTables* tree
-        for t in range(n_trees):
-            tree = &self.trees[t]
+        cdef int32_t[::1] place = np.empty(left.shape[0] + 1, dtype=np.int32)
+        cdef int64_t node
+        cdef Py_ssize_t t
+        for t in range(leaf_start.shape[0] - 1):
             node = leaf_start[t] - t
-            n_leaves = <int32_t> (leaf_start[t + 1] - leaf_start[t])
-            tree.root = 2 * leaf_start[t] - t
-            tree.first_leaf = leaf_start[t]
-            tree.first_op = n_ops
-            tree.n_ops = 0
-            tree.n_planes = 0
+            self.trees[t] = TreeTables(2 * leaf_start[t] - t, leaf_start[t])
             plant(
                 &left[0] + node, &right[0] + node, &threshold[0] + node, &column[0] + node,
-                n_leaves, tree.root, &first[node], self.nodes)
-            if n_leaves > MAX_MASKED_LEAVES or self.tables.huge_ranks:
-                self.tables.any_walked = True
-                continue
-            self.tables.any_masked = True
-            tree.n_planes = (n_leaves + 7) // 8
-            tree.n_ops = span(
-                &left[0] + node, &right[0] + node, n_leaves, &first[node], &size[node],
-                self.leaf_order + leaf_start[t])
-            for i in range(leaf_start[t], leaf_start[t + 1]):
-                self.ordered_value[i] = self.leaf_value[leaf_start[t] + self.leaf_order[i]]
-            n_ops += tree.n_ops
-        self.ops = <MaskOp*> malloc((n_ops + 1) * sizeof(MaskOp))
-        if self.ops == NULL:
+                <int32_t> (leaf_start[t + 1] - leaf_start[t]), self.trees[t].root, &place[0],
+                self.nodes)
+        return 0
+
+    cdef int fill_routes(
+        self,
+        const int32_t[::1] left,
+        const int32_t[::1] right,
+        const int32_t[::1] column,
+        const uint8_t[::1] bits,
+        const uint8_t[::1] limit,
+        const int64_t[::1] leaf_start,
+    ) except -1:
+        cdef Test* tests = <Test*> malloc((left.shape[0] + 1) * sizeof(Test))
+        cdef int64_t node
+        cdef Py_ssize_t i, t
+        if tests == NULL:
             raise MemoryError
-        for t in range(n_trees):
-            tree = &self.trees[t]
-            if tree.n_planes > 0:
+        for i in range(left.shape[0]):
+            tests[i] = Test(column[i], 0, bits[i], limit[i])
+        try:
+            for t in range(leaf_start.shape[0] - 1):
                 node = leaf_start[t] - t
-                write_masks(
-                    &first[node], &size[node], &column[0] + node, &rank[0] + node,
-                    <int32_t> (leaf_start[t + 1] - leaf_start[t]) - 1,
-                    self.ops + tree.first_op)
+                add_route(
+                    &self.routes, &left[0] + node, &right[0] + node, tests + node,
+                    &self.leaf_value[leaf_start[t]],
+                    <int32_t> (leaf_start[t + 1] - leaf_start[t]))
+        finally:
+            free(tests)
         return 0
 
     def scores(
@@ -642,9 +612,33 @@ cdef class Predictor:
         """Add the leaf values of trees ``first_tree`` to ``stop_tree`` to the scores."""
         if scores_out.size == 0 or first_tree >= stop_tree:
             return
+        cdef Frame frame = read_frame(columns)
         self.run(
-            read_frame(columns), scores_out.shape[0], n_threads,
+            &frame, NULL, scores_out.shape[0], n_threads,
             Sink(&scores_out[0, 0], NULL, first_tree, stop_tree))
+
+    def ranked(self, columns, Py_ssize_t n_rows, int n_threads):
+        """The bytes of all rows, for `add_ranked`."""
+        cdef Frame frame = read_frame(columns)
+        cdef Py_ssize_t n_tiles = (n_rows + LEAF_TILE - 1) // LEAF_TILE
+        cdef uint8_t[::1] bytes = np.empty(
+            n_tiles * LEAF_TILE * self.tables.n_bytes + 1, dtype=np.uint8)
+        self.run(&frame, &bytes[0], n_rows, n_threads, Sink(NULL, NULL, 0, 0))
+        return np.asarray(bytes)
+
+    def add_ranked(
+        self,
+        uint8_t[::1] bytes,
+        int64_t first_tree,
+        int64_t stop_tree,
+        int n_threads,
+        double[:, ::1] scores_inout,
+    ):
+        """Add the leaf values of some trees to the scores of rows from `ranked`."""
+        if scores_inout.size > 0:
+            self.run(
+                NULL, &bytes[0], scores_inout.shape[0], n_threads,
+                Sink(&scores_inout[0, 0], NULL, first_tree, stop_tree))
 
     def leaves(
         self,
@@ -657,21 +651,25 @@ cdef class Predictor:
         """Write the number of the leaf that each row reaches in each tree."""
         if leaves_out.size == 0:
             return
+        cdef Frame frame = read_frame(columns)
         self.run(
-            read_frame(columns), leaves_out.shape[0], n_threads,
+            &frame, NULL, leaves_out.shape[0], n_threads,
             Sink(NULL, &leaves_out[0, 0], first_tree, stop_tree))
 
-    cdef int run(self, Frame frame, Py_ssize_t n, int n_threads, Sink sink) except -1:
+    cdef int run(
+        self, const Frame* frame, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink
+    ) except -1:
         cdef bint done
         cdef Watch watch = start_watch()
-        if n * (sink.stop_tree - sink.first_tree) < SMALL_WORK:
+        if n * max(sink.stop_tree - sink.first_tree, 1) < SMALL_WORK:
             n_threads = 1
-        n_threads = <int> max(1, min(<Py_ssize_t> n_threads, (n + TILE - 1) // TILE))
+        n_threads = <int> max(1, min(<Py_ssize_t> n_threads, (n + LEAF_TILE - 1) // LEAF_TILE))
         with nogil:
-            if n <= FEW_ROWS:
-                done = score_few_rows(&self.tables, &frame, n, &sink)
+            if kept == NULL and n * (1 + self.tables.n_set_bytes) <= FEW_ROWS:
+                done = score_few_rows(&self.tables, frame, n, &sink)
             else:
-                done = score_many_rows(&self.tables, &frame, n, n_threads, &sink, &watch)
+                done = score_many_rows(
+                    &self.tables, &self.routes, frame, kept, n, n_threads, &sink, &watch)
         end_watch(&watch)
         if not done:
             raise MemoryError

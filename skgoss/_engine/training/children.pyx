@@ -41,7 +41,9 @@ cdef enum:
     MAX_TILED_ROWS = 8192
     MIN_TILED_LANES = 512
     TILES_A_THREAD = 4
-    # A histogram of a leaf's rows alone is worth it for so many fewer updates than places.
+    # A leaf gets a histogram unless it has so many more places than updates: where rows are
+    # summed in tiles, and where they are put into an empty histogram one by one.
+    PLACES_A_TILED = 2
     PLACES_AN_UPDATE = 8
 
 cdef struct Look:
@@ -568,6 +570,7 @@ cdef int search_children(
     """
     cdef bint swapped = right.stats.sums.count < left.stats.sums.count
     cdef bint tiled = ws.n_tiles > 0
+    cdef int share = PLACES_A_TILED if tiled else PLACES_AN_UPDATE
     cdef Look look
     look.built = right if swapped else left
     look.other = left if swapped else right
@@ -578,13 +581,13 @@ cdef int search_children(
     # The left child has the parent's number, and with it what is known of its features.
     if may_split(shared, ws, right) and inherit_splittable(ws, left, right) < 0:
         return NO_MEMORY
-    if not look.search_other or (tiled and has_few(ws, look.other, 1)):
+    if not look.search_other or (tiled and has_few(ws, look.other, share)):
         free_slot(ws, look.other)
     if not (look.search_built or look.search_other):
         return 0
     if look.other.slot < 0 and (parent.slot < 0 or look.search_other):
         search_apart(shared, ws, &look)
-    elif has_few(ws, look.built, PLACES_AN_UPDATE if look.search_built and not tiled else 1):
+    elif has_few(ws, look.built, share if look.search_built else 1):
         search_beside(shared, ws, &look)
     else:
         return search_both(shared, ws, &look)

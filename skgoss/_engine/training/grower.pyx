@@ -12,7 +12,8 @@ import numpy as np
 
 from skgoss._engine.training.drawn cimport ENTRY_BLOCK, Drawn, Sources
 from skgoss._engine.training.forest cimport Forest
-from skgoss._engine.training.histogram cimport FOLD_ROOM, MAX_COUNT_BITS, MIN_COUNT_BITS
+from skgoss._engine.training.histogram cimport (
+    FOLD_ROOM, MAX_COUNT_BITS, MIN_COUNT_BITS, WIDE_PARTS)
 from skgoss._engine.training.layout cimport LANE_CODES, Binned, Histogram, Piece, Slopes
 from skgoss._engine.training.split cimport (
     SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, Split, SplitRules, Step, StepRow, split_rules)
@@ -288,7 +289,8 @@ cdef class TreeGrower:
         for i in range(shared.data.n_features):
             shared.all_features[i] = i
         for i in range(n):
-            shared.sums[i] = <int64_t*>allocate(3 * shared.data.sums_size * sizeof(int64_t))
+            shared.sums[i] = <int64_t*>allocate(
+                WIDE_PARTS * (shared.data.sums_size + 1) * sizeof(int64_t))
             shared.scratch[i] = <double*>allocate(
                 n_shares * (shared.max_bins + SCRATCH_ROOM) * sizeof(double))
             if i > 0 and allocate_histogram(&shared.data, &shared.partial[i]) < 0:

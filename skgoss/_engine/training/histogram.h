@@ -15,6 +15,18 @@
 /* Levels that roots of quanta are counted in. */
 #define ROOT_LEVELS 256.0f
 
+#define PREFETCH_AHEAD 16
+#define CACHE_LINE 64
+#define ROW_BLOCK 256   /* rows that stay in the first cache while lanes take turns */
+#define LANES_A_TURN 64 /* lanes whose accumulators stay near */
+
+/* An accumulator of a wide round is gradient, hessian, count and 0: one vector. */
+#define WIDE_PARTS 4
+
+typedef struct {
+    int64_t part[WIDE_PARTS];
+} WideSums;
+
 /* Extremes of some rows' weighted gradients and hessians, each row taken once. */
 typedef struct {
     double gradient_max;
@@ -30,6 +42,22 @@ typedef struct {
     int64_t hessian;
     int64_t n;
 } Roots;
+
+static inline void prefetch(const void *address)
+{
+#if defined(__GNUC__)
+    __builtin_prefetch(address);
+#endif
+}
+
+/* Asks for every cache line that a row's lanes have a part of. */
+static inline void prefetch_row(const Binned *data, ptrdiff_t row)
+{
+    const uint8_t *lanes = data->rows + row * data->row_bytes;
+    for (int at = 0; at < data->n_lanes - 1; at += CACHE_LINE)
+        prefetch(lanes + at);
+    prefetch(lanes + data->n_lanes - 1);
+}
 
 static SIMD_INLINE void stats_of_rows(const float *gradient, const float *hessian,
                                       const double *weight, const uint32_t *ids,
@@ -187,23 +215,113 @@ static SIMD_INLINE void spill_sums_body(int64_t *restrict packed, int n_bins,
     }
 }
 
-/* The same with sums of one kind. */
-#define TAKE_SUMS(name, value_t)                                                        \
-    static SIMD_INLINE void name##_body(int64_t *restrict sums, int n_bins, int first,  \
-                                        value_t *restrict sums_out)                     \
-    {                                                                                   \
-        if (first)                                                                      \
-            for (int b = 0; b < n_bins; b++)                                            \
-                sums_out[b] = (value_t)sums[b];                                         \
-        else                                                                            \
-            for (int b = 0; b < n_bins; b++)                                            \
-                sums_out[b] += (value_t)sums[b];                                        \
-        memset(sums, 0, n_bins * sizeof *sums);                                         \
-    }                                                                                   \
-    SIMD_KERNEL(name, (int64_t *sums, int n_bins, int first, value_t *sums_out),        \
-                (sums, n_bins, first, sums_out))
-TAKE_SUMS(take_longs, int64_t)
-TAKE_SUMS(take_ints, int32_t)
+/* The same where histograms are written as accumulators are. */
+static SIMD_INLINE void take_sums_body(int64_t *restrict sums, int n_bins, int first,
+                                       int64_t *restrict sums_out)
+{
+    int64_t keep = first ? 0 : -1;
+    for (int b = 0; b < n_bins; b++)
+        sums_out[b] = (sums_out[b] & keep) + sums[b];
+    memset(sums, 0, n_bins * sizeof *sums);
+}
+
+/* The same with accumulators of a wide round. */
+static SIMD_INLINE void take_wide_body(int64_t *restrict sums, int n_bins, int first,
+                                       int64_t *restrict gradient_out,
+                                       int64_t *restrict hessian_out,
+                                       int32_t *restrict count_out)
+{
+    int64_t keep = first ? 0 : -1;
+    for (int b = 0; b < n_bins; b++) {
+        const int64_t *part = sums + WIDE_PARTS * b;
+        gradient_out[b] = (gradient_out[b] & keep) + part[0];
+        hessian_out[b] = (hessian_out[b] & keep) + part[1];
+        count_out[b] = (count_out[b] & (int32_t)keep) + (int32_t)part[2];
+    }
+    memset(sums, 0, WIDE_PARTS * n_bins * sizeof *sums);
+}
+
+static SIMD_INLINE void add_parts(const WideSums *x, WideSums *sums)
+{
+    for (int k = 0; k < WIDE_PARTS; k++)
+        sums->part[k] += x->part[k];
+}
+
+static SIMD_INLINE WideSums wide_addend(const int64_t *pair)
+{
+    WideSums x = {{pair[0], pair[1], 1, 0}};
+    return x;
+}
+
+/* Adds n rows to the lanes from `first` to `last`, four of them read as one word. */
+static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *words, ptrdiff_t n,
+                                      const WideSums *addends, int first, int last,
+                                      ptrdiff_t stride, WideSums *lanes)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const uint8_t *row = data->rows + words[i] * data->row_bytes;
+        const WideSums x = addends[i];
+        for (int lane = first; lane < last; lane += 4) {
+            WideSums *at = lanes + lane * stride;
+            uint32_t bins;
+            memcpy(&bins, row + lane, sizeof bins);
+            add_parts(&x, at + (bins & 255));
+            add_parts(&x, at + stride + (bins >> 8 & 255));
+            add_parts(&x, at + 2 * stride + (bins >> 16 & 255));
+            add_parts(&x, at + 3 * stride + (bins >> 24));
+        }
+    }
+}
+
+static SIMD_INLINE void add_wide_strided(const Binned *data, const uint64_t *words,
+                                         ptrdiff_t n, const int64_t *pairs, ptrdiff_t stride,
+                                         WideSums *lanes)
+{
+    WideSums addends[ROW_BLOCK];
+    for (ptrdiff_t first = 0; first < n; first += ROW_BLOCK) {
+        ptrdiff_t m = n - first < ROW_BLOCK ? n - first : ROW_BLOCK;
+        for (ptrdiff_t i = first; i < first + m; i++) {
+            if (i + PREFETCH_AHEAD < n)
+                prefetch(pairs + 2 * words[i + PREFETCH_AHEAD]);
+            addends[i - first] = wide_addend(pairs + 2 * words[i]);
+            prefetch_row(data, words[i]);
+        }
+        for (int lane = 0; lane < data->n_lanes; lane += LANES_A_TURN) {
+            int last = lane + LANES_A_TURN < data->n_lanes ? lane + LANES_A_TURN : data->n_lanes;
+            add_wide_tile(data, words + first, m, addends, lane, last, stride, lanes);
+        }
+    }
+}
+
+/* Adds rows of one-byte bins to the accumulators of a wide round. */
+static SIMD_INLINE void add_wide_bytes_body(const Binned *data, const uint64_t *words,
+                                            ptrdiff_t n, const int64_t *pairs, int64_t *sums)
+{
+    /* Constant strides make the addresses part of the instructions. */
+    if (data->lane_stride == 24)
+        add_wide_strided(data, words, n, pairs, 24, (WideSums *)sums);
+    else if (data->lane_stride == 72)
+        add_wide_strided(data, words, n, pairs, 72, (WideSums *)sums);
+    else
+        add_wide_strided(data, words, n, pairs, 264, (WideSums *)sums);
+}
+
+/* Adds to them the places that rows name themselves. */
+static SIMD_INLINE void add_wide_entries_body(const Binned *data, const uint64_t *words,
+                                              ptrdiff_t n, const int64_t *pairs, int64_t *sums)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        if (i + 2 * PREFETCH_AHEAD < n)
+            prefetch(data->entry_start + words[i + 2 * PREFETCH_AHEAD]);
+        if (i + PREFETCH_AHEAD < n) {
+            prefetch(pairs + 2 * words[i + PREFETCH_AHEAD]);
+            prefetch(data->entries + data->entry_start[words[i + PREFETCH_AHEAD]]);
+        }
+        const WideSums x = wide_addend(pairs + 2 * words[i]);
+        for (int64_t e = data->entry_start[words[i]]; e < data->entry_start[words[i] + 1]; e++)
+            add_parts(&x, (WideSums *)sums + data->entries[e]);
+    }
+}
 
 /* Sums of the words of a packed round. */
 static SIMD_INLINE void sum_packed_body(const uint64_t *words, ptrdiff_t n,
@@ -222,24 +340,35 @@ static SIMD_INLINE void sum_packed_body(const uint64_t *words, ptrdiff_t n,
     out->count = n;
 }
 
-/* Splits the sums by a number's digits into those of its highest digit, of n values worth
-   `radix` each, and those of the rest, which stay in sums[0..radix). */
-static SIMD_INLINE void fold_digit_body(int64_t *sums, int radix, int n,
-                                        int64_t *restrict digit_out)
+static SIMD_INLINE void fold_parts(int64_t *sums, int radix, int n, const int parts,
+                                   int64_t *restrict digit_out)
 {
+    const ptrdiff_t size = (ptrdiff_t)radix * parts;
     for (int d = 0; d < n; d++) {
-        int64_t *block = sums + (ptrdiff_t)d * radix;
-        int64_t total = 0;
-        for (int j = 0; j < radix; j++)
-            total += block[j];
-        digit_out[d] = total;
+        int64_t *block = sums + d * size;
+        int64_t total[WIDE_PARTS] = {0};
+        for (ptrdiff_t j = 0; j < size; j += parts)
+            for (int k = 0; k < parts; k++)
+                total[k] += block[j + k];
+        memcpy(digit_out + d * parts, total, parts * sizeof *total);
         if (d == 0)
             continue;
-        for (int j = 0; j < radix; j++) {
+        for (ptrdiff_t j = 0; j < size; j++) {
             sums[j] += block[j];
             block[j] = 0;
         }
     }
+}
+
+/* Splits the sums by a number's digits into those of its highest digit, of n values worth
+   `radix` each, and those of the rest, which stay first. */
+static SIMD_INLINE void fold_digit_body(int64_t *sums, int radix, int n, int parts,
+                                        int64_t *digit_out)
+{
+    if (parts == 1)
+        fold_parts(sums, radix, n, 1, digit_out);
+    else
+        fold_parts(sums, radix, n, WIDE_PARTS, digit_out);
 }
 
 /* Adds values to sums, or subtracts them where sign is negative. */
@@ -317,13 +446,21 @@ SIMD_KERNEL(spill_sums,
 SIMD_KERNEL(sum_packed,
             (const uint64_t *words, ptrdiff_t n, const Encoding *code, Sums *out),
             (words, n, code, out))
-SIMD_KERNEL(fold_digit, (int64_t *sums, int radix, int n, int64_t *digit_out),
-            (sums, radix, n, digit_out))
-static inline void prefetch(const void *address)
-{
-#if defined(__GNUC__)
-    __builtin_prefetch(address);
-#endif
-}
+SIMD_KERNEL(fold_digit, (int64_t *sums, int radix, int n, int parts, int64_t *digit_out),
+            (sums, radix, n, parts, digit_out))
+SIMD_KERNEL(take_sums, (int64_t *sums, int n_bins, int first, int64_t *sums_out),
+            (sums, n_bins, first, sums_out))
+SIMD_KERNEL(take_wide,
+            (int64_t *sums, int n_bins, int first, int64_t *gradient_out,
+             int64_t *hessian_out, int32_t *count_out),
+            (sums, n_bins, first, gradient_out, hessian_out, count_out))
+SIMD_KERNEL(add_wide_bytes,
+            (const Binned *data, const uint64_t *words, ptrdiff_t n, const int64_t *pairs,
+             int64_t *sums),
+            (data, words, n, pairs, sums))
+SIMD_KERNEL(add_wide_entries,
+            (const Binned *data, const uint64_t *words, ptrdiff_t n, const int64_t *pairs,
+             int64_t *sums),
+            (data, words, n, pairs, sums))
 
 #endif

@@ -9,6 +9,9 @@ cdef extern from "histogram.h" nogil:
         double hessian_min
         double zero             # NaN where a number is not finite
 
+    enum:
+        WIDE_PARTS              # words of an accumulator of a wide round
+
     void prefetch(const void* address)
 
 

@@ -7,7 +7,7 @@ order of the rows nor on the number of threads. The formats are described in ``l
 
 from cython.parallel cimport prange
 from libc.math cimport frexp, ldexp, rint
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -21,6 +21,11 @@ cdef extern from "histogram.h" nogil:
         int64_t n
 
     const double ROOT_LEVELS
+
+    enum:
+        PREFETCH_AHEAD
+        ROW_BLOCK
+        LANES_A_TURN
 
     void gradient_stats(
         const Slopes* rows, Py_ssize_t first, Py_ssize_t n, GradientStats* out)
@@ -36,10 +41,19 @@ cdef extern from "histogram.h" nogil:
     void spill_sums(
         int64_t* packed, int n_bins, const Encoding* code, int first,
         int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
-    void take_longs(int64_t* sums, int n_bins, int first, int64_t* sums_out)
-    void take_ints(int64_t* sums, int n_bins, int first, int32_t* sums_out)
+    void take_sums(int64_t* sums, int n_bins, int first, int64_t* sums_out)
+    void take_wide(
+        int64_t* sums, int n_bins, int first, int64_t* gradient_out, int64_t* hessian_out,
+        int32_t* count_out)
+    void add_wide_bytes(
+        const Binned* data, const uint64_t* words, Py_ssize_t n, const int64_t* pairs,
+        int64_t* sums)
+    void add_wide_entries(
+        const Binned* data, const uint64_t* words, Py_ssize_t n, const int64_t* pairs,
+        int64_t* sums)
+    void prefetch_row(const Binned* data, Py_ssize_t row)
     void sum_packed(const uint64_t* words, Py_ssize_t n, const Encoding* code, Sums* out)
-    void fold_digit(int64_t* sums, int radix, int n, int64_t* digit_out)
+    void fold_digit(int64_t* sums, int radix, int n, int parts, int64_t* digit_out)
     void pack_sums(
         int n, const Encoding* code, int64_t* gradient_inout, const int64_t* hessian,
         const int32_t* count)
@@ -52,10 +66,6 @@ cdef extern from "histogram.h" nogil:
 cdef enum:
     STAT_BLOCK = 16384
     ENCODE_BLOCK = 16384    # so few stay near between the two sweeps over them
-    ROW_BLOCK = 256         # rows that stay in the first cache while groups take turns
-    OCTETS_A_TILE = 8       # eights of lanes whose accumulators stay near
-    PREFETCH_AHEAD = 16
-    CACHE_LINE = 64
     MAX_COUNT_BITS_CONSTANT = 20
     MIN_TYPICAL_LEVELS = 16  # packed numbers that are typically fewer quanta are too coarse
     MAX_WIDE_BITS = 50      # `nearest` rounds up to 51
@@ -274,16 +284,6 @@ cdef inline void add_quad(
     lanes[3 * stride + (bins >> 24)] += x
 
 
-cdef inline void prefetch_row(const Binned* data, Py_ssize_t row) noexcept nogil:
-    """Ask for every cache line that a row's lanes have a part of."""
-    cdef const uint8_t* lanes = data.rows + row * data.row_bytes
-    cdef Py_ssize_t at = 0
-    while at < data.n_lanes - 1:
-        prefetch(lanes + at)
-        at += CACHE_LINE
-    prefetch(lanes + data.n_lanes - 1)
-
-
 cdef inline void add_bytes(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
     Py_ssize_t stride, int64_t* lanes,
@@ -301,7 +301,7 @@ cdef inline void add_bytes(
         last = min(first + ROW_BLOCK, n)
         tile = 0
         while tile < max(n_octets, 1):
-            tile_end = min(tile + OCTETS_A_TILE, n_octets)
+            tile_end = min(tile + LANES_A_TURN // 8, n_octets)
             for i in range(first, last):
                 if tile == 0 and i + PREFETCH_AHEAD < n:
                     prefetch_row(data, words[i + PREFETCH_AHEAD] & code.id_mask)
@@ -315,7 +315,7 @@ cdef inline void add_bytes(
                     at = at + 8 * stride
                 if half and tile_end == n_octets:
                     add_quad(at, <uint32_t>row[n_octets], x, stride)
-            tile = tile + OCTETS_A_TILE
+            tile = tile + LANES_A_TURN // 8
         first = last
 
 
@@ -338,37 +338,6 @@ cdef void add_entries(
         x = addend(code, words[i])
         for e in range(data.entry_start[row], data.entry_start[row + 1]):
             sums[data.entries[e]] += x
-
-
-cdef inline void add_pair(
-    const Binned* data, const int64_t* pair, Py_ssize_t at, int64_t* sums,
-) noexcept nogil:
-    sums[at] += pair[0]
-    sums[data.sums_size + at] += pair[1]
-    sums[2 * data.sums_size + at] += 1
-
-
-cdef void add_wide(
-    const Binned* data, const uint64_t* words, Py_ssize_t n, const int64_t* pairs,
-    int64_t* sums,
-) noexcept nogil:
-    """Separate sums of rows whose gradients need more than a lane: three accumulators."""
-    cdef Py_ssize_t i
-    cdef int64_t e
-    cdef int lane
-    cdef const uint8_t* row
-    cdef const int64_t* pair
-    for i in range(n):
-        if i + PREFETCH_AHEAD < n:
-            prefetch_row(data, words[i + PREFETCH_AHEAD])
-            prefetch(pairs + 2 * words[i + PREFETCH_AHEAD])
-        row = data.rows + words[i] * data.row_bytes
-        pair = pairs + 2 * words[i]
-        for lane in range(data.n_lanes):
-            add_pair(data, pair, lane * data.lane_stride + row[lane], sums)
-        if data.entries != NULL:
-            for e in range(data.entry_start[words[i]], data.entry_start[words[i] + 1]):
-                add_pair(data, pair, data.entry_sums + data.entries[e], sums)
 
 
 cdef inline void change_place(
@@ -461,21 +430,29 @@ cdef Sums sum_words(
     return sums
 
 
+cdef inline int parts_of(const Encoding* code) noexcept nogil:
+    """How many words an accumulator has."""
+    return 1 if code.packed else WIDE_PARTS
+
+
+cdef inline int64_t* aligned(int64_t* sums) noexcept nogil:
+    """The first accumulator that, as all that follow, lies in one cache line."""
+    cdef uintptr_t size = WIDE_PARTS * sizeof(int64_t)
+    return <int64_t*>((<uintptr_t>sums + size - 1) // size * size)
+
+
 cdef inline void deliver(
-    const Binned* data, const Encoding* code, bint first, int64_t* sums, const Piece* piece,
-    Histogram* out,
+    const Encoding* code, bint first, int64_t* sums, const Piece* piece, Histogram* out,
 ) noexcept nogil:
     """Move a piece's accumulators to its places in a histogram."""
     cdef int64_t at = piece.at
     cdef int n = piece.length
     if code.compact:
-        take_longs(sums, n, first, out.gradient + at)
+        take_sums(sums, n, first, out.gradient + at)
     elif code.packed:
         spill_sums(sums, n, code, first, out.gradient + at, out.hessian + at, out.count + at)
     else:
-        take_longs(sums, n, first, out.gradient + at)
-        take_longs(sums + data.sums_size, n, first, out.hessian + at)
-        take_ints(sums + 2 * data.sums_size, n, first, out.count + at)
+        take_wide(sums, n, first, out.gradient + at, out.hessian + at, out.count + at)
 
 
 cdef inline void deliver_group(
@@ -483,34 +460,31 @@ cdef inline void deliver_group(
     Histogram* out,
 ) noexcept nogil:
     """Move the accumulators of a group's codes to their places; drop those of none."""
+    cdef int parts = parts_of(code)
     cdef int64_t i
-    cdef int part
     for i in range(data.piece_start[group], data.piece_start[group + 1]):
-        deliver(data, code, first, sums + data.pieces[i].code, &data.pieces[i], out)
-    for part in range(1 if code.packed else 3):
-        sums[part * data.sums_size] = 0
+        deliver(code, first, sums + parts * data.pieces[i].code, &data.pieces[i], out)
+    memset(sums, 0, parts * sizeof(int64_t))
 
 
 cdef void spill_lanes(
     const Binned* data, const Encoding* code, bint first, int64_t* lanes, Histogram* out,
 ) noexcept nogil:
     """Move the lanes' accumulators; a shared lane is folded group by group."""
-    cdef int64_t* digit = lanes + data.sums_size - FOLD_ROOM
+    cdef int parts = parts_of(code)
+    cdef int64_t* digit = lanes + parts * (data.sums_size - FOLD_ROOM)
     cdef int64_t* sums
-    cdef int lane, i, group, part
+    cdef int lane, i, group
     for lane in range(data.n_lanes):
-        sums = lanes + lane * data.lane_stride
+        sums = lanes + parts * lane * data.lane_stride
         for i in range(data.lane_start[lane + 1] - 1, data.lane_start[lane], -1):
             group = data.lane_groups[i]
-            for part in range(1 if code.packed else 3):
-                fold_digit(
-                    sums + part * data.sums_size, data.radix[group],
-                    data.n_codes[group], digit + part * data.sums_size)
+            fold_digit(sums, data.radix[group], data.n_codes[group], parts, digit)
             deliver_group(data, code, first, digit, group, out)
         deliver_group(data, code, first, sums, data.lane_groups[data.lane_start[lane]], out)
     # Bytes that fill up the rows are added, too.
     for lane in range(data.n_lanes, (data.n_lanes + 7) // 8 * 8):
-        lanes[lane * data.lane_stride] = 0
+        memset(lanes + parts * lane * data.lane_stride, 0, parts * sizeof(int64_t))
 
 
 cdef void spill_entries(
@@ -519,7 +493,8 @@ cdef void spill_entries(
     cdef int i
     for i in range(data.n_entry_pieces):
         deliver(
-            data, code, first, sums + data.entry_pieces[i].at, &data.entry_pieces[i], out)
+            code, first, sums + parts_of(code) * data.entry_pieces[i].at,
+            &data.entry_pieces[i], out)
 
 
 cdef void spill_heavy(
@@ -548,28 +523,35 @@ cdef void clear_entries(const Binned* data, Histogram* out) noexcept nogil:
         memset(out.count + piece.at, 0, piece.length * sizeof(int32_t))
 
 
+cdef void add_lanes(
+    const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+    const int64_t* pairs, int64_t* sums,
+) noexcept nogil:
+    # Constant strides make the addresses part of the instructions.
+    if not code.packed:
+        add_wide_bytes(data, words, n, pairs, sums)
+    elif data.lane_stride == 24:
+        add_bytes(data, code, words, n, 24, sums)
+    elif data.lane_stride == 72:
+        add_bytes(data, code, words, n, 72, sums)
+    else:
+        add_bytes(data, code, words, n, 264, sums)
+
+
 cdef void accumulate_lanes(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
-    bint fresh, int64_t* sums, Histogram* out,
+    const int64_t* pairs, bint fresh, int64_t* sums, Histogram* out,
 ) noexcept nogil:
     cdef Py_ssize_t first = 0
-    cdef Py_ssize_t m
-    while first < n:
-        m = min(code.block_rows, n - first)
-        # Constant strides make the addresses part of the instructions.
-        if data.lane_stride == 24:
-            add_bytes(data, code, words + first, m, 24, sums)
-        elif data.lane_stride == 72:
-            add_bytes(data, code, words + first, m, 72, sums)
-        else:
-            add_bytes(data, code, words + first, m, 264, sums)
+    while first < max(n, <Py_ssize_t>1):
+        add_lanes(data, code, words + first, min(code.block_rows, n - first), pairs, sums)
         spill_lanes(data, code, fresh and first == 0, sums, out)
-        first = first + m
+        first += code.block_rows
 
 
 cdef void accumulate_entries(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
-    bint fresh, int64_t* sums, Histogram* out,
+    const int64_t* pairs, bint fresh, int64_t* sums, Histogram* out,
 ) noexcept nogil:
     cdef Py_ssize_t first = 0
     if n > code.block_rows and data.n_heavy > 0:
@@ -580,7 +562,10 @@ cdef void accumulate_entries(
             add_entries(data, code, words + first, code.block_rows, sums)
             spill_heavy(data, code, sums, out)
             first = first + code.block_rows
-    add_entries(data, code, words + first, n - first, sums)
+    if code.packed:
+        add_entries(data, code, words + first, n - first, sums)
+    else:
+        add_wide_entries(data, words, n, pairs, sums)
     spill_entries(data, code, fresh, sums, out)
 
 
@@ -590,17 +575,16 @@ cdef void accumulate(
 ) noexcept nogil:
     """Add the rows of ``words`` to a histogram, empty if it is ``fresh``.
 
-    ``sums``: accumulators of the calling thread, 3 * sums_size, zero before and after.
+    ``sums``: accumulators of the calling thread, zero before and after. There are
+    WIDE_PARTS * (sums_size + 1), so that they can be aligned.
     """
-    if not code.packed or n == 0:
-        add_wide(data, words, n, pairs, sums)
-        spill_lanes(data, code, fresh, sums, out)
-        spill_entries(data, code, fresh, sums + data.entry_sums, out)
-        return
+    if not code.packed:
+        sums = aligned(sums)
     if data.n_lanes > 0:
-        accumulate_lanes(data, code, words, n, fresh, sums, out)
+        accumulate_lanes(data, code, words, n, pairs, fresh, sums, out)
     if data.entries != NULL:
-        accumulate_entries(data, code, words, n, fresh, sums + data.entry_sums, out)
+        accumulate_entries(
+            data, code, words, n, pairs, fresh, sums + parts_of(code) * data.entry_sums, out)
 
 
 cdef void add_places(

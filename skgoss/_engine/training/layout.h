@@ -13,7 +13,8 @@
    into its neighbour; then the accumulators are spilled into a histogram of separate sums.
    Where all rows fit in one block the round is `compact`: histograms stay packed, in
    `Histogram.gradient`, and a bin costs a third of the work.
-   In a wide round a word is the row id alone and the integers lie in an array of pairs.
+   In a wide round a word is the row id alone and the integers lie in an array of pairs;
+   an accumulator is four words: gradient, hessian, count and 0.
    A row that stands for copies holds the sums of the copies' integers; its lanes need more
    bits, so blocks have fewer rows.
 

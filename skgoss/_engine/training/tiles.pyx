@@ -12,8 +12,8 @@ from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Piece
 from skgoss._engine.training.workspace cimport NO_MEMORY, Leaf, Shared, Tile, TileSums, Workspace
 
 cdef enum:
-    # Rows are read by eights of lanes.
-    LANES_A_TILE = 16
+    # Accumulators of a tile, which has whole eights of lanes.
+    SUMS_A_TILE = 16 * 264
 
 
 cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept nogil:
@@ -42,13 +42,13 @@ cdef void list_piece(Workspace* ws, const Piece* piece, Tile* tile) noexcept nog
 
 
 cdef void list_tile(
-    Workspace* ws, int first_lane, int32_t* features, Tile* tile,
+    Workspace* ws, int first_lane, int n_lanes, int32_t* features, Tile* tile,
 ) noexcept nogil:
     cdef const Binned* data = &ws.data
     cdef int lane, i, group
     cdef int64_t p
     tile.first_lane = first_lane
-    tile.n_lanes = min(<int>LANES_A_TILE, data.n_lanes - first_lane)
+    tile.n_lanes = min(n_lanes, data.n_lanes - first_lane)
     tile.features = features
     tile.n_features = 0
     tile.first_place = data.n_places
@@ -66,6 +66,7 @@ cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil:
     cdef const Binned* data = &ws.data
     cdef int32_t* features = ws.tile_features
     cdef int64_t room = 0
+    cdef int n_lanes = <int>(SUMS_A_TILE // data.lane_stride) // 8 * 8
     cdef int lane = 0
     cdef int thread
     cdef Tile* tile
@@ -74,12 +75,12 @@ cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil:
         return 0
     while lane < data.n_lanes:
         tile = &ws.tiles[ws.n_tiles]
-        list_tile(ws, lane, features, tile)
+        list_tile(ws, lane, n_lanes, features, tile)
         if tile.n_features > 0:
             ws.n_tiles += 1
             features = features + tile.n_features
             room = max(room, tile.end_place - tile.first_place)
-        lane += LANES_A_TILE
+        lane += n_lanes
     for thread in range(ws.first_thread, ws.first_thread + ws.n_threads):
         if make_room(&shared.tile_sums[thread], room) < 0:
             return NO_MEMORY

@@ -1,0 +1,79 @@
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+
+cdef extern from "leaves.h" nogil:
+    enum:
+        LEAF_TILE
+
+    ctypedef struct Test "skgoss_test":
+        int32_t column
+        uint8_t low
+        uint8_t bits
+        uint8_t limit
+
+    ctypedef struct MaskOp "skgoss_mask_op":
+        Test test
+        uint8_t below
+        uint8_t change
+
+    ctypedef struct Plane "skgoss_plane":
+        int32_t n_plain
+        int32_t n_others
+
+    ctypedef struct WalkNode "skgoss_walk_node":
+        Test test
+        int32_t child
+        int32_t leaf
+
+
+# A tree's share of the tables. Rows leave the masks by exits; if these are not leaves, rows
+# walk on.
+cdef struct Route:
+    int64_t first_op
+    int64_t first_plane
+    int64_t first_node
+    int64_t first_leaf
+    int32_t n_planes
+    bint is_walked
+
+
+# An array that grows.
+cdef struct Pile:
+    void* items
+    int64_t n
+    int64_t room
+
+
+# Room for n more items at the end of a pile; may move the items.
+cdef void* more(Pile* pile, int64_t n, size_t size) except NULL
+
+
+# Trees as tests of bytes; all zero: none.
+cdef struct Routes:
+    Pile trees                # of Route
+    Pile ops                  # of MaskOp, plane by plane
+    Pile planes               # of Plane
+    Pile nodes                # of WalkNode: the subtrees below exits
+    Pile order                # of int32_t: the leaves in the order of their places
+    Pile values               # of double: of the leaves, by place
+    Pile scratch              # of int32_t
+
+
+# The children and leaves must make a tree, which is not checked; children are later nodes, or
+# ~leaf. `tests` has one test a node.
+cdef int add_route(
+    Routes* routes, const int32_t* left, const int32_t* right, const Test* tests,
+    const double* leaf_value, int32_t n_leaves,
+) except -1
+cdef void clear_routes(Routes* routes) noexcept nogil
+cdef void free_routes(Routes* routes) noexcept nogil
+
+# The kernels. Each column has LEAF_TILE bytes, of which the first n count.
+cdef void add_values(
+    const Routes* routes, int64_t tree, const uint8_t* const* columns, int n, int64_t step,
+    double* score_inout,
+) noexcept nogil
+cdef void write_leaves(
+    const Routes* routes, int64_t tree, const uint8_t* const* columns, int n, int64_t step,
+    int32_t* leaf_out,
+) noexcept nogil

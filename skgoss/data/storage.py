@@ -237,19 +237,20 @@ class Storage:
         return np.where(self.group < 0, length, 0)
 
     def drawn_work(self, share: float, sampled: float) -> float:
-        """What trees cost that read the bins of drawn columns alone: 1 if as all.
+        """The cost of a tree that packs its drawn columns; 1: that of reading all.
 
         Parameters
         ----------
         share : float
-            Of the columns that is drawn.
+            The share of the columns that a tree draws.
         sampled : float
-            Share of the rows that is sampled. All rows are packed.
+            The share of the rows that a tree samples; all rows are packed.
 
         Returns
         -------
         float
-            About the time of both over that of the histograms of all lanes.
+            About the time of packing, and of the histograms of what is packed, over
+            that of the histograms of all lanes and entries.
         """
         group = self.group
         n_members = np.bincount(group[group >= 0], minlength=len(self.lane))

@@ -121,8 +121,8 @@ class Bagging:
     unit : ndarray of shape (n_rows,), int64, default=None
         The unit that each row belongs to; None: each row is a unit.
     positive : ndarray of shape (n_units,), bool, default=None
-        Which units are drawn by the second share, and not by the first; None: all are
-        drawn by ``subsample``.
+        Units that are drawn with the second of ``shares``; the others are drawn with
+        the first. None: all are drawn with ``subsample``.
     shares : sequence of float, default=()
         The probabilities that units are drawn with.
     """

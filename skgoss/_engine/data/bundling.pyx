@@ -589,7 +589,7 @@ cdef void write_codes(
 
 
 def have_bins(start, bin_start, n_bins):
-    """Whether each list of rows has as many stored bins, or none."""
+    """Whether each list has a stored bin for each of its rows, or none at all."""
     length = np.diff(bin_start)
     return (
         len(start) == len(bin_start)

@@ -1,7 +1,7 @@
 # cython: language_level=3
-"""From the rows of a sparse matrix to its columns, some of them at a time.
+"""Columns of a CSR matrix, some at a time.
 
-The rows are those of a CSR matrix. They are cut into chunks, one for each thread; as rows
+The rows of the matrix are cut into chunks, one for each thread; as rows
 ascend within a chunk, and from chunk to chunk, they ascend within each column.
 """
 

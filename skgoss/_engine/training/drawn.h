@@ -49,7 +49,7 @@ static inline void gather(const uint8_t *const *lanes, const uint32_t *ids, ptrd
     }
 }
 
-/* Adds the digits that codes are in a lane. */
+/* Adds codes, times the radix of their group, to a lane. */
 static SIMD_INLINE void add_digits_body(const uint8_t *restrict codes, ptrdiff_t n,
                                         int radix, uint8_t *restrict lane)
 {

@@ -1,4 +1,4 @@
-"""The rows as a tree reads them that draws few features."""
+"""Lanes and entries of the features that a tree draws."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
@@ -6,7 +6,7 @@ from skgoss._engine.data.store cimport BinColumn
 from skgoss._engine.training.layout cimport Binned, Piece, Slopes
 
 cdef struct Sources:
-    # Where the bins of drawn features come from. Features are in a lane or entries.
+    # Where the bins of drawn features come from. Each feature is in a lane or in entries.
     int most_drawn                # features a tree has; 0: all trees read all lanes
     int lane_codes                # that groups may share a lane for; 0: they share none
     const BinColumn* columns      # by feature
@@ -18,7 +18,7 @@ cdef struct Sources:
     int64_t most_entries          # that all rows can have of them
 
 cdef struct Drawn:
-    # Memory for the rows of drawn features: what a `Binned` points to, and
+    # Memory for the rows of drawn features: arrays of a `Binned`, then work space.
     uint8_t* rows
     int64_t* offset
     int32_t* feature_at

@@ -1,9 +1,8 @@
-"""The rows as a tree reads them that draws few features: the lanes and entries of these alone.
+"""Lanes and entries of the features that a tree draws.
 
-What lies in memory is a data set as ``layout.h`` describes it, made anew for each tree. Rows
-and features keep their numbers; rows that are not sampled are not filled. Features that are
-not drawn have no places, and their codes none in a lane: of features that exclude each other
-those that are drawn get new codes.
+They are laid out as ``layout.h`` describes it, anew for each tree. Rows and features keep
+their numbers; rows that are not sampled are not filled. Features that are not drawn have no
+places and no codes; the drawn features of a bundle get new codes.
 """
 
 from cython.parallel cimport prange
@@ -24,7 +23,7 @@ cdef extern from "drawn.h" nogil:
     void add_digits(const uint8_t* codes, Py_ssize_t n, int radix, uint8_t* lane)
 
 cdef enum:
-    # Measured: one row by itself costs as much as so many that are packed together.
+    # Measured: gathering one row costs as much as packing so many rows of a block.
     ROWS_A_GATHERED = 6
     # Below so many bytes of rows, or entries, a team costs more than it gives.
     MIN_BYTES_A_TEAM = 200000
@@ -66,7 +65,7 @@ cdef void start_group(
     const Binned* all_rows, const Sources* sources, int feature, int n_pieces, Drawn* room,
     Binned* out,
 ) noexcept nogil:
-    """A group with no codes yet but that of none of its features, if it has one."""
+    """Begin a group. A bundle has one code already: that of rows that no feature lists."""
     cdef int group = out.n_groups
     cdef const BinColumn* column = &sources.columns[feature]
     room.lane_groups[group] = group
@@ -336,7 +335,7 @@ cdef Binned drawn_rows(
 ) noexcept nogil:
     """The sampled rows, with the places of n ``features`` alone, in ascending order.
 
-    It is there until the next tree's takes its room.
+    They are valid until ``room`` is used for the next tree.
     """
     cdef Binned out = all_rows[0]
     cdef int i

@@ -1,7 +1,7 @@
-"""Lanes in tiles: so few that the sums of all their places stay in the nearest cache.
+"""Tiles: lanes so few that the sums of all their places stay in the nearest cache.
 
 The rows of a small leaf are summed, and its splits searched, one tile after the other. Leaves
-of so few rows that their histogram would cost more than they do never have a whole one.
+of very few rows never have a whole histogram, which would cost more than summing them again.
 """
 
 from libc.stdint cimport int32_t, int64_t

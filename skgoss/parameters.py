@@ -374,6 +374,7 @@ def checked(option: Option, value: Any, owner: str) -> Any:
     ValueError
         If it is outside the option's domain.
     """
+    # Most values are defaults, and a small fit would notice the time of their checks.
     if value is option.default:
         return value
     converted = option.domain.convert(value)

@@ -92,7 +92,7 @@ def leaf_of(nodes, words, missing_bin, row):
     return ~at
 
 
-@pytest.mark.parametrize("n_leaves", [1, 2, 9, 31, 256, 257, 1500])
+@pytest.mark.parametrize("n_leaves", [1, 2, 4, 5, 9, 31, 256, 257, 1500])
 @pytest.mark.parametrize(("n", "missing"), [(1, -1), (3000, -1), (900, 5), (900, 11)])
 def test_rows_get_the_values_of_their_leaves(n_leaves, n, missing):
     rng = np.random.default_rng(n_leaves)

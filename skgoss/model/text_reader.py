@@ -40,14 +40,15 @@ _MAX_EMPTY_SCORES = 1 << 16
 # The greatest depth of nested lists and dicts of JSON.
 _MAX_DEPTH = 50
 
-_FLOAT = rb"-?+(?:\d++(?:\.\d*+)?+(?:[eE][-+]?+\d++)?+|inf%s)"
+# Without possessive quantifiers, which Python 3.11.0 to 3.11.4 mistake.
+_FLOAT = rb"-?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|inf%s)"
 _GRAMMAR = {
     "float": _FLOAT % rb"|nan(?:\(ind\))?",
     "threshold": _FLOAT % b"",
-    "int": rb"-?+\d{1,18}",
+    "int": rb"-?\d{1,18}",
 }
-_PATTERN = {
-    kind: re.compile(rb"%s(?: %s)*+" % (number, number))
+_NUMBER = {
+    kind: re.compile(rb"(?:%s)(?: (?!\Z)|\Z)" % number)
     for kind, number in _GRAMMAR.items()
 }
 _WORDS = {"float": "numbers", "threshold": "numbers", "int": "whole numbers"}
@@ -446,14 +447,19 @@ def _numbers(
     return values
 
 
+def _are_numbers(text: bytes, kind: str) -> bool:
+    """Whether a text has numbers only, one space between them."""
+    return text != b"" and _NUMBER[kind].sub(b"", text) == b""
+
+
 def _parsed(lines: Sequence[_Line], name: str, dtype: type) -> NDArray[Any]:
     if not lines:
         return np.empty(0, dtype=dtype)
     is_float = dtype is np.float64
     kind = "threshold" if name == "threshold" else "float" if is_float else "int"
     text = b" ".join(line.text for line in lines)
-    if not _PATTERN[kind].fullmatch(text):
-        line = next(line for line in lines if not _PATTERN[kind].fullmatch(line.text))
+    if not _are_numbers(text, kind):
+        line = next(line for line in lines if not _are_numbers(line.text, kind))
         _refuse(line.number, f"{name} must have {_WORDS[kind]} only")
     # The grammar has no text that NumPy would read in another way.
     values = np.fromstring(text, dtype=np.float64 if is_float else np.int64, sep=" ")

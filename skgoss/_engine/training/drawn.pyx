@@ -9,7 +9,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
-from skgoss._engine.data.store cimport BinColumn
+from skgoss._engine.data.store cimport BinColumn, first_from
 from skgoss._engine.training.layout cimport LANE_CODES, Binned, Piece, Slopes
 
 cdef extern from "drawn.h" nogil:
@@ -153,20 +153,6 @@ cdef void share_lanes(const Sources* sources, Drawn* room, Binned* out) noexcept
 
 # ------------------------------------------------------------------ lanes of rows
 
-cdef Py_ssize_t first_sampled(const Slopes* sampled, Py_ssize_t row) noexcept nogil:
-    """Where the sampled rows from ``row`` on begin."""
-    cdef Py_ssize_t low = 0
-    cdef Py_ssize_t high = sampled.n
-    cdef Py_ssize_t middle
-    while low < high:
-        middle = (low + high) // 2
-        if sampled.ids[middle] < row:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 cdef const uint8_t* lane_values(
     const Binned* data, const Drawn* room, int lane, Py_ssize_t first, Py_ssize_t n,
     uint8_t* values,
@@ -204,8 +190,8 @@ cdef void pack_block(
     cdef uint8_t* out = room.rows + first * data.row_bytes
     cdef int lane, k
     if sampled.ids != NULL:
-        at = first_sampled(sampled, first)
-        n_sampled = first_sampled(sampled, first + n) - at
+        at = first_from(sampled.ids, sampled.n, first)
+        n_sampled = first_from(sampled.ids, sampled.n, first + n) - at
     for lane in range(0, <int>data.row_bytes, 8):
         for k in range(8):
             lanes[k] = lane_values(
@@ -266,7 +252,8 @@ cdef int64_t count_block(
     Drawn* room,
 ) noexcept nogil:
     """Where the drawn entries of each row of a block end; how many all of them have."""
-    cdef Py_ssize_t at = first_sampled(sampled, first) if sampled.ids != NULL else 0
+    cdef Py_ssize_t at = (
+        first_from(sampled.ids, sampled.n, first) if sampled.ids != NULL else 0)
     cdef int64_t n = 0
     cdef int64_t e
     cdef Py_ssize_t row

@@ -12,7 +12,8 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.runtime cimport omp_get_thread_num
-from skgoss._engine.data.store cimport BinColumn, BinStore, bin_of_code, bin_of_stored
+from skgoss._engine.data.store cimport (
+    BinColumn, BinStore, bin_of_code, bin_of_stored, first_from)
 from skgoss._engine.model.leaves cimport (
     LEAF_TILE, Pile, Routes, Test, add_route, add_values, clear_routes, free_routes, more,
 )
@@ -118,19 +119,6 @@ cdef bint find_interval(
 # ------------------------------------------------------------------ columns of a tile
 
 
-cdef inline int64_t first_in_list(const BinColumn* column, Py_ssize_t row) noexcept nogil:
-    cdef int64_t low = 0
-    cdef int64_t high = column.length
-    cdef int64_t middle
-    while low < high:
-        middle = (low + high) // 2
-        if column.rows[middle] < row:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 cdef void make_bits(
     const Source* source, const uint8_t* table, Py_ssize_t start, Py_ssize_t n,
     uint8_t* bits_out,
@@ -149,7 +137,7 @@ cdef void make_bits(
             bits_out[i] = table[shorts[i]]
     else:
         memset(bits_out, source.others, n)
-        at = first_in_list(column, start)
+        at = first_from(column.rows, column.length, start)
         while at < column.length and column.rows[at] < start + n:
             bits_out[column.rows[at] - start] = table[column.stored[at]]
             at += 1

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from skgoss.data.columns import Columns
 from skgoss.data.floats import as_floats
 from skgoss.data.queries import Queries
+from skgoss.data.shares import Share
 
 if TYPE_CHECKING:
     from skgoss.data.dataset import BinnedDataset
@@ -40,6 +41,8 @@ class Rows:
     source : object
         What functions of users get in place of targets and weights: the `Dataset` that
         holds the rows; None: targets and weights.
+    share : Share or None
+        Which of the rows of all peers these are; None: all.
     """
 
     columns: Columns | None
@@ -50,6 +53,7 @@ class Rows:
     numbers: NDArray[np.int64] | None = None
     binned: BinnedDataset | None = None
     source: Any = None
+    share: Share | None = None
 
     def __len__(self) -> int:
         return len(self.target)
@@ -65,6 +69,7 @@ class Rows:
             numbers=at if self.numbers is None else self.numbers[at],
             binned=self.binned and self.binned.take(at),
             source=self.source and self.source.subset(at),
+            share=self.share and self.share.take(at),
         )
 
     def existing(self) -> Rows:

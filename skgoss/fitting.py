@@ -199,6 +199,15 @@ class Fit:
 
     def start(self) -> None:
         """Read the data, and make the model in training."""
+        sets = self.read()
+        self.calls = self._callbacks(evaluates=bool(sets))
+        self.plan = self._plan(self.rows)
+        self.state = self.plan.start(self.fitted, sets)
+        if self.rows.share is not None:
+            self._forget_values()
+
+    def read(self) -> list[NamedRows]:
+        """Read the training set, and return the evaluation sets."""
         given_sets = evaluation_sets(self.given, self.training)
         self.earlier = self.estimator._earlier_model(self.given.init_model)
         # A copy that a callback makes while rounds run does not hold the former model.
@@ -213,11 +222,7 @@ class Fit:
         sets = [self._evaluated(given_set, rows) for given_set in given_sets]
         self.rows = rows
         self.fitted, sets = self._with_held_out(rows, sets)
-        self.calls = self._callbacks(evaluates=bool(sets))
-        self.plan = self._plan(rows)
-        self.state = self.plan.start(self.fitted, sets)
-        if rows.share is not None:
-            self._forget_values()
+        return sets
 
     def _forget_values(self) -> None:
         """Let go of what the user passed: a peer keeps the bins of its rows alone."""
@@ -387,7 +392,9 @@ class Fit:
         from skgoss import foreign
 
         X = X.get_data() if isinstance(X, Dataset) else X
-        self.earlier = foreign.numbered(self.earlier, X)
+        parts = self.training.parts
+        exchange = ALONE if parts is None else parts.exchange
+        self.earlier = foreign.numbered(self.earlier, X, exchange)
         persistence.inherit(estimator, self.earlier)
         _compat.take_feature_names(estimator, X)
 

@@ -76,6 +76,8 @@ def fit(
         with _unchanged_on_failure(estimator):
             started = Fit(estimator, X, y, given, chosen, parts=parts)
             started.start()
+            # A peer that has its rows from nowhere else needs no values any more.
+            del X, y, given
             booster = Booster._in_training(started)
             started.run(booster, hooks)
     return booster
@@ -228,7 +230,7 @@ class Fit:
         """Let go of what the user passed: a peer keeps the bins of its rows alone."""
         self.training = self.training.without_values()
         self.given = self.given.without_values()
-        if not self.settings.refit:
+        if self.fitted is self.rows or not self.settings.refit:
             self.rows = self.rows.without_values()
         self.fitted = self.fitted.without_values()
 

@@ -1,3 +1,5 @@
+import weakref
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,10 +7,10 @@ import scipy.sparse as sp
 from peers import deal, rows_of, run
 from sklearn.base import clone
 
-from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, fitting
+from skgoss import Booster, Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, fitting
 from skgoss.data import queries, targets
 from skgoss.data.dataset import BinnedDataset
-from skgoss.data.shares import Parts
+from skgoss.data.shares import ALONE, Parts
 from skgoss.fit_arguments import FitArguments
 
 
@@ -569,3 +571,51 @@ def test_a_fit_holds_no_values_of_a_peer():
         assert fit.given.eval_set is None
 
     run(2, work)
+
+
+def test_a_fit_of_all_parts_is_the_fit_of_all_rows():
+    random = np.random.default_rng(5)
+    values, y = random.normal(size=(300, 3)), random.integers(0, 3, 300)
+    weight = random.choice([0.0, 0.5, 1.0], 300)
+    known = LGBMClassifier(n_estimators=4)
+    known.fit(values, y, sample_weight=weight, eval_set=[(values[:50], y[:50])])
+    references = []
+
+    def frame():
+        X = pd.DataFrame(values.copy())
+        references.append(weakref.ref(X))
+        return X
+
+    def check(env):
+        # Values are freed before the first round.
+        assert references[0]() is None
+
+    estimator = LGBMClassifier(n_estimators=4)
+    fitting.fit(
+        estimator,
+        frame(),
+        y,
+        FitArguments(
+            sample_weight=weight,
+            eval_set=[(pd.DataFrame(values[:50]), y[:50])],
+            eval_parts=[Parts(ALONE, {0: 50})],
+            callbacks=[check],
+        ),
+        Parts(ALONE, {0: 100, 1: 200}),
+    )
+    assert np.array_equal(estimator.predict_proba(values), known.predict_proba(values))
+    assert estimator.evals_result_ == known.evals_result_
+
+
+@pytest.mark.parametrize("of_others", [False, True])
+def test_models_that_are_continued_know_the_categories(of_others):
+    random = np.random.default_rng(6)
+    X = np.column_stack([random.integers(0, 9, 300) * 2, random.normal(size=300)])
+    y = random.normal(size=300)
+    earlier = LGBMRegressor(n_estimators=2).fit(X[:99], y[:99], categorical_feature=[0])
+    if of_others:
+        text = earlier.booster_.model_to_string()
+        text = "\n".join(x for x in text.splitlines() if "skgoss" not in x)
+        earlier = Booster(model_str=text)
+        assert earlier._is_foreign
+    assert_same_parts(LGBMRegressor, X, y, deal(300, 3, seed=2), init_model=earlier)

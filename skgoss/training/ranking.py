@@ -13,6 +13,7 @@ from skgoss import _compat
 from skgoss._engine.training import ranking
 from skgoss.data import queries
 from skgoss.data.queries import Queries
+from skgoss.data.shares import ALONE, Exchange, Share
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings

@@ -110,7 +110,7 @@ def _ranges(
 
 
 def _shifts(low: Keys, high: Keys, bits: int) -> Keys:
-    """By how many bits to shift the distances from ``low``, so that ``bits`` are left."""
+    """By how many bits to shift distances from ``low``, so that ``bits`` are left."""
     lengths = [(int(h) - int(b)).bit_length() for b, h in zip(low, high, strict=True)]
     return np.maximum(np.array(lengths) - bits, 0).astype(np.uint64)
 

@@ -5,7 +5,7 @@ The results have the bits of `skgoss.training.percentiles`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -56,6 +56,39 @@ class Groups:
     unit: Floats | None
     n_groups: int
     exchange: Exchange
+
+    @classmethod
+    def of(
+        cls,
+        share: Share,
+        groups: Sequence[Sequence[NDArray[np.integer]]],
+        columns: Callable[
+            [NDArray[np.integer]], tuple[Floats, Floats | None, Floats | None]
+        ],
+    ) -> Groups:
+        """Groups of rows of shares.
+
+        Parameters
+        ----------
+        share : Share
+        groups : sequence of sequences of ndarray
+            The lists of rows that each group joins. Rows of equal value come in the
+            order of the lists.
+        columns : callable
+            Takes rows, and returns their values, weights and units.
+        """
+        rows = np.concatenate([rows for lists in groups for rows in lists])
+        size = [sum(map(len, lists)) for lists in groups]
+        place = np.concatenate(
+            [np.full(len(rows), i) for lists in groups for i, rows in enumerate(lists)]
+        )
+        return cls(
+            np.repeat(np.arange(len(groups)), size),
+            place * share.n_rows + share.numbers[rows],
+            *columns(rows),
+            len(groups),
+            share.exchange,
+        )
 
     def percentiles(self, level: float) -> Floats:
         """The `percentile` of each group.

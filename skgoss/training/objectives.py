@@ -556,6 +556,14 @@ class Objective:
         """Whether ``renewed_leaves`` replaces the value of each grown leaf."""
         return self.renewal_level is not None
 
+    def size(self) -> tuple[int, float]:
+        """The number of the rows of all peers, and their weight."""
+        weight, n_rows = self.weight, self.share.n_rows
+        if weight is None:
+            return n_rows, float(n_rows)
+        exchange = self.share.exchange
+        return n_rows, losses.weighted_sum(weight.ravel(), exchange=exchange)
+
     @cached_property
     def _untrained(self) -> list[int]:
         """The scores that are not ``trained``."""
@@ -626,6 +634,7 @@ class Objective:
         -------
         (n_groups,) float64
         """
+
         def residuals(rows: NDArray[np.integer]) -> _Residuals:
             return (
                 self.y[rows] - score[rows],
@@ -641,6 +650,7 @@ class Objective:
             values, weights, units = residuals(np.concatenate(leaves))
             new.append(percentile(values, level, weights, units))
         return np.array(new)
+
 
 def make(
     settings: Settings,
@@ -742,7 +752,7 @@ def _ranking(
     return Objective(
         name=name,
         y=rows.y,
-        derivatives=kind.ranks(settings, rows.y, queries, rows.share),
+        derivatives=kind.ranks(settings, rows.y, queries, rows.exchange),
         link=make_link(name),
         average=np.zeros(1),
         trained=np.array([True]),
@@ -773,9 +783,7 @@ def _custom(
     )
 
 
-def _classes(
-    name: str, settings: Settings, rows: _Learned, n_scores: int
-) -> Objective:
+def _classes(name: str, settings: Settings, rows: _Learned, n_scores: int) -> Objective:
     if name == "binary" and n_scores > 1:
         raise ValueError(
             f"objective='binary' is for two classes, but there are {n_scores}; use "
@@ -783,9 +791,7 @@ def _classes(
         )
     y = _sides(name, rows) if n_scores == 1 else rows.y
     codes = [1] if name == "binary" else list(range(n_scores))
-    shares = [
-        (rows.weight_of(y == code), rows.weight_of(y != code)) for code in codes
-    ]
+    shares = [(rows.weight_of(y == code), rows.weight_of(y != code)) for code in codes]
     prior = np.array([yes / (yes + no) for yes, no in shares])
     sigmoid = settings.sigmoid
     label_weight = None

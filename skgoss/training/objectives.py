@@ -149,6 +149,15 @@ class _Learned:
         """Whether a condition holds for the rows of all peers."""
         return all(self.exchange.gather(bool(condition.all())))
 
+    def copies(self) -> NDArray[np.uint32] | None:
+        """The number of copies of each row; None if a peer has other weights."""
+        if self.weight is None:
+            return None
+        known = (are_copies(self.weight), float(self.weight.sum()))
+        whole, sums = zip(*self.exchange.gather(known), strict=True)
+        is_number = all(whole) and sum(sums) <= MAX_COPIES
+        return self.weight.astype(np.uint32) if is_number else None
+
     def weight_of(self, chosen: NDArray[np.bool_]) -> float:
         """The weight of some rows of all peers."""
         return losses.weighted_sum(chosen * 1.0, self.weight, self.exchange)
@@ -485,6 +494,8 @@ class Objective:
         its hessians 1, so its score stays at ``average``.
     row_weight : (n,) float64 or None
         Sample weights times class weights. None means 1.
+    copies : (n,) uint32 or None
+        The number of copies of each row. None means 1, or weights that are not whole.
     label_weight : (n,) or (K, n) float64, or None
         The weights that ``is_unbalance`` or ``scale_pos_weight`` give to rows, for each
         class if there are several scores. None means 1.
@@ -513,6 +524,7 @@ class Objective:
     row_weight: Floats | None = field(repr=False)
     boost_from_average: bool
     share: Share = field(repr=False)
+    copies: NDArray[np.uint32] | None = field(repr=False)
     label_weight: Floats | None = field(default=None, repr=False)
     constant_hessian: bool = False
     concordance: float = 0.0
@@ -530,21 +542,6 @@ class Objective:
         if self.label_weight is None or self.row_weight is None:
             return self.row_weight if self.label_weight is None else self.label_weight
         return self.label_weight * self.row_weight
-
-    @property
-    def copies(self) -> NDArray[np.uint32] | None:
-        """The number of copies of each row, (n,); None if weights are not whole."""
-        return self.row_weight.astype(np.uint32) if self._has_copies else None
-
-    @cached_property
-    def _has_copies(self) -> bool:
-        """Whether the weights of the rows of all peers are numbers of copies."""
-        weight = self.row_weight
-        if weight is None:
-            return False
-        known = (are_copies(weight), float(weight.sum()))
-        whole, sums = zip(*self.share.exchange.gather(known), strict=True)
-        return all(whole) and sum(sums) <= MAX_COPIES
 
     @property
     def copy_weight(self) -> Floats | None:
@@ -730,6 +727,7 @@ def _numbers(name: str, settings: Settings, rows: _Learned) -> Objective:
         row_weight=None if kind.weighs_rows else weight,
         boost_from_average=settings.boost_from_average,
         share=rows.share,
+        copies=None if kind.weighs_rows else rows.copies(),
         constant_hessian=kind.constant_hessian,
         concordance=kind.concordance(settings),
         renewal_level=kind.renewal_level and kind.renewal_level(settings),
@@ -759,6 +757,7 @@ def _ranking(
         row_weight=rows.weight,
         boost_from_average=False,
         share=rows.share,
+        copies=rows.copies(),
         concordance=kind.concordance(settings),
         queries=queries,
     )
@@ -779,6 +778,7 @@ def _custom(
         row_weight=None if derivatives.weighs_rows else weight,
         boost_from_average=settings.boost_from_average,
         share=rows.share,
+        copies=None if derivatives.weighs_rows else rows.copies(),
         queries=queries,
     )
 
@@ -815,6 +815,7 @@ def _classes(name: str, settings: Settings, rows: _Learned, n_scores: int) -> Ob
         label_weight=label_weight,
         boost_from_average=settings.boost_from_average,
         share=rows.share,
+        copies=rows.copies(),
         concordance=OBJECTIVES[name].concordance(settings),
     )
 

@@ -421,8 +421,8 @@ ROUNDS = 5
 class Case:
     """The rounds of all rows, and of some of them."""
 
-    def __init__(self, name, weight="none", **options):
-        n = len(COLUMNS)
+    def __init__(self, name, weight="none", columns=COLUMNS, **options):
+        n = len(columns)
         random = np.random.default_rng(0)
         signal = np.repeat(TARGETS.get(name, SIGNAL), 3)
         order = np.argsort(COLUMNS[:, 1] + random.normal(size=n) / 2)
@@ -443,9 +443,9 @@ class Case:
         }
         self.settings = settings(name, **self.options)
         known = LGBMRegressor(n_estimators=1, categorical_feature=[0])
-        known.fit(COLUMNS, np.arange(n))
+        known.fit(columns, np.arange(n))
         self.dataset = BinnedDataset.build(
-            frames.columns(known, COLUMNS, reset=False), self.settings
+            frames.columns(known, columns, reset=False), self.settings
         )
 
     def fit(self, rows=None, share=None):
@@ -502,9 +502,10 @@ class Case:
         ("quantile", {"weight": "parts", "monotone_constraints": [0, 1, -1, 0]}),
         ("regression_l1", {"monotone_constraints": [0, 1, -1, 0]}),
         ("binary", {"is_unbalance": True, "extra_trees": True}),
-        # No column can be split.
         ("poisson", {"weight": "parts", "min_child_samples": 5000}),
-        ("multiclass", {"weight": "parts", "min_data_in_bin": 5000}),
+        # No column can be split.
+        ("poisson", {"weight": "parts", "columns": 0 * COLUMNS[:, :1]}),
+        ("multiclass", {"is_unbalance": True, "columns": 0 * COLUMNS[:, :1]}),
     ],
 )
 def test_rounds_of_shares(name, options, monkeypatch):

@@ -56,7 +56,8 @@ class Plan:
         """Bin the rows to learn from, and those of the evaluation sets."""
         settings, n_threads = self.settings, self.n_threads
         objective = objectives.make(
-            settings, rows.target, rows.weight, self.n_scores, rows.queries
+            *(settings, rows.target, rows.weight),
+            *(self.n_scores, rows.queries, rows.share),
         )
         metrics = self.metrics
         self._check_earlier(objective)

@@ -16,7 +16,7 @@
 #include "losses.h"
 #include "simd.h"
 
-/* Sums over rows are kept in as many lanes, whatever the width of vectors. */
+/* What is found over rows is kept in as many lanes. */
 #define METRIC_LANES 8
 
 /* LightGBM's limits: what logarithms are taken of is no smaller. */
@@ -230,31 +230,6 @@ static SIMD_INLINE void class_errors_body ERROR_ROWS
 }
 
 SIMD_KERNEL(class_errors, ERROR_ROWS, (score, stride, n_classes, own, top_k, n, loss_out))
-
-/* Sums of every METRIC_LANES-th loss, times its weight. */
-#define SUM_ROWS                                                                      \
-    (const double *restrict loss, const double *restrict weight, int64_t n,           \
-     double *restrict lane_out)
-
-static SIMD_INLINE void sum_losses_body SUM_ROWS
-{
-    double lane[METRIC_LANES] = {0.0};
-    int64_t i = 0;
-    if (weight)
-        for (; i + METRIC_LANES <= n; i += METRIC_LANES)
-            for (int l = 0; l < METRIC_LANES; l++)
-                lane[l] += loss[i + l] * weight[i + l];
-    else
-        for (; i + METRIC_LANES <= n; i += METRIC_LANES)
-            for (int l = 0; l < METRIC_LANES; l++)
-                lane[l] += loss[i + l];
-    for (; i < n; i++)
-        lane[i % METRIC_LANES] += weight ? loss[i] * weight[i] : loss[i];
-    for (int l = 0; l < METRIC_LANES; l++)
-        lane_out[l] = lane[l];
-}
-
-SIMD_KERNEL(sum_losses, SUM_ROWS, (loss, weight, n, lane_out))
 
 /* The least and the largest of n > 0 scores. */
 #define RANGE_ROWS                                                                    \

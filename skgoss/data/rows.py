@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from skgoss.data.columns import Columns
 from skgoss.data.floats import as_floats
 from skgoss.data.queries import Queries
-from skgoss.data.shares import Share
+from skgoss.data.shares import ALONE, Share
 
 if TYPE_CHECKING:
     from skgoss.data.dataset import BinnedDataset
@@ -59,12 +59,13 @@ class Rows:
         return len(self.target)
 
     def take(self, at: NDArray[np.int64]) -> Rows:
-        """Some of the rows, ascending."""
+        """Some of the rows, ascending; all peers take some at the same time."""
+        exchange = ALONE if self.share is None else self.share.exchange
         return Rows(
             columns=self.columns,
             target=self.target[at],
             weight=None if self.weight is None else self.weight[at],
-            queries=None if self.queries is None else self.queries.take(at),
+            queries=None if self.queries is None else self.queries.take(at, exchange),
             init_score=None if self.init_score is None else self.init_score[:, at],
             numbers=at if self.numbers is None else self.numbers[at],
             binned=self.binned and self.binned.take(at),

@@ -48,13 +48,13 @@ cdef extern from "exact.h" nogil:
         double* term, const double* weight, int64_t n, int64_t* sum_inout
     ) noexcept
 
-# The losses and the place of each in the table METRIC_LOSSES of metrics.h.
+# The losses, and the target itself, and the place of each in the table METRIC_LOSSES of metrics.h.
 LOSSES = {
     name: code
     for code, name in enumerate((
         "l2", "l1", "quantile", "mape", "huber", "fair", "poisson", "tweedie", "gamma",
         "gamma_deviance", "binary_logloss", "binary_error", "cross_entropy",
-        "cross_entropy_lambda", "entropy",
+        "cross_entropy_lambda", "entropy", "target",
     ))
 }
 

@@ -18,8 +18,6 @@ from skgoss.data.shares import ALONE, Exchange, Parts, Share
 # A single query with more documents than this gives a warning.
 MANY_DOCUMENTS = 1000
 
-_KINDS = {"U": "strings", "O": "objects"}
-
 
 @dataclass(frozen=True, eq=False)
 class Queries:
@@ -188,7 +186,7 @@ def _ranks(
 def _ranks_of_all(
     ids: NDArray[Any], known: NDArray[Any], name: str, parts: Parts
 ) -> NDArray[np.int64]:
-    parts.check_same(f"The kind of values in {name}", _kind(ids))
+    parts.check_kind(name, ids)
     by_part = map(np.unique, np.split(ids, parts.ends)[:-1])
     own = [given for given in zip(parts.numbers, by_part, strict=True) if len(given[1])]
     given = [pair for peer in parts.exchange.gather(own) for pair in peer]
@@ -240,12 +238,6 @@ def _spread(query: str, parts: list[int]) -> ValueError:
         f"{query} has rows in the parts {numbers} of the data, but the rows of a query"
         " must be in one part. Partition the data so that no query is cut."
     )
-
-
-def _kind(values: NDArray[Any]) -> str:
-    """The kind of an array's values, in words: all numbers are of one kind."""
-    kind = values.dtype.kind
-    return "numbers" if kind in "biuf" else _KINDS.get(kind, values.dtype.name)
 
 
 def _any_missing(ids: NDArray[Any]) -> bool:

@@ -74,13 +74,23 @@ class Rows:
         )
 
     def existing(self) -> Rows:
-        """The rows of positive weight; their weights are None if all of them are 1."""
+        """The rows of positive weight; their weights are None if all of them are 1.
+
+        All peers ask at the same time. They have weights if one of them has.
+        """
+        if self.weight is None:
+            return self
+        any_of = bool if self.share is None else self.share.exchange.total
         rows = self
-        if self.weight is not None and not self.weight.all():
+        if any_of(int((self.weight == 0).sum())):
             rows = self.take(np.flatnonzero(self.weight))
-        if rows.weight is not None and (rows.weight == 1).all():
+        if not any_of(int((rows.weight != 1).sum())):
             rows = replace(rows, weight=None)
         return rows
+
+    def without_values(self) -> Rows:
+        """The rows without columns if a peer holds them: it keeps the bins alone."""
+        return self if self.share is None else replace(self, columns=None, numbers=None)
 
     def spread_weight(self) -> Floats | None:
         """A weight for each row of the columns; 0 for rows that are left out."""

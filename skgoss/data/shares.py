@@ -273,7 +273,7 @@ class Parts:
         """Which of all rows the peer holds; all peers ask at the same time."""
         return Share.of_parts(self.exchange, self.lengths)
 
-    def check_same(self, what: str, value: Any) -> None:
+    def check_same(self, what: str, value: Any) -> Any:
         """Check that a value is the same on all peers that hold rows.
 
         Parameters
@@ -281,6 +281,11 @@ class Parts:
         what : str
             Its name in messages.
         value : object
+
+        Returns
+        -------
+        object
+            The value of these peers.
 
         Raises
         ------
@@ -290,6 +295,8 @@ class Parts:
         given = self.exchange.gather((self.numbers, self.n_rows, value))
         given = [(parts, value) for parts, n_rows, value in given if n_rows]
         given.sort(key=itemgetter(0))
+        if not given:
+            return value
         for parts, other in given[1:]:
             if other != given[0][1]:
                 raise ValueError(
@@ -297,6 +304,13 @@ class Parts:
                     f" {given[0][1]!r} in {_named(given[0][0])} and {other!r} in"
                     f" {_named(parts)}."
                 )
+        return given[0][1]
+
+    def check_kind(self, name: str, values: NDArray[Any]) -> None:
+        """Check that all peers have numbers, or strings, or values of another dtype."""
+        kind = values.dtype.kind
+        words = {"U": "strings", "O": "objects"} | dict.fromkeys("biuf", "numbers")
+        self.check_same(f"What {name} holds", words.get(kind, values.dtype.name))
 
 
 def _named(parts: list[int]) -> str:

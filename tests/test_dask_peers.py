@@ -300,7 +300,7 @@ def assert_fails_soon(
     parts: dict[int, Any],
     strike: Callable[[Any], Any],
     error: type,
-    match: str = "",
+    match: str | None = None,
 ) -> None:
     """A fit ends with an error seconds after something has struck it."""
     struck = []

@@ -86,7 +86,7 @@ class Connections:
     async def open(
         self, fit: str, peer: int, addresses: Sequence[str], options: dict[str, Any]
     ) -> None:
-        """Connect to the peers before this one, and wait for those after it."""
+        """Connect to the peers before this one, and wait until all are connected."""
         self.joined = True
         hello = {"op": OPERATION, "fit": fit, "peer": peer, "reply": False}
         self.reading = [
@@ -94,6 +94,8 @@ class Connections:
             for other in range(peer)
         ]
         await self.until(lambda: len(self.comms) == len(addresses) - 1)
+        # A peer without exchanges must not end before the others have begun.
+        await self.swap(dict.fromkeys(self.comms, {}))
 
     async def call(
         self, other: int, address: str, hello: dict[str, Any], options: dict[str, Any]
@@ -248,6 +250,9 @@ class DaskExchange(Exchange):
         How often the peers have swapped values.
     n_bytes : int
         How many bytes this peer has sent to others.
+    tell : callable
+        Sends an event to the client: numbers, strings, dicts and tuples. Lists come as
+        tuples.
     """
 
     def __init__(

@@ -95,7 +95,7 @@ class Connections:
         ]
         await self.until(lambda: len(self.comms) == len(addresses) - 1)
         # A peer without exchanges must not end before the others have begun.
-        await self.swap(dict.fromkeys(self.comms, {}))
+        await self.swap({other: {} for other in self.comms})
 
     async def call(
         self, other: int, address: str, hello: dict[str, Any], options: dict[str, Any]

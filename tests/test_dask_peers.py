@@ -354,7 +354,7 @@ from distributed import LocalCluster
 
 if __name__ == "__main__":
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        n_workers=1, threads_per_worker=1, dashboard_address=":0"
     ) as cluster:
         print(cluster.scheduler_address, flush=True)
         time.sleep(60)

@@ -1,4 +1,7 @@
-"""Learn with a loss of your own: here, expectiles.
+"""A loss of your own
+==================
+
+Learn with an objective that is a function: here, expectiles.
 
 A custom objective is a function of the targets and the current raw scores; it returns
 the first and second derivatives of the loss, one pair a row. The loss of the

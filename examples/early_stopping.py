@@ -1,4 +1,8 @@
-"""Early stopping inside a pipeline and inside a search."""
+"""Early stopping in pipelines and searches
+========================================
+
+Each fit holds out rows of its own, or uses an evaluation set that you pass.
+"""
 
 from sklearn import set_config
 from sklearn.datasets import load_breast_cancer

@@ -1,4 +1,7 @@
-"""Search over parameters with scikit-learn's own tools.
+"""Grid search
+===========
+
+Search over parameters with scikit-learn's own tools.
 
 The searches run two fits at a time (`n_jobs=2` of GridSearchCV), each fit on one
 thread: with many small fits that is faster than many threads in one of them.

@@ -1,4 +1,8 @@
-"""Scripts that say `lgb.train`: one binned data set, cross-validation, a search."""
+"""Train and cross-validate by functions
+=====================================
+
+Scripts that say `lgb.train`: one binned data set, cross-validation, a search.
+"""
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer

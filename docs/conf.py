@@ -44,9 +44,12 @@ myst_heading_anchors = 4
 # Reference
 autosummary_generate = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 autodoc_default_options = {"exclude-members": "set_callbacks"}
 numpydoc_show_class_members = False
 default_role = "code"
+# Quotes stay as they are typed in Python.
+smartquotes = False
 
 # Gallery
 sphinx_gallery_conf = {
@@ -56,6 +59,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "gallery.Order",
     "reset_modules": ("matplotlib", "gallery.reset"),
     "reset_argv": "gallery.arguments",
+    "default_thumb_file": str(DOCS / "figures" / "thumbnail.svg"),
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
@@ -69,6 +73,7 @@ html_title = f"skgoss {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "skgoss"},
     "navbar_align": "left",
@@ -76,7 +81,12 @@ html_theme_options = {
     "show_prev_next": True,
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": ["page-toc"],
+    # Wide tables have the room of the table of contents as well.
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        "parameters": [],
+        "names": [],
+    },
     "footer_start": ["copyright"],
     "footer_end": [],
 }

@@ -189,11 +189,21 @@ def bundling() -> Figure:
     return figure
 
 
+def thumbnail() -> Figure:
+    """A tree, for examples without a picture."""
+    figure, ax = plt.subplots(figsize=(3.2, 2.24), layout="constrained")
+    draw_tree(ax, [(), (1,), (1, 0), (0,)], 1)
+    ax.texts[0].remove()
+    ax.set(xlim=(-3.2, 3.2), ylim=(-3.4, 0.4))
+    return figure
+
+
 FIGURES = {
     "histogram.svg": histogram,
     "leaf_wise.svg": leaf_wise,
     "goss.svg": goss,
     "bundling.svg": bundling,
+    "thumbnail.svg": thumbnail,
 }
 
 

@@ -10,7 +10,8 @@ INSIDE = {"../CHANGELOG.md": "changelog.md", "../benchmarks/README.md": "benchma
 
 
 def lead_inside(text: str) -> str:
-    """Turn links to files beside docs/ into links to pages of the site."""
+    """Turn links to files into links to pages of the site, by their titles."""
+    text = re.sub(r"\[(?:docs/)?[\w-]+\.md\]\(", "[](", text)
     text = re.sub(r"\]\((?:\.\./)?examples\)", "](examples/index.rst)", text)
     text = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](examples/\1.rst)", text)
     for there, here in INSIDE.items():
@@ -28,17 +29,43 @@ def read_included(app: Any, path: Any, parent: str, content: list[str]) -> None:
     content[0] = lead_inside(content[0])
 
 
-def name_guide_of_scikit_learn(
+# Docstrings that are inherited from scikit-learn refer to its documentation, and have
+# formulas, for which a browser would load a library from the network.
+PLAIN = {
+    r":ref:`(?:([^`<]+?) )?<?\w+>?`": r"scikit-learn's \1",
+    r":term:`([^`<]+?)(?: <[^`]*)?`": r"\1",
+    r"\\frac\{(\w)\}\{(\w)\}": r"\1 / \2",
+    r":math:`([^`]+)`": r"``\1``",
+}
+
+
+def write_plainly(
     app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
 ) -> None:
-    """Turn references into scikit-learn's documentation into words."""
+    """Make plain text of roles that lead out of the site."""
     for number, line in enumerate(lines):
-        line = re.sub(r":ref:`(?:([^`<]+?) )?<?\w+>?`", r"scikit-learn's \1", line)
-        lines[number] = re.sub(r":term:`([^`<]+?)(?: <[^`]*)?`", r"\1", line)
+        for role, text in PLAIN.items():
+            line = re.sub(role, text, line)
+        lines[number] = line
+
+
+# Longer signatures show their first arguments; the page lists all of them.
+LONGEST = 500
+
+
+def shorten(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: str, returns: str
+) -> tuple[str, str] | None:
+    """Cut a signature that would fill a page."""
+    if not signature or len(signature) < LONGEST or what != "class":
+        return None
+    first = ", ".join(signature[1:].split(", ")[:6])
+    return f"({first}, ...)", returns
 
 
 def setup(app: Any) -> None:
     """Connect the functions above."""
     app.connect("source-read", read_page)
     app.connect("include-read", read_included)
-    app.connect("autodoc-process-docstring", name_guide_of_scikit_learn)
+    app.connect("autodoc-process-docstring", write_plainly)
+    app.connect("autodoc-process-signature", shorten)

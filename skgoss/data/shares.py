@@ -10,9 +10,11 @@ is `ALONE`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,20 +122,52 @@ class Exchange(ABC):
                     add_to(flat, other)
             return array
         pieces = np.array_split(flat, self.n_peers)
-        own = pieces[self.peer]
-        for peer, other in enumerate(self.swap([lightened(piece) for piece in pieces])):
-            if peer != self.peer:
-                add_to(own, other)
-        sums = self.gather(lightened(own))
+        sums = self.gather(lightened(self.sum_pieces(pieces)))
         for peer, piece in enumerate(pieces):
             if peer != self.peer:
                 piece[:] = 0
                 add_to(piece, sums[peer])
         return array
 
+    def sum_pieces(self, pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """The sums of the peers' arrays, of which each peer adds up one piece.
+
+        Parameters
+        ----------
+        pieces : sequence of length n_peers
+            An array of integers in one dimension for each peer.
+
+        Returns
+        -------
+        ndarray
+            ``pieces[peer]`` itself, which is written to. The others are not changed.
+        """
+        own = pieces[self.peer]
+        for peer, other in enumerate(self.swap([lightened(piece) for piece in pieces])):
+            if peer != self.peer:
+                add_to(own, other)
+        return own
+
     def total(self, value: int) -> int:
         """The sum of the peers' integers, of any size."""
         return sum(self.gather(value))
+
+    def of_first(self, make: Callable[[], Any]) -> Any:
+        """What a function returns on the first peer; the others do not call it."""
+        return self.gather(make() if self.peer == 0 else None)[0]
+
+    @contextmanager
+    def refused(self, why: str) -> Iterator[None]:
+        """Let exchanges raise RuntimeError meanwhile, where other peers make none."""
+
+        def refuse(values: Sequence[Any]) -> list[Any]:
+            raise RuntimeError(why)
+
+        vars(self)["swap"] = refuse
+        try:
+            yield
+        finally:
+            del vars(self)["swap"]
 
 
 class Alone(Exchange):
@@ -226,6 +260,27 @@ class Share:
             self.length.sum(), dtype=np.int64
         )
 
+    @property
+    def _numbers_on_first(self) -> list[NDArray[np.int64]]:
+        # cached_property of Python 3.11 has one lock for all shares, and peers may be
+        # threads.
+        known = vars(self)
+        if "_known_on_first" not in known:
+            known["_known_on_first"] = self._swap_to_first(self.numbers)
+        return known["_known_on_first"]
+
+    def _swap_to_first(self, value: Any) -> list[Any]:
+        n_others = self.exchange.n_peers - 1
+        return self.exchange.swap([value, *[None] * n_others])
+
+    def on_first(self, values: NDArray[Any]) -> NDArray[Any]:
+        """As `all_of`, but on the first peer alone; the others keep their values."""
+        numbers = self._numbers_on_first
+        parts = self._swap_to_first(np.ascontiguousarray(values))
+        if self.exchange.peer != 0:
+            return values
+        return _joined(numbers, parts, self.n_rows)
+
     def all_of(self, values: NDArray[Any]) -> NDArray[Any]:
         """The values of the rows of all peers, along the last axis, in order.
 
@@ -237,7 +292,94 @@ class Share:
         if self.is_alone:
             return values
         gathered = self.exchange.gather((self.numbers, np.ascontiguousarray(values)))
-        out = np.empty((*values.shape[:-1], self.n_rows), dtype=values.dtype)
-        for numbers, part in gathered:
-            out[..., numbers] = part
-        return out
+        return _joined(*zip(*gathered, strict=True), self.n_rows)
+
+
+def _joined(
+    numbers: Sequence[NDArray[np.int64]], parts: Sequence[NDArray[Any]], n_rows: int
+) -> NDArray[Any]:
+    """The values of all rows, from those of each peer and the numbers of its rows."""
+    out = np.empty((*parts[0].shape[:-1], n_rows), dtype=parts[0].dtype)
+    for at, part in zip(numbers, parts, strict=True):
+        out[..., at] = part
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The parts of the data that a peer holds.
+
+    Attributes
+    ----------
+    exchange : Exchange
+    lengths : dict
+        The number of rows of each part, by the number of the part. The rows of the peer
+        are those of its parts, in the order of the numbers.
+    """
+
+    exchange: Exchange
+    lengths: dict[int, int]
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the peer."""
+        return sum(self.lengths.values())
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the parts, ascending."""
+        return sorted(self.lengths)
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """Where each part ends among the rows of the peer."""
+        lengths = [self.lengths[part] for part in self.numbers]
+        return np.cumsum(lengths, dtype=np.int64)
+
+    def share(self) -> Share:
+        """Which of all rows the peer holds; all peers ask at the same time."""
+        return Share.of_parts(self.exchange, self.lengths)
+
+    def check_same(self, what: str, value: Any) -> Any:
+        """Check that a value is the same on all peers that hold rows.
+
+        Parameters
+        ----------
+        what : str
+            Its name in messages.
+        value : object
+
+        Returns
+        -------
+        object
+            The value of these peers.
+
+        Raises
+        ------
+        ValueError
+            If it differs. The message names the parts.
+        """
+        given = self.exchange.gather((self.numbers, self.n_rows, value))
+        given = [(parts, value) for parts, n_rows, value in given if n_rows]
+        given.sort(key=itemgetter(0))
+        if not given:
+            return value
+        for parts, other in given[1:]:
+            if other != given[0][1]:
+                raise ValueError(
+                    f"{what} must be the same in all parts of the data, but is"
+                    f" {given[0][1]!r} in {_named(given[0][0])} and {other!r} in"
+                    f" {_named(parts)}."
+                )
+        return given[0][1]
+
+    def check_kind(self, name: str, values: NDArray[Any]) -> None:
+        """Check that all peers have numbers, or strings, or values of another dtype."""
+        kind = values.dtype.kind
+        words = {"U": "strings", "O": "objects"} | dict.fromkeys("biuf", "numbers")
+        self.check_same(f"What {name} holds", words.get(kind, values.dtype.name))
+
+
+def _named(parts: list[int]) -> str:
+    numbers = ", ".join(map(str, parts[:5])) + (", ..." if len(parts) > 5 else "")
+    return f"part {numbers}" if len(parts) == 1 else f"parts {numbers}"

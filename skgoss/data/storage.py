@@ -412,8 +412,9 @@ class _Values:
         settings: StorageSettings,
         rows: NDArray[np.int64] | None,
         n_threads: int,
+        n_global: int | None = None,
     ) -> _Values:
-        lists = _lists(columns, mappers, settings, rows, n_threads)
+        lists = _lists(columns, mappers, settings, rows, n_threads, n_global)
         return cls(columns, mappers, rows, n_threads, lists)
 
     @property
@@ -421,6 +422,8 @@ class _Values:
         return self.columns.n_rows if self.rows is None else len(self.rows)
 
     def fill(self, members: NDArray[np.int64], out: NDArray[Any]) -> None:
+        if self.n_rows == 0:
+            return
         is_category = [self.mappers[j].categories is not None for j in members]
         categorical = np.array(is_category, bool)
         numeric = members[~categorical]
@@ -448,6 +451,7 @@ def build(
     settings: StorageSettings,
     rows: NDArray[np.int64] | None,
     n_threads: int,
+    n_global: int | None = None,
 ) -> Storage:
     """Put the values of used columns into their bins, and the bins where they belong.
 
@@ -461,12 +465,15 @@ def build(
     rows : ndarray of int64 or None
         The rows to keep; None keeps all.
     n_threads : int
+    n_global : int, default=None
+        The number of rows of all peers; None: that of the rows to keep. The places of
+        histograms depend on it and on the mappers alone, so all peers have the same.
 
     Returns
     -------
     Storage
     """
-    values = _Values.of(columns, mappers, settings, rows, n_threads)
+    values = _Values.of(columns, mappers, settings, rows, n_threads, n_global)
     return lay_out(values, mappers, settings, n_threads)
 
 
@@ -586,16 +593,21 @@ def _lists(
     settings: StorageSettings,
     rows: NDArray[np.int64] | None,
     n_threads: int,
+    n_global: int | None,
 ) -> Lists:
     """The columns of mostly zeros, if anything is done with them."""
     n_rows = columns.n_rows if rows is None else len(rows)
-    is_small = n_rows < MIN_ROWS_TO_SHARE and len(mappers) < MIN_COLUMNS_TO_LIST
+    n_all = n_rows if n_global is None else n_global
+    is_small = n_all < MIN_ROWS_TO_SHARE and len(mappers) < MIN_COLUMNS_TO_LIST
     if is_small or not (settings.enable_bundle or settings.is_enable_sparse):
         return Lists(np.empty(0, np.int32), *NO_LISTS)
     share = np.array([m.zero_share for m in mappers])
     member = np.flatnonzero(share >= LISTED_SHARE).astype(np.int32)
     if len(member) == 0:
         return Lists(member, *NO_LISTS)
+    if n_rows == 0:
+        start = np.zeros(len(member) + 1, dtype=np.int64)
+        return Lists(member, start, NO_LISTS[1], start, NO_LISTS[3])
     found = bin_lists(columns, mappers, member, rows=rows, n_threads=n_threads)
     return Lists(member, *found)
 

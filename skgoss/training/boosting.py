@@ -14,6 +14,7 @@ from skgoss._engine.training.grower import TreeGrower
 from skgoss._engine.training.score import add_trees
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.rows import Rows
+from skgoss.data.shares import Share
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves, RawColumns
@@ -78,6 +79,8 @@ class Boosting:
         Values of the rows of ``dataset``; required for linear leaves.
     make_training_set : callable, default=None
         Returns an evaluation set of the rows of ``dataset``, for `eval_train`.
+    share : Share, default=None
+        Which of the rows of all peers are those of ``dataset``; None: all.
     """
 
     # Whether the grower may add the values of new trees to the training scores.
@@ -99,9 +102,11 @@ class Boosting:
         first: Ensemble | None = None,
         raw: RawColumns | None = None,
         make_training_set: Callable[[], EvaluationSet] | None = None,
+        share: Share | None = None,
     ) -> None:
         shape = (objective.n_scores, dataset.n_rows)
         self.dataset = dataset
+        self.share = share or Share.alone(dataset.n_rows)
         self.objective = objective
         self.settings = self._own(settings)
         self.n_threads = n_threads
@@ -131,12 +136,16 @@ class Boosting:
         self.linear: list[list[LinearLeaves]] = []
         # The number of constant rounds, where no column can be split.
         self.n_constant = 0
+        # Trees are asked for at any time, but all peers must exchange at the same time.
+        self._size = (0, 0.0) if len(dataset.feature) else objective.size()
         self._assembled: Ensemble | None = None
         # The number of rounds before a round that failed, until it is undone.
         self._failed: int | None = None
         self._alone = OneAtATime()
         self.constraints = constraints.of_trees(self.settings, dataset)
         self.grower = self._grower() if len(dataset.feature) else None
+        # The settings that the sampler and the grower were made of.
+        self._used_settings = self.settings
 
     def _grower(self, forest: Any = None) -> TreeGrower:
         return TreeGrower(
@@ -148,11 +157,18 @@ class Boosting:
             self.constraints,
             self.copies,
             self.objective.concordance if self.bounds_steps else 0.0,
+            self.objective.share,
         )
 
     def _sampler(self) -> sampling.Sampler:
         objective = self.objective
-        return sampling.make(self.settings, self.weight, objective.y, objective.queries)
+        return sampling.make(
+            self.settings,
+            self.weight,
+            objective.y,
+            objective.queries,
+            objective.share,
+        )
 
     @property
     def training_names(self) -> set[str]:
@@ -211,7 +227,7 @@ class Boosting:
 
     def _constant(self) -> Ensemble:
         values = self.objective.average if self.starts_itself else self.start
-        return assembly.constant(values, self.dataset, self.objective.weight)
+        return assembly.constant(values, self.dataset.n_features, *self._size)
 
     def _starts(self) -> Floats:
         """The constants added to the leaves of each round, (n_rounds, n_scores)."""
@@ -236,13 +252,17 @@ class Boosting:
 
     def reset_parameter(self, params: Mapping[str, Any]) -> Self:
         """Change options of single trees, by any of their names."""
-        settings = self._own(self.settings.changed(params))
-        if settings != self.settings:
-            self.settings = settings
-            self.sampler = self._sampler()
-            if self.grower is not None:
-                self.grower = self._grower(self.grower.forest)
+        self.settings = self._own(self.settings.changed(params))
         return self
+
+    def _use_settings(self) -> None:
+        """Make anew what depends on settings that have changed since the last round."""
+        if self.settings == self._used_settings:
+            return
+        self._used_settings = self.settings
+        self.sampler = self._sampler()
+        if self.grower is not None:
+            self.grower = self._grower(self.grower.forest)
 
     def boost(self) -> bool:
         """Grow the trees of one round.
@@ -264,6 +284,7 @@ class Boosting:
             self._settle()
             before = self._n_grown
             try:
+                self._use_settings()
                 return self._round(self.first_round + before)
             except BaseException:
                 self._failed = before
@@ -438,13 +459,15 @@ class Boosting:
         start, order = self.grower.rows_by_leaf()
         rows_of = np.split(order, start[1:-1])
 
-        def value(chosen: list[int]) -> float:
-            rows = np.concatenate([rows_of[leaf] for leaf in chosen])
-            return self.objective.renewed_leaf(self.scores[0], rows, weight)
+        def values_of(sets: list[list[int]]) -> Floats:
+            """The values of leaves that have the rows of some leaves."""
+            groups = [[rows_of[leaf] for leaf in chosen] for chosen in sets]
+            return self.objective.renewed_leaves(self.scores[0], groups, weight)
 
-        values = np.array([value([leaf]) for leaf in range(len(leaves))])
+        values = values_of([[leaf] for leaf in range(len(leaves))])
         if self.constraints is not None and self.constraints.sign is not None:
-            values = constraints.in_order(values, nodes, self.constraints.sign, value)
+            sign = self.constraints.sign
+            values = constraints.in_order(values, nodes, sign, values_of)
         forest.set_leaf_values(self.settings.learning_rate * values)
 
     def _linear_leaves(

@@ -56,7 +56,8 @@ class Plan:
         """Bin the rows to learn from, and those of the evaluation sets."""
         settings, n_threads = self.settings, self.n_threads
         objective = objectives.make(
-            settings, rows.target, rows.weight, self.n_scores, rows.queries
+            *(settings, rows.target, rows.weight),
+            *(self.n_scores, rows.queries, rows.share),
         )
         metrics = self.metrics
         self._check_earlier(objective)
@@ -71,20 +72,23 @@ class Plan:
             weight=rows.spread_weight(),
             rows=rows.numbers,
             n_threads=n_threads,
+            share=rows.share,
         )
         evaluated = [self.evaluated(dataset, rows, named) for named in sets]
+        start, raw, rows = self._start(rows), self._raw(rows), rows.without_values()
         return KINDS[settings.boosting_type](
             dataset,
             objective,
             settings,
             n_threads,
-            init_score=self._start(rows),
+            init_score=start,
             sets=evaluated,
             first=self.earlier,
-            raw=self._raw(rows),
+            raw=raw,
             make_training_set=lambda: EvaluationSet(
                 "training", rows, metrics, None, is_training=True
             ),
+            share=rows.share,
         )
 
     def go_on(self, state: Boosting, rows: Rows) -> Boosting:
@@ -100,7 +104,7 @@ class Plan:
         """The rows of an evaluation set in the bins of the rows to learn from."""
         name, rows, is_training, data = named
         binned = None if rows is training else self._binned(dataset, rows)
-        rows = replace(rows, init_score=self._start(rows))
+        rows = replace(rows.without_values(), init_score=self._start(rows))
         return EvaluationSet(name, rows, self.metrics, binned, is_training, data)
 
     def _again(self, state: Boosting, evaluated: EvaluationSet) -> EvaluationSet:

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 MOST_BYTES_TO_ADD_ALONE = 1 << 16
 
 
-# Arrays of fewer integers are sent as they are. Of others, only those that are not zero
-# are sent, with their places, if they are at most this share.
+# Of so many integers or more, only those that are not zero are sent, with their places,
+# if they are at most this share.
 FEW_INTEGERS = 512
 SPARSE_SHARE = 0.25
 
@@ -43,22 +43,25 @@ def lightened(values: NDArray[Any]) -> NDArray[Any] | Sparse:
     Returns
     -------
     ndarray of a smaller dtype, or Sparse
-        A copy, unless the integers are few.
+        A copy, which is read-only: it is sent as it is.
     """
-    if len(values) < FEW_INTEGERS:
-        return values.copy()
-    if np.count_nonzero(values) <= SPARSE_SHARE * len(values):
+    if len(values) >= FEW_INTEGERS and (
+        np.count_nonzero(values) <= SPARSE_SHARE * len(values)
+    ):
         at = np.flatnonzero(values)
-        return Sparse(at.astype(np.uint32), _narrowed(values[at]))
+        return Sparse(_frozen(at.astype(np.uint32)), _narrowed(values[at]))
     return _narrowed(values)
 
 
 def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
     most = max(values.max(initial=0), -1 - values.min(initial=0))
-    for dtype in (np.int8, np.int16, np.int32):
-        if most <= np.iinfo(dtype).max:
-            return values.astype(dtype)
-    return values.copy()
+    fitting = (t for t in (np.int8, np.int16, np.int32) if most <= np.iinfo(t).max)
+    return _frozen(values.astype(next(fitting, values.dtype)))
+
+
+def _frozen(values: NDArray[Any]) -> NDArray[Any]:
+    values.flags.writeable = False
+    return values
 
 
 def add_to(values: NDArray[Any], other: NDArray[Any] | Sparse) -> None:

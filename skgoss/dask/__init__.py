@@ -1,0 +1,1 @@
+"""Fits of data that lies on the workers of a Dask cluster."""

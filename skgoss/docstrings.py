@@ -161,10 +161,14 @@ FIT_OF_DASK = FIT | {
         "list of (X, y) pairs, default=None",
         "Evaluation sets of Dask collections, in any partitions: " + FIT["eval_set"][1],
     ),
-    "eval_X": ("Dask array or data frame, or a tuple of them, default=None",
-               FIT["eval_X"][1]),
-    "eval_y": ("Dask array or series, or a tuple of them, default=None",
-               FIT["eval_y"][1]),
+    "eval_X": (
+        "Dask array or data frame, or a tuple of them, default=None",
+        FIT["eval_X"][1],
+    ),
+    "eval_y": (
+        "Dask array or series, or a tuple of them, default=None",
+        FIT["eval_y"][1],
+    ),
     "callbacks": (
         "list of callable, default=None",
         "Functions that are called before or after each round: see"

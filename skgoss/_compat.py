@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import os
 import threading
 from collections.abc import Callable
@@ -50,13 +51,22 @@ class SummaryMixin:
         return bundle
 
 
-def sample_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray:
+_REFUSES_ZEROS = (
+    "allow_all_zero_weights" in inspect.signature(_check_sample_weight).parameters
+)
+
+
+def sample_weights(
+    sample_weight: Any, y: np.ndarray, *, may_be_zero: bool = False
+) -> np.ndarray:
     """Check weights by scikit-learn's rules.
 
     Parameters
     ----------
     sample_weight : number or array-like of shape (n_samples,)
     y : ndarray of shape (n_samples,)
+    may_be_zero : bool, default=False
+        Whether all of them may be zero.
 
     Returns
     -------
@@ -68,8 +78,9 @@ def sample_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray:
         If a weight is negative or not finite; since scikit-learn 1.9, also if all of
         them are zero.
     """
+    options = {"allow_all_zero_weights": may_be_zero} if _REFUSES_ZEROS else {}
     return _check_sample_weight(
-        sample_weight, y, dtype=np.float64, ensure_non_negative=True
+        sample_weight, y, dtype=np.float64, ensure_non_negative=True, **options
     )
 
 

@@ -27,6 +27,7 @@ from skgoss._messages import type_name, warn
 from skgoss.booster import Booster
 from skgoss.data import frames, queries, targets
 from skgoss.data.columns import Columns
+from skgoss.data.shares import Parts, Share
 from skgoss.fit_arguments import FitArguments, GivenSet
 from skgoss.model.ensemble import Ensemble
 from skgoss.origin import Origin, changed
@@ -468,11 +469,11 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         return changed(self)
 
     def _queries(
-        self, n_rows: int, group: Any, qid: Any, prefix: str
+        self, n_rows: int, group: Any, qid: Any, prefix: str, parts: Parts | None = None
     ) -> queries.Queries | None:
         if group is None and qid is None:
             return None
-        return queries.make(n_rows, group=group, qid=qid, prefix=prefix)
+        return queries.make(n_rows, group=group, qid=qid, prefix=prefix, parts=parts)
 
     def _earlier_model(self, model: Any) -> Booster | None:
         """The model that ``init_model`` stands for."""
@@ -497,7 +498,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         """The number of trees of a round."""
         return 1
 
-    def _learn_target(self, y: NDArray[Any]) -> None:
+    def _learn_target(self, y: NDArray[Any], parts: Parts | None = None) -> None:
         """Set the classes from the target."""
 
     def _encoded(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
@@ -510,6 +511,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         target: NDArray[np.float64],
         class_weight: Any = None,
         prefix: str = "",
+        share: Share | None = None,
     ) -> NDArray[np.float64] | None:
         """The weight of each row; None if all are 1."""
         if class_weight is not None:
@@ -518,7 +520,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
                 " None: there are no classes. Use the argument"
                 f" {prefix}sample_weight of fit."
             )
-        return targets.weights(sample_weight, None, target, None, prefix)
+        return targets.weights(sample_weight, None, target, None, prefix, share)
 
     def _default_objective(self) -> str | None:
         """The objective if the user gives none; None if the user must give one."""
@@ -866,8 +868,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             )
         return booster
 
-    def _learn_target(self, y: NDArray[Any]) -> None:
-        self._classes = targets.classes(y)
+    def _learn_target(self, y: NDArray[Any], parts: Parts | None = None) -> None:
+        self._classes = targets.classes(y, parts)
 
     def _encoded(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
         source = "init_model" if given.is_training else "y"
@@ -879,9 +881,10 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         target: NDArray[np.float64],
         class_weight: Any = None,
         prefix: str = "",
+        share: Share | None = None,
     ) -> NDArray[np.float64] | None:
         return targets.weights(
-            sample_weight, class_weight, target, self._classes, prefix
+            sample_weight, class_weight, target, self._classes, prefix, share
         )
 
     def _default_objective(self) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skgoss._messages import warn
+from skgoss.data.shares import Parts
 from skgoss.dataset import Dataset
 
 # The default name of an evaluation set that is the training set.
@@ -18,6 +19,7 @@ TRAINING = "training"
 # The arguments, besides X and y, of the training set and of each evaluation set.
 _QUERIES = ("group", "qid")
 _OF_A_SET = ("sample_weight", "class_weight", "init_score", *_QUERIES)
+_OF_ROWS = ("y", "sample_weight", "init_score", *_QUERIES)
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class FitArguments:
     eval_y: Any = None
     early_stopping_rounds: Any = None
     verbose: Any = False
+    # Of each evaluation set, if rows are spread over peers: the parts of this peer.
+    eval_parts: Sequence[Parts] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.verbose, bool | int | np.integer):
@@ -61,6 +65,12 @@ class FitArguments:
         """
         others = parameters.keys() - {"self", "X", "y"}
         return cls(**{name: parameters[name] for name in others})
+
+    def without_values(self) -> FitArguments:
+        """The arguments without what belongs to rows."""
+        of_sets = ("set", "X", "y", *_OF_A_SET, "parts")
+        names = (*_OF_ROWS[1:], *(f"eval_{name}" for name in of_sets))
+        return replace(self, **dict.fromkeys(names))
 
     @property
     def metadata(self) -> dict[str, Any] | None:
@@ -81,6 +91,8 @@ class GivenSet(NamedTuple):
         The prefix of the names of its arguments: 'eval_', or '' for the training set.
     is_training : bool
         Whether ``X`` and ``y`` are the data to learn from.
+    parts : Parts or None
+        The parts of the data that the rows are; None: all rows are here.
     """
 
     name: str
@@ -93,11 +105,37 @@ class GivenSet(NamedTuple):
     qid: Any
     prefix: str = "eval_"
     is_training: bool = False
+    parts: Parts | None = None
 
     @property
     def has_queries(self) -> bool:
         """Whether the user passed queries."""
         return self.group is not None or self.qid is not None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether other peers hold all rows."""
+        return self.parts is not None and self.parts.n_rows == 0
+
+    def agreed(self) -> GivenSet:
+        """The set, where all peers have the same arguments, and all ask for it.
+
+        What a peer without rows has does not matter: it gets arguments of length 0.
+        """
+        if self.parts is None:
+            return self
+        given = [name for name in _OF_ROWS if getattr(self, name) is not None]
+        names = self.parts.check_same("What is passed besides X", given)
+        if self.parts.exchange.total(self.parts.n_rows) == 0:
+            raise ValueError(f"The set {self.name!r} has no rows.")
+        if not self.is_empty:
+            return self
+        none = dict.fromkeys(_OF_ROWS) | dict.fromkeys(names, np.empty(0))
+        return self._replace(**none)
+
+    def without_values(self) -> GivenSet:
+        """The set without what belongs to rows."""
+        return self._replace(X=None, **dict.fromkeys(_OF_ROWS))
 
     @property
     def target_name(self) -> str:
@@ -109,6 +147,11 @@ class GivenSet(NamedTuple):
         """The set, with what a `Dataset` holds where nothing else is passed."""
         if not isinstance(self.X, Dataset):
             return self
+        if self.parts is not None:
+            raise ValueError(
+                "The rows of a Dataset cannot be spread over several processes: pass"
+                " its data."
+            )
         self.X._load()
         held = {
             "y": self.X.label,
@@ -135,7 +178,13 @@ class GivenSet(NamedTuple):
         return all(getattr(self, name) is getattr(other, name) for name in names)
 
 
-def training_set(X: Any, y: Any, given: FitArguments, class_weight: Any) -> GivenSet:
+def training_set(
+    X: Any,
+    y: Any,
+    given: FitArguments,
+    class_weight: Any,
+    parts: Parts | None = None,
+) -> GivenSet:
     """Collect the arguments of the training set."""
     return GivenSet(
         TRAINING,
@@ -148,6 +197,7 @@ def training_set(X: Any, y: Any, given: FitArguments, class_weight: Any) -> Give
         given.qid,
         prefix="",
         is_training=True,
+        parts=parts,
     ).of_dataset()
 
 
@@ -179,6 +229,7 @@ def evaluation_sets(given: FitArguments, training: GivenSet) -> list[GivenSet]:
             names[i] or f"valid_{i}",
             names[i] or TRAINING,
             *pair,
+            parts=given.eval_parts and given.eval_parts[i],
             **{argument: values[i] for argument, values in by_set.items()},
         )
         for i, pair in enumerate(pairs)
@@ -205,9 +256,15 @@ def evaluation_set(training: GivenSet, name: str, X: Dataset) -> GivenSet:
 
 
 def _evaluation_set(
-    training: GivenSet, name: str, training_name: str, X: Any, y: Any, **values: Any
+    training: GivenSet,
+    name: str,
+    training_name: str,
+    X: Any,
+    y: Any,
+    parts: Parts | None = None,
+    **values: Any,
 ) -> GivenSet:
-    given_set = GivenSet(name, X, y, **values).of_dataset()
+    given_set = GivenSet(name, X, y, **values, parts=parts).of_dataset()
     if X is not training.X or given_set.y is not training.y:
         return given_set
     passed = {argument for argument, value in values.items() if value is not None}
@@ -219,6 +276,8 @@ def _evaluation_set(
 
 
 def _check_queries(given_set: GivenSet, training: GivenSet) -> None:
+    if given_set.is_empty:
+        return
     if training.has_queries and not given_set.has_queries:
         raise ValueError(
             "eval_group cannot be None if any of eval_set, eval_X, or eval_y are"

@@ -13,8 +13,10 @@ from sklearn.base import BaseEstimator
 
 from skgoss import _compat, callbacks, dataset_bins, parameters, persistence
 from skgoss.booster import Booster
-from skgoss.data import categories, frames, names, targets
+from skgoss.data import agreement, categories, frames, names, targets
+from skgoss.data.columns import Columns
 from skgoss.data.rows import Rows, held_out, start_scores
+from skgoss.data.shares import ALONE, Parts
 from skgoss.dataset import Dataset
 from skgoss.dataset_bins import Prepared
 from skgoss.fit_arguments import (
@@ -40,7 +42,13 @@ if TYPE_CHECKING:
 _FITS: dict[int, object] = {}
 
 
-def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Booster:
+def fit(
+    estimator: LGBMModel,
+    X: Any,
+    y: Any,
+    given: FitArguments,
+    parts: Parts | None = None,
+) -> Booster:
     """Fit an estimator.
 
     Parameters
@@ -50,6 +58,10 @@ def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Booster:
     X, y : object
         The training set, as the user passed it.
     given : FitArguments
+    parts : Parts, default=None
+        The parts of the data that ``X`` and ``y`` are; None: all. Then all peers call
+        this at the same time, each with its rows, and all get the same model. Those of
+        evaluation sets are in ``given``.
 
     Returns
     -------
@@ -62,7 +74,7 @@ def fit(estimator: LGBMModel, X: Any, y: Any, given: FitArguments) -> Booster:
             estimator, chosen.n_estimators, X=X, y=y, metadata=given.metadata
         )
         with _unchanged_on_failure(estimator):
-            started = Fit(estimator, X, y, given, chosen)
+            started = Fit(estimator, X, y, given, chosen, parts=parts)
             started.start()
             booster = Booster._in_training(started)
             started.run(booster, hooks)
@@ -150,6 +162,8 @@ class Fit:
         and the objective by its canonical name.
     n_threads : int, default=None
         Threads of the rounds; None: those of the option ``n_jobs``.
+    parts : Parts, default=None
+        The parts of the data that ``X`` and ``y`` are; None: all.
 
     Attributes
     ----------
@@ -172,12 +186,15 @@ class Fit:
         given: FitArguments,
         settings: parameters.Settings,
         n_threads: int | None = None,
+        parts: Parts | None = None,
     ) -> None:
+        if parts is not None and parts.exchange.n_peers > 1:
+            _check_can_be_spread(settings)
         self.estimator = estimator
         self.n_threads = n_threads
         self.given = given
         self.settings = settings
-        self.training = training_set(X, y, given, estimator.class_weight)
+        self.training = training_set(X, y, given, estimator.class_weight, parts)
         self.history: dict[str, dict[str, list[float]]] = {}
 
     def start(self) -> None:
@@ -199,6 +216,16 @@ class Fit:
         self.calls = self._callbacks(evaluates=bool(sets))
         self.plan = self._plan(rows)
         self.state = self.plan.start(self.fitted, sets)
+        if rows.share is not None:
+            self._forget_values()
+
+    def _forget_values(self) -> None:
+        """Let go of what the user passed: a peer keeps the bins of its rows alone."""
+        self.training = self.training.without_values()
+        self.given = self.given.without_values()
+        if not self.settings.refit:
+            self.rows = self.rows.without_values()
+        self.fitted = self.fitted.without_values()
 
     def add_set(self, name: str, X: Dataset, *, is_listed: bool) -> EvaluationSet:
         """Add an evaluation set: see `Boosting.add`."""
@@ -309,6 +336,13 @@ class Fit:
                 self.settings.categorical_feature,
                 learn=self.earlier is None,
             )
+            if self.training.parts is not None:
+                columns = agreement.agreed(
+                    estimator,
+                    columns,
+                    self.training.parts,
+                    learn=self.earlier is None,
+                )
             prepared = Prepared(columns)
         if self.earlier is not None:
             self.names = self.names or self.earlier.feature_name()
@@ -371,22 +405,25 @@ class Fit:
 
         If ``learns``, the classes are set from ``y``.
         """
-        estimator, prefix = self.estimator, given.prefix
+        given = given.agreed()
+        estimator, prefix, parts = self.estimator, given.prefix, given.parts
+        share = parts and parts.share()
         owner = estimator._owner
         y = targets.one_column(given.y, prepared.n_rows, owner, given.target_name)
         if learns:
-            estimator._learn_target(y)
+            estimator._learn_target(y, parts)
         target = estimator._encoded(y, given)
         weight = estimator._weights(
-            given.sample_weight, target, given.class_weight, prefix
+            given.sample_weight, target, given.class_weight, prefix, share
         )
-        targets.check_sum(target, weight, given.target_name)
+        exchange = ALONE if share is None else share.exchange
+        targets.check_sum(target, weight, given.target_name, exchange)
         init_score = given.init_score
         if init_score is not None:
             init_score = start_scores(
                 init_score, len(y), estimator._n_scores, f"{prefix}init_score"
             )
-        row_queries = estimator._queries(len(y), given.group, given.qid, prefix)
+        row_queries = estimator._queries(len(y), given.group, given.qid, prefix, parts)
         return Rows(
             prepared.columns,
             target,
@@ -396,6 +433,7 @@ class Fit:
             prepared.numbers,
             prepared.binned,
             given.X if estimator._functions_take_dataset else None,
+            share,
         )
 
     def _number_columns(self) -> None:
@@ -425,10 +463,14 @@ class Fit:
     def _evaluated(self, given: GivenSet, rows: Rows) -> NamedRows:
         """The rows of an evaluation set, which may be those of the training set."""
         if not given.holds_same_rows(self.training):
-            rows = self._rows(
-                self._evaluated_columns(given.X, given.name), given
-            ).existing()
-        return NamedRows(given.name, rows, given.is_training, given.X)
+            prepared = (
+                Prepared(Columns.of_no_rows(self.estimator.n_features_in_))
+                if given.is_empty
+                else self._evaluated_columns(given.X, given.name)
+            )
+            rows = self._rows(prepared, given).existing()
+        data = given.X if rows.share is None else None
+        return NamedRows(given.name, rows, given.is_training, data)
 
     def _evaluated_columns(self, X: Any, name: str) -> Prepared:
         """The columns of an evaluation set, and their bins if they are known."""
@@ -558,6 +600,20 @@ class Fit:
             self.state.dataset.feature_infos(),
             self.estimator._n_scores,
         )
+
+
+def _check_can_be_spread(settings: parameters.Settings) -> None:
+    """Check that options allow rows on several peers; ValueError otherwise."""
+    refused = (
+        ("linear_tree", settings.linear_tree, False),
+        ("max_conflict_rate", settings.max_conflict_rate > 0, 0.0),
+    )
+    for option, is_wrong, value in refused:
+        if is_wrong:
+            raise ValueError(
+                f"{option}={getattr(settings, option)!r} cannot be used with rows that"
+                f" are spread over several processes: set {option}={value}."
+            )
 
 
 class FunctionOfRound:

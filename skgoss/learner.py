@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from skgoss import callbacks, parameters
 from skgoss._messages import UnusedParameterWarning, type_name, warn
 from skgoss.data import queries
+from skgoss.data.shares import Parts
 from skgoss.dataset import Dataset
 from skgoss.domains import integer
 from skgoss.estimators import MANY_CLASSES, LGBMModel
@@ -131,7 +132,7 @@ class Training(LGBMModel):
         return target
 
     def _queries(
-        self, n_rows: int, group: Any, qid: Any, prefix: str
+        self, n_rows: int, group: Any, qid: Any, prefix: str, parts: Parts | None = None
     ) -> queries.Queries | None:
         name = self._objective_name
         if group is None and name is not None and OBJECTIVES[name].ranks is not None:
@@ -139,7 +140,7 @@ class Training(LGBMModel):
                 f"objective={name!r} ranks the documents of queries: give the Dataset"
                 " the sizes of its queries, Dataset(X, label=y, group=sizes)."
             )
-        return super()._queries(n_rows, group, qid, prefix)
+        return super()._queries(n_rows, group, qid, prefix, parts)
 
     @property
     def _objective_name(self) -> str | None:

@@ -10,6 +10,7 @@ from sklearn.utils import Tags
 
 from skgoss import _compat, docstrings, parameters
 from skgoss.data import queries, targets
+from skgoss.data.shares import Parts
 from skgoss.estimators import EarlierModel, LGBMModel, Metrics
 from skgoss.fit_arguments import FitArguments
 from skgoss.training import objectives, ranking
@@ -97,9 +98,9 @@ class LGBMRanker(LGBMModel):
             )
 
     def _queries(
-        self, n_rows: int, group: Any, qid: Any, prefix: str
+        self, n_rows: int, group: Any, qid: Any, prefix: str, parts: Parts | None = None
     ) -> queries.Queries:
-        return queries.make(n_rows, group=group, qid=qid, prefix=prefix)
+        return queries.make(n_rows, group=group, qid=qid, prefix=prefix, parts=parts)
 
     def score(
         self,

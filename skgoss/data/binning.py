@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -10,7 +12,9 @@ from numpy.typing import NDArray
 
 from skgoss._engine.data import binning as kernels
 from skgoss._engine.data import categories as category_kernels
+from skgoss.data import samples
 from skgoss.data.columns import Columns
+from skgoss.data.shares import Share
 
 # So many part most bounds from each other, and their table fits the first cache.
 BUCKETS_PER_BOUND = 8
@@ -117,6 +121,7 @@ def find_bin_mappers(
     weight: NDArray[np.float64] | None = None,
     rows: NDArray[np.int64] | None = None,
     n_threads: int = 1,
+    share: Share | None = None,
 ) -> list[BinMapper]:
     """Find the bins of every column, from at most ``subsample_for_bin`` rows.
 
@@ -137,6 +142,9 @@ def find_bin_mappers(
     rows : ndarray of int64, default=None
         The rows that exist; None means all.
     n_threads : int, default=1
+    share : Share, default=None
+        Which of the rows of all peers those that exist are; None: all. Then the sample
+        is drawn among all rows, and each peer finds the bins of some columns for all.
 
     Returns
     -------
@@ -152,10 +160,15 @@ def find_bin_mappers(
             f"weight has {len(weight)} values, but there are {columns.n_rows} rows; "
             "pass one for each row of the data, also for those left out."
         )
+    if share is not None and not share.is_alone:
+        return _find_together(columns, settings, weight, rows, n_threads, share)
     sample = _sample(columns.n_rows if rows is None else len(rows), settings)
     if rows is not None:
         sample = rows if sample is None else rows[sample]
-    seen = _Sample(sample, places(columns, sample), _mass(weight, sample))
+    mass = (
+        None if weight is None else _mass(weight if sample is None else weight[sample])
+    )
+    seen = _Sample(sample, places(columns, sample), mass)
     kept = _Sample(rows, places(columns, rows))
     max_bin = _max_bins(settings, columns.n_features)
     mappers = []
@@ -185,6 +198,56 @@ class _Sample(NamedTuple):
     def size(self, columns: Columns) -> int:
         """How many rows of the columns these are."""
         return columns.n_rows if self.rows is None else len(self.rows)
+
+
+def _find_together(
+    columns: Columns,
+    settings: BinningSettings,
+    weight: NDArray[np.float64] | None,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+    share: Share,
+) -> list[BinMapper]:
+    """The bins of rows that several peers hold: each finds those of some columns."""
+    exchange = share.exchange
+    numbers = _sample(share.n_rows, settings)
+    own, at = share.numbers, share.numbers
+    sample = np.arange(len(own)) if rows is None else rows
+    if numbers is not None:
+        at = np.searchsorted(numbers, own)
+        chosen = np.flatnonzero(numbers.take(at, mode="clip") == own)
+        at, sample = at[chosen], sample[chosen]
+    spans = [
+        slice(int(part[0]), int(part[-1]) + 1) if len(part) else slice(0, 0)
+        for part in np.array_split(np.arange(columns.n_features), exchange.n_peers)
+    ]
+    kept = _Sample(rows, places(columns, rows))
+    n_others = np.zeros(columns.n_features, dtype=np.int64)
+    pieces = samples.Pieces(columns, sample, spans)
+    for span, block in columns.blocks(n_threads):
+        if len(own):
+            n_others[span] = _count_others(block, settings, kept, n_threads)
+        pieces.add(block)
+    exchange.sum(n_others)
+    mass = None if weight is None else weight[sample]
+    known = exchange.gather((at, mass))
+    places_of_peers = [at for at, _ in known]
+    n_rows = sum(map(len, places_of_peers))
+    if mass is not None:
+        mass = np.empty(n_rows)
+        for at, some in known:
+            mass[at] = some
+        mass = _mass(mass)
+    span = spans[exchange.peer]
+    got = samples.joined(exchange.swap(pieces.of_peers), places_of_peers, n_rows)
+    found = []
+    if got.n_features:
+        max_bin = _max_bins(settings, columns.n_features)[span]
+        seen = _Sample(None, None, mass)
+        if columns.n_categories is not None:
+            got = replace(got, n_categories=columns.n_categories[span])
+        found = _find(got, settings, max_bin, n_others[span], seen, n_threads)
+    return list(chain.from_iterable(exchange.gather(found)))
 
 
 def _find(
@@ -522,13 +585,8 @@ def _sample(n_rows: int, settings: BinningSettings) -> NDArray[np.int64] | None:
     return chosen
 
 
-def _mass(
-    weight: NDArray[np.float64] | None, sample: NDArray[np.int64] | None
-) -> NDArray[np.float64] | None:
+def _mass(mass: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """What the sampled rows weigh, in copies or in the least weight; None: all 1."""
-    if weight is None:
-        return None
-    mass = weight if sample is None else weight[sample]
     if (mass % 1.0).any():
         mass = mass / mass.min(where=mass > 0, initial=mass.max())
     return None if (mass == 1.0).all() else np.ascontiguousarray(mass, np.float64)

@@ -277,7 +277,7 @@ class Categories:
                 " categorical_feature says that there are no categorical columns."
                 " Leave it at 'auto', or leave the column out."
             )
-        return Vocabulary(sorted(occurring, key=_sort_key), holds_words=True)
+        return Vocabulary(sorted(occurring, key=sort_key), holds_words=True)
 
     def encode_numbers(
         self, columns: Columns, names: Sequence[Any], encoded: set[int], *, learn: bool
@@ -321,7 +321,7 @@ class Categories:
         for column, vocabulary in self.vocabularies.items():
             n_categories[column] = vocabulary.n_categories
         return replace(
-            _with_values(columns, numbered),
+            with_values(columns, numbered),
             n_categories=n_categories if n_categories.any() else None,
         )
 
@@ -610,7 +610,7 @@ def _occurring(distinct: list[Any], place: NDArray[Any]) -> list[Any]:
     ]
 
 
-def _sort_key(value: Any) -> tuple[int, Any]:
+def sort_key(value: Any) -> tuple[int, Any]:
     """Numbers first, then strings, then other values in the order of their repr."""
     if isinstance(value, numbers.Real | np.bool_):
         return 0, value
@@ -644,7 +644,7 @@ def _is_whole(value: Any) -> bool:
         return False
 
 
-def _with_values(columns: Columns, values: dict[int, NDArray[Any]]) -> Columns:
+def with_values(columns: Columns, values: dict[int, NDArray[Any]]) -> Columns:
     """Replace the values of some columns; one value for each row makes them dense."""
     if not values:
         return columns

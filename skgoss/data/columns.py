@@ -58,6 +58,14 @@ class Columns:
     length: NDArray[np.int64] | None = None
     n_categories: NDArray[np.int32] | None = None
 
+    @classmethod
+    def of_no_rows(cls, n_features: int) -> Columns:
+        """Columns without rows."""
+        empty = np.empty((0, n_features))
+        layout = Layout(0, n_features)
+        layout.add([(np.arange(n_features), empty)])
+        return layout.columns()
+
     @property
     def whole(self) -> Columns:
         """The columns themselves: see `skgoss.data.sparse.CompressedRows`."""

@@ -14,6 +14,7 @@ from skgoss.data import storage
 from skgoss.data.binning import BinMapper, BinningSettings, find_bin_mappers
 from skgoss.data.columns import Columns
 from skgoss.data.rows import Rows
+from skgoss.data.shares import Share
 from skgoss.data.storage import Bins, Layout, Storage, StorageSettings
 
 
@@ -94,6 +95,7 @@ class BinnedDataset:
         weight: NDArray[np.float64] | None = None,
         rows: NDArray[np.int64] | None = None,
         n_threads: int = 1,
+        share: Share | None = None,
     ) -> BinnedDataset:
         """Find the bins of the columns and put the values into them.
 
@@ -108,19 +110,30 @@ class BinnedDataset:
             The rows to use; None: all.
         n_threads : int, default=1
             The result is the same for any number.
+        share : Share, default=None
+            Which of the rows of all peers these are; None: all. All peers find the
+            bins of all rows, and each puts its own rows into them.
 
         Returns
         -------
         BinnedDataset
         """
         mappers = find_bin_mappers(
-            columns, settings, weight=weight, rows=rows, n_threads=n_threads
+            columns,
+            settings,
+            weight=weight,
+            rows=rows,
+            n_threads=n_threads,
+            share=share,
         )
         feature = used_features(mappers)
         used = [mappers[j] for j in feature]
         return cls.of(
             mappers,
-            storage.build(columns.take(feature), used, settings, rows, n_threads),
+            storage.build(
+                *(columns.take(feature), used, settings, rows, n_threads),
+                None if share is None else share.n_rows,
+            ),
         )
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from skgoss._messages import warn
 from skgoss.data.categories import is_missing
 from skgoss.data.floats import check_unmasked
+from skgoss.data.shares import ALONE, Exchange, Parts, Share
 
 # A single query with more documents than this gives a warning.
 MANY_DOCUMENTS = 1000
@@ -29,20 +31,48 @@ class Queries:
         The first row of each query, when rows are in ``order``, and the number of rows.
     order : ndarray of shape (n_rows,), int64, or None
         The rows in stable order by query; None: they are sorted already.
+    global_number : ndarray of shape (n_queries,), int64
+        The number of each query among those of all peers, ascending. A process that
+        holds all rows has 0 to n_queries - 1. Random numbers of a query are keyed by
+        it, those of a row's query by ``global_number[number]``.
+    n_global : int
+        The number of queries of all peers. Each query is on one of them.
     """
 
     number: NDArray[np.int64]
     boundaries: NDArray[np.int64]
     order: NDArray[np.int64] | None
+    global_number: NDArray[np.int64]
+    n_global: int
 
     @classmethod
-    def of(cls, number: NDArray[np.int64]) -> Queries:
-        """Make queries from the number of each row's query, which may have gaps."""
-        number = np.unique(number, return_inverse=True)[1].astype(np.int64)
+    def of(
+        cls,
+        number: NDArray[np.int64],
+        keys: NDArray[np.int64] | None = None,
+        exchange: Exchange = ALONE,
+    ) -> Queries:
+        """Make queries from the number of each row's query, which may have gaps.
+
+        Parameters
+        ----------
+        number : ndarray of shape (n_rows,), int64
+        keys : ndarray of int64, default=None
+            By the numbers of queries, ascending: what sorts the queries of all peers.
+            None: the numbers.
+        exchange : Exchange
+        """
+        present, number = np.unique(number, return_inverse=True)
+        number = number.astype(np.int64)
         boundaries = np.concatenate([[0], np.cumsum(np.bincount(number))])
         together = bool((np.diff(number) >= 0).all())
         order = None if together else np.argsort(number, kind="stable")
-        return cls(number, boundaries.astype(np.int64), order)
+        own = present if keys is None else keys[present]
+        everyones = np.sort(np.concatenate(exchange.gather(own)))
+        global_number = np.searchsorted(everyones, own)
+        return cls(
+            number, boundaries.astype(np.int64), order, global_number, len(everyones)
+        )
 
     @property
     def n_queries(self) -> int:
@@ -53,9 +83,13 @@ class Queries:
         """The number of documents of each query."""
         return np.diff(self.boundaries)
 
-    def take(self, rows: NDArray[np.int64] | None) -> Queries:
-        """The queries of some rows; None: of all."""
-        return self if rows is None else Queries.of(self.number[rows])
+    def take(
+        self, rows: NDArray[np.int64] | None, exchange: Exchange = ALONE
+    ) -> Queries:
+        """The queries of some rows of each peer, numbered anew; None: of all."""
+        if rows is None:
+            return self
+        return Queries.of(self.number[rows], self.global_number, exchange)
 
     def gathered(self, values: NDArray[Any]) -> NDArray[Any]:
         """Sort values of rows, along the last axis, by query."""
@@ -68,6 +102,7 @@ def make(
     group: ArrayLike | None = None,
     qid: ArrayLike | None = None,
     prefix: str = "",
+    parts: Parts | None = None,
 ) -> Queries:
     """Make queries from the arguments of a user.
 
@@ -81,6 +116,8 @@ def make(
         given, all rows belong to one query.
     prefix : str, default=""
         A prefix of the names of the arguments in messages.
+    parts : Parts, default=None
+        The parts of the data that the rows are; None: all rows are here.
 
     Returns
     -------
@@ -90,27 +127,34 @@ def make(
     ------
     ValueError
         If both are given; if sizes are negative, not whole, or do not sum to the number
-        of rows; or if ``qid`` does not have one value for each row.
+        of rows; if ``qid`` does not have one value for each row; or if rows of a query
+        are in several parts.
     """
     if group is not None and qid is not None:
         raise ValueError(
             f"Pass either {prefix}qid or {prefix}group, not both: each defines queries."
         )
     if qid is not None:
-        return Queries.of(_numbers(qid, n_rows, f"{prefix}qid"))
-    if group is not None:
+        ids = _ids(qid, n_rows, f"{prefix}qid")
+        number, keys = _ranks(ids, f"{prefix}qid", parts)
+    elif group is not None:
         advice = f" To give the query of each row, pass {prefix}qid."
         known = sizes(group, n_rows, f"{prefix}group", advice)
-        return Queries.of(np.repeat(np.arange(len(known)), known))
-    if n_rows > MANY_DOCUMENTS:
-        warn(
-            f"Neither {prefix}qid nor {prefix}group is given: all {n_rows} rows are"
-            f" treated as one query. Pass {prefix}qid, the query of each row."
-        )
-    return Queries.of(np.zeros(n_rows, dtype=np.int64))
+        number = np.repeat(np.arange(len(known)), known)
+        keys = _in_order(number, parts)
+    else:
+        _check_only_part(parts)
+        number, keys = np.zeros(n_rows, dtype=np.int64), None
+        if n_rows > MANY_DOCUMENTS:
+            warn(
+                f"Neither {prefix}qid nor {prefix}group is given: all {n_rows} rows are"
+                f" treated as one query. Pass {prefix}qid, the query of each row."
+            )
+    return Queries.of(number, keys, ALONE if parts is None else parts.exchange)
 
 
-def _numbers(qid: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
+def _ids(qid: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
+    """The query of each row, as the user names it."""
     check_unmasked(qid, name)
     ids = np.asarray(qid)
     if ids.ndim == 2 and ids.shape[1] == 1:
@@ -123,11 +167,77 @@ def _numbers(qid: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
         )
     if _any_missing(ids):
         raise ValueError(f"{name} contains missing values; every row needs a query.")
+    return ids
+
+
+def _ranks(
+    ids: NDArray[Any], name: str, parts: Parts | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """The rank of each row's query, and the ranks of these among all parts' queries."""
     try:
-        return np.unique(ids, return_inverse=True)[1].astype(np.int64)
+        known, number = np.unique(ids, return_inverse=True)
+        keys = None if parts is None else _ranks_of_all(ids, known, name, parts)
     except TypeError as error:
         message = f"{name} must hold values that can be sorted: {error}."
         raise ValueError(message) from error
+    return number.astype(np.int64), keys
+
+
+def _ranks_of_all(
+    ids: NDArray[Any], known: NDArray[Any], name: str, parts: Parts
+) -> NDArray[np.int64]:
+    parts.check_kind(name, ids)
+    by_part = map(np.unique, np.split(ids, parts.ends)[:-1])
+    own = [given for given in zip(parts.numbers, by_part, strict=True) if len(given[1])]
+    given = [pair for peer in parts.exchange.gather(own) for pair in peer]
+    if len(ids) == 0:
+        return np.empty(0, dtype=np.int64)
+    everyones, count = np.unique(
+        np.concatenate([ids for _, ids in given]), return_counts=True
+    )
+    if (count > 1).any():
+        twice = everyones[count.argmax()]
+        where = [number for number, ids in given if twice in ids]
+        raise _spread(f"Query {twice} of {name}", where)
+    return np.searchsorted(everyones, known)
+
+
+def _in_order(
+    number: NDArray[np.int64], parts: Parts | None
+) -> NDArray[np.int64] | None:
+    """The numbers of consecutive queries among those of all parts."""
+    if parts is None:
+        return None
+    is_first = np.diff(number, prepend=-1) > 0
+    inner = np.flatnonzero(parts.ends < len(number))
+    cut = inner[~is_first[parts.ends[inner]] & (parts.ends[inner] > 0)]
+    if len(cut):
+        raise _spread("A query of group", parts.numbers[cut[0] : cut[0] + 2])
+    n_until = np.append(0, np.cumsum(is_first))[parts.ends]
+    n_queries = np.diff(n_until, prepend=0).tolist()
+    share = Share.of_parts(
+        parts.exchange, dict(zip(parts.numbers, n_queries, strict=True))
+    )
+    keys = np.empty(number.max(initial=-1) + 1, dtype=np.int64)
+    keys[number[is_first]] = share.numbers
+    return keys
+
+
+def _check_only_part(parts: Parts | None) -> None:
+    if parts is None:
+        return
+    own = [part for part in parts.numbers if parts.lengths[part]]
+    where = sorted(chain.from_iterable(parts.exchange.gather(own)))
+    if len(where) > 1:
+        raise _spread("Neither qid nor group is given: the only query", where)
+
+
+def _spread(query: str, parts: list[int]) -> ValueError:
+    numbers = ", ".join(map(str, parts[:5])) + (", ..." if len(parts) > 5 else "")
+    return ValueError(
+        f"{query} has rows in the parts {numbers} of the data, but the rows of a query"
+        " must be in one part. Partition the data so that no query is cut."
+    )
 
 
 def _any_missing(ids: NDArray[Any]) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from skgoss.data.columns import Columns
 from skgoss.data.floats import as_floats
 from skgoss.data.queries import Queries
-from skgoss.data.shares import Share
+from skgoss.data.shares import ALONE, Share
 
 if TYPE_CHECKING:
     from skgoss.data.dataset import BinnedDataset
@@ -59,12 +59,13 @@ class Rows:
         return len(self.target)
 
     def take(self, at: NDArray[np.int64]) -> Rows:
-        """Some of the rows, ascending."""
+        """Some of the rows, ascending; all peers take some at the same time."""
+        exchange = ALONE if self.share is None else self.share.exchange
         return Rows(
             columns=self.columns,
             target=self.target[at],
             weight=None if self.weight is None else self.weight[at],
-            queries=None if self.queries is None else self.queries.take(at),
+            queries=None if self.queries is None else self.queries.take(at, exchange),
             init_score=None if self.init_score is None else self.init_score[:, at],
             numbers=at if self.numbers is None else self.numbers[at],
             binned=self.binned and self.binned.take(at),
@@ -73,13 +74,23 @@ class Rows:
         )
 
     def existing(self) -> Rows:
-        """The rows of positive weight; their weights are None if all of them are 1."""
+        """The rows of positive weight; their weights are None if all of them are 1.
+
+        All peers ask at the same time. They have weights if one of them has.
+        """
+        if self.weight is None:
+            return self
+        any_of = bool if self.share is None else self.share.exchange.total
         rows = self
-        if self.weight is not None and not self.weight.all():
+        if any_of(int((self.weight == 0).sum())):
             rows = self.take(np.flatnonzero(self.weight))
-        if rows.weight is not None and (rows.weight == 1).all():
+        if not any_of(int((rows.weight != 1).sum())):
             rows = replace(rows, weight=None)
         return rows
+
+    def without_values(self) -> Rows:
+        """The rows without columns if a peer holds them: it keeps the bins alone."""
+        return self if self.share is None else replace(self, columns=None, numbers=None)
 
     def spread_weight(self) -> Floats | None:
         """A weight for each row of the columns; 0 for rows that are left out."""

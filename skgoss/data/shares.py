@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -189,3 +190,83 @@ class Share:
         for numbers, part in gathered:
             out[..., numbers] = part
         return out
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The parts of the data that a peer holds.
+
+    Attributes
+    ----------
+    exchange : Exchange
+    lengths : dict
+        The number of rows of each part, by the number of the part. The rows of the peer
+        are those of its parts, in the order of the numbers.
+    """
+
+    exchange: Exchange
+    lengths: dict[int, int]
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the peer."""
+        return sum(self.lengths.values())
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the parts, ascending."""
+        return sorted(self.lengths)
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """Where each part ends among the rows of the peer."""
+        lengths = [self.lengths[part] for part in self.numbers]
+        return np.cumsum(lengths, dtype=np.int64)
+
+    def share(self) -> Share:
+        """Which of all rows the peer holds; all peers ask at the same time."""
+        return Share.of_parts(self.exchange, self.lengths)
+
+    def check_same(self, what: str, value: Any) -> Any:
+        """Check that a value is the same on all peers that hold rows.
+
+        Parameters
+        ----------
+        what : str
+            Its name in messages.
+        value : object
+
+        Returns
+        -------
+        object
+            The value of these peers.
+
+        Raises
+        ------
+        ValueError
+            If it differs. The message names the parts.
+        """
+        given = self.exchange.gather((self.numbers, self.n_rows, value))
+        given = [(parts, value) for parts, n_rows, value in given if n_rows]
+        given.sort(key=itemgetter(0))
+        if not given:
+            return value
+        for parts, other in given[1:]:
+            if other != given[0][1]:
+                raise ValueError(
+                    f"{what} must be the same in all parts of the data, but is"
+                    f" {given[0][1]!r} in {_named(given[0][0])} and {other!r} in"
+                    f" {_named(parts)}."
+                )
+        return given[0][1]
+
+    def check_kind(self, name: str, values: NDArray[Any]) -> None:
+        """Check that all peers have numbers, or strings, or values of another dtype."""
+        kind = values.dtype.kind
+        words = {"U": "strings", "O": "objects"} | dict.fromkeys("biuf", "numbers")
+        self.check_same(f"What {name} holds", words.get(kind, values.dtype.name))
+
+
+def _named(parts: list[int]) -> str:
+    numbers = ", ".join(map(str, parts[:5])) + (", ..." if len(parts) > 5 else "")
+    return f"part {numbers}" if len(parts) == 1 else f"parts {numbers}"

@@ -196,12 +196,12 @@ def whole_columns(X: Any) -> Columns:
     n_values = by_column.indptr[-1]
     values = np.ascontiguousarray(by_column.data[:n_values])
     rows = np.ascontiguousarray(by_column.indices[:n_values], dtype=np.int32)
-    return _stored(
+    return stored_columns(
         as_kind(values, "X"), rows, by_column.indptr.astype(np.int64), X.shape[0]
     )
 
 
-def _stored(
+def stored_columns(
     values: NDArray[Any],
     rows: NDArray[np.int32],
     start: NDArray[np.int64],
@@ -351,7 +351,7 @@ class CompressedRows:
                 *(X.indptr, X.indices, values, chunks, first),
                 *(n_read, place, rows, moved),
             )
-            yield span, _stored(known, rows, start, self.n_rows)
+            yield span, stored_columns(known, rows, start, self.n_rows)
             first = int(features[-1]) + 1
 
 

@@ -412,8 +412,9 @@ class _Values:
         settings: StorageSettings,
         rows: NDArray[np.int64] | None,
         n_threads: int,
+        n_global: int | None = None,
     ) -> _Values:
-        lists = _lists(columns, mappers, settings, rows, n_threads)
+        lists = _lists(columns, mappers, settings, rows, n_threads, n_global)
         return cls(columns, mappers, rows, n_threads, lists)
 
     @property
@@ -448,6 +449,7 @@ def build(
     settings: StorageSettings,
     rows: NDArray[np.int64] | None,
     n_threads: int,
+    n_global: int | None = None,
 ) -> Storage:
     """Put the values of used columns into their bins, and the bins where they belong.
 
@@ -461,12 +463,15 @@ def build(
     rows : ndarray of int64 or None
         The rows to keep; None keeps all.
     n_threads : int
+    n_global : int, default=None
+        The number of rows of all peers; None: that of the rows to keep. The places of
+        histograms depend on it and on the mappers alone, so all peers have the same.
 
     Returns
     -------
     Storage
     """
-    values = _Values.of(columns, mappers, settings, rows, n_threads)
+    values = _Values.of(columns, mappers, settings, rows, n_threads, n_global)
     return lay_out(values, mappers, settings, n_threads)
 
 
@@ -586,10 +591,13 @@ def _lists(
     settings: StorageSettings,
     rows: NDArray[np.int64] | None,
     n_threads: int,
+    n_global: int | None,
 ) -> Lists:
     """The columns of mostly zeros, if anything is done with them."""
     n_rows = columns.n_rows if rows is None else len(rows)
-    is_small = n_rows < MIN_ROWS_TO_SHARE and len(mappers) < MIN_COLUMNS_TO_LIST
+    is_small = (n_rows if n_global is None else n_global) < MIN_ROWS_TO_SHARE and len(
+        mappers
+    ) < MIN_COLUMNS_TO_LIST
     if is_small or not (settings.enable_bundle or settings.is_enable_sparse):
         return Lists(np.empty(0, np.int32), *NO_LISTS)
     share = np.array([m.zero_share for m in mappers])

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from skgoss import _compat
 from skgoss.data.floats import as_floats, check_unmasked
+from skgoss.data.shares import ALONE, Exchange, Parts, Share
 
 Floats = NDArray[np.float64]
 
@@ -79,10 +80,13 @@ def _check_finite(values: NDArray[Any], name: str) -> None:
         assert_all_finite(values, input_name=name)
 
 
-def check_sum(target: Floats, weight: Floats | None, name: str) -> None:
+def check_sum(
+    target: Floats, weight: Floats | None, name: str, exchange: Exchange = ALONE
+) -> None:
     """Check that the weighted sum of a target is finite, so that it has a mean."""
     with np.errstate(over="ignore"):
         total = np.abs(target if weight is None else target * weight).sum()
+        total = np.sum(exchange.gather(total))
     if not np.isfinite(total):
         raise ValueError(
             f"The values of {name} are too large: their sum, by weight, overflows."
@@ -90,18 +94,27 @@ def check_sum(target: Floats, weight: Floats | None, name: str) -> None:
         )
 
 
-def classes(y: NDArray[Any]) -> NDArray[Any]:
-    """The sorted labels of a target; ValueError for values that cannot be labels."""
+def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
+    """The sorted labels of a target, of all peers if these are only some parts of it.
+
+    Values that cannot be labels raise ValueError.
+    """
     if y.dtype.kind == "S" or any(isinstance(label, bytes) for label in y[:1]):
         raise ValueError(
             "y holds bytes, which cannot be labels. Decode them to strings, for example"
             " with numpy.char.decode(y.astype(bytes))."
         )
     try:
-        labels = np.unique(y)
+        labels, n_rows = np.unique(y), len(y)
+        if parts is not None:
+            parts.check_kind("y", y)
+            given, lengths = zip(*parts.exchange.gather((labels, n_rows)), strict=True)
+            labels, n_rows = np.unique(np.concatenate(given)), sum(lengths)
         # Integers can be labels; scikit-learn warns where many rows have their own.
-        if y.dtype.kind not in "biu" or 2 * len(labels) > len(y):
-            check_classification_targets(y)
+        is_rare = 2 * len(labels) > n_rows
+        if labels.dtype.kind not in "biu" or is_rare:
+            n_more = n_rows - len(labels) if is_rare else len(labels) + 1
+            check_classification_targets(np.append(labels, labels[:1].repeat(n_more)))
         return labels
     except TypeError as error:
         message = f"y must be labels that can be sorted: {error}."
@@ -128,6 +141,8 @@ def codes(y: NDArray[Any], labels: NDArray[Any], name: str, source: str) -> Floa
     ValueError
         If ``y`` holds labels that are not among ``labels``.
     """
+    if len(y) == 0:
+        return np.empty(0)
     known = np.isin(y, labels)
     if not known.all():
         raise ValueError(
@@ -144,6 +159,7 @@ def weights(
     target: Floats,
     labels: NDArray[Any] | None,
     prefix: str = "",
+    share: Share | None = None,
 ) -> Floats | None:
     """The weights of rows times those of their classes.
 
@@ -157,6 +173,8 @@ def weights(
         None: there are no classes.
     prefix : str, default=""
         A prefix of the names of the arguments in messages.
+    share : Share, default=None
+        Which of the rows of all peers these are; None: all.
 
     Returns
     -------
@@ -173,15 +191,20 @@ def weights(
         return None
     name = f"{prefix}sample_weight"
     given = as_floats(1.0 if sample_weight is None else sample_weight, name)
-    weight = _compat.sample_weights(given if given.ndim else float(given), target)
+    weight = np.empty(0)
+    if len(target):
+        weight = _compat.sample_weights(
+            given if given.ndim else float(given), target, may_be_zero=share is not None
+        )
     with np.errstate(over="ignore"):
         if class_weight is not None:
             number = target.astype(np.intp)
             by_class = of_classes(
-                class_weight, number, weight, labels, f"{prefix}class_weight"
+                class_weight, number, weight, labels, f"{prefix}class_weight", share
             )
             weight = weight * by_class[number]
-        total = weight.sum()
+        exchange = ALONE if share is None else share.exchange
+        total = np.sum(exchange.gather(weight.sum()))
     if not 0.0 < total < np.inf:
         what = "are all zero" if total == 0.0 else "are too large: their sum overflows"
         raise ValueError(f"The weights by {name} and {prefix}class_weight {what}.")
@@ -194,9 +217,13 @@ def of_classes(
     weight: Floats,
     labels: NDArray[Any],
     name: str = "class_weight",
+    share: Share | None = None,
 ) -> Floats:
     """The weight of each class. 'balanced' counts rows by their weights."""
     if isinstance(class_weight, str) and class_weight == "balanced":
+        if share is not None:
+            # Sums of floats depend on the order of the rows.
+            number, weight = share.all_of(number), share.all_of(weight)
         mass = np.bincount(number, weight, minlength=len(labels))
         present = mass > 0
         share = mass.sum() / max(present.sum(), 1)

@@ -71,17 +71,19 @@ class Plan:
             weight=rows.spread_weight(),
             rows=rows.numbers,
             n_threads=n_threads,
+            share=rows.share,
         )
         evaluated = [self.evaluated(dataset, rows, named) for named in sets]
+        start, raw, rows = self._start(rows), self._raw(rows), rows.without_values()
         return KINDS[settings.boosting_type](
             dataset,
             objective,
             settings,
             n_threads,
-            init_score=self._start(rows),
+            init_score=start,
             sets=evaluated,
             first=self.earlier,
-            raw=self._raw(rows),
+            raw=raw,
             make_training_set=lambda: EvaluationSet(
                 "training", rows, metrics, None, is_training=True
             ),
@@ -100,7 +102,7 @@ class Plan:
         """The rows of an evaluation set in the bins of the rows to learn from."""
         name, rows, is_training, data = named
         binned = None if rows is training else self._binned(dataset, rows)
-        rows = replace(rows, init_score=self._start(rows))
+        rows = replace(rows.without_values(), init_score=self._start(rows))
         return EvaluationSet(name, rows, self.metrics, binned, is_training, data)
 
     def _again(self, state: Boosting, evaluated: EvaluationSet) -> EvaluationSet:

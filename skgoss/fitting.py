@@ -88,12 +88,13 @@ def start(
     given: FitArguments,
     *,
     n_threads: int | None = None,
+    parts: Parts | None = None,
 ) -> Fit:
     """Start a fit, without a round: see `fit` and `Fit`."""
     with _only_fit(estimator):
         chosen = settings(estimator, X, given)
         with _unchanged_on_failure(estimator):
-            started = Fit(estimator, X, y, given, chosen, n_threads)
+            started = Fit(estimator, X, y, given, chosen, n_threads, parts)
             started.start()
     return started
 
@@ -189,7 +190,7 @@ class Fit:
         parts: Parts | None = None,
     ) -> None:
         if parts is not None and parts.exchange.n_peers > 1:
-            _check_can_be_spread(settings)
+            check_can_be_spread(settings)
         self.estimator = estimator
         self.n_threads = n_threads
         self.given = given
@@ -602,7 +603,7 @@ class Fit:
         )
 
 
-def _check_can_be_spread(settings: parameters.Settings) -> None:
+def check_can_be_spread(settings: parameters.Settings) -> None:
     """Check that options allow rows on several peers; ValueError otherwise."""
     refused = (
         ("linear_tree", settings.linear_tree, False),

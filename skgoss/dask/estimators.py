@@ -141,10 +141,10 @@ class _OnCluster(estimators.LGBMModel):
         sets, delayed = parts.cut([training, *evaluation_sets(given, training)])
         calls = callbacks.checked(given.callbacks or [])
         given = dataclasses.replace(
-            given,
+            given.without_values(),
+            eval_names=None,
             callbacks=calls,
             init_model=self._earlier_model(given.init_model),
-            **dict.fromkeys(fits.OF_ROWS),
         )
         hooks = _compat.round_hooks(
             self, settings.n_estimators, X=X, y=y, metadata=given.metadata

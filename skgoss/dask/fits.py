@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from distributed import Client
 
 from skgoss import _compat, callbacks, fitting
 from skgoss._messages import LISTENER, UnusedParameterWarning, warn
+from skgoss.booster import Booster
 from skgoss.dask import parts, peers
 from skgoss.dask.exchange import DaskExchange
 from skgoss.data.shares import Parts
@@ -25,11 +26,6 @@ if TYPE_CHECKING:
 # The arguments of the training set and of each evaluation set.
 _OF_A_SET = ("sample_weight", "init_score", "group", "qid")
 _OF_EVALUATION = (*_OF_A_SET, "class_weight")
-# The arguments of fit that hold rows, or belong to sets of rows.
-OF_ROWS = (
-    *_OF_A_SET,
-    *(f"eval_{name}" for name in (*_OF_EVALUATION, "set", "names", "X", "y")),
-)
 
 # The warnings of fits, by their names.
 _CATEGORIES = {
@@ -49,9 +45,11 @@ def checked(estimator: LGBMModel, X: Any, given: FitArguments) -> Settings:
     # The workers' fit warns of the same.
     token = LISTENER.set(lambda message, category: None)
     try:
-        return fitting.settings(estimator, X, given)
+        settings = fitting.settings(estimator, X, given)
     finally:
         LISTENER.reset(token)
+    fitting.check_can_be_spread(settings)
+    return settings
 
 
 @dataclass(frozen=True)
@@ -80,24 +78,35 @@ class Work:
     ) -> LGBMModel:
         """Fit the estimator on the rows of this peer."""
         tell = exchange.tell if exchange.peer == 0 else _to_nobody
+        token = LISTENER.set(lambda *said: tell(_event_of(*said)))
+        try:
+            # Nothing here holds the rows, which the fit forgets when they are in bins.
+            started = self._started(exchange, held, n_threads, tell)
+            started.run(Booster._in_training(started), _compat.NoHooks())
+        finally:
+            LISTENER.reset(token)
+        return self.estimator
+
+    def _started(
+        self,
+        exchange: DaskExchange,
+        held: dict[Any, parts.Part],
+        n_threads: int,
+        tell: Callable[[Any], None],
+    ) -> fitting.Fit:
         sets, own = parts.together(exchange, self.sets, held)
         given = _arguments(self.given, sets, own)
         if self.tells_rounds:
             calls = [*given.callbacks, _Rounds(tell)]
             given = dataclasses.replace(given, callbacks=calls)
-        token = LISTENER.set(lambda *said: tell(_event_of(*said)))
-        try:
-            fitting.fit(
-                self.estimator,
-                sets[0].X,
-                sets[0].y,
-                given,
-                parts=own[0],
-                n_threads=n_threads if self.estimator.n_jobs is None else None,
-            )
-        finally:
-            LISTENER.reset(token)
-        return self.estimator
+        return fitting.start(
+            self.estimator,
+            sets[0].X,
+            sets[0].y,
+            given,
+            n_threads=n_threads if self.estimator.n_jobs is None else None,
+            parts=own[0],
+        )
 
 
 def _to_nobody(event: Any) -> None:
@@ -113,7 +122,7 @@ class _Rounds(Listener):
 
     order = 5
 
-    def __init__(self, tell: Any) -> None:
+    def __init__(self, tell: Callable[[Any], None]) -> None:
         self.tell = tell
 
     def __call__(self, env: CallbackEnv) -> None:

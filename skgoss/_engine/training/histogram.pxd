@@ -12,6 +12,11 @@ cdef extern from "histogram.h" nogil:
     enum:
         WIDE_PARTS              # words of an accumulator of a wide round
 
+    ctypedef struct Roots:
+        int64_t gradient
+        int64_t hessian
+        int64_t n               # copies of the rows
+
     void prefetch(const void* address)
 
 
@@ -29,10 +34,12 @@ cdef Encoding choose_encoding(
 
 cdef double fine_scale(double largest, int64_t n_copies) noexcept nogil
 
-cdef bint encode(
+cdef Roots encode(
     const Slopes* rows, const Encoding* code, int n_threads, uint64_t* words_out,
     int64_t* pairs_out,
 ) noexcept nogil
+
+cdef bint is_fine(const Slopes* rows, const Roots* roots) noexcept nogil
 
 cdef void accumulate(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,

@@ -15,11 +15,6 @@ from skgoss._engine.training.layout cimport (
     LANE_CODES, Binned, Encoding, Histogram, Piece, Slopes, Sums, unpack)
 
 cdef extern from "histogram.h" nogil:
-    ctypedef struct Roots:
-        int64_t gradient
-        int64_t hessian
-        int64_t n
-
     const double ROOT_LEVELS
 
     enum:
@@ -154,7 +149,7 @@ cdef Encoding choose_encoding(
     cdef int gradient_bits = min(value_bits - hessian_bits, MAX_PACKED_BITS)
     memset(&code, 0, sizeof(Encoding))
     code.id_mask = <uint64_t>-1
-    code.block_rows = rows.n_rows
+    code.block_rows = rows.n_rows_everywhere
     code.constant_hessian = constant and rows.copies == NULL
     if wide or stats.hessian_min < 0:
         code.gradient_unit = 1.0 / fine_scale(stats.gradient_max, rows.n_copies)
@@ -166,7 +161,7 @@ cdef Encoding choose_encoding(
         code.hessian_unit = stats.hessian_max if constant else ldexp(
             1.0, -fixed_point_exponent(stats.hessian_max, hessian_bits))
         code.packed = lay_out(rows, gradient_bits, hessian_bits, &code)
-    code.compact = code.packed and rows.n <= code.block_rows
+    code.compact = code.packed and rows.n_everywhere <= code.block_rows
     return code
 
 
@@ -182,7 +177,7 @@ cdef bint lay_out(
     cdef int id_bits = 63 - gradient_bits - hessian_bits - 2 * copy_bits
     cdef int spare_bits = 63 - gradient_bits - hessian_bits
     cdef int n_weighed = 1 if code.constant_hessian else 2
-    cdef int row_bits = bit_length(rows.n_rows)
+    cdef int row_bits = bit_length(rows.n_rows_everywhere)
     cdef int bits = min(
         row_bits, MAX_COUNT_BITS_CONSTANT if code.constant_hessian else MAX_COUNT_BITS)
     cdef int least_bits = min(bits, MIN_COUNT_BITS)
@@ -230,19 +225,19 @@ cdef Roots encode_block(
     return roots
 
 
-cdef bint encode(
+cdef Roots encode(
     const Slopes* rows, const Encoding* code, int n_threads, uint64_t* words_out,
     int64_t* pairs_out,
 ) noexcept nogil:
     """Words of the rows, and in a wide round the pairs of all rows there are.
 
-    Returns whether the integers are typically large enough.
+    Returns what `is_fine` asks for.
     """
     cdef Py_ssize_t block, first
     cdef int64_t n_copies = 0
     cdef int64_t gradient_roots = 0
     cdef int64_t hessian_roots = 0
-    cdef Roots part
+    cdef Roots part, total
     for block in prange(
         (rows.n + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
         num_threads=n_threads, use_threads_if=n_threads > 1 and rows.n > ENCODE_BLOCK,
@@ -263,8 +258,16 @@ cdef bint encode(
         encode_wide(
             rows, first, min(<Py_ssize_t>ENCODE_BLOCK, rows.n_rows - first),
             1.0 / code.gradient_unit, 1.0 / code.hessian_unit, pairs_out)
-    return typical(gradient_roots, n_copies) and (
-        all_ones(rows) or typical(hessian_roots, n_copies))
+    total.gradient = gradient_roots
+    total.hessian = hessian_roots
+    total.n = n_copies
+    return total
+
+
+cdef bint is_fine(const Slopes* rows, const Roots* roots) noexcept nogil:
+    """Whether the integers of a round are typically large enough."""
+    return typical(roots.gradient, roots.n) and (
+        all_ones(rows) or typical(roots.hessian, roots.n))
 
 
 cdef inline int64_t addend(const Encoding* code, uint64_t word) noexcept nogil:

@@ -81,35 +81,34 @@ cdef Py_ssize_t decide(
     return decide_list(column, words, n, id_mask, goes_left, mask_out)
 
 
-cdef void partition(
+cdef Py_ssize_t partition(
     const BinColumn* column, const uint64_t* words, Py_ssize_t n, uint64_t id_mask,
-    const uint8_t* goes_left, Py_ssize_t n_left, int n_threads, uint8_t* mask,
-    uint64_t* words_out,
+    const uint8_t* goes_left, int n_threads, uint8_t* mask, uint64_t* words_out,
 ) noexcept nogil:
-    """Write the ``n_left`` words that go left, then the others, each side in its order.
+    """Write the words that go left, then the others, each side in its order.
 
-    ``goes_left`` is 1 for the codes of the left side, or for the bins where the column is a
-    list. ``mask``: n / 8 bytes and one more for each thread.
+    Returns how many go left. ``goes_left`` is 1 for the codes of the left side, or for the
+    bins where the column is a list. ``mask``: n / 8 bytes and one more for each thread.
     """
     cdef Py_ssize_t[MAX_CHUNKS] chunk_left
     cdef int n_chunks = min(n_threads, MAX_CHUNKS)
     cdef Py_ssize_t size = (n // n_chunks + 8) // 8 * 8
-    cdef Py_ssize_t first, m, left_before
+    cdef Py_ssize_t first, m, n_left
     cdef int chunk
     if n_chunks == 1:
-        decide(column, words, n, id_mask, goes_left, mask)
+        n_left = decide(column, words, n, id_mask, goes_left, mask)
         move_words(words, n, n_left, mask, words_out, words_out + n_left)
-        return
+        return n_left
     for chunk in prange(n_chunks, num_threads=n_threads, schedule="static", chunksize=1):
         first = min(chunk * size, n)
         chunk_left[chunk] = decide(
             column, words + first, min(size, n - first), id_mask, goes_left,
             mask + first // 8)
-    left_before = 0
+    n_left = 0
     for chunk in range(n_chunks):
         m = chunk_left[chunk]
-        chunk_left[chunk] = left_before
-        left_before = left_before + m
+        chunk_left[chunk] = n_left
+        n_left = n_left + m
     for chunk in prange(n_chunks, num_threads=n_threads, schedule="static", chunksize=1):
         first = min(chunk * size, n)
         m = (chunk_left[chunk + 1] if chunk + 1 < n_chunks else n_left) - chunk_left[chunk]
@@ -117,3 +116,4 @@ cdef void partition(
             words + first, min(size, n - first), m, mask + first // 8,
             words_out + chunk_left[chunk],
             words_out + n_left + first - chunk_left[chunk])
+    return n_left

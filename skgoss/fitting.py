@@ -76,6 +76,8 @@ def fit(
         with _unchanged_on_failure(estimator):
             started = Fit(estimator, X, y, given, chosen, parts=parts)
             started.start()
+            # A peer that has its rows from nowhere else needs no values any more.
+            del X, y, given
             booster = Booster._in_training(started)
             started.run(booster, hooks)
     return booster
@@ -200,6 +202,15 @@ class Fit:
 
     def start(self) -> None:
         """Read the data, and make the model in training."""
+        sets = self.read()
+        self.calls = self._callbacks(evaluates=bool(sets))
+        self.plan = self._plan(self.rows)
+        self.state = self.plan.start(self.fitted, sets)
+        if self.rows.share is not None:
+            self._forget_values()
+
+    def read(self) -> list[NamedRows]:
+        """Read the training set, and return the evaluation sets."""
         given_sets = evaluation_sets(self.given, self.training)
         self.earlier = self.estimator._earlier_model(self.given.init_model)
         # A copy that a callback makes while rounds run does not hold the former model.
@@ -214,17 +225,13 @@ class Fit:
         sets = [self._evaluated(given_set, rows) for given_set in given_sets]
         self.rows = rows
         self.fitted, sets = self._with_held_out(rows, sets)
-        self.calls = self._callbacks(evaluates=bool(sets))
-        self.plan = self._plan(rows)
-        self.state = self.plan.start(self.fitted, sets)
-        if rows.share is not None:
-            self._forget_values()
+        return sets
 
     def _forget_values(self) -> None:
         """Let go of what the user passed: a peer keeps the bins of its rows alone."""
         self.training = self.training.without_values()
         self.given = self.given.without_values()
-        if not self.settings.refit:
+        if self.fitted is self.rows or not self.settings.refit:
             self.rows = self.rows.without_values()
         self.fitted = self.fitted.without_values()
 
@@ -388,7 +395,9 @@ class Fit:
         from skgoss import foreign
 
         X = X.get_data() if isinstance(X, Dataset) else X
-        self.earlier = foreign.numbered(self.earlier, X)
+        parts = self.training.parts
+        exchange = ALONE if parts is None else parts.exchange
+        self.earlier = foreign.numbered(self.earlier, X, exchange)
         persistence.inherit(estimator, self.earlier)
         _compat.take_feature_names(estimator, X)
 

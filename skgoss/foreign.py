@@ -18,6 +18,7 @@ from skgoss._messages import warn
 from skgoss.data import frames
 from skgoss.data.categories import Categories, Vocabulary
 from skgoss.data.columns import Columns
+from skgoss.data.shares import ALONE, Exchange
 from skgoss.data.sparse import INT32_MAX
 from skgoss.model import text
 from skgoss.model.category_sets import members, renamed, taken
@@ -84,7 +85,7 @@ def _objective(words: str, n_scores: int) -> tuple[str | None, Link]:
 # --- Categories in training -----------------------------------------------------------
 
 
-def numbered(booster: Booster, X: Any) -> Booster:
+def numbered(booster: Booster, X: Any, exchange: Exchange = ALONE) -> Booster:
     """The same model with the numbers of categories that training uses.
 
     Parameters
@@ -93,6 +94,8 @@ def numbered(booster: Booster, X: Any) -> Booster:
         A model of another library.
     X : array-like or data frame of shape (n_samples, n_features)
         The training set.
+    exchange : Exchange
+        By it peers learn what the rows of the others hold.
     """
     numbered = copy.copy(booster)
     numbered._ensemble, numbered._categories = _numbered(
@@ -101,6 +104,7 @@ def numbered(booster: Booster, X: Any) -> Booster:
         booster._categories,
         frames.word_columns(X),
         frames.columns(booster, X, reset=False, by_name=False),
+        exchange,
     )
     return numbered
 
@@ -111,6 +115,7 @@ def _numbered(
     categories: Categories,
     word_columns: Sequence[int],
     columns: Columns,
+    exchange: Exchange,
 ) -> tuple[Ensemble, Categories]:
     """The ensemble with other numbers, and the categories that have them."""
     learned = Categories(set())
@@ -125,9 +130,12 @@ def _numbered(
     sets = taken(ensemble.sets, number)
     column = arrays["split_feature"][node]
     known = _whole_categories(header.feature_infos, sets, column)
+    unplaced = sorted(known.keys() - learned.vocabularies.keys())
+    found = [_whole_numbers(columns.stored(j)) for j in unplaced]
+    of_peers = zip(*exchange.gather(found), strict=True)
     known = {
-        j: np.union1d(known[j], _whole_numbers(columns.stored(j)))
-        for j in sorted(known.keys() - learned.vocabularies.keys())
+        j: np.unique(np.concatenate([known[j], *numbers]))
+        for j, numbers in zip(unplaced, of_peers, strict=True)
     }
     learned.vocabularies |= {
         j: Vocabulary(words.tolist()) for j, words in known.items()

@@ -210,44 +210,46 @@ def _find_together(
 ) -> list[BinMapper]:
     """The bins of rows that several peers hold: each finds those of some columns."""
     exchange = share.exchange
-    numbers = _sample(share.n_rows, settings)
-    own, at = share.numbers, share.numbers
-    sample = np.arange(len(own)) if rows is None else rows
-    if numbers is not None:
-        at = np.searchsorted(numbers, own)
-        chosen = np.flatnonzero(numbers.take(at, mode="clip") == own)
-        at, sample = at[chosen], sample[chosen]
-    spans = [
-        slice(int(part[0]), int(part[-1]) + 1) if len(part) else slice(0, 0)
-        for part in np.array_split(np.arange(columns.n_features), exchange.n_peers)
-    ]
+    sample, at = _own_sample(share, rows, settings)
+    mass = None if weight is None else weight[sample]
+    places_of_peers, masses = zip(*exchange.gather((at, mass)), strict=True)
+    n_rows = sum(map(len, places_of_peers))
+    edges = np.linspace(0, columns.n_features, exchange.n_peers + 1).astype(int)
+    spans = list(map(slice, edges[:-1].tolist(), edges[1:].tolist()))
     kept = _Sample(rows, places(columns, rows))
     n_others = np.zeros(columns.n_features, dtype=np.int64)
     pieces = samples.Pieces(columns, sample, spans)
     for span, block in columns.blocks(n_threads):
-        if len(own):
+        if kept.size(columns):
             n_others[span] = _count_others(block, settings, kept, n_threads)
         pieces.add(block)
     exchange.sum(n_others)
-    mass = None if weight is None else weight[sample]
-    known = exchange.gather((at, mass))
-    places_of_peers = [at for at, _ in known]
-    n_rows = sum(map(len, places_of_peers))
-    if mass is not None:
-        mass = np.empty(n_rows)
-        for at, some in known:
-            mass[at] = some
-        mass = _mass(mass)
-    span = spans[exchange.peer]
     got = samples.joined(exchange.swap(pieces.of_peers), places_of_peers, n_rows)
     found = []
     if got.n_features:
-        max_bin = _max_bins(settings, columns.n_features)[span]
-        seen = _Sample(None, None, mass)
+        span = spans[exchange.peer]
         if columns.n_categories is not None:
             got = replace(got, n_categories=columns.n_categories[span])
+        if mass is not None:
+            mass = _mass(samples.in_order(masses, places_of_peers, n_rows))
+        max_bin = _max_bins(settings, columns.n_features)[span]
+        seen = _Sample(None, None, mass)
         found = _find(got, settings, max_bin, n_others[span], seen, n_threads)
     return list(chain.from_iterable(exchange.gather(found)))
+
+
+def _own_sample(
+    share: Share, rows: NDArray[np.int64] | None, settings: BinningSettings
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The sampled rows of a peer, and their places among those of all peers."""
+    numbers = share.numbers
+    own = np.arange(len(numbers)) if rows is None else rows
+    sample = _sample(share.n_rows, settings)
+    if sample is None:
+        return own, numbers
+    at = np.searchsorted(sample, numbers)
+    chosen = np.flatnonzero(sample.take(at, mode="clip") == numbers)
+    return own[chosen], at[chosen]
 
 
 def _find(

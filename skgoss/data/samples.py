@@ -102,6 +102,18 @@ class Pieces:
         return [Piece.of(self._taken[span], len(self.rows)) for span in self.spans]
 
 
+def in_order(
+    values: Sequence[NDArray[np.float64]],
+    places: Sequence[NDArray[np.int64]],
+    n_rows: int,
+) -> NDArray[np.float64]:
+    """The values of all sampled rows, from those of each peer and their places."""
+    out = np.empty(n_rows)
+    for of_peer, at in zip(values, places, strict=True):
+        out[at] = of_peer
+    return out
+
+
 def joined(
     pieces: Sequence[Piece], places: Sequence[NDArray[np.int64]], n_rows: int
 ) -> Columns:

@@ -595,9 +595,8 @@ def _lists(
 ) -> Lists:
     """The columns of mostly zeros, if anything is done with them."""
     n_rows = columns.n_rows if rows is None else len(rows)
-    is_small = (n_rows if n_global is None else n_global) < MIN_ROWS_TO_SHARE and len(
-        mappers
-    ) < MIN_COLUMNS_TO_LIST
+    n_all = n_rows if n_global is None else n_global
+    is_small = n_all < MIN_ROWS_TO_SHARE and len(mappers) < MIN_COLUMNS_TO_LIST
     if is_small or not (settings.enable_bundle or settings.is_enable_sparse):
         return Lists(np.empty(0, np.int32), *NO_LISTS)
     share = np.array([m.zero_share for m in mappers])

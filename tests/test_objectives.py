@@ -168,7 +168,7 @@ def boosted_like(objective, leaves):
                 rows = np.flatnonzero(leaf_of == leaf)
                 w = weight[c, rows]
                 if objective.renews_leaves:
-                    step = objective.renewed_leaf(before[c], rows, weight[c])
+                    (step,) = objective.renewed_leaves(before[c], [[rows]], weight[c])
                 else:
                     step = -(gradient[c, rows] @ w) / (hessian[c, rows] @ w)
                 scores[c, rows] += step

@@ -59,8 +59,9 @@ def lambdarank(
 def rank_xendcg(scores, grades, boundaries, seed=1, round=2, n_threads=1):
     gradient, hessian = np.full((2, len(scores)), np.nan, dtype=np.float32)
     ranking.rank_xendcg(
-        scores, gains(grades), boundaries, seed, round, n_threads, gradient, hessian
-    )
+        scores, gains(grades), boundaries, boundaries[:-1], seed, round, n_threads,
+        gradient, hessian,
+    )  # fmt: skip
     return gradient, hessian
 
 

@@ -146,29 +146,28 @@ def _sets(
     return Sets(start, np.packbits(into, bitorder="little").view(np.uint32)), set_of
 
 
-def constant(values: Floats, dataset: BinnedDataset, weight: Floats | None) -> Ensemble:
+def constant(values: Floats, n_features: int, n_rows: int, mass: float) -> Ensemble:
     """An ensemble of trees with one leaf, for data in which no column can be split.
 
     Parameters
     ----------
     values : ndarray of shape (n_scores,)
-    dataset : BinnedDataset
-    weight : ndarray of float64, default=None
-        The weights of the rows; None: ones.
+    n_features, n_rows : int
+    mass : float
+        The weight of the rows.
     """
     tree = {
         field.name: np.empty(0, NODE_TYPES.get(field.name)) for field in fields(Tree)
     }
-    mass = float(dataset.n_rows if weight is None else np.sum(weight))
     trees = [
         Tree(
             **tree
             | {
                 "leaf_value": np.array([value]),
                 "leaf_weight": np.array([mass]),
-                "leaf_count": np.array([dataset.n_rows]),
+                "leaf_count": np.array([n_rows]),
             }
         )
         for value in values
     ]
-    return Ensemble.of_trees(trees, len(values), dataset.n_features)
+    return Ensemble.of_trees(trees, len(values), n_features)

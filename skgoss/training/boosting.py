@@ -131,6 +131,8 @@ class Boosting:
         self.linear: list[list[LinearLeaves]] = []
         # The number of constant rounds, where no column can be split.
         self.n_constant = 0
+        # Trees are asked for at any time, but all peers must exchange at the same time.
+        self._size = (0, 0.0) if len(dataset.feature) else objective.size()
         self._assembled: Ensemble | None = None
         # The number of rounds before a round that failed, until it is undone.
         self._failed: int | None = None
@@ -152,7 +154,13 @@ class Boosting:
 
     def _sampler(self) -> sampling.Sampler:
         objective = self.objective
-        return sampling.make(self.settings, self.weight, objective.y, objective.queries)
+        return sampling.make(
+            self.settings,
+            self.weight,
+            objective.y,
+            objective.queries,
+            objective.share,
+        )
 
     @property
     def training_names(self) -> set[str]:
@@ -211,7 +219,7 @@ class Boosting:
 
     def _constant(self) -> Ensemble:
         values = self.objective.average if self.starts_itself else self.start
-        return assembly.constant(values, self.dataset, self.objective.weight)
+        return assembly.constant(values, self.dataset.n_features, *self._size)
 
     def _starts(self) -> Floats:
         """The constants added to the leaves of each round, (n_rounds, n_scores)."""
@@ -438,13 +446,15 @@ class Boosting:
         start, order = self.grower.rows_by_leaf()
         rows_of = np.split(order, start[1:-1])
 
-        def value(chosen: list[int]) -> float:
-            rows = np.concatenate([rows_of[leaf] for leaf in chosen])
-            return self.objective.renewed_leaf(self.scores[0], rows, weight)
+        def values_of(sets: list[list[int]]) -> Floats:
+            """The values of leaves that have the rows of some leaves."""
+            groups = [[rows_of[leaf] for leaf in chosen] for chosen in sets]
+            return self.objective.renewed_leaves(self.scores[0], groups, weight)
 
-        values = np.array([value([leaf]) for leaf in range(len(leaves))])
+        values = values_of([[leaf] for leaf in range(len(leaves))])
         if self.constraints is not None and self.constraints.sign is not None:
-            values = constraints.in_order(values, nodes, self.constraints.sign, value)
+            sign = self.constraints.sign
+            values = constraints.in_order(values, nodes, sign, values_of)
         forest.set_leaf_values(self.settings.learning_rate * values)
 
     def _linear_leaves(

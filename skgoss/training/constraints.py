@@ -343,7 +343,7 @@ def in_order(
     values: NDArray[np.float64],
     nodes: NDArray[Any],
     sign: NDArray[np.int8],
-    value_of: Callable[[list[int]], float],
+    values_of: Callable[[list[list[int]]], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
     """Values of leaves, clipped so that the tree is monotone.
 
@@ -359,12 +359,17 @@ def in_order(
         ``feature``, ``left`` and ``right``, in order of creation.
     sign : ndarray of int8
         See `TreeConstraints`.
-    value_of : callable (list of int) -> float
-        The value of a leaf that has the rows of these leaves.
+    values_of : callable (list of lists of int) -> ndarray of float64
+        The values of leaves that have the rows of some leaves each. No leaf is in two
+        lists.
     """
     below: dict[int, list[int]] = {~leaf: [leaf] for leaf in range(len(values))}
     for index in range(len(nodes) - 1, -1, -1):
         below[index] = below[nodes["left"][index]] + below[nodes["right"][index]]
+    free = {~leaf: float(value) for leaf, value in enumerate(values)}
+    for level in _compared(nodes, sign):
+        new = values_of([below[index] for index in level])
+        free |= zip(level, new.tolist(), strict=True)
     values = values.copy()
     bounds = {0: (-np.inf, np.inf)} if len(nodes) else {}
     for index, node in enumerate(nodes):
@@ -375,10 +380,7 @@ def in_order(
         if direction:
             low, high = children if direction > 0 else children[::-1]
             middle = np.mean(
-                [
-                    np.clip(_value(child, values, below, value_of), *bounds[index])
-                    for child in children
-                ]
+                [np.clip(free[child], *bounds[index]) for child in children]
             )
             bounds[low] = (bounds[index][0], middle)
             bounds[high] = (middle, bounds[index][1])
@@ -387,10 +389,13 @@ def in_order(
     return values
 
 
-def _value(
-    child: int,
-    values: NDArray[np.float64],
-    below: Mapping[int, list[int]],
-    value_of: Callable[[list[int]], float],
-) -> float:
-    return float(values[~child]) if child < 0 else value_of(below[child])
+def _compared(nodes: NDArray[Any], sign: NDArray[np.int8]) -> list[list[int]]:
+    """The nodes that splits of monotone features compare, by level of the tree."""
+    level = {0: 0}
+    compared: dict[int, list[int]] = {}
+    for index, node in enumerate(nodes):
+        below = [int(child) for child in (node["left"], node["right"]) if child >= 0]
+        level |= dict.fromkeys(below, level[index] + 1)
+        if sign[node["feature"]]:
+            compared.setdefault(level[index], []).extend(below)
+    return [found for found in compared.values() if found]

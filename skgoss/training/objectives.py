@@ -12,8 +12,8 @@ double precision when it sums them, so that weights mean copies. The exception i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,15 +22,19 @@ from numpy.typing import NDArray
 
 from skgoss._engine.training import losses
 from skgoss.data.queries import Queries
+from skgoss.data.shares import Exchange, Share
 from skgoss.data.state import entries
 from skgoss.training import gradients, ranking
 from skgoss.training.percentiles import are_copies, percentile, weighted_mean
+from skgoss.training.shared_percentiles import Groups, percentile_of_share
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
+# Residuals of rows, their weights and units.
+_Residuals = tuple[Floats, Floats | None, Floats | None]
 
 # The options that objectives read, besides their name.
 OPTIONS = (
@@ -115,12 +119,56 @@ def transform(
 # --- Start scores ---------------------------------------------------------------------
 
 
-def _mean(y: Floats, weight: Floats | None, settings: Settings) -> float:
-    return weighted_mean(y, weight)
+@dataclass(frozen=True, eq=False)
+class _Learned:
+    """The targets and weights of the rows to learn from, and whose rows these are."""
+
+    y: Floats
+    weight: Floats | None
+    share: Share
+
+    @property
+    def exchange(self) -> Exchange:
+        return self.share.exchange
+
+    def mean(self) -> float:
+        """The weighted mean of the targets of all peers."""
+        return weighted_mean(self.y, self.weight, self.exchange)
+
+    def percentile(self, level: float, unit: Floats | None = None) -> float:
+        """The `percentile` of the targets of all peers."""
+        return percentile_of_share(self.y, level, self.weight, unit, self.share)
+
+    def range(self) -> tuple[float, float]:
+        """The smallest and the largest target of all peers."""
+        low, high = self.y.min(initial=np.inf), self.y.max(initial=-np.inf)
+        lows, highs = zip(*self.exchange.gather((low, high)), strict=True)
+        return min(lows), max(highs)
+
+    def are(self, condition: NDArray[np.bool_]) -> bool:
+        """Whether a condition holds for the rows of all peers."""
+        return all(self.exchange.gather(bool(condition.all())))
+
+    def copies(self) -> NDArray[np.uint32] | None:
+        """The number of copies of each row; None if a peer has other weights."""
+        if self.weight is None:
+            return None
+        known = (are_copies(self.weight), float(self.weight.sum()))
+        whole, sums = zip(*self.exchange.gather(known), strict=True)
+        is_number = all(whole) and sum(sums) <= MAX_COPIES
+        return self.weight.astype(np.uint32) if is_number else None
+
+    def weight_of(self, chosen: NDArray[np.bool_]) -> float:
+        """The weight of some rows of all peers."""
+        return losses.weighted_sum(chosen * 1.0, self.weight, self.exchange)
 
 
-def _log_mean(y: Floats, weight: Floats | None, settings: Settings) -> float:
-    return float(np.log(weighted_mean(y, weight)))
+def _mean(rows: _Learned, settings: Settings) -> float:
+    return rows.mean()
+
+
+def _log_mean(rows: _Learned, settings: Settings) -> float:
+    return float(np.log(rows.mean()))
 
 
 def _log_odds(p: float) -> float:
@@ -128,16 +176,16 @@ def _log_odds(p: float) -> float:
     return float(np.log(p / (1.0 - p)))
 
 
-def _logit_mean(y: Floats, weight: Floats | None, settings: Settings) -> float:
-    return _log_odds(weighted_mean(y, weight))
+def _logit_mean(rows: _Learned, settings: Settings) -> float:
+    return _log_odds(rows.mean())
 
 
-def _log_expm1_mean(y: Floats, weight: Floats | None, settings: Settings) -> float:
-    return float(np.log(np.expm1(max(weighted_mean(y, weight), TINY_PRIOR))))
+def _log_expm1_mean(rows: _Learned, settings: Settings) -> float:
+    return float(np.log(np.expm1(max(rows.mean(), TINY_PRIOR))))
 
 
-def _median(y: Floats, weight: Floats | None, settings: Settings) -> float:
-    return percentile(y, 0.5, weight)
+def _median(rows: _Learned, settings: Settings) -> float:
+    return rows.percentile(0.5)
 
 
 def _quantile(settings: Settings) -> float:
@@ -149,8 +197,8 @@ def _quantile(settings: Settings) -> float:
     return settings.alpha
 
 
-def _alpha_percentile(y: Floats, weight: Floats | None, settings: Settings) -> float:
-    return percentile(y, _quantile(settings), weight)
+def _alpha_percentile(rows: _Learned, settings: Settings) -> float:
+    return rows.percentile(_quantile(settings))
 
 
 def _relative_weight(y: Floats) -> Floats:
@@ -158,37 +206,40 @@ def _relative_weight(y: Floats) -> Floats:
     return 1.0 / np.maximum(np.abs(y), 1.0)
 
 
-def _relative_median(y: Floats, weight: Floats | None, settings: Settings) -> float:
-    return percentile(y, 0.5, weight, _relative_weight(y))
+def _relative_median(rows: _Learned, settings: Settings) -> float:
+    return rows.percentile(0.5, _relative_weight(rows.y))
 
 
 # --- Targets --------------------------------------------------------------------------
 
 
-def _any_target(y: Floats, weight: Floats | None, name: str) -> None:
+def _any_target(rows: _Learned, name: str) -> None:
     pass
 
 
-def _counts(y: Floats, weight: Floats | None, name: str) -> None:
-    if y.min() < 0:
-        raise ValueError(f"objective={name!r} needs targets >= 0, got {y.min():g}.")
-    if weighted_mean(y, weight) <= 0:
+def _counts(rows: _Learned, name: str) -> None:
+    low, _ = rows.range()
+    if low < 0:
+        raise ValueError(f"objective={name!r} needs targets >= 0, got {low:g}.")
+    if rows.mean() <= 0:
         raise ValueError(
             f"objective={name!r} needs a positive target (in a row whose weight is not "
             "0), but all are 0."
         )
 
 
-def _positive(y: Floats, weight: Floats | None, name: str) -> None:
-    if y.min() <= 0:
-        raise ValueError(f"objective={name!r} needs targets > 0, got {y.min():g}.")
+def _positive(rows: _Learned, name: str) -> None:
+    low, _ = rows.range()
+    if low <= 0:
+        raise ValueError(f"objective={name!r} needs targets > 0, got {low:g}.")
 
 
-def _probabilities(y: Floats, weight: Floats | None, name: str) -> None:
-    if y.min() < 0 or y.max() > 1:
+def _probabilities(rows: _Learned, name: str) -> None:
+    low, high = rows.range()
+    if low < 0 or high > 1:
         raise ValueError(
             f"objective={name!r} needs targets in [0, 1], but they range from "
-            f"{y.min():g} to {y.max():g}."
+            f"{low:g} to {high:g}."
         )
 
 
@@ -209,11 +260,11 @@ class Kind:
         Whether the option ``sigmoid`` is the slope of the link.
     learns_roots : bool
         Whether ``reg_sqrt`` makes it learn the square root of the target.
-    start : callable (y, weight, settings) -> float, or None
+    start : callable (rows, settings) -> float, or None
         The best constant raw score, or an estimate of it; None for classes.
     parameters : callable (settings) -> (a, b)
         The two parameters of the loss.
-    check : callable (y, weight, name)
+    check : callable (rows, name)
         Raises ValueError if the objective is not defined for the targets.
     constant_hessian : bool
         Whether the hessian is 1 everywhere.
@@ -234,9 +285,9 @@ class Kind:
     link: str = "identity"
     has_slope: bool = False
     learns_roots: bool = False
-    start: Callable[[Floats, Floats | None, Settings], float] | None = _mean
+    start: Callable[[_Learned, Settings], float] | None = _mean
     parameters: Callable[[Settings], tuple[float, float]] = lambda s: (0.0, 0.0)
-    check: Callable[[Floats, Floats | None, str], None] = _any_target
+    check: Callable[[_Learned, str], None] = _any_target
     constant_hessian: bool = False
     renewal_level: Callable[[Settings], float] | None = None
     ranks: type[ranking.LambdaRank] | type[ranking.RankXENDCG] | None = None
@@ -443,6 +494,8 @@ class Objective:
         its hessians 1, so its score stays at ``average``.
     row_weight : (n,) float64 or None
         Sample weights times class weights. None means 1.
+    copies : (n,) uint32 or None
+        The number of copies of each row. None means 1, or weights that are not whole.
     label_weight : (n,) or (K, n) float64, or None
         The weights that ``is_unbalance`` or ``scale_pos_weight`` give to rows, for each
         class if there are several scores. None means 1.
@@ -456,8 +509,10 @@ class Objective:
         The queries of the rows, for objectives of rankings.
     link : Link
         The function from raw scores to predictions.
+    share : Share
+        Which of the rows of all peers these are.
     renewal_level, renewal_unit : float and (n,) float64, or None
-        See ``renewed_leaf``.
+        See ``renewed_leaves``.
     """
 
     name: str
@@ -468,6 +523,8 @@ class Objective:
     trained: NDArray[np.bool_]
     row_weight: Floats | None = field(repr=False)
     boost_from_average: bool
+    share: Share = field(repr=False)
+    copies: NDArray[np.uint32] | None = field(repr=False)
     label_weight: Floats | None = field(default=None, repr=False)
     constant_hessian: bool = False
     concordance: float = 0.0
@@ -487,22 +544,22 @@ class Objective:
         return self.label_weight * self.row_weight
 
     @property
-    def copies(self) -> NDArray[np.uint32] | None:
-        """The number of copies of each row, (n,); None if weights are not whole."""
-        weight = self.row_weight
-        if weight is None or not are_copies(weight) or weight.sum() > MAX_COPIES:
-            return None
-        return weight.astype(np.uint32)
-
-    @property
     def copy_weight(self) -> Floats | None:
         """The weight of each copy, (n,) or (K, n). None means 1."""
         return self.weight if self.copies is None else self.label_weight
 
     @property
     def renews_leaves(self) -> bool:
-        """Whether ``renewed_leaf`` replaces the value of each grown leaf."""
+        """Whether ``renewed_leaves`` replaces the value of each grown leaf."""
         return self.renewal_level is not None
+
+    def size(self) -> tuple[int, float]:
+        """The number of the rows of all peers, and their weight."""
+        weight, n_rows = self.weight, self.share.n_rows
+        if weight is None:
+            return n_rows, float(n_rows)
+        exchange = self.share.exchange
+        return n_rows, losses.weighted_sum(weight.ravel(), exchange=exchange)
 
     @cached_property
     def _untrained(self) -> list[int]:
@@ -553,26 +610,43 @@ class Objective:
             gradient_out[k] = 0.0
             hessian_out[k] = 1.0
 
-    def renewed_leaf(
-        self, score: Floats, rows: NDArray[np.integer], weight: Floats | None
-    ) -> float:
-        """The new value of a leaf: a percentile of its residuals.
+    def renewed_leaves(
+        self,
+        score: Floats,
+        groups: Sequence[Sequence[NDArray[np.integer]]],
+        weight: Floats | None,
+    ) -> Floats:
+        """The new values of leaves: percentiles of their residuals.
 
         Parameters
         ----------
         score : (n,) float64
             The scores before the tree.
-        rows : (m,) int
-            The rows of the leaf.
+        groups : sequence of sequences of (m,) int
+            For each value, the rows of one leaf or of several.
         weight : (n,) float64 or None
             The rows' weights in this round.
+
+        Returns
+        -------
+        (n_groups,) float64
         """
-        return percentile(
-            self.y[rows] - score[rows],
-            self.renewal_level,
-            None if weight is None else weight[rows],
-            None if self.renewal_unit is None else self.renewal_unit[rows],
-        )
+
+        def residuals(rows: NDArray[np.integer]) -> _Residuals:
+            return (
+                self.y[rows] - score[rows],
+                None if weight is None else weight[rows],
+                None if self.renewal_unit is None else self.renewal_unit[rows],
+            )
+
+        level = self.renewal_level
+        if not self.share.is_alone:
+            return Groups.of(self.share, groups, residuals).percentiles(level)
+        new = []
+        for leaves in groups:
+            values, weights, units = residuals(np.concatenate(leaves))
+            new.append(percentile(values, level, weights, units))
+        return np.array(new)
 
 
 def make(
@@ -581,6 +655,7 @@ def make(
     weight: Floats | None,
     n_scores: int = 1,
     queries: Queries | None = None,
+    share: Share | None = None,
 ) -> Objective:
     """Join an objective with the data that it is trained on.
 
@@ -604,6 +679,9 @@ def make(
         'multiclassova', else 1 unless the objective is a callable.
     queries : Queries or None
         None if there are no queries.
+    share : Share, default=None
+        Which of the rows of all peers these are; None: all. A callable is called with
+        the rows of this peer.
 
     Raises
     ------
@@ -616,24 +694,25 @@ def make(
     y = np.ascontiguousarray(y, dtype=np.float64)
     if weight is not None:
         weight = np.ascontiguousarray(weight, dtype=np.float64)
+    rows = _Learned(y, weight, share or Share.alone(len(y)))
     if callable(settings.objective):
-        return _custom(settings, y, weight, n_scores, queries)
+        return _custom(settings, rows, n_scores, queries)
     name = canonical_name(settings.objective)
     kind = OBJECTIVES[name]
-    kind.check(y, weight, name)
+    kind.check(rows, name)
     if kind.start is None:
-        return _classes(name, settings, y, weight, n_scores)
+        return _classes(name, settings, rows, n_scores)
     if kind.ranks is not None:
-        return _ranking(name, kind, settings, y, weight, queries)
-    return _numbers(name, settings, y, weight)
+        return _ranking(name, kind, settings, rows, queries)
+    return _numbers(name, settings, rows)
 
 
-def _numbers(
-    name: str, settings: Settings, y: Floats, weight: Floats | None
-) -> Objective:
+def _numbers(name: str, settings: Settings, rows: _Learned) -> Objective:
     kind = OBJECTIVES[name]
+    y, weight = rows.y, rows.weight
     if settings.reg_sqrt and kind.learns_roots:
         y = np.copysign(np.sqrt(np.abs(y)), y)
+        rows = replace(rows, y=y)
     if kind.weighs_rows:
         derivatives: gradients.Derivatives = gradients.CrossEntropyLambda(y, weight)
     else:
@@ -643,10 +722,12 @@ def _numbers(
         y=y,
         derivatives=derivatives,
         link=make_link(name, reg_sqrt=settings.reg_sqrt),
-        average=np.array([kind.start(y, weight, settings)]),
+        average=np.array([kind.start(rows, settings)]),
         trained=np.array([True]),
         row_weight=None if kind.weighs_rows else weight,
         boost_from_average=settings.boost_from_average,
+        share=rows.share,
+        copies=None if kind.weighs_rows else rows.copies(),
         constant_hessian=kind.constant_hessian,
         concordance=kind.concordance(settings),
         renewal_level=kind.renewal_level and kind.renewal_level(settings),
@@ -658,8 +739,7 @@ def _ranking(
     name: str,
     kind: Kind,
     settings: Settings,
-    y: Floats,
-    weight: Floats | None,
+    rows: _Learned,
     queries: Queries | None,
 ) -> Objective:
     if queries is None:
@@ -669,25 +749,24 @@ def _ranking(
         )
     return Objective(
         name=name,
-        y=y,
-        derivatives=kind.ranks(settings, y, queries),
+        y=rows.y,
+        derivatives=kind.ranks(settings, rows.y, queries, rows.exchange),
         link=make_link(name),
         average=np.zeros(1),
         trained=np.array([True]),
-        row_weight=weight,
+        row_weight=rows.weight,
         boost_from_average=False,
+        share=rows.share,
+        copies=rows.copies(),
         concordance=kind.concordance(settings),
         queries=queries,
     )
 
 
 def _custom(
-    settings: Settings,
-    y: Floats,
-    weight: Floats | None,
-    n_scores: int,
-    queries: Queries | None,
+    settings: Settings, rows: _Learned, n_scores: int, queries: Queries | None
 ) -> Objective:
+    y, weight = rows.y, rows.weight
     derivatives = gradients.Custom(settings.objective, y, weight, queries)
     return Objective(
         name=derivatives.name,
@@ -698,26 +777,21 @@ def _custom(
         trained=np.ones(n_scores, dtype=bool),
         row_weight=None if derivatives.weighs_rows else weight,
         boost_from_average=settings.boost_from_average,
+        share=rows.share,
+        copies=None if derivatives.weighs_rows else rows.copies(),
         queries=queries,
     )
 
 
-def _classes(
-    name: str,
-    settings: Settings,
-    y: Floats,
-    weight: Floats | None,
-    n_scores: int,
-) -> Objective:
+def _classes(name: str, settings: Settings, rows: _Learned, n_scores: int) -> Objective:
     if name == "binary" and n_scores > 1:
         raise ValueError(
             f"objective='binary' is for two classes, but there are {n_scores}; use "
             "'multiclass' or 'multiclassova'."
         )
-    if n_scores == 1:
-        y = _sides(name, y)
+    y = _sides(name, rows) if n_scores == 1 else rows.y
     codes = [1] if name == "binary" else list(range(n_scores))
-    shares = [_shares(y == code, weight) for code in codes]
+    shares = [(rows.weight_of(y == code), rows.weight_of(y != code)) for code in codes]
     prior = np.array([yes / (yes + no) for yes, no in shares])
     sigmoid = settings.sigmoid
     label_weight = None
@@ -737,31 +811,26 @@ def _classes(
         link=make_link(name, sigmoid),
         average=average,
         trained=(prior > TINY_PRIOR) & (prior < 1.0 - TINY_PRIOR),
-        row_weight=weight,
+        row_weight=rows.weight,
         label_weight=label_weight,
         boost_from_average=settings.boost_from_average,
+        share=rows.share,
+        copies=rows.copies(),
         concordance=OBJECTIVES[name].concordance(settings),
     )
 
 
-def _shares(positive: NDArray[np.bool_], weight: Floats | None) -> tuple[float, float]:
-    """The sums of the weights of positive and of negative rows."""
-    return (
-        losses.weighted_sum(positive * 1.0, weight),
-        losses.weighted_sum(~positive * 1.0, weight),
-    )
-
-
-def _sides(name: str, y: Floats) -> Floats:
+def _sides(name: str, rows: _Learned) -> Floats:
     """The codes 0 and 1 of two classes that are given as numbers."""
-    sides = any(np.isin(y, pair).all() for pair in ((0.0, 1.0), (-1.0, 1.0)))
-    if name != "binary" or not sides:
+    pairs = ((0.0, 1.0), (-1.0, 1.0))
+    sides = [rows.are(np.isin(rows.y, pair)) for pair in pairs]
+    if name != "binary" or not any(sides):
         raise ValueError(
             f"objective={name!r} is for classes. LGBMClassifier accepts labels of "
             "any kind; other estimators accept only 'binary', with 0 and 1 (or -1 and "
             "1) in y."
         )
-    return (y > 0) * 1.0
+    return (rows.y > 0) * 1.0
 
 
 def _label_weight(

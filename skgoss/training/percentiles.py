@@ -6,14 +6,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training import losses
+from skgoss.data.shares import ALONE, Exchange
 
 Floats = NDArray[np.float64]
 
 
-def weighted_mean(values: Floats, weight: Floats | None) -> float:
-    """Mean of ``values``, (n,), with ``weight``, (n,) or None for equal weights."""
-    total = float(len(values)) if weight is None else losses.weighted_sum(weight)
-    return losses.weighted_sum(values, weight) / total
+def weighted_mean(
+    values: Floats, weight: Floats | None, exchange: Exchange = ALONE
+) -> float:
+    """Mean of ``values``, (n,), with ``weight``, (n,) or None for equal weights.
+
+    It is the mean over the rows of all peers.
+    """
+    if weight is None:
+        total = float(exchange.total(len(values)))
+    else:
+        total = losses.weighted_sum(weight, exchange=exchange)
+    return losses.weighted_sum(values, weight, exchange) / total
 
 
 def percentile(
@@ -55,16 +64,22 @@ def percentile(
     if weight is not None:
         return _weighted_percentile(values, level, weight)
     n = len(values)
-    rank, part = _rank_from_top(n, level)
+    rank, part = rank_from_top(n, level)
     if rank + 1 >= n:
-        return float(values.min())
+        return float(values.min()) + 0.0
     below, above = np.partition(values, (n - 2 - rank, n - 1 - rank))[
         n - 2 - rank : n - rank
     ]
-    return float(above - (above - below) * part)
+    return between(below, above, part)
 
 
-def _rank_from_top(n: int, level: float) -> tuple[int, float]:
+def between(below: float, above: float, part: float) -> float:
+    """The number at a distance from ``above``, given as a share of the gap."""
+    # The sign of a zero would depend on the order of equal values.
+    return float(above - (above - below) * part) + 0.0
+
+
+def rank_from_top(n: int, level: float) -> tuple[int, float]:
     """The rank of the order statistic above a percentile, and the distance below it.
 
     The largest value has rank 0. The distance is a share of the gap to the next value.
@@ -93,34 +108,65 @@ def _percentile_of_units(
     if weight is None or not are_copies(weight):
         unit = unit if weight is None else unit * weight
         weight = np.ones(len(unit))
-    # Multiples of this small part of the total have exact sums, in any order and for
-    # any number of copies in a row.
-    grain = np.ldexp(1.0, np.frexp(losses.weighted_sum(unit, weight))[1] - 50)
+    grain = grain_of(losses.weighted_sum(unit, weight))
     unit = np.rint(unit / grain) * grain
     order = np.argsort(values, kind="stable")
     cumulated = np.cumsum((unit * weight)[order])
     threshold = cumulated[-1] * level
     i = min(int(np.searchsorted(cumulated, threshold, side="right")), len(values) - 1)
     row = order[i]
-    here = float(values[row])
-    if i == 0:
-        return here
-    # The distance of the threshold from the first of the row's copies.
-    inside = threshold - cumulated[i - 1]
-    is_last_copy = i == len(values) - 1 and weight[row] <= 1.0
-    if is_last_copy or inside >= unit[row]:
-        return here
-    before = float(values[order[i - 1]])
-    if unit[row] < 1.0:
-        return before
-    return before + float(inside / unit[row]) * (here - before)
+    return at_threshold(
+        here=float(values[row]),
+        previous=None if i == 0 else float(values[order[i - 1]]),
+        inside=threshold - (cumulated[i - 1] if i else 0.0),
+        unit=unit[row],
+        is_last_copy=i == len(values) - 1 and weight[row] <= 1.0,
+    )
+
+
+def grain_of(total: float) -> float:
+    """A small part of the weight of all rows.
+
+    Its multiples have exact sums, in any order and for any number of copies in a row.
+    """
+    return float(np.ldexp(1.0, max(np.frexp(total)[1] - 50, -1074)))
+
+
+def at_threshold(
+    *,
+    here: float,
+    previous: float | None,
+    inside: float,
+    unit: float,
+    is_last_copy: bool,
+) -> float:
+    """The percentile at the row that the threshold lies in.
+
+    Parameters
+    ----------
+    here : float
+        The value of the row.
+    previous : float or None
+        That of the row before it; None if there is none.
+    inside : float
+        The distance of the threshold from the first of the row's copies.
+    unit : float
+        The weight of a copy.
+    is_last_copy : bool
+        Whether the row is the last, and one copy.
+    """
+    if previous is None or is_last_copy or inside >= unit:
+        return here + 0.0
+    if unit < 1.0:
+        return previous + 0.0
+    return previous + float(inside / unit) * (here - previous) + 0.0
 
 
 def _percentile_of_copies(ordered: Floats, n_up_to: Floats, level: float) -> float:
     """Percentile of sorted values; ``n_up_to``: numbers of copies, cumulated."""
     n = int(n_up_to[-1])
-    rank, part = _rank_from_top(n, level)
+    rank, part = rank_from_top(n, level)
     places = np.array([max(n - 2 - rank, 0), n - 1 - rank], dtype=np.float64)
     at = np.searchsorted(n_up_to, places, side="right")
     below, above = ordered[np.minimum(at, len(ordered) - 1)]
-    return float(above - (above - below) * part)
+    return between(below, above, part)

@@ -13,6 +13,7 @@ from skgoss import _compat
 from skgoss._engine.training import ranking
 from skgoss.data import queries
 from skgoss.data.queries import Queries
+from skgoss.data.shares import ALONE, Exchange
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings
@@ -29,6 +30,7 @@ def gains(
     label_gain: Sequence[float] | None = None,
     *,
     name: str = "The target",
+    exchange: Exchange = ALONE,
 ) -> Floats:
     """The gain of each document.
 
@@ -39,6 +41,8 @@ def gains(
         The gain of each grade, from 0; None: 2**grade - 1 for the grades 0 to 30.
     name : str, default="The target"
         The name of the grades in messages.
+    exchange : Exchange, default=ALONE
+        The grades of all peers are checked.
 
     Returns
     -------
@@ -53,19 +57,23 @@ def gains(
     table = np.asarray(
         2.0 ** np.arange(N_GRADES) - 1 if label_gain is None else label_gain, float
     )
-    if not ((grades >= 0) & (grades % 1 == 0)).all():
+    is_whole = bool(((grades >= 0) & (grades % 1 == 0)).all())
+    known = is_whole, grades.min(initial=np.inf), grades.max(initial=-np.inf)
+    whole, lows, highs = zip(*exchange.gather(known), strict=True)
+    low, high = min(lows), max(highs)
+    if not all(whole):
         raise ValueError(
             f"{name} must hold grades of documents, whole numbers >= 0. Its"
-            f" values range from {grades.min():g} to {grades.max():g}."
+            f" values range from {low:g} to {high:g}."
         )
-    if grades.size and grades.max() >= len(table):
+    if high >= len(table):
         raise ValueError(
-            f"{name} has the grade {grades.max():g}, but label_gain has gains for the"
+            f"{name} has the grade {high:g}, but label_gain has gains for the"
             f" grades 0 to {len(table) - 1} only. Pass a longer label_gain."
         )
     gain = table[grades.astype(np.intp)]
     with np.errstate(over="ignore"):
-        total = gain.sum()
+        total = np.sum(exchange.gather(gain.sum()))
     if not np.isfinite(total):
         raise ValueError(
             f"The values of label_gain are too large: the sum of the gains of {name}"
@@ -105,10 +113,13 @@ class _ByQuery:
 class LambdaRank(_ByQuery):
     """The gradients of ``lambdarank``: see `lambdarank` in the engine."""
 
-    def __init__(self, settings: Settings, y: Floats, queries: Queries) -> None:
+    def __init__(
+        self, settings: Settings, y: Floats, queries: Queries, exchange: Exchange
+    ) -> None:
         super().__init__(queries)
         self.settings = settings
-        gain = queries.gathered(gains(y, settings.label_gain))
+        gain = gains(y, settings.label_gain, exchange=exchange)
+        gain = queries.gathered(gain)
         levels = [settings.lambdarank_truncation_level]
         self.graded = GradedQueries(gain, queries.boundaries, levels)
 
@@ -142,10 +153,13 @@ class RankXENDCG(_ByQuery):
 
     round = 0
 
-    def __init__(self, settings: Settings, y: Floats, queries: Queries) -> None:
+    def __init__(
+        self, settings: Settings, y: Floats, queries: Queries, exchange: Exchange
+    ) -> None:
         super().__init__(queries)
         self.seed = settings.objective_seed
-        self.gain = queries.gathered(gains(y))
+        self.gain = queries.gathered(gains(y, exchange=exchange))
+        self.first = _first_documents(queries, exchange)
 
     def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
@@ -154,12 +168,21 @@ class RankXENDCG(_ByQuery):
             scores,
             self.gain,
             self.queries.boundaries,
+            self.first,
             self.seed,
             self.round,
             n_threads,
             gradient_out,
             hessian_out,
         )
+
+
+def _first_documents(queries: Queries, exchange: Exchange) -> NDArray[np.int64]:
+    """The place of each query's first document among those of all peers, by query."""
+    size = np.zeros(queries.n_global, dtype=np.int64)
+    for numbers, sizes in exchange.gather((queries.global_number, queries.sizes)):
+        size[numbers] = sizes
+    return (np.cumsum(size) - size)[queries.global_number]
 
 
 class GradedQueries:

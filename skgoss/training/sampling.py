@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,20 @@ from numpy.typing import NDArray
 from skgoss._engine.training.sampling import (
     bagging_mask,
     kept_rows,
+    one_side_draws,
+    one_side_keys,
     one_side_sample,
 )
 from skgoss.data.queries import Queries
+from skgoss.data.shares import Share
+from skgoss.training.selection import select
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings
 
 Singles = NDArray[np.float32]
+
+_NONE = np.empty(0, dtype=np.bool_)
 
 
 class Sample(NamedTuple):
@@ -66,6 +72,7 @@ def make(
     weight: NDArray[np.float64] | None,
     y: NDArray[np.float64],
     queries: Queries | None = None,
+    share: Share | None = None,
 ) -> Sampler:
     """The sampler that the options ask for.
 
@@ -76,17 +83,28 @@ def make(
     y : ndarray of shape (n_rows,), float64
         The target; rows with y > 0 are positive.
     queries : Queries, default=None
+    share : Share, default=None
+        Which of the rows of all peers these are; None: all.
     """
+    share = share or Share.alone(len(y))
     if settings.data_sample_strategy == "goss":
-        return OneSide(settings, weight, len(y))
+        return OneSide(settings, weight, share)
     shares = _shares_of_sides(settings)
     if settings.subsample_freq <= 0 or min(settings.subsample, *shares) == 1.0:
         return All()
     if settings.bagging_by_query and queries is not None:
-        return Bagging(settings, queries.n_queries, unit=queries.number)
+        return Bagging(settings, _share_of_queries(queries, share), unit=queries.number)
     if min(shares) < 1.0:
-        return Bagging(settings, len(y), positive=y > 0, shares=shares)
-    return Bagging(settings, len(y))
+        return Bagging(settings, share, positive=y > 0, shares=shares)
+    return Bagging(settings, share)
+
+
+def _share_of_queries(queries: Queries, share: Share) -> Share:
+    """Which of the queries of all peers a peer has the rows of."""
+    numbers = queries.global_number
+    ends = np.flatnonzero(np.diff(numbers, append=-1) != 1) + 1
+    length = np.diff(ends, prepend=0)
+    return Share(share.exchange, numbers[ends - length], length, queries.n_global)
 
 
 def _shares_of_sides(settings: Settings) -> tuple[float, float]:
@@ -116,8 +134,8 @@ class Bagging:
     Parameters
     ----------
     settings : Settings
-    n_units : int
-        The number of units that are drawn: rows, or queries with all of their rows.
+    units : Share
+        The units that are drawn: rows, or queries with all of their rows.
     unit : ndarray of shape (n_rows,), int64, default=None
         The unit that each row belongs to; None: each row is a unit.
     positive : ndarray of shape (n_units,), bool, default=None
@@ -130,14 +148,14 @@ class Bagging:
     def __init__(
         self,
         settings: Settings,
-        n_units: int,
+        units: Share,
         *,
         unit: NDArray[np.int64] | None = None,
         positive: NDArray[np.bool_] | None = None,
         shares: Sequence[float] = (),
     ) -> None:
         self.settings = settings
-        self.n_units = n_units
+        self.units = units
         self.unit = unit
         self.positive = positive
         self.shares = (settings.subsample,) if positive is None else shares
@@ -161,21 +179,30 @@ class Bagging:
 
     def _bag(self, begin: int, n_threads: int) -> NDArray[np.uint32]:
         kept = self._kept(begin, n_threads)
-        if not kept.any():
-            kept[0] = True
+        units = self.units
+        if not any(units.exchange.gather(bool(kept.any()))):
+            kept[units.numbers == 0] = True
         if self.unit is not None:
             kept = kept[self.unit]
         return kept_rows(kept, n_threads)
 
     def _kept(self, round_index: int, n_threads: int) -> NDArray[np.bool_]:
-        seed = self.settings.bagging_seed
-        masks = [
-            bagging_mask(self.n_units, share, seed, round_index, n_threads)
-            for share in self.shares
-        ]
+        masks = [self._mask(share, round_index, n_threads) for share in self.shares]
         if self.positive is None:
             return masks[0]
         return (masks[0] & ~self.positive) | (masks[1] & self.positive)
+
+    def _mask(
+        self, fraction: float, round_index: int, n_threads: int
+    ) -> NDArray[np.bool_]:
+        """The units that are drawn with a probability, by hashes of their numbers."""
+        units, seed = self.units, self.settings.bagging_seed
+        runs = zip(units.length.tolist(), units.first.tolist(), strict=True)
+        masks = [
+            bagging_mask(n, fraction, seed, round_index, n_threads, first)
+            for n, first in runs
+        ]
+        return masks[0] if len(masks) == 1 else np.concatenate([*masks, _NONE])
 
 
 class OneSide:
@@ -188,8 +215,10 @@ class OneSide:
     """
 
     def __init__(
-        self, settings: Settings, weight: NDArray[np.float64] | None, n_rows: int
+        self, settings: Settings, weight: NDArray[np.float64] | None, share: Share
     ) -> None:
+        n_rows = share.n_rows
+        self.share = share
         self.seed = settings.bagging_seed
         self.warm_up = 1.0 / settings.learning_rate
         self.weight = weight
@@ -212,14 +241,27 @@ class OneSide:
         """The rows with large gradients and some of the others."""
         if not self.draws or round_index + 1 <= self.warm_up:
             return Sample(None, hessian)
-        if self.room is None:
-            self.room = np.empty((3, gradient.shape[1]), dtype=np.uint32)
         is_constant = hessian is None
         if is_constant:
             if self.counts is None:
                 self.counts = np.ones_like(gradient)
             hessian = self.counts
-        rows = one_side_sample(
+        draw = self._sample if self.share.is_alone else self._sample_of_share
+        return Sample(
+            draw(gradient, hessian, round_index, n_threads, is_constant), hessian
+        )
+
+    def _sample(
+        self,
+        gradient: Singles,
+        hessian: Singles,
+        round_index: int,
+        n_threads: int,
+        is_constant: bool,
+    ) -> NDArray[np.uint32]:
+        if self.room is None:
+            self.room = np.empty((3, gradient.shape[1]), dtype=np.uint32)
+        return one_side_sample(
             gradient,
             hessian,
             self.weight,
@@ -231,4 +273,61 @@ class OneSide:
             is_constant,
             self.room,
         )
-        return Sample(rows, hessian)
+
+    def _sample_of_share(
+        self,
+        gradient: Singles,
+        hessian: Singles,
+        round_index: int,
+        n_threads: int,
+        is_constant: bool,
+    ) -> NDArray[np.uint32]:
+        """This peer's rows of the sample of all rows: see `one_side_sample`."""
+        share = self.share
+        numbers = share.numbers
+        is_top = _smallest(one_side_keys(gradient, self.weight), self.n_top, share)
+        rest = np.flatnonzero(~is_top)
+        draws = one_side_draws(numbers[rest].astype(np.uint32), self.seed, round_index)
+        others = rest[_smallest(draws, self.n_other, share, rest)]
+        kept = is_top
+        kept[others] = True
+        rows = kept_rows(kept, n_threads)
+        factor = np.float32((share.n_rows - self.n_top) / self.n_other)
+        if is_constant:
+            hessian[:, rows] = 1.0
+        for slope in (*gradient, *hessian):
+            slope[others] *= factor
+        return rows
+
+
+def _smallest(
+    keys: NDArray[np.uint32],
+    n_wanted: int,
+    share: Share,
+    rows: NDArray[np.intp] | None = None,
+) -> NDArray[np.bool_]:
+    """Which rows of a peer have the smallest keys of all; of equals, the first have.
+
+    Parameters
+    ----------
+    keys : ndarray of shape (n,), uint32
+    n_wanted : int
+        The number of rows that are chosen, at least 1.
+    share : Share
+    rows : ndarray of shape (n,), default=None
+        The rows of the share that have these keys; None: all.
+    """
+    numbers = share.numbers if rows is None else share.numbers[rows]
+
+    def last(of_rows: NDArray[Any], n: int) -> tuple[int, int]:
+        group = np.zeros(len(of_rows), dtype=np.intp)
+        place = np.array([n - 1])
+        found, before = select(
+            of_rows.astype(np.uint64), None, group, place, share.exchange
+        )
+        return int(found[0]), int(before[0])
+
+    key, n_before = last(keys, n_wanted)
+    is_equal = keys == key
+    number, _ = last(numbers[is_equal], n_wanted - n_before)
+    return (keys < key) | (is_equal & (numbers <= number))

@@ -285,11 +285,11 @@ cdef object exact_sum(const double* values, const double* weight, Py_ssize_t n):
     return sum([<object>limbs[i] << <object>(32 * i) for i in range(N_LIMBS)])
 
 
-def weighted_sum(const double[::1] values, const double[::1] weight=None) -> float:
-    """The sum of values * weight, rounded once.
+def whole_sum(const double[::1] values, const double[::1] weight=None) -> int:
+    """The sum of values * weight as a whole number of 2**-1074: see `rounded`.
 
-    It does not depend on the order of the rows, and a whole weight k gives the very same
-    sum as k copies of the row.
+    Such sums can be added without an error. A whole weight k gives the very same sum as k
+    copies of the row.
 
     Parameters
     ----------
@@ -304,7 +304,29 @@ def weighted_sum(const double[::1] values, const double[::1] weight=None) -> flo
         total += exact_sum(
             &values[first], &weight[first] if weight is not None else NULL,
             min(<Py_ssize_t>SUM_BLOCK, n - first))
+    return total
+
+
+def rounded(total) -> float:
+    """The number nearest to a sum of `whole_sum`."""
     try:
         return total / (1 << 1074)
     except OverflowError:
         return INFINITY if total > 0 else -INFINITY
+
+
+def weighted_sum(
+    const double[::1] values, const double[::1] weight=None, exchange=None,
+) -> float:
+    """The sum of values * weight, rounded once: it does not depend on the order of the rows.
+
+    Parameters
+    ----------
+    values : (n,) float64
+    weight : (n,) float64 or None
+        None means 1.
+    exchange : skgoss.data.shares.Exchange, default=None
+        The sum is that of the rows of all peers; None: of these rows.
+    """
+    total = whole_sum(values, weight)
+    return rounded(total if exchange is None else exchange.total(total))

@@ -289,7 +289,7 @@ cdef void xendcg_query(
 
 def rank_xendcg(
     const double[::1] scores, const double[::1] gain, const int64_t[::1] boundaries,
-    uint64_t seed, uint64_t round, int n_threads,
+    const int64_t[::1] first, uint64_t seed, uint64_t round, int n_threads,
     float[::1] gradient_out, float[::1] hessian_out,
 ):
     """First and second derivative of the cross entropy that bounds NDCG, in the scores.
@@ -305,6 +305,8 @@ def rank_xendcg(
         2**grade - 1.
     boundaries : (n_queries + 1,) int64
         The rows of query q are ``boundaries[q]`` to ``boundaries[q + 1]``; from 0 to n.
+    first : (n_queries,) int64
+        The number of the first row of each query, which hashes begin with.
     seed, round : int
     n_threads : int
     gradient_out, hessian_out : (n,) float32
@@ -333,7 +335,7 @@ def rank_xendcg(
             hessian_out[start] = 0
         elif n > 1:
             xendcg_query(
-                &scores[start], &gain[start], n, row_key, start,
+                &scores[start], &gain[start], n, row_key, first[query],
                 &work[omp_get_thread_num(), 0], &gradient_out[start], &hessian_out[start])
     end_watch(&watch)
 

@@ -79,10 +79,11 @@ cdef int sample_features(
 
 
 def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t round,
-                 int n_threads=1):
+                 int n_threads=1, Py_ssize_t first=0):
     """Draw each row with probability ``fraction``, by a hash of (seed, round, row).
 
-    Returns a bool array of shape (n_rows,). As in LightGBM the number of rows is random.
+    The rows are numbered from ``first`` on. Returns a bool array of shape (n_rows,). As in
+    LightGBM the number of rows is random.
     """
     kept = np.empty(n_rows, dtype=np.bool_)
     cdef uint8_t[::1] view = kept.view(np.uint8)
@@ -94,7 +95,7 @@ def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t rou
         use_threads_if=n_threads > 1 and n_rows > BLOCK,
     ):
         bag_rows(
-            row_key, threshold, block * BLOCK,
+            row_key, threshold, first + block * BLOCK,
             min(<Py_ssize_t>BLOCK, n_rows - block * BLOCK), &view[block * BLOCK])
     return kept
 
@@ -414,6 +415,36 @@ cdef Cut cut_draws(
         draws.low, draws.high = 1, LAST_DRAW
         find_draws(sides, keys, draws, n_top, n_other, &cut)
     return cut
+
+
+def one_side_keys(const float[:, ::1] gradient, const double[:, ::1] weight):
+    """Keys of rows, (n_rows,) uint32: the smaller, the larger their gradients are.
+
+    See `one_side_sample`, which finds the cuts among the rows of one process.
+    """
+    cdef Py_ssize_t n = gradient.shape[1]
+    cdef Py_ssize_t stride = n if weight is not None and weight.shape[0] > 1 else 0
+    cdef Py_ssize_t first
+    keys = np.empty(n, dtype=np.uint32)
+    cdef uint32_t[::1] keys_out = keys
+    with nogil:
+        for first from 0 <= first < n by TILE:
+            rank_rows(
+                &gradient[0, first], n, <int>gradient.shape[0],
+                &weight[0, first] if weight is not None else NULL, stride, 1,
+                <int>min(<Py_ssize_t>TILE, n - first), &keys_out[first])
+    return keys
+
+
+def one_side_draws(const uint32_t[::1] numbers, uint64_t seed, uint64_t round):
+    """The random numbers, uint32, that rows are drawn by: those with the smallest are taken."""
+    cdef Py_ssize_t n = numbers.shape[0]
+    draws = np.empty(n, dtype=np.uint32)
+    cdef uint32_t[::1] draws_out = draws
+    cdef uint32_t[::1] keys = np.ones(n, dtype=np.uint32)
+    if n:
+        draw_rows(key(seed, ONE_SIDE, round), &numbers[0], &keys[0], 0, n, &draws_out[0])
+    return draws
 
 
 def one_side_sample(

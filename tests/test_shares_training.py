@@ -1,0 +1,402 @@
+"""Fits of several peers: what depends on all rows is that of the local fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from peers import deal, rows_of, run, share_of
+
+from skgoss import LGBMClassifier, LGBMRegressor, parameters
+from skgoss.data.queries import Queries
+from skgoss.data.shares import ALONE
+from skgoss.training import (
+    constraints,
+    objectives,
+    sampling,
+    selection,
+    shared_percentiles,
+)
+from skgoss.training.percentiles import percentile
+from skgoss.training.shared_percentiles import Groups
+
+PEERS = [1, 2, 3]
+
+
+def by_share(n_rows, n_peers, seed, function, n_parts=None):
+    """What a function of (share, row numbers) returns for each peer."""
+    dealt = deal(n_rows, n_peers, seed, n_parts)
+
+    def work(exchange):
+        parts = dealt[exchange.peer]
+        return function(share_of(exchange, parts), rows_of(parts))
+
+    return run(n_peers, work)
+
+
+@pytest.fixture(params=[0, 7, 4096])
+def few(request, monkeypatch):
+    """How many rows are gathered."""
+    for module in (selection, shared_percentiles):
+        monkeypatch.setattr(module, "FEW", request.param)
+    return request.param
+
+
+# --- Percentiles ----------------------------------------------------------------------
+
+
+def columns(n, seed):
+    """Values with and without ties, and weights of all kinds."""
+    random = np.random.default_rng(seed)
+    values = [
+        random.normal(size=n),
+        random.integers(-2, 3, n) * 1.0,
+        random.choice([0.0, -0.0, 5e-324, -5e-324, 1e308, -1e308], n),
+        np.full(n, 3.25),
+        np.exp(random.normal(size=n) * 200),
+    ]
+    weights = [
+        None,
+        random.integers(0, 4, n) * 1.0,
+        random.gamma(1.0, size=n) * random.integers(0, 2, n),
+        random.choice([1e-18, 1.0, 2.5], n),
+        random.choice([1.0, 2.0**40], n),
+        random.choice([1.0, 2.0**55], n),
+        np.full(n, 1e-310),
+    ]
+    units = [None, random.gamma(1.0, size=n), random.choice([0.0, 0.5, 1.0], n)]
+    return values, weights, units
+
+
+def of_rows(column, rows):
+    return None if column is None else column[rows]
+
+
+@pytest.mark.parametrize(("n_peers", "n"), [(1, 60), (2, 1), (3, 2), (3, 60)])
+def test_percentiles_of_shares(n, n_peers, few):
+    values, weights, units = columns(n, n)
+    random = np.random.default_rng(1)
+    cases = [(v, w, u) for v in values for w in weights for u in units]
+    # Zero units of all rows have no percentile.
+    cases = [(v, w, u) for v, w, u in cases if u is None or u.any()]
+    group = np.sort(random.integers(0, 3, n) * 2)
+    # Equal values are in this order.
+    number = random.permutation(n)
+    for level in (0.5, 0.9, 0.013, 1.0):
+
+        def found(share, rows, level=level):
+            return [
+                Groups(
+                    *(group[rows], number[rows]),
+                    *(of_rows(column, rows) for column in case),
+                    *(6, share.exchange),
+                ).percentiles(level)
+                for case in cases
+            ]
+
+        expected = np.zeros((len(cases), 6))
+        for i, case in enumerate(cases):
+            for g in range(6):
+                of_group = np.flatnonzero(group == g)
+                of_group = of_group[np.argsort(number[of_group])]
+                columns_of_group = (of_rows(column, of_group) for column in case)
+                v, w, u = columns_of_group
+                expected[i, g] = percentile(v, level, w, u)
+        for got in by_share(n, n_peers, n, found):
+            assert np.array(got).tobytes() == expected.tobytes()
+
+
+# --- Objectives -----------------------------------------------------------------------
+
+N = 400
+RNG = np.random.default_rng(5)
+SIGNAL = RNG.normal(size=N)
+TARGETS = {
+    "poisson": RNG.poisson(np.exp(SIGNAL)) * 1.0,
+    "gamma": np.exp(SIGNAL),
+    "tweedie": RNG.poisson(np.exp(SIGNAL)) * RNG.gamma(2.0, size=N),
+    "mape": np.round(4 * SIGNAL) / 2,
+    "cross_entropy": 1 / (1 + np.exp(-SIGNAL)),
+    "cross_entropy_lambda": 1 / (1 + np.exp(-SIGNAL)),
+    "binary": (SIGNAL > 0.5) * 1.0,
+    "multiclass": np.digitize(SIGNAL, [-0.8, 0.7]) * 1.0,
+    "multiclassova": np.digitize(SIGNAL, [-0.8, 0.7]) * 1.0,
+    "lambdarank": np.digitize(SIGNAL, [-0.8, 0.7]) * 1.0,
+    "rank_xendcg": np.digitize(SIGNAL, [-0.8, 0.7]) * 1.0,
+}
+WEIGHTS = {
+    "none": None,
+    "whole": RNG.integers(1, 4, N) * 1.0,
+    # Not whole only in the first row.
+    "one part": np.append(0.5, RNG.integers(1, 4, N - 1)),
+    "parts": RNG.gamma(1.0, size=N),
+    "copies of one": np.where(np.arange(N) == 3, 2.0**31, 1.0),
+}
+# Consecutive queries, which have the rows of one part each.
+QUERY = np.sort(RNG.integers(0, 40, N))
+
+
+def settings(objective, **options):
+    estimator = LGBMClassifier if objective in ("binary",) else LGBMRegressor
+    return parameters.settings(estimator(objective=objective, **options))
+
+
+def made(name, y, weight, query=None, share=None, **options):
+    """An objective on rows; ``query`` has a number for the query of each."""
+    exchange = ALONE if share is None else share.exchange
+    return objectives.make(
+        settings(name, **options),
+        y,
+        weight,
+        3 if name in ("multiclass", "multiclassova") else 1,
+        None if query is None else Queries.of(query, np.arange(1000), exchange),
+        share,
+    )
+
+
+def parts_of_queries(n_peers, seed):
+    """Whole queries, dealt to peers."""
+    dealt = deal(QUERY[-1] + 1, n_peers, seed)
+    return [
+        {part: np.flatnonzero(np.isin(QUERY, queries)) for part, queries in own.items()}
+        for own in dealt
+    ]
+
+
+def facts(objective, scores, rows):
+    """What rounds use of an objective: for all rows, and by row."""
+    shape = (objective.n_scores, len(rows))
+    gradient, hessian = np.ones((2, *shape), dtype=np.float32)
+    objective.begin_round(3)
+    objective.gradients(
+        np.ascontiguousarray(scores[: shape[0], rows]), gradient, hessian, 1
+    )
+    weights = (objective.weight, objective.copies, objective.copy_weight)
+    return (
+        objective.average,
+        objective.start_scores(),
+        objective.trained,
+        objective.size(),
+        [weight is None for weight in weights],
+    ), [gradient, hessian, *(weight for weight in weights if weight is not None)]
+
+
+def assert_same(got, expected):
+    for mine, theirs in zip(got, expected, strict=True):
+        assert np.asarray(mine).tobytes() == np.asarray(theirs).tobytes()
+
+
+@pytest.mark.parametrize("n_peers", [2, 5])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, {}) for name in objectives.OBJECTIVES),
+        ("regression_l1", {"reg_sqrt": True}),
+        ("quantile", {"boost_from_average": False}),
+        ("binary", {"is_unbalance": True}),
+        ("multiclassova", {"is_unbalance": True}),
+        ("multiclassova", {"scale_pos_weight": 2.0}),
+    ],
+)
+def test_objectives_of_shares(name, options, n_peers, monkeypatch):
+    monkeypatch.setattr(shared_percentiles, "FEW", 0)
+    y = TARGETS.get(name, SIGNAL)
+    scores = RNG.normal(size=(3, N))
+    dealt = parts_of_queries(n_peers, seed=n_peers)
+    assert min(len(rows_of(parts)) for parts in dealt) < N / 4
+
+    for weight in WEIGHTS.values():
+        everything = facts(
+            made(name, y, weight, QUERY, **options), scores, np.arange(N)
+        )
+
+        def check(exchange, weight=weight, everything=everything):
+            parts = dealt[exchange.peer]
+            rows, share = rows_of(parts), share_of(exchange, parts)
+            of = made(
+                *(name, y[rows], of_rows(weight, rows), QUERY[rows], share), **options
+            )
+            of_all, by_row = facts(of, scores, rows)
+            assert_same(of_all, everything[0])
+            assert_same(by_row, (one[..., rows] for one in everything[1]))
+
+        run(n_peers, check)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        *(("poisson", -1.0), ("tweedie", -1.0), ("gamma", 0.0), ("gamma", -2.0)),
+        *(("cross_entropy", 1.5), ("cross_entropy_lambda", -0.5), ("binary", 2.0)),
+        *(("lambdarank", 0.5), ("lambdarank", 77.0), ("rank_xendcg", -1.0)),
+    ],
+)
+def test_wrong_targets_of_one_peer_are_errors_of_all(name, wrong):
+    y = np.append(TARGETS[name], wrong)
+    query = np.append(QUERY, QUERY[-1])
+    with pytest.raises(ValueError, match=r"target|classes") as expected:
+        made(name, y, None, query)
+
+    def check(exchange):
+        # One peer has the last row alone, another has none.
+        rows = [np.arange(N), np.array([N]), np.arange(0)][exchange.peer]
+        share = share_of(exchange, {exchange.peer: rows})
+        # The queries of the rows differ, but nobody looks at them.
+        with pytest.raises(ValueError, match=r"target|classes") as error:
+            made(name, y[rows], None, query[rows] + exchange.peer, share)
+        return str(error.value)
+
+    assert run(3, check) == [str(expected.value)] * 3
+
+
+def test_targets_of_all_peers_count():
+    """No peer alone would do."""
+    y = np.array([-1.0, 1.0, 1.0, 0.0])
+    for part, name in ((y[:3], "binary"), (y[2:], "binary"), (y[2:], "poisson")):
+        n = len(part)
+
+        def check(share, rows, part=part, name=name):
+            return made(name, part[rows], None, None, share).average[0]
+
+        expected = made(name, part, None).average[0]
+        assert by_share(n, 3, 1, check, n_parts=4) == [expected] * 3
+
+
+# --- Renewed leaves -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_peers", [2, 3])
+@pytest.mark.parametrize("name", ["regression_l1", "quantile", "mape"])
+@pytest.mark.parametrize("weight", WEIGHTS.values(), ids=WEIGHTS)
+def test_renewed_leaves_of_shares(name, weight, n_peers, few):
+    y = TARGETS.get(name, SIGNAL)
+    score = np.round(RNG.normal(size=N), 1)
+    leaf = RNG.integers(0, 6, N)
+    # Values of leaves, of joined ones, and of a leaf without rows.
+    sets = [[0], [1], [2], [3], [4], [5], [4, 1], [2, 0, 5], [6]]
+
+    def values(share, rows):
+        objective = made(name, y[rows], of_rows(weight, rows), None, share)
+        lists = [np.flatnonzero(leaf[rows] == number) for number in range(7)]
+        groups = [[lists[number] for number in chosen] for chosen in sets]
+        return objective.renewed_leaves(score[rows], groups, of_rows(weight, rows))
+
+    expected = values(None, np.arange(N))
+    assert len(np.unique(expected)) > 5
+    for got in by_share(N, n_peers, n_peers, values):
+        assert got.tobytes() == expected.tobytes()
+
+
+def test_nodes_that_constraints_compare_are_valued_by_level():
+    """As one by one, in a tree of two chains."""
+    nodes = np.zeros(6, [("feature", int), ("left", int), ("right", int)])
+    nodes["left"], nodes["right"] = [1, 2, ~0, 4, 5, ~1], [3, ~2, ~3, ~4, ~5, ~6]
+    nodes["feature"] = [0, 1, 0, 0, 0, 1]
+    values = np.array([3.0, -1.0, 2.0, 0.5, 4.0, -2.0, 1.0])
+    asked = []
+
+    def values_of(sets):
+        asked.append(sets)
+        together = [leaf for leaves in sets for leaf in leaves]
+        assert len(set(together)) == len(together)
+        return np.array([values[leaves].mean() for leaves in sets])
+
+    new = constraints.in_order(values, nodes, np.array([1, 0], np.int8), values_of)
+    assert sorted(map(len, asked)) == [1, 1, 2]
+    # The left side of the root is at most the mean of both.
+    middle = np.mean([values[[0, 3, 2]].mean(), values[[1, 6, 5, 4]].mean()])
+    assert (new[[0, 2, 3]] <= middle).all()
+    assert (new[[1, 4, 5, 6]] >= middle).all()
+    free = constraints.in_order(values, nodes, np.array([0, 0], np.int8), values_of)
+    assert free.tobytes() == values.tobytes()
+
+
+# --- Samples of rows ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_peers", PEERS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"subsample": 0.4},
+        {"subsample": 1e-9},
+        {"pos_bagging_fraction": 0.3, "neg_bagging_fraction": 0.7},
+        {"subsample": 0.4, "bagging_by_query": True},
+        {"subsample": 1e-9, "bagging_by_query": True},
+    ],
+)
+def test_bags_of_shares(options, n_peers):
+    chosen = settings("binary", subsample_freq=2, **options)
+    y = TARGETS["binary"]
+    dealt = parts_of_queries(n_peers, seed=7)
+
+    def drawn(share, rows, exchange=ALONE):
+        queries = Queries.of(QUERY[rows], np.arange(1000), exchange)
+        sampler = sampling.make(chosen, None, y[rows], queries, share)
+        gradient = np.zeros((1, len(rows)), np.float32)
+        return [rows[sampler.draw(i, gradient, None, 1).rows] for i in range(5)]
+
+    def of_peer(exchange):
+        parts = dealt[exchange.peer]
+        return drawn(share_of(exchange, parts), rows_of(parts), exchange)
+
+    expected = drawn(None, np.arange(N))
+    assert min(map(len, expected)) > 0
+    assert expected[0].tolist() != expected[2].tolist() or "subsample" in options
+    got = run(n_peers, of_peer)
+    for bag, of_peers in zip(expected, zip(*got, strict=True), strict=True):
+        assert np.array_equal(np.sort(np.concatenate(of_peers)), bag)
+
+
+@pytest.mark.parametrize("n_peers", PEERS)
+@pytest.mark.parametrize("n_scores", [1, 3])
+@pytest.mark.parametrize("n", [5, 1000])
+def test_one_side_samples_of_shares(n, n_scores, n_peers, few):
+    random = np.random.default_rng(n)
+    chosen = settings(
+        "regression",
+        data_sample_strategy="goss",
+        learning_rate=1.5,
+        top_rate=0.21,
+        other_rate=0.2,
+    )
+    cases = [
+        (gradient.astype(np.float32), weight)
+        for gradient in (
+            random.normal(size=(n_scores, n)),
+            random.integers(-1, 2, (n_scores, n)),
+            np.ones((n_scores, n)),
+            np.exp(random.normal(size=(n_scores, n)) * 20),
+        )
+        for weight in (
+            None,
+            random.gamma(1.0, size=(1, n)),
+            random.integers(1, 3, (n_scores, n)) * 1.0,
+        )
+    ]
+
+    def drawn(share, rows):
+        found = []
+        for gradient, weight in cases:
+            gradient = np.ascontiguousarray(gradient[:, rows])
+            weight = None if weight is None else np.ascontiguousarray(weight[:, rows])
+            hessian = 0.5 + np.arange(n_scores * n, dtype=np.float32)
+            hessian = np.ascontiguousarray(hessian.reshape(n_scores, n)[:, rows])
+            sampler = sampling.make(chosen, weight, np.zeros(len(rows)), None, share)
+            for given in (hessian, None):
+                sample = sampler.draw(2, gradient, given, 1)
+                at = sample.rows
+                found.append(
+                    (rows[at], gradient[:, at].copy(), sample.hessian[:, at].copy())
+                )
+        return found
+
+    expected = drawn(None, np.arange(n))
+    assert len(expected[0][0]) == int(n * 0.21) + int(n * 0.2)
+    for whole, *parts in zip(
+        expected, *by_share(n, n_peers, n, drawn, n_parts=7), strict=True
+    ):
+        rows, gradient, hessian = (
+            np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)
+        )
+        order = np.argsort(rows)
+        assert_same((rows[order], gradient[:, order], hessian[:, order]), whole)

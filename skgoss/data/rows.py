@@ -155,25 +155,30 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
     Returns
     -------
     ndarray of shape (n_rows,), bool
+        The same rows are chosen however they are shared out.
 
     Raises
     ------
     ValueError
         If nothing can be held out.
     """
+    share = rows.share or Share.alone(len(rows))
     if rows.queries is not None:
-        kind, reason = np.zeros(rows.queries.n_queries), "there is only one query"
+        kind, reason = np.zeros(rows.queries.n_global), "there is only one query"
     elif stratify:
-        kind, reason = rows.target, "no class has two rows"
+        codes = rows.target.astype(np.int32)
+        kind, reason = share.all_of(codes), "no class has two rows"
     else:
-        kind, reason = np.zeros(len(rows)), "there is only one row"
+        kind, reason = np.zeros(share.n_rows), "there is only one row"
     chosen = _shares(kind.astype(np.int64), fraction, np.random.default_rng(seed))
     if not chosen.any():
         raise ValueError(
             "Early stopping needs an evaluation set, and no rows can be held out for"
             f" it: {reason}. Pass an evaluation set, or switch off early stopping."
         )
-    return chosen if rows.queries is None else chosen[rows.queries.number]
+    if rows.queries is not None:
+        return chosen[rows.queries.global_number][rows.queries.number]
+    return chosen if share.is_alone else chosen[share.numbers]
 
 
 def _shares(

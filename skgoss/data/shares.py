@@ -10,7 +10,8 @@ is `ALONE`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
@@ -83,6 +84,23 @@ class Exchange(ABC):
     def total(self, value: int) -> int:
         """The sum of the peers' integers, of any size."""
         return sum(self.gather(value))
+
+    def of_first(self, make: Callable[[], Any]) -> Any:
+        """What a function returns on the first peer; the others do not call it."""
+        return self.gather(make() if self.peer == 0 else None)[0]
+
+    @contextmanager
+    def refused(self, why: str) -> Iterator[None]:
+        """Let exchanges raise RuntimeError meanwhile, where other peers make none."""
+
+        def refuse(values: Sequence[Any]) -> list[Any]:
+            raise RuntimeError(why)
+
+        vars(self)["swap"] = refuse
+        try:
+            yield
+        finally:
+            del vars(self)["swap"]
 
 
 class Alone(Exchange):
@@ -175,6 +193,22 @@ class Share:
             self.length.sum(), dtype=np.int64
         )
 
+    @cached_property
+    def _numbers_on_first(self) -> list[NDArray[np.int64]]:
+        return self._swap_to_first(self.numbers)
+
+    def _swap_to_first(self, value: Any) -> list[Any]:
+        n_others = self.exchange.n_peers - 1
+        return self.exchange.swap([value, *[None] * n_others])
+
+    def on_first(self, values: NDArray[Any]) -> NDArray[Any]:
+        """As `all_of`, but on the first peer alone; the others keep their values."""
+        numbers = self._numbers_on_first
+        parts = self._swap_to_first(np.ascontiguousarray(values))
+        if self.exchange.peer != 0:
+            return values
+        return _joined(numbers, parts, self.n_rows)
+
     def all_of(self, values: NDArray[Any]) -> NDArray[Any]:
         """The values of the rows of all peers, along the last axis, in order.
 
@@ -186,10 +220,17 @@ class Share:
         if self.is_alone:
             return values
         gathered = self.exchange.gather((self.numbers, np.ascontiguousarray(values)))
-        out = np.empty((*values.shape[:-1], self.n_rows), dtype=values.dtype)
-        for numbers, part in gathered:
-            out[..., numbers] = part
-        return out
+        return _joined(*zip(*gathered, strict=True), self.n_rows)
+
+
+def _joined(
+    numbers: Sequence[NDArray[np.int64]], parts: Sequence[NDArray[Any]], n_rows: int
+) -> NDArray[Any]:
+    """The values of all rows, from those of each peer and the numbers of its rows."""
+    out = np.empty((*parts[0].shape[:-1], n_rows), dtype=parts[0].dtype)
+    for at, part in zip(numbers, parts, strict=True):
+        out[..., at] = part
+    return out
 
 
 @dataclass(frozen=True, eq=False)

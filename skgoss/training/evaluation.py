@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._messages import warn
+from skgoss.data.queries import Queries
 from skgoss.data.rows import Rows
+from skgoss.data.shares import Share
 from skgoss.training import objectives
 from skgoss.training.binned import BinnedRows
 from skgoss.training.metrics import Custom, Metric, Result, Sample
@@ -72,6 +74,9 @@ class EvaluationSet:
         self._target = self._gathered(self.rows.target)
         weight = self.rows.weight
         self._weight = None if weight is None else self._gathered(weight)
+        share = self.rows.share
+        self._queries = None if share is None else _share_of_queries(queries, share)
+        self._share = share and _sorted_by_query(share, queries, self._queries)
         self._warned = False
         # What metrics keep of the targets and weights for later rounds.
         self._kept: dict[Any, Any] = {}
@@ -107,6 +112,8 @@ class EvaluationSet:
                     n_threads,
                     self.rows.source,
                     self._kept,
+                    self._share,
+                    self._queries,
                 )
             )
         return [EvalResult(self.name, *result) for result in self._distinct(results)]
@@ -134,6 +141,27 @@ class EvaluationSet:
                 " metric function."
             )
         return renamed
+
+
+def _share_of_queries(queries: Queries | None, share: Share) -> Share | None:
+    """Which of the queries of all peers these are."""
+    if queries is None:
+        return None
+    length = np.ones(queries.n_queries, dtype=np.int64)
+    return Share(share.exchange, queries.global_number, length, queries.n_global)
+
+
+def _sorted_by_query(
+    share: Share, queries: Queries | None, share_of_queries: Share | None
+) -> Share:
+    """Which rows these are where the rows of all peers are sorted by query."""
+    if queries is None:
+        return share
+    sizes = share_of_queries.all_of(queries.sizes)
+    first = np.cumsum(sizes) - sizes
+    return Share(
+        share.exchange, first[queries.global_number], queries.sizes, share.n_rows
+    )
 
 
 def _distinct_names(names: Iterable[str]) -> list[str]:

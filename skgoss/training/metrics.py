@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.training import losses, metrics
+from skgoss._engine.training import metrics
 from skgoss._engine.training.ranking import average_precision
 from skgoss._messages import UnusedParameterWarning, hint, warn
+from skgoss.data.shares import ALONE, Exchange, Share
 from skgoss.data.sparse import INT32_MAX
 from skgoss.training import objectives, ranking
 from skgoss.training.objectives import Link
@@ -59,6 +60,10 @@ class Sample(NamedTuple):
         What functions of users get in place of targets: see `Rows`.
     kept : dict or None
         What `once` found for the same targets and weights; None: nothing is kept.
+    share : Share or None
+        Which of the rows of all peers these are; None: all.
+    queries : Share or None
+        Which of the queries of all peers these are; None: all.
     """
 
     y: Floats
@@ -68,6 +73,43 @@ class Sample(NamedTuple):
     n_threads: int
     source: Any = None
     kept: dict[Any, Any] | None = None
+    share: Share | None = None
+    queries: Share | None = None
+
+    @property
+    def exchange(self) -> Exchange:
+        """How the peers that hold all rows ask each other."""
+        return ALONE if self.share is None else self.share.exchange
+
+    def of_all(self, measure: Callable[[Sample], Any]) -> Any:
+        """What a function finds for the rows of all peers, in order.
+
+        The first peer alone gets them and calls the function.
+        """
+        if self.share is None or self.share.is_alone:
+            return measure(self)
+        known = self.once("all rows", self._on_first)
+        scores = self.share.on_first(self.scores)
+        return self.exchange.of_first(lambda: measure(known._replace(scores=scores)))
+
+    def _on_first(self) -> Sample:
+        """The sample of all rows, but for its scores; of use on the first peer."""
+        share, boundaries = self.share, self.boundaries
+        if boundaries is not None:
+            sizes = self.queries.on_first(np.diff(boundaries))
+            boundaries = np.append(0, np.cumsum(sizes))
+        return self._replace(
+            y=share.on_first(self.y),
+            weight=None if self.weight is None else share.on_first(self.weight),
+            boundaries=boundaries,
+            kept=None if self.kept is None else {},
+            share=None,
+            queries=None,
+        )
+
+    def of_all_queries(self, values: Floats) -> Floats:
+        """The values of the queries of all peers, along the last axis, in order."""
+        return values if self.queries is None else self.queries.all_of(values)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """What ``make`` returns, which must depend on targets and weights alone."""
@@ -86,10 +128,7 @@ class Sample(NamedTuple):
         ValueError
             If all weights are 0.
         """
-        if self.weight is None:
-            mass = float(len(self.y))
-        else:
-            mass = self.once("mass", partial(losses.weighted_sum, self.weight))
+        mass = self.once(("mass", self.weight is None), self._sum_of_weights)
         if not mass > 0:
             raise ValueError(
                 "An evaluation set has no row of positive weight: pass other weights"
@@ -97,12 +136,18 @@ class Sample(NamedTuple):
             )
         return mass
 
+    def _sum_of_weights(self) -> float:
+        if self.weight is None:
+            return float(self.exchange.total(len(self.y)))
+        return _sum("target", self._replace(y=self.weight, weight=None))
+
 
 # --- Values of metrics ----------------------------------------------------------------
 
 
 def _sum(loss: str, sample: Sample, parameter: float = 0.0) -> float:
-    return metrics.pointwise(
+    """The weighted sum of a loss over the rows of all peers, rounded once."""
+    own = metrics.pointwise(
         metrics.LOSSES[loss],
         sample.y,
         sample.scores[0],
@@ -110,6 +155,7 @@ def _sum(loss: str, sample: Sample, parameter: float = 0.0) -> float:
         parameter,
         sample.n_threads,
     )
+    return metrics.rounded(sample.exchange.sum(own))
 
 
 def _mean_of(
@@ -129,7 +175,7 @@ def _rmse(sample: Sample, settings: Settings) -> float:
 def _r2(sample: Sample, settings: Settings) -> float:
 
     def about_mean() -> float:
-        mean = losses.weighted_sum(sample.y, sample.weight) / sample.mass
+        mean = _sum("target", sample) / sample.mass
         return _sum("l2", sample._replace(scores=np.full((1, len(sample.y)), mean)))
 
     rest, total = _sum("l2", sample), sample.once("squares", about_mean)
@@ -170,7 +216,15 @@ def _multi_error(sample: Sample, settings: Settings) -> float:
 
 def _by_class(sample: Sample, top_k: int) -> float:
     y, scores, weight, _, n_threads, *_ = sample
-    return metrics.by_class(y, scores, weight, top_k, n_threads) / sample.mass
+    own = metrics.by_class(y, scores, weight, top_k, n_threads)
+    return metrics.rounded(sample.exchange.sum(own)) / sample.mass
+
+
+def _of_all(
+    measure: Callable[[Sample, Settings], float],
+) -> Callable[[Sample, Settings], float]:
+    """A metric that is measured on the rows of all peers at once."""
+    return lambda sample, settings: sample.of_all(partial(measure, settings=settings))
 
 
 def _auc(sample: Sample, settings: Settings) -> float:
@@ -278,12 +332,15 @@ class Targets(NamedTuple):
     least: float = -np.inf
     most: float = np.inf
 
-    def check(self, y: Floats, name: str) -> None:
-        """Raise ValueError unless all of ``y``, (n,), are in the domain."""
-        if not (self.least <= y.min(initial=np.inf) and y.max(initial=0) <= self.most):
+    def check(self, y: Floats, name: str, exchange: Exchange = ALONE) -> None:
+        """Raise ValueError unless all of the peers' ``y``, (n,), are in it."""
+        own = float(y.min(initial=np.inf)), float(y.max(initial=-np.inf))
+        low, high = zip(*exchange.gather(own), strict=True)
+        least, largest = min(low), max(high)
+        if not (self.least <= least and largest <= self.most):
             raise ValueError(
                 f"metric {name!r} needs {self.words}, but y of an evaluation set"
-                f" ranges from {y.min():g} to {y.max():g}."
+                f" ranges from {least:g} to {largest:g}."
             )
 
 
@@ -339,8 +396,10 @@ METRICS: dict[str, MetricKind] = {
     "r2": MetricKind(_r2, maximize=True),
     "binary_logloss": MetricKind(_mean_of("binary_logloss"), ("binary",)),
     "binary_error": MetricKind(_mean_of("binary_error")),
-    "auc": MetricKind(_auc, maximize=True, on_raw=True),
-    "average_precision": MetricKind(_average_precision, maximize=True, on_raw=True),
+    "auc": MetricKind(_of_all(_auc), maximize=True, on_raw=True),
+    "average_precision": MetricKind(
+        _of_all(_average_precision), maximize=True, on_raw=True
+    ),
     "cross_entropy": MetricKind(
         _mean_of("cross_entropy"), ("xentropy",), domain=SHARES
     ),
@@ -354,7 +413,7 @@ METRICS: dict[str, MetricKind] = {
         task="many",
     ),
     "multi_error": MetricKind(_multi_error, task="many"),
-    "auc_mu": MetricKind(_auc_mu, maximize=True, on_raw=True, task="many"),
+    "auc_mu": MetricKind(_of_all(_auc_mu), maximize=True, on_raw=True, task="many"),
     "ndcg": MetricKind(
         _ndcg,
         (
@@ -437,7 +496,9 @@ class Metric:
             If the metric is not defined for the targets, or all weights are 0.
         """
         if self.kind.domain is not ANY:
-            check = partial(self.kind.domain.check, sample.y, self.name)
+            check = partial(
+                self.kind.domain.check, sample.y, self.name, sample.exchange
+            )
             sample.once(("domain", self.name), check)
         measured = self.kind.measure(sample, self.settings)
         return [
@@ -447,11 +508,9 @@ class Metric:
 
     def _named(self, measured: Any, sample: Sample) -> Iterable[tuple[str, float]]:
         if self.kind.task == "rank":
-            of_queries = partial(
-                ranking.query_weights, sample.weight, sample.boundaries
-            )
-            weight = sample.once("query weights", of_queries)
-            means = np.average(measured, axis=1, weights=weight)
+            weight = sample.once("query weights", partial(_query_weights, sample))
+            values = sample.of_all_queries(measured)
+            means = np.average(values, axis=1, weights=weight)
             names = [f"{self.name}@{k}" for k in self.settings.eval_at]
             return zip(names, means, strict=True)
         top_k = self.settings.multi_error_top_k
@@ -459,8 +518,16 @@ class Metric:
         return [(self.name + suffix, measured)]
 
 
+def _query_weights(sample: Sample) -> Floats | None:
+    """The weights of the queries of all peers; None: ones."""
+    own = ranking.query_weights(sample.weight, sample.boundaries)
+    return None if own is None else sample.of_all_queries(own)
+
+
 class Custom:
     """A metric that the user passes as a function.
+
+    Of several processes that hold the rows, the first gets all of them and calls it.
 
     Parameters
     ----------
@@ -485,6 +552,9 @@ class Custom:
 
     def __call__(self, sample: Sample) -> list[Result]:
         """The values that the function returns."""
+        return sample.of_all(self._results)
+
+    def _results(self, sample: Sample) -> list[Result]:
         returned = self._returned(sample)
         results = returned if isinstance(returned, list) else [returned]
         return [self._checked(result) for result in results]

@@ -16,7 +16,7 @@
 #include "losses.h"
 #include "simd.h"
 
-/* Sums over rows are kept in as many lanes, whatever the width of vectors. */
+/* What is found over rows is kept in as many lanes. */
 #define METRIC_LANES 8
 
 /* LightGBM's limits: what logarithms are taken of is no smaller. */
@@ -70,6 +70,8 @@ static SIMD_INLINE double logarithm_1p(double x)
 }
 
 /* -------------------------------------------------------------------------- the losses */
+
+static SIMD_INLINE double target_of(double y, double p, double a) { return y; }
 
 static SIMD_INLINE double l2_of(double y, double p, double a)
 {
@@ -188,6 +190,7 @@ METRIC(binary_error)
 METRIC(cross_entropy)
 METRIC(cross_entropy_lambda)
 METRIC(entropy)
+METRIC(target)
 
 typedef void(*metric_rows) METRIC_ROWS;
 
@@ -196,7 +199,7 @@ static const metric_rows METRIC_LOSSES[] = {
     l2_metric, l1_metric, quantile_metric, mape_metric, huber_metric, fair_metric,
     poisson_metric, tweedie_metric, gamma_metric, gamma_deviance_metric,
     binary_logloss_metric, binary_error_metric, cross_entropy_metric,
-    cross_entropy_lambda_metric, entropy_metric,
+    cross_entropy_lambda_metric, entropy_metric, target_metric,
 };
 
 /* The log loss of the shares given to the rows' own classes. */
@@ -230,31 +233,6 @@ static SIMD_INLINE void class_errors_body ERROR_ROWS
 }
 
 SIMD_KERNEL(class_errors, ERROR_ROWS, (score, stride, n_classes, own, top_k, n, loss_out))
-
-/* Sums of every METRIC_LANES-th loss, times its weight. */
-#define SUM_ROWS                                                                      \
-    (const double *restrict loss, const double *restrict weight, int64_t n,           \
-     double *restrict lane_out)
-
-static SIMD_INLINE void sum_losses_body SUM_ROWS
-{
-    double lane[METRIC_LANES] = {0.0};
-    int64_t i = 0;
-    if (weight)
-        for (; i + METRIC_LANES <= n; i += METRIC_LANES)
-            for (int l = 0; l < METRIC_LANES; l++)
-                lane[l] += loss[i + l] * weight[i + l];
-    else
-        for (; i + METRIC_LANES <= n; i += METRIC_LANES)
-            for (int l = 0; l < METRIC_LANES; l++)
-                lane[l] += loss[i + l];
-    for (; i < n; i++)
-        lane[i % METRIC_LANES] += weight ? loss[i] * weight[i] : loss[i];
-    for (int l = 0; l < METRIC_LANES; l++)
-        lane_out[l] = lane[l];
-}
-
-SIMD_KERNEL(sum_losses, SUM_ROWS, (loss, weight, n, lane_out))
 
 /* The least and the largest of n > 0 scores. */
 #define RANGE_ROWS                                                                    \

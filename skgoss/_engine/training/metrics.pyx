@@ -1,10 +1,11 @@
 # cython: language_level=3
 """Metrics: losses of predictions summed over rows, and areas under curves of ranks.
 
-Sums are made in blocks of rows that do not depend on threads, and so are the results.
+Sums of losses are exact, and areas are made in parts that do not depend on threads.
 """
 
 from cython.parallel cimport prange
+from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -13,8 +14,6 @@ from skgoss._engine.runtime cimport omp_get_thread_num
 import numpy as np
 
 cdef extern from "metrics.h" nogil:
-    enum:
-        METRIC_LANES
     ctypedef void (*metric_rows)(
         const double*, const double*, double, int64_t, double*
     ) noexcept nogil
@@ -23,9 +22,6 @@ cdef extern from "metrics.h" nogil:
     void class_errors(
         const double* score, int64_t stride, int64_t n_classes, const double* own,
         double top_k, int64_t n, double* loss_out
-    ) noexcept
-    void sum_losses(
-        const double* loss, const double* weight, int64_t n, double* lane_out
     ) noexcept
     void range_of_scores(
         const double* score, int64_t n, double* least_out, double* largest_out
@@ -40,30 +36,54 @@ cdef extern from "metrics.h" nogil:
     ) noexcept
     uint64_t ordered_bits(double x) noexcept
 
-# The losses and the place of each in the table METRIC_LOSSES of metrics.h.
+cdef extern from "exact.h" nogil:
+    enum:
+        EXACT_BLOCK
+        EXACT_LIMBS
+        EXACT_SIZE
+        EXACT_INFINITE
+        EXACT_MINUS_INFINITE
+        EXACT_NAN
+    void add_exact(
+        double* term, const double* weight, int64_t n, int64_t* sum_inout
+    ) noexcept
+
+# The losses, and the target itself, and the place of each in the table METRIC_LOSSES of metrics.h.
 LOSSES = {
     name: code
     for code, name in enumerate((
         "l2", "l1", "quantile", "mape", "huber", "fair", "poisson", "tweedie", "gamma",
         "gamma_deviance", "binary_logloss", "binary_error", "cross_entropy",
-        "cross_entropy_lambda", "entropy",
+        "cross_entropy_lambda", "entropy", "target",
     ))
 }
 
 cdef enum:
-    # Rows whose losses a thread keeps in its level 1 cache.
-    BLOCK = 1024
     # Fewer rows (times classes) are summed sooner than a team of threads starts.
     SERIAL = 500000
 
 
-cdef double total(const double[:, ::1] sums) noexcept:
-    cdef double found = 0.0
-    cdef Py_ssize_t i, lane
-    for i in range(sums.shape[0]):
-        for lane in range(sums.shape[1]):
-            found += sums[i, lane]
-    return found
+def rounded(const int64_t[::1] sum) -> float:
+    """The double nearest to an exact sum.
+
+    Parameters
+    ----------
+    sum : (EXACT_SIZE,) int64
+        Limbs, and counts of the terms that are not finite.
+    """
+    cdef Py_ssize_t i
+    if sum[EXACT_NAN] or (sum[EXACT_INFINITE] and sum[EXACT_MINUS_INFINITE]):
+        return NAN
+    if sum[EXACT_INFINITE] or sum[EXACT_MINUS_INFINITE]:
+        return INFINITY if sum[EXACT_INFINITE] else -INFINITY
+    whole = 0
+    for i in range(EXACT_LIMBS):
+        if sum[i]:
+            whole += <object>sum[i] << <object>(32 * i)
+    try:
+        return whole / (1 << 1074)
+    except OverflowError:
+        return INFINITY if whole > 0 else -INFINITY
 
 
 def pointwise(
@@ -86,13 +106,15 @@ def pointwise(
 
     Returns
     -------
-    float
+    (EXACT_SIZE,) int64
+        The exact sum of the losses times weights, each rounded: see `rounded`. Sums are
+        added element by element.
     """
     cdef:
         int64_t n = y.shape[0]
-        int64_t n_blocks = (n + BLOCK - 1) // BLOCK
-        double[:, ::1] sums = np.empty((n_blocks, METRIC_LANES))
-        double[:, ::1] losses = np.empty((n_threads, BLOCK))
+        int64_t n_blocks = (n + EXACT_BLOCK - 1) // EXACT_BLOCK
+        int64_t[:, ::1] sums = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
+        double[:, ::1] losses = np.empty((n_threads, EXACT_BLOCK))
         metric_rows rows = METRIC_LOSSES[kind]
         int64_t block, start, size
         double* loss
@@ -102,13 +124,14 @@ def pointwise(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        start = block * BLOCK
-        size = min(n - start, BLOCK)
+        start = block * EXACT_BLOCK
+        size = min(n - start, EXACT_BLOCK)
         loss = &losses[omp_get_thread_num(), 0]
         rows(&y[start], &prediction[start], parameter, size, loss)
-        sum_losses(
-            loss, &weight[start] if weight is not None else NULL, size, &sums[block, 0])
-    return total(sums)
+        add_exact(
+            loss, &weight[start] if weight is not None else NULL, size,
+            &sums[omp_get_thread_num(), 0])
+    return np.sum(sums, axis=0)
 
 
 cdef void class_losses(
@@ -144,14 +167,16 @@ def by_class(
 
     Returns
     -------
-    float
+    (EXACT_SIZE,) int64
+        The exact sum of the losses times weights, each rounded: see `rounded`. Sums are
+        added element by element.
     """
     cdef:
         int64_t n_classes = prediction.shape[0]
         int64_t n = y.shape[0]
-        int64_t n_blocks = (n + BLOCK - 1) // BLOCK
-        double[:, ::1] sums = np.empty((n_blocks, METRIC_LANES))
-        double[:, ::1] losses = np.empty((n_threads, 2 * BLOCK))
+        int64_t n_blocks = (n + EXACT_BLOCK - 1) // EXACT_BLOCK
+        int64_t[:, ::1] sums = np.zeros((n_threads, EXACT_SIZE), dtype=np.int64)
+        double[:, ::1] losses = np.empty((n_threads, 2 * EXACT_BLOCK))
         int64_t block, start, size
         double* loss
     if n * n_classes < SERIAL:
@@ -160,14 +185,16 @@ def by_class(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
-        start = block * BLOCK
-        size = min(n - start, BLOCK)
+        start = block * EXACT_BLOCK
+        size = min(n - start, EXACT_BLOCK)
         loss = &losses[omp_get_thread_num(), 0]
         class_losses(
-            &y[start], &prediction[0, start], n, n_classes, top_k, size, loss + BLOCK, loss)
-        sum_losses(
-            loss, &weight[start] if weight is not None else NULL, size, &sums[block, 0])
-    return total(sums)
+            &y[start], &prediction[0, start], n, n_classes, top_k, size,
+            loss + EXACT_BLOCK, loss)
+        add_exact(
+            loss, &weight[start] if weight is not None else NULL, size,
+            &sums[omp_get_thread_num(), 0])
+    return np.sum(sums, axis=0)
 
 
 # ------------------------------------------------------------------------ rows by score
@@ -420,6 +447,15 @@ cdef (double, double) scale_of(
         worst = min(worst, ends[part, 0])
         best = max(best, ends[part, 1])
     return best, (n_buckets - 1) / (best - worst) if best > worst else 0.0
+
+
+cdef double total(const double[:, ::1] sums) noexcept:
+    cdef double found = 0.0
+    cdef Py_ssize_t i, lane
+    for i in range(sums.shape[0]):
+        for lane in range(sums.shape[1]):
+            found += sums[i, lane]
+    return found
 
 
 cdef class Ranking:

@@ -1,0 +1,165 @@
+/* Exact sums of doubles, which do not depend on the order of the terms.
+ *
+ * A sum is a whole number of 2**-1074, the least double, in limbs: the sum of limb i times
+ * 2**(32 i). Limbs have room for 2**30 blocks of terms, so they can be added as they are.
+ *
+ * The terms of a block are cut at fixed bits. Adding a large number rounds a term to a
+ * multiple of a power of two, the unit: a whole number, and these are added. What is left of
+ * the terms is cut by a smaller unit, until nothing is left.
+ */
+#ifndef SKGOSS_EXACT_H
+#define SKGOSS_EXACT_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "simd.h"
+
+/* Terms of a block, at most. */
+#define EXACT_BLOCK 1024
+
+#define EXACT_LANES 8
+
+/* The limbs of a sum, and counts of the terms that are not finite. */
+enum {
+    EXACT_LIMBS = 68,
+    EXACT_INFINITE = EXACT_LIMBS,
+    EXACT_MINUS_INFINITE,
+    EXACT_NAN,
+    EXACT_SIZE
+};
+
+#define LEAST_EXPONENT (-1074)
+
+/* Multiply terms by their weights; the sum of their sizes. */
+#define WEIGH_ROWS                                                                    \
+    (double *restrict term, const double *restrict weight, int64_t n,                 \
+     double *restrict size_out)
+
+static SIMD_INLINE void weigh_terms_body WEIGH_ROWS
+{
+    double lane[EXACT_LANES] = {0.0};
+    int64_t i = 0;
+    if (weight)
+        for (int64_t j = 0; j < n; j++)
+            term[j] *= weight[j];
+    for (; i + EXACT_LANES <= n; i += EXACT_LANES)
+        for (int l = 0; l < EXACT_LANES; l++)
+            lane[l] += fabs(term[i + l]);
+    for (; i < n; i++)
+        lane[0] += fabs(term[i]);
+    *size_out = 0.0;
+    for (int l = 0; l < EXACT_LANES; l++)
+        *size_out += lane[l];
+}
+
+SIMD_KERNEL(weigh_terms, WEIGH_ROWS, (term, weight, n, size_out))
+
+static SIMD_INLINE uint64_t bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* Take multiples of two units from each term: their sums, and the bits that are left in any
+ * term. `shift` is 1.5 * 2**52 units, so that the sum with a term has the multiple in its
+ * last bits. */
+#define CUT_ROWS                                                                      \
+    (double *restrict term, int64_t n, const double *restrict shift,                  \
+     int64_t *restrict whole_out, uint64_t *restrict left_out)
+
+static SIMD_INLINE void cut_terms_body CUT_ROWS
+{
+    const double shift_high = shift[0], shift_low = shift[1];
+    uint64_t high = 0, low = 0, left = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double x = term[i], shifted = x + shift_high;
+        high += bits_of(shifted);
+        x -= shifted - shift_high;
+        shifted = x + shift_low;
+        low += bits_of(shifted);
+        x -= shifted - shift_low;
+        left |= bits_of(fabs(x));
+        term[i] = x;
+    }
+    whole_out[0] = (int64_t)(high - (uint64_t)n * bits_of(shift_high));
+    whole_out[1] = (int64_t)(low - (uint64_t)n * bits_of(shift_low));
+    *left_out = left;
+}
+
+SIMD_KERNEL(cut_terms, CUT_ROWS, (term, n, shift, whole_out, left_out))
+
+/* Add `whole` times 2**exponent. */
+static inline void add_limbs(int64_t whole, int exponent, int64_t *sum_inout)
+{
+    int shift = (exponent - LEAST_EXPONENT) & 31;
+    int64_t *limb = sum_inout + ((exponent - LEAST_EXPONENT) >> 5);
+    uint64_t low = (uint64_t)(whole & 0xFFFFFFFF) << shift;
+    int64_t high = (whole >> 32) * ((int64_t)1 << shift);
+    limb[0] += (int64_t)(low & 0xFFFFFFFF);
+    limb[1] += (int64_t)(low >> 32) + (high & 0xFFFFFFFF);
+    limb[2] += high >> 32;
+}
+
+/* Add terms times 2**exponent; they are overwritten. `size`: the sum of their sizes, below
+ * 2**1020. */
+static void add_terms(double *term, int64_t n, double size, int exponent,
+                      int64_t *sum_inout)
+{
+    int top;
+    uint64_t left = size > 0.0;
+    frexp(size, &top);
+    while (left) {
+        double shift[2];
+        int unit[2];
+        int64_t whole[2];
+        /* Terms have sizes of 2**top and below: 2**51 units, so that their sums with 1.5 *
+         * 2**52 units are between 2**52 and 2**53. Half a unit is left. */
+        for (int k = 0; k < 2; k++) {
+            unit[k] = top - 51 > LEAST_EXPONENT ? top - 51 : LEAST_EXPONENT;
+            shift[k] = ldexp(1.5, 52 + unit[k]);
+            top = unit[k] - 1;
+        }
+        cut_terms(term, n, shift, whole, &left);
+        for (int k = 0; k < 2; k++)
+            add_limbs(whole[k], unit[k] + exponent, sum_inout);
+    }
+}
+
+/* Add terms that may be infinite, NaN or huge: huge ones are made smaller. */
+static void add_any_terms(double *term, int64_t n, int64_t *sum_inout)
+{
+    const double huge = 0x1p960;
+    double smaller[EXACT_BLOCK], size;
+    for (int64_t i = 0; i < n; i++) {
+        smaller[i] = 0.0;
+        if (isnan(term[i]))
+            sum_inout[EXACT_NAN]++;
+        else if (isinf(term[i]))
+            sum_inout[term[i] > 0.0 ? EXACT_INFINITE : EXACT_MINUS_INFINITE]++;
+        else if (fabs(term[i]) >= huge)
+            smaller[i] = term[i] * 0x1p-64;
+        else
+            continue;
+        term[i] = 0.0;
+    }
+    weigh_terms(term, 0, n, &size);
+    add_terms(term, n, size, 0, sum_inout);
+    weigh_terms(smaller, 0, n, &size);
+    add_terms(smaller, n, size, 64, sum_inout);
+}
+
+/* Add n <= EXACT_BLOCK terms times their weights (NULL: ones); the terms are overwritten. */
+static void add_exact(double *term, const double *weight, int64_t n, int64_t *sum_inout)
+{
+    double size;
+    weigh_terms(term, weight, n, &size);
+    if (size < 0x1p1020)
+        add_terms(term, n, size, 0, sum_inout);
+    else
+        add_any_terms(term, n, sum_inout);
+}
+
+#endif

@@ -1,5 +1,3 @@
-from libc.stdint cimport int64_t
-
 from skgoss._engine.training.layout cimport Encoding, Sums
 from skgoss._engine.training.workspace cimport Leaf, Round, Shared, Workspace
 
@@ -15,9 +13,7 @@ cdef struct Look:
 
 cdef void choose_summed(const Shared* shared, Workspace* ws) noexcept nogil
 
-cdef int search_root(
-    Shared* shared, Workspace* ws, const Round* round, int64_t n_everywhere,
-) noexcept nogil
+cdef int search_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil
 
 cdef int search_children(
     Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,

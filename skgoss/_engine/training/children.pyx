@@ -7,24 +7,25 @@ both.
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport malloc, realloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.training.constraints cimport (
     allowed_features, prepare_constraints, start_constraints)
 from skgoss._engine.training.histogram cimport (
-    accumulate, add_places, move_rows, sum_words, take_places)
-from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
+    GradientStats, Roots, accumulate, add_places, encode_round, is_fine, move_rows, read_round,
+    sum_words, take_places)
+from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Slopes, Sums
 from skgoss._engine.random cimport NODE_FEATURES, RANDOM_THRESHOLD, below, draw, key
-from skgoss._engine.training.peers cimport add_up
+from skgoss._engine.training.peers cimport share_sums
 from skgoss._engine.training.sampling cimport sample_features
 from skgoss._engine.training.split cimport (
     SCRATCH_CUTS, SCRATCH_ROOM, Bins, FeatureSet, Split, SplitRules, bin_sums,
     categories_l2, category_set, feature_bins, held_bins, node_stats, search_features)
-from skgoss._engine.training.tiles cimport encoding_of, start_tiles, sum_tile
+from skgoss._engine.training.tiles cimport start_tiles, sum_tile
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, NO_MEMORY, NO_TURN, ForcedSplit, Leaf, Round, Shared, Tile, Workspace, better,
-    free_slot, gather, take_slot)
+    encoding_of, free_slot, gather, take_slot)
 
 cdef extern from "team.h" nogil:
     int64_t take_next(int64_t* next)
@@ -627,84 +628,18 @@ cdef void merge_parts(Shared* shared, Workspace* ws, Look* look) noexcept nogil:
     look.n_parts = 1
 
 
-cdef Py_ssize_t copy_sums(
-    const Encoding* code, int64_t first, int64_t last, bint back, Histogram* histogram,
-    int64_t* values,
-) noexcept nogil:
-    """Copy some places of a histogram to integers, or back; returns how many integers."""
-    cdef size_t n = last - first
-    cdef Py_ssize_t i
-    if back:
-        memcpy(histogram.gradient + first, values, n * sizeof(int64_t))
-    else:
-        memcpy(values, histogram.gradient + first, n * sizeof(int64_t))
-    if code.compact:
-        return n
-    if back:
-        memcpy(histogram.hessian + first, values + n, n * sizeof(int64_t))
-        for i in range(n):
-            histogram.count[first + i] = <int32_t>values[2 * n + i]
-    else:
-        memcpy(values + n, histogram.hessian + first, n * sizeof(int64_t))
-        for i in range(n):
-            values[2 * n + i] = histogram.count[first + i]
-    return 3 * n
-
-
-cdef Py_ssize_t copy_features(
-    Workspace* ws, const Leaf* leaf, bint back, int64_t* values,
-) noexcept nogil:
-    """The same for the places of all features that the tree sums."""
-    cdef const Encoding* code = encoding_of(ws, leaf)
-    cdef Py_ssize_t n = 0
-    cdef int at = 0
-    cdef int last
-    while at < ws.n_summed:
-        last = at
-        while last + 1 < ws.n_summed and ws.summed[last + 1] == ws.summed[last] + 1:
-            last = last + 1
-        n += copy_sums(
-            code, ws.data.offset[ws.summed[at]], ws.data.offset[ws.summed[last] + 1], back,
-            &ws.slots[leaf.slot], values + n)
-        at = last + 1
-    return n
-
-
-cdef int share_sums(
-    Shared* shared, Workspace* ws, Look* looks, int n_looks, int64_t* others, int n_others,
-) noexcept nogil:
-    """Add up the new histograms of all peers, and some other integers, in one exchange."""
-    cdef Py_ssize_t room = n_others + 3 * ws.data.n_places * n_looks
-    cdef Py_ssize_t n = n_others
-    cdef void* larger
-    cdef int status, i
-    if ws.message_room < room:
-        larger = realloc(ws.message, room * sizeof(int64_t))
-        if larger == NULL:
-            return NO_MEMORY
-        ws.message = <int64_t*>larger
-        ws.message_room = room
-    for i in range(n_others):
-        ws.message[i] = others[i]
-    for i in range(n_looks):
-        if looks[i].n_parts > 0:
-            n += copy_features(ws, looks[i].built, False, ws.message + n)
-    status = add_up(shared.peers, ws.message, n)
-    if status < 0:
-        return status
-    for i in range(n_others):
-        others[i] = ws.message[i]
-    n = n_others
-    for i in range(n_looks):
-        if looks[i].n_parts > 0:
-            n += copy_features(ws, looks[i].built, True, ws.message + n)
-    return 0
-
-
 cdef int finish_looks(Shared* shared, Workspace* ws, Look* looks, int n) noexcept nogil:
     """Find the best splits of leaves whose rows each peer has summed."""
-    cdef int status = share_sums(shared, ws, looks, n, NULL, 0)
-    cdef int i
+    cdef Leaf** built = <Leaf**>malloc(n * sizeof(Leaf*))
+    cdef int n_built = 0
+    cdef int status, i
+    if built == NULL:
+        return NO_MEMORY
+    for i in range(n):
+        built[n_built] = looks[i].built
+        n_built += looks[i].n_parts > 0
+    status = share_sums(shared, ws, built, n_built, NULL, 0)
+    free(built)
     for i in range(n):
         if status == 0 and looks[i].n_parts > 0:
             finish(shared, ws, &looks[i])
@@ -713,34 +648,56 @@ cdef int finish_looks(Shared* shared, Workspace* ws, Look* looks, int n) noexcep
 
 # ------------------------------------------------------------------ the root
 
-cdef int sum_root(
-    Shared* shared, Workspace* ws, const Round* round, Look* look, Sums* sums_out,
+cdef int share_root(
+    Shared* shared, Workspace* ws, Look* look, Sums* sums, Roots* roots,
 ) noexcept nogil:
-    """Sum all rows."""
-    cdef int64_t[3] totals
-    cdef int status = 0
-    look.n_parts = build(shared, ws, look.built)
-    sums_out[0] = sum_words(
-        &ws.code, ws.words[look.built.buffer], round.slopes.n, ws.pairs)
+    """Add up what the peers know of all rows."""
+    cdef int64_t[6] totals
+    cdef int status
     if shared.peers == NULL:
         return 0
     merge_parts(shared, ws, look)
-    totals[0], totals[1], totals[2] = sums_out.gradient, sums_out.hessian, sums_out.count
-    status = share_sums(shared, ws, look, 1, totals, 3)
-    sums_out.gradient, sums_out.hessian, sums_out.count = totals[0], totals[1], totals[2]
+    totals[0], totals[1], totals[2] = sums.gradient, sums.hessian, sums.count
+    totals[3], totals[4], totals[5] = roots.gradient, roots.hessian, roots.n
+    status = share_sums(shared, ws, &look.built, 1, totals, 6)
+    sums.gradient, sums.hessian, sums.count = totals[0], totals[1], totals[2]
+    roots.gradient, roots.hessian, roots.n = totals[3], totals[4], totals[5]
     return status
 
 
-cdef int search_root(
-    Shared* shared, Workspace* ws, const Round* round, int64_t n_everywhere,
+cdef int sum_root(
+    Shared* shared, Workspace* ws, const Round* round, Look* look, Sums* sums_out,
 ) noexcept nogil:
+    """Encode the round and sum all rows. What is too coarse in packed numbers is wide."""
+    cdef uint64_t* words = ws.words[look.built.buffer]
+    cdef Slopes slopes = round.slopes
+    cdef GradientStats stats
+    cdef Roots roots
+    cdef bint wide
+    cdef int status = read_round(shared, ws, &slopes, &stats)
+    look.built.stats.sums.count = slopes.n_everywhere
+    for wide in range(2):
+        if status == 0:
+            status = encode_round(ws, &slopes, &stats, wide, words, &roots)
+        if status < 0:
+            return status
+        if shared.peers == NULL and not wide and not is_fine(&slopes, &roots):
+            continue
+        look.n_parts = build(shared, ws, look.built)
+        sums_out[0] = sum_words(&ws.code, words, slopes.n, ws.pairs)
+        status = share_root(shared, ws, look, sums_out, &roots)
+        if status == 0 and is_fine(&slopes, &roots):
+            break
+    return status
+
+
+cdef int search_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
     """Sum all rows and find the best split of the root."""
     cdef Leaf* root = &ws.leaves[0]
-    cdef SplitRules unsmoothed = ws.rules  # nothing is above the root
+    cdef SplitRules unsmoothed
     cdef Look look
     cdef Sums sums
     cdef int status
-    root.stats.sums.count = n_everywhere
     ws.n_tiles = 0
     if shared.peers == NULL and start_tiles(shared, ws) < 0:
         return NO_MEMORY
@@ -753,6 +710,7 @@ cdef int search_root(
     status = sum_root(shared, ws, round, &look, &sums)
     if status < 0:
         return status
+    unsmoothed = ws.rules  # nothing is above the root
     unsmoothed.path_smooth = 0
     root.stats = node_stats(sums, 0.0, -INFINITY, INFINITY, &unsmoothed)
     start_constraints(ws)

@@ -1,5 +1,7 @@
 from libc.stdint cimport int64_t
 
+from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace
+
 
 cdef class Peers:
     cdef object exchange
@@ -13,4 +15,8 @@ cdef int add_up(void* peers, int64_t* values_inout, Py_ssize_t n) noexcept nogil
 
 cdef int merge(
     void* peers, double* values_inout, Py_ssize_t n_sums, Py_ssize_t n_most,
+) noexcept nogil
+
+cdef int share_sums(
+    Shared* shared, Workspace* ws, Leaf** leaves, int n_leaves, int64_t* others, int n_others,
 ) noexcept nogil

@@ -3,11 +3,15 @@
 A process alone has no `Peers`: the pointer to it is NULL, and what it sums is all there is.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport realloc
+from libc.string cimport memcpy
 
 import numpy as np
 
-from skgoss._engine.training.workspace cimport PEERS_FAILED
+from skgoss._engine.training.layout cimport Encoding, Histogram
+from skgoss._engine.training.workspace cimport (
+    NO_MEMORY, PEERS_FAILED, Leaf, Shared, Workspace, encoding_of)
 
 
 cdef class Peers:
@@ -64,3 +68,77 @@ cdef int merge(
         return 0
     with gil:
         return (<Peers>peers)._merge(values_inout, n_sums, n_most)
+
+
+# ------------------------------------------------------------------ histograms
+
+cdef Py_ssize_t copy_sums(
+    const Encoding* code, int64_t first, int64_t last, bint back, Histogram* histogram,
+    int64_t* values,
+) noexcept nogil:
+    """Copy some places of a histogram to integers, or back; returns how many integers."""
+    cdef size_t n = last - first
+    cdef Py_ssize_t i
+    if back:
+        memcpy(histogram.gradient + first, values, n * sizeof(int64_t))
+    else:
+        memcpy(values, histogram.gradient + first, n * sizeof(int64_t))
+    if code.compact:
+        return n
+    if back:
+        memcpy(histogram.hessian + first, values + n, n * sizeof(int64_t))
+        for i in range(n):
+            histogram.count[first + i] = <int32_t>values[2 * n + i]
+    else:
+        memcpy(values + n, histogram.hessian + first, n * sizeof(int64_t))
+        for i in range(n):
+            values[2 * n + i] = histogram.count[first + i]
+    return 3 * n
+
+
+cdef Py_ssize_t copy_features(
+    Workspace* ws, const Leaf* leaf, bint back, int64_t* values,
+) noexcept nogil:
+    """The same for the places of all features that the tree sums."""
+    cdef const Encoding* code = encoding_of(ws, leaf)
+    cdef Py_ssize_t n = 0
+    cdef int at = 0
+    cdef int last
+    while at < ws.n_summed:
+        last = at
+        while last + 1 < ws.n_summed and ws.summed[last + 1] == ws.summed[last] + 1:
+            last = last + 1
+        n += copy_sums(
+            code, ws.data.offset[ws.summed[at]], ws.data.offset[ws.summed[last] + 1], back,
+            &ws.slots[leaf.slot], values + n)
+        at = last + 1
+    return n
+
+
+cdef int share_sums(
+    Shared* shared, Workspace* ws, Leaf** leaves, int n_leaves, int64_t* others, int n_others,
+) noexcept nogil:
+    """Add up the histograms of leaves, and some other integers, in one exchange."""
+    cdef Py_ssize_t room = n_others + 3 * ws.data.n_places * n_leaves
+    cdef Py_ssize_t n = n_others
+    cdef void* larger
+    cdef int status, i
+    if ws.message_room < room:
+        larger = realloc(ws.message, room * sizeof(int64_t))
+        if larger == NULL:
+            return NO_MEMORY
+        ws.message = <int64_t*>larger
+        ws.message_room = room
+    for i in range(n_others):
+        ws.message[i] = others[i]
+    for i in range(n_leaves):
+        n += copy_features(ws, leaves[i], False, ws.message + n)
+    status = add_up(shared.peers, ws.message, n)
+    if status < 0:
+        return status
+    for i in range(n_others):
+        others[i] = ws.message[i]
+    n = n_others
+    for i in range(n_leaves):
+        n += copy_features(ws, leaves[i], True, ws.message + n)
+    return 0

@@ -9,10 +9,9 @@ order as ever, and what has been divided in vain is dropped.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport INFINITY, isfinite
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from skgoss._engine.training.children cimport (
     Look, build_look, choose_left, choose_summed, finish_looks, search_again,
@@ -20,139 +19,31 @@ from skgoss._engine.training.children cimport (
 from skgoss._engine.training.constraints cimport (
     bound_children, bound_leaves, next_stale, order_children)
 from skgoss._engine.training.drawn cimport drawn_rows
-from skgoss._engine.training.histogram cimport (
-    GradientStats, Roots, choose_encoding, encode, fine_scale, is_fine, prefetch, round_stats)
-from skgoss._engine.training.layout cimport LANE_CODES, Binned, Slopes, Sums, row_integer
-from skgoss._engine.training.partition cimport gallop_words, partition
-from skgoss._engine.training.peers cimport add_up, merge
+from skgoss._engine.training.histogram cimport prefetch
+from skgoss._engine.training.layout cimport Binned, Slopes, Sums, row_integer
+from skgoss._engine.training.partition cimport return_rows, rows_to_children, tag_root
+from skgoss._engine.training.peers cimport add_up
 from skgoss._engine.random cimport TREE_FEATURES, key
 from skgoss._engine.training.sampling cimport sample_features
 from skgoss._engine.training.split cimport (
     HESSIAN_EPSILON, SplitRules, clamp, leaf_output, leaf_step, node_stats)
-from skgoss._engine.data.store cimport BinColumn, bin_of_code, bin_of_stored
+from skgoss._engine.data.store cimport BinColumn
 from skgoss._engine.signals cimport is_stopped
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, INTERRUPTED, NO_MEMORY, NO_TURN, NOT_FINITE, Leaf, Node, Round, Shared,
-    Workspace, free_slot, gather, heap_pop, heap_push, heap_remove, next_buffer)
+    INTERMEDIATE, INTERRUPTED, NO_MEMORY, NO_TURN, ROOT_BUFFER, Leaf, Node, Round, Shared,
+    Workspace, free_slot, gather, heap_pop, heap_push, heap_remove)
 
 cdef enum:
     MIN_ROWS_A_TEAM = 20000
-    MIN_LISTED_A_TEAM = 4000
-    MAX_SLICES = 64
     PREFETCH_AHEAD = 24
-    # Finding a row by a list costs as much as moving so many from a leaf to its children.
-    ROWS_A_LISTED = 4
-    NO_TAG = -1
-    ROOT_BUFFER = 2
-
-
-cdef void tag_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Tag the sampled rows as the root's."""
-    cdef Py_ssize_t i
-    ws.n_tags = 1
-    if round.slopes.ids == NULL:
-        memset(ws.tags, 0, shared.data.n_rows * sizeof(int32_t))
-        return
-    memset(ws.tags, NO_TAG, shared.data.n_rows * sizeof(int32_t))
-    for i in range(round.slopes.n):
-        ws.tags[round.slopes.ids[i]] = 0
-
-
-cdef void tag_rows(Workspace* ws, Leaf* leaf) noexcept nogil:
-    """Give the rows of a leaf a tag of their own."""
-    cdef const uint64_t* words = ws.words[leaf.buffer]
-    cdef Py_ssize_t i
-    leaf.tag = ws.n_tags
-    ws.n_tags += 1
-    for i in range(leaf.begin, leaf.end):
-        ws.tags[words[i] & ws.code.id_mask] = leaf.tag
-
-
-cdef int read_round(
-    Shared* shared, Workspace* ws, Slopes* slopes, GradientStats* stats_out,
-) noexcept nogil:
-    """What the numbers of a round depend on, of the rows of all peers."""
-    cdef double[8] facts
-    cdef float first = 0
-    cdef bint vary = hessians_vary(slopes, &first)
-    cdef bint has_rows = slopes.hessian != NULL and slopes.n > 0
-    cdef int status
-    stats_out[0] = round_stats(slopes, ws.n_threads)
-    facts[0] = slopes.n
-    facts[1] = not isfinite(stats_out.zero)
-    facts[2] = stats_out.gradient_max
-    facts[3] = stats_out.hessian_max
-    facts[4] = -stats_out.hessian_min
-    facts[5] = vary
-    facts[6] = first if has_rows else -INFINITY
-    facts[7] = -first if has_rows else -INFINITY
-    status = merge(shared.peers, facts, 1, 7)
-    if status < 0:
-        return status
-    slopes.n_everywhere = <int64_t>facts[0]
-    stats_out.gradient_max = facts[2]
-    stats_out.hessian_max = facts[3]
-    stats_out.hessian_min = -facts[4]
-    ws.rules.hessians_vary = facts[5] > 0 or facts[6] > -facts[7]
-    return NOT_FINITE if facts[1] > 0 else 0
-
-
-cdef int encode_round(
-    Shared* shared, Workspace* ws, const Slopes* slopes, const GradientStats* stats,
-    uint64_t* words_out,
-) noexcept nogil:
-    """The words of the root's rows; 0 or an error."""
-    cdef int64_t n_summed = (
-        slopes.n_everywhere if slopes.copies == NULL else slopes.n_copies)
-    cdef int status
-    cdef Roots roots
-    cdef bint wide
-    ws.gradient_scale = fine_scale(stats.gradient_max, n_summed)
-    ws.hessian_scale = fine_scale(max(stats.hessian_max, -stats.hessian_min), n_summed)
-    for wide in range(2):
-        ws.code = choose_encoding(stats, slopes, wide)
-        if not ws.code.packed and ws.pairs == NULL:
-            ws.pairs = <int64_t*>malloc(2 * slopes.n_rows * sizeof(int64_t))
-            if ws.pairs == NULL:
-                return NO_MEMORY
-        roots = encode(slopes, &ws.code, ws.n_threads, words_out, ws.pairs)
-        status = add_up(shared.peers, <int64_t*>&roots, 3)
-        if status < 0:
-            return status
-        if is_fine(slopes, &roots):
-            break
-    ws.block_code = ws.code
-    ws.block_code.compact = True
-    return 0
-
-
-cdef bint hessians_vary(const Slopes* slopes, float* first_out) noexcept nogil:
-    """Whether the hessians of the rows differ, apart from their weights."""
-    cdef Py_ssize_t i
-    if slopes.hessian == NULL or slopes.n == 0:
-        return False
-    first_out[0] = slopes.hessian[slopes.ids[0] if slopes.ids != NULL else 0]
-    for i in range(1, slopes.n):
-        if slopes.hessian[slopes.ids[i] if slopes.ids != NULL else i] != first_out[0]:
-            return True
-    return False
 
 
 cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Encode the round, sample the tree's features, search the root."""
+    """Sample the tree's features, encode the round, search the root."""
     cdef Leaf* root = &ws.leaves[0]
     cdef int buffer = ROOT_BUFFER if shared.has_lists else 0
-    cdef Slopes slopes = round.slopes
-    cdef GradientStats stats
     cdef int status
     ws.rules = shared.rules
-    status = read_round(shared, ws, &slopes, &stats)
-    if status == 0:
-        status = encode_round(shared, ws, &slopes, &stats, ws.words[buffer])
-    if status < 0:
-        return status
-    ws.rules.gradient_unit = ws.code.gradient_unit
-    ws.rules.hessian_unit = ws.code.hessian_unit
     memset(root, 0, sizeof(Leaf))
     root.buffer = buffer
     if shared.has_lists:
@@ -176,7 +67,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
         ws.data = drawn_rows(
             &shared.data, &shared.sources, ws.summed, ws.n_summed, &round.slopes,
             ws.n_threads, &ws.drawn)
-    status = search_root(shared, ws, round, slopes.n_everywhere)
+    status = search_root(shared, ws, round)
     if status == 0:
         enqueue(ws, 0)
     return status
@@ -186,16 +77,6 @@ cdef void enqueue(Workspace* ws, int index) noexcept nogil:
     """Let a leaf wait for its turn if it can be split."""
     if ws.leaves[index].best.gain > 0:
         heap_push(ws, index)
-
-
-cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexcept nogil:
-    """Which codes of a column go left; bins where it is a list. Only bytes are shared."""
-    cdef int c
-    if column.width == 0 or column.implied < 0:
-        return ws.goes_left
-    for c in range(LANE_CODES):
-        ws.code_goes_left[c] = ws.goes_left[bin_of_code(column, c)]
-    return ws.code_goes_left
 
 
 cdef void fill_node(const Leaf* leaf, Node* node) noexcept nogil:
@@ -271,115 +152,6 @@ cdef void make_child(
     child_out.forced = -1
 
 
-cdef void part_rows(
-    Shared* shared, Workspace* ws, Leaf* parent, const BinColumn* column, Leaf* left,
-    Leaf* right,
-) noexcept nogil:
-    """Move the rows of a leaf to its children."""
-    cdef Py_ssize_t n, n_left
-    gather(ws, parent)
-    n = parent.end - parent.begin
-    left.buffer = right.buffer = next_buffer(parent)
-    left.tag = right.tag = parent.tag
-    n_left = partition(
-        column, ws.words[parent.buffer] + parent.begin, n, ws.code.id_mask,
-        by_code(ws, column), ws.n_threads if n > MIN_ROWS_A_TEAM else 1, ws.mask,
-        ws.words[left.buffer] + parent.begin)
-    left.begin = parent.begin
-    left.end = right.begin = parent.begin + n_left
-    right.end = parent.end
-    if shared.has_lists:
-        tag_rows(ws, left if 2 * n_left <= n else right)
-
-
-cdef bint is_by_list(
-    const BinColumn* column, const Leaf* parent, Py_ssize_t n_moved,
-) noexcept nogil:
-    """Whether few rows leave a leaf, and a list tells which.
-
-    Only where the leaf's words are the root's, which nothing overwrites as long as the rows
-    that stay behind are mixed with those that left.
-    """
-    return (
-        column.rows != NULL
-        and parent.buffer == ROOT_BUFFER
-        and 2 * n_moved < parent.stats.sums.count
-        and ROWS_A_LISTED * column.length < parent.end - parent.begin
-    )
-
-
-cdef Py_ssize_t take_slice(
-    Workspace* ws, const Leaf* parent, const Leaf* small, const BinColumn* column,
-    bint sampled, Py_ssize_t first, Py_ssize_t last, Py_ssize_t n_most, uint64_t* words_out,
-) noexcept nogil:
-    """Tag the rows that a part of a list names, and copy their words; returns how many.
-
-    They are at most ``n_most``, for which there is room.
-    """
-    cdef bint others_left = ws.goes_left[column.implied]
-    cdef const uint64_t* root = ws.words[ROOT_BUFFER]
-    cdef Py_ssize_t found = 0
-    cdef Py_ssize_t n = 0
-    cdef bint leaves
-    cdef uint32_t row
-    cdef int64_t i
-    # Without branches to mispredict, as in `gather`.
-    for i in range(first, last):
-        if n == n_most:
-            break
-        row = column.rows[i]
-        leaves = ws.tags[row] == parent.tag and (
-            ws.goes_left[bin_of_stored(column, column.stored[i])] != others_left)
-        if sampled and leaves:
-            # Words and list both ascend.
-            found = gallop_words(root, found, ws.n_rows, ws.code.id_mask, row)
-        words_out[n] = root[found if sampled else row]
-        ws.tags[row] = small.tag if leaves else ws.tags[row]
-        n += leaves
-    return n
-
-
-cdef void take_listed(
-    Workspace* ws, const Leaf* parent, const BinColumn* column, bint sampled, Leaf* small,
-    Leaf* large,
-) noexcept nogil:
-    """Let the rows that a list names leave for the small child; the others stay.
-
-    Threads fill slices of the other buffer, which has room for the rows that stay.
-    """
-    cdef Py_ssize_t[MAX_SLICES] taken
-    cdef Py_ssize_t size, n_most
-    cdef uint64_t* spare
-    cdef int n_slices = min(ws.n_threads, <int>MAX_SLICES)
-    cdef int part
-    large.begin = parent.begin
-    large.end = parent.end
-    large.buffer = parent.buffer
-    large.tag = parent.tag
-    small.buffer = next_buffer(parent)
-    small.begin = small.end = parent.begin + parent.n_left_behind
-    small.tag = ws.n_tags
-    ws.n_tags += 1
-    n_most = min(parent.end - small.begin, small.stats.sums.count)
-    if (n_slices == 1 or column.length < MIN_LISTED_A_TEAM
-            or column.length > parent.end - small.begin):
-        small.end += take_slice(
-            ws, parent, small, column, sampled, 0, column.length, n_most,
-            ws.words[small.buffer] + small.begin)
-    else:
-        spare = ws.words[next_buffer(small)] + small.begin
-        size = (column.length + n_slices - 1) // n_slices
-        for part in prange(n_slices, num_threads=n_slices, schedule="static", chunksize=1):
-            taken[part] = take_slice(
-                ws, parent, small, column, sampled, min(part * size, column.length),
-                min((part + 1) * size, column.length), n_most, spare + part * size)
-        for part in range(n_slices):
-            memcpy(ws.words[small.buffer] + small.end, spare + part * size,
-                   taken[part] * sizeof(uint64_t))
-            small.end = small.end + taken[part]
-    large.n_left_behind = parent.n_left_behind + small.end - small.begin
-
-
 cdef int divide(
     Shared* shared, Workspace* ws, int index, Leaf* parent, int node, Leaf* left, Leaf* right,
 ) noexcept nogil:
@@ -388,8 +160,6 @@ cdef int divide(
     ``parent``: a copy of the leaf.
     """
     cdef const BinColumn* column = &shared.columns[parent.best.feature]
-    cdef Leaf* moved
-    cdef Leaf* staying
     cdef Sums left_sums, right_sums
     cdef double l2 = choose_left(shared, ws, parent, &left_sums)
 
@@ -406,15 +176,7 @@ cdef int divide(
     if parent.turn != NO_TURN:
         left.forced = shared.constraints.forced[parent.turn].left
         right.forced = shared.constraints.forced[parent.turn].right
-    if column.rows != NULL and ws.goes_left[column.implied]:
-        moved, staying = right, left
-    else:
-        moved, staying = left, right
-    if is_by_list(column, parent, moved.stats.sums.count):
-        take_listed(
-            ws, parent, column, ws.n_rows < shared.data.n_rows, moved, staying)
-    else:
-        part_rows(shared, ws, parent, column, left, right)
+    rows_to_children(shared, ws, parent, column, left, right)
     return 0
 
 
@@ -524,15 +286,12 @@ cdef void stay_leaf(Workspace* ws, int index) noexcept nogil:
     """Give back what a leaf has that is not split after all."""
     cdef Leaf* leaf = &ws.leaves[index]
     cdef Leaf* child
-    cdef Py_ssize_t i
     cdef int side
     free_slot(ws, leaf)
     for side in range(2 if leaf.is_divided else 0):
         child = &ws.children[2 * index + side]
         free_slot(ws, child)
-        if child.tag != leaf.tag:
-            for i in range(child.begin, child.end):
-                ws.tags[ws.words[child.buffer][i] & ws.code.id_mask] = leaf.tag
+        return_rows(ws, leaf, child)
 
 
 cdef void search_stale(Shared* shared, Workspace* ws, int index) noexcept nogil:

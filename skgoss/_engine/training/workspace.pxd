@@ -14,6 +14,8 @@ cdef enum:
     NOT_FINITE = -2
     INTERRUPTED = -3          # the watch has the exception
     PEERS_FAILED = -4         # the peers have it
+    # The words of the root if rows are found by lists.
+    ROOT_BUFFER = 2
     # The turn of a leaf whose split is not a forced one.
     NO_TURN = 0x7FFFFFFF
 
@@ -73,7 +75,7 @@ cdef struct Workspace:
     int first_thread          # its accumulators are those of these threads
     int n_threads
     int64_t next_chunk        # of rows or features that threads share out among themselves
-    uint64_t* words[3]        # the root's are in the last one if rows are found by lists
+    uint64_t* words[3]        # the last one: see ROOT_BUFFER
     int32_t* tags             # by row, then
     int32_t n_tags
     Py_ssize_t n_rows         # of the root
@@ -206,6 +208,8 @@ cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil
 
 cdef inline int next_buffer(const Leaf* leaf) noexcept nogil:
     return 1 if leaf.buffer == 0 else 0
+
+cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept nogil
 
 cdef void gather(Workspace* ws, Leaf* leaf) noexcept nogil
 

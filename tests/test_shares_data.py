@@ -338,10 +338,11 @@ def test_categories_of_frames_that_differ():
     assert [mapper.n_bins for mapper in dataset.mappers] == [5, 3]
 
 
-def test_missing_values_alone_have_no_kind():
+@pytest.mark.parametrize("second", [[1.0, 3], [None, None], ["x", "y"]])
+def test_missing_values_alone_have_no_kind(second):
     frames = [
-        pd.DataFrame({"c": pd.Series([None, None], dtype=object)}),
-        pd.DataFrame({"c": pd.Series([1.0, 3], dtype=object)}),
+        pd.DataFrame({"c": pd.Series(values, dtype=object), "n": [1.0, 2]})
+        for values in ([None, None], second)
     ]
 
     def work(exchange):
@@ -349,13 +350,13 @@ def test_missing_values_alone_have_no_kind():
         parts = Parts(exchange, {exchange.peer: 2})
         X = frames[exchange.peer]
         _, dataset, _ = read(estimator, X, np.arange(2.0), FitArguments(), parts)
-        assert not estimator._categories.vocabularies
-        return dataset.mappers[0]
+        return estimator._categories, dataset.mappers
 
     whole = LGBMRegressor(min_child_samples=1, min_data_in_bin=1)
     _, dataset, _ = read(whole, pd.concat(frames), np.arange(4.0), FitArguments())
-    for mapper in run(2, work):
-        assert_same_mappers([mapper], dataset.mappers)
+    for known, mappers in run(2, work):
+        assert known.__getstate__() == whole._categories.__getstate__()
+        assert_same_mappers(mappers, dataset.mappers)
 
 
 # --- Columns that differ --------------------------------------------------------------

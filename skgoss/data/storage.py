@@ -422,6 +422,8 @@ class _Values:
         return self.columns.n_rows if self.rows is None else len(self.rows)
 
     def fill(self, members: NDArray[np.int64], out: NDArray[Any]) -> None:
+        if self.n_rows == 0:
+            return
         is_category = [self.mappers[j].categories is not None for j in members]
         categorical = np.array(is_category, bool)
         numeric = members[~categorical]
@@ -603,6 +605,9 @@ def _lists(
     member = np.flatnonzero(share >= LISTED_SHARE).astype(np.int32)
     if len(member) == 0:
         return Lists(member, *NO_LISTS)
+    if n_rows == 0:
+        start = np.zeros(len(member) + 1, dtype=np.int64)
+        return Lists(member, start, NO_LISTS[1], start, NO_LISTS[3])
     found = bin_lists(columns, mappers, member, rows=rows, n_threads=n_threads)
     return Lists(member, *found)
 

@@ -83,7 +83,9 @@ cdef class BinStore:
                 self.has_lists = True
             if column[j] < 0:
                 continue
-            if column[j] < bytes.shape[0]:
+            if self.n_rows == 0:
+                out.codes = &zeros[0]
+            elif column[j] < bytes.shape[0]:
                 out.width = 1
                 out.codes = &bytes[column[j], 0]
             else:

@@ -7,6 +7,8 @@ import pytest
 from peers import deal, rows_of, run, share_of
 
 from skgoss import LGBMClassifier, LGBMRegressor, parameters
+from skgoss.data import frames
+from skgoss.data.dataset import BinnedDataset
 from skgoss.data.queries import Queries
 from skgoss.data.shares import ALONE
 from skgoss.training import (
@@ -16,6 +18,7 @@ from skgoss.training import (
     selection,
     shared_percentiles,
 )
+from skgoss.training.kinds import KINDS
 from skgoss.training.percentiles import percentile
 from skgoss.training.shared_percentiles import Groups
 
@@ -400,3 +403,124 @@ def test_one_side_samples_of_shares(n, n_scores, n_peers, few):
         )
         order = np.argsort(rows)
         assert_same((rows[order], gradient[:, order], hessian[:, order]), whole)
+
+
+# --- Rounds ---------------------------------------------------------------------------
+
+COLUMNS = np.column_stack(
+    [
+        RNG.integers(0, 6, 3 * N),
+        RNG.normal(size=3 * N).round(1),
+        RNG.normal(size=3 * N),
+        RNG.choice([0.0, 1.0, np.nan], 3 * N),
+    ]
+)
+ROUNDS = 5
+
+
+class Case:
+    """The rounds of all rows, and of some of them."""
+
+    def __init__(self, name, weight="none", columns=COLUMNS, **options):
+        n = len(columns)
+        random = np.random.default_rng(0)
+        signal = np.repeat(TARGETS.get(name, SIGNAL), 3)
+        order = np.argsort(COLUMNS[:, 1] + random.normal(size=n) / 2)
+        self.y = np.empty(n)
+        self.y[order] = np.sort(signal)
+        self.name = name
+        self.weight = {
+            "none": None,
+            "whole": random.integers(1, 4, n) * 1.0,
+            "parts": random.gamma(1.0, size=n),
+        }[weight]
+        self.query = np.sort(random.integers(0, 60, n))
+        self.options = {
+            "num_leaves": 7,
+            "n_estimators": ROUNDS,
+            "min_child_samples": 5,
+            **options,
+        }
+        self.settings = settings(name, **self.options)
+        known = LGBMRegressor(n_estimators=1, categorical_feature=[0])
+        known.fit(columns, np.arange(n))
+        self.dataset = BinnedDataset.build(
+            frames.columns(known, columns, reset=False), self.settings
+        )
+
+    def fit(self, rows=None, share=None):
+        """The arrays of the trees, and the scores of the rows."""
+        dataset = self.dataset if rows is None else self.dataset.take(rows)
+        rows = np.arange(len(self.y)) if rows is None else rows
+        exchange = ALONE if share is None else share.exchange
+        objective = objectives.make(
+            self.settings,
+            self.y[rows],
+            of_rows(self.weight, rows),
+            3 if self.name in ("multiclass", "multiclassova") else 1,
+            Queries.of(self.query[rows], np.arange(1000), exchange),
+            share,
+        )
+        state = KINDS[self.settings.boosting_type](dataset, objective, self.settings, 1)
+        for _ in range(ROUNDS):
+            state.boost()
+        return state.ensemble().arrays, state.scores
+
+    def deal(self, n_peers):
+        """Whole queries, dealt to peers that have rows each."""
+        for seed in range(100):
+            dealt = [
+                {
+                    part: np.flatnonzero(np.isin(self.query, queries))
+                    for part, queries in own.items()
+                }
+                for own in deal(60, n_peers, seed)
+            ]
+            if all(len(rows_of(parts)) for parts in dealt):
+                return dealt
+        raise AssertionError("A peer has no rows.")
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, {}) for name in objectives.OBJECTIVES),
+        ("regression", {"weight": "whole"}),
+        ("regression", {"data_sample_strategy": "goss", "learning_rate": 1.5}),
+        ("multiclass", {"data_sample_strategy": "goss", "learning_rate": 1.5}),
+        ("mape", {"data_sample_strategy": "goss", "learning_rate": 1.5}),
+        ("binary", {"subsample": 0.5, "subsample_freq": 2, "weight": "parts"}),
+        ("quantile", {"subsample": 0.5, "subsample_freq": 1, "weight": "parts"}),
+        (
+            "lambdarank",
+            {"subsample": 0.5, "subsample_freq": 1, "bagging_by_query": True},
+        ),
+        ("regression", {"boosting_type": "dart", "drop_rate": 0.5}),
+        ("regression_l1", {"boosting_type": "dart", "drop_rate": 0.5}),
+        ("binary", {"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1}),
+        ("poisson", {"weight": "parts", "monotone_constraints": [0, 1, 0, 0]}),
+        ("quantile", {"weight": "parts", "monotone_constraints": [0, 1, -1, 0]}),
+        ("regression_l1", {"monotone_constraints": [0, 1, -1, 0]}),
+        ("binary", {"is_unbalance": True, "extra_trees": True}),
+        ("poisson", {"weight": "parts", "min_child_samples": 5000}),
+        # No column can be split.
+        ("poisson", {"weight": "parts", "columns": 0 * COLUMNS[:, :1]}),
+        ("multiclass", {"is_unbalance": True, "columns": 0 * COLUMNS[:, :1]}),
+    ],
+)
+def test_rounds_of_shares(name, options, monkeypatch):
+    monkeypatch.setattr(shared_percentiles, "FEW", 50)
+    monkeypatch.setattr(selection, "FEW", 50)
+    case = Case(name, **options)
+    model, scores = case.fit()
+    dealt = case.deal(3)
+
+    def check(exchange):
+        parts = dealt[exchange.peer]
+        rows = rows_of(parts)
+        own, own_scores = case.fit(rows, share_of(exchange, parts))
+        for key, values in model.items():
+            assert own[key].tobytes() == values.tobytes(), key
+        assert own_scores.tobytes() == scores[:, rows].tobytes()
+
+    run(3, check)

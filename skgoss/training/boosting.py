@@ -150,6 +150,7 @@ class Boosting:
             self.constraints,
             self.copies,
             self.objective.concordance if self.bounds_steps else 0.0,
+            self.objective.share,
         )
 
     def _sampler(self) -> sampling.Sampler:

@@ -55,7 +55,6 @@ class Plan:
     def start(self, rows: Rows, sets: Sequence[NamedRows]) -> Boosting:
         """Bin the rows to learn from, and those of the evaluation sets."""
         settings, n_threads = self.settings, self.n_threads
-        self._check_share(rows)
         objective = objectives.make(
             *(settings, rows.target, rows.weight),
             *(self.n_scores, rows.queries, rows.share),
@@ -130,14 +129,6 @@ class Plan:
             return rows.init_score
         start = _raw_scores(self.earlier, rows, self.n_threads)
         return start if rows.init_score is None else start + rows.init_score
-
-    def _check_share(self, rows: Rows) -> None:
-        shared = rows.share is not None and not rows.share.is_alone
-        if shared and self.settings.linear_tree:
-            raise ValueError(
-                "linear_tree=True is for rows that one process holds: sums of the"
-                " linear models depend on the order of the rows. Set linear_tree=False."
-            )
 
     def _check_earlier(self, objective: Objective) -> None:
         if self.earlier is None:

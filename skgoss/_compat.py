@@ -169,10 +169,6 @@ class NoHooks:
     def begin(self) -> None:
         """Do nothing."""
 
-    def after_round(self, index: int, attributes: Any) -> bool:
-        """Ask for another round."""
-        return False
-
     def end(self) -> None:
         """Do nothing."""
 

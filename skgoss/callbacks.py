@@ -138,6 +138,7 @@ class _LogEvaluation:
     order = 10
     before_iteration = False
     may_lag = True
+    only_watches = True
 
     def __init__(self, period: int, show_stdv: bool) -> None:
         self.period = period
@@ -319,6 +320,12 @@ class _EarlyStopping(Listener):
         self.min_delta = min_delta
         self.watches: dict[tuple[str, str], _Watch] = {}
 
+    def on_other_peers(self) -> _EarlyStopping:
+        """What decides the same where the rows of a fit are in several processes."""
+        return _EarlyStopping(
+            self.stopping_rounds, self.first_metric_only, False, self.min_delta
+        )
+
     def __call__(self, env: CallbackEnv) -> None:
         if self.stopping_rounds <= 0:
             return
@@ -405,6 +412,7 @@ class ProgressBar(Listener):
     """A progress bar with the last metric, for long fits; it requires rich."""
 
     order = 5
+    only_watches = True
 
     def __init__(self) -> None:
         self.bar: Any = None

@@ -32,7 +32,7 @@ from skgoss.training import constraints, loop, metrics, objectives
 from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.loop import Trained
 from skgoss.training.plan import Plan
-from skgoss.training.rounds import Calls
+from skgoss.training.rounds import AfterRound, Calls
 from skgoss.training.user_functions import OfDataset
 
 if TYPE_CHECKING:
@@ -296,22 +296,27 @@ class Fit:
         Callbacks get ``booster``, the model in training. It holds this fit, so the fit
         does not hold it: rows are freed as soon as nobody uses them.
         """
+        if self.state.share.exchange.peer > 0:
+            hooks = _compat.NoHooks()
         hooks.begin()
+        listens = isinstance(hooks, _compat.RoundHooks)
         trained = loop.train(
             self.state,
             booster,
             history=self.history,
             given=self.calls,
-            after_round=lambda index, ensemble: hooks.after_round(
-                index,
-                lambda: {"_booster": self.model(Trained(ensemble()))},
-            ),
+            after_round=self._after_round(hooks) if listens else None,
         )
         if self.settings.refit and self.fitted is not self.rows:
             trained = self._refitted(trained, booster)
         self.estimator._booster = self.model(trained)
         self.estimator._history = self.history
         hooks.end()
+
+    def _after_round(self, hooks: _compat.RoundHooks) -> AfterRound:
+        return lambda index, ensemble: hooks.after_round(
+            index, lambda: {"_booster": self.model(Trained(ensemble()))}
+        )
 
     def _refitted(self, trained: Trained, booster: Booster) -> Trained:
         """Boost the best number of rounds on all rows.

@@ -245,9 +245,14 @@ class Share:
             self.length.sum(), dtype=np.int64
         )
 
-    @cached_property
+    @property
     def _numbers_on_first(self) -> list[NDArray[np.int64]]:
-        return self._swap_to_first(self.numbers)
+        # cached_property of Python 3.11 has one lock for all shares, and peers may be
+        # threads.
+        known = vars(self)
+        if "_known_on_first" not in known:
+            known["_known_on_first"] = self._swap_to_first(self.numbers)
+        return known["_known_on_first"]
 
     def _swap_to_first(self, value: Any) -> list[Any]:
         n_others = self.exchange.n_peers - 1

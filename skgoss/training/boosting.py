@@ -14,6 +14,7 @@ from skgoss._engine.training.grower import TreeGrower
 from skgoss._engine.training.score import add_trees
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.rows import Rows
+from skgoss.data.shares import Share
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves, RawColumns
@@ -78,6 +79,8 @@ class Boosting:
         Values of the rows of ``dataset``; required for linear leaves.
     make_training_set : callable, default=None
         Returns an evaluation set of the rows of ``dataset``, for `eval_train`.
+    share : Share, default=None
+        Which of the rows of all peers are those of ``dataset``; None: all.
     """
 
     # Whether the grower may add the values of new trees to the training scores.
@@ -99,9 +102,11 @@ class Boosting:
         first: Ensemble | None = None,
         raw: RawColumns | None = None,
         make_training_set: Callable[[], EvaluationSet] | None = None,
+        share: Share | None = None,
     ) -> None:
         shape = (objective.n_scores, dataset.n_rows)
         self.dataset = dataset
+        self.share = share or Share.alone(dataset.n_rows)
         self.objective = objective
         self.settings = self._own(settings)
         self.n_threads = n_threads
@@ -139,6 +144,8 @@ class Boosting:
         self._alone = OneAtATime()
         self.constraints = constraints.of_trees(self.settings, dataset)
         self.grower = self._grower() if len(dataset.feature) else None
+        # The settings that the sampler and the grower were made of.
+        self._used_settings = self.settings
 
     def _grower(self, forest: Any = None) -> TreeGrower:
         return TreeGrower(
@@ -245,13 +252,17 @@ class Boosting:
 
     def reset_parameter(self, params: Mapping[str, Any]) -> Self:
         """Change options of single trees, by any of their names."""
-        settings = self._own(self.settings.changed(params))
-        if settings != self.settings:
-            self.settings = settings
-            self.sampler = self._sampler()
-            if self.grower is not None:
-                self.grower = self._grower(self.grower.forest)
+        self.settings = self._own(self.settings.changed(params))
         return self
+
+    def _use_settings(self) -> None:
+        """Make anew what depends on settings that have changed since the last round."""
+        if self.settings == self._used_settings:
+            return
+        self._used_settings = self.settings
+        self.sampler = self._sampler()
+        if self.grower is not None:
+            self.grower = self._grower(self.grower.forest)
 
     def boost(self) -> bool:
         """Grow the trees of one round.
@@ -273,6 +284,7 @@ class Boosting:
             self._settle()
             before = self._n_grown
             try:
+                self._use_settings()
                 return self._round(self.first_round + before)
             except BaseException:
                 self._failed = before

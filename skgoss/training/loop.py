@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,17 +11,15 @@ from skgoss.training.boosting import Boosting
 from skgoss.training.evaluation import by_name
 from skgoss.training.folds import Folds
 from skgoss.training.rounds import (
+    AfterRound,
     Callback,
     CallbackEnv,
-    Calls,
     EarlyStopException,
     EvalResult,
     History,
     Recorder,
-    as_stop,
+    SharedCalls,
 )
-
-AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ def run(
     Returns what a callback ended them with; None if none did.
     """
     recorder = Recorder(history)
-    calls = Calls([*given, recorder])
+    calls = SharedCalls(state, given, recorder, after_round)
     first, planned = state.first_round, state.settings.n_estimators
     params = dict(vars(state.settings)) if given else {}
 
@@ -122,17 +120,17 @@ def run(
     try:
         for index in range(n_rounds or planned):
             env = of_round(index, [])
-            calls.before_round(env)
+            if calls.before_round(env):
+                break
             grew = state.boost()
             if not grew and index > 0:
                 break
             env = of_round(index, state.evaluate())
-            calls.after_round(env)
-            if not grew or (after_round and after_round(index, state.ensemble)):
+            if calls.after_round(env, index) or not grew:
                 break
         calls.at_end()
     except Exception as error:
-        stop = as_stop(error)
+        stop = calls.stop_of(error)
         if stop is None:
             raise
         recorder.complete(env)

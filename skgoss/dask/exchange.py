@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from skgoss.data.shares import Exchange
 
-# Values of fewer bytes are copied into the message: less work than a frame apiece.
-MOST_BYTES_TO_COPY = 1 << 14
+# Values of at most so many bytes are parts of the message: less work than frames.
+MOST_BYTES_INLINE = 1 << 14
 
 PLUGIN = "skgoss-peers"
 OPERATION = "skgoss-peer"
@@ -50,12 +50,16 @@ def _deserialize_frames(header: dict[str, Any], frames: list[Any]) -> Frames:
 
 
 def pack(value: Any) -> tuple[dict[str, Any], int]:
-    """A value as a message, and how many bytes it has."""
+    """A value as a message, and how many bytes it has.
+
+    The message is a copy: it may be sent after the call that gives it has returned,
+    when the value may change.
+    """
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(value, 5, buffer_callback=buffers.append)
-    frames = [head, *(buffer.raw() for buffer in buffers)]
+    frames = [head, *(bytes(buffer.raw()) for buffer in buffers)]
     n_bytes = sum(len(frame) for frame in frames)
-    if n_bytes <= MOST_BYTES_TO_COPY:
+    if n_bytes <= MOST_BYTES_INLINE:
         return {"value": frames}, n_bytes
     return {"value": to_serialize(Frames(frames))}, n_bytes
 
@@ -82,7 +86,7 @@ class Connections:
     async def open(
         self, fit: str, peer: int, addresses: Sequence[str], options: dict[str, Any]
     ) -> None:
-        """Connect to the peers before this one, and wait for those after it."""
+        """Connect to the peers before this one, and wait until all are connected."""
         self.joined = True
         hello = {"op": OPERATION, "fit": fit, "peer": peer, "reply": False}
         self.reading = [
@@ -90,6 +94,8 @@ class Connections:
             for other in range(peer)
         ]
         await self.until(lambda: len(self.comms) == len(addresses) - 1)
+        # A peer without exchanges must not end before the others have begun.
+        await self.swap({other: {} for other in self.comms})
 
     async def call(
         self, other: int, address: str, hello: dict[str, Any], options: dict[str, Any]
@@ -106,17 +112,12 @@ class Connections:
     async def read(self, other: int, comm: Comm) -> None:
         """Read what a peer writes until the connection ends."""
         comm.name = "peer of a fit"
-        copies = comm.peer_address.startswith("inproc://")
         inbox = self.inboxes[other] = deque()
         self.comms[other] = comm
         self.notice()
         try:
             while True:
-                message = await comm.read()
-                # Within a process, buffers are those of the peer, which may change.
-                if copies:
-                    message = {"value": [bytes(frame) for frame in message["value"]]}
-                inbox.append(message)
+                inbox.append(await comm.read())
                 self.notice()
         except OSError as error:
             self.lose(other, error)
@@ -249,6 +250,9 @@ class DaskExchange(Exchange):
         How often the peers have swapped values.
     n_bytes : int
         How many bytes this peer has sent to others.
+    tell : callable
+        Sends an event to the client: numbers, strings, dicts and tuples. Lists come as
+        tuples.
     """
 
     def __init__(

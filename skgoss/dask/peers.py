@@ -7,11 +7,10 @@ import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping
-from concurrent.futures import CancelledError
 from functools import partial
 from typing import Any, TypeVar
 
-from distributed import Client, Future, get_worker, secede, wait
+from distributed import CancelledError, Client, Future, get_worker, secede, wait
 
 from skgoss.dask.exchange import DaskExchange, PeerLost, exchange, install
 
@@ -57,10 +56,11 @@ def run(
         target and weights. Parts stay where they are. Of the workers that hold a part,
         the one that has been given the fewest bytes is chosen.
     work : callable
-        ``work(exchange, held, n_threads)``. ``held`` are the values of the peer's parts,
-        by their keys, in the order of ``parts``. ``n_threads`` is the number of threads
-        of the worker. ``exchange.tell(event)`` sends a small event to the client. The
-        function is pickled. If it raises, the other peers stop at their next exchange.
+        ``work(exchange, held, n_threads)``. ``held`` are the values of the peer's
+        parts, by their keys, in the order of ``parts``. ``n_threads`` is the number of
+        threads of the worker. ``exchange.tell(event)`` sends a small event to the
+        client. The function is pickled. If it raises, the other peers stop at their
+        next exchange.
     name : str
         What the tasks are called on the dashboard, such as ``"LGBMClassifier.fit"``.
     workers : collection of str, optional
@@ -215,6 +215,9 @@ class _Run:
 
     def check(self) -> None:
         """Raise an exception if workers are gone on which peers have not finished."""
+        # If the scheduler is lost, the client cancels its futures.
+        if self.client.status != "running":
+            return
         addresses = [self.addresses[peer] for peer in self.unfinished]
         try:
             there = self.client.sync(
@@ -223,14 +226,13 @@ class _Run:
                 callback_timeout=PATIENCE,
             )
         except (OSError, TimeoutError):
-            # If the scheduler is lost, the client cancels its futures.
             return
         gone = sorted(set(addresses).difference(there))
         if gone:
             raise WorkersLost(
                 f"{', '.join(gone)} left the cluster during the fit, and the rows that "
                 "lay there are lost to it. Start the fit again: it runs on the workers "
-                "that remain. Persist the data again if they were persisted or scattered."
+                "that remain. Scatter the data again if they were scattered."
             )
         if self.effect is not None and time.monotonic() > self.effect[0]:
             raise self.effect[1]

@@ -60,7 +60,8 @@ def fit(
     given : FitArguments
     parts : Parts, default=None
         The parts of the data that ``X`` and ``y`` are; None: all. Then all peers call
-        this at the same time, each with its rows, and all get the same model. Those of
+        this at the same time, each with its rows, and all get the same model. A peer
+        without rows passes any row as ``X``, to know the columns. The parts of
         evaluation sets are in ``given``.
 
     Returns
@@ -349,6 +350,8 @@ class Fit:
                 self.settings.categorical_feature,
                 learn=self.earlier is None,
             )
+            if self.training.is_empty:
+                columns = Columns.of_no_rows(columns.n_features)
             if self.training.parts is not None:
                 columns = agreement.agreed(
                     estimator,

@@ -6,6 +6,7 @@ import inspect
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -107,8 +108,11 @@ def frame(values, chunks=CHUNKS):
 
 def assert_same(fitted, local, rows):
     """The model, its predictions and its metrics have the same bits."""
-    text = fitted.booster_.model_to_string()
-    assert text == local.booster_.model_to_string()
+    with warnings.catch_warnings():
+        # Texts leave functions out, which tells a warning.
+        warnings.simplefilter("ignore", UserWarning)
+        text, expected = (m.booster_.model_to_string() for m in (fitted, local))
+    assert text == expected
     np.testing.assert_array_equal(fitted.predict(rows), local.predict(rows))
     assert fitted.evals_result_ == local.evals_result_
     assert fitted.best_iteration_ == local.best_iteration_
@@ -393,7 +397,7 @@ def test_a_query_is_in_one_partition():
         DaskLGBMRanker().fit(array(X), array(GRADES), qid=array(QID))
     with pytest.raises(ValueError, match=r"Partition 0 .*group"):
         DaskLGBMRanker().fit(
-            array(X), array(GRADES), group=array(SIZES, (15, 0, 5, 20, 10, 10))
+            array(X), array(GRADES), group=array(SIZES, (14, 1, 0, 25, 12, 8))
         )
 
 

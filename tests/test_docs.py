@@ -24,6 +24,7 @@ PAGES = sorted(path.stem for path in DOCS.glob("*.md") if blocks(path.stem))
 NEEDS = {
     "categories": ["pandas", "polars"],
     "cv": ["pandas"],
+    "dask": ["distributed", "dask.array"],
     "explain": ["pandas", "shap"],
     "models": ["lightgbm", "skops"],
     "onnx": ["onnxruntime", "pandas", "skl2onnx"],
@@ -34,7 +35,16 @@ NEEDS = {
 
 
 def test_pages_with_code():
-    pages = {"categories", "cv", "evaluation", "explain", "goss", "migrating", "models"}
+    pages = {
+        "categories",
+        "cv",
+        "dask",
+        "evaluation",
+        "explain",
+        "goss",
+        "migrating",
+        "models",
+    }
     assert {
         *pages,
         "onnx",

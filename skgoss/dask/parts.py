@@ -232,12 +232,13 @@ def together(
     sets : sequence of GivenSet
         With columns instead of rows: see `cut`.
     held : dict
-        The parts of the peer. They are taken out, so that they can be freed.
+        The parts of the peer. They are emptied, so that nothing holds the pieces.
 
     Returns
     -------
     sets : list of GivenSet
-        With the rows of the peer, in the order of its parts.
+        With the rows of the peer, in the order of its parts. A peer without rows has
+        one of another peer.
     parts : list of Parts
         For each set, the parts that they are.
     """
@@ -245,14 +246,14 @@ def together(
     values: dict[Column, Any] = {}
     known: dict[int, Parts] = {}
     for table in sorted({column.table for column in columns}):
-        own = {i: held.pop((t, i)) for t, i in sorted(held) if t == table}
+        own = {i: held[t, i] for t, i in sorted(held) if t == table}
         known[table] = Parts(exchange, {i: part.n_rows for i, part in own.items()})
-        empty = _without_rows(exchange, list(own.values()))
+        found = _pieces(exchange, list(own.values()), sets[table].name)
         for column in columns:
             if column.table == table:
-                number = column.number
-                found = [part.pieces.pop(number) for part in own.values()]
-                values[column] = joined(found or [empty[number]])
+                values[column] = joined(
+                    [of_part.pop(column.number) for of_part in found]
+                )
     filled = [
         given._replace(
             **{
@@ -266,13 +267,17 @@ def together(
     return filled, [known[given.X.table] for given in sets]
 
 
-def _without_rows(exchange: Exchange, own: Sequence[Part]) -> dict[int, Any]:
-    """For peers without a part of a set: pieces of no rows, of the same kinds."""
-    if all(exchange.gather(len(own) > 0)):
-        return {}
-    nothing = np.empty(0, dtype=np.int64)
-    empty = own and {k: raw.take(v, nothing) for k, v in own[0].pieces.items()}
-    return next(given for given in exchange.gather(empty) if given)
+def _pieces(exchange: Exchange, own: Sequence[Part], name: str) -> list[dict[int, Any]]:
+    """The pieces of the parts that have rows; if none has, a row of another peer."""
+    found = [part.pieces for part in own if part.n_rows > 0]
+    if all(exchange.gather(len(found) > 0)):
+        return found
+    first = np.zeros(1, dtype=np.int64)
+    row = {k: raw.take(v, first) for k, v in found[0].items()} if found else None
+    rows = [row for row in exchange.gather(row) if row is not None]
+    if not rows:
+        raise ValueError(f"The set {name!r} has no rows.")
+    return found or rows[:1]
 
 
 def joined(found: Sequence[Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import pickle
 import subprocess
@@ -224,12 +225,19 @@ def test_fewer_rows_than_workers():
 # --- Options --------------------------------------------------------------------------
 
 
-def squared(y_true, y_pred):
-    return y_pred - y_true, np.ones(len(y_true))
+def functions():
+    """An objective and a metric, of which workers need no module."""
+
+    def squared(y_true, y_pred):
+        return y_pred - y_true, np.ones(len(y_true))
+
+    def largest(y_true, y_pred):
+        return "largest", float(np.max(np.abs(y_true - y_pred))), False
+
+    return squared, largest
 
 
-def error(y_true, y_pred):
-    return "error", float(np.mean((y_true - y_pred) ** 2)), False
+SQUARED, LARGEST = functions()
 
 
 OPTIONS = {
@@ -294,7 +302,7 @@ OPTIONS = {
         {"early_stopping_round": 2, "refit": True},
         {},
     ),
-    "a function": (LGBMRegressor, {"objective": squared}, {}),
+    "a function": (LGBMRegressor, {"objective": SQUARED}, {}),
     "seeds": (
         LGBMRegressor,
         {"random_state": 7, "subsample": 0.5, "subsample_freq": 1},
@@ -441,9 +449,9 @@ def test_eval_X_and_metrics_that_are_functions():
         array(TARGET),
         eval_X=array(X[HALF], (300, 1)),
         eval_y=array(TARGET[HALF], (300, 1)),
-        eval_metric=error,
+        eval_metric=LARGEST,
     )
-    local.fit(X, TARGET, eval_X=X[HALF], eval_y=TARGET[HALF], eval_metric=error)
+    local.fit(X, TARGET, eval_X=X[HALF], eval_y=TARGET[HALF], eval_metric=LARGEST)
     assert_same(fitted, local, X)
 
 
@@ -535,6 +543,15 @@ def test_options_are_checked_before_any_work(option, value):
     never = [dask.delayed(exec)("raise AssertionError")]
     with pytest.raises(ValueError, match=option):
         DaskLGBMRegressor(**{option: value}).fit(never, never)
+
+
+def test_functions_that_workers_do_not_know(tmp_path, monkeypatch):
+    (tmp_path / "my_metrics.py").write_text("def f(y_true, y_pred): pass")
+    monkeypatch.syspath_prepend(tmp_path)
+    function = importlib.import_module("my_metrics").f
+    model = DaskLGBMRegressor(n_estimators=2, objective=function)
+    with pytest.raises(ModuleNotFoundError, match="my_metrics"):
+        model.fit(array(X), array(TARGET))
 
 
 def test_a_failed_fit_changes_nothing():

@@ -75,7 +75,8 @@ def _of_collections(method: Function) -> Function:
     def score(self: Any, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
         if not parts.is_lazy(X):
             return method(self, X, y, *args, **kwargs)
-        predicted, y, args, kwargs = dask.compute(self.predict(X), y, args, kwargs)
+        predicted = self.predict(X).compute()
+        y, args, kwargs = (dask.compute(given)[0] for given in (y, args, kwargs))
         scored = self.to_local()
         scored.predict = lambda X: predicted
         return method(scored, None, y, *args, **kwargs)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dask.delayed import Delayed
 from distributed import Client
+from distributed.protocol import pickle
 
 from skgoss import _compat, callbacks, fitting
 from skgoss._messages import LISTENER, UnusedParameterWarning, warn
@@ -220,6 +222,15 @@ def _no_model() -> dict[str, Any]:
     )
 
 
+def _unpacked(packed: bytes, *given: Any) -> LGBMModel:
+    """Do what was packed.
+
+    Functions of users may be in modules that workers do not have. If it were Dask that
+    unpacked them, the worker would be lost.
+    """
+    return pickle.loads(packed)(*given)
+
+
 def run(
     client: Client,
     work: Work,
@@ -236,7 +247,10 @@ def run(
     name = f"{type(work.estimator).__name__}.fit"
     futures = client.compute(list(delayed.values()))
     held = dict(zip(delayed, futures, strict=True))
+    packed = pickle.dumps(work)
     try:
-        return peers.run(client, held, work, name=name, on_event=heard)
+        return peers.run(
+            client, held, partial(_unpacked, packed), name=name, on_event=heard
+        )
     finally:
         heard.close()

@@ -19,9 +19,8 @@ from skgoss.data import raw
 from skgoss.data.shares import Exchange, Parts
 from skgoss.fit_arguments import GivenSet
 
-# What a set has for each row, or, as the sizes of queries, for each partition.
-_OF_ROWS = ("X", "y", "sample_weight", "init_score", "qid")
-_OF_PARTITIONS = ("group",)
+# What a set has for each row; of the sizes of queries, some for each partition.
+_OF_ROWS = ("X", "y", "sample_weight", "init_score", "qid", "group")
 
 
 # --- Collections into parts -----------------------------------------------------------

@@ -10,6 +10,7 @@ from uuid import uuid4
 import dask.array as da
 import numpy as np
 from dask.delayed import Delayed, delayed
+from dask.highlevelgraph import HighLevelGraph
 from scipy import sparse
 
 from skgoss.dask import parts
@@ -55,9 +56,9 @@ def lazily(
         for i, piece in enumerate(found)
     ]
     if not is_list:
-        return _array(predicted, n_rows, nothing)
+        return _array(f"predicted-{token}", predicted, n_rows, nothing)
     return [
-        _array([output[k] for output in predicted], n_rows, item)
+        _array(f"predicted-{token}-{k}", [out[k] for out in predicted], n_rows, item)
         for k, item in enumerate(nothing)
     ]
 
@@ -101,10 +102,14 @@ def _one_row(X: Any, estimator: LGBMModel) -> Any:
 
 
 def _array(
-    predicted: Sequence[Delayed], n_rows: Sequence[float], nothing: Any
+    name: str, predicted: Sequence[Delayed], n_rows: Sequence[float], nothing: Any
 ) -> da.Array:
-    blocks = [
-        da.from_delayed(output, (n, *nothing.shape[1:]), meta=nothing)
-        for output, n in zip(predicted, n_rows, strict=True)
-    ]
-    return da.concatenate(blocks, allow_unknown_chunksizes=True)
+    """The outputs as an array that has the partitions of the rows, empty ones, too."""
+    columns = nothing.shape[1:]
+    blocks = {
+        (name, i, *(0 for _ in columns)): output.key
+        for i, output in enumerate(predicted)
+    }
+    graph = HighLevelGraph.from_collections(name, blocks, dependencies=predicted)
+    chunks = (tuple(n_rows), *((n,) for n in columns))
+    return da.Array(graph, name, chunks, meta=nothing)

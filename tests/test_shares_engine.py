@@ -13,6 +13,11 @@ from skgoss.training import constraints
 
 def make_columns(kind, n, seed):
     random = np.random.default_rng(seed)
+    if kind == "wide":
+        # So many bins that peers share the columns.
+        X = random.normal(size=(n, 280))
+        X[:, 0] = random.integers(0, 300, n)
+        return X
     if kind == "sparse":
         return (random.random((n, 40)) < 0.05) * random.integers(1, 4, (n, 40)) * 1.0
     X = random.normal(size=(n, 6)).round(1)
@@ -28,7 +33,8 @@ class Case:
         random = np.random.default_rng(seed)
         X = make_columns(kind, n, seed)
         known = LGBMRegressor(
-            n_estimators=1, categorical_feature=[0] if kind == "categories" else "auto"
+            n_estimators=1,
+            categorical_feature="auto" if kind in ("dense", "sparse") else [0],
         ).fit(X, X.shape[1] * np.arange(n))
         base = {"num_leaves": 15, "min_child_samples": 5}
         self.settings = parameters.settings(LGBMRegressor(**(base | options)))
@@ -107,6 +113,15 @@ def check(case, n_peers, *, n_threads=1, seed=0):
         ("categories", 3000, {"min_data_per_group": 20}),
         ("sparse", 6000, {"num_leaves": 31}),
         ("sparse", 6000, {"enable_bundle": False, "is_enable_sparse": False}),
+        ("wide", 3000, {"min_data_per_group": 5, "max_bin": 255}),
+        ("wide", 3000, {"colsample_bytree": 0.05}),
+        ("sparse", 6000, {"colsample_bytree": 0.3}),
+        ("wide", 3000, {"colsample_bytree": 0.9, "feature_fraction_bynode": 0.9}),
+        (
+            "wide",
+            3000,
+            {"monotone_constraints": [0, 1] + [0] * 278, "max_depth": 4},
+        ),
         ("dense", 3000, {"extra_trees": True}),
         ("dense", 3000, {"colsample_bytree": 0.6, "feature_fraction_bynode": 0.5}),
         ("dense", 3000, {"interaction_constraints": [[0, 1, 2], [2, 3, 4, 5]]}),

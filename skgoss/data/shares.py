@@ -122,16 +122,31 @@ class Exchange(ABC):
                     add_to(flat, other)
             return array
         pieces = np.array_split(flat, self.n_peers)
-        own = pieces[self.peer]
-        for peer, other in enumerate(self.swap([lightened(piece) for piece in pieces])):
-            if peer != self.peer:
-                add_to(own, other)
-        sums = self.gather(lightened(own))
+        sums = self.gather(lightened(self.sum_pieces(pieces)))
         for peer, piece in enumerate(pieces):
             if peer != self.peer:
                 piece[:] = 0
                 add_to(piece, sums[peer])
         return array
+
+    def sum_pieces(self, pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """The sums of the peers' arrays, of which each peer adds up one piece.
+
+        Parameters
+        ----------
+        pieces : sequence of length n_peers
+            An array of integers in one dimension for each peer.
+
+        Returns
+        -------
+        ndarray
+            ``pieces[peer]`` itself, which is written to. The others are not changed.
+        """
+        own = pieces[self.peer]
+        for peer, other in enumerate(self.swap([lightened(piece) for piece in pieces])):
+            if peer != self.peer:
+                add_to(own, other)
+        return own
 
     def total(self, value: int) -> int:
         """The sum of the peers' integers, of any size."""

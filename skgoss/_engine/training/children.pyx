@@ -6,7 +6,7 @@ both.
 
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -17,15 +17,16 @@ from skgoss._engine.training.histogram cimport (
     sum_words, take_places)
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Slopes, Sums
 from skgoss._engine.random cimport NODE_FEATURES, RANDOM_THRESHOLD, below, draw, key
-from skgoss._engine.training.peers cimport share_sums
+from skgoss._engine.training.peers cimport (
+    choose_columns, gather_all, reserve_message, share_sums)
 from skgoss._engine.training.sampling cimport sample_features
 from skgoss._engine.training.split cimport (
     SCRATCH_CUTS, SCRATCH_ROOM, Bins, FeatureSet, Split, SplitRules, bin_sums,
     categories_l2, category_set, feature_bins, held_bins, node_stats, search_features)
 from skgoss._engine.training.tiles cimport start_tiles, sum_tile
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, NO_MEMORY, NO_TURN, ForcedSplit, Leaf, Round, Shared, Tile, Workspace, better,
-    encoding_of, free_slot, gather, take_slot)
+    INTERMEDIATE, NO_MEMORY, NO_TURN, ForcedSplit, Known, Leaf, Round, Shared, Tile, Workspace,
+    better, encoding_of, free_slot, gather, take_slot)
 
 cdef extern from "team.h" nogil:
     int64_t take_next(int64_t* next)
@@ -196,13 +197,13 @@ cdef void finish_chunk(
     int thread,
 ) noexcept nogil:
     """A tile, or as large a part of the features as each chunk has."""
-    cdef int64_t n = ws.n_summed
+    cdef int64_t n = ws.n_searched
     cdef int64_t first = chunk * n // n_chunks
     cdef const Tile* tile
     cdef Histogram sums
     if look.n_parts > 0:
         finish_features(
-            shared, ws, look, &ws.slots[look.built.slot], ws.summed + first,
+            shared, ws, look, &ws.slots[look.built.slot], ws.summed + ws.first_searched + first,
             <int>((chunk + 1) * n // n_chunks - first), n == ws.data.n_features, thread)
         return
     tile = &ws.tiles[chunk]
@@ -352,7 +353,7 @@ cdef void settle(
     if searched and leaf.forced >= 0:
         force(shared, ws, side, leaf)
     leaf.best = shared.best[2 * ws.first_thread + side]
-    if not leaf.best.gain > 0:
+    if not (leaf.best.gain > 0 or ws.shares_columns):
         free_slot(ws, leaf)
 
 
@@ -424,6 +425,26 @@ cdef void decide_bins(
     memset(goes_left_out, 1, min(split.bin + 1, data.n_bins[split.feature]))
     if data.missing_bin[split.feature] >= 0:
         goes_left_out[data.missing_bin[split.feature]] = split.missing_left
+
+
+cdef void write_set(const uint8_t* goes_left, int n_bins, uint32_t* words_out) noexcept nogil:
+    """The bins that go left, as bits of words, which must be 0."""
+    cdef int b
+    for b in range(n_bins):
+        words_out[b // 32] |= <uint32_t>goes_left[b] << (b % 32)
+
+
+cdef double recall_left(Workspace* ws, const Leaf* leaf, Sums* left_out) noexcept nogil:
+    """What `choose_left` finds, of a leaf whose best split another peer may have found."""
+    cdef const uint32_t* words = ws.left_sets + leaf.mask * ws.set_size
+    cdef int b
+    if ws.data.categorical[leaf.best.feature]:
+        for b in range(ws.data.n_bins[leaf.best.feature]):
+            ws.goes_left[b] = words[b // 32] >> (b % 32) & 1
+    else:
+        decide_bins(&ws.data, &leaf.best, ws.goes_left)
+    left_out[0] = leaf.known.left
+    return leaf.known.l2
 
 
 cdef double choose_left(
@@ -643,6 +664,84 @@ cdef int finish_looks(Shared* shared, Workspace* ws, Look* looks, int n) noexcep
     for i in range(n):
         if status == 0 and looks[i].n_parts > 0:
             finish(shared, ws, &looks[i])
+    if status == 0 and ws.shares_columns:
+        status = share_splits(shared, ws, looks, n)
+    return status
+
+
+# ------------------------------------------------------------------ shared columns
+
+cdef struct Candidate:
+    # The best split of a leaf that a peer has found; the set of its bins follows.
+    Split split
+    Known known
+
+
+cdef Py_ssize_t candidate_size(const Workspace* ws) noexcept nogil:
+    """In integers of 8 bytes."""
+    return (sizeof(Candidate) + ws.set_size * sizeof(uint32_t) + 7) // 8
+
+
+cdef void write_candidate(
+    Shared* shared, Workspace* ws, Leaf* leaf, int64_t* out,
+) noexcept nogil:
+    cdef Candidate* candidate = <Candidate*>out
+    cdef uint32_t* bins = <uint32_t*>(candidate + 1)
+    memset(out, 0, candidate_size(ws) * sizeof(int64_t))
+    candidate.split = leaf.best
+    if leaf.best.gain > 0:
+        candidate.known.l2 = choose_left(shared, ws, leaf, &candidate.known.left)
+        if ws.data.categorical[leaf.best.feature]:
+            write_set(ws.goes_left, ws.data.n_bins[leaf.best.feature], bins)
+
+
+cdef void take_candidate(Workspace* ws, const int64_t* given, Leaf* leaf) noexcept nogil:
+    cdef const Candidate* candidate = <const Candidate*>given
+    if better(&candidate.split, &leaf.best):
+        leaf.best = candidate.split
+    if candidate.split.feature == leaf.best.feature and leaf.best.gain > 0:
+        leaf.known = candidate.known
+        memcpy(ws.left_sets + leaf.mask * ws.set_size, candidate + 1,
+               ws.set_size * sizeof(uint32_t))
+
+
+cdef int list_searched(Look* looks, int n, Leaf** leaves_out) noexcept nogil:
+    cdef int n_leaves = 0
+    cdef int i
+    for i in range(n):
+        if looks[i].n_parts > 0 and looks[i].search_built:
+            leaves_out[n_leaves] = looks[i].built
+            n_leaves += 1
+        if looks[i].n_parts > 0 and looks[i].search_other:
+            leaves_out[n_leaves] = looks[i].other
+            n_leaves += 1
+    return n_leaves
+
+
+cdef int share_splits(Shared* shared, Workspace* ws, Look* looks, int n) noexcept nogil:
+    """The best splits of leaves, of all that the peers have found in their columns."""
+    cdef Py_ssize_t size = candidate_size(ws)
+    cdef Leaf** leaves = <Leaf**>malloc(2 * n * sizeof(Leaf*))
+    cdef int64_t* own
+    cdef int64_t* given
+    cdef int status, n_leaves, i, peer
+    if leaves == NULL:
+        return NO_MEMORY
+    n_leaves = list_searched(looks, n, leaves)
+    own = reserve_message(ws, (shared.n_peers + 1) * n_leaves * size)
+    if own == NULL:
+        free(leaves)
+        return NO_MEMORY
+    given = own + n_leaves * size
+    for i in range(n_leaves):
+        write_candidate(shared, ws, leaves[i], own + i * size)
+    status = gather_all(shared.peers, own, n_leaves * size, given)
+    for i in range(n_leaves if status == 0 else 0):
+        for peer in range(shared.n_peers):
+            take_candidate(ws, given + (peer * n_leaves + i) * size, leaves[i])
+        if not leaves[i].best.gain > 0:
+            free_slot(ws, leaves[i])
+    free(leaves)
     return status
 
 
@@ -701,6 +800,7 @@ cdef int search_root(Shared* shared, Workspace* ws, const Round* round) noexcept
     ws.n_tiles = 0
     if shared.peers == NULL and start_tiles(shared, ws) < 0:
         return NO_MEMORY
+    choose_columns(shared, ws)
     memset(&look, 0, sizeof(Look))
     look.built = root
     look.search_built = True
@@ -714,11 +814,11 @@ cdef int search_root(Shared* shared, Workspace* ws, const Round* round) noexcept
     unsmoothed.path_smooth = 0
     root.stats = node_stats(sums, 0.0, -INFINITY, INFINITY, &unsmoothed)
     start_constraints(ws)
-    if may_split(shared, ws, root):
-        finish(shared, ws, &look)
-    else:
+    if not may_split(shared, ws, root):
         free_slot(ws, root)
-    return 0
+        return 0
+    finish(shared, ws, &look)
+    return share_splits(shared, ws, &look, 1) if ws.shares_columns else 0
 
 
 cdef void search_again(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:

@@ -139,6 +139,8 @@ cdef class TreeGrower:
         self.n_rows = share.n_rows
         self.peers = Peers(share.exchange)
         self.shared.peers = <void*>self.peers
+        self.shared.n_peers = share.exchange.n_peers
+        self.shared.peer = share.exchange.peer
 
     cdef _read_dataset(self, dataset, int block_rows):
         """Point `shared.data` to the arrays of a data set.
@@ -257,9 +259,7 @@ cdef class TreeGrower:
             + len({self.shared.constraints.forced[i].feature
                    for i in range(self.shared.constraints.n_forced)}))
         share = n_most / data.n_features
-        # Histograms of peers have the same places.
-        if share == 1 or self.peers is not None or (
-                storage.drawn_work(share, sampled_share(settings)) > MOST_WORK):
+        if share == 1 or storage.drawn_work(share, sampled_share(settings)) > MOST_WORK:
             return
         out.most_drawn = n_most
         out.most_entries = sum_of_largest(storage.entry_lengths, n_most)
@@ -363,6 +363,10 @@ cdef class TreeGrower:
         if self.peers is not None and self.shared.constraints.bounding < INTERMEDIATE:
             ws.children = <Leaf*>allocate(2 * max_leaves * sizeof(Leaf))
             ws.batch = <int*>allocate(2 * max_leaves * sizeof(int))
+            ws.column_cuts = <int*>allocate((self.shared.n_peers + 1) * sizeof(int))
+            ws.set_size = self._set_size()
+            ws.left_sets = <uint32_t*>allocate(
+                2 * max_leaves * ws.set_size * sizeof(uint32_t))
         ws.leaves = <Leaf*>allocate(max_leaves * sizeof(Leaf))
         ws.heap = <int*>allocate(max_leaves * sizeof(int))
         ws.leaf_sums = <int64_t*>allocate(2 * max_leaves * sizeof(int64_t))
@@ -372,6 +376,11 @@ cdef class TreeGrower:
         if self.shared.sources.most_drawn > 0:
             self._allocate_drawn(&ws.drawn)
         self._allocate_constraints(ws)
+
+    cdef Py_ssize_t _set_size(self):
+        """The words of the largest set of categories."""
+        n_bins = self.dataset.n_bins[self.dataset.categorical]
+        return (int(n_bins.max(initial=0)) + 31) // 32
 
     cdef void* _room(self, size_t size, dtype):
         """Memory for so many values, for as long as the grower lives."""
@@ -622,6 +631,8 @@ cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:
     free(ws.leaves)
     free(ws.children)
     free(ws.batch)
+    free(ws.column_cuts)
+    free(ws.left_sets)
     free(ws.message)
     free(ws.leaf_sums)
     free(ws.nodes)

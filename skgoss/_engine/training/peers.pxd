@@ -8,6 +8,9 @@ cdef class Peers:
     cdef readonly object error
 
     cdef int _add_up(self, int64_t* values, Py_ssize_t n) noexcept
+    cdef int _add_pieces(
+        self, int64_t* values, const Py_ssize_t* ends, Py_ssize_t n_pieces) noexcept
+    cdef int _gather(self, const int64_t* values, Py_ssize_t n, int64_t* out) noexcept
     cdef int _merge(
         self, double* values, Py_ssize_t n_sums, Py_ssize_t n_most) noexcept
 
@@ -16,6 +19,14 @@ cdef int add_up(void* peers, int64_t* values_inout, Py_ssize_t n) noexcept nogil
 cdef int merge(
     void* peers, double* values_inout, Py_ssize_t n_sums, Py_ssize_t n_most,
 ) noexcept nogil
+
+cdef int gather_all(
+    void* peers, const int64_t* values, Py_ssize_t n, int64_t* values_out,
+) noexcept nogil
+
+cdef void choose_columns(const Shared* shared, Workspace* ws) noexcept nogil
+
+cdef int64_t* reserve_message(Workspace* ws, Py_ssize_t n) noexcept nogil
 
 cdef int share_sums(
     Shared* shared, Workspace* ws, Leaf** leaves, int n_leaves, int64_t* others, int n_others,

@@ -38,6 +38,30 @@ cdef class Peers:
             return PEERS_FAILED
         return 0
 
+    cdef int _add_pieces(
+        self, int64_t* values, const Py_ssize_t* ends, Py_ssize_t n_pieces,
+    ) noexcept:
+        cdef Py_ssize_t piece
+        try:
+            array = np.asarray(<int64_t[:ends[n_pieces - 1]]>values)
+            self.exchange.sum_pieces(
+                np.split(array, [ends[piece] for piece in range(n_pieces - 1)]))
+        except BaseException as error:
+            self.error = error
+            return PEERS_FAILED
+        return 0
+
+    cdef int _gather(self, const int64_t* values, Py_ssize_t n, int64_t* out) noexcept:
+        try:
+            own = np.asarray(<const int64_t[:n]>values)
+            np.concatenate(
+                self.exchange.gather(own.copy()),
+                out=np.asarray(<int64_t[:n * self.exchange.n_peers]>out))
+        except BaseException as error:
+            self.error = error
+            return PEERS_FAILED
+        return 0
+
     cdef int _merge(
         self, double* values, Py_ssize_t n_sums, Py_ssize_t n_most,
     ) noexcept:
@@ -70,6 +94,71 @@ cdef int merge(
         return (<Peers>peers)._merge(values_inout, n_sums, n_most)
 
 
+cdef int add_pieces(
+    void* peers, int64_t* values_inout, const Py_ssize_t* ends, Py_ssize_t n_pieces,
+) noexcept nogil:
+    """Replace the integers of this peer's piece by the sums of those of all peers."""
+    if ends[n_pieces - 1] == 0:
+        return 0
+    with gil:
+        return (<Peers>peers)._add_pieces(values_inout, ends, n_pieces)
+
+
+cdef int gather_all(
+    void* peers, const int64_t* values, Py_ssize_t n, int64_t* values_out,
+) noexcept nogil:
+    """The integers of all peers, one after the other; 0 or PEERS_FAILED."""
+    if n == 0:
+        return 0
+    with gil:
+        return (<Peers>peers)._gather(values, n, values_out)
+
+
+# ------------------------------------------------------------------ columns
+
+cdef enum:
+    # Fewer places of a histogram are sooner added up and searched by every peer.
+    MIN_SHARED_PLACES = 50000
+
+
+cdef int64_t places_of(const Workspace* ws, int first, int last) noexcept nogil:
+    """How many places some of the features have that the tree sums."""
+    cdef int64_t n = 0
+    cdef int i
+    for i in range(first, last):
+        n += ws.data.offset[ws.summed[i] + 1] - ws.data.offset[ws.summed[i]]
+    return n
+
+
+cdef void choose_columns(const Shared* shared, Workspace* ws) noexcept nogil:
+    """Which of the features that a tree sums are searched here.
+
+    Splits that depend on other leaves, or that are forced, need the sums of all features.
+    """
+    cdef int64_t n_places = places_of(ws, 0, ws.n_summed)
+    cdef int64_t before = 0
+    cdef int peer = 0
+    cdef int i
+    ws.first_searched = 0
+    ws.n_searched = ws.n_summed
+    ws.shares_columns = (
+        n_places >= MIN_SHARED_PLACES
+        and ws.children != NULL
+        and shared.constraints.n_forced == 0
+    )
+    if not ws.shares_columns:
+        return
+    for i in range(ws.n_summed):
+        while before * shared.n_peers >= peer * n_places and peer < shared.n_peers:
+            ws.column_cuts[peer] = i
+            peer += 1
+        before += places_of(ws, i, i + 1)
+    for peer in range(peer, shared.n_peers + 1):
+        ws.column_cuts[peer] = ws.n_summed
+    ws.first_searched = ws.column_cuts[shared.peer]
+    ws.n_searched = ws.column_cuts[shared.peer + 1] - ws.first_searched
+
+
 # ------------------------------------------------------------------ histograms
 
 cdef Py_ssize_t copy_sums(
@@ -97,16 +186,16 @@ cdef Py_ssize_t copy_sums(
 
 
 cdef Py_ssize_t copy_features(
-    Workspace* ws, const Leaf* leaf, bint back, int64_t* values,
+    Workspace* ws, const Leaf* leaf, int first, int end, bint back, int64_t* values,
 ) noexcept nogil:
-    """The same for the places of all features that the tree sums."""
+    """The same for the places of some of the features that the tree sums."""
     cdef const Encoding* code = encoding_of(ws, leaf)
     cdef Py_ssize_t n = 0
-    cdef int at = 0
+    cdef int at = first
     cdef int last
-    while at < ws.n_summed:
+    while at < end:
         last = at
-        while last + 1 < ws.n_summed and ws.summed[last + 1] == ws.summed[last] + 1:
+        while last + 1 < end and ws.summed[last + 1] == ws.summed[last] + 1:
             last = last + 1
         n += copy_sums(
             code, ws.data.offset[ws.summed[at]], ws.data.offset[ws.summed[last] + 1], back,
@@ -115,30 +204,66 @@ cdef Py_ssize_t copy_features(
     return n
 
 
+cdef int64_t* reserve_message(Workspace* ws, Py_ssize_t n) noexcept nogil:
+    """Room for a message of n integers; NULL without memory."""
+    cdef void* larger
+    if ws.message_room < n:
+        larger = realloc(ws.message, n * sizeof(int64_t))
+        if larger == NULL:
+            return NULL
+        ws.message = <int64_t*>larger
+        ws.message_room = n
+    return ws.message
+
+
+cdef Py_ssize_t copy_piece(
+    Workspace* ws, Leaf** leaves, int n_leaves, int first, int end, bint back,
+    int64_t* others, int n_others, int64_t* values,
+) noexcept nogil:
+    """Copy what a peer adds up to a message, or back: other integers, and some features."""
+    cdef Py_ssize_t n = n_others
+    cdef int i
+    for i in range(n_others):
+        if back:
+            others[i] = values[i]
+        else:
+            values[i] = others[i]
+    for i in range(n_leaves):
+        n += copy_features(ws, leaves[i], first, end, back, values + n)
+    return n
+
+
 cdef int share_sums(
     Shared* shared, Workspace* ws, Leaf** leaves, int n_leaves, int64_t* others, int n_others,
 ) noexcept nogil:
-    """Add up the histograms of leaves, and some other integers, in one exchange."""
-    cdef Py_ssize_t room = n_others + 3 * ws.data.n_places * n_leaves
-    cdef Py_ssize_t n = n_others
-    cdef void* larger
-    cdef int status, i
-    if ws.message_room < room:
-        larger = realloc(ws.message, room * sizeof(int64_t))
-        if larger == NULL:
-            return NO_MEMORY
-        ws.message = <int64_t*>larger
-        ws.message_room = room
-    for i in range(n_others):
-        ws.message[i] = others[i]
-    for i in range(n_leaves):
-        n += copy_features(ws, leaves[i], False, ws.message + n)
-    status = add_up(shared.peers, ws.message, n)
-    if status < 0:
-        return status
-    for i in range(n_others):
-        others[i] = ws.message[i]
-    n = n_others
-    for i in range(n_leaves):
-        n += copy_features(ws, leaves[i], True, ws.message + n)
-    return 0
+    """Add up the histograms of leaves, and some other integers, in one exchange.
+
+    Where peers share columns, only those that are searched here are added up.
+    """
+    cdef int n_pieces = shared.n_peers if ws.shares_columns else 1
+    cdef Py_ssize_t size = 3 * ws.data.n_places * n_leaves + n_pieces * n_others
+    cdef int64_t* values = reserve_message(ws, size + n_pieces)
+    cdef Py_ssize_t* ends = <Py_ssize_t*>(values + size)
+    cdef Py_ssize_t n = 0
+    cdef int own = shared.peer if ws.shares_columns else 0
+    cdef int first = 0
+    cdef int last = ws.n_summed
+    cdef int status, piece
+    if values == NULL:
+        return NO_MEMORY
+    for piece in range(n_pieces):
+        if ws.shares_columns:
+            first = ws.column_cuts[piece]
+            last = ws.column_cuts[piece + 1]
+        n += copy_piece(
+            ws, leaves, n_leaves, first, last, False, others, n_others, values + n)
+        ends[piece] = n
+    if ws.shares_columns:
+        status = add_pieces(shared.peers, values, ends, n_pieces)
+    else:
+        status = add_up(shared.peers, values, n)
+    if status == 0:
+        copy_piece(
+            ws, leaves, n_leaves, ws.first_searched, ws.first_searched + ws.n_searched, True,
+            others, n_others, values + (ends[own - 1] if own > 0 else 0))
+    return status

@@ -14,8 +14,8 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 from skgoss._engine.training.children cimport (
-    Look, build_look, choose_left, choose_summed, finish_looks, search_again,
-    search_children, search_root)
+    Look, build_look, choose_left, choose_summed, finish_looks, recall_left, search_again,
+    search_children, search_root, write_set)
 from skgoss._engine.training.constraints cimport (
     bound_children, bound_leaves, next_stale, order_children)
 from skgoss._engine.training.drawn cimport drawn_rows
@@ -109,7 +109,6 @@ cdef int add_set(const Binned* data, Workspace* ws, Node* node) noexcept nogil:
     cdef int n_bins = data.n_bins[node.feature]
     cdef Py_ssize_t room
     cdef void* larger
-    cdef int b
     node.first_word = ws.n_set_words
     node.last_word = ws.n_set_words = node.first_word + (n_bins + 31) // 32
     if node.last_word > ws.set_room:
@@ -122,8 +121,7 @@ cdef int add_set(const Binned* data, Workspace* ws, Node* node) noexcept nogil:
     memset(
         ws.set_words + node.first_word, 0,
         (node.last_word - node.first_word) * sizeof(uint32_t))
-    for b in range(n_bins):
-        ws.set_words[node.first_word + b // 32] |= <uint32_t>ws.goes_left[b] << (b % 32)
+    write_set(ws.goes_left, n_bins, ws.set_words + node.first_word)
     return 0
 
 
@@ -161,8 +159,11 @@ cdef int divide(
     """
     cdef const BinColumn* column = &shared.columns[parent.best.feature]
     cdef Sums left_sums, right_sums
-    cdef double l2 = choose_left(shared, ws, parent, &left_sums)
-
+    cdef double l2
+    if ws.shares_columns:
+        l2 = recall_left(ws, parent, &left_sums)
+    else:
+        l2 = choose_left(shared, ws, parent, &left_sums)
     right_sums.gradient = parent.stats.sums.gradient - left_sums.gradient
     right_sums.hessian = parent.stats.sums.hessian - left_sums.hessian
     right_sums.count = parent.stats.sums.count - left_sums.count

@@ -3,7 +3,7 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from skgoss._engine.training.drawn cimport Drawn, Sources
-from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Slopes
+from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Slopes, Sums
 from skgoss._engine.training.split cimport NodeStats, Order, Split, SplitRules, Step
 from skgoss._engine.data.store cimport BinColumn
 from skgoss._engine.signals cimport Watch
@@ -26,6 +26,12 @@ cdef enum Bounding:
     INTERMEDIATE              # the outputs of the leaves next to a leaf
     ADVANCED                  # of those next to either side of a cut
 
+cdef struct Known:
+    # What a peer that searched a column tells the others of a split; the set of its bins is
+    # in `Workspace.left_sets`.
+    Sums left                 # of the rows that go left
+    double l2                 # the ridge penalty below
+
 cdef struct Leaf:
     Py_ssize_t begin          # its rows: words[buffer][begin:end]
     Py_ssize_t end
@@ -42,6 +48,7 @@ cdef struct Leaf:
     double l2                 # the ridge penalty of its output
     NodeStats stats
     Split best
+    Known known               # if columns are searched by several peers
     int32_t forced            # the forced split wanted here; -1: none
     int32_t turn              # forced splits come first, by their numbers
 
@@ -130,6 +137,14 @@ cdef struct Workspace:
     int64_t* leaf_sums        # of gradients and hessians, two for each leaf
     int64_t* message          # to the peers
     Py_ssize_t message_room
+    # Where there are many columns, each peer adds up and searches some of `summed`: peer p
+    # those from column_cuts[p] to column_cuts[p + 1].
+    bint shares_columns
+    int* column_cuts
+    int first_searched        # of `summed`; those that are searched here
+    int n_searched
+    uint32_t* left_sets       # by mask: the bins that go left, of leaves whose split is known
+    Py_ssize_t set_size       # of each, in words
     Node* nodes
     double* leaf_value
     double* leaf_weight
@@ -191,6 +206,8 @@ cdef struct Shared:
     int max_bins
     Watch watch
     void* peers               # a `Peers`; NULL: all rows are here
+    int n_peers
+    int peer
 
 cdef struct Round:
     Slopes slopes

@@ -98,7 +98,7 @@ class Work:
     ) -> fitting.Fit:
         sets, own = parts.together(exchange, self.sets, held)
         given = _arguments(self.given, sets, own)
-        if self.tells_rounds:
+        if self.tells_rounds and exchange.peer == 0:
             calls = [*given.callbacks, _Rounds(tell)]
             given = dataclasses.replace(given, callbacks=calls)
         return fitting.start(
@@ -123,6 +123,7 @@ class _Rounds(Listener):
     """The callback that tells the client of each round."""
 
     order = 5
+    only_watches = True
 
     def __init__(self, tell: Callable[[Any], None]) -> None:
         self.tell = tell

@@ -206,6 +206,17 @@ def test_containers(container):
     assert_same(of(local).fit(make_X(), y), local, rows)
 
 
+def test_files_of_many_columns_have_the_partitions_of_few(tmp_path):
+    pytest.importorskip("pyarrow")
+    rows = pd.DataFrame(X, columns=list("abcde")).assign(y=TARGET, more=0.0)
+    for i, part in enumerate(split(rows)):
+        part.to_parquet(tmp_path / f"{i}.parquet")
+    files = dd.read_parquet(tmp_path / "*.parquet")
+    local = LGBMRegressor(n_estimators=3).fit(rows[list("abcde")], TARGET)
+    fitted = of(local).fit(files[list("abcde")], files["y"])
+    assert_same(fitted, local, rows[list("abcde")])
+
+
 def test_one_row_a_partition():
     few = 25
     local = LGBMRegressor(n_estimators=3, min_child_samples=2).fit(

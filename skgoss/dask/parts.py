@@ -42,6 +42,10 @@ def pieces(data: Any) -> list[Delayed]:
     if isinstance(data, da.Array):
         whole = data.rechunk({axis: -1 for axis in range(1, data.ndim)})
         return whole.to_delayed().ravel().tolist()
+    if hasattr(data, "simplify"):
+        # Reads the columns that are used. More would join files of few columns, and
+        # y would have fewer partitions than X.
+        return data.simplify().to_delayed(optimize_graph=False)
     return data.to_delayed()
 
 

@@ -39,7 +39,10 @@ from skgoss.dask import (  # noqa: E402
     DaskLGBMClassifier,
     DaskLGBMRanker,
     DaskLGBMRegressor,
+    parts,
 )
+from skgoss.data.shares import ALONE  # noqa: E402
+from skgoss.fit_arguments import GivenSet  # noqa: E402
 
 ON_CLUSTER = {
     LGBMClassifier: DaskLGBMClassifier,
@@ -231,6 +234,17 @@ def test_fewer_rows_than_workers():
     local.fit(X[:2], TARGET[:2])
     rows = (array(values[:2], (1, 0, 0, 1)) for values in (X, TARGET))
     assert_same(of(local).fit(*rows), local, X)
+
+
+def test_parts_let_go_of_their_rows():
+    given = GivenSet("training", X[:4], X[:4, 0], *(None,) * 5, is_training=True)
+    lazy = given._replace(X=array(X[:4], (3, 1)), y=array(X[:4, 0], (3, 1)))
+    (columns,), delayed_parts = parts.cut([lazy])
+    held = dict(zip(delayed_parts, dask.compute(*delayed_parts.values()), strict=True))
+    (together,), _ = parts.together(ALONE, [columns], held)
+    np.testing.assert_array_equal(together.X, given.X)
+    np.testing.assert_array_equal(together.y, given.y)
+    assert [part.pieces for part in held.values()] == [{}, {}]
 
 
 # --- Options --------------------------------------------------------------------------

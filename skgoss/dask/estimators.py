@@ -216,8 +216,8 @@ class DaskLGBMClassifier(_OnCluster, estimators.LGBMClassifier):
     >>> X = da.random.default_rng(0).normal(size=(2000, 3), chunks=(500, 3))
     >>> y = X[:, 0] > 0
     >>> model = DaskLGBMClassifier(n_estimators=10).fit(X, y)
-    >>> model.predict_proba(X)
-    dask.array<...shape=(2000, 2), dtype=float64, chunksize=(500, 2)...>
+    >>> model.predict_proba(X).chunks
+    ((500, 500, 500, 500), (2,))
     >>> client.close()
     """
 

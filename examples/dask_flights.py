@@ -1,14 +1,17 @@
-"""The flights in files by month, learned by several processes that share them.
+"""Files by month, learned by a cluster
+====================================
 
-The table of flight_delays.py is written to Parquet files, one for each month, as data
-that is too large for one machine would lie in a bucket. Each worker of a Dask cluster
+Flights in Parquet files, learned by several processes that share them.
+
+The table of `examples/flight_delays.py` is written to files, one for each month, as
+data that is too large for one machine would lie in a bucket. Each worker of a Dask cluster
 reads some of the files and turns its rows into bins. Together they fit the model that
 one process would fit on all rows: the same one, to the last bit.
 
 Here the cluster is this machine: `Client(n_workers=2)`. For a real one, pass the
 address of its scheduler, `Client("tcp://...")`; nothing else changes.
 
-Run `python examples/dask_flights.py`, or with `--rows 5000` for a quick look. It needs
+Run `python examples/dask_flights.py`; `--rows 5000` is a quick look. It needs
 `pip install "skgoss[dask,examples]"` and pyarrow.
 """
 
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import runpy
+import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,7 +32,7 @@ from sklearn.metrics import roc_auc_score
 from skgoss import LGBMClassifier
 from skgoss.dask import DaskLGBMClassifier
 
-FLIGHTS = runpy.run_path(str(Path(__file__).with_name("flight_delays.py")))
+FLIGHTS = runpy.run_path(str(Path(sys.argv[0]).with_name("flight_delays.py")))
 COLUMNS = FLIGHTS["CATEGORIES"] + FLIGHTS["TIMETABLE"] + FLIGHTS["WEATHER"]
 OPTIONS = {"n_estimators": 100, "num_leaves": 31, "cat_smooth": 30, "cat_l2": 1000}
 
@@ -43,7 +47,7 @@ def write(table: pd.DataFrame, folder: Path) -> tuple[str, str]:
 
 def main() -> None:
     """Write files, start a cluster, fit, compare with a fit in this process."""
-    line = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    line = argparse.ArgumentParser(description="Learn from files by month.")
     line.add_argument("--rows", type=int, help="use so many flights only")
     table = FLIGHTS["flights"](line.parse_args().rows)
     with (

@@ -4,9 +4,9 @@
 Flights in Parquet files, learned by several processes that share them.
 
 The table of `examples/flight_delays.py` is written to files, one for each month, as
-data that is too large for one machine would lie in a bucket. Each worker of a Dask cluster
-reads some of the files and turns its rows into bins. Together they fit the model that
-one process would fit on all rows: the same one, to the last bit.
+data that is too large for one machine would lie in a bucket. Each worker of a Dask
+cluster reads some of the files and turns its rows into bins. Together they fit the
+model that one process would fit on all rows: the same one, to the last bit.
 
 Here the cluster is this machine: `Client(n_workers=2)`. For a real one, pass the
 address of its scheduler, `Client("tcp://...")`; nothing else changes.

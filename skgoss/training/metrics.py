@@ -255,12 +255,13 @@ def _auc_of_peers(sample: Sample) -> float:
     tried = np.sort(np.concatenate(exchange.gather(score[::step].copy())))
     splitters = tried[len(tried) * np.arange(1, n_peers) // n_peers]
     # Equal scores are in the same range.
-    peer_of = np.searchsorted(splitters, score, side="right")
-    owned = [np.flatnonzero(peer_of == peer) for peer in range(n_peers)]
-    parts = exchange.swap([(score[at], (y[at] > 0).view(np.uint8)) for at in owned])
-    scores, positive = (np.concatenate(part) for part in zip(*parts, strict=True))
+    scores, start = metrics.scores_by_range(y, score, splitters)
+    parts = np.split(scores, start[1:-1])
+    given = exchange.swap(list(zip(parts[::2], parts[1::2], strict=True)))
+    scores = [part for parts in given for part in parts]
+    is_positive = np.repeat([1.0, 0.0] * n_peers, [len(part) for part in scores])
     counts = metrics.ordered_pairs(
-        positive.astype(np.float64), scores, sample.n_threads
+        is_positive, np.concatenate(scores), sample.n_threads
     )
     total = n_positive = n_negative = 0
     for pairs, own_positive, own_negative in exchange.gather(counts):

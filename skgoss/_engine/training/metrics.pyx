@@ -628,6 +628,57 @@ cdef int64_t count_all_pairs(
     return total
 
 
+cdef void find_ranges(
+    const double* y, const double* score, int64_t n, const double[::1] splitters,
+    uint32_t* place_out,
+) noexcept nogil:
+    """Twice the number of splitters up to a score, and one more if the row is not positive."""
+    cdef int64_t i, k
+    cdef uint32_t n_up_to
+    for i in range(n):
+        n_up_to = 0
+        for k in range(splitters.shape[0]):
+            n_up_to += score[i] >= splitters[k]
+        place_out[i] = 2 * n_up_to + (0 if y[i] > 0 else 1)
+
+
+def scores_by_range(
+    const double[::1] y, const double[::1] score, const double[::1] splitters,
+):
+    """The scores sorted by range, and those of positive rows first in each.
+
+    Parameters
+    ----------
+    y, score
+        As for `auc`.
+    splitters : (n_ranges - 1,) float64
+        Where the ranges but the first begin; ascending.
+
+    Returns
+    -------
+    scores : (n,) float64
+    start : (2 * n_ranges + 1,) int64
+        Where the positive and the negative rows of each range begin, and the end.
+    """
+    cdef:
+        int64_t n = y.shape[0]
+        int64_t n_places = 2 * (splitters.shape[0] + 1)
+        uint32_t[::1] place = np.empty(n, dtype=np.uint32)
+        int64_t[::1] places = np.zeros(n_places, dtype=np.int64)
+        int64_t[::1] start_out
+        double[::1] scores_out
+    scores = np.empty(n)
+    start = np.zeros(n_places + 1, dtype=np.int64)
+    scores_out, start_out = scores, start
+    if n:
+        with nogil:
+            find_ranges(&y[0], &score[0], n, splitters, &place[0])
+            count_rows(&place[0], n, &places[0])
+            starts_of_parts(&places[0], 1, n_places, &start_out[0])
+            deal_scores(&score[0], &place[0], n, &places[0], &scores_out[0])
+    return scores, start
+
+
 def ordered_pairs(const double[::1] y, const double[::1] score, int n_threads):
     """Twice the pairs of a positive and a negative row in the right order.
 

@@ -245,7 +245,7 @@ def flights(scale: float = 1.0) -> Problem:
     table, late = _flights()
     columns = ["month", "day", "sched_dep_time", "dep_delay", "sched_arr_time"]
     columns += ["flight", "distance", "hour", "minute"]
-    return _split(Problem("binary", table[columns].to_numpy(np.float64), late), scale)
+    return split(Problem("binary", table[columns].to_numpy(np.float64), late), scale)
 
 
 # What is known of a flight before its day.
@@ -257,7 +257,7 @@ def flights_categories(scale: float = 1.0) -> Problem:
     """Load five numeric columns of flights and five of categories (pandas)."""
     table, late = _flights()
     X = table[TIMETABLE + NAMES].astype(dict.fromkeys(NAMES, "category"))
-    return _split(Problem("binary", X, late), scale)
+    return split(Problem("binary", X, late), scale)
 
 
 def flights_onehot(scale: float = 1.0) -> Problem:
@@ -269,10 +269,10 @@ def flights_onehot(scale: float = 1.0) -> Problem:
     numbers = csr_matrix(table[TIMETABLE].to_numpy(np.float32))
     names = OneHotEncoder(dtype=np.float32).fit_transform(table[NAMES])
     X = hstack([numbers, names], format="csr")
-    return _split(Problem("binary", X, late), scale)
+    return split(Problem("binary", X, late), scale)
 
 
-def _split(problem: Problem, scale: float = 1.0) -> Problem:
+def split(problem: Problem, scale: float = 1.0) -> Problem:
     """Shuffle, keep `scale` of the rows, hold out a fifth."""
     rows = np.random.default_rng(0).permutation(len(problem.y))
     rows = rows[: int(len(rows) * scale)]

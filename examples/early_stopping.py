@@ -1,12 +1,17 @@
-"""Early stopping inside a pipeline and inside a search."""
+"""Early stopping in pipelines and searches
+========================================
 
+Each fit holds out rows of its own, or uses an evaluation set that you pass.
+"""
+
+import matplotlib.pyplot as plt
 from sklearn import set_config
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skgoss import LGBMClassifier
+from skgoss import LGBMClassifier, plot_metric
 
 X, y = load_breast_cancer(return_X_y=True)
 X, X_valid, y, y_valid = train_test_split(X, y, random_state=0)
@@ -37,3 +42,7 @@ pipeline = Pipeline(
 )
 pipeline.fit(X, y, eval_X=X_valid, eval_y=y_valid)
 print(f"rounds of 1000: {pipeline['model'].best_iteration_}")
+
+ax = plot_metric(pipeline["model"])
+ax.axvline(pipeline["model"].best_iteration_, linestyle="--", color="0.5")
+plt.show()

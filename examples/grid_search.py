@@ -1,9 +1,13 @@
-"""Search over parameters with scikit-learn's own tools.
+"""Grid search
+===========
+
+Search over parameters with scikit-learn's own tools.
 
 The searches run two fits at a time (`n_jobs=2` of GridSearchCV), each fit on one
 thread: with many small fits that is faster than many threads in one of them.
 """
 
+import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV, train_test_split
 
@@ -11,7 +15,7 @@ from skgoss import LGBMClassifier
 
 
 def main() -> None:
-    """Search six points by 5-fold cross-validation, then score the best one."""
+    """Search six points by 5-fold cross-validation, score the best one, draw all."""
     X, y = load_breast_cancer(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, stratify=y, random_state=0)
     grid = {"num_leaves": [7, 15, 31], "learning_rate": [0.05, 0.1]}
@@ -21,6 +25,19 @@ def main() -> None:
     print("best parameters:", search.best_params_)
     print(f"log loss, 5-fold mean: {-search.best_score_:.4f}")
     print(f"log loss, held-out rows: {-search.score(X_test, y_test):.4f}")
+
+    found = search.cv_results_
+    _, ax = plt.subplots(layout="constrained")
+    for rate in grid["learning_rate"]:
+        at = found["param_learning_rate"] == rate
+        leaves, score = found["param_num_leaves"][at], -found["mean_test_score"][at]
+        error = found["std_test_score"][at]
+        ax.errorbar(
+            leaves.astype(int), score, error, capsize=4, label=f"learning_rate={rate}"
+        )
+    ax.set(xlabel="num_leaves", ylabel="log loss, mean and spread of 5 folds")
+    ax.legend()
+    plt.show()
 
 
 if __name__ == "__main__":

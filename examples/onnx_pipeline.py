@@ -1,4 +1,8 @@
-"""Convert a pipeline to ONNX, and predict with onnxruntime: needs "skgoss[onnx]"."""
+"""A pipeline in ONNX
+==================
+
+Convert a pipeline, and predict with onnxruntime: needs `skgoss[onnx]`.
+"""
 
 import tempfile
 from pathlib import Path

@@ -1,7 +1,10 @@
-"""Look into a model of flights: importances, metrics and trees.
+"""Plots of a model
+================
 
-Writes pictures into a folder: the importances of the columns and the metric during
-training as PNG, the path of one flight through the first tree as SVG. Prints the
+Look into a model of flights: importances, metrics and trees.
+
+Writes pictures into a folder: the importances of the columns, the metric during
+training and a tree as PNG, the path of one flight through this tree as SVG. Prints the
 second tree as text. `examples/flight_delays.py` tells about the flights.
 
 Run `python examples/plots.py --folder pictures`; `--rows 5000` is a quick look.
@@ -11,19 +14,20 @@ from __future__ import annotations
 
 import argparse
 import runpy
+import sys
 from pathlib import Path
 
 import matplotlib
 
 import skgoss
 
-FLIGHTS = runpy.run_path(str(Path(__file__).with_name("flight_delays.py")))
+FLIGHTS = runpy.run_path(str(Path(sys.argv[0]).with_name("flight_delays.py")))
 COLUMNS = ["carrier", "origin", "dest", *FLIGHTS["TIMETABLE"], *FLIGHTS["WEATHER"]]
 
 
 def main() -> None:
     """Fit and draw."""
-    line = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    line = argparse.ArgumentParser(description="Look into a model of flights.")
     line.add_argument("--rows", type=int, help="use so many flights only")
     line.add_argument("--folder", type=Path, default=Path("pictures"))
     given = line.parse_args()
@@ -46,6 +50,7 @@ def main() -> None:
     plots = {
         "importance.png": skgoss.plot_importance(model, importance_type="gain"),
         "metric.png": skgoss.plot_metric(model),
+        "tree.png": skgoss.plot_tree(model, show_info=["data_percentage"]),
     }
     for name, ax in plots.items():
         ax.get_figure().savefig(given.folder / name)

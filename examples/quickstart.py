@@ -1,4 +1,8 @@
-"""Fit, score and look inside a model in ten lines."""
+"""Quickstart
+==========
+
+Fit, score and look inside a model in ten lines.
+"""
 
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split

@@ -1,4 +1,7 @@
-"""Rank the documents of queries, and choose the model by cross-validated NDCG.
+"""Learning to rank
+================
+
+Rank the documents of queries, and choose the model by cross-validated NDCG.
 
 ``qid`` marks the query of each row. It is passed once, under the name ``groups``: the
 splitter keeps queries whole by it, the ranker learns from it, the scorer scores by it.

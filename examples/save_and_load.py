@@ -1,4 +1,8 @@
-"""Keep a model as text, read it in LightGBM's format, and train on."""
+"""Save and load models
+====================
+
+Keep a model as text, read it in LightGBM's format, and train on.
+"""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Classify text: words become a sparse matrix that is never made dense.
+"""Classify text
+=============
+
+Words become a sparse matrix that is never made dense.
 
 A HashingVectorizer gives each word one of 2^18 columns. Of a row's values all but some
 forty are zero; as a dense array the messages would need gigabytes. The model stores

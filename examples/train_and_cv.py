@@ -1,5 +1,10 @@
-"""Scripts that say `lgb.train`: one binned data set, cross-validation, a search."""
+"""Train and cross-validate by functions
+=====================================
 
+Scripts that say `lgb.train`: one binned data set, cross-validation, a search.
+"""
+
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
@@ -26,6 +31,17 @@ scores = lgb.cv(
 )
 print(f"rounds by cross-validation: {len(scores['valid auc-mean'])}")
 print(f"AUC over the folds: {scores['valid auc-mean'][-1]:.3f}")
+
+mean, deviation = (np.array(scores[f"valid auc-{kind}"]) for kind in ("mean", "stdv"))
+rounds = np.arange(1, len(mean) + 1)
+figure, ax = plt.subplots(layout="constrained")
+ax.plot(rounds, mean, label="mean of the folds")
+ax.fill_between(
+    rounds, mean - deviation, mean + deviation, alpha=0.2, label="standard deviation"
+)
+ax.set(xlabel="round", ylabel="AUC")
+ax.legend(loc="lower right")
+plt.show()
 
 rng = np.random.default_rng(0)
 best = None

@@ -76,6 +76,18 @@ class Booster(InTraining):
     best_score : dict
         Metrics by evaluation set and name, after the best round; without early
         stopping, after the last round.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import Booster, LGBMRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> booster = LGBMRegressor(n_estimators=10).fit(X, y).booster_
+    >>> booster.num_trees()
+    10
+    >>> again = Booster(model_str=booster.model_to_string())
+    >>> bool((again.predict(X) == booster.predict(X)).all())
+    True
     """
 
     _categories: Categories

@@ -64,6 +64,12 @@ def register_logger(
     ------
     TypeError
         If the object has no such methods.
+
+    Examples
+    --------
+    >>> import logging
+    >>> import skgoss
+    >>> skgoss.register_logger(logging.getLogger("my program"))
     """
     by_level = {
         logging.WARNING: getattr(logger, warning_method_name, None),
@@ -122,6 +128,18 @@ def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
     Returns
     -------
     callable
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from skgoss import LGBMClassifier, log_evaluation
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LGBMClassifier(n_estimators=4, metric="binary_error")
+    >>> model = model.fit(  # doctest: +NORMALIZE_WHITESPACE
+    ...     X, y, eval_set=[(X, y)], callbacks=[log_evaluation(2)]
+    ... )
+    [2] training's binary_error: 0.372583
+    [4] training's binary_error: 0.0579965
     """
     period = _whole("log_evaluation", "period", period)
     return _LogEvaluation(period, bool(show_stdv))
@@ -164,6 +182,19 @@ def record_evaluation(eval_result: dict[str, dict[str, list[float]]]) -> Callbac
     ------
     TypeError
         If ``eval_result`` is not a dictionary.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import LGBMRegressor, record_evaluation
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> history = {}
+    >>> model = LGBMRegressor(n_estimators=5)
+    >>> model = model.fit(
+    ...     X, y, eval_set=[(X, y)], callbacks=[record_evaluation(history)]
+    ... )
+    >>> len(history["training"]["l2"])
+    5
     """
     if not isinstance(eval_result, dict):
         raise TypeError(
@@ -187,6 +218,14 @@ def reset_parameter(**kwargs: Sequence[Any] | Callable[[int], Any]) -> Callback:
     Returns
     -------
     callable
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import LGBMRegressor, reset_parameter
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> slower = reset_parameter(learning_rate=lambda i: 0.2 * 0.9**i)
+    >>> model = LGBMRegressor(n_estimators=20).fit(X, y, callbacks=[slower])
     """
     return _ResetParameter(kwargs)
 
@@ -260,6 +299,21 @@ def early_stopping(
         numbers.
     ValueError
         If ``min_delta`` is negative.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import LGBMRegressor, early_stopping
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LGBMRegressor(n_estimators=1000)
+    >>> model = model.fit(
+    ...     X[::2],
+    ...     y[::2],
+    ...     eval_set=[(X[1::2], y[1::2])],
+    ...     callbacks=[early_stopping(10, verbose=False)],
+    ... )
+    >>> 0 < model.best_iteration_ < 1000
+    True
     """
     rounds = _whole("early_stopping", "stopping_rounds", stopping_rounds)
     deltas = min_delta if isinstance(min_delta, list) else [min_delta]

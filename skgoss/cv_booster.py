@@ -27,6 +27,16 @@ class CVBooster:
         The models.
     best_iteration : int
         Number of rounds that early stopping has kept; -1 without early stopping.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from skgoss import Dataset, cv
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> results = cv({"objective": "binary"}, Dataset(X, y), 5, return_cvbooster=True)
+    >>> models = results["cvbooster"]
+    >>> [booster.num_trees() for booster in models.boosters]
+    [5, 5, 5, 5, 5]
     """
 
     def __init__(self, model_file: str | PathLike[str] | None = None) -> None:

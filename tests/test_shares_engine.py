@@ -114,6 +114,8 @@ def check(case, n_peers, *, n_threads=1, seed=0):
         ("sparse", 6000, {"num_leaves": 31}),
         ("sparse", 6000, {"enable_bundle": False, "is_enable_sparse": False}),
         ("wide", 3000, {"min_data_per_group": 5, "max_bin": 255}),
+        ("wide", 3000, {"colsample_bytree": 0.05}),
+        ("sparse", 6000, {"colsample_bytree": 0.3}),
         ("wide", 3000, {"colsample_bytree": 0.9, "feature_fraction_bynode": 0.9}),
         (
             "wide",

@@ -259,9 +259,7 @@ cdef class TreeGrower:
             + len({self.shared.constraints.forced[i].feature
                    for i in range(self.shared.constraints.n_forced)}))
         share = n_most / data.n_features
-        # Histograms of peers have the same places.
-        if share == 1 or self.peers is not None or (
-                storage.drawn_work(share, sampled_share(settings)) > MOST_WORK):
+        if share == 1 or storage.drawn_work(share, sampled_share(settings)) > MOST_WORK:
             return
         out.most_drawn = n_most
         out.most_entries = sum_of_largest(storage.entry_lengths, n_most)

@@ -1,0 +1,95 @@
+"""Build the documentation site: `python -m sphinx -W docs docs/_build`.
+
+The pages are the Markdown files of this folder. What only the site has is made here:
+the reference from the docstrings, and a gallery from the scripts in examples/. Nothing
+is loaded from the network, neither while building nor by a reader's browser.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import metadata
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+
+# Document the package that is installed: `python -m` puts the project's root on the
+# path, and the source folder in it has no compiled modules.
+sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT]
+sys.path.insert(0, str(DOCS))
+os.environ.setdefault("MPLBACKEND", "agg")
+
+project = "skgoss"
+author = "The skgoss developers"
+copyright = author
+version = release = metadata.version("skgoss")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+    "pages",
+]
+# README.md is the index in a repository browser; guide.md includes it.
+exclude_patterns = ["_build", "README.md", "**sg_execution_times.rst"]
+templates_path = ["_templates"]
+
+# Pages
+myst_heading_anchors = 4
+
+# Reference
+autosummary_generate = True
+autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
+autodoc_default_options = {"exclude-members": "set_callbacks"}
+numpydoc_show_class_members = False
+default_role = "code"
+# Quotes stay as they are typed in Python.
+smartquotes = False
+
+# Gallery
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "examples",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "gallery.Order",
+    "reset_modules": ("matplotlib", "gallery.reset"),
+    "reset_argv": "gallery.arguments",
+    "default_thumb_file": str(DOCS / "figures" / "thumbnail.svg"),
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e6,
+    "plot_gallery": "True",
+}
+
+# Pages as HTML
+html_theme = "pydata_sphinx_theme"
+html_title = f"skgoss {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_context = {"default_mode": "auto"}
+html_theme_options = {
+    "logo": {"text": "skgoss"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "show_prev_next": True,
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    # Wide tables have the room of the table of contents as well.
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        "parameters": [],
+        "names": [],
+    },
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+# Pages of their own have no neighbours to list at the left.
+ALONE = ["install", "how-it-works", "performance", "migrating", "changelog"]
+html_sidebars = {name: [] for name in [*ALONE, "index"]}

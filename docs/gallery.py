@@ -1,0 +1,51 @@
+"""The gallery of examples: their order, their arguments, and what they may leave."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sklearn import set_config
+
+ORDER = [
+    "quickstart.py",
+    "flight_delays.py",
+    "early_stopping.py",
+    "grid_search.py",
+    "train_and_cv.py",
+    "plots.py",
+    "explain_flights.py",
+    "prediction_intervals.py",
+    "monotone_constraints.py",
+    "custom_objective.py",
+    "ranking.py",
+    "sparse_text.py",
+    "save_and_load.py",
+    "onnx_pipeline.py",
+]
+# These write pictures, into the folder that they are given.
+WRITERS = ["plots.py", "explain_flights.py"]
+
+
+class Order:
+    """Sort examples: from the first steps to special topics, others at the end."""
+
+    def __init__(self, folder: str) -> None:
+        pass
+
+    def __call__(self, name: str) -> tuple[int, str]:
+        """Return what examples are sorted by."""
+        return (ORDER.index(name) if name in ORDER else len(ORDER), name)
+
+
+def reset(conf: dict[str, Any], name: str) -> None:
+    """Undo what an example has set for the whole process."""
+    set_config(enable_metadata_routing=False)
+
+
+def arguments(conf: dict[str, Any], script: dict[str, Any]) -> list[str]:
+    """Return the command line of an example."""
+    if Path(script["src_file"]).name not in WRITERS:
+        return []
+    return ["--folder", tempfile.mkdtemp(prefix="skgoss_")]

@@ -1,0 +1,71 @@
+"""An extension of Sphinx: what is changed in pages and docstrings for the site."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+# Files beside docs/ that are pages of the site.
+INSIDE = {"../CHANGELOG.md": "changelog.md", "../benchmarks/README.md": "benchmarks.md"}
+
+
+def lead_inside(text: str) -> str:
+    """Turn links to files into links to pages of the site, by their titles."""
+    text = re.sub(r"\[(?:docs/)?[\w-]+\.md\]\(", "[](", text)
+    text = re.sub(r"\]\((?:\.\./)?examples\)", "](examples/index.rst)", text)
+    text = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](examples/\1.rst)", text)
+    for there, here in INSIDE.items():
+        text = text.replace(f"]({there})", f"]({here})")
+    return text
+
+
+def read_page(app: Any, docname: str, content: list[str]) -> None:
+    """Change a page when it is read."""
+    content[0] = lead_inside(content[0])
+
+
+def read_included(app: Any, path: Any, parent: str, content: list[str]) -> None:
+    """Change a file that a page includes when it is read."""
+    content[0] = lead_inside(content[0])
+
+
+# Docstrings that are inherited from scikit-learn refer to its documentation, and have
+# formulas, for which a browser would load a library from the network.
+PLAIN = {
+    r":ref:`(?:([^`<]+?) )?<?\w+>?`": r"scikit-learn's \1",
+    r":term:`([^`<]+?)(?: <[^`]*)?`": r"\1",
+    r"\\frac\{(\w)\}\{(\w)\}": r"\1 / \2",
+    r":math:`([^`]+)`": r"``\1``",
+}
+
+
+def write_plainly(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Make plain text of roles that lead out of the site."""
+    for number, line in enumerate(lines):
+        for role, text in PLAIN.items():
+            line = re.sub(role, text, line)
+        lines[number] = line
+
+
+# Longer signatures show their first arguments; the page lists all of them.
+LONGEST = 500
+
+
+def shorten(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: str, returns: str
+) -> tuple[str, str] | None:
+    """Cut a signature that would fill a page."""
+    if not signature or len(signature) < LONGEST or what != "class":
+        return None
+    first = ", ".join(signature[1:].split(", ")[:6])
+    return f"({first}, ...)", returns
+
+
+def setup(app: Any) -> None:
+    """Connect the functions above."""
+    app.connect("source-read", read_page)
+    app.connect("include-read", read_included)
+    app.connect("autodoc-process-docstring", write_plainly)
+    app.connect("autodoc-process-signature", shorten)

@@ -2,17 +2,32 @@ import numpy as np
 import pytest
 from peers import deal, rows_of, run, share_of
 
-from skgoss.data.shares import ALONE, Share
+from skgoss.data.shares import ALONE, Share, add_to, lightened
 
 
 @pytest.mark.parametrize("n_peers", [1, 2, 3, 5])
 def test_sums_of_peers(n_peers):
     random = np.random.default_rng(0)
     for shape in [(3,), (7, 5), (40_000,)]:
-        values = random.integers(-(2**60) // 5, 2**60 // 5, (n_peers, *shape))
-        got = run(n_peers, lambda e, v=values: e.sum(v[e.peer].copy()))
-        assert all(np.array_equal(part, values.sum(axis=0)) for part in got)
+        for most in [2**60 // 5, 2**31, 2**31 - 1, 2**15, 127, 1]:
+            for share in [1.0, 0.1]:
+                values = random.integers(-most - 1, most + 1, (n_peers, *shape))
+                values[random.random(values.shape) > share] = 0
+                got = run(n_peers, lambda e, v=values: e.sum(v[e.peer].copy()))
+                assert all(np.array_equal(part, values.sum(axis=0)) for part in got)
     assert run(n_peers, lambda e: e.total(10**40)) == [n_peers * 10**40] * n_peers
+
+
+def test_integers_are_sent_in_few_bytes():
+    dense = np.arange(-30_000, 30_000)
+    assert lightened(dense).dtype == np.int16
+    assert lightened(dense * 2**20).dtype == np.int64
+    sparse = np.where(dense % 8 == 0, dense, 0)
+    light = lightened(sparse)
+    assert len(light.at) == np.count_nonzero(sparse)
+    again = dense.copy()
+    add_to(again, light)
+    assert np.array_equal(again, dense + sparse)
 
 
 def test_swap_gives_each_peer_its_value():

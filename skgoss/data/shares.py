@@ -13,13 +13,58 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 # Arrays of more bytes than these are added piece by piece: each peer adds one piece.
 MOST_BYTES_TO_ADD_ALONE = 1 << 16
+
+
+# Arrays of fewer integers are sent as they are. Of others, only those that are not zero
+# are sent, with their places, if they are at most this share.
+FEW_INTEGERS = 512
+SPARSE_SHARE = 0.25
+
+
+class Sparse(NamedTuple):
+    """The integers of an array that are not zero, and their places."""
+
+    at: NDArray[np.uint32]
+    values: NDArray[Any]
+
+
+def lightened(values: NDArray[Any]) -> NDArray[Any] | Sparse:
+    """Integers in one dimension, in as few bytes as is quickly done.
+
+    Returns
+    -------
+    ndarray of a smaller dtype, or Sparse
+        A copy, unless the integers are few.
+    """
+    if len(values) < FEW_INTEGERS:
+        return values.copy()
+    if np.count_nonzero(values) <= SPARSE_SHARE * len(values):
+        at = np.flatnonzero(values)
+        return Sparse(at.astype(np.uint32), _narrowed(values[at]))
+    return _narrowed(values)
+
+
+def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
+    most = max(values.max(initial=0), -1 - values.min(initial=0))
+    for dtype in (np.int8, np.int16, np.int32):
+        if most <= np.iinfo(dtype).max:
+            return values.astype(dtype)
+    return values.copy()
+
+
+def add_to(values: NDArray[Any], other: NDArray[Any] | Sparse) -> None:
+    """Add what `lightened` gave for another array to an array."""
+    if isinstance(other, Sparse):
+        values[other.at] += other.values
+    else:
+        values += other
 
 
 class Exchange(ABC):
@@ -70,13 +115,20 @@ class Exchange(ABC):
             return array
         flat = array.reshape(-1)
         if self.n_peers == 2 or array.nbytes <= MOST_BYTES_TO_ADD_ALONE:
-            for peer, other in enumerate(self.gather(flat)):
+            for peer, other in enumerate(self.gather(lightened(flat))):
                 if peer != self.peer:
-                    flat = flat + other
-        else:
-            pieces = self.swap(np.array_split(flat, self.n_peers))
-            flat = np.concatenate(self.gather(np.sum(pieces, axis=0, dtype=flat.dtype)))
-        array.reshape(-1)[:] = flat
+                    add_to(flat, other)
+            return array
+        pieces = np.array_split(flat, self.n_peers)
+        own = pieces[self.peer]
+        for peer, other in enumerate(self.swap([lightened(piece) for piece in pieces])):
+            if peer != self.peer:
+                add_to(own, other)
+        sums = self.gather(lightened(own))
+        for peer, piece in enumerate(pieces):
+            if peer != self.peer:
+                piece[:] = 0
+                add_to(piece, sums[peer])
         return array
 
     def total(self, value: int) -> int:

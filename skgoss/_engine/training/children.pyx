@@ -7,23 +7,25 @@ both.
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport malloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.training.constraints cimport (
     allowed_features, prepare_constraints, start_constraints)
 from skgoss._engine.training.histogram cimport (
-    accumulate, add_places, move_rows, sum_words, take_places)
-from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
+    GradientStats, Roots, accumulate, add_places, encode_round, is_fine, move_rows, read_round,
+    sum_words, take_places)
+from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Slopes, Sums
 from skgoss._engine.random cimport NODE_FEATURES, RANDOM_THRESHOLD, below, draw, key
+from skgoss._engine.training.peers cimport share_sums
 from skgoss._engine.training.sampling cimport sample_features
 from skgoss._engine.training.split cimport (
     SCRATCH_CUTS, SCRATCH_ROOM, Bins, FeatureSet, Split, SplitRules, bin_sums,
     categories_l2, category_set, feature_bins, held_bins, node_stats, search_features)
-from skgoss._engine.training.tiles cimport encoding_of, start_tiles, sum_tile
+from skgoss._engine.training.tiles cimport start_tiles, sum_tile
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, NO_MEMORY, NO_TURN, ForcedSplit, Leaf, Round, Shared, Tile, Workspace, better,
-    free_slot, gather, heap_push, take_slot)
+    encoding_of, free_slot, gather, take_slot)
 
 cdef extern from "team.h" nogil:
     int64_t take_next(int64_t* next)
@@ -45,16 +47,6 @@ cdef enum:
     # summed in tiles, and where they are put into an empty histogram one by one.
     PLACES_A_TILED = 2
     PLACES_AN_UPDATE = 8
-
-cdef struct Look:
-    # One or two leaves whose best splits are looked for.
-    Leaf* built               # its rows are summed
-    Leaf* other               # has its parent's histogram until then; NULL: there is none
-    const Encoding* before    # of that
-    bint search_built
-    bint search_other
-    int n_parts               # threads that have summed the rows; 0: tiles are yet to be summed
-
 
 # ------------------------------------------------------------------ histograms and splits
 
@@ -138,7 +130,7 @@ cdef FeatureSet feature_set(
     # Of extremely random trees one cut is tried, which says nothing of the others.
     out.cut = ws.cut[side] if shared.settings.extra_trees else NULL
     # Neither do bounds that the neighbours of a leaf may loosen.
-    out.splittable_out = ws.splittable[leaf - ws.leaves]
+    out.splittable_out = ws.splittable[leaf.mask]
     if out.cut != NULL or shared.constraints.bounding >= INTERMEDIATE:
         out.splittable_out = NULL
     out.factor = ws.factor[side]
@@ -235,7 +227,7 @@ cdef void choose_features(
     Shared* shared, Workspace* ws, const Leaf* leaf, uint8_t* searched_out,
 ) noexcept nogil:
     """Which features are searched in a leaf: allowed, drawn, and splittable above it."""
-    cdef const uint8_t* splittable = ws.splittable[leaf - ws.leaves]
+    cdef const uint8_t* splittable = ws.splittable[leaf.mask]
     cdef const int32_t* pool = ws.features
     cdef uint64_t node_key
     cdef int i
@@ -355,14 +347,12 @@ cdef void force(Shared* shared, Workspace* ws, int side, Leaf* leaf) noexcept no
 cdef void settle(
     Shared* shared, Workspace* ws, int side, Leaf* leaf, bint searched,
 ) noexcept nogil:
-    """Queue a leaf that has a split; give back the histogram of one that has none."""
+    """Keep a leaf's best split; give back the histogram of a leaf that has none."""
     leaf.turn = NO_TURN
     if searched and leaf.forced >= 0:
         force(shared, ws, side, leaf)
     leaf.best = shared.best[2 * ws.first_thread + side]
-    if leaf.best.gain > 0:
-        heap_push(ws, <int>(leaf - ws.leaves))
-    else:
+    if not leaf.best.gain > 0:
         free_slot(ws, leaf)
 
 
@@ -383,27 +373,27 @@ cdef void choose_summed(const Shared* shared, Workspace* ws) noexcept nogil:
 cdef bint may_split(const Shared* shared, const Workspace* ws, const Leaf* leaf) noexcept nogil:
     cdef double hessian = leaf.stats.sums.hessian * ws.rules.hessian_unit
     return (
-        ws.n_leaves < shared.settings.max_leaves
+        ws.n_leaves + ws.divides_ahead < shared.settings.max_leaves
         and (shared.settings.max_depth <= 0 or leaf.depth < shared.settings.max_depth)
         and leaf.stats.sums.count >= 2 * ws.rules.min_count
         and hessian >= 2 * ws.rules.min_hessian
     )
 
 
-cdef int inherit_splittable(
-    Workspace* ws, const Leaf* parent, const Leaf* leaf,
-) noexcept nogil:
-    """Copy to a leaf which features its parent could be split by; no parent: all."""
-    cdef Py_ssize_t to = leaf - ws.leaves
+cdef int take_mask(Workspace* ws, Leaf* leaf) noexcept nogil:
+    """Give a leaf a mask of its own, with what that of its parent says; the root: all."""
     cdef size_t n = ws.data.n_features
+    cdef int to = ws.n_masks
     if ws.splittable[to] == NULL:
         ws.splittable[to] = <uint8_t*>malloc(n)
         if ws.splittable[to] == NULL:
             return NO_MEMORY
-    if parent == NULL:
+    if to == 0:
         memset(ws.splittable[to], 1, n)
     else:
-        memcpy(ws.splittable[to], ws.splittable[parent - ws.leaves], n)
+        memcpy(ws.splittable[to], ws.splittable[leaf.mask], n)
+    leaf.mask = to
+    ws.n_masks += 1
     return 0
 
 
@@ -548,15 +538,35 @@ cdef void search_beside(Shared* shared, Workspace* ws, Look* look) noexcept nogi
             search_few(shared, ws, look.built)
 
 
-cdef int search_both(Shared* shared, Workspace* ws, Look* look) noexcept nogil:
-    """Search two leaves that both have histograms, or the small one alone."""
+cdef int build_both(Shared* shared, Workspace* ws, Look* look) noexcept nogil:
+    """Sum the rows of the small one of two leaves that both get histograms."""
     look.built.slot = take_slot(&ws.data, ws)
     if look.built.slot < 0:
         return NO_MEMORY
     if not look.search_other:
         look.other = NULL
     look.n_parts = build(shared, ws, look.built)
-    finish(shared, ws, look)
+    return 0
+
+
+cdef int start_look(
+    Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,
+    Look* look_out,
+) noexcept nogil:
+    """Which of two new leaves are searched. The large one takes over the parent's histogram."""
+    cdef bint swapped = right.stats.sums.count < left.stats.sums.count
+    look_out.built = right if swapped else left
+    look_out.other = left if swapped else right
+    look_out.before = encoding_of(ws, parent)
+    look_out.search_built = may_split(shared, ws, look_out.built)
+    look_out.search_other = may_split(shared, ws, look_out.other)
+    look_out.n_parts = 0
+    look_out.other.slot = parent.slot
+    # The left child keeps the parent's mask.
+    if may_split(shared, ws, right) and take_mask(ws, right) < 0:
+        return NO_MEMORY
+    if not look_out.search_other:
+        free_slot(ws, look_out.other)
     return 0
 
 
@@ -565,23 +575,15 @@ cdef int search_children(
 ) noexcept nogil:
     """Find the best splits of two new leaves.
 
-    The large one takes over the parent's histogram. Leaves of so few rows that a histogram
-    costs more than they do get none, nor do their children.
+    Leaves of so few rows that a histogram costs more than they do get none, nor do their
+    children.
     """
-    cdef bint swapped = right.stats.sums.count < left.stats.sums.count
     cdef bint tiled = ws.n_tiles > 0
     cdef int share = PLACES_A_TILED if tiled else PLACES_AN_UPDATE
     cdef Look look
-    look.built = right if swapped else left
-    look.other = left if swapped else right
-    look.before = encoding_of(ws, parent)
-    look.search_built = may_split(shared, ws, look.built)
-    look.search_other = may_split(shared, ws, look.other)
-    look.other.slot = parent.slot
-    # The left child has the parent's number, and with it what is known of its features.
-    if may_split(shared, ws, right) and inherit_splittable(ws, left, right) < 0:
+    if start_look(shared, ws, parent, left, right, &look) < 0:
         return NO_MEMORY
-    if not look.search_other or (tiled and has_few(ws, look.other, share)):
+    if tiled and has_few(ws, look.other, share):
         free_slot(ws, look.other)
     if not (look.search_built or look.search_other):
         return 0
@@ -589,30 +591,131 @@ cdef int search_children(
         search_apart(shared, ws, &look)
     elif has_few(ws, look.built, share if look.search_built else 1):
         search_beside(shared, ws, &look)
+    elif build_both(shared, ws, &look) < 0:
+        return NO_MEMORY
     else:
-        return search_both(shared, ws, &look)
+        finish(shared, ws, &look)
     return 0
+
+
+# ------------------------------------------------------------------ peers
+
+cdef int build_look(
+    Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,
+    Look* look_out,
+) noexcept nogil:
+    """Sum this peer's rows of two new leaves into one histogram, if either is searched.
+
+    Among peers every leaf has a histogram.
+    """
+    if start_look(shared, ws, parent, left, right, look_out) < 0:
+        return NO_MEMORY
+    if not (look_out.search_built or look_out.search_other):
+        return 0
+    if build_both(shared, ws, look_out) < 0:
+        return NO_MEMORY
+    merge_parts(shared, ws, look_out)
+    return 0
+
+
+cdef void merge_parts(Shared* shared, Workspace* ws, Look* look) noexcept nogil:
+    """Add up what the threads have summed."""
+    cdef int part
+    for part in range(1, look.n_parts):
+        add_places(
+            encoding_of(ws, look.built), 0, ws.data.n_places, 1,
+            &shared.partial[ws.first_thread + part], &ws.slots[look.built.slot])
+    look.n_parts = 1
+
+
+cdef int finish_looks(Shared* shared, Workspace* ws, Look* looks, int n) noexcept nogil:
+    """Find the best splits of leaves whose rows each peer has summed."""
+    cdef Leaf** built = <Leaf**>malloc(n * sizeof(Leaf*))
+    cdef int n_built = 0
+    cdef int status, i
+    if built == NULL:
+        return NO_MEMORY
+    for i in range(n):
+        built[n_built] = looks[i].built
+        n_built += looks[i].n_parts > 0
+    status = share_sums(shared, ws, built, n_built, NULL, 0)
+    free(built)
+    for i in range(n):
+        if status == 0 and looks[i].n_parts > 0:
+            finish(shared, ws, &looks[i])
+    return status
+
+
+# ------------------------------------------------------------------ the root
+
+cdef int share_root(
+    Shared* shared, Workspace* ws, Look* look, Sums* sums, Roots* roots,
+) noexcept nogil:
+    """Add up what the peers know of all rows."""
+    cdef int64_t[6] totals
+    cdef int status
+    if shared.peers == NULL:
+        return 0
+    merge_parts(shared, ws, look)
+    totals[0], totals[1], totals[2] = sums.gradient, sums.hessian, sums.count
+    totals[3], totals[4], totals[5] = roots.gradient, roots.hessian, roots.n
+    status = share_sums(shared, ws, &look.built, 1, totals, 6)
+    sums.gradient, sums.hessian, sums.count = totals[0], totals[1], totals[2]
+    roots.gradient, roots.hessian, roots.n = totals[3], totals[4], totals[5]
+    return status
+
+
+cdef int sum_root(
+    Shared* shared, Workspace* ws, const Round* round, Look* look, Sums* sums_out,
+) noexcept nogil:
+    """Encode the round and sum all rows. What is too coarse in packed numbers is wide."""
+    cdef uint64_t* words = ws.words[look.built.buffer]
+    cdef Slopes slopes = round.slopes
+    cdef GradientStats stats
+    cdef Roots roots
+    cdef bint wide
+    cdef int status = read_round(shared, ws, &slopes, &stats)
+    look.built.stats.sums.count = slopes.n_everywhere
+    for wide in range(2):
+        if status == 0:
+            status = encode_round(ws, &slopes, &stats, wide, words, &roots)
+        if status < 0:
+            return status
+        if shared.peers == NULL and not wide and not is_fine(&slopes, &roots):
+            continue
+        look.n_parts = build(shared, ws, look.built)
+        sums_out[0] = sum_words(&ws.code, words, slopes.n, ws.pairs)
+        status = share_root(shared, ws, look, sums_out, &roots)
+        if status == 0 and is_fine(&slopes, &roots):
+            break
+    return status
 
 
 cdef int search_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
     """Sum all rows and find the best split of the root."""
     cdef Leaf* root = &ws.leaves[0]
-    cdef SplitRules unsmoothed = ws.rules  # nothing is above the root
+    cdef SplitRules unsmoothed
+    cdef Look look
     cdef Sums sums
-    cdef int n_parts
-    root.stats.sums.count = round.slopes.n
-    if start_tiles(shared, ws) < 0:
+    cdef int status
+    ws.n_tiles = 0
+    if shared.peers == NULL and start_tiles(shared, ws) < 0:
         return NO_MEMORY
+    memset(&look, 0, sizeof(Look))
+    look.built = root
+    look.search_built = True
     root.slot = take_slot(&ws.data, ws)
-    if root.slot < 0 or inherit_splittable(ws, NULL, root) < 0:
+    if root.slot < 0 or take_mask(ws, root) < 0:
         return NO_MEMORY
-    n_parts = build(shared, ws, root)
-    sums = sum_words(&ws.code, ws.words[root.buffer], round.slopes.n, ws.pairs)
+    status = sum_root(shared, ws, round, &look, &sums)
+    if status < 0:
+        return status
+    unsmoothed = ws.rules  # nothing is above the root
     unsmoothed.path_smooth = 0
     root.stats = node_stats(sums, 0.0, -INFINITY, INFINITY, &unsmoothed)
     start_constraints(ws)
     if may_split(shared, ws, root):
-        search_built(shared, ws, root, n_parts)
+        finish(shared, ws, &look)
     else:
         free_slot(ws, root)
     return 0

@@ -13,9 +13,14 @@ cdef int allowed_features(
 ) noexcept nogil
 
 cdef void bound_children(
-    const Shared* shared, Workspace* ws, int index, const Leaf* parent) noexcept nogil
+    const Shared* shared, Workspace* ws, int index, const Leaf* parent, Leaf* left,
+    Leaf* right,
+) noexcept nogil
 
-cdef void order_children(const Shared* shared, Workspace* ws, int index) noexcept nogil
+cdef void order_children(
+    const Shared* shared, Workspace* ws, int index, const Leaf* parent, Leaf* left,
+    Leaf* right,
+) noexcept nogil
 
 cdef int next_stale(
     const Shared* shared, Workspace* ws, int index, int first) noexcept nogil

@@ -282,19 +282,19 @@ cdef void add_split_feature(const Shared* shared, Workspace* ws, int feature) no
 
 
 cdef void bound_children(
-    const Shared* shared, Workspace* ws, int index, const Leaf* parent,
+    const Shared* shared, Workspace* ws, int index, const Leaf* parent, Leaf* left,
+    Leaf* right,
 ) noexcept nogil:
     """The bounds of the outputs of two new leaves, before these are known."""
-    cdef int right = ws.n_leaves
-    ws.leaves[right].stats.lower = parent.stats.lower
-    ws.leaves[right].stats.upper = parent.stats.upper
+    left.stats.lower = right.stats.lower = parent.stats.lower
+    left.stats.upper = right.stats.upper = parent.stats.upper
     if shared.constraints.bounding < INTERMEDIATE:
         return
     relate_children(shared, ws, index, parent)
     if shared.constraints.bounding == ADVANCED:
         add_split_feature(shared, ws, parent.best.feature)
-        bound_by_neighbours(shared, ws, index, right)
-        bound_by_neighbours(shared, ws, right, right)
+        bound_by_neighbours(shared, ws, index, ws.n_leaves)
+        bound_by_neighbours(shared, ws, ws.n_leaves, ws.n_leaves)
 
 
 cdef void part_at_middle(Leaf* low, Leaf* high) noexcept nogil:
@@ -304,24 +304,27 @@ cdef void part_at_middle(Leaf* low, Leaf* high) noexcept nogil:
     high.stats.lower = max(high.stats.lower, middle)
 
 
-cdef void order_children(const Shared* shared, Workspace* ws, int index) noexcept nogil:
-    """Bound all that comes below the two newest leaves, by their outputs."""
+cdef void order_children(
+    const Shared* shared, Workspace* ws, int index, const Leaf* parent, Leaf* left,
+    Leaf* right,
+) noexcept nogil:
+    """Bound all that comes below two new leaves, by their outputs."""
     cdef Py_ssize_t stride = shared.settings.max_leaves
-    cdef int right = ws.n_leaves - 1
+    cdef int last = ws.n_leaves - 1
     cdef int sign
     if shared.constraints.bounding == UNBOUNDED:
         return
-    sign = shared.constraints.sign[ws.nodes[right - 1].feature]
+    sign = shared.constraints.sign[parent.best.feature]
     if shared.constraints.bounding == BASIC:
         if sign > 0:
-            part_at_middle(&ws.leaves[index], &ws.leaves[right])
+            part_at_middle(left, right)
         elif sign < 0:
-            part_at_middle(&ws.leaves[right], &ws.leaves[index])
+            part_at_middle(right, left)
         return
-    ws.above[index * stride + right] = sign
-    ws.above[right * stride + index] = -sign
+    ws.above[index * stride + last] = sign
+    ws.above[last * stride + index] = -sign
     bound_by_neighbours(shared, ws, index, ws.n_leaves)
-    bound_by_neighbours(shared, ws, right, ws.n_leaves)
+    bound_by_neighbours(shared, ws, last, ws.n_leaves)
 
 
 cdef int next_stale(

@@ -63,7 +63,7 @@ cdef class Forest:
         cdef const Node* node
         cdef StoredNode* node_out
         cdef StoredLeaf* leaf_out
-        cdef int64_t n_words = ws.nodes[ws.n_leaves - 2].last_word if ws.n_leaves > 1 else 0
+        cdef int64_t n_words
         cdef int i
         if (
             reserve(<void**>&self.nodes, self.n_nodes + ws.n_leaves, &self.node_room,
@@ -72,8 +72,8 @@ cdef class Forest:
                        &self.leaf_room, sizeof(StoredLeaf)) < 0
             or reserve(<void**>&self.leaf_start, self.n_trees + 2, &self.tree_room,
                        sizeof(int64_t)) < 0
-            or reserve(<void**>&self.set_words, self.n_words + n_words, &self.word_room,
-                       sizeof(uint32_t)) < 0
+            or reserve(<void**>&self.set_words, self.n_words + ws.n_set_words,
+                       &self.word_room, sizeof(uint32_t)) < 0
         ):
             return NO_MEMORY
         node_out = self.nodes + self.n_nodes
@@ -90,15 +90,17 @@ cdef class Forest:
                 node.stats.output, ws.learning_rate, ws.concordance)
             node_out[i].weight = node.stats.sums.hessian * ws.rules.hessian_unit
             node_out[i].count = node.stats.sums.count
-            node_out[i].first_word = self.n_words + node.first_word
-            node_out[i].last_word = self.n_words + node.last_word
+            n_words = node.last_word - node.first_word
+            node_out[i].first_word = self.n_words
+            if n_words > 0:
+                memcpy(self.set_words + self.n_words, ws.set_words + node.first_word,
+                       n_words * sizeof(uint32_t))
+            self.n_words += n_words
+            node_out[i].last_word = self.n_words
         for i in range(ws.n_leaves):
             leaf_out[i].value = ws.leaf_value[i]
             leaf_out[i].weight = ws.leaf_weight[i]
             leaf_out[i].count = ws.leaves[i].stats.sums.count
-        if n_words > 0:
-            memcpy(self.set_words + self.n_words, ws.set_words, n_words * sizeof(uint32_t))
-        self.n_words += n_words
         self.n_nodes += ws.n_leaves - 1
         self.n_leaves += ws.n_leaves
         self.n_trees += 1

@@ -15,13 +15,14 @@ from skgoss._engine.training.forest cimport Forest
 from skgoss._engine.training.histogram cimport (
     FOLD_ROOM, MAX_COUNT_BITS, MIN_COUNT_BITS, WIDE_PARTS)
 from skgoss._engine.training.layout cimport LANE_CODES, Binned, Histogram, Piece, Slopes
+from skgoss._engine.training.peers cimport Peers
 from skgoss._engine.training.split cimport (
     SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, Split, SplitRules, Step, StepRow, split_rules)
 from skgoss._engine.data.store cimport BinStore
 from skgoss._engine.signals cimport end_watch, start_watch
 from skgoss._engine.training.tree cimport grow_tree
 from skgoss._engine.training.workspace cimport (
-    ADVANCED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, UNBOUNDED, Bounding, Constraints,
+    ADVANCED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, PEERS_FAILED, UNBOUNDED, Bounding, Constraints,
     ForcedSplit, Leaf, Node, Round, Settings, Shared, Tile, TileSums, Workspace, allocate_histogram,
     clear_histogram)
 
@@ -86,6 +87,8 @@ cdef class TreeGrower:
         How many copies each row stands for; None for one.
     concordance : float, default=0.0
         Of the loss: see `skgoss.training.objectives.Objective`.
+    share : skgoss.data.shares.Share, default=None
+        Which of all rows the data set has; None for all.
 
     Attributes
     ----------
@@ -102,16 +105,20 @@ cdef class TreeGrower:
     cdef object dataset
     cdef BinStore store
     cdef object arrays        # keeps what `shared.data` points to
+    cdef Peers peers          # None: all rows are here
+    cdef int64_t n_rows       # of all peers
 
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
-        constraints=None, copies=None, double concordance=0.0,
+        constraints=None, copies=None, double concordance=0.0, share=None,
     ):
         cdef int i
         self.dataset = dataset
+        self._read_share(share)
         self.forest = Forest() if forest is None else forest
         self.n_threads = max(n_threads, 1)
-        self.n_workspaces = min(self.n_threads, n_scores)
+        # Peers grow one tree after the other, so that all ask for the same sums.
+        self.n_workspaces = min(self.n_threads, n_scores) if self.peers is None else 1
         self._read_dataset(
             dataset, (1 << (MAX_COUNT_BITS if copies is None else MIN_COUNT_BITS)) - 1)
         self._read_copies(copies)
@@ -125,6 +132,14 @@ cdef class TreeGrower:
             self._allocate_workspace(&self.workspaces[i], i)
             self.workspaces[i].concordance = concordance
 
+    cdef _read_share(self, share):
+        self.n_rows = self.dataset.n_rows
+        if share is None or share.is_alone:
+            return
+        self.n_rows = share.n_rows
+        self.peers = Peers(share.exchange)
+        self.shared.peers = <void*>self.peers
+
     cdef _read_dataset(self, dataset, int block_rows):
         """Point `shared.data` to the arrays of a data set.
 
@@ -132,8 +147,8 @@ cdef class TreeGrower:
         """
         cdef Binned* data = &self.shared.data
         storage = dataset.storage
-        if dataset.n_rows > MAX_ROWS:
-            raise ValueError(f"X has {dataset.n_rows} rows; at most {MAX_ROWS} can be used")
+        if self.n_rows > MAX_ROWS:
+            raise ValueError(f"X has {self.n_rows} rows; at most {MAX_ROWS} can be used")
         self.store = storage.store
         self.shared.columns = self.store.columns
         self.shared.has_lists = self.store.has_lists
@@ -155,12 +170,20 @@ cdef class TreeGrower:
 
     cdef _read_copies(self, copies):
         cdef Slopes* slopes = &self.slopes
-        slopes.n_rows = slopes.n_copies = self.shared.data.n_rows
+        slopes.n_rows = self.shared.data.n_rows
+        slopes.n_rows_everywhere = slopes.n_copies = self.n_rows
         slopes.most_copies = 1
         if copies is not None:
             slopes.copies = <const uint32_t*>self._address(copies, np.uint32)
-            slopes.n_copies = copies.sum(dtype=np.int64)
-            slopes.most_copies = copies.max()
+            slopes.n_copies, slopes.most_copies = self._counted(copies)
+
+    cdef _counted(self, copies):
+        """The sum of the copies of all rows, and the most of one."""
+        own = int(copies.sum(dtype=np.int64)), int(copies.max(initial=1))
+        if self.peers is None:
+            return own
+        sums, most = zip(*self.peers.exchange.gather(own))
+        return sum(sums), max(most)
 
     cdef _read_lanes(self, storage):
         cdef Binned* data = &self.shared.data
@@ -213,7 +236,7 @@ cdef class TreeGrower:
         rules[0] = split_rules(settings)
         # A leaf holds min_count rows at least, which bounds the leaves there can be.
         out.max_leaves = max(
-            1, min(settings.num_leaves, self.shared.data.n_rows // rules.min_count))
+            1, min(settings.num_leaves, self.n_rows // rules.min_count))
         out.max_depth = settings.max_depth
         out.tree_fraction = settings.colsample_bytree
         out.node_fraction = settings.feature_fraction_bynode
@@ -234,7 +257,9 @@ cdef class TreeGrower:
             + len({self.shared.constraints.forced[i].feature
                    for i in range(self.shared.constraints.n_forced)}))
         share = n_most / data.n_features
-        if share == 1 or storage.drawn_work(share, sampled_share(settings)) > MOST_WORK:
+        # Histograms of peers have the same places.
+        if share == 1 or self.peers is not None or (
+                storage.drawn_work(share, sampled_share(settings)) > MOST_WORK):
             return
         out.most_drawn = n_most
         out.most_entries = sum_of_largest(storage.entry_lengths, n_most)
@@ -330,12 +355,17 @@ cdef class TreeGrower:
         ws.searched[1] = <uint8_t*>allocate(n_features)
         ws.cut[0] = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.cut[1] = <int32_t*>allocate(n_features * sizeof(int32_t))
-        ws.slots = <Histogram*>allocate((max_leaves + 1) * sizeof(Histogram))
-        ws.free_slots = <int*>allocate((max_leaves + 1) * sizeof(int))
-        ws.splittable = <uint8_t**>allocate(max_leaves * sizeof(uint8_t*))
+        # Twice as much where leaves are divided ahead of their turn.
+        ws.slots = <Histogram*>allocate((2 * max_leaves + 1) * sizeof(Histogram))
+        ws.free_slots = <int*>allocate((2 * max_leaves + 1) * sizeof(int))
+        ws.splittable = <uint8_t**>allocate(2 * max_leaves * sizeof(uint8_t*))
+        ws.nodes = <Node*>allocate(2 * max_leaves * sizeof(Node))
+        if self.peers is not None and self.shared.constraints.bounding < INTERMEDIATE:
+            ws.children = <Leaf*>allocate(2 * max_leaves * sizeof(Leaf))
+            ws.batch = <int*>allocate(2 * max_leaves * sizeof(int))
         ws.leaves = <Leaf*>allocate(max_leaves * sizeof(Leaf))
-        ws.nodes = <Node*>allocate(max_leaves * sizeof(Node))
         ws.heap = <int*>allocate(max_leaves * sizeof(int))
+        ws.leaf_sums = <int64_t*>allocate(2 * max_leaves * sizeof(int64_t))
         ws.leaf_value = <double*>allocate(max_leaves * sizeof(double))
         ws.leaf_weight = <double*>allocate(max_leaves * sizeof(double))
         ws.learning_rate = self.shared.settings.learning_rate
@@ -467,6 +497,8 @@ cdef class TreeGrower:
             status = self._grow_wave(
                 gradient, hessian, weight, rows, scores, round_index, first, wave)
             end_watch(&self.shared.watch)
+            if status == PEERS_FAILED:
+                raise self.peers.error
             raise_status(status)
             for i in range(wave):
                 raise_status(forest.add(&self.workspaces[i]))
@@ -502,6 +534,7 @@ cdef class TreeGrower:
                 slopes.weight = &weight[k if weight.shape[0] > 1 else 0, 0]
             slopes.ids = &rows[0] if rows is not None else NULL
             slopes.n = rows.shape[0] if rows is not None else slopes.n_rows
+            slopes.n_everywhere = slopes.n
             rounds[i].score = &scores[k, 0] if scores is not None else NULL
         with nogil:
             if wave == 1:
@@ -547,7 +580,7 @@ cdef class TreeGrower:
 cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:
     cdef int i
     if ws.splittable != NULL:
-        for i in range(max_leaves):
+        for i in range(2 * max_leaves):
             free(ws.splittable[i])
     free(ws.splittable)
     for i in range(ws.n_slots):
@@ -587,6 +620,10 @@ cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:
     free(ws.slots)
     free(ws.free_slots)
     free(ws.leaves)
+    free(ws.children)
+    free(ws.batch)
+    free(ws.message)
+    free(ws.leaf_sums)
     free(ws.nodes)
     free(ws.heap)
     free(ws.leaf_value)

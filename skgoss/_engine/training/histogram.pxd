@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Slopes, Sums
+from skgoss._engine.training.workspace cimport Shared, Workspace
 
 cdef extern from "histogram.h" nogil:
     ctypedef struct GradientStats:
@@ -12,6 +13,11 @@ cdef extern from "histogram.h" nogil:
     enum:
         WIDE_PARTS              # words of an accumulator of a wide round
 
+    ctypedef struct Roots:
+        int64_t gradient
+        int64_t hessian
+        int64_t n               # copies of the rows
+
     void prefetch(const void* address)
 
 
@@ -21,18 +27,16 @@ cdef enum:
     MIN_COUNT_BITS = 8      # spilling smaller blocks costs more than a wide round
 
 
-cdef GradientStats round_stats(const Slopes* rows, int n_threads) noexcept nogil
-
-cdef Encoding choose_encoding(
-    const GradientStats* stats, const Slopes* rows, bint wide,
+cdef int read_round(
+    Shared* shared, Workspace* ws, Slopes* slopes, GradientStats* stats_out,
 ) noexcept nogil
 
-cdef double fine_scale(double largest, int64_t n_copies) noexcept nogil
-
-cdef bint encode(
-    const Slopes* rows, const Encoding* code, int n_threads, uint64_t* words_out,
-    int64_t* pairs_out,
+cdef int encode_round(
+    Workspace* ws, const Slopes* slopes, const GradientStats* stats, bint wide,
+    uint64_t* words_out, Roots* roots_out,
 ) noexcept nogil
+
+cdef bint is_fine(const Slopes* rows, const Roots* roots) noexcept nogil
 
 cdef void accumulate(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,

@@ -6,20 +6,17 @@ order of the rows nor on the number of threads. The formats are described in ``l
 """
 
 from cython.parallel cimport prange
-from libc.math cimport frexp, ldexp, rint
+from libc.math cimport INFINITY, frexp, isfinite, ldexp, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from skgoss._engine.training.layout cimport (
     LANE_CODES, Binned, Encoding, Histogram, Piece, Slopes, Sums, unpack)
+from skgoss._engine.training.peers cimport merge
+from skgoss._engine.training.workspace cimport NO_MEMORY, NOT_FINITE, Shared, Workspace
 
 cdef extern from "histogram.h" nogil:
-    ctypedef struct Roots:
-        int64_t gradient
-        int64_t hessian
-        int64_t n
-
     const double ROOT_LEVELS
 
     enum:
@@ -154,7 +151,7 @@ cdef Encoding choose_encoding(
     cdef int gradient_bits = min(value_bits - hessian_bits, MAX_PACKED_BITS)
     memset(&code, 0, sizeof(Encoding))
     code.id_mask = <uint64_t>-1
-    code.block_rows = rows.n_rows
+    code.block_rows = rows.n_rows_everywhere
     code.constant_hessian = constant and rows.copies == NULL
     if wide or stats.hessian_min < 0:
         code.gradient_unit = 1.0 / fine_scale(stats.gradient_max, rows.n_copies)
@@ -166,7 +163,7 @@ cdef Encoding choose_encoding(
         code.hessian_unit = stats.hessian_max if constant else ldexp(
             1.0, -fixed_point_exponent(stats.hessian_max, hessian_bits))
         code.packed = lay_out(rows, gradient_bits, hessian_bits, &code)
-    code.compact = code.packed and rows.n <= code.block_rows
+    code.compact = code.packed and rows.n_everywhere <= code.block_rows
     return code
 
 
@@ -182,7 +179,7 @@ cdef bint lay_out(
     cdef int id_bits = 63 - gradient_bits - hessian_bits - 2 * copy_bits
     cdef int spare_bits = 63 - gradient_bits - hessian_bits
     cdef int n_weighed = 1 if code.constant_hessian else 2
-    cdef int row_bits = bit_length(rows.n_rows)
+    cdef int row_bits = bit_length(rows.n_rows_everywhere)
     cdef int bits = min(
         row_bits, MAX_COUNT_BITS_CONSTANT if code.constant_hessian else MAX_COUNT_BITS)
     cdef int least_bits = min(bits, MIN_COUNT_BITS)
@@ -230,19 +227,19 @@ cdef Roots encode_block(
     return roots
 
 
-cdef bint encode(
+cdef Roots encode(
     const Slopes* rows, const Encoding* code, int n_threads, uint64_t* words_out,
     int64_t* pairs_out,
 ) noexcept nogil:
     """Words of the rows, and in a wide round the pairs of all rows there are.
 
-    Returns whether the integers are typically large enough.
+    Returns what `is_fine` asks for.
     """
     cdef Py_ssize_t block, first
     cdef int64_t n_copies = 0
     cdef int64_t gradient_roots = 0
     cdef int64_t hessian_roots = 0
-    cdef Roots part
+    cdef Roots part, total
     for block in prange(
         (rows.n + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
         num_threads=n_threads, use_threads_if=n_threads > 1 and rows.n > ENCODE_BLOCK,
@@ -263,8 +260,79 @@ cdef bint encode(
         encode_wide(
             rows, first, min(<Py_ssize_t>ENCODE_BLOCK, rows.n_rows - first),
             1.0 / code.gradient_unit, 1.0 / code.hessian_unit, pairs_out)
-    return typical(gradient_roots, n_copies) and (
-        all_ones(rows) or typical(hessian_roots, n_copies))
+    total.gradient = gradient_roots
+    total.hessian = hessian_roots
+    total.n = n_copies
+    return total
+
+
+cdef bint is_fine(const Slopes* rows, const Roots* roots) noexcept nogil:
+    """Whether the integers of a round are typically large enough."""
+    return typical(roots.gradient, roots.n) and (
+        all_ones(rows) or typical(roots.hessian, roots.n))
+
+
+cdef bint hessians_vary(const Slopes* slopes, float* first_out) noexcept nogil:
+    """Whether the hessians of the rows differ, apart from their weights."""
+    cdef Py_ssize_t i
+    if slopes.hessian == NULL or slopes.n == 0:
+        return False
+    first_out[0] = slopes.hessian[slopes.ids[0] if slopes.ids != NULL else 0]
+    for i in range(1, slopes.n):
+        if slopes.hessian[slopes.ids[i] if slopes.ids != NULL else i] != first_out[0]:
+            return True
+    return False
+
+
+cdef int read_round(
+    Shared* shared, Workspace* ws, Slopes* slopes, GradientStats* stats_out,
+) noexcept nogil:
+    """What the numbers of a round depend on, of the rows of all peers."""
+    cdef double[8] facts
+    cdef float first = 0
+    cdef bint vary = hessians_vary(slopes, &first)
+    cdef bint has_rows = slopes.hessian != NULL and slopes.n > 0
+    cdef int status
+    stats_out[0] = round_stats(slopes, ws.n_threads)
+    facts[0] = slopes.n
+    facts[1] = not isfinite(stats_out.zero)
+    facts[2] = stats_out.gradient_max
+    facts[3] = stats_out.hessian_max
+    facts[4] = -stats_out.hessian_min
+    facts[5] = vary
+    facts[6] = first if has_rows else -INFINITY
+    facts[7] = -first if has_rows else -INFINITY
+    status = merge(shared.peers, facts, 1, 7)
+    if status < 0:
+        return status
+    slopes.n_everywhere = <int64_t>facts[0]
+    stats_out.gradient_max = facts[2]
+    stats_out.hessian_max = facts[3]
+    stats_out.hessian_min = -facts[4]
+    ws.rules.hessians_vary = facts[5] > 0 or facts[6] > -facts[7]
+    return NOT_FINITE if facts[1] > 0 else 0
+
+
+cdef int encode_round(
+    Workspace* ws, const Slopes* slopes, const GradientStats* stats, bint wide,
+    uint64_t* words_out, Roots* roots_out,
+) noexcept nogil:
+    """The words of the root's rows; 0 or NO_MEMORY. ``roots_out``: what `is_fine` asks for."""
+    cdef int64_t n_summed = (
+        slopes.n_everywhere if slopes.copies == NULL else slopes.n_copies)
+    ws.gradient_scale = fine_scale(stats.gradient_max, n_summed)
+    ws.hessian_scale = fine_scale(max(stats.hessian_max, -stats.hessian_min), n_summed)
+    ws.code = choose_encoding(stats, slopes, wide)
+    if not ws.code.packed and ws.pairs == NULL:
+        ws.pairs = <int64_t*>malloc(2 * slopes.n_rows * sizeof(int64_t))
+        if ws.pairs == NULL:
+            return NO_MEMORY
+    roots_out[0] = encode(slopes, &ws.code, ws.n_threads, words_out, ws.pairs)
+    ws.block_code = ws.code
+    ws.block_code.compact = True
+    ws.rules.gradient_unit = ws.code.gradient_unit
+    ws.rules.hessian_unit = ws.code.hessian_unit
+    return 0
 
 
 cdef inline int64_t addend(const Encoding* code, uint64_t word) noexcept nogil:

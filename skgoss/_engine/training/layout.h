@@ -15,6 +15,8 @@
    `Histogram.gradient`, and a bin costs a third of the work.
    In a wide round a word is the row id alone and the integers lie in an array of pairs;
    an accumulator is four words: gradient, hessian, count and 0.
+   Formats depend on the rows of all peers (`n_everywhere` of `n_rows_everywhere`, and their
+   copies), so that the peers' sums can be added.
    A row that stands for copies holds the sums of the copies' integers; its lanes need more
    bits, so blocks have fewer rows.
 
@@ -87,6 +89,8 @@ typedef struct {
     const uint32_t *ids;
     ptrdiff_t n;
     ptrdiff_t n_rows;
+    int64_t n_everywhere;
+    int64_t n_rows_everywhere;
     int64_t n_copies;
     int64_t most_copies;
 } Slopes;

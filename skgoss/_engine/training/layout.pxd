@@ -55,7 +55,10 @@ cdef extern from "layout.h" nogil:
         const uint32_t* ids          # the n rows meant; NULL: all n_rows
         Py_ssize_t n
         Py_ssize_t n_rows
-        int64_t n_copies             # that all n_rows stand for
+        # Of the rows of all peers:
+        int64_t n_everywhere         # how many are meant
+        int64_t n_rows_everywhere
+        int64_t n_copies             # that all of them stand for
         int64_t most_copies          # that one of them stands for
 
     ctypedef struct Encoding:

@@ -1,13 +1,17 @@
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint64_t
 
 from skgoss._engine.data.store cimport BinColumn
+from skgoss._engine.training.workspace cimport Leaf, Round, Shared, Workspace
 
 
-cdef void partition(
-    const BinColumn* column, const uint64_t* words, Py_ssize_t n, uint64_t id_mask,
-    const uint8_t* goes_left, Py_ssize_t n_left, int n_threads, uint8_t* mask,
-    uint64_t* words_out,
+cdef void tag_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil
+
+cdef void rows_to_children(
+    Shared* shared, Workspace* ws, Leaf* parent, const BinColumn* column, Leaf* left,
+    Leaf* right,
 ) noexcept nogil
+
+cdef void return_rows(Workspace* ws, const Leaf* parent, const Leaf* child) noexcept nogil
 
 
 cdef inline Py_ssize_t gallop_words(

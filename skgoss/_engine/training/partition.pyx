@@ -1,10 +1,13 @@
-"""The stable two-way partition of a node's rows."""
+"""How the rows of a leaf move to its children: stable partition, and rows found by lists."""
 
 from cython.parallel cimport prange
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
 
-from skgoss._engine.data.store cimport BinColumn, bin_of_stored
+from skgoss._engine.data.store cimport BinColumn, bin_of_code, bin_of_stored
+from skgoss._engine.training.layout cimport LANE_CODES
+from skgoss._engine.training.workspace cimport (
+    ROOT_BUFFER, Leaf, Round, Shared, Workspace, gather, next_buffer)
 
 cdef extern from "partition.h" nogil:
     Py_ssize_t decide_bytes(
@@ -19,6 +22,12 @@ cdef extern from "partition.h" nogil:
 
 cdef enum:
     MAX_CHUNKS = 256
+    MIN_ROWS_A_TEAM = 20000
+    MIN_LISTED_A_TEAM = 4000
+    MAX_SLICES = 64
+    # Finding a row by a list costs as much as moving so many from a leaf to its children.
+    ROWS_A_LISTED = 4
+    NO_TAG = -1
 
 
 cdef inline int64_t gallop_list(
@@ -81,35 +90,34 @@ cdef Py_ssize_t decide(
     return decide_list(column, words, n, id_mask, goes_left, mask_out)
 
 
-cdef void partition(
+cdef Py_ssize_t partition(
     const BinColumn* column, const uint64_t* words, Py_ssize_t n, uint64_t id_mask,
-    const uint8_t* goes_left, Py_ssize_t n_left, int n_threads, uint8_t* mask,
-    uint64_t* words_out,
+    const uint8_t* goes_left, int n_threads, uint8_t* mask, uint64_t* words_out,
 ) noexcept nogil:
-    """Write the ``n_left`` words that go left, then the others, each side in its order.
+    """Write the words that go left, then the others, each side in its order.
 
-    ``goes_left`` is 1 for the codes of the left side, or for the bins where the column is a
-    list. ``mask``: n / 8 bytes and one more for each thread.
+    Returns how many go left. ``goes_left`` is 1 for the codes of the left side, or for the
+    bins where the column is a list. ``mask``: n / 8 bytes and one more for each thread.
     """
     cdef Py_ssize_t[MAX_CHUNKS] chunk_left
     cdef int n_chunks = min(n_threads, MAX_CHUNKS)
     cdef Py_ssize_t size = (n // n_chunks + 8) // 8 * 8
-    cdef Py_ssize_t first, m, left_before
+    cdef Py_ssize_t first, m, n_left
     cdef int chunk
     if n_chunks == 1:
-        decide(column, words, n, id_mask, goes_left, mask)
+        n_left = decide(column, words, n, id_mask, goes_left, mask)
         move_words(words, n, n_left, mask, words_out, words_out + n_left)
-        return
+        return n_left
     for chunk in prange(n_chunks, num_threads=n_threads, schedule="static", chunksize=1):
         first = min(chunk * size, n)
         chunk_left[chunk] = decide(
             column, words + first, min(size, n - first), id_mask, goes_left,
             mask + first // 8)
-    left_before = 0
+    n_left = 0
     for chunk in range(n_chunks):
         m = chunk_left[chunk]
-        chunk_left[chunk] = left_before
-        left_before = left_before + m
+        chunk_left[chunk] = n_left
+        n_left = n_left + m
     for chunk in prange(n_chunks, num_threads=n_threads, schedule="static", chunksize=1):
         first = min(chunk * size, n)
         m = (chunk_left[chunk + 1] if chunk + 1 < n_chunks else n_left) - chunk_left[chunk]
@@ -117,3 +125,172 @@ cdef void partition(
             words + first, min(size, n - first), m, mask + first // 8,
             words_out + chunk_left[chunk],
             words_out + n_left + first - chunk_left[chunk])
+    return n_left
+
+
+# ------------------------------------------------------------------ rows of leaves
+
+cdef void tag_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
+    """Tag the sampled rows as the root's."""
+    cdef Py_ssize_t i
+    ws.n_tags = 1
+    if round.slopes.ids == NULL:
+        memset(ws.tags, 0, shared.data.n_rows * sizeof(int32_t))
+        return
+    memset(ws.tags, NO_TAG, shared.data.n_rows * sizeof(int32_t))
+    for i in range(round.slopes.n):
+        ws.tags[round.slopes.ids[i]] = 0
+
+
+cdef void tag_rows(Workspace* ws, Leaf* leaf) noexcept nogil:
+    """Give the rows of a leaf a tag of their own."""
+    cdef const uint64_t* words = ws.words[leaf.buffer]
+    cdef Py_ssize_t i
+    leaf.tag = ws.n_tags
+    ws.n_tags += 1
+    for i in range(leaf.begin, leaf.end):
+        ws.tags[words[i] & ws.code.id_mask] = leaf.tag
+
+
+cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexcept nogil:
+    """Which codes of a column go left; bins where it is a list. Only bytes are shared."""
+    cdef int c
+    if column.width == 0 or column.implied < 0:
+        return ws.goes_left
+    for c in range(LANE_CODES):
+        ws.code_goes_left[c] = ws.goes_left[bin_of_code(column, c)]
+    return ws.code_goes_left
+
+
+cdef void part_rows(
+    Shared* shared, Workspace* ws, Leaf* parent, const BinColumn* column, Leaf* left,
+    Leaf* right,
+) noexcept nogil:
+    """Move the rows of a leaf to its children."""
+    cdef Py_ssize_t n, n_left
+    gather(ws, parent)
+    n = parent.end - parent.begin
+    left.buffer = right.buffer = next_buffer(parent)
+    left.tag = right.tag = parent.tag
+    n_left = partition(
+        column, ws.words[parent.buffer] + parent.begin, n, ws.code.id_mask,
+        by_code(ws, column), ws.n_threads if n > MIN_ROWS_A_TEAM else 1, ws.mask,
+        ws.words[left.buffer] + parent.begin)
+    left.begin = parent.begin
+    left.end = right.begin = parent.begin + n_left
+    right.end = parent.end
+    if shared.has_lists:
+        tag_rows(ws, left if 2 * n_left <= n else right)
+
+
+cdef bint is_by_list(
+    const BinColumn* column, const Leaf* parent, Py_ssize_t n_moved,
+) noexcept nogil:
+    """Whether few rows leave a leaf, and a list tells which.
+
+    Only where the leaf's words are the root's, which nothing overwrites as long as the rows
+    that stay behind are mixed with those that left.
+    """
+    return (
+        column.rows != NULL
+        and parent.buffer == ROOT_BUFFER
+        and 2 * n_moved < parent.stats.sums.count
+        and ROWS_A_LISTED * column.length < parent.end - parent.begin
+    )
+
+
+cdef Py_ssize_t take_slice(
+    Workspace* ws, const Leaf* parent, const Leaf* small, const BinColumn* column,
+    bint sampled, Py_ssize_t first, Py_ssize_t last, Py_ssize_t n_most, uint64_t* words_out,
+) noexcept nogil:
+    """Tag the rows that a part of a list names, and copy their words; returns how many.
+
+    They are at most ``n_most``, for which there is room.
+    """
+    cdef bint others_left = ws.goes_left[column.implied]
+    cdef const uint64_t* root = ws.words[ROOT_BUFFER]
+    cdef Py_ssize_t found = 0
+    cdef Py_ssize_t n = 0
+    cdef bint leaves
+    cdef uint32_t row
+    cdef int64_t i
+    # Without branches to mispredict, as in `gather`.
+    for i in range(first, last):
+        if n == n_most:
+            break
+        row = column.rows[i]
+        leaves = ws.tags[row] == parent.tag and (
+            ws.goes_left[bin_of_stored(column, column.stored[i])] != others_left)
+        if sampled and leaves:
+            # Words and list both ascend.
+            found = gallop_words(root, found, ws.n_rows, ws.code.id_mask, row)
+        words_out[n] = root[found if sampled else row]
+        ws.tags[row] = small.tag if leaves else ws.tags[row]
+        n += leaves
+    return n
+
+
+cdef void take_listed(
+    Workspace* ws, const Leaf* parent, const BinColumn* column, bint sampled, Leaf* small,
+    Leaf* large,
+) noexcept nogil:
+    """Let the rows that a list names leave for the small child; the others stay.
+
+    Threads fill slices of the other buffer, which has room for the rows that stay.
+    """
+    cdef Py_ssize_t[MAX_SLICES] taken
+    cdef Py_ssize_t size, n_most
+    cdef uint64_t* spare
+    cdef int n_slices = min(ws.n_threads, <int>MAX_SLICES)
+    cdef int part
+    large.begin = parent.begin
+    large.end = parent.end
+    large.buffer = parent.buffer
+    large.tag = parent.tag
+    small.buffer = next_buffer(parent)
+    small.begin = small.end = parent.begin + parent.n_left_behind
+    small.tag = ws.n_tags
+    ws.n_tags += 1
+    n_most = min(parent.end - small.begin, small.stats.sums.count)
+    if (n_slices == 1 or column.length < MIN_LISTED_A_TEAM
+            or column.length > parent.end - small.begin):
+        small.end += take_slice(
+            ws, parent, small, column, sampled, 0, column.length, n_most,
+            ws.words[small.buffer] + small.begin)
+    else:
+        spare = ws.words[next_buffer(small)] + small.begin
+        size = (column.length + n_slices - 1) // n_slices
+        for part in prange(n_slices, num_threads=n_slices, schedule="static", chunksize=1):
+            taken[part] = take_slice(
+                ws, parent, small, column, sampled, min(part * size, column.length),
+                min((part + 1) * size, column.length), n_most, spare + part * size)
+        for part in range(n_slices):
+            memcpy(ws.words[small.buffer] + small.end, spare + part * size,
+                   taken[part] * sizeof(uint64_t))
+            small.end = small.end + taken[part]
+    large.n_left_behind = parent.n_left_behind + small.end - small.begin
+
+
+cdef void rows_to_children(
+    Shared* shared, Workspace* ws, Leaf* parent, const BinColumn* column, Leaf* left,
+    Leaf* right,
+) noexcept nogil:
+    """Move the rows of a leaf to its children, all of them or those that a list names."""
+    cdef Leaf* moved = left
+    cdef Leaf* staying = right
+    if column.rows != NULL and ws.goes_left[column.implied]:
+        moved, staying = right, left
+    if is_by_list(column, parent, moved.stats.sums.count):
+        take_listed(
+            ws, parent, column, ws.n_rows < shared.data.n_rows, moved, staying)
+    else:
+        part_rows(shared, ws, parent, column, left, right)
+
+
+cdef void return_rows(Workspace* ws, const Leaf* parent, const Leaf* child) noexcept nogil:
+    """Let the rows of a child be its parent's again."""
+    cdef const uint64_t* words = ws.words[child.buffer]
+    cdef Py_ssize_t i
+    if child.tag != parent.tag:
+        for i in range(child.begin, child.end):
+            ws.tags[words[i] & ws.code.id_mask] = parent.tag

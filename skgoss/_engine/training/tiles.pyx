@@ -8,19 +8,13 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
 from skgoss._engine.training.histogram cimport accumulate
-from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Piece
-from skgoss._engine.training.workspace cimport NO_MEMORY, Leaf, Shared, Tile, TileSums, Workspace
+from skgoss._engine.training.layout cimport Binned, Histogram, Piece
+from skgoss._engine.training.workspace cimport (
+    NO_MEMORY, Leaf, Shared, Tile, TileSums, Workspace, encoding_of)
 
 cdef enum:
     # Accumulators of a tile, which has whole eights of lanes.
     SUMS_A_TILE = 16 * 264
-
-
-cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept nogil:
-    """How the sums of a leaf's histogram are written: packed if its rows fit in a block."""
-    if ws.code.packed and leaf.stats.sums.count <= ws.code.block_rows:
-        return &ws.block_code
-    return &ws.code
 
 
 cdef void list_piece(Workspace* ws, const Piece* piece, Tile* tile) noexcept nogil:

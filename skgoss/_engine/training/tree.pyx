@@ -2,112 +2,48 @@
 
 Search the root; then split the best leaf, partition its rows and search its children, again
 and again; at the end, the leaves' values.
+
+Peers add up their histograms. As an exchange takes time, they divide leaves ahead of their
+turn: with the best leaf all those that may still be split. Then leaves are split in the same
+order as ever, and what has been divided in vain is dropped.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport isfinite
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memset
 
 from skgoss._engine.training.children cimport (
-    choose_left, choose_summed, search_again, search_children, search_root)
+    Look, build_look, choose_left, choose_summed, finish_looks, search_again,
+    search_children, search_root)
 from skgoss._engine.training.constraints cimport (
     bound_children, bound_leaves, next_stale, order_children)
 from skgoss._engine.training.drawn cimport drawn_rows
-from skgoss._engine.training.histogram cimport (
-    GradientStats, choose_encoding, encode, fine_scale, prefetch, round_stats)
-from skgoss._engine.training.layout cimport LANE_CODES, Binned, Slopes, Sums, row_integer
-from skgoss._engine.training.partition cimport gallop_words, partition
+from skgoss._engine.training.histogram cimport prefetch
+from skgoss._engine.training.layout cimport Binned, Slopes, Sums, row_integer
+from skgoss._engine.training.partition cimport return_rows, rows_to_children, tag_root
+from skgoss._engine.training.peers cimport add_up
 from skgoss._engine.random cimport TREE_FEATURES, key
 from skgoss._engine.training.sampling cimport sample_features
 from skgoss._engine.training.split cimport (
     HESSIAN_EPSILON, SplitRules, clamp, leaf_output, leaf_step, node_stats)
-from skgoss._engine.data.store cimport BinColumn, bin_of_code, bin_of_stored
+from skgoss._engine.data.store cimport BinColumn
 from skgoss._engine.signals cimport is_stopped
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, INTERRUPTED, NO_MEMORY, NO_TURN, NOT_FINITE, Leaf, Node, Round, Shared,
-    Workspace, free_slot, gather, heap_pop, heap_remove, next_buffer)
+    INTERMEDIATE, INTERRUPTED, NO_MEMORY, NO_TURN, ROOT_BUFFER, Leaf, Node, Round, Shared,
+    Workspace, free_slot, gather, heap_pop, heap_push, heap_remove)
 
 cdef enum:
     MIN_ROWS_A_TEAM = 20000
-    MIN_LISTED_A_TEAM = 4000
-    MAX_SLICES = 64
     PREFETCH_AHEAD = 24
-    # Finding a row by a list costs as much as moving so many from a leaf to its children.
-    ROWS_A_LISTED = 4
-    NO_TAG = -1
-    ROOT_BUFFER = 2
-
-
-cdef void tag_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Tag the sampled rows as the root's."""
-    cdef Py_ssize_t i
-    ws.n_tags = 1
-    if round.slopes.ids == NULL:
-        memset(ws.tags, 0, shared.data.n_rows * sizeof(int32_t))
-        return
-    memset(ws.tags, NO_TAG, shared.data.n_rows * sizeof(int32_t))
-    for i in range(round.slopes.n):
-        ws.tags[round.slopes.ids[i]] = 0
-
-
-cdef void tag_rows(Workspace* ws, Leaf* leaf) noexcept nogil:
-    """Give the rows of a leaf a tag of their own."""
-    cdef const uint64_t* words = ws.words[leaf.buffer]
-    cdef Py_ssize_t i
-    leaf.tag = ws.n_tags
-    ws.n_tags += 1
-    for i in range(leaf.begin, leaf.end):
-        ws.tags[words[i] & ws.code.id_mask] = leaf.tag
-
-
-cdef int encode_round(Workspace* ws, const Slopes* slopes, uint64_t* words_out) noexcept nogil:
-    """The words of the root's rows; 0, NO_MEMORY or NOT_FINITE."""
-    cdef GradientStats stats = round_stats(slopes, ws.n_threads)
-    cdef int64_t n_summed = slopes.n if slopes.copies == NULL else slopes.n_copies
-    cdef bint wide
-    if not isfinite(stats.zero):
-        return NOT_FINITE
-    ws.gradient_scale = fine_scale(stats.gradient_max, n_summed)
-    ws.hessian_scale = fine_scale(max(stats.hessian_max, -stats.hessian_min), n_summed)
-    for wide in range(2):
-        ws.code = choose_encoding(&stats, slopes, wide)
-        if not ws.code.packed and ws.pairs == NULL:
-            ws.pairs = <int64_t*>malloc(2 * slopes.n_rows * sizeof(int64_t))
-            if ws.pairs == NULL:
-                return NO_MEMORY
-        if encode(slopes, &ws.code, ws.n_threads, words_out, ws.pairs):
-            break
-    ws.block_code = ws.code
-    ws.block_code.compact = True
-    return 0
-
-
-cdef bint hessians_vary(const Slopes* slopes) noexcept nogil:
-    """Whether the hessians of the rows differ, apart from their weights."""
-    cdef Py_ssize_t i
-    cdef float first
-    if slopes.hessian == NULL or slopes.n == 0:
-        return False
-    first = slopes.hessian[slopes.ids[0] if slopes.ids != NULL else 0]
-    for i in range(1, slopes.n):
-        if slopes.hessian[slopes.ids[i] if slopes.ids != NULL else i] != first:
-            return True
-    return False
 
 
 cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Encode the round, sample the tree's features, search the root."""
+    """Sample the tree's features, encode the round, search the root."""
     cdef Leaf* root = &ws.leaves[0]
     cdef int buffer = ROOT_BUFFER if shared.has_lists else 0
-    cdef int status = encode_round(ws, &round.slopes, ws.words[buffer])
-    if status < 0:
-        return status
+    cdef int status
     ws.rules = shared.rules
-    ws.rules.hessians_vary = hessians_vary(&round.slopes)
-    ws.rules.gradient_unit = ws.code.gradient_unit
-    ws.rules.hessian_unit = ws.code.hessian_unit
     memset(root, 0, sizeof(Leaf))
     root.buffer = buffer
     if shared.has_lists:
@@ -119,6 +55,9 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     ws.n_rows = round.slopes.n
     ws.n_leaves = 1
     ws.n_heap = 0
+    ws.n_masks = 0
+    ws.n_set_words = 0
+    ws.divides_ahead = False
     ws.n_features = sample_features(
         shared.all_features, shared.data.n_features, shared.settings.tree_fraction,
         key(shared.settings.feature_seed, TREE_FEATURES, ws.tree_index), ws.features)
@@ -128,29 +67,20 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
         ws.data = drawn_rows(
             &shared.data, &shared.sources, ws.summed, ws.n_summed, &round.slopes,
             ws.n_threads, &ws.drawn)
-    return search_root(shared, ws, round)
+    status = search_root(shared, ws, round)
+    if status == 0:
+        enqueue(ws, 0)
+    return status
 
 
-cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexcept nogil:
-    """Which codes of a column go left; bins where it is a list. Only bytes are shared."""
-    cdef int c
-    if column.width == 0 or column.implied < 0:
-        return ws.goes_left
-    for c in range(LANE_CODES):
-        ws.code_goes_left[c] = ws.goes_left[bin_of_code(column, c)]
-    return ws.code_goes_left
+cdef void enqueue(Workspace* ws, int index) noexcept nogil:
+    """Let a leaf wait for its turn if it can be split."""
+    if ws.leaves[index].best.gain > 0:
+        heap_push(ws, index)
 
 
-cdef void add_node(Workspace* ws, int leaf_index) noexcept nogil:
-    """Put the next inner node in the place of a leaf."""
-    cdef const Leaf* leaf = &ws.leaves[leaf_index]
-    cdef int index = ws.n_leaves - 1
-    cdef Node* node = &ws.nodes[index]
-    if leaf.node >= 0:
-        if leaf.is_left:
-            ws.nodes[leaf.node].left = index
-        else:
-            ws.nodes[leaf.node].right = index
+cdef void fill_node(const Leaf* leaf, Node* node) noexcept nogil:
+    """The inner node that takes the place of a leaf."""
     node.parent = leaf.node
     node.is_left = leaf.is_left
     node.feature = leaf.best.feature
@@ -158,20 +88,30 @@ cdef void add_node(Workspace* ws, int leaf_index) noexcept nogil:
     node.missing_left = leaf.best.missing_left
     node.gain = leaf.best.gain
     node.stats = leaf.stats
+    node.first_word = node.last_word = 0
+
+
+cdef void link_node(Workspace* ws, int leaf_index) noexcept nogil:
+    """Put the newest node in the place of a leaf."""
+    cdef int index = ws.n_leaves - 1
+    cdef Node* node = &ws.nodes[index]
+    if node.parent >= 0:
+        if node.is_left:
+            ws.nodes[node.parent].left = index
+        else:
+            ws.nodes[node.parent].right = index
     node.left = ~leaf_index
     node.right = ~ws.n_leaves
-    node.first_word = ws.nodes[index - 1].last_word if index > 0 else 0
-    node.last_word = node.first_word
 
 
-cdef int add_set(const Binned* data, Workspace* ws) noexcept nogil:
-    """Keep the bins that go left with the last node, which is categorical."""
-    cdef Node* node = &ws.nodes[ws.n_leaves - 1]
+cdef int add_set(const Binned* data, Workspace* ws, Node* node) noexcept nogil:
+    """Keep the bins that go left with a node, which is categorical."""
     cdef int n_bins = data.n_bins[node.feature]
     cdef Py_ssize_t room
     cdef void* larger
     cdef int b
-    node.last_word = node.first_word + (n_bins + 31) // 32
+    node.first_word = ws.n_set_words
+    node.last_word = ws.n_set_words = node.first_word + (n_bins + 31) // 32
     if node.last_word > ws.set_room:
         room = 2 * node.last_word
         larger = realloc(ws.set_words, room * sizeof(uint32_t))
@@ -199,8 +139,10 @@ cdef void make_child(
     child_out.depth = parent.depth + 1
     child_out.node = node
     child_out.is_left = is_left
-    child_out.identity = 2 * <uint64_t>node + 2 - is_left
+    child_out.identity = 2 * parent.identity + 2 - is_left
     child_out.slot = -1
+    child_out.mask = parent.mask
+    child_out.is_divided = False
     child_out.l2 = l2
     child_out.stats = node_stats(sums, parent.stats.output, lower, upper, &rules)
     rules.l2 = l2
@@ -210,148 +152,146 @@ cdef void make_child(
     child_out.forced = -1
 
 
-cdef void part_rows(
-    Shared* shared, Workspace* ws, Leaf* parent, const BinColumn* column, Leaf* left,
-    Leaf* right,
+cdef int divide(
+    Shared* shared, Workspace* ws, int index, Leaf* parent, int node, Leaf* left, Leaf* right,
 ) noexcept nogil:
-    """Move the rows of a leaf to its children."""
-    cdef Py_ssize_t n_left = left.stats.sums.count
-    cdef Leaf* small = left if 2 * n_left <= parent.stats.sums.count else right
-    cdef Py_ssize_t n
-    gather(ws, parent)
-    n = parent.end - parent.begin
-    left.begin = parent.begin
-    left.end = right.begin = parent.begin + n_left
-    right.end = parent.end
-    left.buffer = right.buffer = next_buffer(parent)
-    left.tag = right.tag = parent.tag
-    partition(
-        column, ws.words[parent.buffer] + parent.begin, n, ws.code.id_mask,
-        by_code(ws, column), n_left, ws.n_threads if n > MIN_ROWS_A_TEAM else 1, ws.mask,
-        ws.words[left.buffer] + parent.begin)
-    if shared.has_lists:
-        tag_rows(ws, small)
+    """Divide a leaf by its best split: its node, and its children with their rows.
 
-
-cdef bint is_by_list(
-    const BinColumn* column, const Leaf* parent, Py_ssize_t n_moved,
-) noexcept nogil:
-    """Whether few rows leave a leaf, and a list tells which.
-
-    Only where the leaf's words are the root's, which nothing overwrites as long as the rows
-    that stay behind are mixed with those that left.
+    ``parent``: a copy of the leaf.
     """
-    return (
-        column.rows != NULL
-        and parent.buffer == ROOT_BUFFER
-        and 2 * n_moved < parent.stats.sums.count
-        and ROWS_A_LISTED * column.length < parent.end - parent.begin
-    )
-
-
-cdef Py_ssize_t take_slice(
-    Workspace* ws, const Leaf* parent, const Leaf* small, const BinColumn* column,
-    bint sampled, Py_ssize_t first, Py_ssize_t last, uint64_t* words_out,
-) noexcept nogil:
-    """Tag the rows that a part of a list names, and copy their words; returns how many."""
-    cdef bint others_left = ws.goes_left[column.implied]
-    cdef const uint64_t* root = ws.words[ROOT_BUFFER]
-    cdef Py_ssize_t found = 0
-    cdef Py_ssize_t n = 0
-    cdef bint leaves
-    cdef uint32_t row
-    cdef int64_t i
-    # Without branches to mispredict, as in `gather`.
-    for i in range(first, last):
-        if n == small.stats.sums.count:
-            break
-        row = column.rows[i]
-        leaves = ws.tags[row] == parent.tag and (
-            ws.goes_left[bin_of_stored(column, column.stored[i])] != others_left)
-        if sampled and leaves:
-            # Words and list both ascend.
-            found = gallop_words(root, found, ws.n_rows, ws.code.id_mask, row)
-        words_out[n] = root[found if sampled else row]
-        ws.tags[row] = small.tag if leaves else ws.tags[row]
-        n += leaves
-    return n
-
-
-cdef void take_listed(
-    Workspace* ws, const Leaf* parent, const BinColumn* column, bint sampled, Leaf* small,
-    Leaf* large,
-) noexcept nogil:
-    """Let the rows that a list names leave for the small child; the others stay.
-
-    Threads fill slices of the other buffer, which has room for the rows that stay.
-    """
-    cdef Py_ssize_t[MAX_SLICES] taken
-    cdef Py_ssize_t size, n_staying
-    cdef uint64_t* out
-    cdef uint64_t* spare
-    cdef int n_slices = min(ws.n_threads, <int>MAX_SLICES)
-    cdef int part
-    large.begin = parent.begin
-    large.end = parent.end
-    large.buffer = parent.buffer
-    large.tag = parent.tag
-    small.buffer = next_buffer(parent)
-    small.begin = parent.begin + parent.n_left_behind
-    small.end = small.begin + small.stats.sums.count
-    small.tag = ws.n_tags
-    ws.n_tags += 1
-    large.n_left_behind = parent.n_left_behind + small.stats.sums.count
-    out = ws.words[small.buffer] + small.begin
-    n_staying = parent.end - small.begin
-    if n_slices == 1 or column.length < MIN_LISTED_A_TEAM or column.length > n_staying:
-        take_slice(ws, parent, small, column, sampled, 0, column.length, out)
-        return
-    spare = ws.words[next_buffer(small)] + small.begin
-    size = (column.length + n_slices - 1) // n_slices
-    for part in prange(n_slices, num_threads=n_slices, schedule="static", chunksize=1):
-        taken[part] = take_slice(
-            ws, parent, small, column, sampled, min(part * size, column.length),
-            min((part + 1) * size, column.length), spare + part * size)
-    for part in range(n_slices):
-        memcpy(out, spare + part * size, taken[part] * sizeof(uint64_t))
-        out = out + taken[part]
-
-
-cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
-    """Split the leaf by its best split and search its children."""
-    cdef Leaf parent = ws.leaves[index]
     cdef const BinColumn* column = &shared.columns[parent.best.feature]
-    cdef Leaf* left = &ws.leaves[index]
-    cdef Leaf* right = &ws.leaves[ws.n_leaves]
-    cdef Leaf* moved
-    cdef Leaf* staying
     cdef Sums left_sums, right_sums
-    cdef double l2 = choose_left(shared, ws, &parent, &left_sums)
+    cdef double l2 = choose_left(shared, ws, parent, &left_sums)
 
     right_sums.gradient = parent.stats.sums.gradient - left_sums.gradient
     right_sums.hessian = parent.stats.sums.hessian - left_sums.hessian
     right_sums.count = parent.stats.sums.count - left_sums.count
-    add_node(ws, index)
-    if shared.data.categorical[parent.best.feature] and add_set(&shared.data, ws) < 0:
+    fill_node(parent, &ws.nodes[node])
+    if (shared.data.categorical[parent.best.feature]
+            and add_set(&shared.data, ws, &ws.nodes[node]) < 0):
         return NO_MEMORY
-    bound_children(shared, ws, index, &parent)
-    make_child(ws, &parent, ws.n_leaves - 1, True, left_sums, l2, left)
-    make_child(ws, &parent, ws.n_leaves - 1, False, right_sums, l2, right)
+    bound_children(shared, ws, index, parent, left, right)
+    make_child(ws, parent, node, True, left_sums, l2, left)
+    make_child(ws, parent, node, False, right_sums, l2, right)
     if parent.turn != NO_TURN:
         left.forced = shared.constraints.forced[parent.turn].left
         right.forced = shared.constraints.forced[parent.turn].right
-    if column.rows != NULL and ws.goes_left[column.implied]:
-        moved, staying = right, left
-    else:
-        moved, staying = left, right
-    if is_by_list(column, &parent, moved.stats.sums.count):
-        take_listed(
-            ws, &parent, column, ws.n_rows < shared.data.n_rows, moved, staying)
-    else:
-        part_rows(shared, ws, &parent, column, left, right)
+    rows_to_children(shared, ws, parent, column, left, right)
+    return 0
+
+
+cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
+    """Split a leaf and search its children."""
+    cdef Leaf parent = ws.leaves[index]
+    cdef Leaf* left = &ws.leaves[index]
+    cdef Leaf* right = &ws.leaves[ws.n_leaves]
+    cdef Look look
+    cdef int status = divide(shared, ws, index, &parent, ws.n_leaves - 1, left, right)
+    if status < 0:
+        return status
+    link_node(ws, index)
     ws.n_leaves += 1
-    order_children(shared, ws, index)
-    return search_children(shared, ws, &parent, left, right)
+    order_children(shared, ws, index, &parent, left, right)
+    if shared.peers == NULL:
+        status = search_children(shared, ws, &parent, left, right)
+    else:
+        status = build_look(shared, ws, &parent, left, right, &look)
+        if status == 0:
+            status = finish_looks(shared, ws, &look, 1)
+    enqueue(ws, index)
+    enqueue(ws, ws.n_leaves - 1)
+    return status
+
+
+# ------------------------------------------------------------------ ahead of their turn
+
+cdef int divide_ahead(Shared* shared, Workspace* ws, int index, Look* look_out) noexcept nogil:
+    """Divide a leaf that may be split later, and sum the rows of its children."""
+    cdef Leaf parent = ws.leaves[index]
+    cdef Leaf* left = &ws.children[2 * index]
+    cdef Leaf* right = &ws.children[2 * index + 1]
+    cdef int node = shared.settings.max_leaves + index
+    cdef int status = divide(shared, ws, index, &parent, node, left, right)
+    if status < 0:
+        return status
+    order_children(shared, ws, index, &parent, left, right)
+    status = build_look(shared, ws, &parent, left, right, look_out)
+    # The histogram is a child's now, and rows may have been brought together.
+    parent.slot = -1
+    parent.is_divided = True
+    ws.leaves[index] = parent
+    return status
+
+
+cdef int choose_ahead(Shared* shared, Workspace* ws, int first) noexcept nogil:
+    """The leaves to divide with the ``first`` one: those whose turn may still come.
+
+    They are put into ``ws.batch``; returns how many.
+    """
+    cdef int* waiting = ws.batch + shared.settings.max_leaves
+    cdef int n_most = min(ws.n_heap, shared.settings.max_leaves - ws.n_leaves - 1)
+    cdef int n = 1
+    cdef int i
+    ws.batch[0] = first
+    for i in range(n_most):
+        waiting[i] = heap_pop(ws)
+        if not ws.leaves[waiting[i]].is_divided:
+            ws.batch[n] = waiting[i]
+            n += 1
+    for i in range(n_most):
+        heap_push(ws, waiting[i])
+    return n
+
+
+cdef int divide_batch(Shared* shared, Workspace* ws, int first) noexcept nogil:
+    """Divide a leaf, and with it those whose turn may still come: one exchange for all.
+
+    Trees of peers would else wait for each other at every split.
+    """
+    cdef int n = choose_ahead(shared, ws, first)
+    cdef Look* looks = <Look*>malloc(n * sizeof(Look))
+    cdef int status = 0
+    cdef int i
+    if looks == NULL:
+        return NO_MEMORY
+    for i in range(n):
+        if status == 0:
+            status = divide_ahead(shared, ws, ws.batch[i], &looks[i])
+    if status == 0:
+        status = finish_looks(shared, ws, looks, n)
+    free(looks)
+    return status
+
+
+cdef int take_turn(Shared* shared, Workspace* ws, int index) noexcept nogil:
+    """Split a leaf that is divided ahead of its turn, if need be at once."""
+    cdef int node = ws.n_leaves - 1
+    cdef int status
+    if not ws.leaves[index].is_divided:
+        status = divide_batch(shared, ws, index)
+        if status < 0:
+            return status
+    ws.nodes[node] = ws.nodes[shared.settings.max_leaves + index]
+    link_node(ws, index)
+    ws.leaves[ws.n_leaves] = ws.children[2 * index + 1]
+    ws.leaves[index] = ws.children[2 * index]
+    ws.leaves[ws.n_leaves].node = ws.leaves[index].node = node
+    ws.n_leaves += 1
+    enqueue(ws, index)
+    enqueue(ws, ws.n_leaves - 1)
+    return 0
+
+
+cdef void stay_leaf(Workspace* ws, int index) noexcept nogil:
+    """Give back what a leaf has that is not split after all."""
+    cdef Leaf* leaf = &ws.leaves[index]
+    cdef Leaf* child
+    cdef int side
+    free_slot(ws, leaf)
+    for side in range(2 if leaf.is_divided else 0):
+        child = &ws.children[2 * index + side]
+        free_slot(ws, child)
+        return_rows(ws, leaf, child)
 
 
 cdef void search_stale(Shared* shared, Workspace* ws, int index) noexcept nogil:
@@ -362,21 +302,21 @@ cdef void search_stale(Shared* shared, Workspace* ws, int index) noexcept nogil:
         heap_remove(ws, stale)
         leaf = &ws.leaves[stale]
         search_again(shared, ws, leaf)
+        enqueue(ws, stale)
         stale = next_stale(shared, ws, index, stale + 1)
 
 
-cdef void fill_leaf(Workspace* ws, const Round* round, int index) noexcept nogil:
-    """The leaf's value from its rows' own gradients, summed exactly; add it to the scores."""
+cdef void sum_leaf(
+    Workspace* ws, const Round* round, int index, int64_t* sums_out,
+) noexcept nogil:
+    """The exact sums of the gradients and hessians of a leaf's rows."""
     cdef Leaf* leaf = &ws.leaves[index]
     cdef const Slopes* slopes = &round.slopes
     cdef const uint64_t* words
     cdef uint64_t id_mask = ws.code.id_mask
     cdef int64_t gradient = 0
     cdef int64_t hessian = 0
-    cdef SplitRules rules = ws.rules
-    cdef double value
     cdef Py_ssize_t i, row
-    rules.l2 = leaf.l2
     gather(ws, leaf)
     words = ws.words[leaf.buffer]
     for i in range(leaf.begin, leaf.end):
@@ -392,47 +332,90 @@ cdef void fill_leaf(Workspace* ws, const Round* round, int index) noexcept nogil
             slopes.gradient, slopes.weight, slopes.copies, row, ws.gradient_scale)
         hessian += row_integer(
             slopes.hessian, slopes.weight, slopes.copies, row, ws.hessian_scale)
-    ws.leaf_weight[index] = hessian / ws.hessian_scale
+    sums_out[0] = gradient
+    sums_out[1] = hessian
+
+
+cdef void set_leaf(
+    Workspace* ws, const Round* round, int index, const int64_t* sums,
+) noexcept nogil:
+    """The value of a leaf from its sums; add it to the scores of its rows."""
+    cdef const Leaf* leaf = &ws.leaves[index]
+    cdef const uint64_t* words = ws.words[leaf.buffer]
+    cdef SplitRules rules = ws.rules
+    cdef double value
+    cdef Py_ssize_t i
+    rules.l2 = leaf.l2
+    ws.leaf_weight[index] = sums[1] / ws.hessian_scale
     value = leaf_output(
-        gradient / ws.gradient_scale, ws.leaf_weight[index] + HESSIAN_EPSILON,
-        leaf.end - leaf.begin, ws.nodes[leaf.node].stats.output, &rules)
+        sums[0] / ws.gradient_scale, ws.leaf_weight[index] + HESSIAN_EPSILON,
+        leaf.stats.sums.count, ws.nodes[leaf.node].stats.output, &rules)
     value = leaf_step(
         clamp(value, leaf.stats.lower, leaf.stats.upper), ws.learning_rate, ws.concordance)
     ws.leaf_value[index] = value
     if round.score != NULL:
         for i in range(leaf.begin, leaf.end):
-            round.score[words[i] & id_mask] += value
+            round.score[words[i] & ws.code.id_mask] += value
 
 
-cdef void fill_leaves(Workspace* ws, const Round* round) noexcept nogil:
+cdef void fill_leaf(
+    Workspace* ws, const Round* round, int index, bint sums, bint sets, int64_t* sums_inout,
+) noexcept nogil:
+    if sums:
+        sum_leaf(ws, round, index, sums_inout + 2 * index)
+    if sets:
+        set_leaf(ws, round, index, sums_inout + 2 * index)
+
+
+cdef void fill_all(
+    Workspace* ws, const Round* round, bint sums, bint sets, int64_t* sums_inout,
+) noexcept nogil:
+    """Sum the rows of all leaves, or set the values of leaves from these sums, or both."""
     cdef int leaf
-    if ws.n_leaves == 1:
-        ws.leaf_value[0] = 0.0
-        ws.leaf_weight[0] = ws.leaves[0].stats.sums.hessian * ws.rules.hessian_unit
-    elif ws.n_threads == 1 or round.slopes.n <= MIN_ROWS_A_TEAM:
+    if ws.n_threads == 1 or round.slopes.n <= MIN_ROWS_A_TEAM:
         for leaf in range(ws.n_leaves):
-            fill_leaf(ws, round, leaf)
+            fill_leaf(ws, round, leaf, sums, sets, sums_inout)
     else:
         for leaf in prange(
             ws.n_leaves, num_threads=ws.n_threads, schedule="dynamic", chunksize=1,
         ):
-            fill_leaf(ws, round, leaf)
+            fill_leaf(ws, round, leaf, sums, sets, sums_inout)
+
+
+cdef int fill_leaves(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
+    """The values of the leaves; add them to the scores."""
+    cdef int status = 0
+    if ws.n_leaves == 1:
+        ws.leaf_value[0] = 0.0
+        ws.leaf_weight[0] = ws.leaves[0].stats.sums.hessian * ws.rules.hessian_unit
+    elif shared.peers == NULL:
+        fill_all(ws, round, True, True, ws.leaf_sums)
+    else:
+        fill_all(ws, round, True, False, ws.leaf_sums)
+        status = add_up(shared.peers, ws.leaf_sums, 2 * ws.n_leaves)
+        if status == 0:
+            fill_all(ws, round, False, True, ws.leaf_sums)
+    return status
 
 
 cdef int grow_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Grow one tree; 0, NO_MEMORY, NOT_FINITE or INTERRUPTED."""
+    """Grow one tree; 0, or what growing may end with."""
     cdef int status = start_tree(shared, ws, round)
     cdef int leaf
+    ws.divides_ahead = ws.children != NULL
     while status == 0 and ws.n_heap > 0 and ws.n_leaves < shared.settings.max_leaves:
         leaf = heap_pop(ws)
-        status = split_leaf(shared, ws, leaf)
+        if ws.divides_ahead:
+            status = take_turn(shared, ws, leaf)
+        else:
+            status = split_leaf(shared, ws, leaf)
         if status == 0 and shared.constraints.bounding >= INTERMEDIATE:
             search_stale(shared, ws, leaf)
         if status == 0 and is_stopped(&shared.watch):
             status = INTERRUPTED
     bound_leaves(shared, ws)
     while ws.n_heap > 0:
-        free_slot(ws, &ws.leaves[heap_pop(ws)])
+        stay_leaf(ws, heap_pop(ws))
     if status == 0:
-        fill_leaves(ws, round)
+        status = fill_leaves(shared, ws, round)
     return status

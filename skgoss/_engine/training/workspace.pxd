@@ -13,6 +13,9 @@ cdef enum:
     NO_MEMORY = -1
     NOT_FINITE = -2
     INTERRUPTED = -3          # the watch has the exception
+    PEERS_FAILED = -4         # the peers have it
+    # The words of the root if rows are found by lists.
+    ROOT_BUFFER = 2
     # The turn of a leaf whose split is not a forced one.
     NO_TURN = 0x7FFFFFFF
 
@@ -30,10 +33,12 @@ cdef struct Leaf:
     int32_t tag               # of its rows; those of words[buffer] with another one have left
     Py_ssize_t n_left_behind  # how many those are
     int slot                  # of its histogram; -1: none, or made of its few rows each time
+    int mask                  # of the features that it is searched for: ws.splittable[mask]
+    bint is_divided           # its children are known: see `Workspace.children`
     int depth
     int node                  # the inner node above it; -1: it is the root
     int is_left
-    uint64_t identity         # under which its random numbers are drawn
+    uint64_t identity         # its number in a full binary tree, for random numbers
     double l2                 # the ridge penalty of its output
     NodeStats stats
     Split best
@@ -48,7 +53,7 @@ cdef struct Node:
     int32_t missing_left
     int32_t left
     int32_t right
-    Py_ssize_t first_word     # of its set of bins, if it is categorical, else the last's end
+    Py_ssize_t first_word     # of its set of bins; that of a numeric node is empty
     Py_ssize_t last_word
     double gain
     NodeStats stats
@@ -70,7 +75,7 @@ cdef struct Workspace:
     int first_thread          # its accumulators are those of these threads
     int n_threads
     int64_t next_chunk        # of rows or features that threads share out among themselves
-    uint64_t* words[3]        # the root's are in the last one if rows are found by lists
+    uint64_t* words[3]        # the last one: see ROOT_BUFFER
     int32_t* tags             # by row, then
     int32_t n_tags
     Py_ssize_t n_rows         # of the root
@@ -90,7 +95,8 @@ cdef struct Workspace:
     int32_t* tile_features
     int32_t* tile_of          # by feature
     uint8_t* searched[2]      # features searched in the two leaves at hand
-    uint8_t** splittable      # by leaf: features that its nodes above could be split by
+    uint8_t** splittable      # masks of features that nodes above a leaf could be split by
+    int n_masks
     int32_t* cut[2]           # and their only cuts, in extremely random trees
     int32_t* sample
     int32_t* allowed          # features that interactions allow a leaf
@@ -113,8 +119,17 @@ cdef struct Workspace:
     int32_t* touched
     int n_touched
     uint32_t* set_words       # of the tree's sets of bins
+    Py_ssize_t n_set_words
     Py_ssize_t set_room
     Leaf* leaves
+    # Leaves are divided ahead of their turn. Their nodes and their children lie apart until
+    # then: the node of a leaf behind the nodes of the tree, its children in `children`.
+    bint divides_ahead
+    Leaf* children            # two of each leaf; NULL: no leaf is ever divided ahead
+    int* batch                # leaves that are divided together
+    int64_t* leaf_sums        # of gradients and hessians, two for each leaf
+    int64_t* message          # to the peers
+    Py_ssize_t message_room
     Node* nodes
     double* leaf_value
     double* leaf_weight
@@ -175,6 +190,7 @@ cdef struct Shared:
     int32_t* all_features
     int max_bins
     Watch watch
+    void* peers               # a `Peers`; NULL: all rows are here
 
 cdef struct Round:
     Slopes slopes
@@ -192,6 +208,8 @@ cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil
 
 cdef inline int next_buffer(const Leaf* leaf) noexcept nogil:
     return 1 if leaf.buffer == 0 else 0
+
+cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept nogil
 
 cdef void gather(Workspace* ws, Leaf* leaf) noexcept nogil
 

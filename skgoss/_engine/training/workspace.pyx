@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memset
 
-from skgoss._engine.training.layout cimport Binned, Histogram
+from skgoss._engine.training.layout cimport Binned, Encoding, Histogram
 from skgoss._engine.training.split cimport Split
 
 # ------------------------------------------------------------------ histogram slots
@@ -40,6 +40,13 @@ cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil:
         ws.free_slots[ws.n_free] = leaf.slot
         ws.n_free += 1
         leaf.slot = -1
+
+
+cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept nogil:
+    """How the sums of a leaf's histogram are written: packed if its rows fit in a block."""
+    if ws.code.packed and leaf.stats.sums.count <= ws.code.block_rows:
+        return &ws.block_code
+    return &ws.code
 
 
 # ------------------------------------------------------------------ rows of leaves

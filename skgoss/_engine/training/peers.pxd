@@ -1,0 +1,22 @@
+from libc.stdint cimport int64_t
+
+from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace
+
+
+cdef class Peers:
+    cdef object exchange
+    cdef readonly object error
+
+    cdef int _add_up(self, int64_t* values, Py_ssize_t n) noexcept
+    cdef int _merge(
+        self, double* values, Py_ssize_t n_sums, Py_ssize_t n_most) noexcept
+
+cdef int add_up(void* peers, int64_t* values_inout, Py_ssize_t n) noexcept nogil
+
+cdef int merge(
+    void* peers, double* values_inout, Py_ssize_t n_sums, Py_ssize_t n_most,
+) noexcept nogil
+
+cdef int share_sums(
+    Shared* shared, Workspace* ws, Leaf** leaves, int n_leaves, int64_t* others, int n_others,
+) noexcept nogil

@@ -1,0 +1,158 @@
+"""Trees that peers grow together are those of a process that holds all rows."""
+
+import numpy as np
+import pytest
+from peers import deal, rows_of, run, share_of
+
+from skgoss import LGBMRegressor, parameters
+from skgoss._engine.training.grower import TreeGrower
+from skgoss.data import frames
+from skgoss.data.dataset import BinnedDataset
+from skgoss.training import constraints
+
+
+def make_columns(kind, n, seed):
+    random = np.random.default_rng(seed)
+    if kind == "sparse":
+        return (random.random((n, 40)) < 0.05) * random.integers(1, 4, (n, 40)) * 1.0
+    X = random.normal(size=(n, 6)).round(1)
+    X[:, 0] = random.integers(0, 12, n)
+    X[random.random(X.shape) < 0.1] = np.nan
+    return X
+
+
+class Case:
+    """A round of all rows, and its part of some of them."""
+
+    def __init__(self, kind, n, seed, options, *, constant, weighted, sampled):
+        random = np.random.default_rng(seed)
+        X = make_columns(kind, n, seed)
+        known = LGBMRegressor(
+            n_estimators=1, categorical_feature=[0] if kind == "categories" else "auto"
+        ).fit(X, X.shape[1] * np.arange(n))
+        base = {"num_leaves": 15, "min_child_samples": 5}
+        self.settings = parameters.settings(LGBMRegressor(**(base | options)))
+        self.dataset = BinnedDataset.build(
+            frames.columns(known, X, reset=False), self.settings
+        )
+        self.gradient = (np.nan_to_num(X[:, 1]) * random.normal(1, 0.3, n))[
+            None
+        ].astype(np.float32)
+        if not constant:
+            self.hessian = random.uniform(0.1, 1, (1, n)).astype(np.float32)
+        else:
+            self.hessian = None
+        self.weight = np.exp(8 * random.normal(size=(1, n))) if weighted else None
+        self.rows = np.flatnonzero(random.random(n) < 0.4) if sampled else None
+
+    def grow(self, rows=slice(None), share=None, n_threads=1):
+        """The arrays of two trees, and the scores of the rows."""
+
+        def of_rows(values):
+            return None if values is None else np.ascontiguousarray(values[:, rows])
+
+        every = isinstance(rows, slice)
+        dataset = self.dataset if every else self.dataset.take(rows)
+        scores = np.zeros((1, dataset.n_rows))
+        grower = TreeGrower(
+            dataset,
+            self.settings,
+            1,
+            n_threads,
+            constraints=constraints.of_trees(self.settings, dataset),
+            share=share,
+        )
+        sample = self.rows
+        if sample is not None:
+            sample = sample if every else np.flatnonzero(np.isin(rows, sample))
+            sample = sample.astype(np.uint32)
+        for index in range(2):
+            grower.grow(
+                of_rows(self.gradient),
+                of_rows(self.hessian),
+                of_rows(self.weight),
+                sample,
+                scores,
+                index,
+            )
+        arrays = (*grower.forest.arrays(), grower.forest.words())
+        return b"".join(array.tobytes() for array in arrays), scores
+
+
+def check(case, n_peers, *, n_threads=1, seed=0):
+    model, scores = case.grow()
+    n_rows = case.dataset.n_rows
+    dealt = deal(n_rows, n_peers, seed)
+    # A peer has at least one row.
+    for peer, parts in enumerate(dealt):
+        if not len(rows_of(parts)):
+            pytest.skip(f"peer {peer} got no row")
+
+    def grow(exchange):
+        parts = dealt[exchange.peer]
+        rows, share = rows_of(parts), share_of(exchange, parts)
+        own, own_scores = case.grow(rows, share, n_threads)
+        assert own == model
+        assert np.array_equal(own_scores, scores[:, rows])
+
+    run(n_peers, grow)
+
+
+@pytest.mark.parametrize("n_peers", [2, 3])
+@pytest.mark.parametrize(
+    ("kind", "n", "options"),
+    [
+        ("dense", 600, {}),
+        ("dense", 9000, {"num_leaves": 63}),
+        ("categories", 3000, {"min_data_per_group": 20}),
+        ("sparse", 6000, {"num_leaves": 31}),
+        ("sparse", 6000, {"enable_bundle": False, "is_enable_sparse": False}),
+        ("dense", 3000, {"extra_trees": True}),
+        ("dense", 3000, {"colsample_bytree": 0.6, "feature_fraction_bynode": 0.5}),
+        ("dense", 3000, {"interaction_constraints": [[0, 1, 2], [2, 3, 4, 5]]}),
+        ("dense", 3000, {"max_depth": 3, "path_smooth": 2.0}),
+        *(
+            (
+                "dense",
+                3000,
+                {
+                    "monotone_constraints": [0, 1, 0, -1, 0, 1],
+                    "monotone_constraints_method": method,
+                },
+            )
+            for method in ("basic", "intermediate", "advanced")
+        ),
+    ],
+)
+def test_peers_grow_the_trees_of_one_process(kind, n, options, n_peers):
+    plain = {"constant": False, "weighted": False, "sampled": False}
+    check(Case(kind, n, 1, options, **plain), n_peers)
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_number_formats_are_those_of_all_rows(kind, constant, weighted, sampled):
+    flags = {"constant": constant, "weighted": weighted, "sampled": sampled}
+    check(Case(kind, 5000, 2, {}, **flags), 2, n_threads=2)
+
+
+def test_few_rows_and_many_peers():
+    flags = {"constant": False, "weighted": False, "sampled": False}
+    check(Case("dense", 40, 3, {"num_leaves": 4}, **flags), 4, seed=5)
+
+
+def test_infinite_gradients_fail_on_all_peers():
+    case = Case("dense", 500, 4, {}, constant=False, weighted=False, sampled=False)
+    case.gradient[0, 499] = np.inf
+    with pytest.raises(FloatingPointError):
+        check(case, 1)
+    dealt = deal(500, 2, seed=0)
+
+    def grow(exchange):
+        parts = dealt[exchange.peer]
+        with pytest.raises(FloatingPointError):
+            case.grow(rows_of(parts), share_of(exchange, parts))
+
+    run(2, grow)

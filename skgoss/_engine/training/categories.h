@@ -178,17 +178,6 @@ static inline double search_end(const CategoryEnd *end, const Bins *bins,
     return top;
 }
 
-static inline void improve(double gain, int feature, int bin, int missing_left,
-                           const SplitRules *rules, Split *best_out)
-{
-    if (gain <= 0 || !improves(gain + rules->min_gain, feature, best_out))
-        return;
-    best_out->gain = gain + rules->min_gain;
-    best_out->feature = feature;
-    best_out->bin = bin;
-    best_out->missing_left = missing_left;
-}
-
 /* Improves *best_out by the best split of one categorical feature, whose gains count
    `factor` times; whether any split gains something. `scratch`: see CATEGORY_SCRATCH. */
 static inline int search_categories(const Bins *bins, const Encoding *code, int feature,

@@ -666,6 +666,129 @@ static SIMD_INLINE double gain_factor(const FeatureSet *set, int feature)
     return set->factor ? set->factor[feature] : 1.0;
 }
 
+static inline void improve(double gain, int feature, int bin, int missing_left,
+                           const SplitRules *rules, Split *best_out)
+{
+    if (gain <= 0 || !improves(gain + rules->min_gain, feature, best_out))
+        return;
+    best_out->gain = gain + rules->min_gain;
+    best_out->feature = feature;
+    best_out->bin = bin;
+    best_out->missing_left = missing_left;
+}
+
+#if defined(SIMD_FOR_AVX512) && defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define HAS_CUT_VECTORS
+#endif
+#endif
+
+#ifdef HAS_CUT_VECTORS
+typedef int64_t Longs __attribute__((vector_size(SPLIT_LANES * sizeof(int64_t))));
+
+/* Whether search_vectors may search a feature, and had better: it visits bins without rows,
+   too, but stores nothing on the way. */
+static SIMD_INLINE int suits_vectors(const Bins *bins, const Encoding *code,
+                                     const FeatureSet *set, const NodeStats *node,
+                                     Sums missing, int form)
+{
+    return simd_level == SIMD_AVX512 && code->compact && form != FORM_BOUNDED
+           && missing.count == 0 && !bins->held && !set->cut
+           && 2 * node->sums.count >= bins->n_bins;
+}
+
+/* The packed sums up to each of a vector's bins, of which there are n, on top of
+   *before_inout, which has the last one everywhere. */
+static SIMD_INLINE void sums_up_to(const int64_t *packed, int n, Longs *before_inout,
+                                   int64_t *sum_out)
+{
+    const Longs none = {0};
+    int64_t part[SPLIT_LANES];
+    Longs x;
+    if (n >= SPLIT_LANES) {
+        memcpy(&x, packed, sizeof x);
+    } else {
+        for (int k = 0; k < SPLIT_LANES; k++)
+            part[k] = k < n ? packed[k] : 0;
+        memcpy(&x, part, sizeof x);
+    }
+    x += __builtin_shufflevector(x, none, 8, 0, 1, 2, 3, 4, 5, 6);
+    x += __builtin_shufflevector(x, none, 8, 8, 0, 1, 2, 3, 4, 5);
+    x += __builtin_shufflevector(x, none, 8, 8, 8, 8, 0, 1, 2, 3);
+    x += *before_inout;
+    *before_inout = __builtin_shufflevector(x, x, 7, 7, 7, 7, 7, 7, 7, 7);
+    memcpy(sum_out, &x, sizeof x);
+}
+
+/* Lets `top` have the larger ones of both vectors' numbers. */
+static SIMD_INLINE void raise(const Longs *x, Longs *top)
+{
+    Longs is_larger = *x > *top;
+    *top = (*x & is_larger) | (*top & ~is_larger);
+}
+
+/* The same as largest_gain, of a vector of bits. */
+static SIMD_INLINE double largest_of(Longs top)
+{
+    Longs other = __builtin_shufflevector(top, top, 4, 5, 6, 7, 0, 1, 2, 3);
+    double value;
+    raise(&other, &top);
+    other = __builtin_shufflevector(top, top, 2, 3, 0, 1, 6, 7, 4, 5);
+    raise(&other, &top);
+    other = __builtin_shufflevector(top, top, 1, 0, 3, 2, 5, 4, 7, 6);
+    raise(&other, &top);
+    memcpy(&value, &top, sizeof value);
+    return value;
+}
+
+/* The same as search_feature where suits_vectors says so. All bins but the last are cuts;
+   those behind a bin without rows repeat the one before, and the last of equal ones counts.
+   `gain_out`: room for a gain of each bin and SCRATCH_ROOM more. */
+static SIMD_INLINE int search_vectors(const Bins *bins, const Encoding *code, int feature,
+                                      double factor, const NodeStats *node,
+                                      const SplitRules *rules, int form, double *gain_out,
+                                      Split *best_out)
+{
+    const Encoding local = *code;
+    const NodeStats local_node = *node;
+    const SplitRules local_rules = *rules;
+    const int64_t count_mask = ((int64_t)1 << code->count_bits) - 1;
+    const int64_t least = rules->min_count, most = node->sums.count - least;
+    const double needed = node->gain + rules->min_gain;
+    const Sums none = {0, 0, 0};
+    const Limits unbounded = {0, 0, 0, 0, 0};
+    const int last = bins->n_bins - 1;
+    int64_t sum[SPLIT_LANES];
+    double gain[SPLIT_LANES];
+    Longs before = {0}, best = {0}, bits;
+    int b = 0;
+    for (; b < last; b += SPLIT_LANES) {
+        sums_up_to(bins->gradient + b, last - b, &before, sum);
+        if ((before[0] & count_mask) < least)
+            continue;
+        if ((sum[0] & count_mask) > most)
+            break;
+        for (int k = 0; k < SPLIT_LANES; k++) {
+            Sums sums = unpack(sum[k], &local);
+            gain[k] = cut_gain((double)sums.gradient, (double)sums.hessian,
+                               (double)sums.count, none, &local_node, needed, unbounded,
+                               form, &local_rules);
+        }
+        memcpy(gain_out + b, gain, sizeof gain);
+        memcpy(&bits, gain, sizeof bits);
+        raise(&bits, &best);
+    }
+    double top = largest_of(best);
+    if (top <= 0 || !improves(top * factor + rules->min_gain, feature, best_out))
+        return top > 0;
+    do
+        b--;
+    while (gain_out[b] != top);
+    improve(top * factor, feature, b < last ? b : last - 1, 1, rules, best_out);
+    return 1;
+}
+#endif
+
 /* Improves *best_out by the best cut of one feature; whether any cut gains something. Equal
    gains: missing values left first, then as cut_bin says. `scratch`: as many shares as
    SCRATCH_CUTS says, or SCRATCH_BOUNDED. */
@@ -686,6 +809,11 @@ static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *code,
     int64_t most = node->sums.count - rules->min_count, least;
     if (bins->missing_bin >= 0)
         missing = bin_sums(bins, bins->missing_bin, code);
+#ifdef HAS_CUT_VECTORS
+    if (suits_vectors(bins, code, set, node, missing, form))
+        return search_vectors(bins, code, feature, gain_factor(set, feature), node, rules,
+                              form, gain, best_out);
+#endif
     least = rules->min_count - missing.count;
     if (code->compact)
         list_cuts_compact(bins, code, least, most, (int64_t *)gain, &cuts);

@@ -1,0 +1,64 @@
+"""Trees are the same bits on every instruction set."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from skgoss import LGBMClassifier, LGBMRegressor
+
+OPTIONS = [
+    {},
+    {"min_child_samples": 1, "max_bin": 9},
+    {"max_bin": 17, "reg_alpha": 0.5, "min_split_gain": 0.1},
+    {"path_smooth": 2.0, "max_delta_step": 0.4},
+    {"reg_lambda": 3.0, "feature_contri": [0.0, 0.5, 1.0, 2.0, 1.0, 1.0, 1.0]},
+]
+
+
+def data(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of many, few and two values, with gaps, missing values and equal cuts."""
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 7))
+    X[:, 1] = rng.integers(0, 17, n)
+    X[:, 2] = rng.integers(0, 9, n)
+    X[:, 3] = X[:, 2] > 4
+    X[rng.random(n) < 0.05, 4] = np.nan
+    X[:, 5] = np.where(X[:, 0] > 1, np.nan, X[:, 1])
+    X[:, 6] = np.round(X[:, 0] * 4)
+    return X, X[:, 0] + np.sin(X[:, 1]) + X[:, 2] * X[:, 3]
+
+
+def fingerprint() -> str:
+    digest = hashlib.sha256()
+    for n in (90, 1200):
+        X, y = data(n)
+        for options in OPTIONS:
+            for estimator, target in (
+                (LGBMRegressor, np.round(y)),
+                (LGBMClassifier, (y > np.median(y)).astype(int)),
+            ):
+                model = estimator(n_estimators=5, n_jobs=1, **options)
+                digest.update(model.fit(X, target).booster_.model_to_string().encode())
+    return digest.hexdigest()
+
+
+@pytest.mark.parametrize("level", ["plain", "avx2"])
+def test_all_instruction_sets_grow_the_same_trees(level):
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import test_split_levels as t;"
+        "print(t.fingerprint())"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, os.path.dirname(__file__)],
+        env={**os.environ, "SKGOSS_SIMD": level},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout.strip() == fingerprint()

@@ -79,6 +79,8 @@ class Library:
         Options that make the trees comparable when parameters are equal.
     first_rounds : callable, optional
         Given a number of rounds, the options of predict that use no others.
+    on_cluster : str, optional
+        The module of the estimators for Dask, whose names begin with the word Dask.
     watched : callable, optional
         Given a model and a function to call after every round, the options of fit.
     """
@@ -88,6 +90,7 @@ class Library:
     classifier: str
     regressor: str
     ranker: str = ""
+    on_cluster: str = ""
     words: Mapping[str, str | None] = field(default_factory=dict)
     always: Mapping[str, Any] = field(default_factory=dict)
     shape: Mapping[str, Any] = field(default_factory=dict)
@@ -102,6 +105,7 @@ LIBRARIES: Mapping[str, Library] = {
         "LGBMClassifier",
         "LGBMRegressor",
         "LGBMRanker",
+        on_cluster="skgoss.dask",
         first_rounds=_num_iteration,
         watched=_argument_of_fit,
     ),
@@ -111,6 +115,7 @@ LIBRARIES: Mapping[str, Library] = {
         "LGBMClassifier",
         "LGBMRegressor",
         "LGBMRanker",
+        on_cluster="lightgbm.dask",
         words={"max_conflict_rate": None},
         always={"verbosity": -1},
         first_rounds=_num_iteration,
@@ -122,6 +127,7 @@ LIBRARIES: Mapping[str, Library] = {
         "XGBClassifier",
         "XGBRegressor",
         "XGBRanker",
+        on_cluster="xgboost.dask",
         words={
             "num_leaves": "max_leaves",
             "min_child_samples": None,
@@ -159,7 +165,13 @@ LIBRARIES: Mapping[str, Library] = {
 }
 
 
-def make(library: str, task: str, parameters: Mapping[str, Any] = EQUAL) -> Any:
+def make(
+    library: str,
+    task: str,
+    parameters: Mapping[str, Any] = EQUAL,
+    *,
+    on_cluster: bool = False,
+) -> Any:
     """Make an unfitted estimator.
 
     Parameters
@@ -170,6 +182,8 @@ def make(library: str, task: str, parameters: Mapping[str, Any] = EQUAL) -> Any:
         What is learned.
     parameters : mapping, default=EQUAL
         Options by LightGBM's names; empty: the library's own defaults.
+    on_cluster : bool, default=False
+        Whether it is fitted by the workers of a Dask cluster.
 
     Returns
     -------
@@ -182,4 +196,6 @@ def make(library: str, task: str, parameters: Mapping[str, Any] = EQUAL) -> Any:
     said = {its.words.get(key, key): value for key, value in parameters.items()}
     said.pop(None, None)
     shape = its.shape if "num_leaves" in parameters else {}
-    return getattr(import_module(its.module), name)(**its.always, **shape, **said)
+    module = its.on_cluster if on_cluster else its.module
+    found = getattr(import_module(module), f"Dask{name}" if on_cluster else name)
+    return found(**its.always, **shape, **said)

@@ -98,14 +98,26 @@ def peak_extra(call: Callable[[], Any]) -> tuple[float, float]:
 
     The peak is NaN where the system cannot tell it (it is read from Linux's /proc).
     """
+    before = forget_peak()
+    return seconds(call), peak() - before
+
+
+def forget_peak() -> float:
+    """Start to watch the peak of memory; return what is resident now, in MB."""
     try:
         _give_back()
         Path("/proc/self/clear_refs").write_text("5")
-        before = _resident("VmRSS")
-        time_taken = seconds(call)
-        return time_taken, _resident("VmHWM") - before
+        return _resident("VmRSS")
     except OSError:
-        return seconds(call), float("nan")
+        return float("nan")
+
+
+def peak() -> float:
+    """Return the peak of memory since it was forgotten, in MB."""
+    try:
+        return _resident("VmHWM")
+    except OSError:
+        return float("nan")
 
 
 def _give_back() -> None:

@@ -23,6 +23,7 @@ ORDER = [
     "sparse_text.py",
     "save_and_load.py",
     "onnx_pipeline.py",
+    "dask_flights.py",
 ]
 # These write pictures, into the folder that they are given.
 WRITERS = ["plots.py", "explain_flights.py"]

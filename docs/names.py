@@ -27,7 +27,6 @@ PREDICTIONS = ("predict", "predict_proba", "decision_function")
 # Reasons why names are missing, with LightGBM's main names. All others: not yet.
 REASONS = {
     "Only for LightGBM's command line.": ("data", "valid"),
-    "Dask is not supported yet.": tuple(f"Dask{name}" for name in ESTIMATORS[1:]),
 }
 REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}
 
@@ -50,6 +49,10 @@ REMARKS = {
             *("plot_tree", "create_tree_digraph"),
         ),
         "See [plots.md](plots.md).",
+    ),
+    **dict.fromkeys(
+        [f"Dask{name}" for name in ESTIMATORS[1:]],
+        "Also in `skgoss.dask`. See [dask.md](dask.md).",
     ),
     "sklearn": "A module with the estimators.",
     "callback": "A module with the callbacks.",

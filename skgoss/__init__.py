@@ -1,5 +1,7 @@
 """Gradient boosting that belongs in scikit-learn."""
 
+from typing import Any
+
 from skgoss import basic as basic
 from skgoss import callback as callback
 from skgoss import sklearn as sklearn
@@ -66,7 +68,11 @@ __all__ = [
 __version__: str
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> Any:
+    if name in ("DaskLGBMClassifier", "DaskLGBMRanker", "DaskLGBMRegressor"):
+        from skgoss import dask
+
+        return getattr(dask, name)
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib.metadata import PackageNotFoundError, version

@@ -5,10 +5,17 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 
 # Frames of these packages are skipped: a warning points at the user's own line.
 _NOT_THE_USER = frozenset({"skgoss", "sklearn", "joblib"})
+
+# Hears what a fit says, if its user is in another process: f(text, category), where
+# messages that are no warnings have no category.
+LISTENER: ContextVar[Callable[[str, type[Warning] | None], None] | None] = ContextVar(
+    "LISTENER", default=None
+)
 
 
 class UnusedParameterWarning(UserWarning):
@@ -38,6 +45,9 @@ def type_name(value: object) -> str:
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of the user's code that led here."""
+    listener = LISTENER.get()
+    if listener is not None:
+        return listener(message, category)
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _package(frame.f_globals) in _NOT_THE_USER:
         frame, level = frame.f_back, level + 1

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from skgoss import parameters
-from skgoss._messages import warn
+from skgoss._messages import LISTENER, warn
 from skgoss.training.rounds import (
     Callback,
     CallbackEnv,
@@ -37,7 +37,10 @@ SHORT_FIT = 2.0
 
 def say(message: str) -> None:
     """Log a message if the logger ``skgoss`` shows messages, else print it."""
-    if LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers():
+    listener = LISTENER.get()
+    if listener is not None:
+        listener(message, None)
+    elif LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers():
         LOGGER.info(message)
     else:
         print(message)
@@ -473,7 +476,8 @@ class ProgressBar(Listener):
         now = time.perf_counter()
         if env.iteration == env.begin_iteration:
             self.begin = now
-        if self.bar is None and now - self.begin > SHORT_FIT and find_spec("rich"):
+        is_due = now - self.begin > SHORT_FIT and LISTENER.get() is None
+        if self.bar is None and is_due and find_spec("rich"):
             self._open(env.end_iteration - env.begin_iteration)
         if self.bar is not None:
             self.bar.update(

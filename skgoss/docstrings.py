@@ -130,6 +130,54 @@ FIT = {
     ),
 }
 
+# The arguments of fit that are other words on a cluster: type and meaning.
+FIT_OF_DASK = FIT | {
+    "X": (
+        "Dask array, Dask data frame, or list of Delayed",
+        "The training data: numbers, and in data frames also categories. NaN is a"
+        " missing value. Chunks of arrays and delayed parts may be sparse matrices. The"
+        " rows are those of the partitions, one after the other.",
+    ),
+    "y": (
+        "Dask array, series, or list of Delayed",
+        "The target: numbers for a regressor, labels of any kind for a classifier, the"
+        " grades of documents (0, 1, 2, ...) for a ranker. It has the partitions of"
+        " ``X``, as all arguments with a value for each row. Arrays are rechunked where"
+        " the lengths of all chunks are known.",
+    ),
+    "sample_weight": ("Dask array or series, default=None", FIT["sample_weight"][1]),
+    "init_score": ("Dask array or data frame, default=None", FIT["init_score"][1]),
+    "group": (
+        "Dask array or series, default=None",
+        "Sizes of the queries. Those of each partition sum to its rows: a query is in"
+        " one partition. Its rows must stand together.",
+    ),
+    "qid": (
+        "Dask array or series, default=None",
+        "The query of each row: ids of any kind, in any order. A query is in one"
+        " partition.",
+    ),
+    "eval_set": (
+        "list of (X, y) pairs, default=None",
+        "Evaluation sets of Dask collections, in any partitions: " + FIT["eval_set"][1],
+    ),
+    "eval_X": (
+        "Dask array or data frame, or a tuple of them, default=None",
+        FIT["eval_X"][1],
+    ),
+    "eval_y": (
+        "Dask array or series, or a tuple of them, default=None",
+        FIT["eval_y"][1],
+    ),
+    "callbacks": (
+        "list of callable, default=None",
+        "Functions that are called before or after each round: see"
+        " ``skgoss.callbacks``. They are called on a worker, as copies: what functions"
+        " of your own change is not changed here. ``record_evaluation`` fills its"
+        " dictionary after the fit, and messages are shown here.",
+    ),
+}
+
 # The arguments of predictions: type and meaning.
 PREDICTION = {
     "X": (
@@ -353,6 +401,12 @@ def of_fit(method: Function) -> Function:
     """Give ``fit`` a docstring that describes the arguments of its signature."""
     method.__doc__ = _OF_FIT
     return _describe(method, FIT)
+
+
+def of_fit_on_dask(method: Function) -> Function:
+    """Give ``fit`` on a cluster a docstring: see `of_fit`."""
+    method.__doc__ = _OF_FIT
+    return _describe(method, FIT_OF_DASK)
 
 
 def of_prediction(method: Function) -> Function:

@@ -460,6 +460,10 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         """The name in messages."""
         return type(self).__name__
 
+    def _as_remembered(self) -> LGBMModel:
+        """The estimator that models and their files remember."""
+        return self
+
     def _given_parameters(self) -> dict[str, Any]:
         """The parameters that the user has given."""
         return changed(self)

@@ -60,7 +60,8 @@ def fit(
     given : FitArguments
     parts : Parts, default=None
         The parts of the data that ``X`` and ``y`` are; None: all. Then all peers call
-        this at the same time, each with its rows, and all get the same model. Those of
+        this at the same time, each with its rows, and all get the same model. A peer
+        without rows passes any row as ``X``, to know the columns. The parts of
         evaluation sets are in ``given``.
 
     Returns
@@ -90,12 +91,13 @@ def start(
     given: FitArguments,
     *,
     n_threads: int | None = None,
+    parts: Parts | None = None,
 ) -> Fit:
     """Start a fit, without a round: see `fit` and `Fit`."""
     with _only_fit(estimator):
         chosen = settings(estimator, X, given)
         with _unchanged_on_failure(estimator):
-            started = Fit(estimator, X, y, given, chosen, n_threads)
+            started = Fit(estimator, X, y, given, chosen, n_threads, parts)
             started.start()
     return started
 
@@ -191,7 +193,7 @@ class Fit:
         parts: Parts | None = None,
     ) -> None:
         if parts is not None and parts.exchange.n_peers > 1:
-            _check_can_be_spread(settings)
+            check_can_be_spread(settings)
         self.estimator = estimator
         self.n_threads = n_threads
         self.given = given
@@ -348,6 +350,8 @@ class Fit:
                 self.settings.categorical_feature,
                 learn=self.earlier is None,
             )
+            if self.training.is_empty:
+                columns = Columns.of_no_rows(columns.n_features)
             if self.training.parts is not None:
                 columns = agreement.agreed(
                     estimator,
@@ -616,7 +620,7 @@ class Fit:
         )
 
 
-def _check_can_be_spread(settings: parameters.Settings) -> None:
+def check_can_be_spread(settings: parameters.Settings) -> None:
     """Check that options allow rows on several peers; ValueError otherwise."""
     refused = (
         ("linear_tree", settings.linear_tree, False),

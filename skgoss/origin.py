@@ -58,6 +58,7 @@ class Origin:
     @classmethod
     def of(cls, estimator: LGBMModel, history: dict[str, Any]) -> Origin:
         """Take what is to be remembered from an estimator, and the history."""
+        estimator = estimator._as_remembered()
         known = vars(estimator)
         return cls(
             type(estimator).__name__,

@@ -410,7 +410,7 @@ def checked_options(
         default = _OPTION[name].default
         return checked(_OPTION[name], options.get(name, default), owner)
 
-    seeds = _derived_seeds(_drawn(one("random_state")))
+    seeds = _derived_seeds(drawn(one("random_state")))
     values = {name: one(name) for name in names}
     return {name: seeds.get(name) if v is None else v for name, v in values.items()}
 
@@ -605,7 +605,8 @@ def n_jobs(given: Mapping[str, Any], default: Any, owner: str) -> int | None:
     return checked(option, _decided(option, values, owner), owner)
 
 
-def _drawn(source: Any) -> int | None:
+def drawn(source: Any) -> int | None:
+    """The number that ``random_state`` stands for, drawn if it is a source of them."""
     if isinstance(source, np.random.RandomState):
         return int(source.randint(INT32_MAX))
     if isinstance(source, np.random.Generator):
@@ -615,7 +616,7 @@ def _drawn(source: Any) -> int | None:
 
 def _seeds(values: Mapping[str, Any]) -> dict[str, int]:
     """The random_state, and the seeds that are given or else derived from it."""
-    seed = _drawn(values["random_state"])
+    seed = drawn(values["random_state"])
     explicit = {name: values[name] for name in FIXED_SEEDS if values[name] is not None}
     return {"random_state": seed or 0, **_derived_seeds(seed), **explicit}
 

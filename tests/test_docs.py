@@ -30,6 +30,7 @@ NEEDS = {
     "README": ["pandas"],
     "categories": ["pandas", "polars"],
     "cv": ["pandas"],
+    "dask": ["distributed", "dask.array"],
     "explain": ["pandas", "shap"],
     "models": ["lightgbm", "skops"],
     "onnx": ["onnxruntime", "pandas", "skl2onnx"],
@@ -40,7 +41,16 @@ NEEDS = {
 
 
 def test_pages_with_code():
-    pages = {"categories", "cv", "evaluation", "explain", "goss", "install", "models"}
+    pages = {
+        "categories",
+        "cv",
+        "dask",
+        "evaluation",
+        "explain",
+        "goss",
+        "install",
+        "models",
+    }
     pages |= {"migrating", "onnx", "plots", "ranking", "scikit-learn", "sparse"}
     assert {*pages, "text-files", "training", "README"} <= set(PAGES)
 

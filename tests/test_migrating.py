@@ -917,6 +917,20 @@ def test_saved_models():
         skgoss.Booster(model_str=text)
 
 
+def test_dask():
+    theirs = pytest.importorskip("lightgbm").dask
+    ours = pytest.importorskip("skgoss.dask")
+    for name in ours.__all__:
+        for method in ("__init__", "fit", "predict"):
+            wanted, given = (
+                set(
+                    inspect.signature(getattr(getattr(module, name), method)).parameters
+                )
+                for module in (theirs, ours)
+            )
+            assert wanted - {"kwargs"} <= given
+
+
 # --- Eleven bugs ----------------------------------------------------------------------
 
 
@@ -1207,10 +1221,3 @@ def test_feature_name_of_fit():
     model = classifier().fit(IX, IY, feature_name=list("abcd"))
     assert model.feature_name_ == list("abcd")
     assert not hasattr(model, "feature_names_in_")
-
-
-# --- Not here -------------------------------------------------------------------------
-
-
-def test_dask():
-    assert not [name for name in dir(skgoss) if name.startswith("Dask")]

@@ -52,12 +52,13 @@ def _deserialize_frames(header: dict[str, Any], frames: list[Any]) -> Frames:
 def pack(value: Any) -> tuple[dict[str, Any], int]:
     """A value as a message, and how many bytes it has.
 
-    The message is a copy: it may be sent after the call that gives it has returned,
-    when the value may change.
+    Arrays are copied unless they are read-only: the message may be sent after the call
+    that gives it has returned, when the value may change.
     """
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(value, 5, buffer_callback=buffers.append)
-    frames = [head, *(bytes(buffer.raw()) for buffer in buffers)]
+    raw = [buffer.raw() for buffer in buffers]
+    frames = [head, *(view if view.readonly else bytes(view) for view in raw)]
     n_bytes = sum(len(frame) for frame in frames)
     if n_bytes <= MOST_BYTES_INLINE:
         return {"value": frames}, n_bytes

@@ -109,7 +109,9 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
         if parts is not None:
             parts.check_kind("y", y)
             given, lengths = zip(*parts.exchange.gather((labels, n_rows)), strict=True)
-            labels, n_rows = np.unique(np.concatenate(given)), sum(lengths)
+            # Labels of no rows may have another type.
+            held = [own for own, n in zip(given, lengths, strict=True) if n]
+            labels, n_rows = np.unique(np.concatenate(held)), sum(lengths)
         # Integers can be labels; scikit-learn warns where many rows have their own.
         is_rare = 2 * len(labels) > n_rows
         if labels.dtype.kind not in "biu" or is_rare:

@@ -209,7 +209,7 @@ class _Finder:
 
     def forced(self, given: Any) -> list[ForcedSplit] | None:
         """The forced splits as a list, parents before children."""
-        tree = _json(given, "forcedsplits_filename")
+        tree = json_of(given, "forcedsplits_filename")
         splits: list[ForcedSplit] = []
         waiting = deque([(tree, -1, "")] if tree else [])
         while waiting:
@@ -234,7 +234,7 @@ class _Finder:
         return ForcedSplit(self.column(word, "forcedsplits_filename"), threshold)
 
 
-def _json(given: Any, option: str) -> Any:
+def json_of(given: Any, option: str) -> Any:
     """The contents of a JSON file, or the object that is given instead of a file."""
     if given is None or given == "" or not isinstance(given, str | Path):
         return given

@@ -4,7 +4,7 @@ Search the root; then split the best leaf, partition its rows and search its chi
 and again; at the end, the leaves' values.
 
 Peers add up their histograms. As an exchange takes time, they divide leaves ahead of their
-turn: with the best leaf all those that may still be split. Then leaves are split in the same
+turn: with the best leaf those that will probably be split. Then leaves are split in the same
 order as ever, and what has been divided in vain is dropped.
 """
 
@@ -225,12 +225,14 @@ cdef int divide_ahead(Shared* shared, Workspace* ws, int index, Look* look_out) 
 
 
 cdef int choose_ahead(Shared* shared, Workspace* ws, int first) noexcept nogil:
-    """The leaves to divide with the ``first`` one: those whose turn may still come.
+    """The leaves to divide with the ``first`` one: those whose turn will probably come.
 
+    At most as many leaves as are still split have their turn. Of the best ones, half as many
+    nearly all have: more of them would save few exchanges, and be divided in vain more often.
     They are put into ``ws.batch``; returns how many.
     """
     cdef int* waiting = ws.batch + shared.settings.max_leaves
-    cdef int n_most = min(ws.n_heap, shared.settings.max_leaves - ws.n_leaves - 1)
+    cdef int n_most = min(ws.n_heap, (shared.settings.max_leaves - ws.n_leaves) // 2)
     cdef int n = 1
     cdef int i
     ws.batch[0] = first

@@ -1,0 +1,282 @@
+"""The estimators of `skgoss.estimators` and `skgoss.ranker` on a Dask cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
+
+import dask
+from distributed import Client, default_client
+
+from skgoss import (
+    _compat,
+    callbacks,
+    docstrings,
+    estimators,
+    origin,
+    parameters,
+    ranker,
+)
+from skgoss.dask import fits, parts, predictions
+from skgoss.fit_arguments import FitArguments, evaluation_sets, training_set
+from skgoss.training import constraints
+from skgoss.training.rounds import Recorder
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# The attributes that fit sets.
+_LEARNED = (
+    *("_booster", "_categories", "_classes", "_history", "_is_foreign"),
+    *("n_features_in_", "feature_names_in_"),
+)
+
+_NOTE = """
+
+Notes
+-----
+Dask arrays, Dask data frames and lists of delayed parts are predicted lazily: the
+result is a Dask array with the same partitions, or a list of them where rows in memory
+give a list. Its lengths are known where those of ``X`` are. Rows in memory are
+predicted here.
+"""
+
+
+def _on_cluster(method: Function) -> Function:
+    """``fit`` of a local estimator, described for Dask collections."""
+
+    @functools.wraps(method)
+    def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(self, *args, **kwargs)
+
+    return docstrings.of_fit_on_dask(fit)
+
+
+def _lazy(method: Function) -> Function:
+    """A prediction of a local estimator that is lazy for Dask collections."""
+
+    @functools.wraps(method)
+    def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        if not parts.is_lazy(X):
+            return method(self, X, *args, **kwargs)
+        self._fitted("_booster")
+        return predictions.lazily(method, self.to_local(), X, args, kwargs)
+
+    predict.__doc__ = inspect.cleandoc(method.__doc__ or "") + _NOTE
+    return predict
+
+
+def _of_collections(method: Function) -> Function:
+    """``score`` of a local estimator, also for Dask collections."""
+
+    @functools.wraps(method)
+    def score(self: Any, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        if not parts.is_lazy(X):
+            return method(self, X, y, *args, **kwargs)
+        predicted = self.predict(X).compute()
+        y, args, kwargs = (dask.compute(given)[0] for given in (y, args, kwargs))
+        scored = self.to_local()
+        scored.predict = lambda X: predicted
+        return method(scored, None, y, *args, **kwargs)
+
+    return score
+
+
+class _OnCluster(estimators.LGBMModel):
+    """What the estimators on a cluster have in common.
+
+    Attributes
+    ----------
+    _local : type
+        The class of the estimator that each worker fits.
+    """
+
+    _local: type[estimators.LGBMModel]
+
+    def __init__(self, *, client: Client | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.client = client
+
+    @property
+    def client_(self) -> Client:
+        """The client: the parameter ``client``, or else the current one."""
+        self._fitted("_booster")
+        return self._client()
+
+    def _client(self) -> Client:
+        return default_client() if self.client is None else self.client
+
+    def to_local(self) -> estimators.LGBMModel:
+        """Make an estimator of the class of the same name without 'Dask'.
+
+        Returns
+        -------
+        estimator
+            With the same parameters and, if this one is fitted, the same model.
+        """
+        local = self._local.__new__(self._local)
+        vars(local).update(vars(self))
+        del local.client
+        return local
+
+    def _as_remembered(self) -> estimators.LGBMModel:
+        return self.to_local()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Clients belong to their process.
+        return super().__getstate__() | {"client": None}
+
+    def __sklearn_clone__(self) -> Self:
+        plain = self.__new__(type(self))
+        vars(plain).update(vars(self), client=None)
+        cloned = super(_OnCluster, plain).__sklearn_clone__()
+        cloned.client = self.client
+        return cloned
+
+    def _fit(self, X: Any, y: Any, given: FitArguments) -> Self:
+        client, local = self._client(), self._unfitted()
+        settings = fits.checked(local, X, given)
+        training = training_set(X, y, given, self.class_weight)
+        sets, delayed = parts.cut([training, *evaluation_sets(given, training)])
+        calls = callbacks.checked(given.callbacks or [])
+        given = dataclasses.replace(
+            given.without_values(),
+            eval_names=None,
+            callbacks=calls,
+            init_model=self._earlier_model(given.init_model),
+        )
+        hooks = _compat.round_hooks(
+            self, settings.n_estimators, X=X, y=y, metadata=given.metadata
+        )
+        heard = fits.Heard(settings, hooks)
+        work = fits.Work(local, given, sets, heard.wants_rounds)
+        hooks.begin()
+        self._take(fits.run(client, work, delayed, heard))
+        for call in calls:
+            if isinstance(call, Recorder):
+                call.eval_result.clear()
+                call.eval_result.update(self.evals_result_)
+        hooks.end()
+        return self
+
+    def _unfitted(self) -> estimators.LGBMModel:
+        """The estimator that each worker fits."""
+        local = self._local.__new__(self._local)
+        names = {*origin.defaults(self._local), "_unused_params"} & vars(self).keys()
+        vars(local).update({name: vars(self)[name] for name in names})
+        # All workers get the same number, and need no file of this machine.
+        local.random_state = parameters.drawn(self.random_state)
+        local.forcedsplits_filename = constraints.json_of(
+            self.forcedsplits_filename, "forcedsplits_filename"
+        )
+        return local
+
+    def _take(self, fitted: estimators.LGBMModel) -> None:
+        """Take over what a fitted estimator has learned."""
+        for name in _LEARNED:
+            vars(self).pop(name, None)
+        learned = vars(fitted)
+        vars(self).update({name: learned[name] for name in _LEARNED if name in learned})
+        self._booster = self._booster._with_origin(
+            origin.Origin.of(self, self._history)
+        )
+
+
+@parameters.documented
+class DaskLGBMClassifier(_OnCluster, estimators.LGBMClassifier):
+    """Gradient boosted trees for classification, fitted on a Dask cluster.
+
+    The rows stay on the workers that hold them. The model is that of `LGBMClassifier`
+    on the same rows in the order of their partitions, to the last bit.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The cluster; None: that of the current client. Pickles do not hold it.
+    {parameters}
+
+    Attributes
+    ----------
+    client_ : distributed.Client
+        The client: the parameter ``client``, or else the current one.
+    classes_ : ndarray of shape (n_classes,)
+        The sorted labels, including labels of rows with weight 0.
+    n_classes_ : int
+        The number of classes.
+    {attributes}
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from skgoss.dask import DaskLGBMClassifier
+    >>> client = Client(processes=False, n_workers=2, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(2000, 3), chunks=(500, 3))
+    >>> y = X[:, 0] > 0
+    >>> model = DaskLGBMClassifier(n_estimators=10).fit(X, y)
+    >>> model.predict_proba(X).chunks
+    ((500, 500, 500, 500), (2,))
+    >>> client.close()
+    """
+
+    _local = estimators.LGBMClassifier
+    fit = _on_cluster(estimators.LGBMClassifier.fit)
+    predict = _lazy(estimators.LGBMClassifier.predict)
+    predict_proba = _lazy(estimators.LGBMClassifier.predict_proba)
+    decision_function = _lazy(estimators.LGBMClassifier.decision_function)
+    score = _of_collections(estimators.LGBMClassifier.score)
+
+
+@parameters.documented
+class DaskLGBMRegressor(_OnCluster, estimators.LGBMRegressor):
+    """Gradient boosted trees for regression, fitted on a Dask cluster.
+
+    The rows stay on the workers that hold them. The model is that of `LGBMRegressor`
+    on the same rows in the order of their partitions, to the last bit.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The cluster; None: that of the current client. Pickles do not hold it.
+    {parameters}
+
+    Attributes
+    ----------
+    client_ : distributed.Client
+        The client: the parameter ``client``, or else the current one.
+    {attributes}
+    """
+
+    _local = estimators.LGBMRegressor
+    fit = _on_cluster(estimators.LGBMRegressor.fit)
+    predict = _lazy(estimators.LGBMRegressor.predict)
+    score = _of_collections(estimators.LGBMRegressor.score)
+
+
+@parameters.documented
+class DaskLGBMRanker(_OnCluster, ranker.LGBMRanker):
+    """Gradient boosted trees for ranking, fitted on a Dask cluster.
+
+    Queries are given by ``qid`` or ``group``, and each query is in one partition. The
+    rows stay on the workers that hold them. The model is that of `LGBMRanker` on the
+    same rows in the order of their partitions, to the last bit.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The cluster; None: that of the current client. Pickles do not hold it.
+    {parameters}
+
+    Attributes
+    ----------
+    client_ : distributed.Client
+        The client: the parameter ``client``, or else the current one.
+    {attributes}
+    """
+
+    _local = ranker.LGBMRanker
+    fit = _on_cluster(ranker.LGBMRanker.fit)
+    predict = _lazy(ranker.LGBMRanker.predict)
+    score = _of_collections(ranker.LGBMRanker.score)

@@ -1,0 +1,257 @@
+"""A fit on a cluster: what the client does, and what each worker does."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dask.delayed import Delayed
+from distributed import Client
+from distributed.protocol import pickle
+
+from skgoss import _compat, callbacks, fitting
+from skgoss._messages import LISTENER, UnusedParameterWarning, warn
+from skgoss.booster import Booster
+from skgoss.dask import parts, peers
+from skgoss.dask.exchange import DaskExchange
+from skgoss.data.shares import Parts
+from skgoss.fit_arguments import FitArguments, GivenSet
+from skgoss.parameters import Settings
+from skgoss.training.rounds import CallbackEnv, EvalResult, Listener
+
+if TYPE_CHECKING:
+    from skgoss.estimators import LGBMModel
+
+# The arguments of the training set and of each evaluation set.
+_OF_A_SET = ("sample_weight", "init_score", "group", "qid")
+_OF_EVALUATION = (*_OF_A_SET, "class_weight")
+
+# The warnings of fits, by their names.
+_CATEGORIES = {
+    kind.__name__: kind
+    for kind in (UserWarning, RuntimeWarning, UnusedParameterWarning)
+}
+
+
+def checked(estimator: LGBMModel, X: Any, given: FitArguments) -> Settings:
+    """The options of a fit, before any worker hears of them.
+
+    Raises
+    ------
+    ValueError
+        If an option has an invalid value, or cannot be used on a cluster.
+    """
+    # The workers' fit warns of the same.
+    token = LISTENER.set(lambda message, category: None)
+    try:
+        settings = fitting.settings(estimator, X, given)
+    finally:
+        LISTENER.reset(token)
+    fitting.check_can_be_spread(settings)
+    return settings
+
+
+@dataclass(frozen=True)
+class Work:
+    """What each peer of a fit does.
+
+    Attributes
+    ----------
+    estimator : LGBMModel
+        A local one, to be fitted.
+    given : FitArguments
+        Those that do not belong to a set of rows.
+    sets : list of GivenSet
+        The training set, then the evaluation sets, as `parts.cut` returns them.
+    tells_rounds : bool
+        Whether the client hears of each round.
+    """
+
+    estimator: LGBMModel
+    given: FitArguments
+    sets: list[GivenSet]
+    tells_rounds: bool
+
+    def __call__(
+        self, exchange: DaskExchange, held: dict[Any, parts.Part], n_threads: int
+    ) -> LGBMModel:
+        """Fit the estimator on the rows of this peer."""
+        tell = exchange.tell if exchange.peer == 0 else _to_nobody
+        token = LISTENER.set(lambda *said: tell(_event_of(*said)))
+        try:
+            # Nothing here holds the rows, which the fit forgets when they are in bins.
+            started = self._started(exchange, held, n_threads, tell)
+            started.run(Booster._in_training(started), _compat.NoHooks())
+        finally:
+            LISTENER.reset(token)
+        return self.estimator
+
+    def _started(
+        self,
+        exchange: DaskExchange,
+        held: dict[Any, parts.Part],
+        n_threads: int,
+        tell: Callable[[Any], None],
+    ) -> fitting.Fit:
+        sets, own = parts.together(exchange, self.sets, held)
+        given = _arguments(self.given, sets, own)
+        if self.tells_rounds and exchange.peer == 0:
+            calls = [*given.callbacks, _Rounds(tell)]
+            given = dataclasses.replace(given, callbacks=calls)
+        return fitting.start(
+            self.estimator,
+            sets[0].X,
+            sets[0].y,
+            given,
+            n_threads=n_threads if self.estimator.n_jobs is None else None,
+            parts=own[0],
+        )
+
+
+def _to_nobody(event: Any) -> None:
+    """Other peers say the same as the first."""
+
+
+def _event_of(message: str, category: type[Warning] | None) -> list[Any]:
+    return ["said", message, category and category.__name__]
+
+
+class _Rounds(Listener):
+    """The callback that tells the client of each round."""
+
+    order = 5
+    only_watches = True
+
+    def __init__(self, tell: Callable[[Any], None]) -> None:
+        self.tell = tell
+
+    def __call__(self, env: CallbackEnv) -> None:
+        results = [
+            [name, metric, float(value), bool(maximize)]
+            for name, metric, value, maximize in env.evaluation_result_list
+        ]
+        rounds = env.iteration, env.begin_iteration, env.end_iteration
+        self.tell(["round", *rounds, results])
+
+
+def _arguments(
+    given: FitArguments, sets: Sequence[GivenSet], own: Sequence[Parts]
+) -> FitArguments:
+    """The arguments of ``fit`` with the rows of a peer."""
+    training, *others = sets
+    of_sets = {
+        f"eval_{name}": [_besides(training, other, name) for other in others]
+        for name in _OF_EVALUATION
+    }
+    of_sets |= {
+        "eval_set": [(other.X, other.y) for other in others],
+        "eval_names": [other.name for other in others],
+        "eval_parts": own[1:],
+    }
+    return dataclasses.replace(
+        given,
+        **{name: getattr(training, name) for name in _OF_A_SET},
+        **(of_sets if others else {}),
+    )
+
+
+def _besides(training: GivenSet, other: GivenSet, name: str) -> Any:
+    """An argument of an evaluation set; None where it has that of the training set."""
+    value = getattr(other, name)
+    is_same = other.is_training and value is getattr(training, name)
+    return None if is_same else value
+
+
+class Heard:
+    """What the client does when a peer tells something.
+
+    Parameters
+    ----------
+    settings : Settings
+    hooks : RoundHooks or NoHooks
+    """
+
+    def __init__(
+        self, settings: Settings, hooks: _compat.RoundHooks | _compat.NoHooks
+    ) -> None:
+        self.settings = settings
+        self.hooks = hooks
+        self.bar = callbacks.ProgressBar() if settings.verbosity >= 1 else None
+
+    @property
+    def wants_rounds(self) -> bool:
+        """Whether it is of use to hear of each round."""
+        return self.bar is not None or not isinstance(self.hooks, _compat.NoHooks)
+
+    def __call__(self, event: list[Any]) -> None:
+        kind, *what = event
+        getattr(self, kind)(*what)
+
+    def said(self, message: str, category: str | None) -> None:
+        """A message, or a warning."""
+        if category is None:
+            callbacks.say(message)
+        else:
+            warn(message, _CATEGORIES[category])
+
+    def round(
+        self, iteration: int, begin: int, end: int, results: list[list[Any]]
+    ) -> None:
+        """The end of a round."""
+        found = [EvalResult(*result) for result in results]
+        if self.bar is not None:
+            self.bar(CallbackEnv(None, {}, iteration, begin, end, found))
+        if self.hooks.after_round(iteration - begin, _no_model):
+            raise RuntimeError(
+                "A callback of scikit-learn asked to stop the fit, which only callbacks"
+                " of skgoss can do on a cluster: raise EarlyStopException."
+            )
+
+    def close(self) -> None:
+        """The fit has ended, perhaps by an error."""
+        if self.bar is not None:
+            self.bar.close()
+
+
+def _no_model() -> dict[str, Any]:
+    raise RuntimeError(
+        "Callbacks of scikit-learn cannot get the model of a round from a cluster:"
+        " pass evaluation sets to fit, whose metrics are computed on the workers."
+    )
+
+
+def _unpacked(packed: bytes, *given: Any) -> LGBMModel:
+    """Do what was packed.
+
+    Functions of users may be in modules that workers do not have. If it were Dask that
+    unpacked them, the worker would be lost.
+    """
+    return pickle.loads(packed)(*given)
+
+
+def run(
+    client: Client,
+    work: Work,
+    delayed: Mapping[Any, Delayed],
+    heard: Heard,
+) -> LGBMModel:
+    """Fit on the workers that hold parts of the data.
+
+    Returns
+    -------
+    LGBMModel
+        The fitted local estimator.
+    """
+    name = f"{type(work.estimator).__name__}.fit"
+    futures = client.compute(list(delayed.values()))
+    held = dict(zip(delayed, futures, strict=True))
+    packed = pickle.dumps(work)
+    try:
+        return peers.run(
+            client, held, partial(_unpacked, packed), name=name, on_event=heard
+        )
+    finally:
+        heard.close()

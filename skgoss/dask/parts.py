@@ -1,0 +1,330 @@
+"""Dask collections cut into parts, and the parts of a worker put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import dask.array as da
+import narwhals.stable.v2 as nw
+import numpy as np
+from dask.base import is_dask_collection
+from dask.delayed import Delayed, delayed
+from scipy import sparse
+
+from skgoss._messages import type_name
+from skgoss.data import raw
+from skgoss.data.shares import Exchange, Parts
+from skgoss.fit_arguments import GivenSet
+
+# What a set has for each row; of the sizes of queries, some for each partition.
+_OF_ROWS = ("X", "y", "sample_weight", "init_score", "qid", "group")
+
+
+# --- Collections into parts -----------------------------------------------------------
+
+
+def is_lazy(data: Any) -> bool:
+    """Whether data is a Dask collection, or a list of delayed parts."""
+    if isinstance(data, list | tuple):
+        return len(data) > 0 and all(isinstance(part, Delayed) for part in data)
+    return is_dask_collection(data)
+
+
+def pieces(data: Any) -> list[Delayed]:
+    """The partitions of a Dask collection, each with all columns of its rows."""
+    if isinstance(data, list | tuple):
+        return list(data)
+    if isinstance(data, Delayed):
+        return [data]
+    if isinstance(data, da.Array):
+        whole = data.rechunk({axis: -1 for axis in range(1, data.ndim)})
+        return whole.to_delayed().ravel().tolist()
+    if hasattr(data, "simplify"):
+        # Reads the columns that are used. More would join files of few columns, and
+        # y would have fewer partitions than X.
+        return data.simplify().to_delayed(optimize_graph=False)
+    return data.to_delayed()
+
+
+def lengths(data: Any) -> tuple[int, ...] | None:
+    """The number of rows of each partition; None if they are not known."""
+    if not isinstance(data, da.Array) or np.isnan(data.chunks[0]).any():
+        return None
+    return data.chunks[0]
+
+
+@dataclass(frozen=True)
+class Column:
+    """Stands for a collection: a column of a table, whose parts have its pieces.
+
+    Attributes
+    ----------
+    table : int
+        The number of the set of rows.
+    number : int
+        The number of the collection.
+    """
+
+    table: int
+    number: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a set: pieces of its collections.
+
+    Attributes
+    ----------
+    pieces : dict
+        By the numbers of the collections.
+    n_rows : int
+    """
+
+    pieces: dict[int, Any]
+    n_rows: int
+
+
+PartKey = tuple[int, int]
+
+
+def cut(sets: Sequence[GivenSet]) -> tuple[list[GivenSet], dict[PartKey, Delayed]]:
+    """Cut the rows of a fit into parts: the partitions of each ``X``.
+
+    Parameters
+    ----------
+    sets : sequence of GivenSet
+        The training set, then the evaluation sets.
+
+    Returns
+    -------
+    sets : list of GivenSet
+        The same with a `Column` in the place of each collection. The training set and
+        evaluation sets that are the training set share columns.
+    parts : dict
+        A `Part` for each partition, by the numbers of the set and the partition.
+
+    Raises
+    ------
+    TypeError
+        If data is not lazy.
+    ValueError
+        If collections of a set have different partitions.
+    """
+    tables: dict[int, _Table] = {}
+    without_rows = []
+    for number, given in enumerate(sets):
+        number = 0 if given.is_training else number
+        table = tables.setdefault(number, _Table(number, given.X))
+        columns = {
+            field: table.column(f"{given.prefix}{field}", getattr(given, field))
+            for field in _OF_ROWS
+            if getattr(given, field) is not None
+        }
+        without_rows.append(given._replace(**columns))
+    parts = {
+        (table.number, i): part
+        for table in tables.values()
+        for i, part in enumerate(table.parts())
+    }
+    return without_rows, parts
+
+
+class _Table:
+    """The collections of a set of rows.
+
+    Parameters
+    ----------
+    number : int
+    X : Dask collection or list of Delayed
+        Its partitions are those of all collections.
+    """
+
+    def __init__(self, number: int, X: Any) -> None:
+        self.number = number
+        self.X = X
+        self.columns: dict[int, Column] = {}
+        self.names: list[str] = []
+        self.pieces: list[list[Delayed]] = []
+
+    def column(self, name: str, data: Any) -> Column:
+        """Add a collection, if it is a new one."""
+        if id(data) not in self.columns:
+            self.pieces.append(self._pieces(name, data))
+            self.columns[id(data)] = Column(self.number, len(self.names))
+            self.names.append(name)
+        return self.columns[id(data)]
+
+    def _pieces(self, name: str, data: Any) -> list[Delayed]:
+        if not is_lazy(data):
+            raise TypeError(
+                f"{name} must be a Dask collection or a list of delayed parts, got"
+                f" {type_name(data)}. Dask makes one of it, such as by"
+                f" dask.array.from_array({name}, chunks=...). Or fit the estimator of"
+                " the same name without 'Dask'."
+            )
+        found = pieces(self._aligned(name, data))
+        n_partitions = len(self.pieces[0]) if self.pieces else len(found)
+        if len(found) != n_partitions:
+            raise ValueError(
+                f"{name} has {len(found)} partitions, but {self.names[0]} has"
+                f" {n_partitions}. Rows of the same partition belong together:"
+                f" repartition or rechunk {name}."
+            )
+        return found
+
+    def _aligned(self, name: str, data: Any) -> Any:
+        """The collection in the partitions of ``X``, if all lengths are known."""
+        rows, wanted = lengths(data), lengths(self.X)
+        if _holds_sizes(name) or rows is None or wanted in (None, rows):
+            return data
+        if sum(rows) != sum(wanted):
+            raise ValueError(
+                f"{name} has {sum(rows)} rows, but {self.names[0]} has {sum(wanted)}."
+            )
+        return data.rechunk({0: wanted})
+
+    def parts(self) -> list[Delayed]:
+        """A `Part` for each partition."""
+        join = delayed(partial(_part, self.names), name="part", pure=False)
+        return [
+            join(i, list(of_part))
+            for i, of_part in enumerate(zip(*self.pieces, strict=True))
+        ]
+
+
+def _holds_sizes(name: str) -> bool:
+    """Whether a column has the size of each query, instead of a value for each row."""
+    return name.endswith("group")
+
+
+def _part(names: Sequence[str], number: int, values: Sequence[Any]) -> Part:
+    """Put the pieces of a partition together."""
+    n_rows = n_rows_of(values[0])
+    for name, value in zip(names, values, strict=True):
+        found = np.sum(np.asarray(value)) if _holds_sizes(name) else n_rows_of(value)
+        if found != n_rows:
+            what = "sizes that sum to" if _holds_sizes(name) else "rows:"
+            raise ValueError(
+                f"Partition {number} of {names[0]} has {n_rows} rows, but that of"
+                f" {name} has {what} {found}. Rows of the same partition belong"
+                " together."
+            )
+    return Part(dict(enumerate(values)), n_rows)
+
+
+def n_rows_of(value: Any) -> int:
+    """The number of rows of data in memory."""
+    shape = getattr(value, "shape", None)
+    return shape[0] if shape else len(value)
+
+
+# --- Parts of a worker together -------------------------------------------------------
+
+
+def together(
+    exchange: Exchange, sets: Sequence[GivenSet], held: dict[PartKey, Part]
+) -> tuple[list[GivenSet], list[Parts]]:
+    """Put the rows of a peer together.
+
+    Parameters
+    ----------
+    exchange : Exchange
+    sets : sequence of GivenSet
+        With columns instead of rows: see `cut`.
+    held : dict
+        The parts of the peer. They are emptied, so that nothing holds the pieces.
+
+    Returns
+    -------
+    sets : list of GivenSet
+        With the rows of the peer, in the order of its parts. A peer without rows has
+        one of another peer.
+    parts : list of Parts
+        For each set, the parts that they are.
+    """
+    columns = {value for given in sets for value in given if isinstance(value, Column)}
+    values: dict[Column, Any] = {}
+    known: dict[int, Parts] = {}
+    for table in sorted({column.table for column in columns}):
+        own = {i: held[t, i] for t, i in sorted(held) if t == table}
+        known[table] = Parts(exchange, {i: part.n_rows for i, part in own.items()})
+        found = _pieces(exchange, list(own.values()), sets[table].name)
+        for column in columns:
+            if column.table == table:
+                values[column] = joined(
+                    [of_part.pop(column.number) for of_part in found]
+                )
+    filled = [
+        given._replace(
+            **{
+                field: values[value]
+                for field, value in given._asdict().items()
+                if isinstance(value, Column)
+            }
+        )
+        for given in sets
+    ]
+    return filled, [known[given.X.table] for given in sets]
+
+
+def _pieces(exchange: Exchange, own: Sequence[Part], name: str) -> list[dict[int, Any]]:
+    """The pieces of the parts that have rows; if none has, a row of another peer."""
+    found = [part.pieces for part in own if part.n_rows > 0]
+    if all(exchange.gather(len(found) > 0)):
+        return found
+    first = np.zeros(1, dtype=np.int64)
+    row = {k: raw.take(v, first) for k, v in found[0].items()} if found else None
+    rows = [row for row in exchange.gather(row) if row is not None]
+    if not rows:
+        raise ValueError(f"The set {name!r} has no rows.")
+    return found or rows[:1]
+
+
+def joined(found: Sequence[Any]) -> Any:
+    """Pieces of rows as one, one below the other."""
+    if len(found) == 1:
+        return found[0]
+    if any(map(sparse.issparse, found)):
+        return sparse.vstack(found, format="csr")
+    if hasattr(found[0], "iloc"):
+        return _joined_pandas(found)
+    frames = [
+        nw.from_native(piece, pass_through=True, eager_only=True) for piece in found
+    ]
+    if isinstance(frames[0], nw.DataFrame):
+        return nw.concat(frames).to_native()
+    concatenate = np.ma.concatenate if any(map(np.ma.isMA, found)) else np.concatenate
+    return concatenate(
+        [piece if np.ma.isMA(piece) else np.asarray(piece) for piece in found]
+    )
+
+
+def _joined_pandas(found: Sequence[Any]) -> Any:
+    """Series or frames of pandas; columns of categories get those of all pieces."""
+    import pandas as pd
+
+    if not isinstance(found[0], pd.DataFrame):
+        return pd.concat(_of_same_categories(found))
+    found = [piece.copy(deep=False) for piece in found]
+    for column in range(found[0].shape[1]):
+        given = [piece.iloc[:, column] for piece in found]
+        merged = _of_same_categories(given)
+        if merged is not given:
+            for piece, values in zip(found, merged, strict=True):
+                piece.isetitem(column, values)
+    return pd.concat(found)
+
+
+def _of_same_categories(given: Sequence[Any]) -> Sequence[Any]:
+    """Series of pandas with the categories of all of them, if these differ."""
+    from pandas.api.types import union_categoricals
+
+    kinds = [series.dtype for series in given]
+    if any(kind.name != "category" for kind in kinds) or len(set(kinds)) == 1:
+        return given
+    values = [series for series in given if len(series.cat.categories) > 0]
+    union = union_categoricals(values, ignore_order=True).categories
+    return [series.cat.set_categories(union) for series in given]

@@ -1,0 +1,115 @@
+"""Predictions for Dask collections, which are computed partition by partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import dask.array as da
+import numpy as np
+from dask.delayed import Delayed, delayed
+from dask.highlevelgraph import HighLevelGraph
+from scipy import sparse
+
+from skgoss.dask import parts
+
+if TYPE_CHECKING:
+    from skgoss.estimators import LGBMModel
+
+
+def lazily(
+    method: Callable[..., Any],
+    estimator: LGBMModel,
+    X: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+) -> Any:
+    """Predict for a Dask collection.
+
+    Parameters
+    ----------
+    method : callable
+        ``method(estimator, X, *args, **kwargs)`` predicts for rows in memory.
+    estimator : LGBMModel
+        A fitted local one. Each worker that predicts gets it once.
+    X : Dask collection, or list of Delayed
+    args, kwargs : sequence, mapping
+
+    Returns
+    -------
+    dask.array.Array, or list of dask.array.Array
+        With the partitions of ``X``; a list where the method returns one.
+    """
+    found = parts.pieces(X)
+    n_rows = parts.lengths(X) or [np.nan] * len(found)
+    predict = partial(_predicted, method, args=args, kwargs=kwargs)
+    example = predict(estimator, _one_row(X, estimator))
+    is_list = isinstance(example, list)
+    nothing = [item[:0] for item in example] if is_list else example[:0]
+    task = delayed(partial(predict, nothing=nothing), pure=False)
+    token = uuid4().hex
+    model = delayed(estimator, name=f"model-{token}", traverse=False)
+    predicted = [
+        task(model, piece, dask_key_name=f"{method.__name__}-{token}-{i}")
+        for i, piece in enumerate(found)
+    ]
+    if not is_list:
+        return _array(f"predicted-{token}", predicted, n_rows, nothing)
+    return [
+        _array(f"predicted-{token}-{k}", [out[k] for out in predicted], n_rows, item)
+        for k, item in enumerate(nothing)
+    ]
+
+
+def _predicted(
+    method: Callable[..., Any],
+    estimator: LGBMModel,
+    rows: Any,
+    *,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    nothing: Any = None,
+) -> Any:
+    """The output for the rows of a partition, which may have none."""
+    if parts.n_rows_of(rows) == 0:
+        return nothing
+    return method(estimator, rows, *args, **kwargs)
+
+
+def _one_row(X: Any, estimator: LGBMModel) -> Any:
+    """A row such as those of a collection, to learn the shape of outputs from.
+
+    It has the names of the columns, so that wrong ones raise at once.
+    """
+    if hasattr(X, "_meta_nonempty"):
+        return X._meta_nonempty.iloc[:1]
+    known = X.shape[1:] if isinstance(X, da.Array) else ()
+    shape = (
+        (1, *known) if known and known != (np.nan,) else (1, estimator.n_features_in_)
+    )
+    kind = getattr(X, "_meta", None)
+    if sparse.issparse(kind):
+        return type(kind)(shape, dtype=kind.dtype)
+    row = np.zeros(shape, dtype=getattr(kind, "dtype", np.float64))
+    names = getattr(estimator, "feature_names_in_", None)
+    if isinstance(X, da.Array) or names is None:
+        return row
+    import pandas as pd
+
+    return pd.DataFrame(row, columns=names)
+
+
+def _array(
+    name: str, predicted: Sequence[Delayed], n_rows: Sequence[float], nothing: Any
+) -> da.Array:
+    """The outputs as an array that has the partitions of the rows, empty ones, too."""
+    columns = nothing.shape[1:]
+    blocks = {
+        (name, i, *(0 for _ in columns)): output.key
+        for i, output in enumerate(predicted)
+    }
+    graph = HighLevelGraph.from_collections(name, blocks, dependencies=predicted)
+    chunks = (tuple(n_rows), *((n,) for n in columns))
+    return da.Array(graph, name, chunks, meta=nothing)

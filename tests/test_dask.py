@@ -1,0 +1,726 @@
+"""The estimators on a Dask cluster: the models of the local ones, bit for bit."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+import skgoss
+from skgoss import (
+    LGBMClassifier,
+    LGBMRanker,
+    LGBMRegressor,
+    docstrings,
+    early_stopping,
+    log_evaluation,
+    options,
+    record_evaluation,
+    reset_parameter,
+)
+
+dask = pytest.importorskip("dask")
+pd = pytest.importorskip("pandas")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+joblib = pytest.importorskip("joblib")
+
+from skgoss.dask import (  # noqa: E402
+    DaskLGBMClassifier,
+    DaskLGBMRanker,
+    DaskLGBMRegressor,
+    parts,
+)
+from skgoss.data.shares import ALONE  # noqa: E402
+from skgoss.fit_arguments import GivenSet  # noqa: E402
+
+ON_CLUSTER = {
+    LGBMClassifier: DaskLGBMClassifier,
+    LGBMRegressor: DaskLGBMRegressor,
+    LGBMRanker: DaskLGBMRanker,
+}
+N = 1200
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(N, 5)).round(2)
+X[RNG.random(X.shape) < 0.05] = np.nan
+SIGNAL = np.nan_to_num(X[:, 0] + X[:, 1] * X[:, 2])
+TARGET = SIGNAL + 0.3 * RNG.normal(size=N)
+CLASSES = (TARGET > 0).astype(int)
+WORDS = np.array(["low", "middle", "high"])[np.digitize(TARGET, [-0.5, 0.5])]
+WEIGHT = RNG.integers(0, 4, N) / 2
+# Partitions of uneven lengths; one is empty.
+CHUNKS = (300, 1, 0, 499, 250, 150)
+HALF = slice(0, 301)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def client():
+    """Three workers, which are processes of one thread."""
+    with (
+        distributed.LocalCluster(
+            n_workers=3, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def array(values, chunks=CHUNKS):
+    """An array of Dask; its last axes are in one chunk."""
+    return da.from_array(values, chunks=(chunks, *values.shape[1:]))
+
+
+def lengths_unknown(values):
+    """An array of Dask whose chunks have lengths that Dask does not know."""
+    return dask_concatenated(array(values).to_delayed().ravel(), values)
+
+
+def dask_concatenated(parts, values):
+    shape = (np.nan, *values.shape[1:])
+    blocks = [da.from_delayed(part, shape, values.dtype) for part in parts]
+    return da.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+def split(values, chunks=CHUNKS):
+    """The rows of each partition."""
+    ends = np.cumsum(chunks)
+    pairs = zip(ends - chunks, ends, strict=True)
+    if hasattr(values, "iloc"):
+        return [values.iloc[start:end] for start, end in pairs]
+    return [values[start:end] for start, end in pairs]
+
+
+def delayed(values, chunks=CHUNKS):
+    """A list of delayed parts."""
+    return [dask.delayed(part) for part in split(values, chunks)]
+
+
+def frame(values, chunks=CHUNKS):
+    """A data frame or series of Dask, in partitions of unknown lengths."""
+    return dd.from_delayed(delayed(values, chunks), meta=values.iloc[:0])
+
+
+def assert_same(fitted, local, rows):
+    """The model, its predictions and its metrics have the same bits."""
+    with warnings.catch_warnings():
+        # Texts leave functions out, which tells a warning.
+        warnings.simplefilter("ignore", UserWarning)
+        text, expected = (m.booster_.model_to_string() for m in (fitted, local))
+    assert text == expected
+    np.testing.assert_array_equal(fitted.predict(rows), local.predict(rows))
+    assert fitted.evals_result_ == local.evals_result_
+    assert fitted.best_iteration_ == local.best_iteration_
+    assert fitted.best_score_ == local.best_score_
+
+
+def of(local):
+    """The unfitted estimator on a cluster with the same parameters."""
+    return ON_CLUSTER[type(local)](**local.get_params())
+
+
+# --- Containers -----------------------------------------------------------------------
+
+
+def table():
+    """A frame with words and categories, which differ from partition to partition."""
+    words = np.where(np.arange(N) < 600, *RNG.choice(["a", "b", "c", "d"], (2, N)))
+    numbers = pd.DataFrame(X[:, :3], columns=["x", "y", "z"])
+    return numbers.assign(
+        word=words, kind=pd.Categorical(words), day=pd.Categorical(np.arange(N) // 40)
+    )
+
+
+def of_partitions(rows):
+    """The same frame, whose partitions know their own categories alone."""
+    parts = split(rows)
+    parts = [
+        part.assign(**{name: part[name].cat.remove_unused_categories()})
+        for part in parts
+        for name in ["kind"]
+    ]
+    return [
+        part.assign(day=part["day"].cat.remove_unused_categories()) for part in parts
+    ]
+
+
+TABLE = table()
+SPARSE = csr_matrix(np.nan_to_num(np.where(X > 0.5, X, 0)))
+SERIES = pd.Series(WORDS)
+CONTAINERS = {
+    "array": (X, lambda: array(X), lambda: array(WORDS)),
+    "columns in chunks": (
+        X,
+        lambda: da.from_array(X, chunks=(CHUNKS, (2, 3))),
+        lambda: array(WORDS),
+    ),
+    "other chunks of y": (X, lambda: array(X), lambda: array(WORDS, (N - 7, 7))),
+    "unknown lengths": (X, lambda: lengths_unknown(X), lambda: lengths_unknown(WORDS)),
+    "sparse": (
+        SPARSE,
+        lambda: array(SPARSE.toarray()).map_blocks(csr_matrix),
+        lambda: array(WORDS),
+    ),
+    "delayed arrays": (X, lambda: delayed(X), lambda: delayed(WORDS)),
+    "delayed sparse": (SPARSE, lambda: delayed(SPARSE), lambda: array(WORDS)),
+    "delayed frames": (
+        TABLE,
+        lambda: [dask.delayed(part) for part in of_partitions(TABLE)],
+        lambda: delayed(SERIES),
+    ),
+    "frame": (TABLE, lambda: frame(TABLE), lambda: frame(SERIES)),
+    "strings": (
+        TABLE[["x", "word"]],
+        lambda: dd.from_pandas(TABLE[["x", "word"]], npartitions=5),
+        lambda: dd.from_pandas(SERIES.astype("category"), npartitions=5),
+    ),
+    "unknown categories": (
+        TABLE,
+        lambda: dd.from_delayed(
+            [dask.delayed(part) for part in of_partitions(TABLE)],
+            meta=TABLE.iloc[:0].assign(
+                kind=pd.Categorical([]), day=pd.Categorical(np.empty(0, int))
+            ),
+            verify_meta=False,
+        ),
+        lambda: frame(SERIES),
+    ),
+    "frame and array": (TABLE, lambda: frame(TABLE), lambda: array(WORDS)),
+    "one partition": (X, lambda: array(X, (N,)), lambda: array(WORDS, (N,))),
+    "two partitions": (X, lambda: array(X, (9, N - 9)), lambda: array(WORDS)),
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_containers(container):
+    rows, make_X, make_y = CONTAINERS[container]
+    y = make_y()
+    local = LGBMClassifier(n_estimators=3, min_data_per_group=10)
+    local.fit(rows, WORDS if isinstance(y, da.Array) or rows is X else SERIES)
+    assert_same(of(local).fit(make_X(), y), local, rows)
+
+
+def test_files_of_many_columns_have_the_partitions_of_few(tmp_path):
+    pytest.importorskip("pyarrow")
+    rows = pd.DataFrame(X, columns=list("abcde")).assign(y=TARGET, more=0.0)
+    for i, part in enumerate(split(rows)):
+        part.to_parquet(tmp_path / f"{i}.parquet")
+    files = dd.read_parquet(tmp_path / "*.parquet")
+    local = LGBMRegressor(n_estimators=3).fit(rows[list("abcde")], TARGET)
+    fitted = of(local).fit(files[list("abcde")], files["y"])
+    assert_same(fitted, local, rows[list("abcde")])
+
+
+def test_one_row_a_partition():
+    few = 25
+    local = LGBMRegressor(n_estimators=3, min_child_samples=2).fit(
+        X[:few], TARGET[:few]
+    )
+    rows = (array(values[:few], (1,) * few) for values in (X, TARGET))
+    assert_same(of(local).fit(*rows), local, X)
+
+
+def test_fewer_rows_than_workers():
+    local = LGBMRegressor(n_estimators=2, min_child_samples=1, min_data_in_bin=1)
+    local.fit(X[:2], TARGET[:2])
+    rows = (array(values[:2], (1, 0, 0, 1)) for values in (X, TARGET))
+    assert_same(of(local).fit(*rows), local, X)
+
+
+def test_parts_let_go_of_their_rows():
+    given = GivenSet("training", X[:4], X[:4, 0], *(None,) * 5, is_training=True)
+    lazy = given._replace(X=array(X[:4], (3, 1)), y=array(X[:4, 0], (3, 1)))
+    (columns,), delayed_parts = parts.cut([lazy])
+    held = dict(zip(delayed_parts, dask.compute(*delayed_parts.values()), strict=True))
+    (together,), _ = parts.together(ALONE, [columns], held)
+    np.testing.assert_array_equal(together.X, given.X)
+    np.testing.assert_array_equal(together.y, given.y)
+    assert [part.pieces for part in held.values()] == [{}, {}]
+
+
+# --- Options --------------------------------------------------------------------------
+
+
+def functions():
+    """An objective and a metric, of which workers need no module."""
+
+    def squared(y_true, y_pred):
+        return y_pred - y_true, np.ones(len(y_true))
+
+    def largest(y_true, y_pred):
+        return "largest", float(np.max(np.abs(y_true - y_pred))), False
+
+    return squared, largest
+
+
+SQUARED, LARGEST = functions()
+
+
+OPTIONS = {
+    "weights": (LGBMClassifier, {}, {"sample_weight": WEIGHT}),
+    "balanced": (LGBMClassifier, {"class_weight": "balanced"}, {}),
+    "fractions": (LGBMRegressor, {}, {"sample_weight": WEIGHT * 0.37}),
+    "start scores": (LGBMRegressor, {}, {"init_score": SIGNAL}),
+    "goss": (LGBMClassifier, {"data_sample_strategy": "goss"}, {}),
+    "bagging": (LGBMRegressor, {"subsample": 0.5, "subsample_freq": 2}, {}),
+    "bagging by class": (
+        LGBMClassifier,
+        {"pos_bagging_fraction": 0.5, "subsample_freq": 1},
+        {},
+    ),
+    "dart": (LGBMRegressor, {"boosting_type": "dart", "drop_rate": 0.5}, {}),
+    "rf": (
+        LGBMClassifier,
+        {"boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1},
+        {},
+    ),
+    "l1": (LGBMRegressor, {"objective": "l1"}, {}),
+    "quantile": (
+        LGBMRegressor,
+        {"objective": "quantile", "alpha": 0.2},
+        {"sample_weight": WEIGHT},
+    ),
+    "huber": (LGBMRegressor, {"objective": "huber"}, {}),
+    "monotone": (
+        LGBMRegressor,
+        {"monotone_constraints": [1, 0, 0, -1, 0]},
+        {},
+    ),
+    "monotone, advanced": (
+        LGBMRegressor,
+        {
+            "monotone_constraints": [1, 0, 0, 0, 0],
+            "monotone_constraints_method": "advanced",
+        },
+        {},
+    ),
+    "interactions": (
+        LGBMRegressor,
+        {"interaction_constraints": [[0, 1], [2, 3, 4]]},
+        {},
+    ),
+    "forced splits": (
+        LGBMRegressor,
+        {"forcedsplits_filename": {"feature": 1, "threshold": 0.1}},
+        {},
+    ),
+    "drawn columns": (
+        LGBMRegressor,
+        {"colsample_bytree": 0.6, "feature_fraction_bynode": 0.5},
+        {},
+    ),
+    "extra trees": (LGBMRegressor, {"extra_trees": True}, {}),
+    "smoothed paths": (LGBMRegressor, {"path_smooth": 3.0}, {}),
+    "few bins": (LGBMRegressor, {"max_bin": 15, "subsample_for_bin": 500}, {}),
+    "held out": (LGBMClassifier, {"early_stopping_round": 2}, {}),
+    "held out, refit": (
+        LGBMRegressor,
+        {"early_stopping_round": 2, "refit": True},
+        {},
+    ),
+    "a function": (LGBMRegressor, {"objective": SQUARED}, {}),
+    "seeds": (
+        LGBMRegressor,
+        {"random_state": 7, "subsample": 0.5, "subsample_freq": 1},
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_options(option):
+    kind, given, of_rows = OPTIONS[option]
+    local = kind(**{"n_estimators": 6, "num_leaves": 9} | given)
+    y = CLASSES if kind is LGBMClassifier else TARGET
+    fitted = of(local).fit(
+        array(X), array(y), **{name: array(rows) for name, rows in of_rows.items()}
+    )
+    assert_same(fitted, local.fit(X, y, **of_rows), X)
+
+
+def test_bundles_of_sparse_columns():
+    codes = RNG.integers(0, 40, N)
+    one_hot = csr_matrix((np.ones(N), (np.arange(N), codes)), shape=(N, 40))
+    local = LGBMRegressor(n_estimators=5, min_child_samples=5)
+    y = TARGET + codes % 3
+    fitted = of(local).fit(delayed(one_hot), array(y))
+    assert_same(fitted, local.fit(one_hot, y), one_hot)
+
+
+@pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
+def test_sources_of_random_numbers_are_drawn_from(make):
+    options = {"n_estimators": 3, "subsample": 0.5, "subsample_freq": 1}
+    local = LGBMRegressor(random_state=make(5), **options)
+    model = DaskLGBMRegressor(random_state=make(5), **options)
+    for _ in range(2):
+        model.fit(array(X), array(TARGET))
+        expected = local.fit(X, TARGET).predict(X)
+        np.testing.assert_array_equal(model.predict(X), expected)
+
+
+def test_a_model_goes_on():
+    first = LGBMClassifier(n_estimators=3).fit(X, WORDS)
+    local = LGBMClassifier(n_estimators=3)
+    for earlier in (first, of(first).fit(array(X), array(WORDS)), first.booster_):
+        fitted = of(local).fit(array(X), array(WORDS), init_model=earlier)
+        local.fit(X, WORDS, init_model=first)
+        assert_same(fitted, local, X)
+    assert fitted.n_estimators_ == 6
+
+
+# --- Queries --------------------------------------------------------------------------
+
+QUERY_CHUNKS = (400, 0, 200, 600)
+QID = np.arange(N) // 20
+GRADES = np.digitize(SIGNAL, [-1, 0, 1])
+SIZES = np.full(N // 20, 20)
+
+
+@pytest.mark.parametrize(
+    "objective", ["lambdarank", "rank_xendcg", "lambdarank, bagging by query"]
+)
+@pytest.mark.parametrize("how", ["qid", "group"])
+def test_rankings(objective, how):
+    objective, _, bags = objective.partition(", ")
+    bagging = {"bagging_by_query": True, "subsample": 0.5, "subsample_freq": 1}
+    local = LGBMRanker(n_estimators=4, objective=objective, **(bagging if bags else {}))
+    values = QID if how == "qid" else SIZES
+    chunks = QUERY_CHUNKS if how == "qid" else tuple(n // 20 for n in QUERY_CHUNKS)
+    rows = [array(values, QUERY_CHUNKS) for values in (X, GRADES)]
+    queries = array(values, chunks)
+    fitted = of(local).fit(
+        *rows,
+        **{how: queries},
+        eval_set=[
+            tuple(rows),
+            (array(X[:400], (100, 300)), array(GRADES[:400], (100, 300))),
+        ],
+        **{
+            f"eval_{how}": [
+                queries,
+                array(values[:400], (100, 300))
+                if how == "qid"
+                else array(values[:20], (5, 15)),
+            ]
+        },
+    )
+    local.fit(
+        X,
+        GRADES,
+        **{how: values},
+        eval_set=[(X, GRADES), (X[:400], GRADES[:400])],
+        **{f"eval_{how}": [values, values[:400] if how == "qid" else values[:20]]},
+    )
+    assert_same(fitted, local, X)
+    scored = fitted.score(*rows, **{how: queries})
+    assert scored == local.score(X, GRADES, **{how: values})
+
+
+def test_a_query_is_in_one_partition():
+    with pytest.raises(ValueError, match="qid"):
+        DaskLGBMRanker().fit(array(X), array(GRADES), qid=array(QID))
+    with pytest.raises(ValueError, match=r"Partition 0 .*group"):
+        DaskLGBMRanker().fit(
+            array(X), array(GRADES), group=array(SIZES, (14, 1, 0, 25, 12, 8))
+        )
+
+
+# --- Evaluation sets, callbacks -------------------------------------------------------
+
+
+def test_evaluation_sets():
+    rows, y, weight = array(X), array(WORDS), array(WEIGHT)
+    local = LGBMClassifier(n_estimators=40, early_stopping_round=3, learning_rate=0.5)
+    fitted = of(local).fit(
+        rows,
+        y,
+        sample_weight=weight,
+        eval_set=[
+            (array(X[HALF], (100, 201)), frame(SERIES[HALF], (100, 201))),
+            (rows, y),
+        ],
+        eval_names=["half"],
+        eval_sample_weight=[array(WEIGHT[HALF], (301,))],
+        eval_class_weight=[{"low": 2.0}],
+        eval_metric=["auc_mu", "multi_error"],
+    )
+    local.fit(
+        X,
+        WORDS,
+        sample_weight=WEIGHT,
+        eval_set=[(X[HALF], WORDS[HALF]), (X, WORDS)],
+        eval_names=["half"],
+        eval_sample_weight=[WEIGHT[HALF]],
+        eval_class_weight=[{"low": 2.0}],
+        eval_metric=["auc_mu", "multi_error"],
+    )
+    assert list(fitted.evals_result_) == ["training", "half"]
+    assert_same(fitted, local, X)
+
+
+def test_eval_X_and_metrics_that_are_functions():
+    local = LGBMRegressor(n_estimators=4)
+    fitted = of(local).fit(
+        array(X),
+        array(TARGET),
+        eval_X=array(X[HALF], (300, 1)),
+        eval_y=array(TARGET[HALF], (300, 1)),
+        eval_metric=LARGEST,
+    )
+    local.fit(X, TARGET, eval_X=X[HALF], eval_y=TARGET[HALF], eval_metric=LARGEST)
+    assert_same(fitted, local, X)
+
+
+def test_callbacks(capsys):
+    history, of_local = {"old": {}}, {}
+    calls = [log_evaluation(2), reset_parameter(learning_rate=lambda i: 0.5 / (i + 1))]
+    local = LGBMRegressor(n_estimators=9)
+    pair = (array(X[HALF], (301,)), array(TARGET[HALF], (301,)))
+    fitted = of(local).fit(
+        array(X),
+        array(TARGET),
+        eval_set=[pair],
+        callbacks=[*calls, early_stopping(2), record_evaluation(history)],
+    )
+    said = capsys.readouterr().out
+    local.fit(
+        X,
+        TARGET,
+        eval_set=[(X[HALF], TARGET[HALF])],
+        callbacks=[*calls, early_stopping(2), record_evaluation(of_local)],
+    )
+    assert_same(fitted, local, X)
+    assert said == capsys.readouterr().out != ""
+    assert history == of_local == local.evals_result_
+
+
+def test_warnings_reach_the_user():
+    rows, y = array(X), array(TARGET)
+    model, calls = DaskLGBMRegressor(n_estimators=2), [early_stopping(2, verbose=False)]
+    with pytest.warns(UserWarning, match="Only the training set") as caught:
+        model.fit(rows, y, eval_set=[(rows, y)], callbacks=calls)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_callbacks_of_scikit_learn():
+    callback = pytest.importorskip("sklearn.callback")
+
+    class Rounds:
+        seen = 0
+
+        def setup(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            self.seen += 1
+
+        def teardown(self, estimator, context):
+            pass
+
+    rounds = Rounds()
+    assert isinstance(rounds, callback.FitCallback)
+    model = DaskLGBMRegressor(n_estimators=3).set_callbacks(rounds)
+    model.fit(array(X), array(TARGET))
+    assert rounds.seen == 4  # rounds, and the fit
+
+
+# --- Errors ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"X": X}, r"X must be a Dask collection .* got numpy.ndarray.*from_array"),
+        ({"y": list(TARGET)}, "y must be a Dask collection"),
+        ({"y": array(TARGET[1:], (N - 1,))}, "y has 1199 rows, but X has 1200"),
+        ({"y": delayed(TARGET, (600, 600))}, "y has 2 partitions, but X has 6"),
+        (
+            {"y": delayed(TARGET, (299, 2, 0, 499, 250, 150))},
+            r"Partition 0 of X has 300 rows, but that of y has rows: 299",
+        ),
+        ({"eval_set": [(X, array(TARGET))]}, "eval_X must be a Dask collection"),
+    ],
+)
+def test_rows_that_do_not_fit(given, words):
+    given = {"X": array(X), "y": array(TARGET)} | given
+    kind = TypeError if "must be" in words else ValueError
+    with pytest.raises(kind, match=words):
+        DaskLGBMRegressor().fit(**given)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("linear_tree", True), ("max_conflict_rate", 0.1), ("num_leaves", 1)],
+)
+def test_options_are_checked_before_any_work(option, value):
+    never = [dask.delayed(exec)("raise AssertionError")]
+    with pytest.raises(ValueError, match=option):
+        DaskLGBMRegressor(**{option: value}).fit(never, never)
+
+
+def test_functions_that_workers_do_not_know(tmp_path, monkeypatch):
+    (tmp_path / "my_metrics.py").write_text("def f(y_true, y_pred): pass")
+    monkeypatch.syspath_prepend(tmp_path)
+    function = importlib.import_module("my_metrics").f
+    model = DaskLGBMRegressor(n_estimators=2, objective=function)
+    with pytest.raises(ModuleNotFoundError, match="my_metrics"):
+        model.fit(array(X), array(TARGET))
+
+
+def test_a_failed_fit_changes_nothing():
+    def broken(y_true, y_pred):
+        raise ZeroDivisionError("a user's error")
+
+    model = DaskLGBMRegressor(n_estimators=2).fit(array(X), array(TARGET))
+    before = model.predict(X)
+    model.set_params(objective=broken)
+    with pytest.raises(ZeroDivisionError, match="a user's error"):
+        model.fit(array(X), array(TARGET))
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+# --- Predictions ----------------------------------------------------------------------
+
+LOCAL = LGBMClassifier(n_estimators=4).fit(X, WORDS)
+KINDS = ["raw_score", "pred_leaf", "pred_contrib", "pred_interactions"]
+
+
+def fitted_on(local):
+    """An estimator on a cluster that has the model of a local one."""
+    model = of(local)
+    model._take(local)
+    return model
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_predictions_are_lazy(method):
+    lazy = getattr(fitted_on(LOCAL), method)(array(X))
+    expected = getattr(LOCAL, method)(X)
+    assert lazy.chunks[0] == CHUNKS
+    assert (lazy.shape, lazy.dtype) == (expected.shape, expected.dtype)
+    np.testing.assert_array_equal(lazy.compute(), expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds_of_predictions(kind):
+    lazy = fitted_on(LOCAL).predict(array(X), num_iteration=2, **{kind: True})
+    expected = LOCAL.predict(X, num_iteration=2, **{kind: True})
+    assert (lazy.shape, lazy.dtype) == (expected.shape, expected.dtype)
+    np.testing.assert_array_equal(lazy.compute(), expected)
+
+
+def test_predictions_of_frames_and_delayed_parts():
+    local = LGBMRegressor(n_estimators=3).fit(TABLE, TARGET)
+    model = fitted_on(local)
+    for rows in (frame(TABLE), delayed(TABLE)):
+        lazy = model.predict(rows)
+        assert np.isnan(lazy.shape[0])
+        np.testing.assert_array_equal(lazy.compute(), local.predict(TABLE))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame(TABLE[["x", "y"]]))
+
+
+@pytest.mark.parametrize("y", [CLASSES, WORDS], ids=["two classes", "three classes"])
+def test_contributions_of_sparse_rows_are_sparse(y):
+    local = LGBMClassifier(n_estimators=3).fit(SPARSE, y)
+    rows = array(SPARSE.toarray()).map_blocks(csr_matrix)
+    lazy = fitted_on(local).predict(rows, pred_contrib=True)
+    expected = local.predict(SPARSE, pred_contrib=True)
+    if not isinstance(expected, list):
+        lazy, expected = [lazy], [expected]
+    for ours, theirs in zip(lazy, expected, strict=True):
+        assert ours.shape == theirs.shape
+        assert (ours.compute() != theirs).nnz == 0
+
+
+def test_unfitted_estimators_do_not_predict():
+    with pytest.raises(ValueError, match="not fitted"):
+        DaskLGBMRegressor().predict(array(X))
+
+
+def test_scores():
+    model = fitted_on(LOCAL)
+    scored = model.score(array(X), frame(SERIES), sample_weight=array(WEIGHT))
+    assert (
+        scored
+        == LOCAL.score(X, WORDS, sample_weight=WEIGHT)
+        == model.score(X, WORDS, sample_weight=WEIGHT)
+    )
+
+
+# --- Estimators -----------------------------------------------------------------------
+
+
+def test_clone_pickle_and_to_local(client, tmp_path):
+    model = DaskLGBMClassifier(client=client, n_estimators=4)
+    assert clone(model).client is client
+    assert model.get_params()["client"] is client
+    model.fit(array(X), array(WORDS))
+    assert model.client_ is client
+    text = LOCAL.booster_.model_to_string()
+    assert type(model.to_local()) is LGBMClassifier
+    copied = pickle.loads(pickle.dumps(model))
+    assert copied.client is None
+    read = LGBMClassifier.from_file(model.to_file(tmp_path / "m") and tmp_path / "m")
+    for same in (model, copied, model.to_local(), read):
+        assert same.booster_.model_to_string() == text
+        np.testing.assert_array_equal(same.predict(X), LOCAL.predict(X))
+    assert copied.set_params(client=client).client_ is client
+    assert not hasattr(clone(model), "booster_")
+
+
+def test_no_cluster():
+    code = (
+        "import dask.array as da; from skgoss.dask import DaskLGBMRegressor as D;"
+        "D().fit(da.ones((2, 1)), da.ones(2))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "ValueError: No clients found" in run.stderr
+
+
+def test_names_of_the_module():
+    assert skgoss.DaskLGBMClassifier is DaskLGBMClassifier
+    code = "import sys, skgoss; print({'dask', 'distributed'} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout == "set()\n"
+
+
+def test_without_dask():
+    code = "import sys; sys.modules['distributed'] = None; import skgoss.dask"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert r"pip install 'skgoss[dask]'" in run.stderr
+
+
+@pytest.mark.parametrize("local", ON_CLUSTER)
+def test_signatures_and_docstrings(local):
+    ours = ON_CLUSTER[local]
+    parameters = list(inspect.signature(ours).parameters)
+    assert parameters == ["client", *inspect.signature(local).parameters]
+    for name in [option.name for option in options.OPTIONS]:
+        assert f"\n{name} : " in ours.__doc__
+    for method in ("fit", "predict", "score"):
+        signature = inspect.signature(getattr(ours, method))
+        assert signature == inspect.signature(getattr(local, method))
+    for name in list(inspect.signature(local.fit).parameters)[1:]:
+        kind, meaning = docstrings.FIT_OF_DASK[name]
+        assert f"\n{name} : {kind}\n    {meaning[:40]}" in ours.fit.__doc__
+
+
+def test_searches_of_local_estimators():
+    search = GridSearchCV(LGBMClassifier(n_estimators=2), {"num_leaves": [3, 5]}, cv=2)
+    with joblib.parallel_config("dask"):
+        search.fit(X, CLASSES)
+    expected = clone(search).fit(X, CLASSES)
+    assert search.best_params_ == expected.best_params_

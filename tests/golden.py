@@ -23,7 +23,7 @@ from skgoss.model.ensemble import Tree
 FILE = Path(__file__).with_name("golden.json")
 N_ROWS = 900
 N_QUERIES = 30
-SMALL = {"n_estimators": 6, "num_leaves": 8, "min_child_samples": 10, "n_jobs": 2}
+SMALL = {"n_estimators": 6, "num_leaves": 8, "min_child_samples": 10, "n_jobs": 1}
 
 # Objectives, and the targets that they learn.
 OBJECTIVES = {

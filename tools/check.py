@@ -100,7 +100,7 @@ def sanitizers() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         options = ("-Db_sanitize=address,undefined", "-Db_lundef=false")
-        if build(folder, "--buildtype=debugoptimized", *options):
+        if build(folder, "-Ddebug=true", "-Doptimization=1", *options):
             return 1
         place = next((folder / "installed").rglob("skgoss/__init__.py")).parents[1]
         libraries = [
@@ -110,7 +110,7 @@ def sanitizers() -> int:
         tests = sorted(map(str, (ROOT / "tests").glob("test_*.py")))
         chosen = [path for path in tests if Path(path).stem[5:] in ENGINE_TESTS]
         return run(
-            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen),
+            *(sys.executable, "-m", "pytest", "-q", "--capture=no", *chosen),
             env={
                 **os.environ,
                 "PYTHONPATH": str(place),

@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import joblib
 import numpy as np
@@ -22,16 +22,24 @@ from sklearn.utils.validation import (
 from skgoss import _messages
 from skgoss._engine import runtime
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn import callback as _callback
+    from sklearn.callback import CallbackSupportMixin
 except ImportError:  # scikit-learn < 1.9
+    _callback = None
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands where scikit-learn has no callbacks yet."""
 
-    def with_callbacks(method: Callable) -> Callable:
-        """Return the method as it is."""
-        return method
+
+def with_callbacks(method: Function) -> Function:
+    """Let a method run scikit-learn's callbacks, where it has them.
+
+    Its own decorator has no types, which would hide those of the method.
+    """
+    return method if _callback is None else _callback.with_callbacks(method)
 
 
 class SummaryMixin:

@@ -64,11 +64,6 @@ class Booster(InTraining):
     model_str : str, default=None
         The content of a file, in place of the file.
 
-    Raises
-    ------
-    TypeError
-        If not exactly one of ``train_set``, ``model_file`` and ``model_str`` is passed.
-
     Attributes
     ----------
     best_iteration : int
@@ -76,6 +71,11 @@ class Booster(InTraining):
     best_score : dict
         Metrics by evaluation set and name, after the best round; without early
         stopping, after the last round.
+
+    Raises
+    ------
+    TypeError
+        If not exactly one of ``train_set``, ``model_file`` and ``model_str`` is passed.
 
     Examples
     --------
@@ -523,7 +523,7 @@ class Booster(InTraining):
         return explanations.trees_for_shap(self._ensemble, self._link.kind)
 
     def feature_name(self) -> list[str]:
-        """Names of the columns.
+        """Return the names of the columns.
 
         Returns
         -------
@@ -657,7 +657,7 @@ class Booster(InTraining):
         Returns
         -------
         ndarray of shape (n_features,)
-            int32 for 'split', else float64.
+            Numbers of type int32 for 'split', else float64.
         """
         kind = _importance_type(importance_type)
         _, stop = self._span(0, self._length(iteration))
@@ -768,10 +768,12 @@ class Booster(InTraining):
 
         Returns
         -------
-        counts, edges : ndarray of shape (n_bins,) and (n_bins + 1,)
-            With ``xgboost_style`` instead a data frame of pandas with the columns
-            ``SplitValue``, the right edge of a bin, and ``Count``; an array of these
-            two columns where pandas is not installed.
+        counts : ndarray of shape (n_bins,)
+            Number of thresholds in each bin.
+        edges : ndarray of shape (n_bins + 1,)
+            Where the bins begin and end. With ``xgboost_style`` instead a data frame
+            of pandas with the columns ``SplitValue``, the right edge of a bin, and
+            ``Count``; an array of these two columns where pandas is not installed.
 
         Raises
         ------

@@ -76,7 +76,14 @@ class CVBooster:
     ) -> str:
         """Write the models as JSON: a dict of texts, as LightGBM does.
 
-        The parameters are those of ``Booster.model_to_string``.
+        Parameters
+        ----------
+        num_iteration : int, default=None
+            Number of rounds, as in ``Booster.save_model``.
+        start_iteration : int, default=0
+            The first round.
+        importance_type : {'split', 'gain', 'cover'}, default='split'
+            What the files tell about the columns.
         """
         texts = [
             booster.model_to_string(num_iteration, start_iteration, importance_type)
@@ -130,8 +137,12 @@ class CVBooster:
         ----------
         filename : str or path
             If writing fails, an earlier file of this name is unchanged.
-        num_iteration, start_iteration, importance_type
-            Those of ``Booster.save_model``.
+        num_iteration : int, default=None
+            Number of rounds, as in ``Booster.save_model``.
+        start_iteration : int, default=0
+            The first round.
+        importance_type : {'split', 'gain', 'cover'}, default='split'
+            What the files tell about the columns.
 
         Returns
         -------

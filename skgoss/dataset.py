@@ -146,7 +146,12 @@ class Dataset(Binning):
     # --- Columns ----------------------------------------------------------------------
 
     def set_feature_name(self, feature_name: str | Sequence[str]) -> Self:
-        """Set the names of the columns; 'auto': those of a data frame.
+        """Set the names of the columns.
+
+        Parameters
+        ----------
+        feature_name : sequence of str or 'auto'
+            One name for each column. 'auto': those of a data frame.
 
         Raises
         ------
@@ -166,6 +171,11 @@ class Dataset(Binning):
         """Set the columns that hold categories.
 
         Rows that are binned with other columns are binned again.
+
+        Parameters
+        ----------
+        categorical_feature : iterable of str or int, or 'auto'
+            Names or numbers of columns. 'auto': those of categories in a data frame.
 
         Raises
         ------
@@ -283,6 +293,11 @@ class Dataset(Binning):
 
     def set_reference(self, reference: Dataset) -> Self:
         """Set the training set whose bins these rows share.
+
+        Parameters
+        ----------
+        reference : Dataset
+            The training set.
 
         Raises
         ------

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 import importlib
+import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import skgoss
+from skgoss._engine import runtime
 
 
 def test_version_is_that_of_the_installed_package(tmp_path, monkeypatch):
@@ -64,6 +68,25 @@ def test_importing_loads_no_more_packages_than_scikit_learn():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert run.stdout == "set()\n"
+
+
+@pytest.mark.parametrize(("level", "name"), [("plain", "plain"), ("none", None)])
+def test_what_a_report_of_a_bug_needs(level, name):
+    run = subprocess.run(
+        [sys.executable, "-m", "skgoss"],
+        env={**os.environ, "SKGOSS_SIMD": level, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = dict(line.split(maxsplit=1) for line in run.stdout.splitlines())
+    assert run.stderr == ""
+    assert found["numpy"] == np.__version__
+    assert found["Python"].endswith(platform.python_version())
+    assert found["threads"] == "1"
+    assert found["SKGOSS_SIMD"] == level
+    assert found["instructions"] == (name or runtime.simd())
+    assert found["compiler"] == runtime.compiler()
 
 
 # A module imports modules of its own layer and of those to the right.

@@ -1,4 +1,4 @@
-"""What the machine offers: threads and instruction sets."""
+"""What the machine offers: threads and instruction sets. How the kernels were compiled."""
 
 from cython.parallel cimport parallel
 
@@ -12,10 +12,39 @@ cdef extern from *:
     """
     const bint SKGOSS_OPENMP
 
+cdef extern from "simd.h":
+    """
+    #if defined(__clang__)
+    #define SKGOSS_COMPILER "Clang " __clang_version__
+    #elif defined(__GNUC__)
+    #define SKGOSS_COMPILER "GCC " __VERSION__
+    #else
+    #define SKGOSS_COMPILER "another compiler"
+    #endif
+    """
+    const bint SKGOSS_CHECKED
+    const char* SKGOSS_COMPILER
+    const int simd_level
+
 
 def has_openmp() -> bool:
     """Whether the kernels were compiled with OpenMP."""
     return SKGOSS_OPENMP
+
+
+def simd() -> str:
+    """The instructions that loops with more than one version use."""
+    return ("plain", "AVX2", "AVX-512")[simd_level]
+
+
+def compiler() -> str:
+    """The compiler of the kernels, and its version."""
+    return SKGOSS_COMPILER.decode("utf-8").strip()
+
+
+def is_checked() -> bool:
+    """Whether each access to memory by a memoryview is checked."""
+    return SKGOSS_CHECKED
 
 
 def max_threads() -> int:

@@ -12,6 +12,7 @@ double precision when it sums them, so that weights mean copies. The exception i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -167,13 +168,18 @@ def _mean(rows: _Learned, settings: Settings) -> float:
     return rows.mean()
 
 
+def _log(x: float) -> float:
+    """The logarithm; NumPy's has other last bits on processors with AVX-512."""
+    return math.log(x) if x > 0.0 else -math.inf
+
+
 def _log_mean(rows: _Learned, settings: Settings) -> float:
-    return float(np.log(rows.mean()))
+    return _log(rows.mean())
 
 
 def _log_odds(p: float) -> float:
     p = min(max(p, TINY_PRIOR), 1.0 - TINY_PRIOR)
-    return float(np.log(p / (1.0 - p)))
+    return _log(p / (1.0 - p))
 
 
 def _logit_mean(rows: _Learned, settings: Settings) -> float:
@@ -181,7 +187,7 @@ def _logit_mean(rows: _Learned, settings: Settings) -> float:
 
 
 def _log_expm1_mean(rows: _Learned, settings: Settings) -> float:
-    return float(np.log(np.expm1(max(rows.mean(), TINY_PRIOR))))
+    return _log(math.expm1(max(rows.mean(), TINY_PRIOR)))
 
 
 def _median(rows: _Learned, settings: Settings) -> float:
@@ -797,7 +803,7 @@ def _classes(name: str, settings: Settings, rows: _Learned, n_scores: int) -> Ob
     label_weight = None
     if name == "multiclass":
         derivatives: gradients.Derivatives = gradients.Softmax(y)
-        average = np.log(np.maximum(prior, TINY_PRIOR))
+        average = np.array([_log(max(share, TINY_PRIOR)) for share in prior])
     else:
         derivatives = gradients.Pointwise(
             "binary", y, tuple((sigmoid, code) for code in codes)

@@ -2,6 +2,7 @@
 #ifndef SKGOSS_PARTITION_H
 #define SKGOSS_PARTITION_H
 
+#include <stddef.h>
 #include <string.h>
 
 #include "simd.h"

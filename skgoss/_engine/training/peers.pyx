@@ -3,6 +3,8 @@
 A process alone has no `Peers`: the pointer to it is NULL, and what it sums is all there is.
 """
 
+from cpython.buffer cimport PyBUF_WRITE
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcpy
@@ -12,6 +14,12 @@ import numpy as np
 from skgoss._engine.training.layout cimport Encoding, Histogram
 from skgoss._engine.training.workspace cimport (
     NO_MEMORY, PEERS_FAILED, Leaf, Shared, Workspace, encoding_of)
+
+
+cdef object array_at(const void* values, Py_ssize_t n, dtype):
+    """n values of eight bytes as an array, without a copy."""
+    return np.ndarray(
+        n, dtype, PyMemoryView_FromMemory(<char*>values, 8 * n, PyBUF_WRITE))
 
 
 cdef class Peers:
@@ -32,7 +40,7 @@ cdef class Peers:
 
     cdef int _add_up(self, int64_t* values, Py_ssize_t n) noexcept:
         try:
-            self.exchange.sum(np.asarray(<int64_t[:n]>values))
+            self.exchange.sum(array_at(values, n, np.int64))
         except BaseException as error:
             self.error = error
             return PEERS_FAILED
@@ -43,7 +51,7 @@ cdef class Peers:
     ) noexcept:
         cdef Py_ssize_t piece
         try:
-            array = np.asarray(<int64_t[:ends[n_pieces - 1]]>values)
+            array = array_at(values, ends[n_pieces - 1], np.int64)
             self.exchange.sum_pieces(
                 np.split(array, [ends[piece] for piece in range(n_pieces - 1)]))
         except BaseException as error:
@@ -53,10 +61,10 @@ cdef class Peers:
 
     cdef int _gather(self, const int64_t* values, Py_ssize_t n, int64_t* out) noexcept:
         try:
-            own = np.asarray(<const int64_t[:n]>values)
+            own = array_at(values, n, np.int64)
             np.concatenate(
                 self.exchange.gather(own.copy()),
-                out=np.asarray(<int64_t[:n * self.exchange.n_peers]>out))
+                out=array_at(out, n * self.exchange.n_peers, np.int64))
         except BaseException as error:
             self.error = error
             return PEERS_FAILED
@@ -66,7 +74,7 @@ cdef class Peers:
         self, double* values, Py_ssize_t n_sums, Py_ssize_t n_most,
     ) noexcept:
         try:
-            out = np.asarray(<double[:n_sums + n_most]>values)
+            out = array_at(values, n_sums + n_most, np.float64)
             gathered = np.array(self.exchange.gather(out.copy()))
             out[:n_sums] = gathered[:, :n_sums].sum(axis=0)
             out[n_sums:] = gathered[:, n_sums:].max(axis=0)

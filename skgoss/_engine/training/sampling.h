@@ -2,6 +2,7 @@
 #ifndef SKGOSS_SAMPLING_H
 #define SKGOSS_SAMPLING_H
 
+#include <stddef.h>
 #include <math.h>
 #include <string.h>
 

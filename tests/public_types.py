@@ -1,0 +1,58 @@
+"""What users write, with types: a type checker reads this file, nothing runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import skgoss
+from skgoss import (
+    Booster,
+    CVBooster,
+    Dataset,
+    LGBMClassifier,
+    LGBMRanker,
+    LGBMRegressor,
+    cv,
+    early_stopping,
+    train,
+)
+
+
+def estimators(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    """Fits and predictions."""
+    model: LGBMRegressor = LGBMRegressor(n_estimators=10, objective="huber").fit(X, y)
+    model.fit(X, y, sample_weight=y, eval_set=[(X, y)], callbacks=[early_stopping(5)])
+    values: NDArray[np.float64] = np.asarray(model.predict(X))
+    for staged in model.staged_predict(X):
+        values = staged
+    classifier = LGBMClassifier(class_weight="balanced").fit(X, y > 0)
+    shares: NDArray[np.float64] = np.asarray(classifier.predict_proba(X))
+    ranker: LGBMRanker = LGBMRanker().fit(X, y, group=[len(y)])
+    booster: Booster = ranker.booster_
+    print(values, shares, booster.feature_importance().sum())
+
+
+def scripts(X: NDArray[np.float64], y: NDArray[np.float64], folder: Path) -> None:
+    """Data sets, training, cross-validation and files."""
+    data: Dataset = Dataset(X, label=y, categorical_feature=[1])
+    booster: Booster = train({"objective": "binary"}, data, num_boost_round=10)
+    booster.save_model(folder / "model.txt")
+    again = Booster(model_file=folder / "model.txt")
+    text: str = again.model_to_string()
+    results = cv({}, data, return_cvbooster=True)
+    folds = results["cvbooster"]
+    assert isinstance(folds, CVBooster)
+    number: str = skgoss.__version__
+    print(text, number)
+
+
+def mistakes(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    """What a checker must refuse: a signature of `Any` would accept it."""
+    LGBMRegressor(n_estimators="many")  # type: ignore[arg-type]
+    LGBMRegressor().fit(X, y, eval_names=1)  # type: ignore[arg-type]
+    Dataset(X, target=y)  # type: ignore[call-arg]
+    train({}, Dataset(X, y), num_boost_round="many")  # type: ignore[arg-type]
+    early_stopping()  # type: ignore[call-arg]

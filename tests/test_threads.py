@@ -1,0 +1,62 @@
+"""Fits and predictions in many threads at once, with and without the GIL."""
+
+from __future__ import annotations
+
+import json
+import sys
+import sysconfig
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import golden
+import numpy as np
+import pytest
+
+from skgoss import LGBMClassifier
+
+N_THREADS = 8
+
+
+def at_once(function, arguments):
+    """Call a function in many threads, which begin together."""
+    barrier = Barrier(len(arguments))
+
+    def wait_and_call(argument):
+        barrier.wait()
+        return function(argument)
+
+    with ThreadPoolExecutor(len(arguments)) as pool:
+        return list(pool.map(wait_and_call, arguments))
+
+
+def test_fits_in_many_threads_give_their_models():
+    expected = json.loads(golden.FILE.read_text(encoding="utf-8"))
+    table = golden.models()
+    names = list(table)[:: len(table) // N_THREADS][:N_THREADS]
+    found = at_once(lambda name: golden.fit(*table[name]), names)
+    assert found == [expected[name] for name in names]
+
+
+def test_threads_share_a_model():
+    X, targets, _ = golden.rows()
+    model = LGBMClassifier(**golden.SMALL).fit(X, targets["three"])
+
+    def ask(number):
+        rows = X[number:]
+        return (
+            model.predict_proba(rows),
+            model.predict(rows, pred_contrib=True),
+            model.booster_.model_to_string(),
+        )
+
+    for number, (p, shap, text) in enumerate(at_once(ask, range(N_THREADS))):
+        assert np.array_equal(p, model.predict_proba(X[number:]))
+        assert np.array_equal(shap, model.predict(X[number:], pred_contrib=True))
+        assert text == model.booster_.model_to_string()
+
+
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python has a GIL"
+)
+def test_no_module_turns_the_gil_on():
+    assert not sys._is_gil_enabled()

@@ -32,7 +32,8 @@ from skgoss.training import constraints, loop, metrics, objectives
 from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.loop import Trained
 from skgoss.training.plan import Plan
-from skgoss.training.rounds import AfterRound, Calls
+from skgoss.training.rounds import Calls
+from skgoss.training.shared_calls import AfterRound
 from skgoss.training.user_functions import OfDataset
 
 if TYPE_CHECKING:

@@ -120,7 +120,7 @@ def transform(
 
 
 @dataclass(frozen=True, eq=False)
-class _Learned:
+class _TrainingRows:
     """The targets and weights of the rows to learn from, and whose rows these are."""
 
     y: Floats
@@ -163,11 +163,11 @@ class _Learned:
         return losses.weighted_sum(chosen * 1.0, self.weight, self.exchange)
 
 
-def _mean(rows: _Learned, settings: Settings) -> float:
+def _mean(rows: _TrainingRows, settings: Settings) -> float:
     return rows.mean()
 
 
-def _log_mean(rows: _Learned, settings: Settings) -> float:
+def _log_mean(rows: _TrainingRows, settings: Settings) -> float:
     return float(np.log(rows.mean()))
 
 
@@ -176,15 +176,15 @@ def _log_odds(p: float) -> float:
     return float(np.log(p / (1.0 - p)))
 
 
-def _logit_mean(rows: _Learned, settings: Settings) -> float:
+def _logit_mean(rows: _TrainingRows, settings: Settings) -> float:
     return _log_odds(rows.mean())
 
 
-def _log_expm1_mean(rows: _Learned, settings: Settings) -> float:
+def _log_expm1_mean(rows: _TrainingRows, settings: Settings) -> float:
     return float(np.log(np.expm1(max(rows.mean(), TINY_PRIOR))))
 
 
-def _median(rows: _Learned, settings: Settings) -> float:
+def _median(rows: _TrainingRows, settings: Settings) -> float:
     return rows.percentile(0.5)
 
 
@@ -197,7 +197,7 @@ def _quantile(settings: Settings) -> float:
     return settings.alpha
 
 
-def _alpha_percentile(rows: _Learned, settings: Settings) -> float:
+def _alpha_percentile(rows: _TrainingRows, settings: Settings) -> float:
     return rows.percentile(_quantile(settings))
 
 
@@ -206,18 +206,18 @@ def _relative_weight(y: Floats) -> Floats:
     return 1.0 / np.maximum(np.abs(y), 1.0)
 
 
-def _relative_median(rows: _Learned, settings: Settings) -> float:
+def _relative_median(rows: _TrainingRows, settings: Settings) -> float:
     return rows.percentile(0.5, _relative_weight(rows.y))
 
 
 # --- Targets --------------------------------------------------------------------------
 
 
-def _any_target(rows: _Learned, name: str) -> None:
+def _any_target(rows: _TrainingRows, name: str) -> None:
     pass
 
 
-def _counts(rows: _Learned, name: str) -> None:
+def _counts(rows: _TrainingRows, name: str) -> None:
     low, _ = rows.range()
     if low < 0:
         raise ValueError(f"objective={name!r} needs targets >= 0, got {low:g}.")
@@ -228,13 +228,13 @@ def _counts(rows: _Learned, name: str) -> None:
         )
 
 
-def _positive(rows: _Learned, name: str) -> None:
+def _positive(rows: _TrainingRows, name: str) -> None:
     low, _ = rows.range()
     if low <= 0:
         raise ValueError(f"objective={name!r} needs targets > 0, got {low:g}.")
 
 
-def _probabilities(rows: _Learned, name: str) -> None:
+def _probabilities(rows: _TrainingRows, name: str) -> None:
     low, high = rows.range()
     if low < 0 or high > 1:
         raise ValueError(
@@ -285,9 +285,9 @@ class Kind:
     link: str = "identity"
     has_slope: bool = False
     learns_roots: bool = False
-    start: Callable[[_Learned, Settings], float] | None = _mean
+    start: Callable[[_TrainingRows, Settings], float] | None = _mean
     parameters: Callable[[Settings], tuple[float, float]] = lambda s: (0.0, 0.0)
-    check: Callable[[_Learned, str], None] = _any_target
+    check: Callable[[_TrainingRows, str], None] = _any_target
     constant_hessian: bool = False
     renewal_level: Callable[[Settings], float] | None = None
     ranks: type[ranking.LambdaRank] | type[ranking.RankXENDCG] | None = None
@@ -694,7 +694,7 @@ def make(
     y = np.ascontiguousarray(y, dtype=np.float64)
     if weight is not None:
         weight = np.ascontiguousarray(weight, dtype=np.float64)
-    rows = _Learned(y, weight, share or Share.alone(len(y)))
+    rows = _TrainingRows(y, weight, share or Share.alone(len(y)))
     if callable(settings.objective):
         return _custom(settings, rows, n_scores, queries)
     name = canonical_name(settings.objective)
@@ -707,7 +707,7 @@ def make(
     return _numbers(name, settings, rows)
 
 
-def _numbers(name: str, settings: Settings, rows: _Learned) -> Objective:
+def _numbers(name: str, settings: Settings, rows: _TrainingRows) -> Objective:
     kind = OBJECTIVES[name]
     y, weight = rows.y, rows.weight
     if settings.reg_sqrt and kind.learns_roots:
@@ -739,7 +739,7 @@ def _ranking(
     name: str,
     kind: Kind,
     settings: Settings,
-    rows: _Learned,
+    rows: _TrainingRows,
     queries: Queries | None,
 ) -> Objective:
     if queries is None:
@@ -764,7 +764,7 @@ def _ranking(
 
 
 def _custom(
-    settings: Settings, rows: _Learned, n_scores: int, queries: Queries | None
+    settings: Settings, rows: _TrainingRows, n_scores: int, queries: Queries | None
 ) -> Objective:
     y, weight = rows.y, rows.weight
     derivatives = gradients.Custom(settings.objective, y, weight, queries)
@@ -783,7 +783,9 @@ def _custom(
     )
 
 
-def _classes(name: str, settings: Settings, rows: _Learned, n_scores: int) -> Objective:
+def _classes(
+    name: str, settings: Settings, rows: _TrainingRows, n_scores: int
+) -> Objective:
     if name == "binary" and n_scores > 1:
         raise ValueError(
             f"objective='binary' is for two classes, but there are {n_scores}; use "
@@ -820,7 +822,7 @@ def _classes(name: str, settings: Settings, rows: _Learned, n_scores: int) -> Ob
     )
 
 
-def _sides(name: str, rows: _Learned) -> Floats:
+def _sides(name: str, rows: _TrainingRows) -> Floats:
     """The codes 0 and 1 of two classes that are given as numbers."""
     pairs = ((0.0, 1.0), (-1.0, 1.0))
     sides = [rows.are(np.isin(rows.y, pair)) for pair in pairs]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.training import losses
+from skgoss._engine.training import exact, losses
 from skgoss.data.queries import Queries
 from skgoss.data.shares import Exchange, Share
 from skgoss.data.state import entries
@@ -160,7 +160,7 @@ class _TrainingRows:
 
     def weight_of(self, chosen: NDArray[np.bool_]) -> float:
         """The weight of some rows of all peers."""
-        return losses.weighted_sum(chosen * 1.0, self.weight, self.exchange)
+        return exact.weighted_sum(chosen * 1.0, self.weight, self.exchange)
 
 
 def _mean(rows: _TrainingRows, settings: Settings) -> float:
@@ -559,7 +559,7 @@ class Objective:
         if weight is None:
             return n_rows, float(n_rows)
         exchange = self.share.exchange
-        return n_rows, losses.weighted_sum(weight.ravel(), exchange=exchange)
+        return n_rows, exact.weighted_sum(weight.ravel(), exchange=exchange)
 
     @cached_property
     def _untrained(self) -> list[int]:

@@ -220,7 +220,6 @@ TWINS = {
     "cross_entropy": lambda y, p, a: share_loss(y, p),
     "cross_entropy_lambda": lambda y, p, a: share_loss(y, 1 - np.exp(-p)),
     "entropy": lambda y, p, a: share_loss(y, y),
-    "target": lambda y, p, a: y,
 }
 
 

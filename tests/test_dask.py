@@ -68,7 +68,7 @@ def client():
     """Three workers, which are processes of one thread."""
     with (
         distributed.LocalCluster(
-            n_workers=3, threads_per_worker=1, dashboard_address=None
+            n_workers=3, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgoss._messages import warn
-from skgoss.data.shares import Parts
+from skgoss.data.shares import ALONE, Exchange, Parts
 from skgoss.dataset import Dataset
 
 # The default name of an evaluation set that is the training set.
 TRAINING = "training"
 
-# The arguments, besides X and y, of the training set and of each evaluation set.
+# The arguments, besides X and y, of the training set and of each evaluation set: those
+# that belong to rows, and all.
 _QUERIES = ("group", "qid")
-_OF_A_SET = ("sample_weight", "class_weight", "init_score", *_QUERIES)
-_OF_ROWS = ("y", "sample_weight", "init_score", *_QUERIES)
+OF_ROWS = ("sample_weight", "init_score", *_QUERIES)
+OF_A_SET = (*OF_ROWS, "class_weight")
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,8 @@ class FitArguments:
 
     def without_values(self) -> FitArguments:
         """The arguments without what belongs to rows."""
-        of_sets = ("set", "X", "y", *_OF_A_SET, "parts")
-        names = (*_OF_ROWS[1:], *(f"eval_{name}" for name in of_sets))
+        of_sets = ("set", "X", "y", *OF_A_SET, "parts")
+        names = (*OF_ROWS, *(f"eval_{name}" for name in of_sets))
         return replace(self, **dict.fromkeys(names))
 
     @property
@@ -113,29 +114,39 @@ class GivenSet(NamedTuple):
         return self.group is not None or self.qid is not None
 
     @property
+    def exchange(self) -> Exchange:
+        """How the peers that hold the rows ask each other."""
+        return ALONE if self.parts is None else self.parts.exchange
+
+    @property
     def is_empty(self) -> bool:
         """Whether other peers hold all rows."""
         return self.parts is not None and self.parts.n_rows == 0
 
     def agreed(self) -> GivenSet:
-        """The set, where all peers have the same arguments, and all ask for it.
+        """Check that all peers were given the same arguments.
 
-        What a peer without rows has does not matter: it gets arguments of length 0.
+        All peers call this at the same time.
+
+        Returns
+        -------
+        GivenSet
+            The set itself; for a peer without rows, with arguments of length 0.
         """
         if self.parts is None:
             return self
-        given = [name for name in _OF_ROWS if getattr(self, name) is not None]
+        given = [name for name in ("y", *OF_ROWS) if getattr(self, name) is not None]
         names = self.parts.check_same("What is passed besides X", given)
-        if self.parts.exchange.total(self.parts.n_rows) == 0:
+        if self.exchange.total(self.parts.n_rows) == 0:
             raise ValueError(f"The set {self.name!r} has no rows.")
         if not self.is_empty:
             return self
-        none = dict.fromkeys(_OF_ROWS) | dict.fromkeys(names, np.empty(0))
+        none = dict.fromkeys(("y", *OF_ROWS)) | dict.fromkeys(names, np.empty(0))
         return self._replace(**none)
 
     def without_values(self) -> GivenSet:
         """The set without what belongs to rows."""
-        return self._replace(X=None, **dict.fromkeys(_OF_ROWS))
+        return self._replace(X=None, y=None, **dict.fromkeys(OF_ROWS))
 
     @property
     def target_name(self) -> str:
@@ -174,7 +185,7 @@ class GivenSet(NamedTuple):
 
     def holds_same_rows(self, other: GivenSet) -> bool:
         """Whether the data, weights and other arguments are the same objects."""
-        names = ("X", "y", *_OF_A_SET)
+        names = ("X", "y", *OF_A_SET)
         return all(getattr(self, name) is getattr(other, name) for name in names)
 
 
@@ -221,7 +232,7 @@ def evaluation_sets(given: FitArguments, training: GivenSet) -> list[GivenSet]:
     names = names_of_sets(given.eval_names, len(pairs), "eval_names")
     by_set = {
         argument: _by_set(argument, getattr(given, f"eval_{argument}"), len(pairs))
-        for argument in _OF_A_SET
+        for argument in OF_A_SET
     }
     sets = [
         _evaluation_set(
@@ -249,7 +260,7 @@ def evaluation_set(training: GivenSet, name: str, X: Dataset) -> GivenSet:
         raise TypeError(f"data must be a Dataset, got {type(X).__name__}.")
     if not isinstance(name, str):
         raise TypeError(f"name must be a str, got {name!r}.")
-    none = dict.fromkeys(_OF_A_SET)
+    none = dict.fromkeys(OF_A_SET)
     given_set = _evaluation_set(training, name, name, X, None, **none)
     _check_queries(given_set, training)
     return given_set

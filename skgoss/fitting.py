@@ -16,7 +16,7 @@ from skgoss.booster import Booster
 from skgoss.data import agreement, categories, frames, names, targets
 from skgoss.data.columns import Columns
 from skgoss.data.rows import Rows, held_out, start_scores
-from skgoss.data.shares import ALONE, Parts
+from skgoss.data.shares import Parts
 from skgoss.dataset import Dataset
 from skgoss.dataset_bins import Prepared
 from skgoss.fit_arguments import (
@@ -32,7 +32,8 @@ from skgoss.training import constraints, loop, metrics, objectives
 from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.loop import Trained
 from skgoss.training.plan import Plan
-from skgoss.training.rounds import AfterRound, Calls
+from skgoss.training.rounds import Calls
+from skgoss.training.shared_calls import AfterRound
 from skgoss.training.user_functions import OfDataset
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def fit(
         with _unchanged_on_failure(estimator):
             started = Fit(estimator, X, y, given, chosen, parts=parts)
             started.start()
-            # A peer that has its rows from nowhere else needs no values any more.
+            # Values that only this fit holds are freed: the bins are enough.
             del X, y, given
             booster = Booster._in_training(started)
             started.run(booster, hooks)
@@ -229,7 +230,7 @@ class Fit:
         return sets
 
     def _forget_values(self) -> None:
-        """Let go of what the user passed: a peer keeps the bins of its rows alone."""
+        """Free the values of the rows: of these, peers keep the bins only."""
         self.training = self.training.without_values()
         self.given = self.given.without_values()
         if self.fitted is self.rows or not self.settings.refit:
@@ -403,9 +404,7 @@ class Fit:
         from skgoss import foreign
 
         X = X.get_data() if isinstance(X, Dataset) else X
-        parts = self.training.parts
-        exchange = ALONE if parts is None else parts.exchange
-        self.earlier = foreign.numbered(self.earlier, X, exchange)
+        self.earlier = foreign.numbered(self.earlier, X, self.training.exchange)
         persistence.inherit(estimator, self.earlier)
         _compat.take_feature_names(estimator, X)
 
@@ -434,8 +433,7 @@ class Fit:
         weight = estimator._weights(
             given.sample_weight, target, given.class_weight, prefix, share
         )
-        exchange = ALONE if share is None else share.exchange
-        targets.check_sum(target, weight, given.target_name, exchange)
+        targets.check_sum(target, weight, given.target_name, given.exchange)
         init_score = given.init_score
         if init_score is not None:
             init_score = start_scores(

@@ -350,39 +350,3 @@ def test_all_instruction_sets_give_the_same_bits(level):
     levels = ["plain", "avx2", "avx512"]
     assert levels.index(used) <= levels.index(level)
     assert print_ == fingerprint(1)
-
-
-def test_weighted_sum_is_exact():
-    values = RNG.normal(size=1000) * 10.0 ** RNG.integers(-8, 8, size=1000)
-    weight = RNG.random(1000)
-    assert losses.weighted_sum(values) == math.fsum(values)
-    assert losses.weighted_sum(np.empty(0)) == 0.0
-    assert losses.weighted_sum(np.array([1.5e308, 1.0]), np.ones(2)) == 1.5e308
-    assert losses.weighted_sum(np.array([-1.5e308, -1.5e308])) == -np.inf
-    assert losses.weighted_sum(np.array([5e-324, 5e-324])) == 1e-323
-
-    copies = RNG.integers(0, 5, size=1000)
-    repeated = losses.weighted_sum(np.repeat(values, copies))
-    assert losses.weighted_sum(values, copies.astype(float)) == repeated
-
-    exact = math.fsum(
-        part
-        for v, w in zip(values.tolist(), weight.tolist(), strict=True)
-        for part in two_product(v, w)
-    )
-    assert losses.weighted_sum(values, weight) == exact
-
-
-def test_weighted_sum_does_not_depend_on_the_order():
-    """Not even where all digits but the last ones cancel."""
-    values = RNG.normal(size=500) * 10.0 ** RNG.integers(-300, 300, size=500)
-    values = np.concatenate([values, -values, [1.0, 2.0**-60]])
-    for _ in range(20):
-        assert losses.weighted_sum(RNG.permutation(values)) == 1.0
-
-
-def two_product(v, w):
-    """v * w as a sum of two doubles, by whole numbers."""
-    (vn, vd), (wn, wd) = v.as_integer_ratio(), w.as_integer_ratio()
-    pn, pd = (v * w).as_integer_ratio()
-    return v * w, (vn * wn * pd - pn * vd * wd) / (vd * wd * pd)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -27,69 +25,6 @@ WEIGHTS = {
     "fractional": RNG.random(N) + 0.1,
     "zero": RNG.integers(0, 2, N) * RNG.random(N),
 }
-
-
-def exact(terms):
-    """The sum of numbers, rounded once."""
-    if any(map(math.isnan, terms)) or {np.inf, -np.inf} <= set(terms):
-        return np.nan
-    for value in (np.inf, -np.inf):
-        if value in terms:
-            return value
-    total = sum(map(Fraction, terms), Fraction(0))
-    try:
-        return float(total)
-    except OverflowError:
-        return np.inf if total > 0 else -np.inf
-
-
-def summed(values, weight=None, n_threads=1):
-    own = kernels.pointwise(
-        kernels.LOSSES["target"], values, values, weight, 0.0, n_threads
-    )
-    return own, kernels.rounded(own)
-
-
-VALUES = {
-    "normal": lambda r, n: r.standard_normal(n),
-    "wide": lambda r, n: np.exp(r.uniform(-745, 709, n)),
-    "signed": lambda r, n: np.exp(r.uniform(-60, 60, n)) * r.choice([-1.0, 1.0], n),
-    "least": lambda r, n: np.full(n, 5e-324),
-    "denormal": lambda r, n: np.exp(r.uniform(-745, -700, n)),
-    "most": lambda r, n: np.full(n, 1.7e308) * r.choice([-1.0, 1.0], n),
-    "huge and tiny": lambda r, n: np.where(r.random(n) < 0.5, 1e300, 1e-300),
-    "zeros": lambda r, n: np.zeros(n),
-    "infinite": lambda r, n: np.append(r.standard_normal(n - 1), np.inf),
-    "minus infinite": lambda r, n: np.append(-np.inf, r.standard_normal(n - 1)),
-    "both": lambda r, n: np.where(np.arange(n) % 2, np.inf, -np.inf),
-    "NaN": lambda r, n: np.append(r.standard_normal(n - 1), np.nan),
-}
-
-
-@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
-@pytest.mark.parametrize("n", [1, 9, 1024, 2500])
-def test_sums_are_exact(values, n):
-    random = np.random.default_rng(n)
-    given, weight = values(random, n), random.random(n)
-    for weights in (None, weight):
-        terms = given if weights is None else given * weights
-        assert str(summed(given, weights)[1]) == str(exact(terms.tolist()))
-
-
-@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
-def test_sums_do_not_depend_on_order_or_parts(values):
-    random = np.random.default_rng(0)
-    given = values(random, 3000)
-    expected = str(summed(given)[1])
-    order = random.permutation(3000)
-    assert str(summed(given[order])[1]) == expected
-    parts = np.split(given[order], [5, 5, 1300])
-    assert str(kernels.rounded(sum(summed(part)[0] for part in parts))) == expected
-
-
-def test_sums_do_not_depend_on_threads():
-    given = np.random.default_rng(0).standard_normal(600_000)
-    assert summed(given)[1] == summed(given, n_threads=3)[1] == math.fsum(given)
 
 
 # --- Metrics --------------------------------------------------------------------------

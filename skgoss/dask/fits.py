@@ -18,16 +18,12 @@ from skgoss.booster import Booster
 from skgoss.dask import parts, peers
 from skgoss.dask.exchange import DaskExchange
 from skgoss.data.shares import Parts
-from skgoss.fit_arguments import FitArguments, GivenSet
+from skgoss.fit_arguments import OF_A_SET, OF_ROWS, FitArguments, GivenSet
 from skgoss.parameters import Settings
 from skgoss.training.rounds import CallbackEnv, EvalResult, Listener
 
 if TYPE_CHECKING:
     from skgoss.estimators import LGBMModel
-
-# The arguments of the training set and of each evaluation set.
-_OF_A_SET = ("sample_weight", "init_score", "group", "qid")
-_OF_EVALUATION = (*_OF_A_SET, "class_weight")
 
 # The warnings of fits, by their names.
 _CATEGORIES = {
@@ -144,7 +140,7 @@ def _arguments(
     training, *others = sets
     of_sets = {
         f"eval_{name}": [_besides(training, other, name) for other in others]
-        for name in _OF_EVALUATION
+        for name in OF_A_SET
     }
     of_sets |= {
         "eval_set": [(other.X, other.y) for other in others],
@@ -153,7 +149,7 @@ def _arguments(
     }
     return dataclasses.replace(
         given,
-        **{name: getattr(training, name) for name in _OF_A_SET},
+        **{name: getattr(training, name) for name in OF_ROWS},
         **(of_sets if others else {}),
     )
 

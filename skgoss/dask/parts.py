@@ -17,11 +17,7 @@ from scipy import sparse
 from skgoss._messages import type_name
 from skgoss.data import raw
 from skgoss.data.shares import Exchange, Parts
-from skgoss.fit_arguments import GivenSet
-
-# What a set has for each row; of the sizes of queries, some for each partition.
-_OF_ROWS = ("X", "y", "sample_weight", "init_score", "qid", "group")
-
+from skgoss.fit_arguments import OF_ROWS, GivenSet
 
 # --- Collections into parts -----------------------------------------------------------
 
@@ -120,7 +116,7 @@ def cut(sets: Sequence[GivenSet]) -> tuple[list[GivenSet], dict[PartKey, Delayed
         table = tables.setdefault(number, _Table(number, given.X))
         columns = {
             field: table.column(f"{given.prefix}{field}", getattr(given, field))
-            for field in _OF_ROWS
+            for field in ("X", "y", *OF_ROWS)
             if getattr(given, field) is not None
         }
         without_rows.append(given._replace(**columns))

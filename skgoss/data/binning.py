@@ -165,10 +165,9 @@ def find_bin_mappers(
     sample = _sample(columns.n_rows if rows is None else len(rows), settings)
     if rows is not None:
         sample = rows if sample is None else rows[sample]
-    mass = (
-        None if weight is None else _mass(weight if sample is None else weight[sample])
-    )
-    seen = _Sample(sample, places(columns, sample), mass)
+    if weight is not None and sample is not None:
+        weight = weight[sample]
+    seen = _Sample(sample, places(columns, sample), _mass(weight))
     kept = _Sample(rows, places(columns, rows))
     max_bin = _max_bins(settings, columns.n_features)
     mappers = []
@@ -231,9 +230,9 @@ def _find_together(
         if columns.n_categories is not None:
             got = replace(got, n_categories=columns.n_categories[span])
         if mass is not None:
-            mass = _mass(samples.in_order(masses, places_of_peers, n_rows))
+            mass = samples.in_order(masses, places_of_peers, n_rows)
         max_bin = _max_bins(settings, columns.n_features)[span]
-        seen = _Sample(None, None, mass)
+        seen = _Sample(None, None, _mass(mass))
         found = _find(got, settings, max_bin, n_others[span], seen, n_threads)
     return list(chain.from_iterable(exchange.gather(found)))
 
@@ -587,8 +586,10 @@ def _sample(n_rows: int, settings: BinningSettings) -> NDArray[np.int64] | None:
     return chosen
 
 
-def _mass(mass: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def _mass(mass: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
     """What the sampled rows weigh, in copies or in the least weight; None: all 1."""
+    if mass is None:
+        return None
     if (mass % 1.0).any():
         mass = mass / mass.min(where=mass > 0, initial=mass.max())
     return None if (mass == 1.0).all() else np.ascontiguousarray(mass, np.float64)

@@ -91,6 +91,18 @@ class Queries:
             return self
         return Queries.of(self.number[rows], self.global_number, exchange)
 
+    def share(self, exchange: Exchange) -> Share:
+        """Which of the queries of all peers these are."""
+        numbers = self.global_number
+        ends = np.flatnonzero(np.diff(numbers, append=-1) != 1) + 1
+        length = np.diff(ends, prepend=0)
+        return Share(exchange, numbers[ends - length], length, self.n_global)
+
+    def first_rows(self, exchange: Exchange) -> NDArray[np.int64]:
+        """Where each query begins if the rows of all peers are sorted by query."""
+        sizes = self.share(exchange).all_of(self.sizes)
+        return (np.cumsum(sizes) - sizes)[self.global_number]
+
     def gathered(self, values: NDArray[Any]) -> NDArray[Any]:
         """Sort values of rows, along the last axis, by query."""
         return values if self.order is None else values[..., self.order]

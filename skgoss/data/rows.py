@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from skgoss.data.columns import Columns
 from skgoss.data.floats import as_floats
 from skgoss.data.queries import Queries
-from skgoss.data.shares import ALONE, Share
+from skgoss.data.shares import ALONE, Exchange, Share
 
 if TYPE_CHECKING:
     from skgoss.data.dataset import BinnedDataset
@@ -58,14 +58,20 @@ class Rows:
     def __len__(self) -> int:
         return len(self.target)
 
+    @property
+    def exchange(self) -> Exchange:
+        """How the peers that hold the rows ask each other."""
+        return ALONE if self.share is None else self.share.exchange
+
     def take(self, at: NDArray[np.int64]) -> Rows:
         """Some of the rows, ascending; all peers take some at the same time."""
-        exchange = ALONE if self.share is None else self.share.exchange
         return Rows(
             columns=self.columns,
             target=self.target[at],
             weight=None if self.weight is None else self.weight[at],
-            queries=None if self.queries is None else self.queries.take(at, exchange),
+            queries=None
+            if self.queries is None
+            else self.queries.take(at, self.exchange),
             init_score=None if self.init_score is None else self.init_score[:, at],
             numbers=at if self.numbers is None else self.numbers[at],
             binned=self.binned and self.binned.take(at),
@@ -80,16 +86,15 @@ class Rows:
         """
         if self.weight is None:
             return self
-        any_of = bool if self.share is None else self.share.exchange.total
-        rows = self
-        if any_of(int((self.weight == 0).sum())):
+        rows, total = self, self.exchange.total
+        if total(int((self.weight == 0).sum())):
             rows = self.take(np.flatnonzero(self.weight))
-        if not any_of(int((rows.weight != 1).sum())):
+        if total(int((rows.weight != 1).sum())) == 0:
             rows = replace(rows, weight=None)
         return rows
 
     def without_values(self) -> Rows:
-        """The rows without columns if a peer holds them: it keeps the bins alone."""
+        """The rows without columns if they are a share: the bins are enough."""
         return self if self.share is None else replace(self, columns=None, numbers=None)
 
     def spread_weight(self) -> Floats | None:

@@ -228,8 +228,8 @@ def of_classes(
             number, weight = share.all_of(number), share.all_of(weight)
         mass = np.bincount(number, weight, minlength=len(labels))
         present = mass > 0
-        share = mass.sum() / max(present.sum(), 1)
-        return np.divide(share, mass, out=np.zeros_like(mass), where=present)
+        wanted = mass.sum() / max(present.sum(), 1)
+        return np.divide(wanted, mass, out=np.zeros_like(mass), where=present)
     if not isinstance(class_weight, Mapping):
         raise ValueError(
             f"The {name!r} parameter of LGBMClassifier must be 'balanced', a dict from"

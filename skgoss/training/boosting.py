@@ -79,8 +79,6 @@ class Boosting:
         Values of the rows of ``dataset``; required for linear leaves.
     make_training_set : callable, default=None
         Returns an evaluation set of the rows of ``dataset``, for `eval_train`.
-    share : Share, default=None
-        Which of the rows of all peers are those of ``dataset``; None: all.
     """
 
     # Whether the grower may add the values of new trees to the training scores.
@@ -102,11 +100,9 @@ class Boosting:
         first: Ensemble | None = None,
         raw: RawColumns | None = None,
         make_training_set: Callable[[], EvaluationSet] | None = None,
-        share: Share | None = None,
     ) -> None:
         shape = (objective.n_scores, dataset.n_rows)
         self.dataset = dataset
-        self.share = share or Share.alone(dataset.n_rows)
         self.objective = objective
         self.settings = self._own(settings)
         self.n_threads = n_threads
@@ -157,7 +153,7 @@ class Boosting:
             self.constraints,
             self.copies,
             self.objective.concordance if self.bounds_steps else 0.0,
-            self.objective.share,
+            self.share,
         )
 
     def _sampler(self) -> sampling.Sampler:
@@ -167,8 +163,13 @@ class Boosting:
             self.weight,
             objective.y,
             objective.queries,
-            objective.share,
+            self.share,
         )
+
+    @property
+    def share(self) -> Share:
+        """Which of the rows of all peers are those of the training set."""
+        return self.objective.share
 
     @property
     def training_names(self) -> set[str]:

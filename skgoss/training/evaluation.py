@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._messages import warn
-from skgoss.data.queries import Queries
 from skgoss.data.rows import Rows
-from skgoss.data.shares import Share
 from skgoss.training import objectives
 from skgoss.training.binned import BinnedRows
 from skgoss.training.metrics import Custom, Metric, Result, Sample
@@ -74,9 +72,13 @@ class EvaluationSet:
         self._target = self._gathered(self.rows.target)
         weight = self.rows.weight
         self._weight = None if weight is None else self._gathered(weight)
-        share = self.rows.share
-        self._queries = None if share is None else _share_of_queries(queries, share)
-        self._share = share and _sorted_by_query(share, queries, self._queries)
+        share, self._queries = self.rows.share, None
+        if share is not None and queries is not None:
+            self._queries = queries.share(share.exchange)
+            # Metrics see rows sorted by query.
+            first = queries.first_rows(share.exchange)
+            share = replace(share, first=first, length=queries.sizes)
+        self._share = share
         self._warned = False
         # What metrics keep of the targets and weights for later rounds.
         self._kept: dict[Any, Any] = {}
@@ -141,27 +143,6 @@ class EvaluationSet:
                 " metric function."
             )
         return renamed
-
-
-def _share_of_queries(queries: Queries | None, share: Share) -> Share | None:
-    """Which of the queries of all peers these are."""
-    if queries is None:
-        return None
-    length = np.ones(queries.n_queries, dtype=np.int64)
-    return Share(share.exchange, queries.global_number, length, queries.n_global)
-
-
-def _sorted_by_query(
-    share: Share, queries: Queries | None, share_of_queries: Share | None
-) -> Share:
-    """Which rows these are where the rows of all peers are sorted by query."""
-    if queries is None:
-        return share
-    sizes = share_of_queries.all_of(queries.sizes)
-    first = np.cumsum(sizes) - sizes
-    return Share(
-        share.exchange, first[queries.global_number], queries.sizes, share.n_rows
-    )
 
 
 def _distinct_names(names: Iterable[str]) -> list[str]:

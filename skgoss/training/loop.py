@@ -11,15 +11,14 @@ from skgoss.training.boosting import Boosting
 from skgoss.training.evaluation import by_name
 from skgoss.training.folds import Folds
 from skgoss.training.rounds import (
-    AfterRound,
     Callback,
     CallbackEnv,
     EarlyStopException,
     EvalResult,
     History,
     Recorder,
-    SharedCalls,
 )
+from skgoss.training.shared_calls import AfterRound, SharedCalls
 
 
 @dataclass(frozen=True)

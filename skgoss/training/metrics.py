@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.training import metrics
+from skgoss._engine.training import exact, metrics
 from skgoss._engine.training.ranking import average_precision
 from skgoss._messages import UnusedParameterWarning, hint, warn
 from skgoss.data.shares import ALONE, Exchange, Share
@@ -145,7 +145,7 @@ class Sample(NamedTuple):
     def _sum_of_weights(self) -> float:
         if self.weight is None:
             return float(self.exchange.total(len(self.y)))
-        return _sum("target", self._replace(y=self.weight, weight=None))
+        return exact.weighted_sum(self.weight, exchange=self.exchange)
 
 
 # --- Values of metrics ----------------------------------------------------------------
@@ -161,7 +161,7 @@ def _sum(loss: str, sample: Sample, parameter: float = 0.0) -> float:
         parameter,
         sample.n_threads,
     )
-    return metrics.rounded(sample.exchange.sum(own))
+    return exact.rounded(sample.exchange.sum(own))
 
 
 def _mean_of(
@@ -181,7 +181,8 @@ def _rmse(sample: Sample, settings: Settings) -> float:
 def _r2(sample: Sample, settings: Settings) -> float:
 
     def about_mean() -> float:
-        mean = _sum("target", sample) / sample.mass
+        total = exact.weighted_sum(sample.y, sample.weight, sample.exchange)
+        mean = total / sample.mass
         return _sum("l2", sample._replace(scores=np.full((1, len(sample.y)), mean)))
 
     rest, total = _sum("l2", sample), sample.once("squares", about_mean)
@@ -223,7 +224,7 @@ def _multi_error(sample: Sample, settings: Settings) -> float:
 def _by_class(sample: Sample, top_k: int) -> float:
     y, scores, weight, _, n_threads, *_ = sample
     own = metrics.by_class(y, scores, weight, top_k, n_threads)
-    return metrics.rounded(sample.exchange.sum(own)) / sample.mass
+    return exact.rounded(sample.exchange.sum(own)) / sample.mass
 
 
 def _of_all(

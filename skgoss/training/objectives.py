@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.training import losses
+from skgoss._engine.training import exact, losses
 from skgoss.data.queries import Queries
 from skgoss.data.shares import Exchange, Share
 from skgoss.data.state import entries
@@ -121,7 +121,7 @@ def transform(
 
 
 @dataclass(frozen=True, eq=False)
-class _Learned:
+class _TrainingRows:
     """The targets and weights of the rows to learn from, and whose rows these are."""
 
     y: Floats
@@ -161,10 +161,10 @@ class _Learned:
 
     def weight_of(self, chosen: NDArray[np.bool_]) -> float:
         """The weight of some rows of all peers."""
-        return losses.weighted_sum(chosen * 1.0, self.weight, self.exchange)
+        return exact.weighted_sum(chosen * 1.0, self.weight, self.exchange)
 
 
-def _mean(rows: _Learned, settings: Settings) -> float:
+def _mean(rows: _TrainingRows, settings: Settings) -> float:
     return rows.mean()
 
 
@@ -173,7 +173,7 @@ def _log(x: float) -> float:
     return math.log(x) if x > 0.0 else -math.inf
 
 
-def _log_mean(rows: _Learned, settings: Settings) -> float:
+def _log_mean(rows: _TrainingRows, settings: Settings) -> float:
     return _log(rows.mean())
 
 
@@ -182,15 +182,15 @@ def _log_odds(p: float) -> float:
     return _log(p / (1.0 - p))
 
 
-def _logit_mean(rows: _Learned, settings: Settings) -> float:
+def _logit_mean(rows: _TrainingRows, settings: Settings) -> float:
     return _log_odds(rows.mean())
 
 
-def _log_expm1_mean(rows: _Learned, settings: Settings) -> float:
+def _log_expm1_mean(rows: _TrainingRows, settings: Settings) -> float:
     return _log(math.expm1(max(rows.mean(), TINY_PRIOR)))
 
 
-def _median(rows: _Learned, settings: Settings) -> float:
+def _median(rows: _TrainingRows, settings: Settings) -> float:
     return rows.percentile(0.5)
 
 
@@ -203,7 +203,7 @@ def _quantile(settings: Settings) -> float:
     return settings.alpha
 
 
-def _alpha_percentile(rows: _Learned, settings: Settings) -> float:
+def _alpha_percentile(rows: _TrainingRows, settings: Settings) -> float:
     return rows.percentile(_quantile(settings))
 
 
@@ -212,18 +212,18 @@ def _relative_weight(y: Floats) -> Floats:
     return 1.0 / np.maximum(np.abs(y), 1.0)
 
 
-def _relative_median(rows: _Learned, settings: Settings) -> float:
+def _relative_median(rows: _TrainingRows, settings: Settings) -> float:
     return rows.percentile(0.5, _relative_weight(rows.y))
 
 
 # --- Targets --------------------------------------------------------------------------
 
 
-def _any_target(rows: _Learned, name: str) -> None:
+def _any_target(rows: _TrainingRows, name: str) -> None:
     pass
 
 
-def _counts(rows: _Learned, name: str) -> None:
+def _counts(rows: _TrainingRows, name: str) -> None:
     low, _ = rows.range()
     if low < 0:
         raise ValueError(f"objective={name!r} needs targets >= 0, got {low:g}.")
@@ -234,13 +234,13 @@ def _counts(rows: _Learned, name: str) -> None:
         )
 
 
-def _positive(rows: _Learned, name: str) -> None:
+def _positive(rows: _TrainingRows, name: str) -> None:
     low, _ = rows.range()
     if low <= 0:
         raise ValueError(f"objective={name!r} needs targets > 0, got {low:g}.")
 
 
-def _probabilities(rows: _Learned, name: str) -> None:
+def _probabilities(rows: _TrainingRows, name: str) -> None:
     low, high = rows.range()
     if low < 0 or high > 1:
         raise ValueError(
@@ -291,9 +291,9 @@ class Kind:
     link: str = "identity"
     has_slope: bool = False
     learns_roots: bool = False
-    start: Callable[[_Learned, Settings], float] | None = _mean
+    start: Callable[[_TrainingRows, Settings], float] | None = _mean
     parameters: Callable[[Settings], tuple[float, float]] = lambda s: (0.0, 0.0)
-    check: Callable[[_Learned, str], None] = _any_target
+    check: Callable[[_TrainingRows, str], None] = _any_target
     constant_hessian: bool = False
     renewal_level: Callable[[Settings], float] | None = None
     ranks: type[ranking.LambdaRank] | type[ranking.RankXENDCG] | None = None
@@ -565,7 +565,7 @@ class Objective:
         if weight is None:
             return n_rows, float(n_rows)
         exchange = self.share.exchange
-        return n_rows, losses.weighted_sum(weight.ravel(), exchange=exchange)
+        return n_rows, exact.weighted_sum(weight.ravel(), exchange=exchange)
 
     @cached_property
     def _untrained(self) -> list[int]:
@@ -700,7 +700,7 @@ def make(
     y = np.ascontiguousarray(y, dtype=np.float64)
     if weight is not None:
         weight = np.ascontiguousarray(weight, dtype=np.float64)
-    rows = _Learned(y, weight, share or Share.alone(len(y)))
+    rows = _TrainingRows(y, weight, share or Share.alone(len(y)))
     if callable(settings.objective):
         return _custom(settings, rows, n_scores, queries)
     name = canonical_name(settings.objective)
@@ -713,7 +713,7 @@ def make(
     return _numbers(name, settings, rows)
 
 
-def _numbers(name: str, settings: Settings, rows: _Learned) -> Objective:
+def _numbers(name: str, settings: Settings, rows: _TrainingRows) -> Objective:
     kind = OBJECTIVES[name]
     y, weight = rows.y, rows.weight
     if settings.reg_sqrt and kind.learns_roots:
@@ -745,7 +745,7 @@ def _ranking(
     name: str,
     kind: Kind,
     settings: Settings,
-    rows: _Learned,
+    rows: _TrainingRows,
     queries: Queries | None,
 ) -> Objective:
     if queries is None:
@@ -770,7 +770,7 @@ def _ranking(
 
 
 def _custom(
-    settings: Settings, rows: _Learned, n_scores: int, queries: Queries | None
+    settings: Settings, rows: _TrainingRows, n_scores: int, queries: Queries | None
 ) -> Objective:
     y, weight = rows.y, rows.weight
     derivatives = gradients.Custom(settings.objective, y, weight, queries)
@@ -789,7 +789,9 @@ def _custom(
     )
 
 
-def _classes(name: str, settings: Settings, rows: _Learned, n_scores: int) -> Objective:
+def _classes(
+    name: str, settings: Settings, rows: _TrainingRows, n_scores: int
+) -> Objective:
     if name == "binary" and n_scores > 1:
         raise ValueError(
             f"objective='binary' is for two classes, but there are {n_scores}; use "
@@ -826,7 +828,7 @@ def _classes(name: str, settings: Settings, rows: _Learned, n_scores: int) -> Ob
     )
 
 
-def _sides(name: str, rows: _Learned) -> Floats:
+def _sides(name: str, rows: _TrainingRows) -> Floats:
     """The codes 0 and 1 of two classes that are given as numbers."""
     pairs = ((0.0, 1.0), (-1.0, 1.0))
     sides = [rows.are(np.isin(rows.y, pair)) for pair in pairs]

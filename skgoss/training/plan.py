@@ -88,7 +88,6 @@ class Plan:
             make_training_set=lambda: EvaluationSet(
                 "training", rows, metrics, None, is_training=True
             ),
-            share=rows.share,
         )
 
     def go_on(self, state: Boosting, rows: Rows) -> Boosting:

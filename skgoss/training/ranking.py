@@ -159,7 +159,7 @@ class RankXENDCG(_ByQuery):
         super().__init__(queries)
         self.seed = settings.objective_seed
         self.gain = queries.gathered(gains(y, exchange=exchange))
-        self.first = _first_documents(queries, exchange)
+        self.first = queries.first_rows(exchange)
 
     def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
@@ -175,14 +175,6 @@ class RankXENDCG(_ByQuery):
             gradient_out,
             hessian_out,
         )
-
-
-def _first_documents(queries: Queries, exchange: Exchange) -> NDArray[np.int64]:
-    """The place of each query's first document among those of all peers, by query."""
-    size = np.zeros(queries.n_global, dtype=np.int64)
-    for numbers, sizes in exchange.gather((queries.global_number, queries.sizes)):
-        size[numbers] = sizes
-    return (np.cumsum(size) - size)[queries.global_number]
 
 
 class GradedQueries:

@@ -90,26 +90,18 @@ def make(
     share = share or Share.alone(len(y))
     if settings.data_sample_strategy == "goss":
         return OneSide(settings, weight, share)
-    shares = _shares_of_sides(settings)
-    if settings.subsample_freq <= 0 or min(settings.subsample, *shares) == 1.0:
+    fractions = _fractions_of_sides(settings)
+    if settings.subsample_freq <= 0 or min(settings.subsample, *fractions) == 1.0:
         return All()
     if settings.bagging_by_query and queries is not None:
-        return Bagging(settings, _share_of_queries(queries, share), unit=queries.number)
-    if min(shares) < 1.0:
-        return Bagging(settings, share, positive=y > 0, shares=shares)
+        return Bagging(settings, queries.share(share.exchange), unit=queries.number)
+    if min(fractions) < 1.0:
+        return Bagging(settings, share, positive=y > 0, fractions=fractions)
     return Bagging(settings, share)
 
 
-def _share_of_queries(queries: Queries, share: Share) -> Share:
-    """Which of the queries of all peers a peer has the rows of."""
-    numbers = queries.global_number
-    ends = np.flatnonzero(np.diff(numbers, append=-1) != 1) + 1
-    length = np.diff(ends, prepend=0)
-    return Share(share.exchange, numbers[ends - length], length, queries.n_global)
-
-
-def _shares_of_sides(settings: Settings) -> tuple[float, float]:
-    """The shares of the negative and the positive rows; 1 if not for two classes."""
+def _fractions_of_sides(settings: Settings) -> tuple[float, float]:
+    """The fractions of negative and of positive rows; 1 if not for two classes."""
     if settings.objective != "binary":
         return 1.0, 1.0
     return settings.neg_bagging_fraction, settings.pos_bagging_fraction
@@ -140,9 +132,9 @@ class Bagging:
     unit : ndarray of shape (n_rows,), int64, default=None
         The unit that each row belongs to; None: each row is a unit.
     positive : ndarray of shape (n_units,), bool, default=None
-        Units that are drawn with the second of ``shares``; the others are drawn with
+        Units that are drawn with the second of ``fractions``; the others are drawn with
         the first. None: all are drawn with ``subsample``.
-    shares : sequence of float, default=()
+    fractions : sequence of float, default=()
         The probabilities that units are drawn with.
     """
 
@@ -153,13 +145,13 @@ class Bagging:
         *,
         unit: NDArray[np.int64] | None = None,
         positive: NDArray[np.bool_] | None = None,
-        shares: Sequence[float] = (),
+        fractions: Sequence[float] = (),
     ) -> None:
         self.settings = settings
         self.units = units
         self.unit = unit
         self.positive = positive
-        self.shares = (settings.subsample,) if positive is None else shares
+        self.fractions = (settings.subsample,) if positive is None else fractions
         self.begin: int | None = None
         self.rows: NDArray[np.uint32] | None = None
 
@@ -188,7 +180,7 @@ class Bagging:
         return kept_rows(kept, n_threads)
 
     def _kept(self, round_index: int, n_threads: int) -> NDArray[np.bool_]:
-        masks = [self._mask(share, round_index, n_threads) for share in self.shares]
+        masks = [self._mask(part, round_index, n_threads) for part in self.fractions]
         if self.positive is None:
             return masks[0]
         return (masks[0] & ~self.positive) | (masks[1] & self.positive)
@@ -209,10 +201,10 @@ class Bagging:
 class OneSide:
     """Gradient-based one-side sampling (GOSS): Algorithm 2 of Ke et al., NeurIPS 2017.
 
-    The share ``top_rate`` of the rows, those with the largest gradients, is kept. From
-    the rest, the share ``other_rate`` of all rows is drawn at random, and multiplied by
-    (1 - top_rate) / other_rate. The first 1 / learning_rate rounds use all rows, as in
-    LightGBM.
+    The fraction ``top_rate`` of the rows, those with the largest gradients, is kept.
+    From the rest, the fraction ``other_rate`` of all rows is drawn at random, and
+    multiplied by (1 - top_rate) / other_rate. The first 1 / learning_rate rounds use
+    all rows, as in LightGBM.
     """
 
     def __init__(
@@ -331,7 +323,7 @@ def _cut(
 
 def _expected_draws(n_rest: int, n_other: int) -> Keys32:
     """Draws near the largest of those that are taken: they are like random numbers."""
-    share = n_other / n_rest
-    spread = HARDLY_EVER * np.sqrt(share * (1.0 - share) / n_rest)
-    ends = np.clip((share - spread, share + spread), 0.0, 1.0)
+    fraction = n_other / n_rest
+    spread = HARDLY_EVER * np.sqrt(fraction * (1.0 - fraction) / n_rest)
+    ends = np.clip((fraction - spread, fraction + spread), 0.0, 1.0)
     return np.unique(np.linspace(*(1 + ends * (2**31 - 1)), 512).astype(np.uint32))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.training import losses
+from skgoss._engine.training import exact
 from skgoss.data.shares import Exchange, Share
 from skgoss.training.percentiles import (
     at_threshold,
@@ -231,13 +231,14 @@ def _grains(
     grain = np.ones(rows.n_groups)
     start = rows.start.tolist()
     chosen = np.flatnonzero(by_unit).tolist()
+    if not chosen:
+        return grain
     own = [
-        losses.whole_sum(unit[start[g] : start[g + 1]], copies[start[g] : start[g + 1]])
+        exact.exact_sum(unit[start[g] : start[g + 1]], copies[start[g] : start[g + 1]])
         for g in chosen
     ]
-    sums = rows.exchange.gather(own) if chosen else []
-    for g, *parts in zip(chosen, *sums, strict=True):
-        grain[g] = grain_of(losses.rounded(sum(parts)))
+    for g, weight in zip(chosen, rows.exchange.sum(np.stack(own)), strict=True):
+        grain[g] = grain_of(exact.rounded(weight))
     return grain
 
 

@@ -1,10 +1,9 @@
 # cython: language_level=3
-"""Gradients and hessians of the losses, links, exact sums for their start scores."""
+"""Gradients and hessians of the losses, and links."""
 
 from cython.parallel cimport prange
-from libc.math cimport INFINITY, fma, isfinite
-from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
 
 from skgoss._engine.runtime cimport omp_get_thread_num
 
@@ -27,11 +26,6 @@ cdef extern from "losses.h" nogil:
     void softmax_link(
         double* x, int64_t n_classes, int64_t stride, int64_t n, double* work
     ) noexcept
-
-cdef enum:
-    SUM_BLOCK = 1 << 24     # so few terms leave the limbs of a sum below 2**63
-    N_LIMBS = 66
-    LIMB_MASK = 0xFFFFFFFF
 
 # The pointwise losses and the place of each in the table POINTWISE of losses.h.
 LOSSES = {
@@ -242,91 +236,3 @@ def link(
             _link_softmax(x + start, n_classes, n, min(n - start, size), x_out + start)
         else:
             _link_values(rows, x + start, slope, min(n - start, size), x_out + start)
-
-
-cdef void add_exactly(double x, int64_t* limbs_inout) noexcept nogil:
-    """Add a finite number to a sum of 32-bit limbs, the lowest worth 2**-1074."""
-    cdef uint64_t bits, mantissa, low, high
-    cdef int exponent, shift
-    cdef int64_t sign
-    memcpy(&bits, &x, sizeof(bits))
-    exponent = <int>(bits >> 52 & 2047)
-    mantissa = bits & ((<uint64_t>1 << 52) - 1)
-    if exponent > 0:
-        mantissa |= <uint64_t>1 << 52
-        exponent -= 1
-    sign = -1 if bits >> 63 else 1
-    shift = exponent & 31
-    low = (mantissa & LIMB_MASK) << shift
-    high = (mantissa >> 32) << shift
-    limbs_inout[exponent >> 5] += sign * <int64_t>(low & LIMB_MASK)
-    limbs_inout[(exponent >> 5) + 1] += sign * <int64_t>((low >> 32) + (high & LIMB_MASK))
-    limbs_inout[(exponent >> 5) + 2] += sign * <int64_t>(high >> 32)
-
-
-cdef object exact_sum(const double* values, const double* weight, Py_ssize_t n):
-    """The sum of values * weight as a whole number of 2**-1074.
-
-    A product is the sum of its rounded value and of its rounding error.
-    """
-    cdef int64_t[N_LIMBS] limbs
-    cdef double product
-    cdef Py_ssize_t i
-    memset(limbs, 0, sizeof(limbs))
-    with nogil:
-        for i in range(n):
-            if weight == NULL:
-                add_exactly(values[i], limbs)
-                continue
-            product = values[i] * weight[i]
-            add_exactly(product, limbs)
-            if isfinite(product):
-                add_exactly(fma(values[i], weight[i], -product), limbs)
-    return sum([<object>limbs[i] << <object>(32 * i) for i in range(N_LIMBS)])
-
-
-def whole_sum(const double[::1] values, const double[::1] weight=None) -> int:
-    """The sum of values * weight as a whole number of 2**-1074: see `rounded`.
-
-    Such sums can be added without an error. A whole weight k gives the very same sum as k
-    copies of the row.
-
-    Parameters
-    ----------
-    values : (n,) float64
-    weight : (n,) float64 or None
-        None means 1.
-    """
-    cdef Py_ssize_t n = values.shape[0]
-    cdef Py_ssize_t first
-    total = 0
-    for first in range(0, n, SUM_BLOCK):
-        total += exact_sum(
-            &values[first], &weight[first] if weight is not None else NULL,
-            min(<Py_ssize_t>SUM_BLOCK, n - first))
-    return total
-
-
-def rounded(total) -> float:
-    """The number nearest to a sum of `whole_sum`."""
-    try:
-        return total / (1 << 1074)
-    except OverflowError:
-        return INFINITY if total > 0 else -INFINITY
-
-
-def weighted_sum(
-    const double[::1] values, const double[::1] weight=None, exchange=None,
-) -> float:
-    """The sum of values * weight, rounded once: it does not depend on the order of the rows.
-
-    Parameters
-    ----------
-    values : (n,) float64
-    weight : (n,) float64 or None
-        None means 1.
-    exchange : skgoss.data.shares.Exchange, default=None
-        The sum is that of the rows of all peers; None: of these rows.
-    """
-    total = whole_sum(values, weight)
-    return rounded(total if exchange is None else exchange.total(total))

@@ -71,8 +71,6 @@ static SIMD_INLINE double logarithm_1p(double x)
 
 /* -------------------------------------------------------------------------- the losses */
 
-static SIMD_INLINE double target_of(double y, double p, double a) { return y; }
-
 static SIMD_INLINE double l2_of(double y, double p, double a)
 {
     double x = y - p;
@@ -190,7 +188,6 @@ METRIC(binary_error)
 METRIC(cross_entropy)
 METRIC(cross_entropy_lambda)
 METRIC(entropy)
-METRIC(target)
 
 typedef void(*metric_rows) METRIC_ROWS;
 
@@ -199,7 +196,7 @@ static const metric_rows METRIC_LOSSES[] = {
     l2_metric, l1_metric, quantile_metric, mape_metric, huber_metric, fair_metric,
     poisson_metric, tweedie_metric, gamma_metric, gamma_deviance_metric,
     binary_logloss_metric, binary_error_metric, cross_entropy_metric,
-    cross_entropy_lambda_metric, entropy_metric, target_metric,
+    cross_entropy_lambda_metric, entropy_metric,
 };
 
 /* The log loss of the shares given to the rows' own classes. */

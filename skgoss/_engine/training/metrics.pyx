@@ -5,7 +5,6 @@ Sums of losses are exact, and areas are made in parts that do not depend on thre
 """
 
 from cython.parallel cimport prange
-from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -39,51 +38,24 @@ cdef extern from "metrics.h" nogil:
 cdef extern from "exact.h" nogil:
     enum:
         EXACT_BLOCK
-        EXACT_LIMBS
         EXACT_SIZE
-        EXACT_INFINITE
-        EXACT_MINUS_INFINITE
-        EXACT_NAN
     void add_exact(
         double* term, const double* weight, int64_t n, int64_t* sum_inout
     ) noexcept
 
-# The losses, and the target itself, and the place of each in the table METRIC_LOSSES of metrics.h.
+# The losses and the place of each in the table METRIC_LOSSES of metrics.h.
 LOSSES = {
     name: code
     for code, name in enumerate((
         "l2", "l1", "quantile", "mape", "huber", "fair", "poisson", "tweedie", "gamma",
         "gamma_deviance", "binary_logloss", "binary_error", "cross_entropy",
-        "cross_entropy_lambda", "entropy", "target",
+        "cross_entropy_lambda", "entropy",
     ))
 }
 
 cdef enum:
     # Fewer rows (times classes) are summed sooner than a team of threads starts.
     SERIAL = 500000
-
-
-def rounded(const int64_t[::1] sum) -> float:
-    """The double nearest to an exact sum.
-
-    Parameters
-    ----------
-    sum : (EXACT_SIZE,) int64
-        Limbs, and counts of the terms that are not finite.
-    """
-    cdef Py_ssize_t i
-    if sum[EXACT_NAN] or (sum[EXACT_INFINITE] and sum[EXACT_MINUS_INFINITE]):
-        return NAN
-    if sum[EXACT_INFINITE] or sum[EXACT_MINUS_INFINITE]:
-        return INFINITY if sum[EXACT_INFINITE] else -INFINITY
-    whole = 0
-    for i in range(EXACT_LIMBS):
-        if sum[i]:
-            whole += <object>sum[i] << <object>(32 * i)
-    try:
-        return whole / (1 << 1074)
-    except OverflowError:
-        return INFINITY if whole > 0 else -INFINITY
 
 
 def pointwise(
@@ -107,8 +79,8 @@ def pointwise(
     Returns
     -------
     (EXACT_SIZE,) int64
-        The exact sum of the losses times weights, each rounded: see `rounded`. Sums are
-        added element by element.
+        The exact sum of the losses times weights, each rounded: see `exact.rounded`.
+        Sums are added element by element.
     """
     cdef:
         int64_t n = y.shape[0]
@@ -168,8 +140,8 @@ def by_class(
     Returns
     -------
     (EXACT_SIZE,) int64
-        The exact sum of the losses times weights, each rounded: see `rounded`. Sums are
-        added element by element.
+        The exact sum of the losses times weights, each rounded: see `exact.rounded`.
+        Sums are added element by element.
     """
     cdef:
         int64_t n_classes = prediction.shape[0]

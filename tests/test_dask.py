@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import inspect
 import pickle
@@ -20,6 +21,7 @@ from skgoss import (
     LGBMClassifier,
     LGBMRanker,
     LGBMRegressor,
+    callbacks,
     docstrings,
     early_stopping,
     log_evaluation,
@@ -467,6 +469,20 @@ def test_evaluation_sets():
     assert_same(fitted, local, X)
 
 
+def test_evaluation_sets_of_equal_rows(client):
+    # Dask keeps equal values once, so that workers hold the rows of both sets as one.
+    chunks = (N,)
+    rows = [array(values, chunks) for values in (X, TARGET)]
+    equal = tuple(array(values, chunks) for values in (X, TARGET))
+    local = LGBMRegressor(n_estimators=3)
+    with dask.annotate(workers=[min(client.nthreads())]):
+        fitted = of(local).fit(
+            *rows, sample_weight=array(WEIGHT, chunks), eval_set=[equal]
+        )
+    local.fit(X, TARGET, sample_weight=WEIGHT, eval_set=[(X.copy(), TARGET.copy())])
+    assert_same(fitted, local, X)
+
+
 def test_eval_X_and_metrics_that_are_functions():
     local = LGBMRegressor(n_estimators=4)
     fitted = of(local).fit(
@@ -501,6 +517,15 @@ def test_callbacks(capsys):
     assert_same(fitted, local, X)
     assert said == capsys.readouterr().out != ""
     assert history == of_local == local.evals_result_
+
+
+def test_progress_bars(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        callbacks.ProgressBar, "__call__", lambda bar, env: seen.append(env.iteration)
+    )
+    DaskLGBMRegressor(n_estimators=3, verbosity=1).fit(array(X), array(TARGET))
+    assert seen == [0, 1, 2]
 
 
 def test_warnings_reach_the_user():
@@ -577,6 +602,23 @@ def test_functions_that_workers_do_not_know(tmp_path, monkeypatch):
     model = DaskLGBMRegressor(n_estimators=2, objective=function)
     with pytest.raises(ModuleNotFoundError, match="my_metrics"):
         model.fit(array(X), array(TARGET))
+
+
+def test_a_failed_fit_leaves_no_rows(client):
+    short = delayed(TARGET, (299, 2, 0, 499, 250, 150))
+    with pytest.raises(ValueError, match="Partition 0") as caught:
+        DaskLGBMRegressor().fit(array(X), short)
+    client.run_on_scheduler(_no_tasks)
+    assert caught
+
+
+async def _no_tasks(dask_scheduler):
+    """Wait until the scheduler has no tasks."""
+    for _ in range(200):
+        if not dask_scheduler.tasks:
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError(list(dask_scheduler.tasks))
 
 
 def test_a_failed_fit_changes_nothing():
@@ -679,6 +721,18 @@ def test_clone_pickle_and_to_local(client, tmp_path):
         np.testing.assert_array_equal(same.predict(X), LOCAL.predict(X))
     assert copied.set_params(client=client).client_ is client
     assert not hasattr(clone(model), "booster_")
+
+
+def test_clients_that_cannot_wait(client):
+    async def fit():
+        options = {"asynchronous": True, "set_as_default": False}
+        async with distributed.Client(client.scheduler.address, **options) as other:
+            DaskLGBMRegressor(client=other).fit(array(X), array(TARGET))
+
+    with pytest.raises(ValueError, match="client is asynchronous"):
+        asyncio.run(fit())
+    with pytest.raises(TypeError, match=r"client must be .* got str"):
+        DaskLGBMRegressor(client="tcp://scheduler").fit(array(X), array(TARGET))
 
 
 def test_no_cluster():

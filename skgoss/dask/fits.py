@@ -255,3 +255,6 @@ def run(
         )
     finally:
         heard.close()
+        # An error of a part keeps the frames in which it was raised, and so the parts.
+        for future in futures:
+            future.release()

@@ -265,10 +265,7 @@ def _evaluation_set(
     **values: Any,
 ) -> GivenSet:
     given_set = GivenSet(name, X, y, **values, parts=parts).of_dataset()
-    # On a cluster, the client says which sets are the training set: workers may hold
-    # equal values as one object.
-    of_training = X is training.X and given_set.y is training.y
-    if not of_training or parts is not training.parts:
+    if X is not training.X or given_set.y is not training.y:
         return given_set
     passed = {argument for argument, value in values.items() if value is not None}
     # Both group and qid describe the queries, so one of them replaces both.

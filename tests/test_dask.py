@@ -469,18 +469,33 @@ def test_evaluation_sets():
     assert_same(fitted, local, X)
 
 
-def test_evaluation_sets_of_equal_rows(client):
+@pytest.mark.parametrize("weights", [{}, {"sample_weight": WEIGHT}])
+def test_evaluation_sets_of_equal_rows(client, weights):
     # Dask keeps equal values once, so that workers hold the rows of both sets as one.
     chunks = (N,)
     rows = [array(values, chunks) for values in (X, TARGET)]
     equal = tuple(array(values, chunks) for values in (X, TARGET))
     local = LGBMRegressor(n_estimators=3)
+    of_rows = {name: array(values, chunks) for name, values in weights.items()}
     with dask.annotate(workers=[min(client.nthreads())]):
-        fitted = of(local).fit(
-            *rows, sample_weight=array(WEIGHT, chunks), eval_set=[equal]
-        )
-    local.fit(X, TARGET, sample_weight=WEIGHT, eval_set=[(X.copy(), TARGET.copy())])
+        fitted = of(local).fit(*rows, **of_rows, eval_set=[equal])
+    local.fit(X, TARGET, **weights, eval_set=[(X.copy(), TARGET.copy())])
     assert_same(fitted, local, X)
+
+
+def test_equal_values_of_one_part_are_two_objects():
+    # Peers of several parts put them together, and get two objects.
+    given = GivenSet("training", X, X[:, 0], *(None,) * 5, is_training=True)
+    lazy = [array(values, (N,)) for values in (X, TARGET, WEIGHT, WEIGHT)]
+    training = given._replace(X=lazy[0], y=lazy[1], sample_weight=lazy[2])
+    again = training._replace(sample_weight=lazy[3])
+    sets, delayed_parts = parts.cut([training, again])
+    held = dict(zip(delayed_parts, dask.compute(*delayed_parts.values()), strict=True))
+    for part in held.values():
+        part.pieces[3] = part.pieces[2]
+    (training, again), _ = parts.together(ALONE, sets, held)
+    assert (training.X, training.y) == (again.X, again.y)
+    assert training.sample_weight is not again.sample_weight
 
 
 def test_eval_X_and_metrics_that_are_functions():

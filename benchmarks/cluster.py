@@ -84,7 +84,7 @@ def spread(library: str, shape: str, scale: float, n_workers: int) -> Run:
         LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
-            dashboard_address=None,
+            dashboard_address=":0",
             memory_limit=0,
         ) as cluster,
         Client(cluster) as client,

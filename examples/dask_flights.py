@@ -52,7 +52,7 @@ def main() -> None:
     table = FLIGHTS["flights"](line.parse_args().rows)
     with (
         TemporaryDirectory() as folder,
-        Client(n_workers=2, threads_per_worker=1, dashboard_address=None),
+        Client(n_workers=2, threads_per_worker=1, dashboard_address=":0"),
     ):
         past, future = map(dd.read_parquet, write(table, Path(folder)))
         print(f"{past.npartitions} files to learn from, {future.npartitions} held out")

@@ -41,8 +41,10 @@ from skgoss.dask import (  # noqa: E402
     DaskLGBMClassifier,
     DaskLGBMRanker,
     DaskLGBMRegressor,
+    fits,
     parts,
 )
+from skgoss.dask.exchange import PLUGIN  # noqa: E402
 from skgoss.data.shares import ALONE  # noqa: E402
 from skgoss.fit_arguments import GivenSet  # noqa: E402
 
@@ -70,7 +72,7 @@ def client():
     """Three workers, which are processes of one thread."""
     with (
         distributed.LocalCluster(
-            n_workers=3, threads_per_worker=1, dashboard_address=None
+            n_workers=3, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -617,6 +619,27 @@ def test_functions_that_workers_do_not_know(tmp_path, monkeypatch):
     model = DaskLGBMRegressor(n_estimators=2, objective=function)
     with pytest.raises(ModuleNotFoundError, match="my_metrics"):
         model.fit(array(X), array(TARGET))
+
+
+@pytest.mark.parametrize("n_parts", [1, 2])
+def test_an_interrupted_fit_ends_on_the_workers(client, n_parts, monkeypatch):
+    def interrupt(heard, event):
+        raise KeyboardInterrupt
+
+    async def wait_for_no_fits(dask_worker):
+        plugin = dask_worker.plugins.get(PLUGIN)
+        for _ in range(200):
+            if plugin is None or not (plugin.fits or plugin.keys):
+                return
+            await asyncio.sleep(0.02)
+        raise AssertionError(list(plugin.keys))
+
+    monkeypatch.setattr(fits.Heard, "__call__", interrupt)
+    rows = [array(values, (N // n_parts,) * n_parts) for values in (X, TARGET)]
+    model = DaskLGBMRegressor(n_estimators=100_000, verbosity=1, min_child_samples=1)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*rows)
+    client.run(wait_for_no_fits)
 
 
 def test_a_failed_fit_leaves_no_rows(client):

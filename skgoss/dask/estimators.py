@@ -227,7 +227,7 @@ class DaskLGBMClassifier(_OnCluster, estimators.LGBMClassifier):
     >>> import dask.array as da
     >>> from distributed import Client
     >>> from skgoss.dask import DaskLGBMClassifier
-    >>> client = Client(processes=False, n_workers=2, dashboard_address=None)
+    >>> client = Client(processes=False, n_workers=2, dashboard_address=":0")
     >>> X = da.random.default_rng(0).normal(size=(2000, 3), chunks=(500, 3))
     >>> y = X[:, 0] > 0
     >>> model = DaskLGBMClassifier(n_estimators=10).fit(X, y)

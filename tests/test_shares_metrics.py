@@ -195,6 +195,44 @@ def test_metrics_of_peers_are_those_of_one(name, weights):
             assert found == expected
 
 
+SCORE_KINDS = {
+    "normal": lambda r, n: r.standard_normal(n),
+    "few": lambda r, n: r.integers(0, 4, n) * 0.5,
+    "one": lambda r, n: np.full(n, -0.25),
+    "zeros": lambda r, n: r.choice([0.0, -0.0, 1e-300, -1e-300], n),
+    "skewed": lambda r, n: np.where(r.random(n) < 0.9, 0.1, r.random(n)),
+    "wide": lambda r, n: r.choice([-np.inf, np.inf, 1e308, -1e308, 5e-324], n),
+    "sorted": lambda r, n: np.sort(r.standard_normal(n)),
+}
+
+
+@pytest.mark.parametrize("kind", SCORE_KINDS)
+@pytest.mark.parametrize("n", [1, 2, 5, 3000])
+@pytest.mark.parametrize("tried", [1, 1024])
+def test_areas_of_peers_that_get_ranges_of_scores(n, kind, tried, monkeypatch):
+    monkeypatch.setattr(metrics, "FEW_PAIRED", 0)
+    monkeypatch.setattr(metrics, "TRIED_SCORES", tried)
+    random = np.random.default_rng(n)
+    metric = metrics.Metric("auc", settings())
+    score = SCORE_KINDS[kind](random, n)
+    for y in ((random.random(n) > 0.3) * 1.0, np.zeros(n), np.ones(n)):
+        expected = kernels.auc(y, score, None, 1)
+        for n_peers in (2, 3):
+            dealt = deal(n, n_peers, seed=n)
+
+            def work(exchange, y=y, dealt=dealt):
+                parts = dealt[exchange.peer]
+                at, share = rows_of(parts), share_of(exchange, parts)
+                before = exchange.meeting.n_exchanges
+                sample = metrics.Sample(
+                    *(y[at], score[None, at], None, None, 1), share=share
+                )
+                found = metric(sample)[0].value
+                return found, exchange.meeting.n_exchanges - before
+
+            assert run(n_peers, work) == [(expected, 3)] * n_peers
+
+
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("query", [None, QUERY, MIXED], ids=["no", "in", "out"])
 def test_functions_of_users_get_all_rows_in_order(weights, query):

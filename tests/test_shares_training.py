@@ -7,6 +7,7 @@ import pytest
 from peers import deal, rows_of, run, share_of
 
 from skgoss import LGBMClassifier, LGBMRegressor, parameters
+from skgoss._engine.training import sampling as kernels
 from skgoss.data import frames
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.queries import Queries
@@ -36,11 +37,14 @@ def by_share(n_rows, n_peers, seed, function, n_parts=None):
     return run(n_peers, work)
 
 
-@pytest.fixture(params=[0, 7, 4096])
+@pytest.fixture(params=[(0, 2), (7, 5), (7, 1000), (8192, 1 << 14)])
 def few(request, monkeypatch):
-    """How many rows are gathered."""
+    """How many rows are gathered, and how many are looked at first."""
+    few, tried = request.param
     for module in (selection, shared_percentiles):
-        monkeypatch.setattr(module, "FEW", request.param)
+        monkeypatch.setattr(module, "FEW", few)
+    monkeypatch.setattr(selection, "TRIED", tried)
+    monkeypatch.setattr(selection, "LEAST_TRIED", 1)
     return request.param
 
 
@@ -106,6 +110,87 @@ def test_percentiles_of_shares(n, n_peers, few):
                 expected[i, g] = percentile(v, level, w, u)
         for got in by_share(n, n_peers, n, found):
             assert np.array(got).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+@pytest.mark.parametrize("sizes", [[0], [1], [5, 0, 1024, 1023, 0, 3000, 1]])
+def test_rows_by_key_are_those_of_numpy(sizes, dtype):
+    random = np.random.default_rng(0)
+    start = np.cumsum([0, *sizes])
+    most = np.iinfo(dtype).max
+    for spread in (1, 7, most):
+        keys = random.integers(0, spread, start[-1], dtype, endpoint=True)
+        keys[::5] = random.choice(np.array([0, most], dtype), len(keys[::5]))
+        mass = random.integers(0, 2**40, len(keys))
+        edges = [
+            np.unique(random.integers(0, spread, 1 + i, dtype, endpoint=True))
+            for i in range(len(sizes))
+        ]
+        first_edge = np.cumsum([0, *map(len, edges)])
+        low, high = (np.array([own[i] for own in edges]) for i in (0, -1))
+        rows, kept_start, n_below, largest = kernels.rows_between(
+            keys, start, low, high
+        )
+        masses = None
+        if dtype == np.uint64:
+            masses = kernels.masses_beside(keys, mass, start, low, high)
+        counts = kernels.count_bins(
+            keys[rows], mass[rows], kept_start, np.concatenate(edges), first_edge
+        )
+        for g, (own, at) in enumerate(zip(edges, start, strict=False)):
+            of_group = slice(at, start[g + 1])
+            k, m = keys[of_group], mass[of_group]
+            is_in = (k >= own[0]) & (k <= own[-1])
+            is_below, is_above = k < own[0], k > own[-1]
+            found = rows[kept_start[g] : kept_start[g + 1]]
+            assert found.tolist() == (at + np.flatnonzero(is_in)).tolist()
+            assert n_below[g] == is_below.sum()
+            assert largest[g] == k[is_below].max(initial=0)
+            if masses is not None:
+                assert masses[:, g].tolist() == [m[is_below].sum(), m[is_above].sum()]
+            first = 2 * first_edge[g] + g
+            expected = np.zeros((2, 2 * len(own) + 1), np.int64)
+            for key, weight in zip(k[is_in], m[is_in], strict=True):
+                expected[:, (own < key).sum() + (own <= key).sum()] += [1, weight]
+            assert np.array_equal(
+                counts[:, first : first + expected.shape[1]], expected
+            )
+
+
+@pytest.mark.parametrize("kind", ["sorted", "few values", "one value", "far"])
+def test_select_needs_few_exchanges(kind, monkeypatch):
+    monkeypatch.setattr(selection, "FEW", 200)
+    monkeypatch.setattr(selection, "TRIED", 300)
+    random = np.random.default_rng(3)
+    n = 20_000
+    values = {
+        "sorted": np.sort(random.normal(size=n)),
+        "few values": random.integers(0, 5, n) * 0.1,
+        "one value": np.full(n, -3.5),
+        "far": np.where(random.random(n) < 1e-3, 1e300, random.normal(size=n)),
+    }[kind]
+    order = np.argsort(values, kind="stable")
+    size = np.array([n])
+
+    def check(share, rows):
+        before = share.exchange.meeting.n_exchanges
+        keys = selection.ordered_keys(values[rows])
+        start = np.array([0, len(rows)])
+        ordered = selection.Ordered(keys, start, None, size, size, share.numbers)
+        for place in (0, 1, n // 2, n - 2, n - 1):
+            found = selection.select(ordered, np.array([place]), share.exchange)
+            assert selection.values_of(found.key)[0] == values[order[place]]
+            assert found.number[0] == order[place]
+            assert found.has_previous[0] == (place > 0)
+            assert found.is_last[0] == (place == n - 1)
+            if place > 0:
+                previous = selection.values_of(found.previous)[0]
+                assert previous == values[order[place - 1]]
+        return share.exchange.meeting.n_exchanges - before
+
+    # Samples, counts, and the rows of a bin; twice for rows of equal values.
+    most = 3 if kind in ("sorted", "far") else 7
+    assert max(by_share(n, 3, 1, check)) <= 5 * most
 
 
 # --- Objectives -----------------------------------------------------------------------

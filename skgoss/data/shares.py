@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.data.packing import add_narrow, extent
+
 # Arrays of more bytes than these are added piece by piece: each peer adds one piece.
 MOST_BYTES_TO_ADD_ALONE = 1 << 16
 
@@ -37,7 +39,7 @@ class Sparse(NamedTuple):
     values: NDArray[Any]
 
 
-def lightened(values: NDArray[Any]) -> NDArray[Any] | Sparse:
+def lightened(values: NDArray[np.int64]) -> NDArray[Any] | Sparse:
     """Integers in one dimension, in as few bytes as is quickly done.
 
     Returns
@@ -45,18 +47,17 @@ def lightened(values: NDArray[Any]) -> NDArray[Any] | Sparse:
     ndarray of a smaller dtype, or Sparse
         A copy, which is read-only: it is sent as it is.
     """
-    if len(values) >= FEW_INTEGERS and (
-        np.count_nonzero(values) <= SPARSE_SHARE * len(values)
-    ):
+    n_bits, n_others = extent(values)
+    if len(values) >= FEW_INTEGERS and n_others <= SPARSE_SHARE * len(values):
         at = np.flatnonzero(values)
-        return Sparse(_frozen(at.astype(np.uint32)), _narrowed(values[at]))
-    return _narrowed(values)
+        return Sparse(_frozen(at.astype(np.uint32)), _narrowed(values[at], n_bits))
+    return _narrowed(values, n_bits)
 
 
-def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
-    most = max(values.max(initial=0), -1 - values.min(initial=0))
-    fitting = (t for t in (np.int8, np.int16, np.int32) if most <= np.iinfo(t).max)
-    return _frozen(values.astype(next(fitting, values.dtype)))
+def _narrowed(values: NDArray[np.int64], n_bits: int) -> NDArray[Any]:
+    sizes = (np.int8, np.int16, np.int32)
+    fitting = (size for size in sizes if n_bits < np.iinfo(size).bits)
+    return _frozen(values.astype(next(fitting, np.int64)))
 
 
 def _frozen(values: NDArray[Any]) -> NDArray[Any]:
@@ -64,10 +65,12 @@ def _frozen(values: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
-def add_to(values: NDArray[Any], other: NDArray[Any] | Sparse) -> None:
+def add_to(values: NDArray[np.int64], other: NDArray[Any] | Sparse) -> None:
     """Add what `lightened` gave for another array to an array."""
     if isinstance(other, Sparse):
         values[other.at] += other.values
+    elif other.dtype == np.int32:
+        add_narrow(other, values)
     else:
         values += other
 
@@ -109,7 +112,7 @@ class Exchange(ABC):
         return self.swap([value] * self.n_peers)
 
     def sum(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The sums of the peers' arrays of integers, which have one shape.
+        """The sums of the peers' arrays of int64, which have one shape.
 
         Returns
         -------
@@ -138,7 +141,7 @@ class Exchange(ABC):
         Parameters
         ----------
         pieces : sequence of length n_peers
-            An array of integers in one dimension for each peer.
+            An array of int64 in one dimension for each peer.
 
         Returns
         -------

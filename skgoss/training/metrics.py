@@ -34,6 +34,12 @@ Floats = NDArray[np.float64]
 # The largest k of NDCG@k and MAP@k.
 MOST_DOCUMENTS = INT32_MAX
 
+# Of fewer rows of all peers, the first peer computes the area under the ROC curve.
+FEW_PAIRED = 50000
+
+# How many scores of each peer tell in which ranges they lie, about.
+TRIED_SCORES = 1024
+
 
 class Result(NamedTuple):
     """One value of a metric."""
@@ -228,8 +234,41 @@ def _of_all(
 
 
 def _auc(sample: Sample, settings: Settings) -> float:
+    share = sample.share
+    if share is None or share.is_alone:
+        return _auc_of_one(sample)
+    if sample.weight is not None or share.n_rows < FEW_PAIRED:
+        return sample.of_all(_auc_of_one)
+    return _auc_of_peers(sample)
+
+
+def _auc_of_one(sample: Sample) -> float:
     y, scores, weight, _, n_threads, *_ = sample
     return metrics.auc(y, scores[0], weight, n_threads)
+
+
+def _auc_of_peers(sample: Sample) -> float:
+    """The area of the rows of all peers, each of which gets a range of scores."""
+    exchange, y, score = sample.exchange, sample.y, sample.scores[0]
+    n_peers = exchange.n_peers
+    step = -(-sample.share.n_rows // (n_peers * TRIED_SCORES))
+    tried = np.sort(np.concatenate(exchange.gather(score[::step].copy())))
+    splitters = tried[len(tried) * np.arange(1, n_peers) // n_peers]
+    # Equal scores are in the same range.
+    scores, start = metrics.scores_by_range(y, score, splitters)
+    parts = np.split(scores, start[1:-1])
+    given = exchange.swap(list(zip(parts[::2], parts[1::2], strict=True)))
+    scores = [part for parts in given for part in parts]
+    is_positive = np.repeat([1.0, 0.0] * n_peers, [len(part) for part in scores])
+    counts = metrics.ordered_pairs(
+        is_positive, np.concatenate(scores), sample.n_threads
+    )
+    total = n_positive = n_negative = 0
+    for pairs, own_positive, own_negative in exchange.gather(counts):
+        total += pairs + 2 * own_positive * n_negative
+        n_positive += own_positive
+        n_negative += own_negative
+    return metrics.share_of_pairs(total, n_positive, n_negative)
 
 
 def _average_precision(sample: Sample, settings: Settings) -> float:
@@ -396,7 +435,7 @@ METRICS: dict[str, MetricKind] = {
     "r2": MetricKind(_r2, maximize=True),
     "binary_logloss": MetricKind(_mean_of("binary_logloss"), ("binary",)),
     "binary_error": MetricKind(_mean_of("binary_error")),
-    "auc": MetricKind(_of_all(_auc), maximize=True, on_raw=True),
+    "auc": MetricKind(_auc, maximize=True, on_raw=True),
     "average_precision": MetricKind(
         _of_all(_average_precision), maximize=True, on_raw=True
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,13 @@ from skgoss._engine.training.sampling import (
 )
 from skgoss.data.queries import Queries
 from skgoss.data.shares import Share
-from skgoss.training.selection import select
+from skgoss.training.selection import HARDLY_EVER, Ordered, select
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings
 
 Singles = NDArray[np.float32]
+Keys32 = NDArray[np.uint32]
 
 _NONE = np.empty(0, dtype=np.bool_)
 
@@ -229,7 +230,9 @@ class OneSide:
             self.n_other = n_rows - self.n_top
         self.draws = 0 < self.n_other < n_rows - self.n_top
         self.counts: Singles | None = None
-        self.room: NDArray[np.uint32] | None = None
+        self.room: Keys32 | None = None
+        # The numbers of the rows, if there are several peers.
+        self.numbers: Keys32 | None = None
 
     def draw(
         self,
@@ -283,51 +286,52 @@ class OneSide:
         is_constant: bool,
     ) -> NDArray[np.uint32]:
         """This peer's rows of the sample of all rows: see `one_side_sample`."""
-        share = self.share
-        numbers = share.numbers
-        is_top = _smallest(one_side_keys(gradient, self.weight), self.n_top, share)
-        rest = np.flatnonzero(~is_top)
-        draws = one_side_draws(numbers[rest].astype(np.uint32), self.seed, round_index)
-        others = rest[_smallest(draws, self.n_other, share, rest)]
-        kept = is_top
-        kept[others] = True
-        rows = kept_rows(kept, n_threads)
-        factor = np.float32((share.n_rows - self.n_top) / self.n_other)
+        share, n_top, n_other = self.share, self.n_top, self.n_other
+        if self.numbers is None:
+            self.numbers = share.numbers.astype(np.uint32)
+        keys = one_side_keys(gradient, self.weight)
+        last_key = _cut(keys, n_top, share)
+        draws = one_side_draws(self.numbers, keys, last_key, self.seed, round_index)
+        expected = _expected_draws(share.n_rows - n_top, n_other)
+        last_draw = _cut(draws, n_top + n_other, share, expected)
+        rows = kept_rows(draws <= last_draw, n_threads)
+        others = rows[draws[rows] > 0]
         if is_constant:
             hessian[:, rows] = 1.0
+        factor = np.float32((share.n_rows - n_top) / n_other)
         for slope in (*gradient, *hessian):
             slope[others] *= factor
         return rows
 
 
-def _smallest(
-    keys: NDArray[np.uint32],
-    n_wanted: int,
-    share: Share,
-    rows: NDArray[np.intp] | None = None,
-) -> NDArray[np.bool_]:
-    """Which rows of a peer have the smallest keys of all; of equals, the first have.
+def _cut(
+    keys: Keys32, n_wanted: int, share: Share, expected: Keys32 | None = None
+) -> int:
+    """The largest of the smallest keys of all peers.
 
     Parameters
     ----------
-    keys : ndarray of shape (n,), uint32
+    keys : ndarray of shape (n_rows,), uint32
+        Less than 2**32 - 1. Of equals, the first rows have the smallest. The keys of
+        others that are as large as the result are raised by 1.
     n_wanted : int
-        The number of rows that are chosen, at least 1.
+        How many are the smallest; at least 1.
     share : Share
-    rows : ndarray of shape (n,), default=None
-        The rows of the share that have these keys; None: all.
+    expected : ndarray of shape (m,), uint32, default=None
+        See `select`.
     """
-    numbers = share.numbers if rows is None else share.numbers[rows]
+    size = np.array([share.n_rows])
+    start = np.array([0, len(keys)])
+    ordered = Ordered(keys, start, None, size, size, share.numbers)
+    last = select(ordered, np.array([n_wanted - 1]), share.exchange, expected)
+    equal = np.flatnonzero(keys == last.key[0])
+    keys[equal[share.numbers[equal] > last.number[0]]] += np.uint32(1)
+    return int(last.key[0])
 
-    def last(of_rows: NDArray[Any], n: int) -> tuple[int, int]:
-        group = np.zeros(len(of_rows), dtype=np.intp)
-        place = np.array([n - 1])
-        found, before = select(
-            of_rows.astype(np.uint64), None, group, place, share.exchange
-        )
-        return int(found[0]), int(before[0])
 
-    key, n_before = last(keys, n_wanted)
-    is_equal = keys == key
-    number, _ = last(numbers[is_equal], n_wanted - n_before)
-    return (keys < key) | (is_equal & (numbers <= number))
+def _expected_draws(n_rest: int, n_other: int) -> Keys32:
+    """Draws near the largest of those that are taken: they are like random numbers."""
+    share = n_other / n_rest
+    spread = HARDLY_EVER * np.sqrt(share * (1.0 - share) / n_rest)
+    ends = np.clip((share - spread, share + spread), 0.0, 1.0)
+    return np.unique(np.linspace(*(1 + ends * (2**31 - 1)), 512).astype(np.uint32))

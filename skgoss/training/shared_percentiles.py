@@ -20,7 +20,7 @@ from skgoss.training.percentiles import (
     percentile,
     rank_from_top,
 )
-from skgoss.training.selection import FEW, Keys, ordered_keys, select, values_of
+from skgoss.training.selection import FEW, Ordered, ordered_keys, select, values_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,8 +40,9 @@ class Groups:
     ----------
     group : ndarray of shape (n,), intp
         The group of each row of this peer, ascending.
-    number : ndarray of shape (n,), int64
-        Rows of equal value come in the order of these numbers.
+    number : ndarray of shape (n,), int64, or None
+        Rows of equal value come in the order of these numbers. None: in any order,
+        which rows without weights and units may come in.
     values : ndarray of shape (n,), float64
     weight, unit : ndarray of shape (n,), float64, or None
         See `percentile`.
@@ -50,7 +51,7 @@ class Groups:
     """
 
     group: NDArray[np.intp]
-    number: Ints
+    number: Ints | None
     values: Floats
     weight: Floats | None
     unit: Floats | None
@@ -79,13 +80,16 @@ class Groups:
         """
         rows = np.concatenate([rows for lists in groups for rows in lists])
         size = [sum(map(len, lists)) for lists in groups]
-        place = np.concatenate(
-            [np.full(len(rows), i) for lists in groups for i, rows in enumerate(lists)]
-        )
+        values, weight, unit = columns(rows)
+        number = None
+        if weight is not None or unit is not None:
+            places = [i for lists in groups for i, _ in enumerate(lists)]
+            sizes = [len(rows) for lists in groups for rows in lists]
+            number = np.repeat(np.array(places), sizes) * share.n_rows
+            number += share.numbers[rows]
         return cls(
             np.repeat(np.arange(len(groups)), size),
-            place * share.n_rows + share.numbers[rows],
-            *columns(rows),
+            *(number, values, weight, unit),
             len(groups),
             share.exchange,
         )
@@ -98,18 +102,25 @@ class Groups:
         """
         rows = self if self.weight is None else self.take(self.weight > 0)
         size = rows.total(None)
-        weighed = _weighed(rows) if size.sum() > FEW else None
+        weighed = _weighed(rows, size) if size.sum() > FEW else None
         places = weighed and _places(weighed, size, level)
         if places is None:
             return np.array([*rows.gathered(level)])
-        return _counted(weighed, places)
+        return _counted(weighed, size, places)
+
+    @property
+    def start(self) -> Ints:
+        """Where the rows of each group begin, and the end."""
+        return np.searchsorted(self.group, np.arange(self.n_groups + 1))
 
     def take(self, kept: NDArray[np.bool_]) -> Groups:
         """Some of the rows."""
+        if kept.all():
+            return self
         return replace(
             self,
             group=self.group[kept],
-            number=self.number[kept],
+            number=None if self.number is None else self.number[kept],
             values=self.values[kept],
             weight=None if self.weight is None else self.weight[kept],
             unit=None if self.unit is None else self.unit[kept],
@@ -129,7 +140,9 @@ class Groups:
             None if column[0] is None else np.concatenate(column)
             for column in zip(*parts, strict=True)
         )
-        order = np.lexsort((number, group))
+        order = np.argsort(group, kind="stable")
+        if number is not None:
+            order = np.lexsort((number, group))
         stop = np.cumsum(np.bincount(group, minlength=self.n_groups))
         for rows in np.split(order, stop[:-1]):
             values, weight, unit = (None if c is None else c[rows] for c in columns)
@@ -150,6 +163,9 @@ class _Weighed:
         The number of copies of each row.
     grains : ndarray of shape (n,), float64
         The weight of each copy in grains, a whole number.
+    mass : ndarray of shape (n,), int64, or None
+        The weight of each row in grains. None: 1, as those of rows without weights;
+        nobody asks for their copies and grains.
     total : ndarray of shape (n_groups,), float64
         The weight of all rows in grains.
     """
@@ -157,14 +173,10 @@ class _Weighed:
     rows: Groups
     by_unit: NDArray[np.bool_]
     grain: Floats
-    copies: Floats
-    grains: Floats
+    copies: Floats | None
+    grains: Floats | None
+    mass: Ints | None
     total: Floats
-
-    @property
-    def mass(self) -> Floats:
-        """The weight of each row in grains."""
-        return self.grains * self.copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,8 +198,11 @@ class _Places:
     part: list[float]
 
 
-def _weighed(rows: Groups) -> _Weighed | None:
+def _weighed(rows: Groups, size: Ints) -> _Weighed | None:
     """The weights of rows in grains; None if these have no exact sums."""
+    if rows.weight is None and rows.unit is None:
+        by_unit, grain = np.zeros(rows.n_groups, np.bool_), np.ones(rows.n_groups)
+        return _Weighed(rows, by_unit, grain, None, None, None, size * 1.0)
     copies, unit = np.ones((2, len(rows.values)))
     by_unit = np.full(rows.n_groups, rows.unit is not None)
     if rows.unit is not None:
@@ -202,10 +217,11 @@ def _weighed(rows: Groups) -> _Weighed | None:
     if not ((grain > GRAINS[0]) & (grain < GRAINS[1])).all():
         return None
     grains = np.rint(unit / grain[rows.group])
-    total = rows.total(grains * copies)
+    mass = grains * copies
+    total = rows.total(mass)
     if not (total < MOST_EXACT).all():
         return None
-    return _Weighed(rows, by_unit, grain, copies, grains, total)
+    return _Weighed(rows, by_unit, grain, copies, grains, mass.astype(np.int64), total)
 
 
 def _grains(
@@ -213,7 +229,7 @@ def _grains(
 ) -> Floats:
     """The grain of each group; 1 for copies."""
     grain = np.ones(rows.n_groups)
-    start = np.searchsorted(rows.group, np.arange(rows.n_groups + 1)).tolist()
+    start = rows.start.tolist()
     chosen = np.flatnonzero(by_unit).tolist()
     own = [
         losses.whole_sum(unit[start[g] : start[g + 1]], copies[start[g] : start[g + 1]])
@@ -240,90 +256,42 @@ def _places(weighed: _Weighed, size: Ints, level: float) -> _Places | None:
     return _Places(threshold, place.astype(np.int64), [part for _, part in ranks])
 
 
-def _counted(weighed: _Weighed, places: _Places) -> Floats:
+def _counted(weighed: _Weighed, size: Ints, places: _Places) -> Floats:
     """The percentiles of groups, of which only counts are exchanged."""
-    rows, by_unit, mass = weighed.rows, weighed.by_unit, weighed.mass
-    keys = ordered_keys(rows.values)
-    key, before = select(keys, mass, rows.group, places.place, rows.exchange)
-    # Copies of equal values are the same, but rows may weigh different units.
-    equal = (keys == key[rows.group]) & by_unit[rows.group]
-    number, before_equal = select(
-        rows.number[equal].astype(np.uint64),
-        mass[equal],
-        rows.group[equal],
-        places.place - before,
+    rows, by_unit = weighed.rows, weighed.by_unit
+    found = select(
+        Ordered(
+            ordered_keys(rows.values),
+            rows.start,
+            weighed.mass,
+            size,
+            weighed.total.astype(np.int64),
+            # Copies of equal values are the same, but rows may weigh different units.
+            rows.number if by_unit.any() else None,
+            by_unit,
+            (weighed.grains, weighed.copies) if by_unit.any() else (),
+        ),
+        places.place,
         rows.exchange,
     )
-    before += before_equal
-    here = values_of(key)
-    near = _neighbours(weighed, keys, key, number.astype(np.int64))
+    here, previous = values_of(found.key), values_of(found.previous)
+    before, has_previous = found.before, found.has_previous
     result = np.zeros(rows.n_groups)
     for g in np.flatnonzero(weighed.total).tolist():
-        has_previous, previous = near.n_before[g] > 0, float(near.previous[g])
         if by_unit[g]:
+            grains, copies = found.columns[:, g]
             result[g] = at_threshold(
                 here=float(here[g]),
-                previous=previous if has_previous else None,
+                previous=float(previous[g]) if has_previous[g] else None,
                 inside=places.threshold[g] - before[g] * weighed.grain[g],
-                unit=near.unit[g],
-                is_last_copy=near.n_after[g] == 0 and near.copies[g] <= 1.0,
+                unit=grains * weighed.grain[g],
+                is_last_copy=bool(found.is_last[g]) and copies <= 1.0,
             )
         else:
-            is_within = before[g] < places.place[g] or not has_previous
-            below = here[g] if is_within else previous
+            is_within = before[g] < places.place[g] or not has_previous[g]
+            below = here[g] if is_within else previous[g]
             result[g] = between(below, here[g], places.part[g])
     return result
-
-
-@dataclass(frozen=True, eq=False)
-class _Neighbours:
-    """The chosen row of each group, and those beside it; by group.
-
-    Attributes
-    ----------
-    n_before, n_after : ndarray of int64
-        The numbers of rows before and after the chosen one.
-    previous : ndarray of float64
-        The value of the row before.
-    unit, copies : ndarray of float64
-        The weight of a copy of the chosen row, and the number of its copies.
-    """
-
-    n_before: Ints
-    n_after: Ints
-    previous: Floats
-    unit: Floats
-    copies: Floats
-
-
-def _neighbours(weighed: _Weighed, keys: Keys, key: Keys, number: Ints) -> _Neighbours:
-    rows, n_groups = weighed.rows, weighed.rows.n_groups
-    group = rows.group
-    chosen = key[group]
-    equal, later = keys == chosen, rows.number > number[group]
-    is_before = (keys < chosen) | (equal & (rows.number < number[group]))
-    is_after = (keys > chosen) | (equal & later)
-    is_here = equal & (rows.number == number[group])
-    previous = np.full(n_groups, -np.inf)
-    np.maximum.at(previous, group[is_before], rows.values[is_before])
-
-    def by_group(taken: NDArray[np.bool_], of_row: Floats | None = None) -> Floats:
-        own = None if of_row is None else of_row[taken]
-        return np.bincount(group[taken], own, n_groups).astype(np.float64)
-
-    unit = weighed.grains * weighed.grain[group]
-    sums = np.array(
-        [
-            by_group(is_before),
-            by_group(is_after),
-            by_group(is_here, unit),
-            by_group(is_here, weighed.copies),
-        ]
-    )
-    parts = rows.exchange.gather((sums, previous))
-    n_before, n_after, unit, copies = np.sum([part[0] for part in parts], axis=0)
-    largest = np.max([part[1] for part in parts], axis=0)
-    return _Neighbours(n_before, n_after, largest, unit, copies)
 
 
 def percentile_of_share(

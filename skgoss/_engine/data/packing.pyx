@@ -1,11 +1,11 @@
 # cython: language_level=3
-"""From columns to rows: lanes of bytes, and entries.
+"""From columns to rows: lanes of bytes, and entries. Integers in few bytes.
 
-How both lie in memory is described in ``layout.h``.
+How rows lie in memory is described in ``layout.h``.
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from skgoss._engine.data.lists cimport list_bins, stored_bin
@@ -147,3 +147,26 @@ def count_places(const uint32_t[::1] entries, int64_t n_places):
         for i in range(entries.shape[0]):
             out[entries[i]] += 1
     return counts
+
+
+# ------------------------------------------------------------------ integers
+
+def extent(const int64_t[::1] values):
+    """How many bits the integers need beside the sign, and how many of them are not 0."""
+    cdef uint64_t bits = 0
+    cdef int64_t n = 0
+    cdef Py_ssize_t i
+    cdef int n_bits = 0
+    for i in range(values.shape[0]):
+        bits |= <uint64_t>(values[i] ^ (values[i] >> 63))
+        n += values[i] != 0
+    while n_bits < 63 and bits >> n_bits:
+        n_bits += 1
+    return n_bits, n
+
+
+def add_narrow(const int32_t[::1] values, int64_t[::1] sums_inout) -> None:
+    """Add integers of 32 bits to others of 64."""
+    cdef Py_ssize_t i
+    for i in range(values.shape[0]):
+        sums_inout[i] += values[i]

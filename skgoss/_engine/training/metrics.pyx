@@ -628,10 +628,71 @@ cdef int64_t count_all_pairs(
     return total
 
 
-cdef double unweighted_auc(
-    const double[::1] y, const double[::1] score, int n_threads,
+cdef void find_ranges(
+    const double* y, const double* score, int64_t n, const double[::1] splitters,
+    uint32_t* place_out,
+) noexcept nogil:
+    """Twice the number of splitters up to a score, and one more if the row is not positive."""
+    cdef int64_t i, k
+    cdef uint32_t n_up_to
+    for i in range(n):
+        n_up_to = 0
+        for k in range(splitters.shape[0]):
+            n_up_to += score[i] >= splitters[k]
+        place_out[i] = 2 * n_up_to + (0 if y[i] > 0 else 1)
+
+
+def scores_by_range(
+    const double[::1] y, const double[::1] score, const double[::1] splitters,
 ):
-    """The share of the pairs of rows in the right order, counted in whole numbers."""
+    """The scores sorted by range, and those of positive rows first in each.
+
+    Parameters
+    ----------
+    y, score
+        As for `auc`.
+    splitters : (n_ranges - 1,) float64
+        Where the ranges but the first begin; ascending.
+
+    Returns
+    -------
+    scores : (n,) float64
+    start : (2 * n_ranges + 1,) int64
+        Where the positive and the negative rows of each range begin, and the end.
+    """
+    cdef:
+        int64_t n = y.shape[0]
+        int64_t n_places = 2 * (splitters.shape[0] + 1)
+        uint32_t[::1] place = np.empty(n, dtype=np.uint32)
+        int64_t[::1] places = np.zeros(n_places, dtype=np.int64)
+        int64_t[::1] start_out
+        double[::1] scores_out
+    scores = np.empty(n)
+    start = np.zeros(n_places + 1, dtype=np.int64)
+    scores_out, start_out = scores, start
+    if n:
+        with nogil:
+            find_ranges(&y[0], &score[0], n, splitters, &place[0])
+            count_rows(&place[0], n, &places[0])
+            starts_of_parts(&places[0], 1, n_places, &start_out[0])
+            deal_scores(&score[0], &place[0], n, &places[0], &scores_out[0])
+    return scores, start
+
+
+def ordered_pairs(const double[::1] y, const double[::1] score, int n_threads):
+    """Twice the pairs of a positive and a negative row in the right order.
+
+    Pairs of equal scores count one half.
+
+    Parameters
+    ----------
+    y, score, n_threads
+        As for `auc`.
+
+    Returns
+    -------
+    pairs, n_positive, n_negative : int
+    """
     cdef:
         int64_t n = y.shape[0]
         int64_t n_buckets = max(1, min(<int64_t>MOST_BUCKETS, n // BUCKET_ROWS))
@@ -641,10 +702,12 @@ cdef double unweighted_auc(
         double[::1] dealt = np.empty(n)
         int64_t[:, ::1] places = np.zeros((max(1, n_parts), 2 * n_buckets), dtype=np.int64)
         int64_t[::1] start = np.zeros(2 * n_buckets + 1, dtype=np.int64)
-        int64_t part, positive = 0, bucket
+        int64_t part, positive = 0, pairs, bucket
         double best, scale
+    if n_threads > 1 and n < SERIAL_PAIRS:
+        return ordered_pairs(y, score, 1)
     if n == 0:
-        return 1.0
+        return 0, 0, 0
     best, scale = scale_of(score, size, n_parts, n_buckets)
     for part in prange(
         n_parts, nogil=True, schedule="static", num_threads=n_parts,
@@ -664,10 +727,17 @@ cdef double unweighted_auc(
             &places[part, 0], &dealt[0])
     for bucket in range(n_buckets):
         positive += start[2 * bucket + 1] - start[2 * bucket]
-    if positive == 0 or positive == n:
+    pairs = 0
+    if 0 < positive < n:
+        pairs = count_all_pairs(&dealt[0], start, n_threads)
+    return pairs, positive, n - positive
+
+
+def share_of_pairs(pairs, n_positive, n_negative):
+    """The area under the ROC curve by the numbers of `ordered_pairs`."""
+    if n_positive == 0 or n_negative == 0:
         return 1.0
-    return 0.5 * count_all_pairs(&dealt[0], start, n_threads) / (
-        <double>positive * <double>(n - positive))
+    return 0.5 * pairs / (float(n_positive) * float(n_negative))
 
 
 def auc(y, score, weight, n_threads):
@@ -688,7 +758,7 @@ def auc(y, score, weight, n_threads):
         1 if all rows are of one class; pairs of equal scores count one half.
     """
     if weight is None:
-        return unweighted_auc(y, score, n_threads if len(y) >= SERIAL_PAIRS else 1)
+        return share_of_pairs(*ordered_pairs(y, score, n_threads))
     cdef Ranking ranking = Ranking(y, score, weight, n_threads)
     positive, negative = ranking.masses()
     if not (positive > 0 and negative > 0):

@@ -2,7 +2,9 @@
 
 from cython.parallel cimport prange
 from libc.math cimport sqrt
-from libc.stdint cimport UINT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport (
+    UINT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t,
+)
 from libc.string cimport memcpy, memmove, memset
 
 import numpy as np
@@ -37,6 +39,15 @@ cdef extern from "sampling.h" nogil:
     void find_range(
         const uint32_t* values, Py_ssize_t n, uint32_t* low_out, uint32_t* high_out)
     void scale_rows(const uint32_t* rows, Py_ssize_t n, float factor, float* slope)
+    void keep_keys_32(
+        const uint32_t* keys, uint32_t low, uint32_t high, Py_ssize_t n,
+        uint8_t* kept_out, int64_t* n_below, uint32_t* largest)
+    void keep_keys_64(
+        const uint64_t* keys, uint64_t low, uint64_t high, Py_ssize_t n,
+        uint8_t* kept_out, int64_t* n_below, uint64_t* largest)
+    void weigh_beside(
+        const uint64_t* keys, const int64_t* mass, uint64_t low, uint64_t high,
+        Py_ssize_t n, int64_t* below, int64_t* above)
     void set_rows(const uint32_t* rows, Py_ssize_t n, float value, float* slope)
 
 cdef enum:
@@ -436,14 +447,21 @@ def one_side_keys(const float[:, ::1] gradient, const double[:, ::1] weight):
     return keys
 
 
-def one_side_draws(const uint32_t[::1] numbers, uint64_t seed, uint64_t round):
-    """The random numbers, uint32, that rows are drawn by: those with the smallest are taken."""
+def one_side_draws(
+    const uint32_t[::1] numbers, const uint32_t[::1] keys, uint32_t cut, uint64_t seed,
+    uint64_t round,
+):
+    """The random numbers, uint32, that rows are drawn by: those with the smallest are taken.
+
+    They are 0 for rows with a key of at most ``cut``, and up to 2**31 for others.
+    """
     cdef Py_ssize_t n = numbers.shape[0]
     draws = np.empty(n, dtype=np.uint32)
     cdef uint32_t[::1] draws_out = draws
-    cdef uint32_t[::1] keys = np.ones(n, dtype=np.uint32)
     if n:
-        draw_rows(key(seed, ONE_SIDE, round), &numbers[0], &keys[0], 0, n, &draws_out[0])
+        with nogil:
+            draw_rows(
+                key(seed, ONE_SIDE, round), &numbers[0], &keys[0], cut, n, &draws_out[0])
     return draws
 
 
@@ -524,3 +542,154 @@ def one_side_sample(
                 sides.n_kept[block] * sizeof(uint32_t))
             first = first + sides.n_kept[block]
     return rows
+
+
+# ------------------------------------------------------------------ order statistics
+
+# Rows are sorted by group. Edges, ascending, cut the keys of a group into bins: before the first
+# edge, equal to it, between it and the second, and so on.
+
+ctypedef fused key_t:
+    uint32_t
+    uint64_t
+
+
+cdef Py_ssize_t keep_tile(
+    const key_t* keys, key_t low, key_t high, Py_ssize_t first, Py_ssize_t n,
+    uint32_t* rows_out, int64_t* n_below, key_t* largest,
+) noexcept nogil:
+    """List the rows of a tile with keys in a range; returns how many."""
+    cdef uint8_t[TILE] kept
+    if key_t is uint32_t:
+        keep_keys_32(keys, low, high, n, kept, n_below, largest)
+    else:
+        keep_keys_64(keys, low, high, n, kept, n_below, largest)
+    return list_kept(kept, <uint32_t>first, n, rows_out)
+
+
+def rows_between(
+    const key_t[::1] keys, const int64_t[::1] start, const key_t[::1] low,
+    const key_t[::1] high,
+):
+    """The rows of each group whose keys are in a range.
+
+    Parameters
+    ----------
+    keys : (n,) uint32 or uint64
+        Sorted by group.
+    start : (n_groups + 1,) int64
+        Where the rows of each group begin, and the end.
+    low, high : (n_groups,), as keys
+        The least and the largest key of the range.
+
+    Returns
+    -------
+    rows : (m,) uint32
+        Ascending.
+    kept_start : (n_groups + 1,) int64
+        Where those of each group begin, and the end.
+    n_below : (n_groups,) int64
+        The number of rows with keys below the range.
+    largest : (n_groups,), as keys
+        The largest of these keys; 0 if there is none.
+    """
+    cdef Py_ssize_t n_groups = start.shape[0] - 1
+    room = np.empty(keys.shape[0] + LIST_SPARE, dtype=np.uint32)
+    kept_start = np.zeros(n_groups + 1, dtype=np.int64)
+    n_below = np.zeros(n_groups, dtype=np.int64)
+    largest = np.zeros_like(low)
+    cdef uint32_t[::1] rows_out = room
+    cdef int64_t[::1] start_out = kept_start, n_below_out = n_below
+    cdef key_t[::1] largest_out = largest
+    cdef Py_ssize_t kept = 0, g, first
+    with nogil:
+        for g in range(n_groups):
+            for first from start[g] <= first < start[g + 1] by TILE:
+                kept += keep_tile(
+                    &keys[first], low[g], high[g], first,
+                    min(<Py_ssize_t>TILE, start[g + 1] - first), &rows_out[kept],
+                    &n_below_out[g], &largest_out[g])
+            start_out[g + 1] = kept
+    return room[:kept].copy(), kept_start, n_below, largest
+
+
+def masses_beside(
+    const uint64_t[::1] keys, const int64_t[::1] mass, const int64_t[::1] start,
+    const uint64_t[::1] low, const uint64_t[::1] high,
+):
+    """What the rows of each group weigh whose keys are below a range, and above it.
+
+    Parameters
+    ----------
+    keys, start, low, high
+        As for `rows_between`.
+    mass : (n,) int64
+        What each row weighs.
+
+    Returns
+    -------
+    (2, n_groups) int64
+    """
+    cdef Py_ssize_t n_groups = start.shape[0] - 1
+    masses = np.zeros((2, n_groups), dtype=np.int64)
+    cdef int64_t[:, ::1] masses_out = masses
+    cdef Py_ssize_t g
+    with nogil:
+        for g in range(n_groups):
+            if start[g] < start[g + 1]:
+                weigh_beside(
+                    &keys[start[g]], &mass[start[g]], low[g], high[g],
+                    start[g + 1] - start[g], &masses_out[0, g], &masses_out[1, g])
+    return masses
+
+
+cdef Py_ssize_t bin_of(key_t own, const key_t* edges, Py_ssize_t n_edges) noexcept nogil:
+    """The bin of a key that is at most the last edge."""
+    cdef const key_t* first = edges
+    cdef Py_ssize_t n = n_edges
+    cdef Py_ssize_t half
+    while n > 1:
+        half = n >> 1
+        first += half if first[half - 1] < own else 0
+        n -= half
+    return 2 * (first - edges) + (first[0] == own)
+
+
+def count_bins(
+    const key_t[::1] keys, const int64_t[::1] mass, const int64_t[::1] start,
+    const key_t[::1] edges, const int64_t[::1] first_edge,
+):
+    """How many rows lie in each bin, and what they weigh.
+
+    Parameters
+    ----------
+    keys : (n,) uint32 or uint64
+        At most the last edge of their group.
+    mass : (n,) int64 or None
+        What each row weighs.
+    start : (n_groups + 1,) int64
+        Where the rows of each group begin, and the end.
+    edges : (n_edges,), as keys
+        Those of each group ascend.
+    first_edge : (n_groups + 1,) int64
+        Where those of each group begin, and the end; each has one at least.
+
+    Returns
+    -------
+    (1 or 2, 2 * n_edges + n_groups) int64
+        The number of rows of each bin; if there are masses, their sums as well.
+    """
+    cdef Py_ssize_t n_groups = start.shape[0] - 1
+    counts = np.zeros(
+        (1 if mass is None else 2, 2 * edges.shape[0] + n_groups), dtype=np.int64)
+    cdef int64_t[:, ::1] counts_out = counts
+    cdef Py_ssize_t g, i, at
+    with nogil:
+        for g in range(n_groups):
+            for i in range(start[g], start[g + 1]):
+                at = 2 * first_edge[g] + g + bin_of(
+                    keys[i], &edges[first_edge[g]], first_edge[g + 1] - first_edge[g])
+                counts_out[0, at] += 1
+                if mass is not None:
+                    counts_out[1, at] += mass[i]
+    return counts

@@ -177,6 +177,10 @@ class NoHooks:
     def begin(self) -> None:
         """Do nothing."""
 
+    def after_round(self, index: int, attributes: Callable[[], dict[str, Any]]) -> bool:
+        """Go on."""
+        return False
+
     def end(self) -> None:
         """Do nothing."""
 

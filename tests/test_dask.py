@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import inspect
 import pickle
@@ -20,6 +21,7 @@ from skgoss import (
     LGBMClassifier,
     LGBMRanker,
     LGBMRegressor,
+    callbacks,
     docstrings,
     early_stopping,
     log_evaluation,
@@ -39,8 +41,10 @@ from skgoss.dask import (  # noqa: E402
     DaskLGBMClassifier,
     DaskLGBMRanker,
     DaskLGBMRegressor,
+    fits,
     parts,
 )
+from skgoss.dask.exchange import PLUGIN  # noqa: E402
 from skgoss.data.shares import ALONE  # noqa: E402
 from skgoss.fit_arguments import GivenSet  # noqa: E402
 
@@ -467,6 +471,35 @@ def test_evaluation_sets():
     assert_same(fitted, local, X)
 
 
+@pytest.mark.parametrize("weights", [{}, {"sample_weight": WEIGHT}])
+def test_evaluation_sets_of_equal_rows(client, weights):
+    # Dask keeps equal values once, so that workers hold the rows of both sets as one.
+    chunks = (N,)
+    rows = [array(values, chunks) for values in (X, TARGET)]
+    equal = tuple(array(values, chunks) for values in (X, TARGET))
+    local = LGBMRegressor(n_estimators=3)
+    of_rows = {name: array(values, chunks) for name, values in weights.items()}
+    with dask.annotate(workers=[min(client.nthreads())]):
+        fitted = of(local).fit(*rows, **of_rows, eval_set=[equal])
+    local.fit(X, TARGET, **weights, eval_set=[(X.copy(), TARGET.copy())])
+    assert_same(fitted, local, X)
+
+
+def test_equal_values_of_one_part_are_two_objects():
+    # Peers of several parts put them together, and get two objects.
+    given = GivenSet("training", X, X[:, 0], *(None,) * 5, is_training=True)
+    lazy = [array(values, (N,)) for values in (X, TARGET, WEIGHT, WEIGHT)]
+    training = given._replace(X=lazy[0], y=lazy[1], sample_weight=lazy[2])
+    again = training._replace(sample_weight=lazy[3])
+    sets, delayed_parts = parts.cut([training, again])
+    held = dict(zip(delayed_parts, dask.compute(*delayed_parts.values()), strict=True))
+    for part in held.values():
+        part.pieces[3] = part.pieces[2]
+    (training, again), _ = parts.together(ALONE, sets, held)
+    assert (training.X, training.y) == (again.X, again.y)
+    assert training.sample_weight is not again.sample_weight
+
+
 def test_eval_X_and_metrics_that_are_functions():
     local = LGBMRegressor(n_estimators=4)
     fitted = of(local).fit(
@@ -501,6 +534,15 @@ def test_callbacks(capsys):
     assert_same(fitted, local, X)
     assert said == capsys.readouterr().out != ""
     assert history == of_local == local.evals_result_
+
+
+def test_progress_bars(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        callbacks.ProgressBar, "__call__", lambda bar, env: seen.append(env.iteration)
+    )
+    DaskLGBMRegressor(n_estimators=3, verbosity=1).fit(array(X), array(TARGET))
+    assert seen == [0, 1, 2]
 
 
 def test_warnings_reach_the_user():
@@ -577,6 +619,44 @@ def test_functions_that_workers_do_not_know(tmp_path, monkeypatch):
     model = DaskLGBMRegressor(n_estimators=2, objective=function)
     with pytest.raises(ModuleNotFoundError, match="my_metrics"):
         model.fit(array(X), array(TARGET))
+
+
+@pytest.mark.parametrize("n_parts", [1, 2])
+def test_an_interrupted_fit_ends_on_the_workers(client, n_parts, monkeypatch):
+    def interrupt(heard, event):
+        raise KeyboardInterrupt
+
+    async def wait_for_no_fits(dask_worker):
+        plugin = dask_worker.plugins.get(PLUGIN)
+        for _ in range(200):
+            if plugin is None or not (plugin.fits or plugin.keys):
+                return
+            await asyncio.sleep(0.02)
+        raise AssertionError(list(plugin.keys))
+
+    monkeypatch.setattr(fits.Heard, "__call__", interrupt)
+    rows = [array(values, (N // n_parts,) * n_parts) for values in (X, TARGET)]
+    model = DaskLGBMRegressor(n_estimators=100_000, verbosity=1, min_child_samples=1)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*rows)
+    client.run(wait_for_no_fits)
+
+
+def test_a_failed_fit_leaves_no_rows(client):
+    short = delayed(TARGET, (299, 2, 0, 499, 250, 150))
+    with pytest.raises(ValueError, match="Partition 0") as caught:
+        DaskLGBMRegressor().fit(array(X), short)
+    client.run_on_scheduler(_no_tasks)
+    assert caught
+
+
+async def _no_tasks(dask_scheduler):
+    """Wait until the scheduler has no tasks."""
+    for _ in range(200):
+        if not dask_scheduler.tasks:
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError(list(dask_scheduler.tasks))
 
 
 def test_a_failed_fit_changes_nothing():
@@ -679,6 +759,18 @@ def test_clone_pickle_and_to_local(client, tmp_path):
         np.testing.assert_array_equal(same.predict(X), LOCAL.predict(X))
     assert copied.set_params(client=client).client_ is client
     assert not hasattr(clone(model), "booster_")
+
+
+def test_clients_that_cannot_wait(client):
+    async def fit():
+        options = {"asynchronous": True, "set_as_default": False}
+        async with distributed.Client(client.scheduler.address, **options) as other:
+            DaskLGBMRegressor(client=other).fit(array(X), array(TARGET))
+
+    with pytest.raises(ValueError, match="client is asynchronous"):
+        asyncio.run(fit())
+    with pytest.raises(TypeError, match=r"client must be .* got str"):
+        DaskLGBMRegressor(client="tcp://scheduler").fit(array(X), array(TARGET))
 
 
 def test_no_cluster():

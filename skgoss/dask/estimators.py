@@ -13,6 +13,7 @@ from distributed import Client, default_client
 
 from skgoss import (
     _compat,
+    _messages,
     callbacks,
     docstrings,
     estimators,
@@ -108,6 +109,20 @@ class _OnCluster(estimators.LGBMModel):
     def _client(self) -> Client:
         return default_client() if self.client is None else self.client
 
+    def _waiting_client(self) -> Client:
+        """The client, if calls can wait for what it does."""
+        client = self._client()
+        if not isinstance(client, Client):
+            name = _messages.type_name(client)
+            raise TypeError(f"client must be a distributed.Client, got {name}.")
+        if client.asynchronous:
+            raise ValueError(
+                "fit waits for the workers, but client is asynchronous. Pass a client"
+                " that is not, and call fit in another thread than that of the event"
+                " loop, such as by asyncio.to_thread."
+            )
+        return client
+
     def to_local(self) -> estimators.LGBMModel:
         """Make an estimator of the class of the same name without 'Dask'.
 
@@ -136,7 +151,7 @@ class _OnCluster(estimators.LGBMModel):
         return cloned
 
     def _fit(self, X: Any, y: Any, given: FitArguments) -> Self:
-        client, local = self._client(), self._unfitted()
+        client, local = self._waiting_client(), self._unfitted()
         settings = fits.checked(local, X, given)
         training = training_set(X, y, given, self.class_weight)
         sets, delayed = parts.cut([training, *evaluation_sets(given, training)])

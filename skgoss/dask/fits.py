@@ -94,9 +94,12 @@ class Work:
     ) -> fitting.Fit:
         sets, own = parts.together(exchange, self.sets, held)
         given = _arguments(self.given, sets, own)
+        calls = list(given.callbacks)
         if self.tells_rounds and exchange.peer == 0:
-            calls = [*given.callbacks, _Rounds(tell)]
-            given = dataclasses.replace(given, callbacks=calls)
+            calls.append(_Rounds(tell))
+        if exchange.n_peers == 1:
+            calls.append(_Asks(exchange))
+        given = dataclasses.replace(given, callbacks=calls)
         return fitting.start(
             self.estimator,
             sets[0].X,
@@ -131,6 +134,19 @@ class _Rounds(Listener):
         ]
         rounds = env.iteration, env.begin_iteration, env.end_iteration
         self.tell(["round", *rounds, results])
+
+
+class _Asks(Listener):
+    """The callback that ends a cancelled fit of one peer, which exchanges nothing."""
+
+    before_iteration = True
+    only_watches = True
+
+    def __init__(self, exchange: DaskExchange) -> None:
+        self.exchange = exchange
+
+    def __call__(self, env: CallbackEnv) -> None:
+        self.exchange.gather(None)
 
 
 def _arguments(
@@ -251,3 +267,6 @@ def run(
         )
     finally:
         heard.close()
+        # An error of a part keeps the frames in which it was raised, and so the parts.
+        for future in futures:
+            future.release()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -250,9 +251,8 @@ def together(
         found = _pieces(exchange, list(own.values()), sets[table].name)
         for column in columns:
             if column.table == table:
-                values[column] = joined(
-                    [of_part.pop(column.number) for of_part in found]
-                )
+                whole = joined([of_part.pop(column.number) for of_part in found])
+                values[column] = _unlike(whole, values.values())
     filled = [
         given._replace(
             **{
@@ -277,6 +277,15 @@ def _pieces(exchange: Exchange, own: Sequence[Part], name: str) -> list[dict[int
     if not rows:
         raise ValueError(f"The set {name!r} has no rows.")
     return found or rows[:1]
+
+
+def _unlike(value: Any, others: Collection[Any]) -> Any:
+    """The value, as an object that none of the others is.
+
+    A fit takes what is one object for one argument. Dask keeps equal values once, but
+    only peers of a single part would get them as one object, and the others not.
+    """
+    return copy.copy(value) if any(value is other for other in others) else value
 
 
 def joined(found: Sequence[Any]) -> Any:

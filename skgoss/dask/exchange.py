@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from skgoss.data.shares import Exchange
 
 # Values of at most so many bytes are parts of the message: less work than frames.
-MOST_BYTES_INLINE = 1 << 14
+MOST_BYTES_INLINE = 1 << 17
 
 PLUGIN = "skgoss-peers"
 OPERATION = "skgoss-peer"

@@ -171,3 +171,27 @@ def test_infinite_gradients_fail_on_all_peers():
             case.grow(rows_of(parts), share_of(exchange, parts))
 
     run(2, grow)
+
+
+@pytest.mark.parametrize("kind", ["dense", "wide"])
+@pytest.mark.parametrize("n_calls", [0, 1, 3])
+def test_errors_of_an_exchange_leave_the_kernels(kind, n_calls):
+    case = Case(kind, 3000, 1, {}, constant=False, weighted=False, sampled=False)
+    dealt = deal(3000, 2, seed=0)
+
+    def grow(exchange):
+        swap, left = exchange.swap, [n_calls]
+
+        def fail(values):
+            if exchange.peer == 1 and not left[0]:
+                raise OSError("no way to the peer")
+            left[0] -= 1
+            return swap(values)
+
+        parts = dealt[exchange.peer]
+        share = share_of(exchange, parts)
+        exchange.swap = fail
+        case.grow(rows_of(parts), share)
+
+    with pytest.raises(OSError, match="no way to the peer"):
+        run(2, grow)

@@ -7,6 +7,7 @@ cdef class Peers:
     cdef object exchange
     cdef readonly object error
 
+    cdef int _status(self) noexcept
     cdef int _add_up(self, int64_t* values, Py_ssize_t n) noexcept
     cdef int _add_pieces(
         self, int64_t* values, const Py_ssize_t* ends, Py_ssize_t n_pieces) noexcept

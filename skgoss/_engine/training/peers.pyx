@@ -38,50 +38,49 @@ cdef class Peers:
     def __cinit__(self, exchange):
         self.exchange = exchange
 
+    def __enter__(self):
+        self.error = None
+
+    def __exit__(self, kind, error, trace):
+        # Kernels without the GIL cannot raise it: `TreeGrower.grow` does.
+        self.error = error
+        return True
+
+    cdef int _status(self) noexcept:
+        return 0 if self.error is None else PEERS_FAILED
+
     cdef int _add_up(self, int64_t* values, Py_ssize_t n) noexcept:
-        try:
+        with self:
             self.exchange.sum(array_at(values, n, np.int64))
-        except BaseException as error:
-            self.error = error
-            return PEERS_FAILED
-        return 0
+        return self._status()
 
     cdef int _add_pieces(
         self, int64_t* values, const Py_ssize_t* ends, Py_ssize_t n_pieces,
     ) noexcept:
         cdef Py_ssize_t piece
-        try:
+        with self:
             array = array_at(values, ends[n_pieces - 1], np.int64)
             self.exchange.sum_pieces(
                 np.split(array, [ends[piece] for piece in range(n_pieces - 1)]))
-        except BaseException as error:
-            self.error = error
-            return PEERS_FAILED
-        return 0
+        return self._status()
 
     cdef int _gather(self, const int64_t* values, Py_ssize_t n, int64_t* out) noexcept:
-        try:
+        with self:
             own = array_at(values, n, np.int64)
             np.concatenate(
                 self.exchange.gather(own.copy()),
                 out=array_at(out, n * self.exchange.n_peers, np.int64))
-        except BaseException as error:
-            self.error = error
-            return PEERS_FAILED
-        return 0
+        return self._status()
 
     cdef int _merge(
         self, double* values, Py_ssize_t n_sums, Py_ssize_t n_most,
     ) noexcept:
-        try:
+        with self:
             out = array_at(values, n_sums + n_most, np.float64)
             gathered = np.array(self.exchange.gather(out.copy()))
             out[:n_sums] = gathered[:, :n_sums].sum(axis=0)
             out[n_sums:] = gathered[:, n_sums:].max(axis=0)
-        except BaseException as error:
-            self.error = error
-            return PEERS_FAILED
-        return 0
+        return self._status()
 
 
 cdef int add_up(void* peers, int64_t* values_inout, Py_ssize_t n) noexcept nogil:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import argparse
 import inspect
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -24,11 +27,23 @@ ENGINE = ROOT / "skgoss" / "_engine"
 TARGETS = (
     *("x86_64-linux-gnu", "x86_64-linux-musl", "aarch64-linux-gnu"),
     *("aarch64-linux-musl", "x86_64-macos", "aarch64-macos"),
+    *("x86_64-windows-gnu", "aarch64-windows-gnu"),
 )
-WINDOWS = ("x86_64-windows-gnu", "aarch64-windows-gnu")
-# What the files of the engine do not include by themselves.
-PARTS = ("categories.h",)
-DIRECTIVES = ("-Xboundscheck=False", "-Xwraparound=False", "-Xcdivision=True")
+# What Python's headers must say of Windows instead of what they say of this machine.
+WINDOWS = """
+#undef HAVE_PTHREAD_H
+#undef HAVE_SYS_SELECT_H
+#undef SIZEOF_LONG
+#undef SIZEOF_PTHREAD_T
+#undef SIZEOF_WCHAR_T
+#undef _POSIX_THREADS
+#define MS_WIN32
+#define MS_WINDOWS
+#define NT_THREADS
+#define SIZEOF_LONG 4
+#define SIZEOF_WCHAR_T 2
+"""
+DIRECTIVES = ("-3", "-Xboundscheck=False", "-Xwraparound=False", "-Xcdivision=True")
 
 
 def run(*command: str | Path, **given: object) -> int:
@@ -130,35 +145,50 @@ ENGINE_TESTS = (
 )
 
 
+def translate(folder: Path) -> int:
+    """Make the C code of all modules."""
+    sources = sorted(ENGINE.rglob("*.pyx"))
+    shared = "--shared=skgoss._engine._cyutility"
+    tool = ROOT / "tools" / "translate.py"
+    return run(
+        sys.executable, tool, *DIRECTIVES, shared, "-o", folder, *sources
+    ) or run(
+        *(sys.executable, "-m", "cython"),
+        f"--generate-shared={folder / '_cyutility.c'}",
+    )
+
+
 def compiles(target: str, source: Path) -> bool:
     """Whether Zig's compiler accepts a C file for a target."""
     include = [f"-I{ENGINE / name}" for name in (".", "data", "training", "model")]
-    if target not in WINDOWS:  # Python's headers are those of this machine
-        include.append("-I" + sysconfig.get_path("include"))
+    headers = source.parent / ("windows" if "windows" in target else "posix")
     return not run(
         *(sys.executable, "-m", "ziglang", "cc", "-target", target, "-std=gnu11"),
-        *("-O2", "-w", "-ffp-contract=off", "-DSKGOSS_CHECKED=0", *include),
-        *("-c", source, "-o", source.with_suffix(".o")),
+        *("-O0", "-w", "-ffp-contract=off", "-DSKGOSS_CHECKED=0", *include),
+        *(f"-I{headers}", "-c", source, "-o", source.with_suffix(f".{target}.o")),
     )
 
 
 def targets() -> int:
-    """Compile the C code for each kind of wheel, for Windows the headers alone."""
+    """Compile the C code of all modules for each kind of wheel."""
     failed = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for path in sorted(ENGINE.rglob("*.pyx")):
-            made = folder / f"{path.stem}.c"
-            shared = "--shared=skgoss._engine._cyutility"
-            if run("cython", *DIRECTIVES, shared, path, "-o", made):
-                failed.append(path.name)
-        headers = [path.name for path in sorted(ENGINE.rglob("*.h"))]
-        lines = [f'#include "{name}"' for name in headers if name not in PARTS]
-        kernels = folder / "headers.c"
-        kernels.write_text("\n".join(lines), encoding="utf-8")
-        for target in TARGETS + WINDOWS:
-            sources = [kernels] if target in WINDOWS else sorted(folder.glob("*.c"))
-            bad = [path.name for path in sources if not compiles(target, path)]
+        if translate(folder):
+            return 1
+        for system in "posix", "windows":
+            shutil.copytree(sysconfig.get_path("include"), folder / system)
+        with open(folder / "windows" / "pyconfig.h", "a", encoding="utf-8") as file:
+            file.write(WINDOWS)
+        sources = sorted(folder.glob("*.c"))
+        for target in TARGETS:
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                accepted = list(pool.map(partial(compiles, target), sources))
+            bad = [
+                path.name
+                for path, fine in zip(sources, accepted, strict=True)
+                if not fine
+            ]
             print(target, "does not compile:" if bad else "compiles", *bad, flush=True)
             failed += bad
     return bool(failed)

@@ -92,10 +92,6 @@ cdef extern from "split.h" nogil:
         const Encoding* code, int64_t* room)
     int held_bins(const Bins* bins, int first, int last, int32_t* bin_out)
     Sums bin_sums(const Bins* bins, int b, const Encoding* code)
-    void search_features(
-        const Binned* data, const Encoding* code, const Histogram* histogram,
-        const FeatureSet* set, const NodeStats* node, const SplitRules* rules,
-        double* scratch, Split* best_out)
     size_t CATEGORY_SCRATCH(int n_bins)
     double categories_l2(int n_bins, const SplitRules* rules)
     int search_categories(
@@ -107,3 +103,9 @@ cdef extern from "split.h" nogil:
 
 
 cdef SplitRules split_rules(settings) except *
+
+cdef void search_features(
+    const Binned* data, const Encoding* code, const Histogram* histogram,
+    const FeatureSet* features, const NodeStats* node, const SplitRules* rules,
+    double* scratch, Split* best_out,
+) noexcept nogil

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""The options of the split search, and the search of one categorical feature on its own."""
+"""The options of the split search, and the search of features: all the compiled forms of it."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -7,7 +7,13 @@ from libc.string cimport memset
 
 import numpy as np
 
-from skgoss._engine.training.layout cimport Encoding, Sums
+from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
+
+cdef extern from "split.h" nogil:
+    void search_compiled "search_features"(
+        const Binned* data, const Encoding* code, const Histogram* histogram,
+        const FeatureSet* features, const NodeStats* node, const SplitRules* rules,
+        double* scratch, Split* best_out)
 
 
 cdef SplitRules split_rules(settings) except *:
@@ -29,6 +35,15 @@ cdef SplitRules split_rules(settings) except *:
     rules.min_data_per_group = settings.min_data_per_group
     rules.bounded = False
     return rules
+
+
+cdef void search_features(
+    const Binned* data, const Encoding* code, const Histogram* histogram,
+    const FeatureSet* features, const NodeStats* node, const SplitRules* rules,
+    double* scratch, Split* best_out,
+) noexcept nogil:
+    """Improve ``best_out`` by the best split of some features; ties go to the first."""
+    search_compiled(data, code, histogram, features, node, rules, scratch, best_out)
 
 
 def best_categories(

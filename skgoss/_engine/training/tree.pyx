@@ -14,8 +14,7 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 from skgoss._engine.training.children cimport (
-    Look, build_look, choose_left, choose_summed, finish_looks, recall_left, search_again,
-    search_children, search_root, write_set)
+    build_look, finish_looks, search_children, search_root)
 from skgoss._engine.training.constraints cimport (
     bound_children, bound_leaves, next_stale, order_children)
 from skgoss._engine.training.drawn cimport drawn_rows
@@ -25,6 +24,8 @@ from skgoss._engine.training.partition cimport return_rows, rows_to_children, ta
 from skgoss._engine.training.peers cimport add_up
 from skgoss._engine.random cimport TREE_FEATURES, key
 from skgoss._engine.training.sampling cimport sample_features
+from skgoss._engine.training.search cimport Look, choose_summed, search_again
+from skgoss._engine.training.sides cimport choose_left, recall_left, write_set
 from skgoss._engine.training.split cimport (
     HESSIAN_EPSILON, SplitRules, clamp, leaf_output, leaf_step, node_stats)
 from skgoss._engine.data.store cimport BinColumn

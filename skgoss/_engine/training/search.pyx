@@ -1,0 +1,309 @@
+"""The best split of a leaf, or of two that share the sums of their parent.
+
+Which features are searched, by how many threads, and what becomes of the split that is found.
+"""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from skgoss._engine.training.constraints cimport allowed_features, prepare_constraints
+from skgoss._engine.training.histogram cimport take_places
+from skgoss._engine.training.layout cimport Histogram
+from skgoss._engine.random cimport NODE_FEATURES, RANDOM_THRESHOLD, below, draw, key
+from skgoss._engine.training.sampling cimport sample_features
+from skgoss._engine.training.split cimport FeatureSet, Split, search_features
+from skgoss._engine.training.sums cimport add_parts, hide_rows, show_rows, sums_with
+from skgoss._engine.training.tiles cimport sum_tile
+from skgoss._engine.training.workspace cimport (
+    INTERMEDIATE, NO_TURN, ForcedSplit, Leaf, Shared, Tile, Workspace, better, encoding_of,
+    free_slot, gather)
+
+cdef extern from "team.h" nogil:
+    int64_t take_next(int64_t* next)
+
+cdef enum:
+    CHUNKS_A_THREAD = 8       # of features
+    # Below so many bin visits a team of threads costs more than it gives.
+    MIN_VISITS_A_TEAM = 24000
+
+# ------------------------------------------------------------------ features
+
+cdef void choose_summed(const Shared* shared, Workspace* ws) noexcept nogil:
+    """The features drawn for the tree, and those that forced splits need, in order."""
+    cdef int feature, i
+    memset(ws.is_summed, 0, ws.data.n_features)
+    for i in range(ws.n_features):
+        ws.is_summed[ws.features[i]] = True
+    for i in range(shared.constraints.n_forced):
+        ws.is_summed[shared.constraints.forced[i].feature] = True
+    ws.n_summed = 0
+    for feature in range(ws.data.n_features):
+        ws.summed[ws.n_summed] = feature
+        ws.n_summed += ws.is_summed[feature]
+
+
+cdef void choose_features(
+    Shared* shared, Workspace* ws, const Leaf* leaf, uint8_t* searched_out,
+) noexcept nogil:
+    """Which features are searched in a leaf: allowed, drawn, and splittable above it."""
+    cdef const uint8_t* splittable = ws.splittable[leaf.mask]
+    cdef const int32_t* pool = ws.features
+    cdef uint64_t node_key
+    cdef int i
+    cdef int n = ws.n_features
+    if (n == ws.data.n_features and shared.settings.node_fraction >= 1.0
+            and shared.constraints.n_sets == 0):
+        memcpy(searched_out, splittable, n)
+        return
+    if shared.constraints.n_sets > 0:
+        n = allowed_features(shared, ws, leaf, ws.allowed)
+        pool = ws.allowed
+    node_key = draw(
+        key(shared.settings.feature_seed, NODE_FEATURES, ws.tree_index), leaf.identity)
+    n = sample_features(pool, n, shared.settings.node_fraction, node_key, ws.sample)
+    memset(searched_out, 0, ws.data.n_features)
+    for i in range(n):
+        searched_out[ws.sample[i]] = splittable[ws.sample[i]]
+
+
+cdef void draw_cuts(
+    const Shared* shared, const Workspace* ws, const Leaf* leaf, int32_t* cut_out,
+) noexcept nogil:
+    """For each feature the one bin after which extremely random trees may cut."""
+    cdef uint64_t tree_key = key(
+        shared.settings.extra_seed, RANDOM_THRESHOLD, ws.tree_index)
+    cdef int feature
+    for feature in range(ws.data.n_features):
+        cut_out[feature] = <int32_t>below(
+            draw(tree_key, leaf.identity * <uint64_t>ws.data.n_features + feature),
+            ws.data.n_bins[feature] - 1)
+
+
+cdef FeatureSet feature_set(
+    const Shared* shared, const Workspace* ws, int side, const Leaf* leaf,
+    const int32_t* features, int n, bint consecutive,
+) noexcept nogil:
+    """Features to search in one of the two leaves at hand."""
+    cdef FeatureSet out
+    out.features = features
+    out.n = n
+    out.searched = ws.searched[side]
+    # Of extremely random trees one cut is tried, which says nothing of the others.
+    out.cut = ws.cut[side] if shared.settings.extra_trees else NULL
+    # Neither do bounds that the neighbours of a leaf may loosen.
+    out.splittable_out = ws.splittable[leaf.mask]
+    if out.cut != NULL or shared.constraints.bounding >= INTERMEDIATE:
+        out.splittable_out = NULL
+    out.factor = ws.factor[side]
+    out.order = &ws.order[side]
+    out.consecutive = consecutive
+    return out
+
+
+cdef void search_leaf(
+    Shared* shared, Workspace* ws, int side, const Leaf* leaf, const Histogram* histogram,
+    const int32_t* features, int n, bint consecutive, int thread,
+) noexcept nogil:
+    """Search n features in one of the two leaves at hand."""
+    cdef FeatureSet searched = feature_set(shared, ws, side, leaf, features, n, consecutive)
+    search_features(
+        &ws.data, encoding_of(ws, leaf), histogram, &searched, &leaf.stats, &ws.rules,
+        shared.scratch[thread], &shared.best[2 * thread + side])
+
+# ------------------------------------------------------------------ leaves
+
+cdef void complete(
+    Shared* shared, Workspace* ws, const Look* look, Histogram* built,
+    int64_t first_place, int64_t last_place,
+) noexcept nogil:
+    """Some places of both leaves: merge what threads have summed, subtract."""
+    add_parts(shared, ws, look.built, look.n_parts, first_place, last_place, built)
+    if look.other != NULL:
+        take_places(
+            encoding_of(ws, look.built), look.before, encoding_of(ws, look.other),
+            first_place, last_place, built, &ws.slots[look.other.slot])
+
+
+cdef void finish_features(
+    Shared* shared, Workspace* ws, const Look* look, Histogram* built,
+    const int32_t* features, int n, bint consecutive, int thread,
+) noexcept nogil:
+    """Some features of the leaves: complete their sums and search them."""
+    cdef int last
+    cdef int at = 0
+    while at < n:
+        last = at
+        while last + 1 < n and (
+                ws.data.offset[features[last + 1]] == ws.data.offset[features[last] + 1]):
+            last = last + 1
+        complete(
+            shared, ws, look, built, ws.data.offset[features[at]],
+            ws.data.offset[features[last] + 1])
+        at = last + 1
+    if look.search_built:
+        search_leaf(
+            shared, ws, 0, look.built, built, features, n, consecutive, thread)
+    if look.search_other:
+        search_leaf(
+            shared, ws, 1, look.other, &ws.slots[look.other.slot], features, n, consecutive,
+            thread)
+
+
+cdef void finish_chunk(
+    Shared* shared, Workspace* ws, const Look* look, int64_t chunk, int64_t n_chunks,
+    int thread,
+) noexcept nogil:
+    """A tile, or as large a part of the features as each chunk has."""
+    cdef int64_t n = ws.n_searched
+    cdef int64_t first = chunk * n // n_chunks
+    cdef const Tile* tile
+    cdef Histogram sums
+    if look.n_parts > 0:
+        finish_features(
+            shared, ws, look, &ws.slots[look.built.slot], ws.summed + ws.first_searched + first,
+            <int>((chunk + 1) * n // n_chunks - first), n == ws.data.n_features, thread)
+        return
+    tile = &ws.tiles[chunk]
+    sums = sum_tile(shared, ws, tile, look.built, thread)
+    finish_features(
+        shared, ws, look, &sums, tile.features, tile.n_features, tile.consecutive, thread)
+
+
+cdef void finish_chunks(
+    Shared* shared, Workspace* ws, const Look* look, int64_t n_chunks, int thread,
+) noexcept nogil:
+    """Finish the chunk that has the thread's number, and others that are left."""
+    cdef int64_t chunk = thread - ws.first_thread
+    shared.best[2 * thread].gain = 0
+    shared.best[2 * thread + 1].gain = 0
+    while chunk < n_chunks:
+        finish_chunk(shared, ws, look, chunk, n_chunks, thread)
+        chunk = take_next(&ws.next_chunk)
+
+
+cdef void prepare_search(
+    Shared* shared, Workspace* ws, const Leaf* leaf, int side,
+) noexcept nogil:
+    choose_features(shared, ws, leaf, ws.searched[side])
+    prepare_constraints(shared, ws, leaf, side)
+    if shared.settings.extra_trees:
+        draw_cuts(shared, ws, leaf, ws.cut[side])
+
+
+cdef void search_look(Shared* shared, Workspace* ws, const Look* look) noexcept nogil:
+    """Complete the sums of the leaves and find their best splits."""
+    cdef int i, thread, side
+    cdef double n_visits = <double>ws.data.n_places * (look.search_built + look.search_other)
+    cdef int n_threads = ws.n_threads if n_visits > MIN_VISITS_A_TEAM else 1
+    cdef int64_t n_chunks = ws.n_tiles
+    if look.n_parts > 0:
+        n_chunks = n_threads * CHUNKS_A_THREAD if n_threads > 1 else 1
+    if look.search_built:
+        prepare_search(shared, ws, look.built, 0)
+    if look.search_other:
+        prepare_search(shared, ws, look.other, 1)
+    ws.next_chunk = n_threads
+    if n_threads == 1:
+        finish_chunks(shared, ws, look, n_chunks, ws.first_thread)
+    else:
+        for i in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+            finish_chunks(shared, ws, look, n_chunks, ws.first_thread + i)
+    for side in range(2):
+        for thread in range(ws.first_thread + 1, ws.first_thread + n_threads):
+            if better(&shared.best[2 * thread + side],
+                      &shared.best[2 * ws.first_thread + side]):
+                shared.best[2 * ws.first_thread + side] = shared.best[2 * thread + side]
+    settle(shared, ws, 0, look.built, look.search_built)
+    if look.other != NULL:
+        settle(shared, ws, 1, look.other, look.search_other)
+
+
+cdef void search_built(Shared* shared, Workspace* ws, Leaf* leaf, int n_parts) noexcept nogil:
+    """Find the best split of a leaf alone."""
+    cdef Look look
+    memset(&look, 0, sizeof(Look))
+    look.built = leaf
+    look.n_parts = n_parts
+    look.search_built = True
+    search_look(shared, ws, &look)
+
+
+cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
+    """Find the best split of a leaf of few rows, which has no histogram.
+
+    Without tiles only the features that its rows touch are searched. In any other feature
+    all of them share the implied bin.
+    """
+    cdef Split* best = &shared.best[2 * ws.first_thread]
+    cdef int i
+    gather(ws, leaf)
+    if ws.n_tiles > 0:
+        search_built(shared, ws, leaf, 0)
+        return
+    prepare_search(shared, ws, leaf, 0)
+    show_rows(ws, leaf, ws.seen)
+    best.gain = 0
+    search_leaf(
+        shared, ws, 0, leaf, &ws.rows_histogram, ws.touched, ws.n_touched, False,
+        ws.first_thread)
+    for i in range(ws.n_touched):
+        ws.seen[ws.touched[i]] = 0
+    settle(shared, ws, 0, leaf, True)
+    hide_rows(ws, leaf)
+
+
+cdef void search_again(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
+    """Find the best split of a leaf whose bounds have changed."""
+    if leaf.slot < 0:
+        search_few(shared, ws, leaf)
+    else:
+        search_built(shared, ws, leaf, 1)
+
+# ------------------------------------------------------------------ the split that is kept
+
+cdef bint is_allowed(
+    const Shared* shared, Workspace* ws, const Leaf* leaf, int feature,
+) noexcept nogil:
+    """Whether interactions allow a feature in a leaf, drawn for the tree or not."""
+    if shared.constraints.n_sets > 0:
+        allowed_features(shared, ws, leaf, ws.allowed)
+        return ws.may_use[feature]
+    return True
+
+
+cdef void force(Shared* shared, Workspace* ws, int side, Leaf* leaf) noexcept nogil:
+    """Let a leaf have its forced split, before any other leaf, if that has a gain."""
+    cdef const ForcedSplit* wanted = &shared.constraints.forced[leaf.forced]
+    cdef Split* best = &shared.best[2 * ws.first_thread + side]
+    cdef FeatureSet features = feature_set(
+        shared, ws, side, leaf, &wanted.feature, 1, False)
+    cdef Histogram histogram
+    cdef Split split
+    if not is_allowed(shared, ws, leaf, wanted.feature):
+        return
+    ws.searched[side][wanted.feature] = True
+    ws.cut[side][wanted.feature] = wanted.bin
+    features.cut = ws.cut[side]
+    features.splittable_out = NULL
+    features.factor = NULL
+    split.gain = 0
+    histogram = sums_with(shared, ws, leaf, wanted.feature)
+    search_features(
+        &ws.data, encoding_of(ws, leaf), &histogram, &features, &leaf.stats, &ws.rules,
+        shared.scratch[ws.first_thread], &split)
+    if split.gain > 0:
+        best[0] = split
+        leaf.turn = leaf.forced
+
+
+cdef void settle(
+    Shared* shared, Workspace* ws, int side, Leaf* leaf, bint searched,
+) noexcept nogil:
+    """Keep a leaf's best split; give back the histogram of a leaf that has none."""
+    leaf.turn = NO_TURN
+    if searched and leaf.forced >= 0:
+        force(shared, ws, side, leaf)
+    leaf.best = shared.best[2 * ws.first_thread + side]
+    if not (leaf.best.gain > 0 or ws.shares_columns):
+        free_slot(ws, leaf)

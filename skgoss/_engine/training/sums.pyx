@@ -1,0 +1,123 @@
+"""The sums of a leaf's rows: by a team of threads, of a tile, or row by row."""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int64_t, uint8_t
+
+from skgoss._engine.training.histogram cimport accumulate, add_places, move_rows
+from skgoss._engine.training.layout cimport Binned, Encoding, Histogram
+from skgoss._engine.training.tiles cimport sum_tile
+from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace, encoding_of
+
+cdef extern from "team.h" nogil:
+    int64_t take_next(int64_t* next)
+
+cdef enum:
+    # Threads take rows in chunks that have so many updates a place of the histogram or more.
+    CHUNKS_A_THREAD = 8
+    UPDATES_A_PLACE = 8
+    # Below so many bin updates a team of threads costs more than it gives.
+    MIN_UPDATES_A_TEAM = 100000
+    # The tiles of so many rows are near while the threads share them out, and those of more
+    # rows if there are too many lanes to sum all of them at once.
+    MAX_TILED_ROWS = 8192
+    MIN_TILED_LANES = 512
+    TILES_A_THREAD = 4
+
+
+cdef Py_ssize_t chunk_size(
+    const Binned* data, const Encoding* code, Py_ssize_t n, int n_parts,
+) noexcept nogil:
+    """How many of n rows a thread takes at a time.
+
+    Few, so that a thread that is held up does not hold up the others; many enough to pay
+    for the places that each chunk's sums go to.
+    """
+    cdef Py_ssize_t size = max(
+        n // (n_parts * CHUNKS_A_THREAD),
+        <Py_ssize_t>(UPDATES_A_PLACE * data.n_places / data.row_updates))
+    if size > code.block_rows:
+        size += code.block_rows - size % code.block_rows
+    return min(size, (n + n_parts - 1) // n_parts)
+
+
+cdef void sum_part(
+    Shared* shared, Workspace* ws, const Leaf* leaf, int part, Py_ssize_t size,
+) noexcept nogil:
+    """Sum the chunk of rows that has the number of the part, and others that are left."""
+    cdef int thread = ws.first_thread + part
+    cdef Histogram* out = &ws.slots[leaf.slot] if part == 0 else &shared.partial[thread]
+    cdef Py_ssize_t first = min(leaf.begin + part * size, leaf.end)
+    cdef bint fresh = True
+    while fresh or first < leaf.end:
+        accumulate(
+            &ws.data, encoding_of(ws, leaf), ws.words[leaf.buffer] + first,
+            min(size, leaf.end - first), ws.pairs, fresh, shared.sums[thread], out)
+        fresh = False
+        first = leaf.begin + take_next(&ws.next_chunk) * size
+
+
+cdef int sum_rows(Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogil:
+    """Sum the rows of a leaf into its slot and the partial histograms of more threads.
+
+    Returns the number of threads that took part; 0: tiles are better.
+    """
+    cdef Py_ssize_t n = leaf.end - leaf.begin
+    cdef bint many = n * ws.data.row_updates > MIN_UPDATES_A_TEAM
+    cdef int n_parts = ws.n_threads if many else 1
+    cdef Py_ssize_t size
+    cdef int part
+    if (ws.n_tiles >= TILES_A_THREAD * n_parts
+            and (n <= MAX_TILED_ROWS or ws.data.n_lanes >= MIN_TILED_LANES)):
+        return 0
+    ws.next_chunk = n_parts
+    if n_parts == 1:
+        sum_part(shared, ws, leaf, 0, n)
+        return 1
+    size = chunk_size(&ws.data, encoding_of(ws, leaf), n, n_parts)
+    for part in prange(n_parts, num_threads=n_parts, schedule="static", chunksize=1):
+        sum_part(shared, ws, leaf, part, size)
+    return n_parts
+
+
+cdef void add_parts(
+    Shared* shared, Workspace* ws, const Leaf* leaf, int n_parts, int64_t first, int64_t last,
+    Histogram* built,
+) noexcept nogil:
+    """Some places of a leaf: add what other threads have summed to what the first one has."""
+    cdef int part
+    for part in range(1, n_parts):
+        add_places(
+            encoding_of(ws, leaf), first, last, 1, &shared.partial[ws.first_thread + part],
+            built)
+
+
+cdef void show_rows(
+    Workspace* ws, Leaf* leaf, uint8_t* seen,
+) noexcept nogil:
+    """Put a leaf's few rows into the empty histogram kept for such."""
+    ws.n_touched = 0
+    move_rows(
+        &ws.data, encoding_of(ws, leaf), ws.words[leaf.buffer] + leaf.begin,
+        leaf.end - leaf.begin, ws.pairs, 1, &ws.rows_histogram, seen, ws.touched,
+        &ws.n_touched)
+
+
+cdef void hide_rows(Workspace* ws, const Leaf* leaf) noexcept nogil:
+    move_rows(
+        &ws.data, encoding_of(ws, leaf), ws.words[leaf.buffer] + leaf.begin,
+        leaf.end - leaf.begin, ws.pairs, -1, &ws.rows_histogram, NULL, NULL, NULL)
+
+
+cdef Histogram sums_with(
+    const Shared* shared, Workspace* ws, const Leaf* leaf, int feature,
+) noexcept nogil:
+    """A histogram that has at least the sums of one feature.
+
+    Without tiles, the rows of a leaf without a slot must be in ``rows_histogram``.
+    """
+    if leaf.slot >= 0:
+        return ws.slots[leaf.slot]
+    if ws.n_tiles > 0:
+        return sum_tile(
+            shared, ws, &ws.tiles[ws.tile_of[feature]], leaf, ws.first_thread)
+    return ws.rows_histogram

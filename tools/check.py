@@ -9,41 +9,16 @@ from __future__ import annotations
 import argparse
 import inspect
 import os
-import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-ENGINE = ROOT / "skgoss" / "_engine"
+from wheels import dependencies, targets, wheel
 
-# What wheels are built for; the names are those of Zig.
-TARGETS = (
-    *("x86_64-linux-gnu", "x86_64-linux-musl", "aarch64-linux-gnu"),
-    *("aarch64-linux-musl", "x86_64-macos", "aarch64-macos"),
-    *("x86_64-windows-gnu", "aarch64-windows-gnu"),
-)
-# What Python's headers must say of Windows instead of what they say of this machine.
-WINDOWS = """
-#undef HAVE_PTHREAD_H
-#undef HAVE_SYS_SELECT_H
-#undef SIZEOF_LONG
-#undef SIZEOF_PTHREAD_T
-#undef SIZEOF_WCHAR_T
-#undef _POSIX_THREADS
-#define MS_WIN32
-#define MS_WINDOWS
-#define NT_THREADS
-#define SIZEOF_LONG 4
-#define SIZEOF_WCHAR_T 2
-"""
-DIRECTIVES = ("-3", "-Xboundscheck=False", "-Xwraparound=False", "-Xcdivision=True")
+ROOT = Path(__file__).parents[1]
 
 
 def run(*command: str | Path, **given: object) -> int:
@@ -145,58 +120,12 @@ ENGINE_TESTS = (
 )
 
 
-def translate(folder: Path) -> int:
-    """Make the C code of all modules."""
-    sources = sorted(ENGINE.rglob("*.pyx"))
-    shared = "--shared=skgoss._engine._cyutility"
-    tool = ROOT / "tools" / "translate.py"
-    return run(
-        sys.executable, tool, *DIRECTIVES, shared, "-o", folder, *sources
-    ) or run(
-        *(sys.executable, "-m", "cython"),
-        f"--generate-shared={folder / '_cyutility.c'}",
-    )
-
-
-def compiles(target: str, source: Path) -> bool:
-    """Whether Zig's compiler accepts a C file for a target."""
-    include = [f"-I{ENGINE / name}" for name in (".", "data", "training", "model")]
-    headers = source.parent / ("windows" if "windows" in target else "posix")
-    return not run(
-        *(sys.executable, "-m", "ziglang", "cc", "-target", target, "-std=gnu11"),
-        *("-O0", "-w", "-ffp-contract=off", "-DSKGOSS_CHECKED=0", *include),
-        *(f"-I{headers}", "-c", source, "-o", source.with_suffix(f".{target}.o")),
-    )
-
-
-def targets() -> int:
-    """Compile the C code of all modules for each kind of wheel."""
-    failed = []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        if translate(folder):
-            return 1
-        for system in "posix", "windows":
-            shutil.copytree(sysconfig.get_path("include"), folder / system)
-        with open(folder / "windows" / "pyconfig.h", "a", encoding="utf-8") as file:
-            file.write(WINDOWS)
-        sources = sorted(folder.glob("*.c"))
-        for target in TARGETS:
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                accepted = list(pool.map(partial(compiles, target), sources))
-            bad = [
-                path.name
-                for path, fine in zip(sources, accepted, strict=True)
-                if not fine
-            ]
-            print(target, "does not compile:" if bad else "compiles", *bad, flush=True)
-            failed += bad
-    return bool(failed)
-
-
 CHECKS = {
     check.__name__: check
-    for check in (types, docstrings, spelling, coverage, sanitizers, targets)
+    for check in (
+        *(types, docstrings, spelling, coverage, sanitizers),
+        *(targets, wheel, dependencies),
+    )
 }
 
 

@@ -267,19 +267,30 @@ cdef bint is_small(const Shared* shared, const Workspace* ws, int index) noexcep
     )
 
 
+cdef void put_by_rows(Workspace* ws, int leaf, int n) noexcept nogil:
+    """Put a leaf into the batch of ``n`` leaves, behind those with as many rows or more."""
+    cdef int64_t count = ws.leaves[leaf].stats.sums.count
+    while n > 0 and ws.leaves[ws.batch[n - 1]].stats.sums.count < count:
+        ws.batch[n] = ws.batch[n - 1]
+        n -= 1
+    ws.batch[n] = leaf
+
+
 cdef int choose_ahead(Shared* shared, Workspace* ws, int first) noexcept nogil:
     """The leaves to divide with the ``first`` one: those whose turn will probably come.
 
     At most as many leaves as are still split have their turn. Of the best ones, half as many
     nearly all have: more of them would save little, and be divided in vain more often. Threads
-    take only small leaves, as many as keep them busy. They are put into ``ws.batch``; returns
+    take only small leaves, as many as keep them busy, but only a quarter of the above once
+    there is one for each thread. They are put into ``ws.batch``, the largest first; returns
     how many.
     """
     cdef bint alone = shared.peers == NULL
     cdef double most = WORK_A_THREAD * <double>ws.n_threads
     cdef double work = work_of(ws, first)
     cdef int* waiting = ws.batch + shared.settings.max_leaves
-    cdef int n_most = min(ws.n_heap, (shared.settings.max_leaves - ws.n_leaves) // 2)
+    cdef int n_left = shared.settings.max_leaves - ws.n_leaves
+    cdef int n_most = min(ws.n_heap, n_left // 2)
     cdef int n_waiting = 0
     cdef int n = 1
     cdef int i
@@ -290,9 +301,11 @@ cdef int choose_ahead(Shared* shared, Workspace* ws, int first) noexcept nogil:
         i = waiting[n_waiting] = heap_pop(ws)
         n_waiting += 1
         if not (ws.leaves[i].is_divided or (alone and not is_small(shared, ws, i))):
-            ws.batch[n] = i
+            put_by_rows(ws, i, n)
             n += 1
             work += work_of(ws, i)
+        if alone and n >= ws.n_threads:
+            n_most = min(n_most, n_left // 8)
     for i in range(n_waiting):
         heap_push(ws, waiting[i])
     return n if not alone or work > MIN_WORK_A_TEAM else 1

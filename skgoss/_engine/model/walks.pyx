@@ -12,7 +12,7 @@ from libc.stdlib cimport calloc, free, malloc
 
 from skgoss._engine.data.columns cimport Frame, load_block, read_frame
 from skgoss._engine.model.predict cimport (
-    MISSING_NONE, MISSING_ZERO, ZERO, Node, category_of, plant)
+    MISSING_NONE, MISSING_ZERO, ZERO, Node, Sink, category_of, plant)
 
 cdef enum:
     LANES = 16
@@ -44,14 +44,6 @@ cdef struct Walk:
     const double* leaf_value
     const Set* sets           # NULL: there are none
     int n_scores
-
-
-# Where the results go: one of the two is NULL.
-cdef struct Sink:
-    double* scores
-    int32_t* leaves
-    int64_t first_tree
-    int64_t stop_tree
 
 
 # ------------------------------------------------------------------ values

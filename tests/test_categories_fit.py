@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_array
 
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.data.categories import Categories
@@ -130,6 +131,21 @@ def test_predictions_are_the_scores_of_training(n_towns, options):
     np.testing.assert_array_equal(one.predict(table), again.predict(table))
     first_rows = [one.predict(table.iloc[i : i + 1])[0] for i in range(20)]
     np.testing.assert_array_equal(one.predict(table)[:20], first_rows)
+
+
+@pytest.mark.parametrize("container", [np.asarray, csc_array])
+def test_few_rows_have_the_categories_of_many(container):
+    """Numbers of few rows are looked up one by one, of many only distinct ones."""
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 30, (3000, 3)).astype(float)
+    y = rng.standard_normal(30)[X[:, 0].astype(int)] + 0.1 * X[:, 2]
+    model = LGBMRegressor(categorical_feature=[0, 1], **OPTIONS).fit(container(X), y)
+    unknown = [np.nan, -1.0, 2.5, 99.0, 1e300, -0.0]
+    asked = np.where(rng.random((500, 3)) < 0.2, rng.choice(unknown, (500, 3)), X[:500])
+    expected = model.predict(container(asked))
+    for n_rows in (1, 16, 17, 64, 65):
+        found = model.predict(container(asked[:n_rows]))
+        np.testing.assert_array_equal(found, expected[:n_rows])
 
 
 def test_no_leaf_has_fewer_rows():

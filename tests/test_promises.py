@@ -88,6 +88,9 @@ def large() -> tuple[np.ndarray, np.ndarray]:
 # With this rate the second of three rounds is sampled already.
 ONE_SIDE: dict[str, Any] = {"data_sample_strategy": "goss", "learning_rate": 0.9}
 
+# Threads divide such leaves side by side, ahead of their turn.
+SMALL_LEAVES: dict[str, Any] = {"num_leaves": 400, "min_child_samples": 3}
+
 THREADS: dict[str, tuple[type[Model], int, dict[str, Any]]] = {
     "plain": (LGBMRegressor, 0, {}),
     "bagging": (LGBMRegressor, 0, {"subsample": 0.7, "subsample_freq": 1}),
@@ -106,6 +109,36 @@ THREADS: dict[str, tuple[type[Model], int, dict[str, Any]]] = {
     "one side": (LGBMClassifier, 3, ONE_SIDE),
     "one side, absolute loss": (LGBMRegressor, 0, {"objective": "l1", **ONE_SIDE}),
     "categories": (LGBMRegressor, 0, {"categorical_feature": [3], **ONE_SIDE}),
+    "small leaves": (LGBMRegressor, 0, SMALL_LEAVES),
+    "small leaves, categories": (
+        LGBMRegressor,
+        0,
+        {"categorical_feature": [3], "max_bin": 300, **SMALL_LEAVES},
+    ),
+    "small leaves, constraints": (
+        LGBMRegressor,
+        0,
+        {
+            "monotone_constraints": [1, -1] + [0] * 18,
+            "monotone_penalty": 1.5,
+            "interaction_constraints": [[0, 1, 2, 3], [2, 3, 4, 5, 6]],
+            "max_depth": 14,
+            **SMALL_LEAVES,
+        },
+    ),
+    "small leaves, forced splits": (
+        LGBMClassifier,
+        2,
+        {
+            "forcedsplits_filename": {
+                "feature": 5,
+                "threshold": 0.5,
+                "left": {"feature": 6, "threshold": 0.0},
+            },
+            "extra_trees": True,
+            **SMALL_LEAVES,
+        },
+    ),
 }
 
 
@@ -161,7 +194,7 @@ def test_same_bits_in_small_data(n_classes):
     assert_same_bits(one, three)
 
 
-@pytest.mark.parametrize("options", [{}, ONE_SIDE])
+@pytest.mark.parametrize("options", [{}, ONE_SIDE, SMALL_LEAVES])
 def test_same_bits_where_lists_tell_which_rows_leave(options):
     """Lists long enough for threads to share them."""
     rng = np.random.default_rng(33)

@@ -22,6 +22,9 @@ from skgoss.data.state import entries
 # float32 holds all integers up to this one exactly.
 FLOAT32_CODES = 1 << 24
 
+# So many values are sooner looked up than sorted.
+FEW_VALUES = 64
+
 _OBJECT = nw.Object()
 _WORDS = (nw.String, nw.Categorical, nw.Enum)
 
@@ -332,8 +335,7 @@ class Categories:
 
         Stored values are enough if the other rows, whose value is 0, have code 0.
         """
-        unique, place = np.unique(columns.stored(column), return_inverse=True)
-        distinct = unique.tolist()
+        distinct, place = _distinct(columns.stored(column))
         has_rest = len(place) < columns.n_rows
         if learn:
             values = [*distinct, 0] if has_rest else distinct
@@ -346,6 +348,14 @@ class Categories:
         dense = np.full(columns.n_rows, rest, dtype=encoded.dtype)
         dense[columns.stored_rows(column)] = encoded
         return dense
+
+
+def _distinct(values: NDArray[Any]) -> tuple[list[Any], NDArray[Any]]:
+    """The distinct values, and the place of each among them; few are not compared."""
+    if len(values) <= FEW_VALUES:
+        return values.tolist(), np.arange(len(values))
+    distinct, place = np.unique(values, return_inverse=True)
+    return distinct.tolist(), place
 
 
 def _restored(state: Any, place: str) -> Vocabulary:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.model.predict import Predictor
+from skgoss._engine.model.walks import Walks
 from skgoss.data.columns import Columns
 from skgoss.data.state import entries, vector, vectors
 from skgoss.model import checks
@@ -32,6 +33,10 @@ from skgoss.model.trees import (
 
 # Linear leaves: the maximum size of a block of leaf numbers, one a row and tree.
 LEAVES_AT_ONCE = 1 << 21
+
+# So many rows are sooner compared with thresholds than ranked among them; half as many
+# where there are sets of categories.
+FEW_ROWS = 32
 
 # The kinds of importance, and what is summed over the splits; None: their number.
 _IMPORTANCE = {"split": None, "gain": "split_gain", "cover": "internal_count"}
@@ -162,6 +167,22 @@ class Ensemble:
     @cached_property
     def _predictor(self) -> Predictor:
         return _make_predictor(self.arrays, self.leaf_start, self.n_scores, self.sets)
+
+    @cached_property
+    def _walks(self) -> Walks:
+        arrays = self.arrays
+        return Walks(
+            arrays["left_child"],
+            arrays["right_child"],
+            arrays["split_feature"],
+            arrays["threshold"],
+            arrays["decision_type"],
+            self.leaf_start,
+            arrays["leaf_value"],
+            self.sets.start,
+            self.sets.words,
+            self.n_scores,
+        )
 
     @property
     def trees(self) -> list[Tree]:
@@ -305,11 +326,13 @@ class Ensemble:
         """
         first, stop = self._span(columns, start_round, stop_round)
         scores = np.zeros((columns.n_rows, self.n_scores))
-        if self.linear is None:
-            self._predictor.scores(columns, first, stop, n_threads, scores)
-        else:
+        if self.linear is not None:
             raw = RawColumns(columns)
             self._add_linear(columns, raw, first, stop, n_threads, scores)
+        elif self._are_few(columns):
+            self._walks.scores(columns, first, stop, scores)
+        else:
+            self._predictor.scores(columns, first, stop, n_threads, scores)
         if self.average and stop > first:
             scores /= (stop - first) // self.n_scores
         return scores
@@ -356,7 +379,7 @@ class Ensemble:
         for start in range(first, stop, step):
             end = min(start + step, stop)
             leaf = np.empty((columns.n_rows, end - start), dtype=np.int32)
-            self._predictor.leaves(columns, start, end, n_threads, leaf)
+            self._find_leaves(columns, start, end, n_threads, leaf)
             raw.add_trees(
                 leaf,
                 self.leaf_start[start : end + 1],
@@ -391,14 +414,25 @@ class Ensemble:
         """
         first, stop = self._span(columns, start_round, stop_round)
         leaves = np.empty((columns.n_rows, stop - first), dtype=np.int32)
-        self._predictor.leaves(
-            columns,
-            first,
-            stop,
-            n_threads,
-            leaves,
-        )
+        self._find_leaves(columns, first, stop, n_threads, leaves)
         return leaves
+
+    def _are_few(self, columns: Columns) -> bool:
+        has_sets = len(self.sets.start) > 1
+        return columns.n_rows <= (FEW_ROWS // 2 if has_sets else FEW_ROWS)
+
+    def _find_leaves(
+        self,
+        columns: Columns,
+        first: int,
+        stop: int,
+        n_threads: int,
+        leaves_out: NDArray[np.int32],
+    ) -> None:
+        if self._are_few(columns):
+            self._walks.leaves(columns, first, stop, leaves_out)
+        else:
+            self._predictor.leaves(columns, first, stop, n_threads, leaves_out)
 
     def _span(
         self, columns: Columns, start_round: int, stop_round: int | None
@@ -460,11 +494,17 @@ def _make_predictor(
     kind = np.where(categorical, 3 + set_of, missing)
     slot_key, slot = np.unique(feature * np.int64(n_kinds) + kind, return_inverse=True)
     goes_right = (missing > 0) & (decision & DEFAULT_LEFT == 0)
-    sides, column = np.unique(2 * slot + goes_right, return_inverse=True)
+    is_there = np.zeros((len(slot_key), 2), dtype=bool)
+    is_there[slot, goes_right.astype(int)] = True
+    sides = np.flatnonzero(is_there)
     slot_column = np.zeros((len(slot_key), 2), dtype=np.int32)
-    slot_column.flat[sides] = 1 + np.arange(len(sides))
+    slot_column[is_there] = 1 + np.arange(len(sides))
+    column = slot_column[slot, goes_right.astype(int)] - 1
     threshold = np.where(categorical, 0.0, threshold)
-    order = np.lexsort((threshold, slot))
+    order = np.argsort(threshold)
+    # NumPy sorts short integers by their digits.
+    short = slot[order].astype(np.min_scalar_type(len(slot_key)))
+    order = order[np.argsort(short, kind="stable")]
     slot_sorted, threshold_sorted = slot[order], threshold[order]
     is_new = np.ones(len(order), dtype=bool)
     is_new[1:] = (slot_sorted[1:] != slot_sorted[:-1]) | (

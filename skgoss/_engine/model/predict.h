@@ -8,6 +8,12 @@
 
 #include <math.h>
 
+/* At most so large, a number is zero where zeros are missing: float32's 1e-35, as in LightGBM. */
+#define ZERO 1.0000000180025095e-35
+/* The first integer that no int32 holds, and a category that is in no set. */
+#define INT32_END 2147483648.0
+#define NO_CATEGORY 0x7FFFFFFF
+
 /* Thresholds of one column of bytes. */
 #define RANKS_OF_A_BYTE 255
 

@@ -4,6 +4,24 @@ from skgoss._engine.data.columns cimport Frame
 from skgoss._engine.model.leaves cimport Routes
 
 
+cdef extern from "predict.h" nogil:
+    enum:
+        MISSING_NONE
+        MISSING_ZERO
+        NO_CATEGORY
+    const double ZERO
+    const double INT32_END
+
+
+cdef inline int32_t category_of(double value) noexcept nogil:
+    """The number of a category.
+
+    As in LightGBM, fractions are cut off (also that of -0.5), and numbers that no int32
+    holds, like NaN, are in no set.
+    """
+    return <int32_t> value if -1.0 < value < INT32_END else NO_CATEGORY
+
+
 # The children of a node lie side by side: `child` is the left one. A leaf is its own left
 # child, looks at column 0, where nothing goes right, and its threshold is its number.
 cdef struct Node:
@@ -34,6 +52,14 @@ cdef struct SetBytes:
     int64_t column
     int32_t n_categories
     const uint64_t* outside   # by category; the last for all from n_categories on
+
+
+# Lay out a tree's nodes: the children of node i stand at root + 2i + 1 and + 2i + 2.
+cdef void plant(
+    const int32_t* left, const int32_t* right, const double* threshold,
+    const int32_t* column, int32_t n_leaves, int64_t root, int32_t* place_out,
+    Node* nodes_out,
+) noexcept nogil
 
 
 cdef struct TreeTables:

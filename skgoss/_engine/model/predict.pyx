@@ -1,10 +1,9 @@
 # cython: language_level=3
 """Rows through trees: scores and leaves of an ensemble.
 
-Two engines give the same leaf. Few rows compare their values with thresholds, eight walks at
-a time so that their latencies overlap. Of more rows, tile by tile, each value becomes its
-rank among the ensemble's own thresholds (value <= threshold k exactly when rank <= k), and
-each category the tests of eight sets. These are bytes, and `leaves` finds the leaves.
+Tile by tile, each value becomes its rank among the ensemble's own thresholds (value <=
+threshold k exactly when rank <= k), and each category the tests of eight sets. These are
+bytes, and `leaves` finds the leaves. `walks` gives the same leaves of few rows.
 """
 
 from cython.parallel cimport prange
@@ -25,8 +24,6 @@ import numpy as np
 cdef extern from "predict.h" nogil:
     enum:
         RANKS_OF_A_BYTE
-        MISSING_NONE
-        MISSING_ZERO
     void skgoss_ranks(
         const double* threshold, int64_t n, const double* value, int64_t* rank_out)
     void skgoss_find_missing(
@@ -37,22 +34,17 @@ cdef extern from "predict.h" nogil:
     void skgoss_bytes_of_words(
         const uint64_t* word, int shift, uint8_t* byte_out)
 
+cdef extern from "bits.h" nogil:
+    int lowest_bit(uint64_t x)
+
 cdef enum:
     # Columns of bytes that the words of a table of sets fill.
     BYTES_OF_A_WORD = 8
-    LANES = 16
-    # Rows that compare values; a table of sets costs them as much as the trees.
-    FEW_ROWS = 32
     # Bytes of the tiles that go through a tree one after the other.
     BLOCK_BYTES = 1 << 18
 
 # Row-trees below which a second thread costs more than it brings.
 cdef int64_t SMALL_WORK = 50_000
-# float32's 1e-35, as in LightGBM.
-cdef double ZERO = 1.0000000180025095e-35
-# The first integer that no int32 holds, and a category that is in no set.
-cdef double INT32_END = 2147483648.0
-cdef int32_t NO_CATEGORY = 0x7FFFFFFF
 
 
 # ---------------------------------------------------------------------------- values
@@ -61,15 +53,6 @@ cdef int32_t NO_CATEGORY = 0x7FFFFFFF
 cdef inline bint is_missing(double value, const Slot* slot) noexcept nogil:
     """Whether a value is missing; never where missing has no meaning, see `load_slot`."""
     return isnan(value) or (slot.missing == MISSING_ZERO and fabs(value) <= ZERO)
-
-
-cdef inline int32_t category_of(double value) noexcept nogil:
-    """The number of a category.
-
-    As in LightGBM, fractions are cut off (also that of -0.5), and numbers that no int32
-    holds, like NaN, are in no set.
-    """
-    return <int32_t> value if -1.0 < value < INT32_END else NO_CATEGORY
 
 
 cdef inline bint is_member(double value, const Slot* slot) noexcept nogil:
@@ -119,62 +102,6 @@ cdef void spread_values(
             out[i * row_step] = NAN if is_missing(values[i], slot) else values[i]
 
 
-# ---------------------------------------------------------------------------- few rows
-
-
-cdef inline int32_t next_node(
-    const Node* nodes, int32_t at, const double* row
-) noexcept nogil:
-    cdef const Node* node = nodes + at
-    # Not `>`: NaN goes right.
-    return node.child + (not row[node.column] <= node.threshold)
-
-
-cdef inline void walk(
-    const Node* nodes, const double** rows, int32_t* at_inout
-) noexcept nogil:
-    """Walk LANES rows down to their leaves; look whether all have arrived every other step."""
-    cdef int lane
-    cdef int32_t moved = 1
-    while moved:
-        moved = 0
-        for lane in range(LANES):
-            at_inout[lane] = next_node(nodes, at_inout[lane], rows[lane])
-        for lane in range(LANES):
-            moved |= nodes[at_inout[lane]].child ^ at_inout[lane]
-            at_inout[lane] = next_node(nodes, at_inout[lane], rows[lane])
-
-
-cdef inline void deliver(
-    const Tables* model, const Sink* sink, int64_t tree, Py_ssize_t row, int32_t leaf
-) noexcept nogil:
-    if sink.scores != NULL:
-        sink.scores[row * model.n_scores + tree % model.n_scores] += model.leaf_value[
-            model.trees[tree].first_leaf + leaf]
-    else:
-        sink.leaves[row * (sink.stop_tree - sink.first_tree) + tree - sink.first_tree] = leaf
-
-
-cdef void walk_one_row(
-    const Tables* model, const double* values, Py_ssize_t row, const Sink* sink
-) noexcept nogil:
-    """Send one row through all trees, LANES trees at a time."""
-    cdef const double* rows[LANES]
-    cdef int32_t at[LANES]
-    cdef int64_t tree
-    cdef int lane
-    for lane in range(LANES):
-        rows[lane] = values
-    tree = sink.first_tree
-    while tree < sink.stop_tree:
-        for lane in range(LANES):
-            at[lane] = <int32_t> model.trees[min(tree + lane, sink.stop_tree - 1)].root
-        walk(model.nodes, rows, at)
-        for lane in range(<int> min(<int64_t> LANES, sink.stop_tree - tree)):
-            deliver(model, sink, tree + lane, row, <int32_t> model.nodes[at[lane]].threshold)
-        tree += LANES
-
-
 cdef void fill_values(
     const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n,
     Py_ssize_t row_step, Py_ssize_t column_step, double* slot_values, double* values_out,
@@ -185,23 +112,6 @@ cdef void fill_values(
     for s in range(model.n_slots):
         load_slot(&model.slots[s], frame, start, n, slot_values)
         spread_values(&model.slots[s], slot_values, n, row_step, column_step, values_out)
-
-
-cdef bint score_few_rows(
-    const Tables* model, const Frame* frame, Py_ssize_t n, const Sink* sink
-) noexcept nogil:
-    """Score some rows by their values; false when memory ran out."""
-    cdef Py_ssize_t width = model.n_columns
-    cdef Py_ssize_t row
-    cdef double* slot_values = <double*> malloc((1 + width) * n * sizeof(double))
-    cdef double* rows = slot_values + n
-    if slot_values == NULL:
-        return False
-    fill_values(model, frame, 0, n, width, 1, slot_values, rows)
-    for row in range(n):
-        walk_one_row(model, rows + row * width, row, sink)
-    free(slot_values)
-    return True
 
 
 # ------------------------------------------------------------------------------ ranks
@@ -539,7 +449,8 @@ cdef class Predictor:
         """Tell of each category which sets it is not in."""
         cdef int64_t first = self.tables.n_bytes - BYTES_OF_A_WORD * self.tables.n_set_bytes
         cdef const Slot* slot
-        cdef int64_t table, category
+        cdef int64_t table, word
+        cdef uint64_t bits
         cdef Py_ssize_t s
         for s in range(self.tables.n_slots):
             slot = &self.slots[s]
@@ -550,9 +461,12 @@ cdef class Predictor:
                 slot.feature, first + BYTES_OF_A_WORD * table,
                 <int32_t> (start[table + 1] - start[table] - 1),
                 &self.outside[start[table]])
-            for category in range(32 * slot.n_words):
-                if slot.words[category // 32] >> (category % 32) & 1:
-                    self.outside[start[table] + category] &= ~(<uint64_t> 1 << bit[s])
+            for word in range(slot.n_words):
+                bits = slot.words[word]
+                while bits:
+                    self.outside[start[table] + 32 * word + lowest_bit(bits)] &= ~(
+                        <uint64_t> 1 << bit[s])
+                    bits &= bits - 1
 
     cdef int fill_trees(
         self,
@@ -665,11 +579,8 @@ cdef class Predictor:
             n_threads = 1
         n_threads = <int> max(1, min(<Py_ssize_t> n_threads, (n + LEAF_TILE - 1) // LEAF_TILE))
         with nogil:
-            if kept == NULL and n * (1 + self.tables.n_set_bytes) <= FEW_ROWS:
-                done = score_few_rows(&self.tables, frame, n, &sink)
-            else:
-                done = score_many_rows(
-                    &self.tables, &self.routes, frame, kept, n, n_threads, &sink, &watch)
+            done = score_many_rows(
+                &self.tables, &self.routes, frame, kept, n, n_threads, &sink, &watch)
         end_watch(&watch)
         if not done:
             raise MemoryError

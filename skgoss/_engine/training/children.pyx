@@ -42,7 +42,7 @@ cdef bint may_split(const Shared* shared, const Workspace* ws, const Leaf* leaf)
 cdef int take_mask(Workspace* ws, Leaf* leaf) noexcept nogil:
     """Give a leaf a mask of its own, with what that of its parent says; the root: all."""
     cdef size_t n = ws.data.n_features
-    cdef int to = ws.n_masks
+    cdef int to = <int>take_next(&ws.stock.n_masks)
     if ws.splittable[to] == NULL:
         ws.splittable[to] = <uint8_t*>malloc(n)
         if ws.splittable[to] == NULL:
@@ -52,7 +52,6 @@ cdef int take_mask(Workspace* ws, Leaf* leaf) noexcept nogil:
     else:
         memcpy(ws.splittable[to], ws.splittable[leaf.mask], n)
     leaf.mask = to
-    ws.n_masks += 1
     return 0
 
 

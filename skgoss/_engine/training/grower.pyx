@@ -23,8 +23,8 @@ from skgoss._engine.signals cimport end_watch, start_watch
 from skgoss._engine.training.tree cimport grow_tree
 from skgoss._engine.training.workspace cimport (
     ADVANCED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, PEERS_FAILED, UNBOUNDED, Bounding, Constraints,
-    ForcedSplit, Leaf, Node, Round, Settings, Shared, Tile, TileSums, Workspace, allocate_histogram,
-    clear_histogram)
+    MIN_ROWS_A_TEAM, ForcedSplit, Leaf, Node, Round, Settings, Shared, Stock, Tile, TileSums,
+    Workspace, allocate_histogram, clear_histogram)
 
 
 # As `Piece` in layout.h.
@@ -131,6 +131,8 @@ cdef class TreeGrower:
         for i in range(self.n_workspaces):
             self._allocate_workspace(&self.workspaces[i], i)
             self.workspaces[i].concordance = concordance
+        if self.shared.constraints.bounding < INTERMEDIATE:
+            self._allocate_ahead(&self.workspaces[0])
 
     cdef _read_share(self, share):
         self.n_rows = self.dataset.n_rows
@@ -332,41 +334,19 @@ cdef class TreeGrower:
         if self.shared.has_lists:
             ws.words[2] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
             ws.tags = <int32_t*>allocate(n_rows * sizeof(int32_t))
-        ws.mask = <uint8_t*>allocate(n_rows // 8 + 8 * self.n_threads)
-        ws.goes_left = <uint8_t*>allocate(self.shared.max_bins)
-        ws.code_goes_left = <uint8_t*>allocate(LANE_CODES)
-        ws.seen = <uint8_t*>allocate(n_features)
-        ws.touched = <int32_t*>allocate(n_features * sizeof(int32_t))
-        if self.shared.data.entries != NULL:
-            if allocate_histogram(&self.shared.data, &ws.rows_histogram) < 0:
-                raise MemoryError("could not allocate histograms")
-            clear_histogram(&self.shared.data, &ws.rows_histogram)
-        if self.shared.max_bins > LANE_CODES:
-            ws.rows_histogram.held = <uint64_t*>allocate(
-                (self.shared.data.n_places // 64 + 1) * sizeof(uint64_t))
+        ws.stock = <Stock*>allocate(sizeof(Stock))
+        self._allocate_scratch(ws, n_rows)
         ws.features = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.summed = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.is_summed = <uint8_t*>allocate(n_features)
         ws.tiles = <Tile*>allocate((self.shared.data.n_lanes // 8 + 1) * sizeof(Tile))
         ws.tile_features = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.tile_of = <int32_t*>allocate(n_features * sizeof(int32_t))
-        ws.sample = <int32_t*>allocate(n_features * sizeof(int32_t))
-        ws.searched[0] = <uint8_t*>allocate(n_features)
-        ws.searched[1] = <uint8_t*>allocate(n_features)
-        ws.cut[0] = <int32_t*>allocate(n_features * sizeof(int32_t))
-        ws.cut[1] = <int32_t*>allocate(n_features * sizeof(int32_t))
         # Twice as much where leaves are divided ahead of their turn.
         ws.slots = <Histogram*>allocate((2 * max_leaves + 1) * sizeof(Histogram))
         ws.free_slots = <int*>allocate((2 * max_leaves + 1) * sizeof(int))
         ws.splittable = <uint8_t**>allocate(2 * max_leaves * sizeof(uint8_t*))
         ws.nodes = <Node*>allocate(2 * max_leaves * sizeof(Node))
-        if self.peers is not None and self.shared.constraints.bounding < INTERMEDIATE:
-            ws.children = <Leaf*>allocate(2 * max_leaves * sizeof(Leaf))
-            ws.batch = <int*>allocate(2 * max_leaves * sizeof(int))
-            ws.column_cuts = <int*>allocate((self.shared.n_peers + 1) * sizeof(int))
-            ws.set_size = self._set_size()
-            ws.left_sets = <uint32_t*>allocate(
-                2 * max_leaves * ws.set_size * sizeof(uint32_t))
         ws.leaves = <Leaf*>allocate(max_leaves * sizeof(Leaf))
         ws.heap = <int*>allocate(max_leaves * sizeof(int))
         ws.leaf_sums = <int64_t*>allocate(2 * max_leaves * sizeof(int64_t))
@@ -376,6 +356,53 @@ cdef class TreeGrower:
         if self.shared.sources.most_drawn > 0:
             self._allocate_drawn(&ws.drawn)
         self._allocate_constraints(ws)
+
+    cdef _allocate_scratch(self, Workspace* ws, Py_ssize_t n_rows):
+        """What a thread needs that divides leaves of at most so many rows."""
+        cdef const Constraints* limits = &self.shared.constraints
+        cdef size_t n_features = self.shared.data.n_features
+        cdef int side
+        ws.mask = <uint8_t*>allocate(n_rows // 8 + 8 * self.n_threads)
+        ws.goes_left = <uint8_t*>allocate(self.shared.max_bins)
+        ws.code_goes_left = <uint8_t*>allocate(LANE_CODES)
+        ws.seen = <uint8_t*>allocate(n_features)
+        ws.touched = <int32_t*>allocate(n_features * sizeof(int32_t))
+        ws.sample = <int32_t*>allocate(n_features * sizeof(int32_t))
+        if self.shared.data.entries != NULL:
+            if allocate_histogram(&self.shared.data, &ws.rows_histogram) < 0:
+                raise MemoryError("could not allocate histograms")
+            clear_histogram(&self.shared.data, &ws.rows_histogram)
+        if self.shared.max_bins > LANE_CODES:
+            ws.rows_histogram.held = <uint64_t*>allocate(
+                (self.shared.data.n_places // 64 + 1) * sizeof(uint64_t))
+        if limits.n_sets > 0:
+            ws.allowed = <int32_t*>allocate(n_features * sizeof(int32_t))
+            ws.may_use = <uint8_t*>allocate(n_features)
+            ws.hits = <int32_t*>allocate(limits.n_sets * sizeof(int32_t))
+        for side in range(2):
+            ws.searched[side] = <uint8_t*>allocate(n_features)
+            ws.cut[side] = <int32_t*>allocate(n_features * sizeof(int32_t))
+            if limits.factor != NULL or limits.penalty > 0:
+                ws.factor[side] = <double*>allocate(n_features * sizeof(double))
+
+    cdef _allocate_ahead(self, Workspace* ws):
+        """What divides leaves ahead of their turn: with peers, or on several threads."""
+        cdef size_t max_leaves = self.shared.settings.max_leaves
+        cdef int i
+        if self.peers is None and self.n_threads == 1:
+            return
+        ws.children = <Leaf*>allocate(2 * max_leaves * sizeof(Leaf))
+        ws.batch = <int*>allocate(2 * max_leaves * sizeof(int))
+        if self.peers is not None:
+            ws.column_cuts = <int*>allocate((self.shared.n_peers + 1) * sizeof(int))
+            ws.set_size = self._set_size()
+            ws.left_sets = <uint32_t*>allocate(
+                2 * max_leaves * ws.set_size * sizeof(uint32_t))
+            return
+        ws.helpers = <Workspace*>allocate(self.n_threads * sizeof(Workspace))
+        for i in range(self.n_threads):
+            self._allocate_scratch(
+                &ws.helpers[i], min(self.shared.data.n_rows, MIN_ROWS_A_TEAM))
 
     cdef Py_ssize_t _set_size(self):
         """The words of the largest set of categories."""
@@ -420,10 +447,6 @@ cdef class TreeGrower:
         cdef size_t n_features = self.shared.data.n_features
         cdef size_t max_leaves = self.shared.settings.max_leaves
         cdef int side, i
-        if limits.n_sets > 0:
-            ws.allowed = <int32_t*>allocate(n_features * sizeof(int32_t))
-            ws.may_use = <uint8_t*>allocate(n_features)
-            ws.hits = <int32_t*>allocate(limits.n_sets * sizeof(int32_t))
         if limits.bounding >= INTERMEDIATE:
             ws.above = <int8_t*>allocate(max_leaves * max_leaves)
         if limits.bounding == ADVANCED:
@@ -432,8 +455,6 @@ cdef class TreeGrower:
             for i in range(self.shared.data.n_features):
                 ws.row_of[i] = -1
         for side in range(2):
-            if limits.factor != NULL or limits.penalty > 0:
-                ws.factor[side] = <double*>allocate(n_features * sizeof(double))
             if limits.bounding == ADVANCED:
                 ws.order[side].rows = <StepRow*>allocate(
                     min(max_leaves, n_features) * sizeof(StepRow))
@@ -447,7 +468,7 @@ cdef class TreeGrower:
         cdef int i
         if self.workspaces != NULL:
             for i in range(self.n_workspaces):
-                free_workspace(&self.workspaces[i], shared.settings.max_leaves)
+                free_workspace(&self.workspaces[i], shared.settings.max_leaves, self.n_threads)
             free(self.workspaces)
         for i in range(self.n_threads):
             if shared.sums != NULL:
@@ -586,26 +607,45 @@ cdef class TreeGrower:
         return start, rows
 
 
-cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:
-    cdef int i
-    if ws.splittable != NULL:
-        for i in range(2 * max_leaves):
-            free(ws.splittable[i])
-    free(ws.splittable)
-    for i in range(ws.n_slots):
-        free(ws.slots[i].gradient)
-    free(ws.words[0])
-    free(ws.words[1])
-    free(ws.words[2])
-    free(ws.tags)
+cdef void free_scratch(Workspace* ws) noexcept:
+    cdef int side
     free(ws.mask)
     free(ws.goes_left)
     free(ws.code_goes_left)
     free(ws.seen)
     free(ws.touched)
+    free(ws.sample)
     free(ws.rows_histogram.gradient)
     free(ws.rows_histogram.held)
-    free(ws.set_words)
+    free(ws.allowed)
+    free(ws.may_use)
+    free(ws.hits)
+    for side in range(2):
+        free(ws.searched[side])
+        free(ws.cut[side])
+        free(ws.factor[side])
+
+
+cdef void free_workspace(Workspace* ws, int max_leaves, int n_threads) noexcept:
+    cdef int i
+    free_scratch(ws)
+    if ws.helpers != NULL:
+        for i in range(n_threads):
+            free_scratch(&ws.helpers[i])
+    free(ws.helpers)
+    if ws.splittable != NULL:
+        for i in range(2 * max_leaves):
+            free(ws.splittable[i])
+    free(ws.splittable)
+    if ws.stock != NULL:
+        for i in range(ws.stock.n_slots):
+            free(ws.slots[i].gradient)
+        free(ws.stock.set_words)
+    free(ws.stock)
+    free(ws.words[0])
+    free(ws.words[1])
+    free(ws.words[2])
+    free(ws.tags)
     free(ws.pairs)
     free(ws.features)
     free(ws.summed)
@@ -613,17 +653,10 @@ cdef void free_workspace(Workspace* ws, int max_leaves) noexcept:
     free(ws.tiles)
     free(ws.tile_features)
     free(ws.tile_of)
-    free(ws.sample)
-    free(ws.allowed)
-    free(ws.may_use)
-    free(ws.hits)
     free(ws.above)
     free(ws.row_of)
     free(ws.split_features)
     for i in range(2):
-        free(ws.searched[i])
-        free(ws.cut[i])
-        free(ws.factor[i])
         free(ws.order[i].rows)
         free(ws.steps[i])
     free(ws.slots)

@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 from skgoss._engine.data.store cimport BinColumn, bin_of_code, bin_of_stored
 from skgoss._engine.training.layout cimport LANE_CODES
 from skgoss._engine.training.workspace cimport (
-    ROOT_BUFFER, Leaf, Round, Shared, Workspace, gather, next_buffer)
+    MIN_ROWS_A_TEAM, ROOT_BUFFER, Leaf, Round, Shared, Workspace, gather, next_buffer)
 
 cdef extern from "partition.h" nogil:
     Py_ssize_t decide_bytes(
@@ -20,9 +20,11 @@ cdef extern from "partition.h" nogil:
         const uint64_t* words, Py_ssize_t n, Py_ssize_t n_left, const uint8_t* mask,
         uint64_t* left_out, uint64_t* right_out)
 
+cdef extern from "team.h" nogil:
+    int64_t take_next(int64_t* next)
+
 cdef enum:
     MAX_CHUNKS = 256
-    MIN_ROWS_A_TEAM = 20000
     MIN_LISTED_A_TEAM = 4000
     MAX_SLICES = 64
     # Finding a row by a list costs as much as moving so many from a leaf to its children.
@@ -133,7 +135,7 @@ cdef Py_ssize_t partition(
 cdef void tag_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
     """Tag the sampled rows as the root's."""
     cdef Py_ssize_t i
-    ws.n_tags = 1
+    ws.stock.n_tags = 1
     if round.slopes.ids == NULL:
         memset(ws.tags, 0, shared.data.n_rows * sizeof(int32_t))
         return
@@ -146,8 +148,7 @@ cdef void tag_rows(Workspace* ws, Leaf* leaf) noexcept nogil:
     """Give the rows of a leaf a tag of their own."""
     cdef const uint64_t* words = ws.words[leaf.buffer]
     cdef Py_ssize_t i
-    leaf.tag = ws.n_tags
-    ws.n_tags += 1
+    leaf.tag = <int32_t>take_next(&ws.stock.n_tags)
     for i in range(leaf.begin, leaf.end):
         ws.tags[words[i] & ws.code.id_mask] = leaf.tag
 
@@ -249,8 +250,7 @@ cdef void take_listed(
     large.tag = parent.tag
     small.buffer = next_buffer(parent)
     small.begin = small.end = parent.begin + parent.n_left_behind
-    small.tag = ws.n_tags
-    ws.n_tags += 1
+    small.tag = <int32_t>take_next(&ws.stock.n_tags)
     n_most = min(parent.end - small.begin, small.stats.sums.count)
     if (n_slices == 1 or column.length < MIN_LISTED_A_TEAM
             or column.length > parent.end - small.begin):

@@ -150,6 +150,7 @@ cdef void choose_columns(const Shared* shared, Workspace* ws) noexcept nogil:
     ws.n_searched = ws.n_summed
     ws.shares_columns = (
         n_places >= MIN_SHARED_PLACES
+        and shared.peers != NULL
         and ws.children != NULL
         and shared.constraints.n_forced == 0
     )

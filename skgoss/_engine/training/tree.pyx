@@ -3,13 +3,14 @@
 Search the root; then split the best leaf, partition its rows and search its children, again
 and again; at the end, the leaves' values.
 
-Peers add up their histograms. As an exchange takes time, they divide leaves ahead of their
-turn: with the best leaf those that will probably be split. Then leaves are split in the same
-order as ever, and what has been divided in vain is dropped.
+Leaves are also divided ahead of their turn: with the best leaf those that will probably be
+split. Then leaves are split in the same order as ever, and what has been divided in vain is
+dropped. Peers do so because an exchange takes time, and threads where leaves are so small that
+each thread had better have its own.
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
@@ -31,12 +32,22 @@ from skgoss._engine.training.split cimport (
 from skgoss._engine.data.store cimport BinColumn
 from skgoss._engine.signals cimport is_stopped
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, INTERRUPTED, NO_MEMORY, NO_TURN, ROOT_BUFFER, Leaf, Node, Round, Shared,
-    Workspace, free_slot, gather, heap_pop, heap_push, heap_remove)
+    INTERMEDIATE, INTERRUPTED, MIN_ROWS_A_TEAM, NO_MEMORY, NO_TURN, ROOT_BUFFER, Leaf, Node,
+    Round, Shared, Stock, Workspace, free_slot, gather, heap_pop, heap_push, heap_remove,
+    keep_scratch)
+
+cdef extern from "team.h" nogil:
+    int64_t take_next(int64_t* next)
+    void enter_alone(int64_t* is_taken)
+    void leave(int64_t* is_taken)
 
 cdef enum:
-    MIN_ROWS_A_TEAM = 20000
     PREFETCH_AHEAD = 24
+    # The updates and visits of bins that make a leaf large, so that threads share its rows;
+    # those of leaves that are worth a team; and those that a thread gets at a time.
+    MAX_WORK_ALONE = 600000
+    MIN_WORK_A_TEAM = 100000
+    WORK_A_THREAD = 400000
 
 
 cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
@@ -56,8 +67,8 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     ws.n_rows = round.slopes.n
     ws.n_leaves = 1
     ws.n_heap = 0
-    ws.n_masks = 0
-    ws.n_set_words = 0
+    ws.stock.n_masks = 0
+    ws.stock.n_set_words = 0
     ws.divides_ahead = False
     ws.n_features = sample_features(
         shared.all_features, shared.data.n_features, shared.settings.tree_fraction,
@@ -105,25 +116,32 @@ cdef void link_node(Workspace* ws, int leaf_index) noexcept nogil:
     node.right = ~ws.n_leaves
 
 
-cdef int add_set(const Binned* data, Workspace* ws, Node* node) noexcept nogil:
-    """Keep the bins that go left with a node, which is categorical."""
-    cdef int n_bins = data.n_bins[node.feature]
+cdef int add_words(Stock* stock, int n_bins, const uint8_t* goes_left, Node* node) noexcept nogil:
     cdef Py_ssize_t room
     cdef void* larger
-    node.first_word = ws.n_set_words
-    node.last_word = ws.n_set_words = node.first_word + (n_bins + 31) // 32
-    if node.last_word > ws.set_room:
+    node.first_word = stock.n_set_words
+    node.last_word = stock.n_set_words = node.first_word + (n_bins + 31) // 32
+    if node.last_word > stock.set_room:
         room = 2 * node.last_word
-        larger = realloc(ws.set_words, room * sizeof(uint32_t))
+        larger = realloc(stock.set_words, room * sizeof(uint32_t))
         if larger == NULL:
             return NO_MEMORY
-        ws.set_words = <uint32_t*>larger
-        ws.set_room = room
+        stock.set_words = <uint32_t*>larger
+        stock.set_room = room
     memset(
-        ws.set_words + node.first_word, 0,
+        stock.set_words + node.first_word, 0,
         (node.last_word - node.first_word) * sizeof(uint32_t))
-    write_set(ws.goes_left, n_bins, ws.set_words + node.first_word)
+    write_set(goes_left, n_bins, stock.set_words + node.first_word)
     return 0
+
+
+cdef int add_set(const Binned* data, Workspace* ws, Node* node) noexcept nogil:
+    """Keep the bins that go left with a node, which is categorical."""
+    cdef int status
+    enter_alone(&ws.stock.is_taken)
+    status = add_words(ws.stock, data.n_bins[node.feature], ws.goes_left, node)
+    leave(&ws.stock.is_taken)
+    return status
 
 
 cdef void make_child(
@@ -208,7 +226,10 @@ cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
 # ------------------------------------------------------------------ ahead of their turn
 
 cdef int divide_ahead(Shared* shared, Workspace* ws, int index, Look* look_out) noexcept nogil:
-    """Divide a leaf that may be split later, and sum the rows of its children."""
+    """Divide a leaf that may be split later.
+
+    Among peers, sum the rows of its children; ``look_out``: NULL: search these.
+    """
     cdef Leaf parent = ws.leaves[index]
     cdef Leaf* left = &ws.children[2 * index]
     cdef Leaf* right = &ws.children[2 * index + 1]
@@ -217,7 +238,10 @@ cdef int divide_ahead(Shared* shared, Workspace* ws, int index, Look* look_out) 
     if status < 0:
         return status
     order_children(shared, ws, index, &parent, left, right)
-    status = build_look(shared, ws, &parent, left, right, look_out)
+    if look_out != NULL:
+        status = build_look(shared, ws, &parent, left, right, look_out)
+    else:
+        status = search_children(shared, ws, &parent, left, right)
     # The histogram is a child's now, and rows may have been brought together.
     parent.slot = -1
     parent.is_divided = True
@@ -225,34 +249,74 @@ cdef int divide_ahead(Shared* shared, Workspace* ws, int index, Look* look_out) 
     return status
 
 
+cdef double work_of(const Workspace* ws, int index) noexcept nogil:
+    """Updates and visits of bins that a split of a leaf takes at most."""
+    cdef const Leaf* leaf = &ws.leaves[index]
+    return leaf.stats.sums.count * ws.data.row_updates + 2.0 * ws.data.n_places
+
+
+cdef bint is_small(const Shared* shared, const Workspace* ws, int index) noexcept nogil:
+    """Whether a leaf is divided by one thread, while others divide other leaves.
+
+    Where lists tell which rows leave, leaves share the root's order of rows.
+    """
+    cdef const Leaf* leaf = &ws.leaves[index]
+    return (
+        leaf.stats.sums.count <= MIN_ROWS_A_TEAM
+        and leaf.stats.sums.count * ws.data.row_updates <= MAX_WORK_ALONE
+        and leaf.buffer != ROOT_BUFFER
+    )
+
+
+cdef void put_by_rows(Workspace* ws, int leaf, int n) noexcept nogil:
+    """Put a leaf into the batch of ``n`` leaves, behind those with as many rows or more."""
+    cdef int64_t count = ws.leaves[leaf].stats.sums.count
+    while n > 0 and ws.leaves[ws.batch[n - 1]].stats.sums.count < count:
+        ws.batch[n] = ws.batch[n - 1]
+        n -= 1
+    ws.batch[n] = leaf
+
+
 cdef int choose_ahead(Shared* shared, Workspace* ws, int first) noexcept nogil:
     """The leaves to divide with the ``first`` one: those whose turn will probably come.
 
     At most as many leaves as are still split have their turn. Of the best ones, half as many
-    nearly all have: more of them would save few exchanges, and be divided in vain more often.
-    They are put into ``ws.batch``; returns how many.
+    nearly all have: more of them would save little, and be divided in vain more often. Threads
+    take only small leaves, as many as keep them busy, but only a quarter of the above once
+    there is one for each thread. They are put into ``ws.batch``, the largest first; returns
+    how many.
     """
+    cdef bint alone = shared.peers == NULL
+    cdef double most = WORK_A_THREAD * <double>ws.n_threads
+    cdef double work = work_of(ws, first)
     cdef int* waiting = ws.batch + shared.settings.max_leaves
-    cdef int n_most = min(ws.n_heap, (shared.settings.max_leaves - ws.n_leaves) // 2)
+    cdef int n_left = shared.settings.max_leaves - ws.n_leaves
+    cdef int n_most = min(ws.n_heap, n_left // 2)
+    cdef int n_waiting = 0
     cdef int n = 1
     cdef int i
     ws.batch[0] = first
-    for i in range(n_most):
-        waiting[i] = heap_pop(ws)
-        if not ws.leaves[waiting[i]].is_divided:
-            ws.batch[n] = waiting[i]
+    if alone and not is_small(shared, ws, first):
+        return 1
+    while n_waiting < n_most and not (alone and work > most):
+        i = waiting[n_waiting] = heap_pop(ws)
+        n_waiting += 1
+        if not (ws.leaves[i].is_divided or (alone and not is_small(shared, ws, i))):
+            put_by_rows(ws, i, n)
             n += 1
-    for i in range(n_most):
+            work += work_of(ws, i)
+        if alone and n >= ws.n_threads:
+            n_most = min(n_most, n_left // 8)
+    for i in range(n_waiting):
         heap_push(ws, waiting[i])
-    return n
+    return n if not alone or work > MIN_WORK_A_TEAM else 1
 
 
-cdef int divide_batch(Shared* shared, Workspace* ws, int first) noexcept nogil:
-    """Divide a leaf, and with it those whose turn may still come: one exchange for all.
+cdef int divide_with_peers(Shared* shared, Workspace* ws, int n) noexcept nogil:
+    """Divide the leaves of the batch with one exchange for all.
 
     Trees of peers would else wait for each other at every split.
     """
-    cdef int n = choose_ahead(shared, ws, first)
     cdef Look* looks = <Look*>malloc(n * sizeof(Look))
     cdef int status = 0
     cdef int i
@@ -267,12 +331,52 @@ cdef int divide_batch(Shared* shared, Workspace* ws, int first) noexcept nogil:
     return status
 
 
+cdef Workspace* workspace_of(Workspace* ws, int part) noexcept nogil:
+    """The workspace of one of the threads, for the tree of ``ws`` as it is now."""
+    cdef Workspace* out = &ws.helpers[part]
+    cdef Workspace own = out[0]
+    out[0] = ws[0]
+    out.first_thread = ws.first_thread + part
+    out.n_threads = 1
+    out.divides_ahead = True
+    keep_scratch(&own, out)
+    return out
+
+
+cdef int divide_some(Shared* shared, Workspace* ws, int n, int part) noexcept nogil:
+    """Divide leaves of the batch until none is left, and search their children."""
+    cdef Workspace* own = workspace_of(ws, part)
+    cdef int status = 0
+    cdef int64_t i = take_next(&ws.next_chunk)
+    while i < n and status == 0:
+        status = divide_ahead(shared, own, ws.batch[i], NULL)
+        i = take_next(&ws.next_chunk)
+    return status
+
+
+cdef int divide_side_by_side(Shared* shared, Workspace* ws, int n) noexcept nogil:
+    """Divide the leaves of the batch, each by one thread."""
+    cdef int n_threads = min(ws.n_threads, n)
+    cdef int n_failed = 0
+    cdef int part
+    ws.next_chunk = 0
+    for part in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
+        n_failed += divide_some(shared, ws, n, part) < 0
+    return NO_MEMORY if n_failed > 0 else 0
+
+
 cdef int take_turn(Shared* shared, Workspace* ws, int index) noexcept nogil:
-    """Split a leaf that is divided ahead of its turn, if need be at once."""
+    """Split a leaf: at once, or divided ahead of its turn with others."""
     cdef int node = ws.n_leaves - 1
-    cdef int status
+    cdef int status, n
     if not ws.leaves[index].is_divided:
-        status = divide_batch(shared, ws, index)
+        n = choose_ahead(shared, ws, index)
+        if shared.peers != NULL:
+            status = divide_with_peers(shared, ws, n)
+        elif n == 1:
+            return split_leaf(shared, ws, index)
+        else:
+            status = divide_side_by_side(shared, ws, n)
         if status < 0:
             return status
     ws.nodes[node] = ws.nodes[shared.settings.max_leaves + index]
@@ -406,10 +510,10 @@ cdef int grow_tree(Shared* shared, Workspace* ws, const Round* round) noexcept n
     """Grow one tree; 0, or what growing may end with."""
     cdef int status = start_tree(shared, ws, round)
     cdef int leaf
-    ws.divides_ahead = ws.children != NULL
+    ws.divides_ahead = shared.peers != NULL and ws.children != NULL
     while status == 0 and ws.n_heap > 0 and ws.n_leaves < shared.settings.max_leaves:
         leaf = heap_pop(ws)
-        if ws.divides_ahead:
+        if ws.divides_ahead or (ws.n_threads > 1 and ws.helpers != NULL):
             status = take_turn(shared, ws, leaf)
         else:
             status = split_leaf(shared, ws, leaf)

@@ -18,6 +18,8 @@ cdef enum:
     ROOT_BUFFER = 2
     # The turn of a leaf whose split is not a forced one.
     NO_TURN = 0x7FFFFFFF
+    # Fewer rows of a leaf are divided by one thread.
+    MIN_ROWS_A_TEAM = 20000
 
 cdef enum Bounding:
     # Where the bounds of outputs come from, under monotone constraints.
@@ -78,13 +80,25 @@ cdef struct TileSums:
     int64_t* values           # of gradients, hessians and counts
     int64_t room              # places
 
+cdef struct Stock:
+    # What all threads take from that divide leaves of a tree.
+    int64_t is_taken          # by one of them: see `enter_alone`
+    int n_slots               # of histograms
+    int n_free
+    int64_t n_masks
+    int64_t n_tags
+    uint32_t* set_words       # of the tree's sets of bins
+    Py_ssize_t n_set_words
+    Py_ssize_t set_room
+
 cdef struct Workspace:
     int first_thread          # its accumulators are those of these threads
     int n_threads
     int64_t next_chunk        # of rows or features that threads share out among themselves
+    Workspace* helpers        # the workspaces of the other threads; NULL: there are none
+    Stock* stock
     uint64_t* words[3]        # the last one: see ROOT_BUFFER
     int32_t* tags             # by row, then
-    int32_t n_tags
     Py_ssize_t n_rows         # of the root
     uint8_t* mask
     uint8_t* goes_left        # by bin
@@ -103,7 +117,6 @@ cdef struct Workspace:
     int32_t* tile_of          # by feature
     uint8_t* searched[2]      # features searched in the two leaves at hand
     uint8_t** splittable      # masks of features that nodes above a leaf could be split by
-    int n_masks
     int32_t* cut[2]           # and their only cuts, in extremely random trees
     int32_t* sample
     int32_t* allowed          # features that interactions allow a leaf
@@ -119,15 +132,10 @@ cdef struct Workspace:
     int32_t* split_features
     Histogram* slots
     int* free_slots
-    int n_slots
-    int n_free
     Histogram rows_histogram  # of a leaf of few rows, as long as it is looked at; else zero
     uint8_t* seen             # the features such rows touch
     int32_t* touched
     int n_touched
-    uint32_t* set_words       # of the tree's sets of bins
-    Py_ssize_t n_set_words
-    Py_ssize_t set_room
     Leaf* leaves
     # Leaves are divided ahead of their turn. Their nodes and their children lie apart until
     # then: the node of a leaf behind the nodes of the tree, its children in `children`.
@@ -218,6 +226,9 @@ cdef struct Round:
 cdef int allocate_histogram(const Binned* data, Histogram* out) noexcept nogil
 
 cdef void clear_histogram(const Binned* data, Histogram* out) noexcept nogil
+
+# What the threads that divide leaves side by side each need for themselves.
+cdef void keep_scratch(const Workspace* own, Workspace* out) noexcept nogil
 
 cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil
 

@@ -7,6 +7,10 @@ from libc.string cimport memset
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram
 from skgoss._engine.training.split cimport Split
 
+cdef extern from "team.h" nogil:
+    void enter_alone(int64_t* is_taken)
+    void leave(int64_t* is_taken)
+
 # ------------------------------------------------------------------ histogram slots
 
 cdef int allocate_histogram(const Binned* data, Histogram* out) noexcept nogil:
@@ -26,19 +30,26 @@ cdef void clear_histogram(const Binned* data, Histogram* out) noexcept nogil:
 
 cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil:
     """A free histogram slot; -1 without memory."""
-    if ws.n_free > 0:
-        ws.n_free -= 1
-        return ws.free_slots[ws.n_free]
-    if allocate_histogram(data, &ws.slots[ws.n_slots]) < 0:
-        return -1
-    ws.n_slots += 1
-    return ws.n_slots - 1
+    cdef Stock* stock = ws.stock
+    cdef int slot = -1
+    enter_alone(&stock.is_taken)
+    if stock.n_free > 0:
+        stock.n_free -= 1
+        slot = ws.free_slots[stock.n_free]
+    elif allocate_histogram(data, &ws.slots[stock.n_slots]) == 0:
+        slot = stock.n_slots
+        stock.n_slots += 1
+    leave(&stock.is_taken)
+    return slot
 
 
 cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil:
+    cdef Stock* stock = ws.stock
     if leaf.slot >= 0:
-        ws.free_slots[ws.n_free] = leaf.slot
-        ws.n_free += 1
+        enter_alone(&stock.is_taken)
+        ws.free_slots[stock.n_free] = leaf.slot
+        stock.n_free += 1
+        leave(&stock.is_taken)
         leaf.slot = -1
 
 
@@ -47,6 +58,24 @@ cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept
     if ws.code.packed and leaf.stats.sums.count <= ws.code.block_rows:
         return &ws.block_code
     return &ws.code
+
+
+cdef void keep_scratch(const Workspace* own, Workspace* out) noexcept nogil:
+    cdef int side
+    out.mask = own.mask
+    out.goes_left = own.goes_left
+    out.code_goes_left = own.code_goes_left
+    out.rows_histogram = own.rows_histogram
+    out.seen = own.seen
+    out.touched = own.touched
+    out.sample = own.sample
+    out.allowed = own.allowed
+    out.may_use = own.may_use
+    out.hits = own.hits
+    for side in range(2):
+        out.searched[side] = own.searched[side]
+        out.cut[side] = own.cut[side]
+        out.factor[side] = own.factor[side]
 
 
 # ------------------------------------------------------------------ rows of leaves

@@ -1,0 +1,320 @@
+# cython: language_level=3
+"""Few rows through trees: values are compared with thresholds.
+
+Tables are made in one pass over the nodes, so that the first row does not wait for those of
+`predict`, which gives the same leaves. A row takes LANES walks at a time, so that their
+latencies overlap.
+"""
+
+from libc.math cimport INFINITY, NAN, fabs, isnan
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport calloc, free, malloc
+
+from skgoss._engine.data.columns cimport Frame, load_block, read_frame
+from skgoss._engine.model.predict cimport (
+    MISSING_NONE, MISSING_ZERO, ZERO, Node, Sink, category_of, plant)
+
+cdef enum:
+    LANES = 16
+    # The bits of a node's decision, as in `skgoss.model.trees`.
+    IS_CATEGORICAL = 1
+    DEFAULT_LEFT = 2
+    MISSING_SHIFT = 2
+    # How the values of an input column are read: as categories, or as numbers, for each
+    # meaning of "missing" with missing values on the left or on the right.
+    AS_CATEGORIES = 0
+    N_READINGS = 7
+
+
+# One reading of an input column.
+cdef struct Reading:
+    int64_t feature
+    int kind
+
+
+cdef struct Set:
+    const uint32_t* words
+    int64_t n_words
+
+
+cdef struct Walk:
+    const Node* nodes
+    const int32_t* roots      # by tree
+    const int64_t* first_leaf
+    const double* leaf_value
+    const Set* sets           # NULL: there are none
+    int n_scores
+
+
+# ------------------------------------------------------------------ values
+
+
+cdef void read_values(
+    const Reading* reading, const Frame* frame, Py_ssize_t n, double* out,
+) noexcept nogil:
+    """Categories are whole numbers; where missing has no meaning, NaN becomes zero.
+
+    Other missing values become -inf, which goes left at every threshold, or NaN, which goes
+    right.
+    """
+    cdef int missing = (reading.kind - 1) // 2
+    cdef double substitute = NAN if (reading.kind - 1) % 2 else -INFINITY
+    cdef Py_ssize_t i
+    load_block(frame, reading.feature, NULL, 0, n, out)
+    if reading.kind == AS_CATEGORIES:
+        for i in range(n):
+            out[i] = category_of(out[i])
+    elif missing == MISSING_NONE:
+        for i in range(n):
+            out[i] = 0.0 if isnan(out[i]) else out[i]
+    else:
+        for i in range(n):
+            if isnan(out[i]) or (missing == MISSING_ZERO and fabs(out[i]) <= ZERO):
+                out[i] = substitute
+
+
+cdef inline bint is_member(double category, const Set* one) noexcept nogil:
+    cdef int64_t number = <int64_t> category
+    return number < 32 * one.n_words and one.words[number // 32] >> (number % 32) & 1
+
+
+# ------------------------------------------------------------------ walks
+
+
+cdef inline int32_t next_node(
+    const Walk* walk, int32_t at, const double* row, bint with_sets,
+) noexcept nogil:
+    """The child of a node. Columns of categories have negative numbers."""
+    cdef const Node* node = walk.nodes + at
+    if with_sets and node.column < 0:
+        return node.child + (
+            not is_member(row[-node.column], walk.sets + <int64_t> node.threshold))
+    # Not `>`: NaN goes right.
+    return node.child + (not row[node.column] <= node.threshold)
+
+
+cdef inline void walk_down(
+    const Walk* walk, const double* row, int32_t* at_inout, bint with_sets,
+) noexcept nogil:
+    """Walk down LANES trees to the leaves; look whether all have arrived every other step."""
+    cdef int lane
+    cdef int32_t moved = 1
+    while moved:
+        moved = 0
+        for lane in range(LANES):
+            at_inout[lane] = next_node(walk, at_inout[lane], row, with_sets)
+        for lane in range(LANES):
+            moved |= walk.nodes[at_inout[lane]].child ^ at_inout[lane]
+            at_inout[lane] = next_node(walk, at_inout[lane], row, with_sets)
+
+
+cdef inline void deliver(
+    const Walk* walk, const Sink* sink, int64_t tree, Py_ssize_t row, int32_t leaf,
+) noexcept nogil:
+    if sink.scores != NULL:
+        sink.scores[row * walk.n_scores + tree % walk.n_scores] += walk.leaf_value[
+            walk.first_leaf[tree] + leaf]
+    else:
+        sink.leaves[row * (sink.stop_tree - sink.first_tree) + tree - sink.first_tree] = leaf
+
+
+cdef void send_row(
+    const Walk* walk, const double* values, Py_ssize_t row, const Sink* sink,
+) noexcept nogil:
+    """Send one row through all trees, LANES trees at a time."""
+    cdef int32_t at[LANES]
+    cdef int64_t tree = sink.first_tree
+    cdef int lane
+    while tree < sink.stop_tree:
+        for lane in range(LANES):
+            at[lane] = walk.roots[min(tree + lane, sink.stop_tree - 1)]
+        if walk.sets == NULL:
+            walk_down(walk, values, at, False)
+        else:
+            walk_down(walk, values, at, True)
+        for lane in range(<int> min(<int64_t> LANES, sink.stop_tree - tree)):
+            deliver(walk, sink, tree + lane, row, <int32_t> walk.nodes[at[lane]].threshold)
+        tree += LANES
+
+
+# ------------------------------------------------------------------ tables
+
+
+cdef inline int reading_of(uint8_t decision) noexcept nogil:
+    """How a node reads its column. Where no value is missing, it does not matter where to."""
+    cdef int missing = decision >> MISSING_SHIFT
+    if decision & IS_CATEGORICAL:
+        return AS_CATEGORIES
+    return 1 + 2 * missing + (missing != MISSING_NONE and not decision & DEFAULT_LEFT)
+
+
+cdef class Walks:
+    """The trees as few rows need them. They do not change.
+
+    The arrays must make an ensemble (`skgoss.model.checks`); this is not checked here.
+
+    Parameters
+    ----------
+    left, right : (n_nodes,) int32
+        Children of the inner nodes, numbered within their tree; a leaf is ``~leaf``.
+    feature : (n_nodes,) int32
+    threshold : (n_nodes,) float64
+        A value goes left when it is at most the threshold. Of a categorical node, the number
+        of the set that goes left.
+    decision : (n_nodes,) uint8
+    leaf_start : (n_trees + 1,) int64
+        First leaf of each tree.
+    leaf_value : (n_leaves,) float64
+    set_start : (n_sets + 1,) int64
+        Where the words of each set begin.
+    set_words : (n_words,) uint32
+    n_scores : int
+        Trees per round.
+    """
+
+    cdef Walk walk
+    cdef Node* nodes
+    cdef int32_t* roots
+    cdef Set* sets
+    cdef Reading* readings
+    cdef int64_t n_readings
+    cdef const int64_t[::1] leaf_start
+    cdef const double[::1] leaf_value
+    cdef const uint32_t[::1] set_words
+
+    def __cinit__(
+        self,
+        const int32_t[::1] left,
+        const int32_t[::1] right,
+        const int32_t[::1] feature,
+        const double[::1] threshold,
+        const uint8_t[::1] decision,
+        const int64_t[::1] leaf_start,
+        const double[::1] leaf_value,
+        const int64_t[::1] set_start,
+        const uint32_t[::1] set_words,
+        int n_scores,
+    ):
+        cdef int64_t n_nodes = left.shape[0]
+        cdef int64_t n_trees = leaf_start.shape[0] - 1
+        cdef int64_t n_leaves = leaf_value.shape[0]
+        cdef int32_t* column = <int32_t*> malloc((2 * n_nodes + 1) * sizeof(int32_t))
+        self.leaf_start = leaf_start
+        self.leaf_value = leaf_value
+        self.set_words = set_words
+        self.nodes = <Node*> malloc((2 * n_leaves - n_trees + 1) * sizeof(Node))
+        self.roots = <int32_t*> malloc((n_trees + 1) * sizeof(int32_t))
+        try:
+            if column == NULL or self.nodes == NULL or self.roots == NULL:
+                raise MemoryError
+            self.number_columns(feature, decision, column)
+            self.fill_sets(set_start)
+            self.plant_trees(left, right, threshold, column, column + n_nodes)
+        finally:
+            free(column)
+        self.walk.nodes = self.nodes
+        self.walk.roots = self.roots
+        self.walk.sets = self.sets
+        self.walk.first_leaf = &leaf_start[0]
+        self.walk.leaf_value = &leaf_value[0] if n_leaves else NULL
+        self.walk.n_scores = n_scores
+
+    def __dealloc__(self):
+        free(self.nodes)
+        free(self.roots)
+        free(self.sets)
+        free(self.readings)
+
+    cdef int number_columns(
+        self, const int32_t[::1] feature, const uint8_t[::1] decision, int32_t* column_out,
+    ) except -1:
+        """List the readings that nodes need; their numbers are those of the columns of values.
+
+        Column 0 is that of the leaves.
+        """
+        cdef int64_t n_features = 1
+        cdef int32_t* number
+        cdef int64_t i, at
+        for i in range(feature.shape[0]):
+            n_features = max(n_features, <int64_t> feature[i] + 1)
+        number = <int32_t*> calloc(N_READINGS * n_features, sizeof(int32_t))
+        self.readings = <Reading*> malloc((feature.shape[0] + 1) * sizeof(Reading))
+        if number == NULL or self.readings == NULL:
+            free(number)
+            raise MemoryError
+        for i in range(feature.shape[0]):
+            at = N_READINGS * <int64_t> feature[i] + reading_of(decision[i])
+            if number[at] == 0:
+                self.readings[self.n_readings] = Reading(feature[i], reading_of(decision[i]))
+                self.n_readings += 1
+                number[at] = <int32_t> self.n_readings
+            column_out[i] = -number[at] if decision[i] & IS_CATEGORICAL else number[at]
+        free(number)
+        return 0
+
+    cdef int fill_sets(self, const int64_t[::1] start) except -1:
+        cdef int64_t n_sets = start.shape[0] - 1
+        cdef int64_t i
+        if n_sets == 0:
+            return 0
+        self.sets = <Set*> malloc(n_sets * sizeof(Set))
+        if self.sets == NULL:
+            raise MemoryError
+        for i in range(n_sets):
+            self.sets[i] = Set(NULL, start[i + 1] - start[i])
+            if self.sets[i].n_words > 0:
+                self.sets[i].words = &self.set_words[start[i]]
+        return 0
+
+    cdef void plant_trees(
+        self, const int32_t[::1] left, const int32_t[::1] right, const double[::1] threshold,
+        const int32_t* column, int32_t* place,
+    ) noexcept:
+        cdef int64_t node
+        cdef Py_ssize_t t
+        for t in range(self.leaf_start.shape[0] - 1):
+            node = self.leaf_start[t] - t
+            self.roots[t] = <int32_t> (2 * self.leaf_start[t] - t)
+            plant(
+                &left[0] + node, &right[0] + node, &threshold[0] + node, column + node,
+                <int32_t> (self.leaf_start[t + 1] - self.leaf_start[t]), self.roots[t], place,
+                self.nodes)
+
+    def scores(
+        self, columns, int64_t first_tree, int64_t stop_tree, double[:, ::1] scores_out,
+    ):
+        """Add the leaf values of trees ``first_tree`` to ``stop_tree`` to the scores."""
+        if scores_out.size > 0 and first_tree < stop_tree:
+            self.send(
+                columns, scores_out.shape[0],
+                Sink(&scores_out[0, 0], NULL, first_tree, stop_tree))
+
+    def leaves(
+        self, columns, int64_t first_tree, int64_t stop_tree, int32_t[:, ::1] leaves_out,
+    ):
+        """Write the number of the leaf that each row reaches in each tree."""
+        if leaves_out.size > 0:
+            self.send(
+                columns, leaves_out.shape[0],
+                Sink(NULL, &leaves_out[0, 0], first_tree, stop_tree))
+
+    cdef int send(self, columns, Py_ssize_t n, Sink sink) except -1:
+        """Read the values of all rows and send them through the trees."""
+        cdef Frame frame = read_frame(columns)
+        cdef Py_ssize_t width = 1 + self.n_readings
+        cdef double* column = <double*> malloc((1 + width) * n * sizeof(double))
+        cdef double* rows = column + n
+        cdef Py_ssize_t row, j
+        if column == NULL:
+            raise MemoryError
+        with nogil:
+            for row in range(n):
+                rows[row * width] = -INFINITY
+            for j in range(self.n_readings):
+                read_values(&self.readings[j], &frame, n, column)
+                for row in range(n):
+                    rows[row * width + 1 + j] = column[row]
+            for row in range(n):
+                send_row(&self.walk, rows + row * width, row, &sink)
+        free(column)
+        return 0

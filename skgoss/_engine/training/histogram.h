@@ -299,10 +299,10 @@ static SIMD_INLINE void wide_addend(const int64_t *pair, const Encoding *code,
 
 /* The addends of some of n rows: those before the first whose magnitude does not fit into
    what is left of the sums' room. Returns how many. */
-static SIMD_INLINE ptrdiff_t list_addends(const Binned *data, const Encoding *code,
-                                          const uint64_t *words, ptrdiff_t n,
-                                          const int64_t *pairs, const int parts,
-                                          int64_t *room_inout, int64_t *addends_out)
+static SIMD_INLINE ptrdiff_t list_addends(const Encoding *code, const uint64_t *words,
+                                          ptrdiff_t n, const int64_t *pairs,
+                                          const int parts, int64_t *room_inout,
+                                          int64_t *addends_out)
 {
     const int counted = code->hessian_up > 0;
     const ptrdiff_t most = n < ROW_BLOCK ? n : ROW_BLOCK;
@@ -318,19 +318,33 @@ static SIMD_INLINE ptrdiff_t list_addends(const Binned *data, const Encoding *co
                 break;
         }
         wide_addend(pair, code, parts, addends_out + parts * i);
-        prefetch_row(data, words[i]);
     }
     *room_inout = room;
     return i;
 }
 
-/* Adds n rows to the lanes from `first` to `last`, four of them read as one word. */
+/* Asks for what is needed soon after the i-th of n rows: another row, and the integers of
+   one of the next block. */
+static SIMD_INLINE void prefetch_ahead(const Binned *data, const uint64_t *words, ptrdiff_t i,
+                                       ptrdiff_t n, const int64_t *pairs)
+{
+    if (i + PREFETCH_AHEAD < n)
+        prefetch_row(data, words[i + PREFETCH_AHEAD]);
+    if (i + ROW_BLOCK < n)
+        prefetch(pairs + 2 * words[i + ROW_BLOCK]);
+}
+
+/* Adds n rows, of n_left, to the lanes from `first` to `last`, four of them read as one
+   word. */
 static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *words, ptrdiff_t n,
+                                      ptrdiff_t n_left, const int64_t *pairs,
                                       const int64_t *addends, int first, int last,
                                       const int parts, ptrdiff_t stride, int64_t *lanes)
 {
     const ptrdiff_t step = parts * stride;
     for (ptrdiff_t i = 0; i < n; i++) {
+        if (first == 0)
+            prefetch_ahead(data, words, i, n_left, pairs);
         const uint8_t *row = data->rows + words[i] * data->row_bytes;
         int64_t x[WIDE_PARTS];
         memcpy(x, addends + parts * i, parts * sizeof *x);
@@ -355,11 +369,11 @@ static SIMD_INLINE ptrdiff_t add_wide_strided(const Binned *data, const Encoding
     int64_t room = code->room;
     ptrdiff_t first = 0;
     while (first < n && room >= 0) {
-        ptrdiff_t m = list_addends(data, code, words + first, n - first, pairs, parts, &room,
-                                   addends);
+        ptrdiff_t m = list_addends(code, words + first, n - first, pairs, parts, &room, addends);
         for (int lane = 0; lane < data->n_lanes; lane += LANES_A_TURN) {
             int last = lane + LANES_A_TURN < data->n_lanes ? lane + LANES_A_TURN : data->n_lanes;
-            add_wide_tile(data, words + first, m, addends, lane, last, parts, stride, lanes);
+            add_wide_tile(data, words + first, m, n - first, pairs, addends, lane, last, parts,
+                          stride, lanes);
         }
         first += m;
     }

@@ -239,14 +239,25 @@ static inline int scan_plain(const int64_t *packed, int first, int last,
 #ifdef SIMD_FOR_AVX512
 #include <immintrin.h>
 
-/* The same; stores up to a vector more than it returns. */
-SIMD_FOR_AVX512 static int scan_avx512(const int64_t *packed, int first, int last,
-                                       int64_t *sum_inout, int64_t *sum_out,
-                                       int32_t *bin_out)
+/* The sums up to each of eight integers, and the last one everywhere in *before. */
+SIMD_FOR_AVX512 static inline __m512i longs_up_to(__m512i x, __m512i *before)
 {
     const __m512i up1 = _mm512_setr_epi64(0, 0, 1, 2, 3, 4, 5, 6);
     const __m512i up2 = _mm512_setr_epi64(0, 0, 0, 1, 2, 3, 4, 5);
     const __m512i up4 = _mm512_setr_epi64(0, 0, 0, 0, 0, 1, 2, 3);
+    x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xfe, up1, x));
+    x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xfc, up2, x));
+    x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xf0, up4, x));
+    x = _mm512_add_epi64(x, *before);
+    *before = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x);
+    return x;
+}
+
+/* The same as scan_plain; stores up to a vector more than it returns. */
+SIMD_FOR_AVX512 static int scan_avx512(const int64_t *packed, int first, int last,
+                                       int64_t *sum_inout, int64_t *sum_out,
+                                       int32_t *bin_out)
+{
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     __m512i carry = _mm512_set1_epi64(*sum_inout);
     int n = 0;
@@ -254,11 +265,7 @@ SIMD_FOR_AVX512 static int scan_avx512(const int64_t *packed, int first, int las
         __mmask8 inside = (__mmask8)(last - b < 8 ? (1u << (last - b)) - 1 : 0xff);
         __m512i x = _mm512_maskz_loadu_epi64(inside, packed + b);
         __mmask8 holds = _mm512_test_epi64_mask(x, x);
-        x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xfe, up1, x));
-        x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xfc, up2, x));
-        x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xf0, up4, x));
-        x = _mm512_add_epi64(x, carry);
-        carry = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x);
+        x = longs_up_to(x, &carry);
         _mm512_storeu_si512(sum_out + n, _mm512_maskz_compress_epi64(holds, x));
         _mm256_storeu_si256(
             (__m256i *)(bin_out + n),
@@ -433,21 +440,7 @@ static inline void scan_sums_plain(const Bins *bins, int first, int last, Sums *
 }
 
 #ifdef SIMD_FOR_AVX512
-/* The sums up to each of eight integers, and the last one everywhere in *before. */
-SIMD_FOR_AVX512 static inline __m512i longs_up_to(__m512i x, __m512i *before)
-{
-    const __m512i up1 = _mm512_setr_epi64(0, 0, 1, 2, 3, 4, 5, 6);
-    const __m512i up2 = _mm512_setr_epi64(0, 0, 0, 1, 2, 3, 4, 5);
-    const __m512i up4 = _mm512_setr_epi64(0, 0, 0, 0, 0, 1, 2, 3);
-    x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xfe, up1, x));
-    x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xfc, up2, x));
-    x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xf0, up4, x));
-    x = _mm512_add_epi64(x, *before);
-    *before = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x);
-    return x;
-}
-
-/* The same; stores up to a vector more. */
+/* The same as scan_sums_plain; stores up to a vector more. */
 SIMD_FOR_AVX512 static void scan_sums_avx512(const Bins *bins, int first, int last,
                                              Sums *sums_inout, Cuts *cuts)
 {

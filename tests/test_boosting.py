@@ -132,19 +132,28 @@ def test_more_rows_than_packed_sums_can_hold(max_bin):
     check_scripted(10_000, 9, "whole", max_bin=max_bin)
 
 
-def test_huge_range_of_gradients_needs_wide_sums():
-    """One gradient of 2**30 leaves no bits for the others in packed sums."""
-    n = 5000
+@pytest.mark.parametrize(("n_giants", "max_bin"), [(1, 255), (500, 3)])
+@pytest.mark.parametrize("which", ["gradients", "hessians", "both"])
+def test_huge_ranges_need_wide_sums(which, n_giants, max_bin):
+    """Giants of 2**30 leave no bits for the others in packed sums.
+
+    Counts share words with what has giants. Many giants in a bin would overflow these
+    words if they were not spilled.
+    """
+    n = 20_000
     X = table(n, 5)
     [(gradient, hessian), *_] = whole_slopes(n, "whole", 1)
-    gradient[7] = 2.0**30
-    hessian[11] = 2.0**26
+    if which != "hessians":
+        gradient[7 : 7 + n_giants] = 2.0**30
+    if which != "gradients":
+        hessian[11 : 11 + n_giants] = 2.0**30
     fitted = fit(
         X,
         np.zeros(n),
         objective=scripted([(gradient, hessian)]),
         n_estimators=1,
         min_child_samples=5,
+        max_bin=max_bin,
     )
     expected = twin.Twin(fitted.data, fitted.settings, gradient, hessian).grow()
     twin.assert_same_tree(fitted.ensemble.tree(0), expected, WHOLE_RTOL)

@@ -20,12 +20,10 @@
 #define ROW_BLOCK 256   /* rows that stay in the first cache while lanes take turns */
 #define LANES_A_TURN 64 /* lanes whose accumulators stay near */
 
-/* An accumulator of a wide round is gradient, hessian, count and 0: one vector. */
+/* Words of an accumulator of a wide round: gradient and hessian, one of which holds the
+   count as well; or gradient, hessian, count and 0. Either is one vector. */
+#define PAIR_PARTS 2
 #define WIDE_PARTS 4
-
-typedef struct {
-    int64_t part[WIDE_PARTS];
-} WideSums;
 
 /* Extremes of some rows' weighted gradients and hessians, each row taken once. */
 typedef struct {
@@ -42,6 +40,12 @@ typedef struct {
     int64_t hessian;
     int64_t n;
 } Roots;
+
+/* The magnitudes of integers. */
+typedef struct {
+    int64_t sum;
+    int64_t largest;
+} Sizes;
 
 static inline void prefetch(const void *address)
 {
@@ -226,101 +230,216 @@ static SIMD_INLINE void take_sums_body(int64_t *restrict sums, int n_bins, int f
 }
 
 /* The same with accumulators of a wide round. */
-static SIMD_INLINE void take_wide_body(int64_t *restrict sums, int n_bins, int first,
-                                       int64_t *restrict gradient_out,
-                                       int64_t *restrict hessian_out,
-                                       int32_t *restrict count_out)
+static SIMD_INLINE void take_parts(int64_t *restrict sums, int n_bins, const Encoding *code,
+                                   const int parts, int first, int64_t *restrict gradient_out,
+                                   int64_t *restrict hessian_out, int32_t *restrict count_out)
 {
+    const int gradient_up = code->gradient_up, hessian_up = code->hessian_up;
+    const int counts = parts == WIDE_PARTS ? 2 : hessian_up > 0;
+    const int64_t mask = parts == WIDE_PARTS ? -1 : ((int64_t)1 << code->count_bits) - 1;
     int64_t keep = first ? 0 : -1;
     for (int b = 0; b < n_bins; b++) {
-        const int64_t *part = sums + WIDE_PARTS * b;
-        gradient_out[b] = (gradient_out[b] & keep) + part[0];
-        hessian_out[b] = (hessian_out[b] & keep) + part[1];
-        count_out[b] = (count_out[b] & (int32_t)keep) + (int32_t)part[2];
+        const int64_t *part = sums + parts * b;
+        gradient_out[b] = (gradient_out[b] & keep) + (part[0] >> gradient_up);
+        hessian_out[b] = (hessian_out[b] & keep) + (part[1] >> hessian_up);
+        count_out[b] = (count_out[b] & (int32_t)keep) + (int32_t)(part[counts] & mask);
     }
-    memset(sums, 0, WIDE_PARTS * n_bins * sizeof *sums);
+    memset(sums, 0, parts * n_bins * sizeof *sums);
 }
 
-static SIMD_INLINE void add_parts(const WideSums *x, WideSums *sums)
+static SIMD_INLINE void take_wide_body(int64_t *sums, int n_bins, const Encoding *code,
+                                       int first, int64_t *gradient_out,
+                                       int64_t *hessian_out, int32_t *count_out)
 {
-    for (int k = 0; k < WIDE_PARTS; k++)
-        sums->part[k] += x->part[k];
+    if (code->parts == PAIR_PARTS)
+        take_parts(sums, n_bins, code, PAIR_PARTS, first, gradient_out, hessian_out,
+                   count_out);
+    else
+        take_parts(sums, n_bins, code, WIDE_PARTS, first, gradient_out, hessian_out,
+                   count_out);
 }
 
-static SIMD_INLINE WideSums wide_addend(const int64_t *pair)
+#if defined(__GNUC__)
+#define ADD_VECTOR(x, parts, sums)                                              \
+    do {                                                                        \
+        typedef int64_t Sum __attribute__((vector_size(parts * sizeof *sums))); \
+        Sum sum, more;                                                          \
+        memcpy(&sum, sums, sizeof sum);                                         \
+        memcpy(&more, x, sizeof more);                                          \
+        sum += more;                                                            \
+        memcpy(sums, &sum, sizeof sum);                                         \
+    } while (0)
+#else
+#define ADD_VECTOR(x, parts, sums)      \
+    do {                                \
+        for (int k = 0; k < parts; k++) \
+            sums[k] += x[k];            \
+    } while (0)
+#endif
+
+static SIMD_INLINE void add_parts(const int64_t *x, const int parts, int64_t *sums)
 {
-    WideSums x = {{pair[0], pair[1], 1, 0}};
-    return x;
+    if (parts == PAIR_PARTS)
+        ADD_VECTOR(x, PAIR_PARTS, sums);
+    else
+        ADD_VECTOR(x, WIDE_PARTS, sums);
 }
 
-/* Adds n rows to the lanes from `first` to `last`, four of them read as one word. */
+/* What a row adds to an accumulator. */
+static SIMD_INLINE void wide_addend(const int64_t *pair, const Encoding *code,
+                                    const int parts, int64_t *restrict x_out)
+{
+    x_out[0] = (int64_t)((uint64_t)pair[0] << code->gradient_up) + (code->gradient_up > 0);
+    x_out[1] = (int64_t)((uint64_t)pair[1] << code->hessian_up) + (code->hessian_up > 0);
+    if (parts == WIDE_PARTS) {
+        x_out[2] = 1;
+        x_out[3] = 0;
+    }
+}
+
+/* The addends of some of n rows: those before the first whose magnitude does not fit into
+   what is left of the sums' room. Returns how many. */
+static SIMD_INLINE ptrdiff_t list_addends(const Encoding *code, const uint64_t *words,
+                                          ptrdiff_t n, const int64_t *pairs,
+                                          const int parts, int64_t *room_inout,
+                                          int64_t *addends_out)
+{
+    const int counted = code->hessian_up > 0;
+    const ptrdiff_t most = n < ROW_BLOCK ? n : ROW_BLOCK;
+    int64_t room = *room_inout;
+    ptrdiff_t i = 0;
+    for (; i < most; i++) {
+        const int64_t *pair = pairs + 2 * words[i];
+        if (i + PREFETCH_AHEAD < n)
+            prefetch(pairs + 2 * words[i + PREFETCH_AHEAD]);
+        if (parts == PAIR_PARTS) {
+            room -= pair[counted] < 0 ? -pair[counted] : pair[counted];
+            if (room < 0)
+                break;
+        }
+        wide_addend(pair, code, parts, addends_out + parts * i);
+    }
+    *room_inout = room;
+    return i;
+}
+
+/* Asks for what is needed soon after the i-th of n rows: another row, and the integers of
+   one of the next block. */
+static SIMD_INLINE void prefetch_ahead(const Binned *data, const uint64_t *words, ptrdiff_t i,
+                                       ptrdiff_t n, const int64_t *pairs)
+{
+    if (i + PREFETCH_AHEAD < n)
+        prefetch_row(data, words[i + PREFETCH_AHEAD]);
+    if (i + ROW_BLOCK < n)
+        prefetch(pairs + 2 * words[i + ROW_BLOCK]);
+}
+
+/* Adds n rows, of n_left, to the lanes from `first` to `last`, four of them read as one
+   word. */
 static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *words, ptrdiff_t n,
-                                      const WideSums *addends, int first, int last,
-                                      ptrdiff_t stride, WideSums *lanes)
+                                      ptrdiff_t n_left, const int64_t *pairs,
+                                      const int64_t *addends, int first, int last,
+                                      const int parts, ptrdiff_t stride, int64_t *lanes)
 {
+    const ptrdiff_t step = parts * stride;
     for (ptrdiff_t i = 0; i < n; i++) {
+        if (first == 0)
+            prefetch_ahead(data, words, i, n_left, pairs);
         const uint8_t *row = data->rows + words[i] * data->row_bytes;
-        const WideSums x = addends[i];
+        int64_t x[WIDE_PARTS];
+        memcpy(x, addends + parts * i, parts * sizeof *x);
         for (int lane = first; lane < last; lane += 4) {
-            WideSums *at = lanes + lane * stride;
+            int64_t *at = lanes + lane * step;
             uint32_t bins;
             memcpy(&bins, row + lane, sizeof bins);
-            add_parts(&x, at + (bins & 255));
-            add_parts(&x, at + stride + (bins >> 8 & 255));
-            add_parts(&x, at + 2 * stride + (bins >> 16 & 255));
-            add_parts(&x, at + 3 * stride + (bins >> 24));
+            add_parts(x, parts, at + (ptrdiff_t)(bins & 255) * parts);
+            add_parts(x, parts, at + step + (ptrdiff_t)(bins >> 8 & 255) * parts);
+            add_parts(x, parts, at + 2 * step + (ptrdiff_t)(bins >> 16 & 255) * parts);
+            add_parts(x, parts, at + 3 * step + (ptrdiff_t)(bins >> 24) * parts);
         }
     }
 }
 
-static SIMD_INLINE void add_wide_strided(const Binned *data, const uint64_t *words,
-                                         ptrdiff_t n, const int64_t *pairs, ptrdiff_t stride,
-                                         WideSums *lanes)
+static SIMD_INLINE ptrdiff_t add_wide_strided(const Binned *data, const Encoding *code,
+                                              const uint64_t *words, ptrdiff_t n,
+                                              const int64_t *pairs, const int parts,
+                                              ptrdiff_t stride, int64_t *lanes)
 {
-    WideSums addends[ROW_BLOCK];
-    for (ptrdiff_t first = 0; first < n; first += ROW_BLOCK) {
-        ptrdiff_t m = n - first < ROW_BLOCK ? n - first : ROW_BLOCK;
-        for (ptrdiff_t i = first; i < first + m; i++) {
-            if (i + PREFETCH_AHEAD < n)
-                prefetch(pairs + 2 * words[i + PREFETCH_AHEAD]);
-            addends[i - first] = wide_addend(pairs + 2 * words[i]);
-            prefetch_row(data, words[i]);
-        }
+    int64_t addends[WIDE_PARTS * ROW_BLOCK];
+    int64_t room = code->room;
+    ptrdiff_t first = 0;
+    while (first < n && room >= 0) {
+        ptrdiff_t m = list_addends(code, words + first, n - first, pairs, parts, &room, addends);
         for (int lane = 0; lane < data->n_lanes; lane += LANES_A_TURN) {
             int last = lane + LANES_A_TURN < data->n_lanes ? lane + LANES_A_TURN : data->n_lanes;
-            add_wide_tile(data, words + first, m, addends, lane, last, stride, lanes);
+            add_wide_tile(data, words + first, m, n - first, pairs, addends, lane, last, parts,
+                          stride, lanes);
         }
+        first += m;
     }
+    return first;
 }
 
-/* Adds rows of one-byte bins to the accumulators of a wide round. */
-static SIMD_INLINE void add_wide_bytes_body(const Binned *data, const uint64_t *words,
-                                            ptrdiff_t n, const int64_t *pairs, int64_t *sums)
+/* Constant strides make the addresses part of the instructions. */
+static SIMD_INLINE ptrdiff_t add_wide_parts(const Binned *data, const Encoding *code,
+                                            const uint64_t *words, ptrdiff_t n,
+                                            const int64_t *pairs, const int parts,
+                                            int64_t *sums)
 {
-    /* Constant strides make the addresses part of the instructions. */
     if (data->lane_stride == 24)
-        add_wide_strided(data, words, n, pairs, 24, (WideSums *)sums);
-    else if (data->lane_stride == 72)
-        add_wide_strided(data, words, n, pairs, 72, (WideSums *)sums);
-    else
-        add_wide_strided(data, words, n, pairs, 264, (WideSums *)sums);
+        return add_wide_strided(data, code, words, n, pairs, parts, 24, sums);
+    if (data->lane_stride == 72)
+        return add_wide_strided(data, code, words, n, pairs, parts, 72, sums);
+    return add_wide_strided(data, code, words, n, pairs, parts, 264, sums);
 }
 
-/* Adds to them the places that rows name themselves. */
-static SIMD_INLINE void add_wide_entries_body(const Binned *data, const uint64_t *words,
-                                              ptrdiff_t n, const int64_t *pairs, int64_t *sums)
+/* Adds rows of one-byte bins to the accumulators of a wide round: as many of n as there is
+   room for. */
+static SIMD_INLINE void add_wide_bytes_body(const Binned *data, const Encoding *code,
+                                            const uint64_t *words, ptrdiff_t n,
+                                            const int64_t *pairs, int64_t *sums,
+                                            ptrdiff_t *n_out)
+{
+    if (code->parts == PAIR_PARTS)
+        *n_out = add_wide_parts(data, code, words, n, pairs, PAIR_PARTS, sums);
+    else
+        *n_out = add_wide_parts(data, code, words, n, pairs, WIDE_PARTS, sums);
+}
+
+/* Adds to them the places that rows name themselves; they have WIDE_PARTS. */
+static SIMD_INLINE void add_wide_entries_body(const Binned *data, const Encoding *code,
+                                              const uint64_t *words, ptrdiff_t n,
+                                              const int64_t *pairs, int64_t *sums)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
+        int64_t x[WIDE_PARTS];
         if (i + 2 * PREFETCH_AHEAD < n)
             prefetch(data->entry_start + words[i + 2 * PREFETCH_AHEAD]);
         if (i + PREFETCH_AHEAD < n) {
             prefetch(pairs + 2 * words[i + PREFETCH_AHEAD]);
             prefetch(data->entries + data->entry_start[words[i + PREFETCH_AHEAD]]);
         }
-        const WideSums x = wide_addend(pairs + 2 * words[i]);
+        wide_addend(pairs + 2 * words[i], code, WIDE_PARTS, x);
         for (int64_t e = data->entry_start[words[i]]; e < data->entry_start[words[i] + 1]; e++)
-            add_parts(&x, (WideSums *)sums + data->entries[e]);
+            add_parts(x, WIDE_PARTS, sums + WIDE_PARTS * (int64_t)data->entries[e]);
     }
+}
+
+/* How large the integers of some rows are. */
+static SIMD_INLINE void sum_sizes_body(const uint64_t *words, ptrdiff_t n,
+                                       const int64_t *pairs, Sizes *gradient_out,
+                                       Sizes *hessian_out)
+{
+    Sizes sizes[2] = {{0, 0}, {0, 0}};
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (int k = 0; k < 2; k++) {
+            int64_t x = pairs[2 * words[i] + k];
+            x = x < 0 ? -x : x;
+            sizes[k].sum += x;
+            sizes[k].largest = x > sizes[k].largest ? x : sizes[k].largest;
+        }
+    *gradient_out = sizes[0];
+    *hessian_out = sizes[1];
 }
 
 /* Sums of the words of a packed round. */
@@ -367,6 +486,8 @@ static SIMD_INLINE void fold_digit_body(int64_t *sums, int radix, int n, int par
 {
     if (parts == 1)
         fold_parts(sums, radix, n, 1, digit_out);
+    else if (parts == PAIR_PARTS)
+        fold_parts(sums, radix, n, PAIR_PARTS, digit_out);
     else
         fold_parts(sums, radix, n, WIDE_PARTS, digit_out);
 }
@@ -451,16 +572,20 @@ SIMD_KERNEL(fold_digit, (int64_t *sums, int radix, int n, int parts, int64_t *di
 SIMD_KERNEL(take_sums, (int64_t *sums, int n_bins, int first, int64_t *sums_out),
             (sums, n_bins, first, sums_out))
 SIMD_KERNEL(take_wide,
-            (int64_t *sums, int n_bins, int first, int64_t *gradient_out,
-             int64_t *hessian_out, int32_t *count_out),
-            (sums, n_bins, first, gradient_out, hessian_out, count_out))
+            (int64_t *sums, int n_bins, const Encoding *code, int first,
+             int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
+            (sums, n_bins, code, first, gradient_out, hessian_out, count_out))
 SIMD_KERNEL(add_wide_bytes,
-            (const Binned *data, const uint64_t *words, ptrdiff_t n, const int64_t *pairs,
-             int64_t *sums),
-            (data, words, n, pairs, sums))
+            (const Binned *data, const Encoding *code, const uint64_t *words, ptrdiff_t n,
+             const int64_t *pairs, int64_t *sums, ptrdiff_t *n_out),
+            (data, code, words, n, pairs, sums, n_out))
 SIMD_KERNEL(add_wide_entries,
-            (const Binned *data, const uint64_t *words, ptrdiff_t n, const int64_t *pairs,
-             int64_t *sums),
-            (data, words, n, pairs, sums))
+            (const Binned *data, const Encoding *code, const uint64_t *words, ptrdiff_t n,
+             const int64_t *pairs, int64_t *sums),
+            (data, code, words, n, pairs, sums))
+SIMD_KERNEL(sum_sizes,
+            (const uint64_t *words, ptrdiff_t n, const int64_t *pairs, Sizes *gradient_out,
+             Sizes *hessian_out),
+            (words, n, pairs, gradient_out, hessian_out))
 
 #endif

@@ -19,7 +19,12 @@ from skgoss._engine.training.workspace cimport NO_MEMORY, NOT_FINITE, Shared, Wo
 cdef extern from "histogram.h" nogil:
     const double ROOT_LEVELS
 
+    ctypedef struct Sizes:
+        int64_t sum
+        int64_t largest
+
     enum:
+        PAIR_PARTS
         PREFETCH_AHEAD
         ROW_BLOCK
         LANES_A_TURN
@@ -40,14 +45,17 @@ cdef extern from "histogram.h" nogil:
         int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
     void take_sums(int64_t* sums, int n_bins, int first, int64_t* sums_out)
     void take_wide(
-        int64_t* sums, int n_bins, int first, int64_t* gradient_out, int64_t* hessian_out,
-        int32_t* count_out)
+        int64_t* sums, int n_bins, const Encoding* code, int first, int64_t* gradient_out,
+        int64_t* hessian_out, int32_t* count_out)
     void add_wide_bytes(
-        const Binned* data, const uint64_t* words, Py_ssize_t n, const int64_t* pairs,
-        int64_t* sums)
+        const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+        const int64_t* pairs, int64_t* sums, Py_ssize_t* n_out)
     void add_wide_entries(
-        const Binned* data, const uint64_t* words, Py_ssize_t n, const int64_t* pairs,
-        int64_t* sums)
+        const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
+        const int64_t* pairs, int64_t* sums)
+    void sum_sizes(
+        const uint64_t* words, Py_ssize_t n, const int64_t* pairs, Sizes* gradient_out,
+        Sizes* hessian_out)
     void prefetch_row(const Binned* data, Py_ssize_t row)
     void sum_packed(const uint64_t* words, Py_ssize_t n, const Encoding* code, Sums* out)
     void fold_digit(int64_t* sums, int radix, int n, int parts, int64_t* digit_out)
@@ -64,6 +72,7 @@ cdef enum:
     STAT_BLOCK = 16384
     ENCODE_BLOCK = 16384    # so few stay near between the two sweeps over them
     MAX_COUNT_BITS_CONSTANT = 20
+    MIN_PAIR_BITS = 10      # of counts; accumulators of four words cost less than smaller blocks
     MIN_TYPICAL_LEVELS = 16  # packed numbers that are typically fewer quanta are too coarse
     MAX_WIDE_BITS = 50      # `nearest` rounds up to 51
     MAX_PACKED_BITS = 38    # sums of a block stay below 2**51, exact as doubles
@@ -152,6 +161,7 @@ cdef Encoding choose_encoding(
     memset(&code, 0, sizeof(Encoding))
     code.id_mask = <uint64_t>-1
     code.block_rows = rows.n_rows_everywhere
+    code.parts = WIDE_PARTS
     code.constant_hessian = constant and rows.copies == NULL
     if wide or stats.hessian_min < 0:
         code.gradient_unit = 1.0 / fine_scale(stats.gradient_max, rows.n_copies)
@@ -163,6 +173,8 @@ cdef Encoding choose_encoding(
         code.hessian_unit = stats.hessian_max if constant else ldexp(
             1.0, -fixed_point_exponent(stats.hessian_max, hessian_bits))
         code.packed = lay_out(rows, gradient_bits, hessian_bits, &code)
+    if code.packed:
+        code.parts = 1
     code.compact = code.packed and rows.n_everywhere <= code.block_rows
     return code
 
@@ -199,6 +211,37 @@ cdef bint lay_out(
             return True
         bits -= 1
     return False
+
+
+cdef void choose_parts(
+    const Binned* data, const uint64_t* words, Py_ssize_t n, const int64_t* pairs,
+    Encoding* code,
+) noexcept nogil:
+    """Let accumulators of a wide round have two words if most blocks can have many rows.
+
+    The count joins the smaller integers. The larger its part of the word, the more rows and
+    the smaller magnitudes a block may have: its bits are chosen so that on average both
+    limits are reached together.
+    """
+    cdef Sizes gradient, hessian, counted
+    cdef int most_bits = bit_length(n)
+    cdef int bits
+    if n == 0 or data.entries != NULL:
+        return
+    sum_sizes(words, n, pairs, &gradient, &hessian)
+    counted = hessian if hessian.sum < gradient.sum else gradient
+    bits = min(
+        most_bits, (63 - bit_length(counted.sum // n)) // 2, 63 - bit_length(counted.largest))
+    if bits < min(most_bits, MIN_PAIR_BITS):
+        return
+    code.parts = PAIR_PARTS
+    code.count_bits = bits
+    if hessian.sum < gradient.sum:
+        code.hessian_up = bits
+    else:
+        code.gradient_up = bits
+    code.room = (<int64_t>1 << (63 - bits)) - 1
+    code.block_rows = (<Py_ssize_t>1 << bits) - 1
 
 
 cdef bint typical(int64_t roots, int64_t n) noexcept nogil:
@@ -328,6 +371,8 @@ cdef int encode_round(
         if ws.pairs == NULL:
             return NO_MEMORY
     roots_out[0] = encode(slopes, &ws.code, ws.n_threads, words_out, ws.pairs)
+    if not ws.code.packed:
+        choose_parts(&ws.data, words_out, slopes.n, ws.pairs, &ws.code)
     ws.block_code = ws.code
     ws.block_code.compact = True
     ws.rules.gradient_unit = ws.code.gradient_unit
@@ -498,11 +543,6 @@ cdef Sums sum_words(
     return sums
 
 
-cdef inline int parts_of(const Encoding* code) noexcept nogil:
-    """How many words an accumulator has."""
-    return 1 if code.packed else WIDE_PARTS
-
-
 cdef inline int64_t* aligned(int64_t* sums) noexcept nogil:
     """The first accumulator that, as all that follow, lies in one cache line."""
     cdef uintptr_t size = WIDE_PARTS * sizeof(int64_t)
@@ -520,7 +560,7 @@ cdef inline void deliver(
     elif code.packed:
         spill_sums(sums, n, code, first, out.gradient + at, out.hessian + at, out.count + at)
     else:
-        take_wide(sums, n, first, out.gradient + at, out.hessian + at, out.count + at)
+        take_wide(sums, n, code, first, out.gradient + at, out.hessian + at, out.count + at)
 
 
 cdef inline void deliver_group(
@@ -528,7 +568,7 @@ cdef inline void deliver_group(
     Histogram* out,
 ) noexcept nogil:
     """Move the accumulators of a group's codes to their places; drop those of none."""
-    cdef int parts = parts_of(code)
+    cdef int parts = code.parts
     cdef int64_t i
     for i in range(data.piece_start[group], data.piece_start[group + 1]):
         deliver(code, first, sums + parts * data.pieces[i].code, &data.pieces[i], out)
@@ -539,7 +579,7 @@ cdef void spill_lanes(
     const Binned* data, const Encoding* code, bint first, int64_t* lanes, Histogram* out,
 ) noexcept nogil:
     """Move the lanes' accumulators; a shared lane is folded group by group."""
-    cdef int parts = parts_of(code)
+    cdef int parts = code.parts
     cdef int64_t* digit = lanes + parts * (data.sums_size - FOLD_ROOM)
     cdef int64_t* sums
     cdef int lane, i, group
@@ -561,7 +601,7 @@ cdef void spill_entries(
     cdef int i
     for i in range(data.n_entry_pieces):
         deliver(
-            code, first, sums + parts_of(code) * data.entry_pieces[i].at,
+            code, first, sums + code.parts * data.entry_pieces[i].at,
             &data.entry_pieces[i], out)
 
 
@@ -591,19 +631,22 @@ cdef void clear_entries(const Binned* data, Histogram* out) noexcept nogil:
         memset(out.count + piece.at, 0, piece.length * sizeof(int32_t))
 
 
-cdef void add_lanes(
+cdef Py_ssize_t add_lanes(
     const Binned* data, const Encoding* code, const uint64_t* words, Py_ssize_t n,
     const int64_t* pairs, int64_t* sums,
 ) noexcept nogil:
+    """Add rows of a block that has n of them at most; returns how many it has room for."""
+    cdef Py_ssize_t n_added = n
     # Constant strides make the addresses part of the instructions.
     if not code.packed:
-        add_wide_bytes(data, words, n, pairs, sums)
+        add_wide_bytes(data, code, words, n, pairs, sums, &n_added)
     elif data.lane_stride == 24:
         add_bytes(data, code, words, n, 24, sums)
     elif data.lane_stride == 72:
         add_bytes(data, code, words, n, 72, sums)
     else:
         add_bytes(data, code, words, n, 264, sums)
+    return n_added
 
 
 cdef void accumulate_lanes(
@@ -611,10 +654,11 @@ cdef void accumulate_lanes(
     const int64_t* pairs, bint fresh, int64_t* sums, Histogram* out,
 ) noexcept nogil:
     cdef Py_ssize_t first = 0
-    while first < max(n, <Py_ssize_t>1):
-        add_lanes(data, code, words + first, min(code.block_rows, n - first), pairs, sums)
-        spill_lanes(data, code, fresh and first == 0, sums, out)
-        first += code.block_rows
+    while fresh or first < n:
+        first += add_lanes(
+            data, code, words + first, min(code.block_rows, n - first), pairs, sums)
+        spill_lanes(data, code, fresh, sums, out)
+        fresh = False
 
 
 cdef void accumulate_entries(
@@ -633,7 +677,7 @@ cdef void accumulate_entries(
     if code.packed:
         add_entries(data, code, words + first, n - first, sums)
     else:
-        add_wide_entries(data, words, n, pairs, sums)
+        add_wide_entries(data, code, words, n, pairs, sums)
     spill_entries(data, code, fresh, sums, out)
 
 
@@ -652,7 +696,7 @@ cdef void accumulate(
         accumulate_lanes(data, code, words, n, pairs, fresh, sums, out)
     if data.entries != NULL:
         accumulate_entries(
-            data, code, words, n, pairs, fresh, sums + parts_of(code) * data.entry_sums, out)
+            data, code, words, n, pairs, fresh, sums + code.parts * data.entry_sums, out)
 
 
 cdef void add_places(

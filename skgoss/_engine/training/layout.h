@@ -13,8 +13,14 @@
    into its neighbour; then the accumulators are spilled into a histogram of separate sums.
    Where all rows fit in one block the round is `compact`: histograms stay packed, in
    `Histogram.gradient`, and a bin costs a third of the work.
-   In a wide round a word is the row id alone and the integers lie in an array of pairs;
-   an accumulator is four words: gradient, hessian, count and 0.
+   In a wide round a word is the row id alone and the integers lie in an array of pairs. An
+   accumulator has two words (`parts`):
+
+       gradient | hessian | count, or gradient | count | hessian
+
+   where the count stands with the integers whose typical magnitude is smaller. Accumulators
+   are spilled before the magnitudes of these integers add up to more than `room`. Where many
+   are too large for that, it has four: gradient, hessian, count and 0.
    Formats depend on the rows of all peers (`n_everywhere` of `n_rows_everywhere`, and their
    copies), so that the peers' sums can be added.
    A row that stands for copies holds the sums of the copies' integers; its lanes need more
@@ -99,8 +105,11 @@ typedef struct {
     int packed;
     int compact;
     int constant_hessian;
+    int parts;
+    int64_t room;
     int gradient_down;
     int gradient_up;
+    int hessian_up;
     int hessian_down;
     int count_bits;
     uint64_t hessian_mask;

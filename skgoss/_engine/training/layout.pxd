@@ -65,8 +65,11 @@ cdef extern from "layout.h" nogil:
         int packed
         int compact
         int constant_hessian
+        int parts                    # words of an accumulator
+        int64_t room                 # of the sums that share a word with counts
         int gradient_down
         int gradient_up
+        int hessian_up
         int hessian_down
         int count_bits
         uint64_t hessian_mask

@@ -239,14 +239,25 @@ static inline int scan_plain(const int64_t *packed, int first, int last,
 #ifdef SIMD_FOR_AVX512
 #include <immintrin.h>
 
-/* The same; stores up to a vector more than it returns. */
-SIMD_FOR_AVX512 static int scan_avx512(const int64_t *packed, int first, int last,
-                                       int64_t *sum_inout, int64_t *sum_out,
-                                       int32_t *bin_out)
+/* The sums up to each of eight integers, and the last one everywhere in *before. */
+SIMD_FOR_AVX512 static inline __m512i longs_up_to(__m512i x, __m512i *before)
 {
     const __m512i up1 = _mm512_setr_epi64(0, 0, 1, 2, 3, 4, 5, 6);
     const __m512i up2 = _mm512_setr_epi64(0, 0, 0, 1, 2, 3, 4, 5);
     const __m512i up4 = _mm512_setr_epi64(0, 0, 0, 0, 0, 1, 2, 3);
+    x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xfe, up1, x));
+    x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xfc, up2, x));
+    x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xf0, up4, x));
+    x = _mm512_add_epi64(x, *before);
+    *before = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x);
+    return x;
+}
+
+/* The same as scan_plain; stores up to a vector more than it returns. */
+SIMD_FOR_AVX512 static int scan_avx512(const int64_t *packed, int first, int last,
+                                       int64_t *sum_inout, int64_t *sum_out,
+                                       int32_t *bin_out)
+{
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     __m512i carry = _mm512_set1_epi64(*sum_inout);
     int n = 0;
@@ -254,11 +265,7 @@ SIMD_FOR_AVX512 static int scan_avx512(const int64_t *packed, int first, int las
         __mmask8 inside = (__mmask8)(last - b < 8 ? (1u << (last - b)) - 1 : 0xff);
         __m512i x = _mm512_maskz_loadu_epi64(inside, packed + b);
         __mmask8 holds = _mm512_test_epi64_mask(x, x);
-        x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xfe, up1, x));
-        x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xfc, up2, x));
-        x = _mm512_add_epi64(x, _mm512_maskz_permutexvar_epi64(0xf0, up4, x));
-        x = _mm512_add_epi64(x, carry);
-        carry = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x);
+        x = longs_up_to(x, &carry);
         _mm512_storeu_si512(sum_out + n, _mm512_maskz_compress_epi64(holds, x));
         _mm256_storeu_si256(
             (__m256i *)(bin_out + n),
@@ -402,6 +409,87 @@ static inline int starts_empty(const Bins *bins, const Encoding *code)
                && (code->compact ? bins->gradient[0] == 0 : bins->count[0] == 0));
 }
 
+/* How many of n counts, which ascend, are below `limit`. */
+static inline int fewer_than(const int32_t *count, int n, int64_t limit)
+{
+    int first = 0;
+    while (n > 0) {
+        int half = n / 2;
+        int below = count[first + half] < limit;
+        first += below ? half + 1 : 0;
+        n = below ? n - half - 1 : half;
+    }
+    return first;
+}
+
+/* Adds the bins in [first, last) that hold rows to the cuts, with the sums up to each on top
+   of *sums_inout. */
+static inline void scan_sums_plain(const Bins *bins, int first, int last, Sums *sums_inout,
+                                   Cuts *cuts)
+{
+    int end = cuts->n + list_occupied(bins, first, last, cuts->bin + cuts->n);
+    for (; cuts->n < end; cuts->n++) {
+        int b = cuts->bin[cuts->n];
+        sums_inout->gradient += bins->gradient[b];
+        sums_inout->hessian += bins->hessian[b];
+        sums_inout->count += bins->count[b];
+        cuts->gradient[cuts->n] = (double)sums_inout->gradient;
+        cuts->hessian[cuts->n] = (double)sums_inout->hessian;
+        cuts->count[cuts->n] = (int32_t)sums_inout->count;
+    }
+}
+
+#ifdef SIMD_FOR_AVX512
+/* The same as scan_sums_plain; stores up to a vector more. */
+SIMD_FOR_AVX512 static void scan_sums_avx512(const Bins *bins, int first, int last,
+                                             Sums *sums_inout, Cuts *cuts)
+{
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    __m512i g_before = _mm512_set1_epi64(sums_inout->gradient);
+    __m512i h_before = _mm512_set1_epi64(sums_inout->hessian);
+    __m512i c_before = _mm512_set1_epi64(sums_inout->count);
+    int n = cuts->n;
+    for (int b = first; b < last; b += 8) {
+        __mmask8 inside = (__mmask8)(last - b < 8 ? (1u << (last - b)) - 1 : 0xff);
+        __m256i count = _mm256_maskz_loadu_epi32(inside, bins->count + b);
+        __mmask8 holds = _mm256_test_epi32_mask(count, count);
+        __m512i g = _mm512_maskz_loadu_epi64(inside, bins->gradient + b);
+        __m512i h = _mm512_maskz_loadu_epi64(inside, bins->hessian + b);
+        __m512i c = _mm512_cvtepi32_epi64(count);
+        g = longs_up_to(g, &g_before);
+        h = longs_up_to(h, &h_before);
+        c = longs_up_to(c, &c_before);
+        _mm512_storeu_pd(cuts->gradient + n,
+                         _mm512_maskz_compress_pd(holds, _mm512_cvtepi64_pd(g)));
+        _mm512_storeu_pd(cuts->hessian + n,
+                         _mm512_maskz_compress_pd(holds, _mm512_cvtepi64_pd(h)));
+        _mm256_storeu_si256(
+            (__m256i *)(cuts->count + n),
+            _mm256_maskz_compress_epi32(holds, _mm512_cvtepi64_epi32(c)));
+        _mm256_storeu_si256(
+            (__m256i *)(cuts->bin + n),
+            _mm256_maskz_compress_epi32(holds, _mm256_add_epi32(lane, _mm256_set1_epi32(b))));
+        n += __builtin_popcount(holds);
+    }
+    sums_inout->gradient = _mm_cvtsi128_si64(_mm512_castsi512_si128(g_before));
+    sums_inout->hessian = _mm_cvtsi128_si64(_mm512_castsi512_si128(h_before));
+    sums_inout->count = _mm_cvtsi128_si64(_mm512_castsi512_si128(c_before));
+    cuts->n = n;
+}
+#endif
+
+static inline void scan_sums(const Bins *bins, int first, int last, Sums *sums_inout,
+                             Cuts *cuts)
+{
+#ifdef SIMD_FOR_AVX512
+    if (simd_level == SIMD_AVX512 && !bins->held) {
+        scan_sums_avx512(bins, first, last, sums_inout, cuts);
+        return;
+    }
+#endif
+    scan_sums_plain(bins, first, last, sums_inout, cuts);
+}
+
 /* Lists the bins behind which the node can be cut, those that hold rows but for the
    missing bin, wherever it is, and the last one, with at least `least` and at most `most`
    rows up to them; before them perhaps one behind an empty bin 0. */
@@ -410,27 +498,14 @@ static SIMD_INLINE void list_cuts(const Bins *bins, const Encoding *code, int64_
 {
     int last = bins->n_bins - 1;
     int middle = bins->missing_bin >= 0 ? bins->missing_bin : last;
-    int i = starts_empty(bins, code);
-    int n = i + list_occupied(bins, 0, middle, cuts->bin + i);
-    int64_t g = 0, h = 0, c = 0;
-    n += list_occupied(bins, middle + 1, last, cuts->bin + n);
-    cuts->bin[n] = last;
-    cuts->first = i && least > 0;
-    if (i)
-        cuts->gradient[0] = cuts->hessian[0] = cuts->count[0] = cuts->bin[0] = 0;
-    for (; i < n; i++) {
-        int b = cuts->bin[i];
-        c += bins->count[b];
-        if (c > most)
-            break;
-        cuts->first += c < least;
-        g += bins->gradient[b];
-        h += bins->hessian[b];
-        cuts->gradient[i] = (double)g;
-        cuts->hessian[i] = (double)h;
-        cuts->count[i] = (int32_t)c;
-    }
-    cuts->n = i;
+    Sums sums = {0, 0, 0};
+    cuts->n = starts_empty(bins, code);
+    cuts->gradient[0] = cuts->hessian[0] = cuts->count[0] = cuts->bin[0] = 0;
+    scan_sums(bins, 0, middle, &sums, cuts);
+    scan_sums(bins, middle + 1, last, &sums, cuts);
+    cuts->bin[cuts->n] = last;
+    cuts->n = fewer_than(cuts->count, cuts->n, most + 1);
+    cuts->first = fewer_than(cuts->count, cuts->n, least);
 }
 
 /* How many of n packed sums, whose counts ascend, have a count below `limit`. */

@@ -14,7 +14,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from accuracy import standard_error
+from accuracy import OVERLAP, standard_error
 from adapters import EQUAL, goss, make, uniform
 from data import METRICS, SETS, SHAPES, Problem, rows_of, scores
 from measure import parser, report, table
@@ -118,7 +118,7 @@ def compare(
                 for method, its in runs.items()
             }
             gap = gain[BY_GRADIENT] - gain[BY_BOTH]
-            error = standard_error(gap)
+            error = standard_error(gap, OVERLAP)
             cells = [f"{its.mean():+.2f}" for its in gain.values()]
             cells.append(f"{gap.mean():+.2f} ± {error:.2f}")
             row = [name, rate, f"{top} + {other}", f"{whole.mean():.5g}", *cells]
@@ -167,7 +167,7 @@ def by_loss(name: str, seeds: int, threads: int) -> Iterator[list[Any]]:
         row = [name, objective, f"{found['all'].mean():.4g}"]
         for method in ("goss", ALIKE):
             gain = 100 - 100 * found[method] / found["all"]
-            row.append(f"{gain.mean():+.2f} ± {standard_error(gain):.2f}")
+            row.append(f"{gain.mean():+.2f} ± {standard_error(gain, OVERLAP):.2f}")
         yield row
 
 

@@ -120,10 +120,17 @@ def test_a_matrix_without_entries():
     assert_twins(block, X, range(3)[span])
 
 
+@pytest.mark.parametrize("value", [None, 1, -2, np.inf])
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("rows", [None, np.arange(0, N_ROWS, 3)])
 @pytest.mark.parametrize("subsample", [900, 10**6])
-def test_bins_and_lists_do_not_depend_on_blocks(rows, subsample, block_entries):
+def test_bins_and_lists_do_not_depend_on_blocks(
+    value, weighted, rows, subsample, block_entries
+):
     X = matrix()
+    weight = np.random.default_rng(1).integers(1, 4, N_ROWS) * 1.0 if weighted else None
+    if value is not None:
+        X.data[:] = value
     settings = DatasetOptions(
         **{"max_bin": 20, "max_bin_by_feature": [None, 5] * (N_COLUMNS // 2)},
         **{"min_data_in_bin": 3, "min_child_samples": 20},
@@ -134,7 +141,9 @@ def test_bins_and_lists_do_not_depend_on_blocks(rows, subsample, block_entries):
     found, lists = [], []
     for data in (X, X.tocsc()):
         read = columns(BaseEstimator(), data, reset=True)
-        mappers = find_bin_mappers(read, settings, rows=rows, n_threads=2)
+        mappers = find_bin_mappers(
+            read, settings, weight=weight, rows=rows, n_threads=2
+        )
         used = np.flatnonzero([not m.is_trivial for m in mappers])
         found.append(mappers)
         lists.append(bin_lists(read, mappers, used, rows=rows, n_threads=2))

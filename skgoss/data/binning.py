@@ -167,9 +167,15 @@ def find_bin_mappers(
         sample = rows if sample is None else rows[sample]
     if weight is not None and sample is not None:
         weight = weight[sample]
-    seen = _Sample(sample, places(columns, sample), _mass(weight))
-    kept = _Sample(rows, places(columns, rows))
     max_bin = _max_bins(settings, columns.n_features)
+    mass = _mass(weight)
+    if mass is None:
+        drawn, there = (columns.counted(these, n_threads) for these in (sample, rows))
+        if drawn is not None and there is not None:
+            n_others = _count_others(there, settings, _EVERY_ROW, n_threads)
+            return _find(drawn, settings, max_bin, n_others, _EVERY_ROW, n_threads)
+    seen = _Sample(sample, places(columns, sample), mass)
+    kept = _Sample(rows, places(columns, rows))
     mappers = []
     for span, block in columns.blocks(n_threads):
         n_others = _count_others(block, settings, kept, n_threads)
@@ -197,6 +203,9 @@ class _Sample(NamedTuple):
     def size(self, columns: Columns) -> int:
         """How many rows of the columns these are."""
         return columns.n_rows if self.rows is None else len(self.rows)
+
+
+_EVERY_ROW = _Sample(None, None)
 
 
 def _find_together(

@@ -84,6 +84,10 @@ class Columns:
         """All columns, some at a time: which ones, and the columns."""
         yield slice(0, self.n_features), self
 
+    def counted(self, rows: NDArray[np.int64] | None, n_threads: int) -> Columns | None:
+        """Columns that stand for these: see `skgoss.data.sparse.CompressedRows`."""
+        return None
+
     def take(self, features: NDArray[Any]) -> Columns:
         """Some of the columns."""
         parts = {

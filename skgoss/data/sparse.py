@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from skgoss._engine.data.transposition import count_columns, move_columns
+from skgoss._engine.data.transposition import count_columns, count_sampled, move_columns
 from skgoss.data.columns import KIND_OF_DTYPE, Columns, as_kind
 
 INT32_MAX = 2**31 - 1
@@ -315,6 +315,25 @@ class CompressedRows:
         found = self.matrix.columns
         is_all = self.n_features == found.n_features
         return found if is_all else found.take(self.features)
+
+    def counted(self, rows: NDArray[np.int64] | None, n_threads: int) -> Columns | None:
+        """Columns that hold as many values as these do in some rows; None: in all.
+
+        Only where all stored values are the same, so that numbers of values tell what
+        the columns hold; else None. In which rows the values are is not known.
+        """
+        X = self.matrix.X
+        _, counts = self.matrix.count(n_threads)
+        if len(counts) == 0 or not self.matrix.is_constant:
+            return None
+        if rows is not None:
+            counts = np.zeros_like(counts)
+            count_sampled(X.indptr, X.indices, rows, counts)
+        total = counts.sum(axis=0, dtype=np.int64)[self.features]
+        start = np.concatenate([[0], np.cumsum(total)])
+        unknown = np.empty(1, dtype=np.int32)
+        n_rows = self.n_rows if rows is None else len(rows)
+        return stored_columns(X.data[:1], unknown, start, n_rows)
 
     def take(self, features: NDArray[Any]) -> Columns | CompressedRows:
         """Some of the columns, found some at a time if they ascend."""

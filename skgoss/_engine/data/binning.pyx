@@ -252,11 +252,16 @@ cdef Tally read_sparse(
     int64_t n,
     Scratch* scratch_out,
 ) noexcept nogil:
-    """The same of a sparse column; ``place``: of each row in the sample, -1 if outside."""
+    """The same of a sparse column; ``place``: of each row in the sample, -1 if outside.
+
+    Without places and weights no row numbers are read.
+    """
     cdef const int32_t* index = <const int32_t*> frame.index[column]
     cdef double[BLOCK] values
+    cdef int32_t[BLOCK] sampled
     cdef Tally tally
-    cdef int64_t block, start, i, n_block, row
+    cdef int64_t block, start, i, n_block, n_read
+    cdef const int32_t* row
     tally.n_other = tally.n_zero = tally.n_nan = 0
     for block in range((frame.length[column] + BLOCK - 1) // BLOCK):
         start = block * BLOCK
@@ -264,12 +269,20 @@ cdef Tally read_sparse(
         load_values(
             frame.address[column], frame.stride[column], frame.kind[column], NULL, start, n_block,
             values)
+        row = index + start
+        if place != NULL:
+            # Nobody can predict whether a row is in the sample, so there is no branch.
+            row = sampled
+            n_read = n_block
+            n_block = 0
+            for i in range(n_read):
+                values[n_block] = values[i]
+                sampled[n_block] = place[index[start + i]]
+                n_block += sampled[n_block] >= 0
         for i in range(n_block):
-            row = place[index[start + i]] if place != NULL else index[start + i]
-            if row >= 0:
-                tally_value(
-                    values[i], weight[row] if weight != NULL else 1.0, weight != NULL, &tally,
-                    scratch_out)
+            tally_value(
+                values[i], weight[row[i]] if weight != NULL else 1.0, weight != NULL, &tally,
+                scratch_out)
     tally.n_zero = n - tally.n_other - tally.n_nan
     return tally
 

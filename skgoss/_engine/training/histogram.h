@@ -47,6 +47,14 @@ typedef struct {
     int64_t largest;
 } Sizes;
 
+/* Room for what rows that are meant have, one after the other. */
+typedef struct {
+    float *gradient;
+    float *hessian;
+    double *weight;
+    uint32_t *copies;
+} Gathered;
+
 static inline void prefetch(const void *address)
 {
 #if defined(__GNUC__)
@@ -63,20 +71,43 @@ static inline void prefetch_row(const Binned *data, ptrdiff_t row)
     prefetch(lanes + data->n_lanes - 1);
 }
 
-static SIMD_INLINE void stats_of_rows(const float *gradient, const float *hessian,
-                                      const double *weight, const uint32_t *ids,
-                                      ptrdiff_t first, ptrdiff_t n, GradientStats *out)
+#define GATHER(name, value_t)                                                            \
+    static SIMD_INLINE void name(const value_t *values, const uint32_t *restrict ids,     \
+                                 ptrdiff_t first, ptrdiff_t n, value_t *restrict out)     \
+    {                                                                                     \
+        if (values)                                                                       \
+            for (ptrdiff_t i = first; i < first + n; i++)                                 \
+                out[i] = values[ids[i]];                                                  \
+    }
+GATHER(gather_floats, float)
+GATHER(gather_doubles, double)
+GATHER(gather_counts, uint32_t)
+
+/* Copies what n of the rows meant have, from `first` on. */
+static SIMD_INLINE void gather_slopes_body(const Slopes *rows, ptrdiff_t first, ptrdiff_t n,
+                                           const Gathered *out)
 {
+    gather_floats(rows->gradient, rows->ids, first, n, out->gradient);
+    gather_floats(rows->hessian, rows->ids, first, n, out->hessian);
+    gather_doubles(rows->weight, rows->ids, first, n, out->weight);
+    gather_counts(rows->copies, rows->ids, first, n, out->copies);
+}
+
+/* Of n of the rows, from `first` on. */
+static SIMD_INLINE void gradient_stats_body(const Slopes *rows, ptrdiff_t first, ptrdiff_t n,
+                                            GradientStats *out)
+{
+    const float *gradient = rows->gradient, *hessian = rows->hessian;
+    const double *weight = rows->weight;
     double g_max[STAT_LANES] = {0}, h_max[STAT_LANES] = {0}, h_min[STAT_LANES] = {0};
     double zero[STAT_LANES] = {0};
     for (ptrdiff_t start = first; start < first + n; start += STAT_LANES) {
         double g[STAT_LANES] = {0}, h[STAT_LANES] = {0};
         int m = first + n - start < STAT_LANES ? (int)(first + n - start) : STAT_LANES;
         for (int k = 0; k < m; k++) {
-            ptrdiff_t row = ids ? (ptrdiff_t)ids[start + k] : start + k;
-            double w = weight ? weight[row] : 1.0;
-            g[k] = (double)gradient[row] * w;
-            h[k] = hessian ? (double)hessian[row] * w : w;
+            double w = weight ? weight[start + k] : 1.0;
+            g[k] = (double)gradient[start + k] * w;
+            h[k] = hessian ? (double)hessian[start + k] * w : w;
         }
         for (int k = 0; k < STAT_LANES; k++) {
             double g_size = g[k] < 0 ? -g[k] : g[k];
@@ -95,16 +126,6 @@ static SIMD_INLINE void stats_of_rows(const float *gradient, const float *hessia
     }
 }
 
-/* Of n of the rows, from `first` on. */
-static SIMD_INLINE void gradient_stats_body(const Slopes *rows, ptrdiff_t first, ptrdiff_t n,
-                                            GradientStats *out)
-{
-    if (rows->ids)
-        stats_of_rows(rows->gradient, rows->hessian, rows->weight, rows->ids, first, n, out);
-    else
-        stats_of_rows(rows->gradient, rows->hessian, rows->weight, NULL, first, n, out);
-}
-
 static SIMD_INLINE int64_t root_level(double x)
 {
     float size = (float)(x < 0 ? -x : x);
@@ -113,18 +134,17 @@ static SIMD_INLINE int64_t root_level(double x)
 
 static SIMD_INLINE void roots_of_rows(const float *gradient, const float *hessian,
                                       const double *weight, const uint32_t *copies,
-                                      const uint32_t *ids, ptrdiff_t first, ptrdiff_t n,
-                                      double gradient_scale, double hessian_scale, Roots *out)
+                                      ptrdiff_t first, ptrdiff_t n, double gradient_scale,
+                                      double hessian_scale, Roots *out)
 {
     int64_t g = 0, h = 0, total = 0;
     for (ptrdiff_t i = first; i < first + n; i++) {
-        ptrdiff_t row = ids ? (ptrdiff_t)ids[i] : i;
-        double w = weight ? weight[row] : 1.0;
-        int64_t c = copies ? (int64_t)copies[row] : 1;
-        g += c * root_level((double)gradient[row] * w * gradient_scale);
+        double w = weight ? weight[i] : 1.0;
+        int64_t c = copies ? (int64_t)copies[i] : 1;
+        g += c * root_level((double)gradient[i] * w * gradient_scale);
         if (hessian || weight)
             h += c
-                 * root_level(hessian ? (double)hessian[row] * w * hessian_scale
+                 * root_level(hessian ? (double)hessian[i] * w * hessian_scale
                                       : w * hessian_scale);
         total += c;
     }
@@ -139,14 +159,13 @@ static SIMD_INLINE void sum_roots_body(const Slopes *rows, ptrdiff_t first, ptrd
                                        Roots *out)
 {
     const float *g = rows->gradient, *h = rows->hessian;
-    if (rows->ids || rows->weight || rows->copies)
-        roots_of_rows(g, h, rows->weight, rows->copies, rows->ids, first, n, gradient_scale,
+    if (rows->weight || rows->copies)
+        roots_of_rows(g, h, rows->weight, rows->copies, first, n, gradient_scale,
                       hessian_scale, out);
     else if (h)
-        roots_of_rows(g, h, NULL, NULL, NULL, first, n, gradient_scale, hessian_scale, out);
+        roots_of_rows(g, h, NULL, NULL, first, n, gradient_scale, hessian_scale, out);
     else
-        roots_of_rows(g, NULL, NULL, NULL, NULL, first, n, gradient_scale, hessian_scale,
-                      out);
+        roots_of_rows(g, NULL, NULL, NULL, first, n, gradient_scale, hessian_scale, out);
 }
 
 static SIMD_INLINE void encode_rows(const float *gradient, const float *hessian,
@@ -157,10 +176,10 @@ static SIMD_INLINE void encode_rows(const float *gradient, const float *hessian,
 {
     const int gradient_down = code->gradient_down, hessian_down = code->hessian_down;
     for (ptrdiff_t i = first; i < first + n; i++) {
-        ptrdiff_t row = ids ? (ptrdiff_t)ids[i] : i;
-        uint64_t g = (uint64_t)row_integer(gradient, weight, copies, row, gradient_scale);
-        uint64_t h = (uint64_t)row_integer(hessian, weight, copies, row, hessian_scale);
-        words_out[i] = g << gradient_down | h << hessian_down | (uint64_t)row;
+        uint64_t g = (uint64_t)row_integer(gradient, weight, copies, i, gradient_scale);
+        uint64_t h = (uint64_t)row_integer(hessian, weight, copies, i, hessian_scale);
+        uint64_t row = ids ? ids[i] : (uint64_t)i;
+        words_out[i] = g << gradient_down | h << hessian_down | row;
     }
 }
 
@@ -173,8 +192,11 @@ static SIMD_INLINE void encode_packed_body(const Slopes *rows, ptrdiff_t first, 
     const double *w = rows->weight;
     const uint32_t *copies = rows->copies;
     double hs = code->constant_hessian ? 0.0 : hessian_scale;
-    if (rows->ids || (w && copies))
+    if (rows->ids ? w || copies || !h : w && copies)
         encode_rows(g, h, w, copies, rows->ids, first, n, gradient_scale, hs, code,
+                    words_out);
+    else if (rows->ids)
+        encode_rows(g, h, NULL, NULL, rows->ids, first, n, gradient_scale, hs, code,
                     words_out);
     else if (copies)
         encode_rows(g, h, NULL, copies, NULL, first, n, gradient_scale, hs, code, words_out);
@@ -187,16 +209,15 @@ static SIMD_INLINE void encode_packed_body(const Slopes *rows, ptrdiff_t first, 
                     words_out);
 }
 
-/* Pairs of integers of a wide round, by row. */
+/* Pairs of integers of a wide round, by row: of n of the rows, from `first` on. */
 static SIMD_INLINE void encode_wide_body(const Slopes *rows, ptrdiff_t first, ptrdiff_t n,
                                          double gradient_scale, double hessian_scale,
                                          int64_t *pairs_out)
 {
-    for (ptrdiff_t row = first; row < first + n; row++) {
-        pairs_out[2 * row] =
-            row_integer(rows->gradient, rows->weight, rows->copies, row, gradient_scale);
-        pairs_out[2 * row + 1] =
-            row_integer(rows->hessian, rows->weight, rows->copies, row, hessian_scale);
+    for (ptrdiff_t i = first; i < first + n; i++) {
+        int64_t *pair = pairs_out + 2 * (rows->ids ? (ptrdiff_t)rows->ids[i] : i);
+        pair[0] = row_integer(rows->gradient, rows->weight, rows->copies, i, gradient_scale);
+        pair[1] = row_integer(rows->hessian, rows->weight, rows->copies, i, hessian_scale);
     }
 }
 
@@ -545,6 +566,9 @@ SIMD_KERNEL(take_packed,
             (int n, const Encoding *code, const int64_t *packed, int64_t *gradient_inout,
              int64_t *hessian_inout, int32_t *count_inout),
             (n, code, packed, gradient_inout, hessian_inout, count_inout))
+SIMD_KERNEL(gather_slopes,
+            (const Slopes *rows, ptrdiff_t first, ptrdiff_t n, const Gathered *out),
+            (rows, first, n, out))
 SIMD_KERNEL(gradient_stats,
             (const Slopes *rows, ptrdiff_t first, ptrdiff_t n, GradientStats *out),
             (rows, first, n, out))

@@ -29,6 +29,14 @@ cdef extern from "histogram.h" nogil:
         ROW_BLOCK
         LANES_A_TURN
 
+    ctypedef struct Gathered:
+        float* gradient
+        float* hessian
+        double* weight
+        uint32_t* copies
+
+    void gather_slopes(
+        const Slopes* rows, Py_ssize_t first, Py_ssize_t n, const Gathered* out)
     void gradient_stats(
         const Slopes* rows, Py_ssize_t first, Py_ssize_t n, GradientStats* out)
     void sum_roots(
@@ -77,6 +85,40 @@ cdef enum:
     MAX_WIDE_BITS = 50      # `nearest` rounds up to 51
     MAX_PACKED_BITS = 38    # sums of a block stay below 2**51, exact as doubles
     MAX_EXPONENT = 1000     # its power of two and the reciprocal are normal numbers
+
+
+cdef int gather_sampled(Workspace* ws, Slopes* slopes_inout) noexcept nogil:
+    """Let slopes be those of the sampled rows, one after the other; 0 or NO_MEMORY.
+
+    Several sweeps read them, and this is the only one that jumps.
+    """
+    cdef Slopes* slopes = slopes_inout
+    cdef Slopes sampled = slopes[0]
+    cdef Gathered out
+    cdef Py_ssize_t block
+    if sampled.ids == NULL:
+        return 0
+    if ws.gathered == NULL:
+        ws.gathered = <double*>malloc(
+            slopes.n_rows * (sizeof(double) + 2 * sizeof(float) + sizeof(uint32_t)))
+        if ws.gathered == NULL:
+            return NO_MEMORY
+    out.weight = ws.gathered
+    out.gradient = <float*>(out.weight + slopes.n_rows)
+    out.hessian = out.gradient + slopes.n_rows
+    out.copies = <uint32_t*>(out.hessian + slopes.n_rows)
+    for block in prange(
+        (sampled.n + STAT_BLOCK - 1) // STAT_BLOCK, num_threads=ws.n_threads,
+        use_threads_if=ws.n_threads > 1 and sampled.n > STAT_BLOCK,
+    ):
+        gather_slopes(
+            &sampled, block * STAT_BLOCK,
+            min(<Py_ssize_t>STAT_BLOCK, sampled.n - block * STAT_BLOCK), &out)
+    slopes.gradient = out.gradient
+    slopes.hessian = out.hessian if sampled.hessian != NULL else NULL
+    slopes.weight = out.weight if sampled.weight != NULL else NULL
+    slopes.copies = out.copies if sampled.copies != NULL else NULL
+    return 0
 
 
 cdef void merge_stats(const GradientStats* part, GradientStats* total) noexcept nogil:
@@ -255,7 +297,7 @@ cdef bint typical(int64_t roots, int64_t n) noexcept nogil:
 
 cdef Roots encode_block(
     const Slopes* rows, Py_ssize_t first, Py_ssize_t n, const Encoding* code,
-    uint64_t* words_out,
+    uint64_t* words_out, int64_t* pairs_out,
 ) noexcept nogil:
     cdef double gradient_scale = 1.0 / code.gradient_unit
     cdef double hessian_scale = 1.0 / code.hessian_unit
@@ -264,9 +306,10 @@ cdef Roots encode_block(
     sum_roots(rows, first, n, gradient_scale, hessian_scale, &roots)
     if code.packed:
         encode_packed(rows, first, n, gradient_scale, hessian_scale, code, words_out)
-    else:
-        for i in range(first, first + n):
-            words_out[i] = rows.ids[i] if rows.ids != NULL else <uint64_t>i
+        return roots
+    encode_wide(rows, first, n, gradient_scale, hessian_scale, pairs_out)
+    for i in range(first, first + n):
+        words_out[i] = rows.ids[i] if rows.ids != NULL else <uint64_t>i
     return roots
 
 
@@ -274,7 +317,7 @@ cdef Roots encode(
     const Slopes* rows, const Encoding* code, int n_threads, uint64_t* words_out,
     int64_t* pairs_out,
 ) noexcept nogil:
-    """Words of the rows, and in a wide round the pairs of all rows there are.
+    """Words of the rows, and in a wide round their pairs.
 
     Returns what `is_fine` asks for.
     """
@@ -289,20 +332,11 @@ cdef Roots encode(
     ):
         first = block * ENCODE_BLOCK
         part = encode_block(
-            rows, first, min(<Py_ssize_t>ENCODE_BLOCK, rows.n - first), code, words_out)
+            rows, first, min(<Py_ssize_t>ENCODE_BLOCK, rows.n - first), code, words_out,
+            pairs_out)
         n_copies += part.n
         gradient_roots += part.gradient
         hessian_roots += part.hessian
-    # Rows that are not sampled have pairs that nobody reads.
-    for block in prange(
-        0 if code.packed else (rows.n_rows + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
-        num_threads=n_threads,
-        use_threads_if=n_threads > 1 and not code.packed and rows.n_rows > ENCODE_BLOCK,
-    ):
-        first = block * ENCODE_BLOCK
-        encode_wide(
-            rows, first, min(<Py_ssize_t>ENCODE_BLOCK, rows.n_rows - first),
-            1.0 / code.gradient_unit, 1.0 / code.hessian_unit, pairs_out)
     total.gradient = gradient_roots
     total.hessian = hessian_roots
     total.n = n_copies
@@ -320,9 +354,9 @@ cdef bint hessians_vary(const Slopes* slopes, float* first_out) noexcept nogil:
     cdef Py_ssize_t i
     if slopes.hessian == NULL or slopes.n == 0:
         return False
-    first_out[0] = slopes.hessian[slopes.ids[0] if slopes.ids != NULL else 0]
+    first_out[0] = slopes.hessian[0]
     for i in range(1, slopes.n):
-        if slopes.hessian[slopes.ids[i] if slopes.ids != NULL else i] != first_out[0]:
+        if slopes.hessian[i] != first_out[0]:
             return True
     return False
 
@@ -333,9 +367,12 @@ cdef int read_round(
     """What the numbers of a round depend on, of the rows of all peers."""
     cdef double[8] facts
     cdef float first = 0
-    cdef bint vary = hessians_vary(slopes, &first)
-    cdef bint has_rows = slopes.hessian != NULL and slopes.n > 0
-    cdef int status
+    cdef bint vary, has_rows
+    cdef int status = gather_sampled(ws, slopes)
+    if status < 0:
+        return status
+    vary = hessians_vary(slopes, &first)
+    has_rows = slopes.hessian != NULL and slopes.n > 0
     stats_out[0] = round_stats(slopes, ws.n_threads)
     facts[0] = slopes.n
     facts[1] = not isfinite(stats_out.zero)

@@ -4,7 +4,7 @@ from skgoss._engine.data.store cimport BinColumn
 from skgoss._engine.training.workspace cimport Leaf, Round, Shared, Workspace
 
 
-cdef void tag_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil
+cdef void list_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil
 
 cdef void rows_to_children(
     Shared* shared, Workspace* ws, Leaf* parent, const BinColumn* column, Leaf* left,

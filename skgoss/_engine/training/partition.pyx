@@ -1,7 +1,7 @@
 """How the rows of a leaf move to its children: stable partition, and rows found by lists."""
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.data.store cimport BinColumn, bin_of_code, bin_of_stored
@@ -29,7 +29,6 @@ cdef enum:
     MAX_SLICES = 64
     # Finding a row by a list costs as much as moving so many from a leaf to its children.
     ROWS_A_LISTED = 4
-    NO_TAG = -1
 
 
 cdef inline int64_t gallop_list(
@@ -132,25 +131,15 @@ cdef Py_ssize_t partition(
 
 # ------------------------------------------------------------------ rows of leaves
 
-cdef void tag_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Tag the sampled rows as the root's."""
+cdef void list_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
+    """Let all rows of the round be with the root's words, and tell where there they are."""
+    cdef const uint32_t* ids = round.slopes.ids
     cdef Py_ssize_t i
-    ws.stock.n_tags = 1
-    if round.slopes.ids == NULL:
-        memset(ws.tags, 0, shared.data.n_rows * sizeof(int32_t))
-        return
-    memset(ws.tags, NO_TAG, shared.data.n_rows * sizeof(int32_t))
-    for i in range(round.slopes.n):
-        ws.tags[round.slopes.ids[i]] = 0
-
-
-cdef void tag_rows(Workspace* ws, Leaf* leaf) noexcept nogil:
-    """Give the rows of a leaf a tag of their own."""
-    cdef const uint64_t* words = ws.words[leaf.buffer]
-    cdef Py_ssize_t i
-    leaf.tag = <int32_t>take_next(&ws.stock.n_tags)
-    for i in range(leaf.begin, leaf.end):
-        ws.tags[words[i] & ws.code.id_mask] = leaf.tag
+    memset(ws.stays, ids == NULL, shared.data.n_rows)
+    if ids != NULL:
+        for i in range(round.slopes.n):
+            ws.stays[ids[i]] = True
+            ws.places[ids[i]] = <uint32_t>i
 
 
 cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexcept nogil:
@@ -164,15 +153,13 @@ cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexce
 
 
 cdef void part_rows(
-    Shared* shared, Workspace* ws, Leaf* parent, const BinColumn* column, Leaf* left,
-    Leaf* right,
+    Workspace* ws, Leaf* parent, const BinColumn* column, Leaf* left, Leaf* right,
 ) noexcept nogil:
     """Move the rows of a leaf to its children."""
     cdef Py_ssize_t n, n_left
     gather(ws, parent)
     n = parent.end - parent.begin
     left.buffer = right.buffer = next_buffer(parent)
-    left.tag = right.tag = parent.tag
     n_left = partition(
         column, ws.words[parent.buffer] + parent.begin, n, ws.code.id_mask,
         by_code(ws, column), ws.n_threads if n > MIN_ROWS_A_TEAM else 1, ws.mask,
@@ -180,8 +167,6 @@ cdef void part_rows(
     left.begin = parent.begin
     left.end = right.begin = parent.begin + n_left
     right.end = parent.end
-    if shared.has_lists:
-        tag_rows(ws, left if 2 * n_left <= n else right)
 
 
 cdef bint is_by_list(
@@ -201,16 +186,15 @@ cdef bint is_by_list(
 
 
 cdef Py_ssize_t take_slice(
-    Workspace* ws, const Leaf* parent, const Leaf* small, const BinColumn* column,
-    bint sampled, Py_ssize_t first, Py_ssize_t last, Py_ssize_t n_most, uint64_t* words_out,
+    Workspace* ws, const BinColumn* column, bint sampled, Py_ssize_t first, Py_ssize_t last,
+    Py_ssize_t n_most, uint64_t* words_out,
 ) noexcept nogil:
-    """Tag the rows that a part of a list names, and copy their words; returns how many.
+    """Copy the words of the rows that a part of a list names; returns how many.
 
     They are at most ``n_most``, for which there is room.
     """
     cdef bint others_left = ws.goes_left[column.implied]
     cdef const uint64_t* root = ws.words[ROOT_BUFFER]
-    cdef Py_ssize_t found = 0
     cdef Py_ssize_t n = 0
     cdef bint leaves
     cdef uint32_t row
@@ -220,13 +204,10 @@ cdef Py_ssize_t take_slice(
         if n == n_most:
             break
         row = column.rows[i]
-        leaves = ws.tags[row] == parent.tag and (
+        leaves = ws.stays[row] & (
             ws.goes_left[bin_of_stored(column, column.stored[i])] != others_left)
-        if sampled and leaves:
-            # Words and list both ascend.
-            found = gallop_words(root, found, ws.n_rows, ws.code.id_mask, row)
-        words_out[n] = root[found if sampled else row]
-        ws.tags[row] = small.tag if leaves else ws.tags[row]
+        words_out[n] = root[ws.places[row] if sampled else row]
+        ws.stays[row] ^= leaves
         n += leaves
     return n
 
@@ -247,22 +228,19 @@ cdef void take_listed(
     large.begin = parent.begin
     large.end = parent.end
     large.buffer = parent.buffer
-    large.tag = parent.tag
     small.buffer = next_buffer(parent)
     small.begin = small.end = parent.begin + parent.n_left_behind
-    small.tag = <int32_t>take_next(&ws.stock.n_tags)
     n_most = min(parent.end - small.begin, small.stats.sums.count)
     if (n_slices == 1 or column.length < MIN_LISTED_A_TEAM
             or column.length > parent.end - small.begin):
         small.end += take_slice(
-            ws, parent, small, column, sampled, 0, column.length, n_most,
-            ws.words[small.buffer] + small.begin)
+            ws, column, sampled, 0, column.length, n_most, ws.words[small.buffer] + small.begin)
     else:
         spare = ws.words[next_buffer(small)] + small.begin
         size = (column.length + n_slices - 1) // n_slices
         for part in prange(n_slices, num_threads=n_slices, schedule="static", chunksize=1):
             taken[part] = take_slice(
-                ws, parent, small, column, sampled, min(part * size, column.length),
+                ws, column, sampled, min(part * size, column.length),
                 min((part + 1) * size, column.length), n_most, spare + part * size)
         for part in range(n_slices):
             memcpy(ws.words[small.buffer] + small.end, spare + part * size,
@@ -284,13 +262,13 @@ cdef void rows_to_children(
         take_listed(
             ws, parent, column, ws.n_rows < shared.data.n_rows, moved, staying)
     else:
-        part_rows(shared, ws, parent, column, left, right)
+        part_rows(ws, parent, column, left, right)
 
 
 cdef void return_rows(Workspace* ws, const Leaf* parent, const Leaf* child) noexcept nogil:
     """Let the rows of a child be its parent's again."""
     cdef const uint64_t* words = ws.words[child.buffer]
     cdef Py_ssize_t i
-    if child.tag != parent.tag:
+    if parent.buffer == ROOT_BUFFER and child.buffer != ROOT_BUFFER:
         for i in range(child.begin, child.end):
-            ws.tags[words[i] & ws.code.id_mask] = parent.tag
+            ws.stays[words[i] & ws.code.id_mask] = True

@@ -21,7 +21,7 @@ from skgoss._engine.training.constraints cimport (
 from skgoss._engine.training.drawn cimport drawn_rows
 from skgoss._engine.training.histogram cimport prefetch
 from skgoss._engine.training.layout cimport Binned, Slopes, Sums, row_integer
-from skgoss._engine.training.partition cimport return_rows, rows_to_children, tag_root
+from skgoss._engine.training.partition cimport list_root, return_rows, rows_to_children
 from skgoss._engine.training.peers cimport add_up
 from skgoss._engine.random cimport TREE_FEATURES, key
 from skgoss._engine.training.sampling cimport sample_features
@@ -59,7 +59,7 @@ cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept 
     memset(root, 0, sizeof(Leaf))
     root.buffer = buffer
     if shared.has_lists:
-        tag_root(shared, ws, round)
+        list_root(shared, ws, round)
     root.end = round.slopes.n
     root.node = -1
     root.l2 = ws.rules.l2

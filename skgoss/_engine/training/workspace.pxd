@@ -38,8 +38,7 @@ cdef struct Leaf:
     Py_ssize_t begin          # its rows: words[buffer][begin:end]
     Py_ssize_t end
     int buffer
-    int32_t tag               # of its rows; those of words[buffer] with another one have left
-    Py_ssize_t n_left_behind  # how many those are
+    Py_ssize_t n_left_behind  # of the rows of words[buffer], how many have left
     int slot                  # of its histogram; -1: none, or made of its few rows each time
     int mask                  # of the features that it is searched for: ws.splittable[mask]
     bint is_divided           # its children are known: see `Workspace.children`
@@ -86,7 +85,6 @@ cdef struct Stock:
     int n_slots               # of histograms
     int n_free
     int64_t n_masks
-    int64_t n_tags
     uint32_t* set_words       # of the tree's sets of bins
     Py_ssize_t n_set_words
     Py_ssize_t set_room
@@ -98,12 +96,16 @@ cdef struct Workspace:
     Workspace* helpers        # the workspaces of the other threads; NULL: there are none
     Stock* stock
     uint64_t* words[3]        # the last one: see ROOT_BUFFER
-    int32_t* tags             # by row, then
+    # By row, then: whether it is in the one leaf that still has the root's words, and where
+    # among these its own is, if the rows are sampled.
+    uint8_t* stays
+    uint32_t* places
     Py_ssize_t n_rows         # of the root
     uint8_t* mask
     uint8_t* goes_left        # by bin
     uint8_t* code_goes_left
     int64_t* pairs
+    double* gathered          # slopes of sampled rows
     Binned data               # the rows as the tree reads them
     Drawn drawn               # where they are if they are of drawn features alone
     int32_t* features         # sampled for the tree

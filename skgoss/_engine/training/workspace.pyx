@@ -98,7 +98,7 @@ cdef void gather(Workspace* ws, Leaf* leaf) noexcept nogil:
         if n == n_staying:
             break
         out[n] = words[i]
-        n += ws.tags[words[i] & ws.code.id_mask] == leaf.tag
+        n += ws.stays[words[i] & ws.code.id_mask]
     leaf.begin += leaf.n_left_behind
     leaf.buffer = buffer
     leaf.n_left_behind = 0

@@ -33,6 +33,7 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
     "pages",
+    "descriptions",
 ]
 # README.md is the index in a repository browser; guide.md includes it.
 exclude_patterns = ["_build", "README.md", "**sg_execution_times.rst"]

@@ -235,7 +235,7 @@ class Booster(InTraining):
     @docstrings.of_booster(
         filename=(
             "str or path",
-            " If writing fails, an existing file of this name is unchanged. ",
+            "The path. If writing fails, an existing file of this name is unchanged.",
         )
     )
     def save_model(
@@ -567,13 +567,13 @@ class Booster(InTraining):
     @docstrings.of_booster(
         importance_type=(
             "{'split', 'gain', 'cover'}, default='split'",
-            "The kind of ``feature_importances``, which are whole numbers: see"
-            " `feature_importance`.",
+            "What ``feature_importances`` measure: see `feature_importance`. They"
+            " are whole numbers.",
         ),
         object_hook=(
             "callable, default=None",
-            "Called with each dict, the inner ones first; what it returns takes the"
-            " dict's place. As in ``json.loads``.",
+            "A function that is called with each dict, the inner ones first. Its"
+            " result replaces the dict, as in ``json.loads``.",
         ),
     )
     def dump_model(

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Self
 class EvalResult(tuple):
     """One metric of one evaluation set in one round.
 
-    It has four items, as in LightGBM: ``name, metric, value, maximize = result``. In
-    results of cross-validation, ``metric_std_dev`` is the fifth item.
+    It is a tuple of four items, as in LightGBM: ``name, metric, value, maximize =
+    result``. In cross-validation, ``metric_std_dev`` is the fifth item.
 
     Parameters
     ----------
@@ -111,20 +111,20 @@ class CallbackEnv(NamedTuple):
 
 
 class EarlyStopException(Exception):
-    """Ends boosting.
+    """Ends the training when a callback raises it.
 
     Parameters
     ----------
     best_iteration : int
-        The index of the last round to keep, from 0. If there are fewer rounds, all are
-        kept.
+        The index of the last round to keep, starting at 0. If there are fewer rounds,
+        all are kept.
     best_score : list of EvalResult or tuple, or None
-        The metrics of that round; None: those that were recorded after it.
+        The metrics of that round. None: the recorded metrics of that round.
 
     Raises
     ------
     TypeError
-        If ``best_iteration`` is not an int, or ``best_score`` not a list of results.
+        If ``best_iteration`` is not an int, or ``best_score`` is not a list of results.
     ValueError
         If ``best_iteration`` is negative.
     """

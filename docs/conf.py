@@ -78,7 +78,7 @@ html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "skgoss"},
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
     "show_prev_next": True,
     "show_toc_level": 2,
     "navigation_with_keys": False,

@@ -67,9 +67,7 @@ def main() -> None:
 
         local = LGBMClassifier(**OPTIONS).fit(past[COLUMNS].compute(), past["late"])
         texts = [each.booster_.model_to_string() for each in (model, local)]
-        print(
-            f"equal to the model of one process, to the last bit: {texts[0] == texts[1]}"
-        )
+        print(f"the same model in one process, to the last bit: {texts[0] == texts[1]}")
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ class Booster(InTraining):
             self._train(booster_training.start(params, train_set))
             return
         if params:
-            warn("Booster ignores params: the parameters are those of the file.")
+            warn("params has no effect: the parameters of the model file are used.")
         if model_str is not None:
             self.model_from_string(model_str)
             return
@@ -177,7 +177,7 @@ class Booster(InTraining):
     def _ensemble(self, ensemble: Ensemble) -> None:
         if self._live_fit is not None:
             raise ValueError(
-                "The trees of a Booster in training cannot be changed: call"
+                "The trees of a Booster in training cannot be changed. Call"
                 " free_dataset() first, which ends the training."
             )
         self._trees = ensemble

@@ -45,8 +45,8 @@ class InTraining:
         """The fit of a model in training."""
         if self._live_fit is None:
             raise ValueError(
-                "The Booster is not in training: make it by Booster(params, train_set),"
-                " or by train with keep_training_booster=True."
+                "The Booster is not in training. Create it by Booster(params,"
+                " train_set), or by train with keep_training_booster=True."
             )
         return self._live_fit
 
@@ -112,8 +112,8 @@ class InTraining:
             self._know(fit)
         elif fit.needs_function:
             raise ValueError(
-                "update needs fobj: objective='none' or an earlier fobj means that each"
-                " round has one."
+                "update needs the argument fobj, because the objective is 'none' or an"
+                " earlier round used fobj."
             )
         return not fit.state.boost()
 
@@ -147,7 +147,9 @@ class InTraining:
         """
         fit = self._fit
         if name in {evaluated.name for evaluated in fit.state.sets}:
-            raise ValueError(f"There is an evaluation set with the name {name!r}.")
+            raise ValueError(
+                f"name must be new, but there is an evaluation set {name!r}."
+            )
         fit.add_set(name, data, is_listed=True)
         return self
 

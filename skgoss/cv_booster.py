@@ -112,13 +112,13 @@ class CVBooster:
             texts, best_iteration = held["boosters"], held["best_iteration"]
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise ValueError(
-                "This is no CVBooster: it must be JSON with 'boosters', a list of"
-                " models, and 'best_iteration'."
+                "The text is not a CVBooster: it must be JSON with 'boosters' (a list"
+                " of models) and 'best_iteration'."
             ) from error
         if not isinstance(texts, list) or type(best_iteration) is not int:
             raise ValueError(
-                "This is no CVBooster: 'boosters' must be a list and 'best_iteration'"
-                " an int."
+                "The text is not a CVBooster: 'boosters' must be a list, and"
+                " 'best_iteration' an int."
             )
         self.boosters = [Booster(model_str=text) for text in texts]
         self.best_iteration = best_iteration

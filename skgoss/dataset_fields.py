@@ -132,7 +132,7 @@ def position(values: Any, n_rows: int | None) -> NDArray[Any]:
     """Check positions of documents, which have no effect."""
     given = np.asarray(_column(values, "position"))
     _check_shape(given, "position", n_rows)
-    warn("position has no effect: rankings are learned without positions.")
+    warn("position has no effect: the ranking objectives do not use positions.")
     return given
 
 

@@ -530,7 +530,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
     def _check_objective(self, name: str) -> None:
         if name in MANY_CLASSES:
             raise ValueError(
-                f"objective={name!r} is for classes: {self._owner} learns"
+                f"objective={name!r} is for classification, but {self._owner} predicts"
                 " numbers. Use LGBMClassifier."
             )
 
@@ -867,7 +867,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         tasks, source = persistence.tasks_of(booster)
         if not set(tasks) & set(self._tasks):
             raise TypeError(
-                f"init_model must be a model of classes for {self._owner}, got"
+                f"init_model must be a classification model for {self._owner}, got"
                 f" {source}."
             )
         return booster
@@ -899,14 +899,14 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         if (name in MANY_CLASSES) == two:
             allowed = _TWO_CLASSES if two else MANY_CLASSES
             raise ValueError(
-                f"objective={name!r} cannot learn the {self._n_classes} classes of y."
-                f" Use one of {', '.join(map(repr, allowed))}, or None, which depends"
-                " on the number of classes."
+                f"objective={name!r} cannot be used for {self._n_classes} classes. Use"
+                f" one of {', '.join(map(repr, allowed))}, or None, which chooses one"
+                " by the number of classes."
             )
         if two and name not in _TWO_CLASSES:
             warn(
-                f"objective={name!r} learns the numbers 0 and 1, so predict_proba"
-                " returns no probabilities. Use one of"
+                f"objective={name!r} treats the classes as the numbers 0 and 1, so"
+                " predict_proba does not return probabilities. Use one of"
                 f" {', '.join(map(repr, _TWO_CLASSES))}."
             )
 

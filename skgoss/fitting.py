@@ -109,8 +109,9 @@ def _only_fit(estimator: BaseEstimator) -> Iterator[None]:
     this_fit = object()
     if _FITS.setdefault(id(estimator), this_fit) is not this_fit:
         raise RuntimeError(
-            f"This {type(estimator).__name__} is being fitted: objectives, metrics,"
-            " callbacks and other threads must not fit it meanwhile. Fit a clone of it."
+            f"This {type(estimator).__name__} is already being fitted: objectives,"
+            " metrics, callbacks and other threads must not fit it at the same time."
+            " Fit a clone of it instead."
         )
     try:
         yield
@@ -282,8 +283,8 @@ class Fit:
     def _check_dataset(self, argument: str) -> None:
         if not isinstance(self.training.X, Dataset):
             raise ValueError(
-                f"{argument} is for a Booster that is trained on a Dataset, but this"
-                " is that of an estimator."
+                f"{argument} needs a Booster that is trained on a Dataset, but this one"
+                " belongs to an estimator."
             )
 
     def _go_on(self, plan: Plan, rows: Rows) -> None:

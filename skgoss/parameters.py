@@ -505,7 +505,7 @@ def _check_together(values: Mapping[str, Any], owner: str) -> None:
     if values["linear_tree"] and values["zero_as_missing"]:
         raise ValueError(
             f"The 'linear_tree' parameter of {owner} must be False where"
-            " zero_as_missing=True: a linear leaf needs to know what 0 means."
+            " zero_as_missing=True, because linear models need the value 0."
         )
 
 
@@ -578,13 +578,13 @@ def _check_rates(values: Mapping[str, Any], owner: str) -> None:
             )
     if top + other > 1 + 1e-9:
         raise ValueError(
-            f"The 'top_rate' and 'other_rate' parameters of {owner} are shares of the"
-            f" same rows: their sum must be at most 1. Got {top!r} and {other!r}."
+            f"The sum of the 'top_rate' and 'other_rate' parameters of {owner} must be"
+            f" at most 1. Got {top!r} and {other!r}."
         )
     if values["subsample_freq"] > 0 and _least_share(values) < 1:
         raise ValueError(
-            f"{owner} draws rows either by data_sample_strategy='goss' or by subsample"
-            f" and subsample_freq. Set subsample=1 or subsample_freq=0, or"
+            f"{owner} cannot use data_sample_strategy='goss' together with subsample"
+            " and subsample_freq. Set subsample=1 or subsample_freq=0, or"
             " data_sample_strategy='bagging'."
         )
 

@@ -93,8 +93,8 @@ class LGBMRanker(LGBMModel):
     def _check_objective(self, name: str) -> None:
         if objectives.OBJECTIVES[name].ranks is None:
             raise ValueError(
-                f"objective={name!r} does not rank. Use 'lambdarank' or 'rank_xendcg',"
-                " or LGBMRegressor."
+                f"objective={name!r} is not for ranking. Use 'lambdarank' or"
+                " 'rank_xendcg', or LGBMRegressor."
             )
 
     def _queries(

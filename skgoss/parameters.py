@@ -692,24 +692,26 @@ def documented(cls: type) -> type:
 def markdown() -> str:
     """The options as a page of the documentation."""
     head = (
-        "# Parameters\n\n"
-        "The constructor, `set_params` and the grids of searches accept all names;"
-        " `get_params` shows the\nfirst one. LightGBM's main name is in italics.\n\n"
-        "Several names of one parameter may be given with the same value. If their"
-        " values differ,\n`set_params` raises a ValueError. The constructor gives an"
-        " `UnusedParameterWarning` and uses\nLightGBM's main name if it is given, else"
-        " the shortest name. There are two exceptions: `n_jobs`\nis the smallest number"
-        " of threads; any other name replaces `n_estimators` and `objective`.\n\n"
-        "This page is written by `python docs/parameters.py`.\n\n"
+        "# Parameters: names, defaults, values and aliases\n\n"
+        "These are the parameters of LGBMClassifier, LGBMRegressor, LGBMRanker, `train`"
+        " and `cv`. The\nconstructor, `set_params` and the grids of searches accept all"
+        " names of a parameter. `get_params`\nreturns the name in the first column."
+        " LightGBM's main name is in italics.\n\n"
+        "If several names of one parameter have different values, `set_params` raises a"
+        " ValueError. The\nconstructor gives an `UnusedParameterWarning` and uses"
+        " LightGBM's main name, or else the shortest\nname. There are two exceptions:"
+        " for `n_jobs`, the smallest number of threads is used; for\n`n_estimators` and"
+        " `objective`, an alias has priority over these names.\n\n"
+        "`python docs/parameters.py` writes this page.\n\n"
         "| parameter | default | values | meaning | other names |\n"
         "|---|---|---|---|---|\n"
     )
     rows = "".join(_markdown_row(option) for option in OPTIONS)
     tail = (
         "\n## Accepted, without effect\n\n"
-        "These options of LightGBM are accepted and ignored; `get_params` does not"
-        " show them. Other unknown\nnames give an `UnusedParameterWarning`:"
-        " `get_params` shows them, and they have no effect.\n\n"
+        "These parameters of LightGBM are accepted and have no effect; `get_params`"
+        " does not return them.\nUnknown names have no effect either. They give an"
+        " `UnusedParameterWarning`, and `get_params`\nreturns them.\n\n"
         "| names | reason |\n|---|---|\n"
     )
     return (

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.data.packing import add_narrow, extent
+from skgoss._engine.data.packing import add_few, add_narrow, extent, take_few
 
 # Arrays of more bytes than these are added piece by piece: each peer adds one piece.
 MOST_BYTES_TO_ADD_ALONE = 1 << 16
@@ -30,6 +30,9 @@ MOST_BYTES_TO_ADD_ALONE = 1 << 16
 # if they are at most this share.
 FEW_INTEGERS = 512
 SPARSE_SHARE = 0.25
+
+# The integers of so many bits.
+INTEGERS = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
 
 
 class Sparse(NamedTuple):
@@ -48,16 +51,12 @@ def lightened(values: NDArray[np.int64]) -> NDArray[Any] | Sparse:
         A copy, which is read-only: it is sent as it is.
     """
     n_bits, n_others = extent(values)
+    dtype = next(dtype for bits, dtype in INTEGERS.items() if n_bits < bits)
     if len(values) >= FEW_INTEGERS and n_others <= SPARSE_SHARE * len(values):
-        at = np.flatnonzero(values)
-        return Sparse(_frozen(at.astype(np.uint32)), _narrowed(values[at], n_bits))
-    return _narrowed(values, n_bits)
-
-
-def _narrowed(values: NDArray[np.int64], n_bits: int) -> NDArray[Any]:
-    sizes = (np.int8, np.int16, np.int32)
-    fitting = (size for size in sizes if n_bits < np.iinfo(size).bits)
-    return _frozen(values.astype(next(fitting, np.int64)))
+        few = Sparse(np.empty(n_others, np.uint32), np.empty(n_others, dtype))
+        take_few(values, *few)
+        return Sparse(*map(_frozen, few))
+    return _frozen(values.astype(dtype))
 
 
 def _frozen(values: NDArray[Any]) -> NDArray[Any]:
@@ -68,7 +67,7 @@ def _frozen(values: NDArray[Any]) -> NDArray[Any]:
 def add_to(values: NDArray[np.int64], other: NDArray[Any] | Sparse) -> None:
     """Add what `lightened` gave for another array to an array."""
     if isinstance(other, Sparse):
-        values[other.at] += other.values
+        add_few(other.at, other.values, values)
     elif other.dtype == np.int32:
         add_narrow(other, values)
     else:
@@ -149,8 +148,12 @@ class Exchange(ABC):
             ``pieces[peer]`` itself, which is written to. The others are not changed.
         """
         own = pieces[self.peer]
-        for peer, other in enumerate(self.swap([lightened(piece) for piece in pieces])):
-            if peer != self.peer:
+        given = [
+            None if peer == self.peer else lightened(piece)
+            for peer, piece in enumerate(pieces)
+        ]
+        for other in self.swap(given):
+            if other is not None:
                 add_to(own, other)
         return own
 

@@ -124,12 +124,12 @@ class _OnCluster(estimators.LGBMModel):
         return client
 
     def to_local(self) -> estimators.LGBMModel:
-        """Make an estimator of the class of the same name without 'Dask'.
+        """Return the local estimator: LGBMClassifier, LGBMRegressor or LGBMRanker.
 
         Returns
         -------
         estimator
-            With the same parameters and, if this one is fitted, the same model.
+            It has the same parameters and, if this estimator is fitted, the same model.
         """
         local = self._local.__new__(self._local)
         vars(local).update(vars(self))
@@ -201,7 +201,7 @@ class _OnCluster(estimators.LGBMModel):
 
 @parameters.documented
 class DaskLGBMClassifier(_OnCluster, estimators.LGBMClassifier):
-    """Gradient boosted trees for classification, fitted on a Dask cluster.
+    """LGBMClassifier for data on the workers of a Dask cluster.
 
     The rows stay on the workers that hold them. The model has the same bits as the
     model of `LGBMClassifier` on the same rows, in the order of the partitions.
@@ -247,7 +247,7 @@ class DaskLGBMClassifier(_OnCluster, estimators.LGBMClassifier):
 
 @parameters.documented
 class DaskLGBMRegressor(_OnCluster, estimators.LGBMRegressor):
-    """Gradient boosted trees for regression, fitted on a Dask cluster.
+    """LGBMRegressor for data on the workers of a Dask cluster.
 
     The rows stay on the workers that hold them. The model has the same bits as the
     model of `LGBMRegressor` on the same rows, in the order of the partitions.
@@ -274,11 +274,11 @@ class DaskLGBMRegressor(_OnCluster, estimators.LGBMRegressor):
 
 @parameters.documented
 class DaskLGBMRanker(_OnCluster, ranker.LGBMRanker):
-    """Gradient boosted trees for ranking, fitted on a Dask cluster.
+    """LGBMRanker for data on the workers of a Dask cluster.
 
-    Queries are given by ``qid`` or ``group``, and each query is in one partition. The
-    rows stay on the workers that hold them. The model has the same bits as the model of
-    `LGBMRanker` on the same rows, in the order of the partitions.
+    Pass the queries as ``qid`` or ``group``; all rows of a query must be in one
+    partition. The rows stay on the workers that hold them. The model has the same bits
+    as the model of `LGBMRanker` on the same rows, in the order of the partitions.
 
     Parameters
     ----------

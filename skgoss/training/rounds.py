@@ -93,13 +93,13 @@ class CallbackEnv(NamedTuple):
     model : Booster
         The model in training.
     params : dict
-        The options of the fit.
+        The parameters of the fit.
     iteration : int
-        The number of the round; the first is ``begin_iteration``.
+        The index of the round. The first round has the index ``begin_iteration``.
     begin_iteration, end_iteration : int
-        The number of the first round, and the number of the last round plus 1.
+        The index of the first round, and the index of the last round plus 1.
     evaluation_result_list : list of EvalResult
-        The metrics of the round; empty for callbacks that run before a round.
+        The metrics of the round. Empty for callbacks that run before the round.
     """
 
     model: Any

@@ -48,7 +48,8 @@ autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"
 autodoc_default_options = {"exclude-members": "set_callbacks"}
 numpydoc_show_class_members = False
-default_role = "code"
+# Names in backticks lead to their pages, others are code.
+default_role = "py:obj"
 # Quotes stay as they are typed in Python.
 smartquotes = False
 

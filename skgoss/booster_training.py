@@ -51,7 +51,7 @@ class InTraining:
         return self._live_fit
 
     def _know(self, fit: Fit) -> None:
-        """Take what a fit knows beside the trees."""
+        """Take over the results of a fit besides the trees."""
         self._live_fit = fit
         self._known_header = fit.header
         vars(self).pop("params", None)
@@ -61,7 +61,7 @@ class InTraining:
 
     @property
     def train_set(self) -> Dataset | None:
-        """The `Dataset` that the model learns from; None if it is not in training."""
+        """The `Dataset` of the training data. None if the model is not in training."""
         if self._live_fit is None:
             return None
         data = self._live_fit.training.X

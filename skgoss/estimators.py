@@ -462,7 +462,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         return type(self).__name__
 
     def _as_remembered(self) -> LGBMModel:
-        """The estimator that models and their files remember."""
+        """The estimator whose attributes models and their files keep."""
         return self
 
     def _given_parameters(self) -> dict[str, Any]:
@@ -491,7 +491,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
 
     @property
     def _n_classes(self) -> int | None:
-        """The number of classes; None if the estimator learns numbers."""
+        """The number of classes; None if the target holds numbers."""
         return None
 
     @property

@@ -596,17 +596,17 @@ class Fit:
 
     @property
     def objective(self) -> str | Callable[..., Any] | None:
-        """The objective that models remember."""
+        """The objective that models keep."""
         objective = self.settings.objective
         forgets = self.estimator._functions_take_dataset and callable(objective)
         return None if forgets else objective
 
     def header(self) -> Header:
-        """What a model file tells beside the trees."""
+        """The content of a model file besides the trees."""
         return self.header_maker()()
 
     def header_maker(self) -> Callable[[], Header]:
-        """Makes what a model file tells beside the trees, when it is needed.
+        """Makes the content of a model file besides the trees, when it is needed.
 
         It does not hold the fit, so a model can outlive the rows.
         """
@@ -691,7 +691,7 @@ def _header(
     feature_infos: list[str],
     n_scores: int,
 ) -> Header:
-    """What a model file tells beside the trees."""
+    """The content of a model file besides the trees."""
     objective, signs = settings.objective, settings.monotone_constraints
     if columns is None:
         columns = names.default(len(feature_infos))

@@ -24,7 +24,7 @@ _NUM_CLASS = ("num_class", "num_classes")
 
 
 class Training(LGBMModel):
-    """The estimator behind `train`: it learns numbers, codes of classes among them.
+    """The estimator of `train`, whose targets are numbers, including class numbers.
 
     Parameters
     ----------

@@ -234,7 +234,7 @@ def _set_classes(model: LGBMModel, classes: ArrayLike | None, n_scores: int) -> 
     if "classification" in model._tasks and known is None:
         known = model._classes = _labels(classes, max(n_scores, 2))
     elif classes is not None:
-        reason = f"{owner} has no classes" if known is None else "the model knows them"
+        reason = f"{owner} has no classes" if known is None else "the model has them"
         raise ValueError(f"classes must be None: {reason}.")
     origin.check_classes(known, n_scores, model._tasks[0])
 

@@ -423,7 +423,7 @@ def test_models_of_the_base_class(tmp_path):
         np.testing.assert_array_equal(base.predict(X), model.predict(X))
     with pytest.raises(ValueError, match="LGBMModel cannot be created from"):
         LGBMModel.from_booster(mutations.models()[5][0].booster_)
-    with pytest.raises(ValueError, match="classes must be None: the model knows"):
+    with pytest.raises(ValueError, match="classes must be None: the model has them"):
         LGBMClassifier.from_booster(mutations.models()[5][0].booster_, classes="abcd")
     with pytest.raises(NotFittedError):
         LGBMRegressor().to_file(tmp_path / "m.txt")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from skgoss.dask.connections import PLUGIN, Connections
 from skgoss.dask.sockets import Frame, PeerLost, Swaps, pack
-from skgoss.data.shares import Exchange
+from skgoss.data.exchange import Exchange
 
 
 class DaskExchange(Exchange):

@@ -27,7 +27,7 @@ cdef class Peers:
 
     Parameters
     ----------
-    exchange : skgoss.data.shares.Exchange
+    exchange : skgoss.data.exchange.Exchange
 
     Attributes
     ----------

@@ -108,7 +108,7 @@ def cv(
     train_set : Dataset
         The data with labels.
     num_boost_round : int, default=100
-        Number of boosting rounds, unless ``params`` has it.
+        Number of boosting rounds. A number of rounds in ``params`` has priority.
     folds : splitter or iterable of pairs, default=None
         A splitter of scikit-learn, which gets the queries as ``groups``; or pairs
         (train, test) of arrays of row numbers. None: ``nfold`` folds.

@@ -57,7 +57,7 @@ def train(
     train_set : Dataset
         The training data. If they are not binned yet, ``params`` determines the bins.
     num_boost_round : int, default=100
-        Number of boosting rounds, unless ``params`` has it.
+        Number of boosting rounds. A number of rounds in ``params`` has priority.
     valid_sets : Dataset or list of Dataset, default=None
         Evaluation sets. Metrics are computed on them after each round. ``train_set``
         may be one of them; early stopping ignores its metrics.

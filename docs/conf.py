@@ -33,6 +33,7 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
     "pages",
+    "descriptions",
 ]
 # README.md is the index in a repository browser; guide.md includes it.
 exclude_patterns = ["_build", "README.md", "**sg_execution_times.rst"]
@@ -47,7 +48,8 @@ autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"
 autodoc_default_options = {"exclude-members": "set_callbacks"}
 numpydoc_show_class_members = False
-default_role = "code"
+# Names in backticks lead to their pages, others are code.
+default_role = "py:obj"
 # Quotes stay as they are typed in Python.
 smartquotes = False
 
@@ -77,7 +79,7 @@ html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "skgoss"},
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
     "show_prev_next": True,
     "show_toc_level": 2,
     "navigation_with_keys": False,

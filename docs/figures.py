@@ -52,18 +52,23 @@ def histogram() -> Figure:
         chosen = number == best
         color, width = (ORANGE, 2) if chosen else (GRAY, 0.6)
         rows.axvline(bound, color=color, linewidth=width)
-    rows.set(ylabel="gradient", xlabel="value of the column; lines bound the bins")
-    rows.set_title("1. Put the values into bins, once", loc="left")
+    rows.set(
+        ylabel="gradient",
+        xlabel="value of the column; the lines are the bin boundaries",
+    )
+    rows.set_title("1. Divide the values into bins", loc="left")
     places = np.arange(n_bins)
     stack.bar(places, sums, color=[BLUE if b <= best else LIGHT for b in places])
     stack.axhline(0, color=GRAY, linewidth=0.8)
     stack.axvline(best + 0.5, color=ORANGE, linewidth=2)
     stack.set(ylabel="sum of gradients", xlabel="bin", xticks=places)
-    stack.set_title("2. Sum the gradients of each bin: the histogram", loc="left")
+    stack.set_title("2. Sum the gradients in each bin: the histogram", loc="left")
     cuts.plot(np.arange(n_bins - 1) + 0.5, gain, "o-", color=BLUE)
     cuts.plot(best + 0.5, gain[best], "o", color=ORANGE, markersize=9)
     cuts.set(ylabel="gain", xlabel="bin", xticks=places, xlim=stack.get_xlim())
-    cuts.set_title("3. Try the cuts between bins; take the best", loc="left")
+    cuts.set_title(
+        "3. Compute the gain of each cut between two bins; take the largest", loc="left"
+    )
     return figure
 
 
@@ -96,8 +101,8 @@ def draw_tree(ax: Any, splits: list[tuple[int, ...]], new: int) -> None:
         color = (BLUE, ORANGE)[path in splits[-new:]] if is_split else "#8fbf8f"
         marker, size = ("o", 70) if is_split else ("s", 35)
         ax.scatter(x, y, s=size, color=color, marker=marker, zorder=2)
-    ax.set(xlim=(-4.2, 4.2), ylim=(-5.6, 0.4))
-    ax.text(0, -5.5, f"{len(splits) + 1} leaves", ha="center", fontsize=9)
+    ax.set(xlim=(-4.2, 4.2), ylim=(-6.1, 0.4))
+    ax.text(0, -6.0, f"{len(splits) + 1} leaves", ha="center", fontsize=9)
     ax.set_axis_off()
 
 
@@ -106,11 +111,11 @@ def leaf_wise() -> Figure:
     by_level = [(), (0,), (1,), (0, 0), (0, 1), (1, 0), (1, 1)]
     by_leaf = [(), (1,), (1, 0), (1, 0, 1), (0,), (1, 0, 1, 0), (0, 1)]
     ways = {
-        "Level by level: all leaves of a level are split": (
+        "Level-wise growth: all leaves of a level are split": (
             by_level,
             [(1, 1), (3, 2), (7, 4)],
         ),
-        "Leaf by leaf: the leaf with the largest gain is split": (
+        "Leaf-wise growth: the leaf with the largest gain is split": (
             by_leaf,
             [(1, 1), (2, 1), (3, 1), (4, 1), (7, 1)],
         ),
@@ -136,11 +141,11 @@ def goss() -> Figure:
     order = np.arange(n)
     kinds = {
         "kept: the 20 largest": (order < top, BLUE),
-        f"drawn: 10 of the others, each counts {factor:.0f} times": (
+        f"sampled: 10 of the others, with weight {factor:.0f}": (
             np.isin(order, drawn),
             ORANGE,
         ),
-        "left out in this round": (None, LIGHT),
+        "not used in this round": (None, LIGHT),
     }
     figure, ax = plt.subplots(figsize=(6.4, 3.0), layout="constrained")
     rest = np.ones(n, dtype=bool)
@@ -148,7 +153,7 @@ def goss() -> Figure:
         rows = rest if chosen is None else chosen
         ax.bar(order[rows], size[rows], width=0.85, color=color, label=label)
         rest = rest & ~rows
-    ax.set(xlabel="100 rows, in the order of their gradients", ylabel="|gradient|")
+    ax.set(xlabel="100 rows, sorted by gradient", ylabel="|gradient|")
     ax.set(xticks=[], xlim=(-1, n))
     ax.legend(frameon=False)
     return figure

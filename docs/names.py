@@ -18,7 +18,8 @@ import pandas as pd
 import skgoss
 from skgoss import callbacks, parameters
 
-SAME, NO_EFFECT, ABSENT = "same", "accepted, without effect", "not here"
+SAME, NO_EFFECT, ABSENT = "same", "accepted, without effect", "not available"
+ONLY_OURS = "only in skgoss"
 ORDER = (SAME, NO_EFFECT, ABSENT)
 ESTIMATORS = ("LGBMModel", "LGBMClassifier", "LGBMRegressor", "LGBMRanker")
 CALLBACKS = ("early_stopping", "log_evaluation", "record_evaluation", "reset_parameter")
@@ -161,7 +162,7 @@ def argument_row(method: str, name: str) -> Row:
     theirs, ours = (owners(module, method, name) for module in (lightgbm, skgoss))
     shown = f"`{name}`" if method == "fit" else f"`{method}({name})`"
     if not theirs:
-        return shown, "only here", only(ours)
+        return shown, ONLY_OURS, only(ours)
     if not ours:
         return shown, ABSENT, reason(name)
     if set(theirs) - set(ours):
@@ -219,7 +220,7 @@ def attribute_row(name: str, theirs: list[str], ours: list[str]) -> Row:
     if not ours:
         return simple(name, False)
     if not theirs:
-        return f"`{name}`", "only here", ""
+        return f"`{name}`", ONLY_OURS, ""
     extra = [cls for cls in ours if cls not in theirs]
     return f"`{name}`", SAME, f"Also of {', '.join(extra)}." if extra else ""
 
@@ -284,7 +285,7 @@ def call_rows() -> Iterator[Row]:
                 yield f"`{name}({word})`", ABSENT, reason(word)
     for name, function in ours.items():
         if name not in theirs:
-            yield f"`{name}({', '.join(arguments(function))})`", "only here", ""
+            yield f"`{name}({', '.join(arguments(function))})`", ONLY_OURS, ""
 
 
 # --- Callbacks ------------------------------------------------------------------------
@@ -322,13 +323,13 @@ def markdown() -> str:
         "Callbacks": callback_rows(),
     }
     head = (
-        "# Names\n\nEvery public name of LightGBM's Python API"
-        f" ({lightgbm.__version__}), and what it is here.\nA parameter that is"
-        " not here gives an `UnusedParameterWarning` and has no effect.\nThis page is"
-        " written by `python docs/names.py`.\n"
+        "# All names of LightGBM's Python API\n\nThis page lists every public name of"
+        f" LightGBM's Python API ({lightgbm.__version__}), and whether skgoss\nhas it."
+        " A parameter that is not available has no effect and gives an"
+        " `UnusedParameterWarning`.\n`python docs/names.py` writes this page.\n"
     )
     return head + "".join(
-        f"\n## {title}\n\n{table(('LightGBM', 'here', 'remark'), rows)}"
+        f"\n## {title}\n\n{table(('LightGBM', 'skgoss', 'remark'), rows)}"
         for title, rows in sections.items()
     )
 

@@ -6,7 +6,12 @@ import re
 from typing import Any
 
 # Files beside docs/ that are pages of the site.
-INSIDE = {"../CHANGELOG.md": "changelog.md", "../benchmarks/README.md": "benchmarks.md"}
+INSIDE = {
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "benchmarks/README.md": "benchmarks.md",
+}
 
 
 def lead_inside(text: str) -> str:
@@ -15,7 +20,7 @@ def lead_inside(text: str) -> str:
     text = re.sub(r"\]\((?:\.\./)?examples\)", "](examples/index.rst)", text)
     text = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](examples/\1.rst)", text)
     for there, here in INSIDE.items():
-        text = text.replace(f"]({there})", f"]({here})")
+        text = re.sub(rf"\]\((?:\.\./)?{re.escape(there)}\)", f"]({here})", text)
     return text
 
 

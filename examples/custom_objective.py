@@ -1,13 +1,13 @@
-"""A loss of your own
-==================
+"""Custom objective: expectile regression
+======================================
 
-Learn with an objective that is a function: here, expectiles.
+Pass a function as the objective.
 
-A custom objective is a function of the targets and the current raw scores; it returns
-the first and second derivatives of the loss, one pair a row. The loss of the
-tau-expectile is the squared error, weighted by tau where the target is above the
-prediction and by 1 - tau where it is below; tau = 1/2 gives the mean, larger values
-lean upwards.
+A custom objective is a function of the targets and the current raw scores. It returns
+the first and second derivatives of the loss for each row. This example uses the loss
+of the tau-expectile: the squared error, weighted by tau if the target is above the
+prediction and by 1 - tau if it is below. tau = 1/2 gives the mean, and larger values
+give higher predictions.
 """
 
 import matplotlib.pyplot as plt
@@ -30,11 +30,11 @@ class Expectile:
 
 
 def main() -> None:
-    """Fit three expectiles to noise that grows with x, look at both ends, and draw."""
+    """Fit three expectiles to data whose noise grows with x, and draw them."""
     rng = np.random.default_rng(0)
     x = rng.uniform(0, 4, 5000)
     y = np.sin(2 * x) + x * rng.standard_normal(x.size)
-    # Custom objectives start from a score of zero: learn what is left of the mean.
+    # Boosting starts from 0 with a custom objective, so subtract the mean.
     center = y.mean()
     line = np.linspace(0, 4, 300)[:, np.newaxis]
     _, ax = plt.subplots(layout="constrained")

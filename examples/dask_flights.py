@@ -1,18 +1,18 @@
-"""Files by month, learned by a cluster
-====================================
+"""Distributed training with Dask on Parquet files
+===============================================
 
-Flights in Parquet files, learned by several processes that share them.
+Train on Parquet files with several processes, and get the model of one process.
 
-The table of `examples/flight_delays.py` is written to files, one for each month, as
-data that is too large for one machine would lie in a bucket. Each worker of a Dask
-cluster reads some of the files and turns its rows into bins. Together they fit the
-model that one process would fit on all rows: the same one, to the last bit.
+The script writes the table of `examples/flight_delays.py` to one Parquet file per
+month, like data that is too large for one machine. Each worker of a Dask cluster reads
+some of the files and bins its rows. Together the workers fit one model. It is the model
+that one process would fit on all rows, to the last bit.
 
-Here the cluster is this machine: `Client(n_workers=2)`. For a real one, pass the
-address of its scheduler, `Client("tcp://...")`; nothing else changes.
+Here the cluster is this machine: `Client(n_workers=2)`. For a real cluster, pass the
+address of its scheduler, `Client("tcp://...")`. Nothing else changes.
 
-Run `python examples/dask_flights.py`; `--rows 5000` is a quick look. It needs
-`pip install "skgoss[dask,examples]"` and pyarrow.
+Run `python examples/dask_flights.py`. With `--rows 5000` it takes a few seconds. It
+needs `pip install ".[dask,examples]"` and pyarrow.
 """
 
 from __future__ import annotations
@@ -47,25 +47,27 @@ def write(table: pd.DataFrame, folder: Path) -> tuple[str, str]:
 
 def main() -> None:
     """Write files, start a cluster, fit, compare with a fit in this process."""
-    line = argparse.ArgumentParser(description="Learn from files by month.")
-    line.add_argument("--rows", type=int, help="use so many flights only")
+    line = argparse.ArgumentParser(description="Train on Parquet files with Dask.")
+    line.add_argument("--rows", type=int, help="number of flights to use")
     table = FLIGHTS["flights"](line.parse_args().rows)
     with (
         TemporaryDirectory() as folder,
         Client(n_workers=2, threads_per_worker=1, dashboard_address=":0"),
     ):
         past, future = map(dd.read_parquet, write(table, Path(folder)))
-        print(f"{past.npartitions} files to learn from, {future.npartitions} held out")
+        print(
+            f"{past.npartitions} files for training, {future.npartitions} for testing"
+        )
         start = time.perf_counter()
         model = DaskLGBMClassifier(**OPTIONS).fit(past[COLUMNS], past["late"])
         print(f"fitted by two workers in {time.perf_counter() - start:.1f} s")
-        # Lazy, as all of Dask: each worker predicts its own rows.
+        # Predictions are lazy: each worker predicts its own rows.
         late = model.predict_proba(future[COLUMNS])[:, 1]
         print(f"AUC {roc_auc_score(future['late'].compute(), late.compute()):.4f}")
 
         local = LGBMClassifier(**OPTIONS).fit(past[COLUMNS].compute(), past["late"])
         texts = [each.booster_.model_to_string() for each in (model, local)]
-        print(f"the model of one process, to the last bit: {texts[0] == texts[1]}")
+        print(f"the same model in one process, to the last bit: {texts[0] == texts[1]}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Early stopping in pipelines and searches
-========================================
+"""Early stopping in pipelines and grid search
+===========================================
 
-Each fit holds out rows of its own, or uses an evaluation set that you pass.
+Each fit of a search holds out rows for early stopping, or a pipeline transforms an
+evaluation set that you pass.
 """
 
 import matplotlib.pyplot as plt
@@ -16,8 +17,8 @@ from skgoss import LGBMClassifier, plot_metric
 X, y = load_breast_cancer(return_X_y=True)
 X, X_valid, y, y_valid = train_test_split(X, y, random_state=0)
 
-# Each fit of the search holds out a part of its own rows, and then uses all of them for
-# the number of rounds that was best.
+# Each fit of the search holds out some of its own rows for early stopping. With
+# refit=True, it then fits the model again on all rows, for the best number of rounds.
 model = LGBMClassifier(
     n_estimators=1000,
     early_stopping_round=10,
@@ -33,7 +34,7 @@ best = search.best_estimator_["model"]
 print(f"rounds of 1000: {best.best_iteration_}")
 print(f"accuracy: {search.score(X_valid, y_valid):.3f}")
 
-# An evaluation set of one's own goes through the steps before the model.
+# The earlier steps of the pipeline transform the evaluation set.
 set_config(enable_metadata_routing=True)
 model = LGBMClassifier(n_estimators=1000, early_stopping_round=10)
 model.set_fit_request(eval_X=True, eval_y=True)

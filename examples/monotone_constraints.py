@@ -1,11 +1,11 @@
-"""Monotone constraints
-====================
+"""Monotonic constraints
+=====================
 
-Tell the model what you know: a larger body mass index does not mean less disease.
+Use knowledge about the data: a larger body mass index does not reduce the disease.
 
-The diabetes data has 442 patients, and noise. Without constraints the prediction goes
-up and down with the body mass index. With `monotone_constraints` it never falls, for
-any patient, and the held-out error is about the same.
+The diabetes data has 442 patients and is noisy. Without constraints, the prediction
+goes up and down as the body mass index increases. With `monotone_constraints`, it
+never decreases, for any patient, and the held-out error is about the same.
 """
 
 import matplotlib.pyplot as plt

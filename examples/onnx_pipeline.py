@@ -1,7 +1,8 @@
-"""A pipeline in ONNX
-==================
+"""Export a pipeline to ONNX
+=========================
 
-Convert a pipeline, and predict with onnxruntime: needs `skgoss[onnx]`.
+Convert a scikit-learn pipeline to ONNX, and predict with onnxruntime. This example
+needs `pip install ".[onnx]"`.
 """
 
 import tempfile
@@ -15,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import skgoss.onnx  # makes the estimators known to skl2onnx
+import skgoss.onnx  # registers the estimators with skl2onnx
 from skgoss import LGBMClassifier
 
 X, y = load_breast_cancer(return_X_y=True)
@@ -23,7 +24,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 pipeline = make_pipeline(StandardScaler(), LGBMClassifier(n_estimators=50))
 pipeline.fit(X_train, y_train)
 
-# One row tells the type of the input: here an array of float64. Without zipmap=False,
+# The row is an example of the input: here a float64 array. Without zipmap=False,
 # probabilities would be dictionaries.
 model = skl2onnx.to_onnx(pipeline, X_train[:1], options={"zipmap": False})
 
@@ -38,6 +39,6 @@ print(f"accuracy in onnxruntime: {(label == y_test).mean():.3f}")
 difference = np.abs(proba - pipeline.predict_proba(X_test)).max()
 print(f"largest difference of a probability: {difference:.0e}")
 
-# A model alone needs no skl2onnx.
+# skgoss converts a model without skl2onnx.
 alone = skgoss.to_onnx(pipeline[-1])
 print("outputs of the model alone:", *(output.name for output in alone.graph.output))

@@ -1,13 +1,15 @@
-"""Plots of a model
-================
+"""Plot trees, feature importances and metrics
+===========================================
 
-Look into a model of flights: importances, metrics and trees.
+Draw a model of flight delays: its importances, its metric and its trees.
 
-Writes pictures into a folder: the importances of the columns, the metric during
-training and a tree as PNG, the path of one flight through this tree as SVG. Prints the
-second tree as text. `examples/flight_delays.py` tells about the flights.
+The script writes these pictures to a folder: the importances of the columns, the
+metrics during training and a tree as PNG, and the path of one flight through this
+tree as SVG. It prints the second tree as text. `examples/flight_delays.py` describes
+the data.
 
-Run `python examples/plots.py --folder pictures`; `--rows 5000` is a quick look.
+Run `python examples/plots.py --folder pictures`. With `--rows 5000` it takes a few
+seconds.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ COLUMNS = ["carrier", "origin", "dest", *FLIGHTS["TIMETABLE"], *FLIGHTS["WEATHER
 
 def main() -> None:
     """Fit and draw."""
-    line = argparse.ArgumentParser(description="Look into a model of flights.")
-    line.add_argument("--rows", type=int, help="use so many flights only")
+    line = argparse.ArgumentParser(description="Draw a model of flight delays.")
+    line.add_argument("--rows", type=int, help="number of flights to use")
     line.add_argument("--folder", type=Path, default=Path("pictures"))
     given = line.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)

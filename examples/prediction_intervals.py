@@ -1,12 +1,11 @@
-"""Prediction intervals
-====================
+"""Prediction intervals by quantile regression
+===========================================
 
-Two quantiles make an interval: nine of ten targets should lie in it.
+Predict an interval that holds nine of ten targets.
 
-Three models learn from the same rows: the 5 % quantile, the median and the 95 %
-quantile. The noise grows with x, and so does the distance between the quantiles. A
-single model with a fixed error bar would be too wide at the left and too narrow at the
-right.
+Three models predict the 5 % quantile, the median and the 95 % quantile. The noise of
+the data grows with x, and so does the distance between the quantiles. An interval of
+constant width would be too wide on the left and too narrow on the right.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Quickstart
 ==========
 
-Fit, score and look inside a model in ten lines.
+Fit a classifier, score it on held-out rows, and show its feature importances.
 """
 
 from sklearn.datasets import load_breast_cancer

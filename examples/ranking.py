@@ -1,10 +1,11 @@
-"""Learning to rank
-================
+"""Learning to rank with LGBMRanker and GridSearchCV
+=================================================
 
-Rank the documents of queries, and choose the model by cross-validated NDCG.
+Rank the documents of queries, and select the model by cross-validated NDCG.
 
-``qid`` marks the query of each row. It is passed once, under the name ``groups``: the
-splitter keeps queries whole by it, the ranker learns from it, the scorer scores by it.
+``qid`` is the query of each row. It is passed once, as ``groups``. Metadata routing
+passes it to the splitter, which keeps the documents of a query together, to the ranker
+and to the scorer.
 """
 
 import numpy as np

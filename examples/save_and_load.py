@@ -1,7 +1,7 @@
 """Save and load models
 ====================
 
-Keep a model as text, read it in LightGBM's format, and train on.
+Save an estimator as text in LightGBM's format, load it, and continue training.
 """
 
 import tempfile
@@ -22,13 +22,13 @@ with tempfile.TemporaryDirectory() as folder:
     model = LGBMClassifier(n_estimators=20, num_leaves=5).fit(X, y)
     model.to_file(path)
 
-    # The estimator comes back whole: labels, parameters, and the bits of predictions.
+    # The whole estimator is restored: labels, parameters and the bits of predictions.
     again = LGBMClassifier.from_file(path)
     same = bool((again.predict_proba(X_test) == model.predict_proba(X_test)).all())
     print(f"the same predictions: {same}")
     print("classes:", ", ".join(again.classes_))
 
-    # LightGBM and other programs read the same file; here it is the trees alone.
+    # A Booster is the model without the estimator. LightGBM reads the same file.
     booster = Booster(model_file=path)
     print(f"{booster.num_trees()} trees, {booster.num_feature()} columns")
 

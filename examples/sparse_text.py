@@ -1,14 +1,15 @@
-"""Classify text
-=============
+"""Text classification with sparse features
+========================================
 
-Words become a sparse matrix that is never made dense.
+Fit a pipeline of HashingVectorizer and LGBMClassifier on a sparse matrix.
 
-A HashingVectorizer gives each word one of 2^18 columns. Of a row's values all but some
-forty are zero; as a dense array the messages would need gigabytes. The model stores
-what is not zero, and bundles words that never meet in a message.
+HashingVectorizer assigns each word to one of 2^18 columns. Only about forty values per
+row are not zero. As a dense array, the matrix would need gigabytes. The model
+stores only the non-zero values, and bundles words that never occur in the same message.
 
-The messages are generated: requests to a shop, of which some are urgent. What makes
-them so is partly single words, partly words that are harmless alone: "not" with "work".
+The messages are generated: requests to a shop, some of which are urgent. Some single
+words make a message urgent, and so do some pairs of words that are harmless alone, such
+as "not" and "work".
 """
 
 import numpy as np
@@ -27,7 +28,7 @@ PAIRS = [("not", "work"), ("never", "arrive")]
 
 
 def messages(rng: np.random.Generator) -> tuple[list[str], np.ndarray]:
-    """Write messages of forty words, most of which mean nothing here."""
+    """Generate messages of about forty words, most of which are irrelevant."""
     popularity = 1 / np.arange(10, N_WORDS + 10)
     filler = rng.choice(
         N_WORDS, (N_MESSAGES, 38), p=popularity / popularity.sum()
@@ -43,16 +44,16 @@ def messages(rng: np.random.Generator) -> tuple[list[str], np.ndarray]:
 
 
 def main() -> None:
-    """Hash the words, boost, score; then look at what dense data would have cost."""
+    """Fit and score the pipeline, and print the size of sparse and dense data."""
     texts, urgent = messages(np.random.default_rng(0))
     train, test, y, y_test = train_test_split(texts, urgent, random_state=0)
-    # Counts of words: signs and norms only help linear models.
+    # Use word counts: signs and norms only help linear models.
     words = HashingVectorizer(n_features=2**18, alternate_sign=False, norm=None)
     model = make_pipeline(words, LGBMClassifier(n_estimators=60, num_leaves=15))
     probability = model.fit(train, y).predict_proba(test)[:, 1]
     print(f"AUC {roc_auc_score(y_test, probability):.4f}")
     base = log_loss(y_test, [y.mean()] * len(y_test))
-    print(f"log loss {log_loss(y_test, probability):.4f}; of the base rate {base:.4f}")
+    print(f"log loss {log_loss(y_test, probability):.4f}, of the base rate {base:.4f}")
     X = words.transform(train)
     print(f"{X.shape[0]:,} x {X.shape[1]:,} values, {X.nnz:,} of them not zero")
     dense = X.shape[0] * X.shape[1] * X.dtype.itemsize

@@ -1,7 +1,8 @@
-"""Train and cross-validate by functions
-=====================================
+"""Train and cross-validate with lgb.train and lgb.cv
+==================================================
 
-Scripts that say `lgb.train`: one binned data set, cross-validation, a search.
+Use LightGBM's training API: one binned data set for cross-validation, a search and the
+final model.
 """
 
 import matplotlib.pyplot as plt

@@ -273,8 +273,8 @@ def _startable(n_threads: int) -> int:
     if n_started < n_threads - 1:
         fewer = 1 + n_started // 2
         _messages.warn(
-            f"{n_threads} threads cannot be started here, {fewer} will be used; raise "
-            "the limit of processes (ulimit -u) or set n_jobs.",
+            f"{n_threads} threads cannot be started, so {fewer} are used. Increase the "
+            "limit of processes (ulimit -u), or set a smaller n_jobs.",
             RuntimeWarning,
         )
         n_threads = fewer

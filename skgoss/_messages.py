@@ -21,9 +21,9 @@ LISTENER: ContextVar[Callable[[str, type[Warning] | None], None] | None] = Conte
 class UnusedParameterWarning(UserWarning):
     """Warns that a parameter or a metric has no effect.
 
-    Its name is unknown, or another name of the same parameter decides. A filter turns
-    it into an error, which finds misspelt names:
-    ``warnings.filterwarnings("error", category=skgoss.UnusedParameterWarning)``.
+    The name is unknown, or another name of the same parameter is used instead. To find
+    misspelt names, turn this warning into an error: ``warnings.filterwarnings("error",
+    category=skgoss.UnusedParameterWarning)``.
     """
 
     __module__ = "skgoss"

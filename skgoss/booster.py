@@ -45,32 +45,32 @@ if TYPE_CHECKING:
 
 
 class Booster(InTraining):
-    """Trees, trained or in training: predictions, files, importances.
+    """A trained model, or a model in training, without an estimator.
 
-    Estimators have theirs as ``booster_``. Others are trained by `train` or round by
-    round by `update`, or are read from files of LightGBM's text format, written by
-    skgoss or LightGBM 2, 3 or 4.
+    A fitted estimator has a Booster as ``booster_``, and `train` returns one. The
+    constructor makes a Booster that `update` trains round by round, or reads a model in
+    LightGBM's text format, as skgoss and LightGBM 2, 3 and 4 write it.
 
     Parameters
     ----------
     params : dict, default=None
-        The options of the training by any of their names: see the parameters of
-        `LGBMModel`. Options that end the training early have no effect. For a model of
-        a file they have no effect at all: the parameters are those of the file.
+        The training parameters, by any of their names: see `LGBMModel`. Parameters of
+        early stopping have no effect. If a model is read, its own parameters are used,
+        and ``params`` has no effect.
     train_set : Dataset, default=None
-        The rows to learn from. The model has no trees until `update` is called.
+        The training data. The model has no trees until `update` is called.
     model_file : str or path, default=None
-        The file to read.
+        The model file to read.
     model_str : str, default=None
-        The content of a file, in place of the file.
+        The content of a model file, instead of the file.
 
     Attributes
     ----------
     best_iteration : int
-        Number of rounds that early stopping has kept; 0 without early stopping.
+        Number of rounds that early stopping kept. 0 without early stopping.
     best_score : dict
-        Metrics by evaluation set and name, after the best round; without early
-        stopping, after the last round.
+        The metrics after the best round, or after the last round without early
+        stopping: a dict of dicts, by the names of evaluation set and metric.
 
     Raises
     ------
@@ -114,7 +114,7 @@ class Booster(InTraining):
             self._train(booster_training.start(params, train_set))
             return
         if params:
-            warn("Booster ignores params: the parameters are those of the file.")
+            warn("params has no effect: the parameters of the model file are used.")
         if model_str is not None:
             self.model_from_string(model_str)
             return
@@ -177,7 +177,7 @@ class Booster(InTraining):
     def _ensemble(self, ensemble: Ensemble) -> None:
         if self._live_fit is not None:
             raise ValueError(
-                "The trees of a Booster in training cannot be changed: call"
+                "The trees of a Booster in training cannot be changed. Call"
                 " free_dataset() first, which ends the training."
             )
         self._trees = ensemble
@@ -235,7 +235,7 @@ class Booster(InTraining):
     @docstrings.of_booster(
         filename=(
             "str or path",
-            "If writing fails, an earlier file of this name is unchanged.",
+            "The path. If writing fails, an existing file of this name is unchanged.",
         )
     )
     def save_model(
@@ -247,9 +247,9 @@ class Booster(InTraining):
     ) -> Self:
         """Write the model to a file in LightGBM's text format.
 
-        LightGBM, treelite and others read the file. Names and categories that they do
-        not accept, and what an estimator needs, are in a line that they skip:
-        ``LGBMClassifier.from_file`` makes the same estimator of the file.
+        LightGBM, treelite and others can read the file. One line, which they ignore,
+        holds the names and categories that they do not accept, and the attributes of
+        the estimator. ``LGBMClassifier.from_file`` and the other estimators read it.
 
         Parameters
         ----------
@@ -262,15 +262,15 @@ class Booster(InTraining):
         Raises
         ------
         TypeError
-            If a category or class has a type that text cannot hold.
+            If a category or class has a type that cannot be written as text.
         OSError
             If the file cannot be written.
 
         Warns
         -----
         UserWarning
-            If the file leaves parameters out, because they are functions or of other
-            types that text cannot hold.
+            If parameters are left out, because they are functions or of other types
+            that cannot be written as text.
         """
         text = self.model_to_string(num_iteration, start_iteration, importance_type)
         with disk.written(filename) as file:
@@ -300,7 +300,7 @@ class Booster(InTraining):
         return files.render(self, *span, importance_type)
 
     def model_from_string(self, model_str: str) -> Self:
-        """Become the model of a text, as ``model_to_string`` returned it.
+        """Replace this model by the model of a text that `model_to_string` returned.
 
         Parameters
         ----------
@@ -313,8 +313,7 @@ class Booster(InTraining):
         Raises
         ------
         ValueError
-            If the text is not a model, or contradicts itself. The message tells the
-            line.
+            If the text is not a valid model. The message names the line.
         """
         from skgoss import files
 
@@ -359,17 +358,18 @@ class Booster(InTraining):
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_scores) for more than one score
-            The mean, the probability of the second class, or the probabilities of all
-            classes, by the objective. For ``pred_leaf``, (n_samples, n_trees).
+            According to the objective: the mean, the probability of the second class,
+            or the probabilities of all classes. With ``pred_leaf``, the shape is
+            (n_samples, n_trees).
 
         Raises
         ------
         OSError
             If ``data`` is the path of a file that cannot be read.
         ValueError
-            If ``data`` has other columns than the training set, or other names in the
-            case of ``validate_features``; or if a file does not hold numbers in rows
-            of the same length.
+            If ``data`` does not have the columns of the training set; if
+            ``validate_features=True`` and the column names differ; or if a file does
+            not hold numbers in rows of equal length.
         """
         return self._predict(
             self._columns(data, validate_features, data_has_header),
@@ -456,7 +456,7 @@ class Booster(InTraining):
         num_iteration: int | None = None,
         **kwargs: Any,
     ) -> shap.Explanation:
-        """Explain predictions by SHAP values, for the plots of the package shap.
+        """Compute SHAP values as an input of the plots of the package shap.
 
         Parameters
         ----------
@@ -466,8 +466,9 @@ class Booster(InTraining):
         -------
         shap.Explanation
             ``values`` has the shape (n_samples, n_features), or (n_samples, n_features,
-            n_features) for interactions; with a last axis of the classes for more than
-            two. Values add up to the raw score minus ``base_values``.
+            n_features) for interactions. For more than two classes, the classes are an
+            additional last axis. The values of a row sum to its raw score minus
+            ``base_values``.
 
         Raises
         ------
@@ -504,11 +505,11 @@ class Booster(InTraining):
         )
 
     def trees_for_shap(self) -> dict[str, Any]:
-        """The trees as ``shap.TreeExplainer`` accepts them.
+        """Return the trees in the form that ``shap.TreeExplainer`` accepts.
 
-        With background data, shap explains by interventional SHAP values, and
-        probabilities instead of raw scores. For path-dependent values, `predict` and
-        `explain` are exact and much faster.
+        Use it for interventional SHAP values, which need background data, or to explain
+        probabilities instead of raw scores. For path-dependent SHAP values, `predict`
+        and `explain` are exact and much faster.
 
         Returns
         -------
@@ -517,8 +518,8 @@ class Booster(InTraining):
         Raises
         ------
         ValueError
-            If trees split on categories, take zeros as missing, or have linear leaves:
-            shap's trees do not know them.
+            If the model has categorical splits, zeros as missing values, or linear
+            leaves, which shap does not support.
         """
         return explanations.trees_for_shap(self._ensemble, self._link.kind)
 
@@ -528,7 +529,7 @@ class Booster(InTraining):
         Returns
         -------
         list of str
-            'Column_0', 'Column_1' and so on if the training set had no names.
+            If the training set had no names, they are 'Column_0', 'Column_1' and so on.
         """
         return list(self._header.feature_names)
 
@@ -539,11 +540,11 @@ class Booster(InTraining):
         return self._trees.n_features
 
     def num_trees(self) -> int:
-        """Number of trees: those of a round times the rounds."""
+        """Number of trees: trees per round times rounds."""
         return self.current_iteration() * self.num_model_per_iteration()
 
     def num_model_per_iteration(self) -> int:
-        """Number of trees of a round: the number of classes, or 1."""
+        """Number of trees per round: the number of classes, or 1."""
         if self._live_fit is not None:
             return self._live_fit.state.objective.n_scores
         return self._trees.n_scores
@@ -556,23 +557,23 @@ class Booster(InTraining):
 
     @property
     def pandas_categorical(self) -> list[list[Any]] | None:
-        """The categories of the columns that held strings or categories.
+        """The categories of the categorical columns, as in LightGBM.
 
-        A list for each of these columns, in the order of their numbers. None if no
-        column held any.
+        A list for each column that held strings or categories, in the order of the
+        columns. None if there is no such column.
         """
         return tables.pandas_categorical(self._header, self._categories)
 
     @docstrings.of_booster(
         importance_type=(
             "{'split', 'gain', 'cover'}, default='split'",
-            "The kind of ``feature_importances``, which are whole numbers: see"
-            " `feature_importance`.",
+            "What ``feature_importances`` measure: see `feature_importance`. They"
+            " are whole numbers.",
         ),
         object_hook=(
             "callable, default=None",
-            "Called with each dict, the inner ones first; what it returns takes the"
-            " dict's place. As in ``json.loads``.",
+            "A function that is called with each dict, the inner ones first. Its"
+            " result replaces the dict, as in ``json.loads``.",
         ),
     )
     def dump_model(
@@ -582,7 +583,7 @@ class Booster(InTraining):
         importance_type: str = "split",
         object_hook: Callable[[dict[str, Any]], Any] | None = None,
     ) -> dict[str, Any]:
-        """Describe the model by dicts, lists, numbers and strings.
+        """Return the model as a dict.
 
         Parameters
         ----------
@@ -591,7 +592,8 @@ class Booster(InTraining):
         Returns
         -------
         dict
-            As LightGBM's. All values can be written by ``json``.
+            It has the same structure as in LightGBM: dicts, lists, numbers and strings,
+            which can be written as JSON.
         """
         start, stop = self._span(start_iteration, self._length(num_iteration))
         dumped = tables.dump(
@@ -614,12 +616,12 @@ class Booster(InTraining):
         return hooked
 
     def trees_to_dataframe(self) -> pandas.DataFrame:
-        """Describe the nodes and leaves of all trees in a table.
+        """Return the nodes and leaves of all trees as a data frame.
 
         Returns
         -------
         pandas.DataFrame
-            A row for each node and leaf: parents before their children, left children
+            One row per node and leaf: parents before their children, left children
             before right ones. The columns are:
 
             - ``tree_index``, ``node_depth`` (1 for the root), ``node_index``, a name
@@ -643,7 +645,7 @@ class Booster(InTraining):
     def feature_importance(
         self, importance_type: str = "split", iteration: int | None = None
     ) -> NDArray[Any]:
-        """How much each column is used.
+        """Return the importance of each column.
 
         Parameters
         ----------
@@ -651,13 +653,13 @@ class Booster(InTraining):
             'split': number of splits of the column. 'gain': sum of their gains.
             'cover': sum of the numbers of training rows in the nodes that are split.
         iteration : int, default=None
-            Number of rounds that count. None: up to the best round if early stopping
-            found one, else all; <= 0: all.
+            Number of rounds that are used. None: the rounds up to the best one if early
+            stopping found one, else all. Values <= 0: all rounds.
 
         Returns
         -------
         ndarray of shape (n_features,)
-            Numbers of type int32 for 'split', else float64.
+            The dtype is int32 for 'split', and float64 otherwise.
         """
         kind = _importance_type(importance_type)
         _, stop = self._span(0, self._length(iteration))
@@ -665,12 +667,12 @@ class Booster(InTraining):
         return importances.astype(np.int32 if kind == "split" else np.float64)
 
     def get_leaf_output(self, tree_id: int, leaf_id: int) -> float:
-        """The value of a leaf.
+        """Return the value of a leaf.
 
         Parameters
         ----------
         tree_id, leaf_id : int
-            The number of the tree, and that of its leaf.
+            The index of the tree, and the index of the leaf in this tree.
 
         Returns
         -------
@@ -681,14 +683,14 @@ class Booster(InTraining):
     def set_leaf_output(self, tree_id: int, leaf_id: int, value: float) -> Self:
         """Change the value of a leaf.
 
-        Predictions change with it, also those of the estimator that holds this model.
-        In linear leaves, only rows that miss a value in one of the leaf's columns get
-        this value.
+        Predictions of this model and of its estimator change accordingly. In linear
+        leaves, the value is only used for rows with a missing value in one of the
+        leaf's columns.
 
         Parameters
         ----------
         tree_id, leaf_id : int
-            The number of the tree, and that of its leaf.
+            The index of the tree, and the index of the leaf in this tree.
         value : float
 
         Returns
@@ -711,15 +713,15 @@ class Booster(InTraining):
         return first + _number("leaf_id", leaf_id, stop - first, "leaves of the tree")
 
     def shuffle_models(self, start_iteration: int = 0, end_iteration: int = -1) -> Self:
-        """Put rounds in a random order, which is always the same.
+        """Shuffle the rounds. The order is always the same.
 
-        Predictions of all rounds stay the same, except for rounding.
+        Predictions that use all rounds do not change, except for rounding.
 
         Parameters
         ----------
         start_iteration, end_iteration : int, default=0, -1
-            The rounds from ``start_iteration`` to ``end_iteration - 1`` are shuffled;
-            an ``end_iteration`` <= 0 stands for the number of rounds.
+            The rounds from ``start_iteration`` to ``end_iteration - 1`` are shuffled.
+            If ``end_iteration`` <= 0, the range ends with the last round.
 
         Returns
         -------
@@ -735,16 +737,18 @@ class Booster(InTraining):
         return self
 
     def lower_bound(self) -> float:
-        """The sum of the least value of each tree.
+        """Return the sum of the smallest leaf values of all trees.
 
-        No raw score is smaller, unless scores are means of trees or leaves are linear.
+        It is a lower bound of the raw scores, except for random forests and linear
+        trees.
         """
         return tables.bound(self._ensemble, np.minimum)
 
     def upper_bound(self) -> float:
-        """The sum of the greatest value of each tree.
+        """Return the sum of the largest leaf values of all trees.
 
-        No raw score is greater, unless scores are means of trees or leaves are linear.
+        It is an upper bound of the raw scores, except for random forests and linear
+        trees.
         """
         return tables.bound(self._ensemble, np.maximum)
 
@@ -754,31 +758,32 @@ class Booster(InTraining):
         bins: int | str | None = None,
         xgboost_style: bool = False,
     ) -> tuple[NDArray[Any], NDArray[Any]] | NDArray[Any] | pandas.DataFrame:
-        """Count the thresholds of a column's splits.
+        """Compute a histogram of the thresholds of a column's splits.
 
         Parameters
         ----------
         feature : int or str
-            Number or name of a column that holds numbers.
+            The number or name of a numeric column.
         bins : int or str, default=None
             Number of bins, or a rule of ``numpy.histogram``. None: the number of
-            distinct thresholds; with ``xgboost_style``, that is the maximum as well.
+            distinct thresholds. With ``xgboost_style``, this is also the maximum.
         xgboost_style : bool, default=False
-            Whether to return a table of the bins that hold a threshold.
+            Whether to return a table of the bins that are not empty.
 
         Returns
         -------
         counts : ndarray of shape (n_bins,)
             Number of thresholds in each bin.
         edges : ndarray of shape (n_bins + 1,)
-            Where the bins begin and end. With ``xgboost_style`` instead a data frame
-            of pandas with the columns ``SplitValue``, the right edge of a bin, and
-            ``Count``; an array of these two columns where pandas is not installed.
+            The edges of the bins. With ``xgboost_style``, a single object is returned
+            instead: a pandas data frame with the columns ``SplitValue`` (the right edge
+            of a bin) and ``Count``, or an array of these two columns if pandas is not
+            installed.
 
         Raises
         ------
         ValueError
-            If there is no such column, or it holds categories.
+            If the column does not exist or is categorical.
         """
         _, stop = self._span(0, self._length(None))
         ensemble = self._ensemble.truncated(stop)
@@ -818,16 +823,16 @@ class Booster(InTraining):
         validate_features: bool = False,
         **kwargs: Any,
     ) -> Self:
-        """Fit the values of the leaves to other data; the splits stay.
+        """Fit the leaf values to other data, without changing the splits.
 
-        The new value of a leaf is ``decay_rate * old + (1 - decay_rate) * new``. Here
-        ``new`` is the learning rate times the value that is optimal for the rows of the
-        leaf, given the scores of the trees before; 0 in leaves without rows. In the
-        first round, whose leaves hold the start score, the rate is 1.
+        The value of a leaf becomes ``decay_rate * old + (1 - decay_rate) * new``.
+        ``new`` is the learning rate times the optimal value for the rows of the leaf,
+        given the scores of the earlier trees. It is 0 for leaves without rows. In the
+        first round, whose leaves include the initial score, the learning rate is 1.
 
-        The options are those in ``params``, such as ``lambda_l2``; ``path_smooth`` and
-        monotone constraints have no effect. The counts and weights of leaves,
-        importances and gains stay, as in LightGBM.
+        The parameters in ``params`` are used, such as ``lambda_l2``, except
+        ``path_smooth`` and monotonic constraints. The counts and weights of leaves, the
+        gains and the importances do not change, as in LightGBM.
 
         Parameters
         ----------
@@ -836,7 +841,7 @@ class Booster(InTraining):
         label : array-like of shape (n_samples,)
             The target: numbers; for classes, the numbers 0 to n_classes - 1.
         decay_rate : float, default=0.9
-            The share of the old values, from 0 to 1.
+            The weight of the old leaf values, from 0 to 1.
         reference : object, default=None
             Has no effect.
         weight : array-like of shape (n_samples,), default=None

@@ -45,13 +45,13 @@ class InTraining:
         """The fit of a model in training."""
         if self._live_fit is None:
             raise ValueError(
-                "The Booster is not in training: make it by Booster(params, train_set),"
-                " or by train with keep_training_booster=True."
+                "The Booster is not in training. Create it by Booster(params,"
+                " train_set), or by train with keep_training_booster=True."
             )
         return self._live_fit
 
     def _know(self, fit: Fit) -> None:
-        """Take what a fit knows beside the trees."""
+        """Take over the results of a fit besides the trees."""
         self._live_fit = fit
         self._known_header = fit.header
         vars(self).pop("params", None)
@@ -61,7 +61,7 @@ class InTraining:
 
     @property
     def train_set(self) -> Dataset | None:
-        """The `Dataset` that the model learns from; None if it is not in training."""
+        """The `Dataset` of the training data. None if the model is not in training."""
         if self._live_fit is None:
             return None
         data = self._live_fit.training.X
@@ -77,24 +77,24 @@ class InTraining:
     ) -> bool:
         """Train one round.
 
-        If this fails, the round has not happened, and training can go on.
+        If this fails, the model is unchanged, and training can continue.
 
         Parameters
         ----------
         train_set : Dataset, default=None
-            Other rows to learn from, now and in later rounds. They get the bins of the
-            training set, and start from the scores of the trees so far. None: the same
-            rows.
+            Other training data for this round and the later ones. Its rows use the bins
+            of the first training set, and start from the scores of the trees so far.
+            None: the same data as before.
         fobj : callable, default=None
-            An objective ``f(predictions, dataset)`` that returns the gradient and the
-            hessian of each row, as for `train`. From then on, predictions are raw
-            scores and each round needs an ``fobj``. None: the objective of ``params``.
+            A custom objective ``f(predictions, dataset)`` that returns the gradient and
+            the hessian of each row, as in `train`. From then on, predictions are raw
+            scores, and each round needs ``fobj``. None: the objective of ``params``.
 
         Returns
         -------
         bool
-            Whether training is finished: no tree could be split, and no trees were
-            added, except constant trees in the first round.
+            Whether training is finished because no tree could be split. Then no trees
+            are added, except constant trees in the first round.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class InTraining:
             If the Booster is not in training, or the columns of ``train_set`` are not
             those of the training set.
         RuntimeError
-            If a round of this Booster is going on.
+            If another call trains this Booster at the same time.
         """
         fit = self._fit
         if train_set is not None and train_set is not fit.training.X:
@@ -112,17 +112,17 @@ class InTraining:
             self._know(fit)
         elif fit.needs_function:
             raise ValueError(
-                "update needs fobj: objective='none' or an earlier fobj means that each"
-                " round has one."
+                "update needs the argument fobj, because the objective is 'none' or an"
+                " earlier round used fobj."
             )
         return not fit.state.boost()
 
     def rollback_one_iter(self) -> Self:
-        """Forget the last round, as if it had not happened.
+        """Remove the last round.
 
-        The scores of all rows are computed anew from the other trees, so this takes as
-        long as predicting them. Rounds of an ``init_model`` stay; without other rounds
-        nothing happens.
+        The next rounds are the same as if this round had never been trained. The scores
+        of all rows are computed again from the other trees, which takes as long as a
+        prediction. Rounds of an ``init_model`` are not removed.
 
         Returns
         -------
@@ -137,9 +137,9 @@ class InTraining:
         Parameters
         ----------
         data : Dataset
-            It gets the bins of the training set.
+            The evaluation set. It uses the bins of the training set.
         name : str
-            No other evaluation set may have the name.
+            A name that no other evaluation set has.
 
         Returns
         -------
@@ -147,7 +147,9 @@ class InTraining:
         """
         fit = self._fit
         if name in {evaluated.name for evaluated in fit.state.sets}:
-            raise ValueError(f"There is an evaluation set with the name {name!r}.")
+            raise ValueError(
+                f"name must be new, but there is an evaluation set {name!r}."
+            )
         fit.add_set(name, data, is_listed=True)
         return self
 
@@ -157,12 +159,12 @@ class InTraining:
         Parameters
         ----------
         data : Dataset
-            The training set, an evaluation set or another one. The scores of another
-            one are kept for later calls; `eval_valid` does not show it.
+            The training set, an evaluation set or another data set. The scores of
+            another data set are kept for later calls. `eval_valid` does not include it.
         name : str
-            Its name in the results.
+            The name of the data set in the results.
         feval : callable or list of callable, default=None
-            More metrics: see `train`.
+            Additional metric functions: see `train`.
 
         Returns
         -------
@@ -187,7 +189,7 @@ class InTraining:
         Parameters
         ----------
         feval : callable or list of callable, default=None
-            More metrics: see `train`.
+            Additional metric functions: see `train`.
 
         Returns
         -------
@@ -197,12 +199,12 @@ class InTraining:
         return fit.state.eval_train(fit.metrics_of(feval))
 
     def eval_valid(self, feval: Feval = None) -> list[EvalResult]:
-        """Compute the metrics of the evaluation sets besides the training set.
+        """Compute the metrics of the evaluation sets, without the training set.
 
         Parameters
         ----------
         feval : callable or list of callable, default=None
-            More metrics: see `train`.
+            Additional metric functions: see `train`.
 
         Returns
         -------
@@ -229,12 +231,12 @@ class InTraining:
         return self
 
     def reset_parameter(self, params: Mapping[str, Any]) -> Self:
-        """Change options of single trees for later rounds.
+        """Change parameters for later rounds.
 
         Parameters
         ----------
         params : dict
-            Options by any of their names, such as ``learning_rate``.
+            Parameters by any of their names, such as ``learning_rate``.
 
         Returns
         -------
@@ -243,7 +245,8 @@ class InTraining:
         Raises
         ------
         ValueError
-            If an option is not known or cannot change, or a value is not valid.
+            If a parameter is unknown or cannot be changed during training, or a value
+            is invalid.
         """
         fit = self._fit
         fit.reset_parameter(params)
@@ -251,7 +254,7 @@ class InTraining:
         return self
 
     def free_dataset(self) -> Self:
-        """End the training: the model keeps its trees and forgets all rows.
+        """End the training and free all rows. The model keeps its trees.
 
         Returns
         -------

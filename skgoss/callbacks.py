@@ -53,20 +53,20 @@ def register_logger(
 ) -> None:
     """Send messages to a logger instead of printing them.
 
-    Messages then go through the logger ``skgoss``, which this function sets up for the
-    level INFO. Problems stay warnings.
+    The messages go through the logger ``skgoss``, whose level this function sets to
+    INFO. Problems are still reported as warnings.
 
     Parameters
     ----------
     logger : object
-        A logger, or any object with the two methods.
+        A logger, or any object with these two methods.
     info_method_name, warning_method_name : str, default='info', 'warning'
-        The methods that take messages and warnings.
+        The names of the methods for messages and warnings.
 
     Raises
     ------
     TypeError
-        If the object has no such methods.
+        If the object does not have these methods.
 
     Examples
     --------
@@ -116,15 +116,14 @@ def show(results: Sequence[EvalResult], show_stdv: bool = True) -> str:
 
 
 def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
-    """Print the metrics of every round, or of every ``period``-th.
+    """Create a callback that prints the metrics after each round.
 
-    Messages go to the logger ``skgoss`` if it is set up for the level INFO, else they
-    are printed.
+    If the logger ``skgoss`` has the level INFO, the messages go to this logger instead.
 
     Parameters
     ----------
     period : int, default=1
-        Metrics are printed every ``period`` rounds; if <= 0, never.
+        Metrics are printed every ``period`` rounds. Values <= 0: never.
     show_stdv : bool, default=True
         Whether to print the standard deviations over folds, in cross-validation.
 
@@ -169,13 +168,13 @@ class _LogEvaluation:
 
 
 def record_evaluation(eval_result: dict[str, dict[str, list[float]]]) -> Callback:
-    """Keep the metrics of all rounds in a dictionary.
+    """Create a callback that records the metrics of all rounds.
 
     Parameters
     ----------
     eval_result : dict
-        It is emptied at the start of the fit. ``eval_result[set][metric]`` is a list
-        with one value for each round.
+        The dictionary to fill. It is cleared at the start of the fit. Then
+        ``eval_result[set][metric]`` is a list with one value per round.
 
     Returns
     -------
@@ -207,16 +206,16 @@ def record_evaluation(eval_result: dict[str, dict[str, list[float]]]) -> Callbac
 
 
 def reset_parameter(**kwargs: Sequence[Any] | Callable[[int], Any]) -> Callback:
-    """Change options from round to round.
+    """Create a callback that changes parameters from round to round.
 
     Parameters
     ----------
     **kwargs : sequence or callable
-        For each option, its value in each round, or a function of the number of the
-        round, from 0. Options of single trees can be changed: ``learning_rate``,
-        ``num_leaves``, ``max_depth``, ``min_child_samples``, ``min_child_weight``,
-        ``min_split_gain``, ``reg_alpha``, ``reg_lambda``, ``colsample_bytree``, ...,
-        by any of their names.
+        For each parameter, a list of its values in each round, or a function of the
+        round number, which starts at 0. Parameters of single trees can be changed:
+        ``learning_rate``, ``num_leaves``, ``max_depth``, ``min_child_samples``,
+        ``min_child_weight``, ``min_split_gain``, ``reg_alpha``, ``reg_lambda``,
+        ``colsample_bytree``, ..., by any of their names.
 
     Returns
     -------
@@ -273,23 +272,24 @@ def early_stopping(
     verbose: bool = True,
     min_delta: float | list[float] = 0.0,
 ) -> Callback:
-    """Stop when a metric of an evaluation set has not improved for some rounds.
+    """Create a callback that stops training if a metric has not improved.
 
-    Metrics of the training set are ignored. The model keeps the rounds up to the best
-    round, even if boosting does not stop early. NaN is worse than any number.
+    It uses the metrics of the evaluation sets, except the training set. The model keeps
+    the rounds up to the best one, even if training does not stop early. NaN is worse
+    than any number.
 
     Parameters
     ----------
     stopping_rounds : int
-        The number of rounds without improvement after which boosting stops. If <= 0, it
-        does not stop early.
+        Training stops if a metric has not improved for this many rounds. Values <= 0
+        turn early stopping off.
     first_metric_only : bool, default=False
         Whether only the first metric can stop the fit; otherwise any metric can.
     verbose : bool, default=True
         Whether to print messages, as `log_evaluation` does.
     min_delta : float or list of float, default=0.0
-        A change must be larger than this to count as an improvement. A list has one
-        number for each metric.
+        A metric must change by more than this to count as an improvement. A list holds
+        one number for each metric.
 
     Returns
     -------

@@ -66,44 +66,48 @@ def to_onnx(
 ) -> onnx.ModelProto:
     """Convert a model to ONNX.
 
-    The predictions of onnxruntime equal those of the model, up to the rounding of
+    The ONNX model gives the predictions of the original model, up to the rounding of
     double precision.
 
     Parameters
     ----------
     model : fitted estimator or Booster
-        Pipelines are converted by ``skl2onnx.to_onnx``, after ``import skgoss.onnx``.
+        The model to convert. For pipelines, use ``skl2onnx.to_onnx`` after ``import
+        skgoss.onnx``.
     X : array or data frame of shape (n_samples, n_features), default=None
-        Rows in the form in which the graph is to take them; one row is enough. For an
-        array, the graph has one input, ``X``, of the array's dtype. For a data frame,
-        it has one input of shape (n_samples, 1) for each column, with the column's name
-        and dtype; columns of words are strings. None: an array of float64, or one input
-        for each column if there are columns of words or of ordered categories.
+        An example of the input of the ONNX model; one row is enough. For an array, the
+        ONNX model has one input ``X`` with the dtype of the array. For a data frame, it
+        has one input of shape (n_samples, 1) per column, with the name and dtype of the
+        column; categorical columns of strings take strings. None: the input is a
+        float64 array, or one input per column if the model has columns of strings or
+        ordered categories.
     start_iteration : int, default=0
-        First round to use.
+        The first round whose trees are used.
     num_iteration : int, default=None
-        Number of rounds to use. None: as ``predict`` does; <= 0: all.
+        Number of rounds whose trees are used. None: as in ``predict``. Values <= 0: all
+        rounds.
     raw_score : bool, default=False
-        Whether the graph returns raw scores.
+        Whether the ONNX model returns raw scores.
 
     Returns
     -------
     onnx.ModelProto
-        For classifiers, the outputs are ``label``, of shape (n_samples,), and
-        ``probabilities``, (n_samples, n_classes). For other models, the output is
-        ``variable``, (n_samples, n_scores). For raw scores, and for classifiers whose
-        objective is a function, it is ``scores``, (n_samples, n_scores). Outputs are
-        float32 if all floating inputs are, else float64.
+        The outputs of a classifier are ``label``, of shape (n_samples,), and
+        ``probabilities``, of shape (n_samples, n_classes). The output of other models
+        is ``variable``, of shape (n_samples, n_scores). With ``raw_score``, and for
+        classifiers whose objective is a function, the output is ``scores``, of shape
+        (n_samples, n_scores). Outputs are float32 if all floating-point inputs are
+        float32, and float64 otherwise.
 
     Raises
     ------
     ImportError
         If the package onnx is not installed.
     TypeError
-        If ``model`` is not a model of skgoss.
+        If ``model`` is not a fitted model of skgoss.
     ValueError
-        If the model has categories or labels that ONNX cannot represent, or ``X`` does
-        not have the columns of the model.
+        If the model has categories or labels that ONNX cannot represent, or if ``X``
+        does not have the columns of the model.
 
     Warns
     -----
@@ -195,7 +199,7 @@ def described(
     Raises
     ------
     TypeError
-        If ``model`` is not a model of skgoss.
+        If ``model`` is not a fitted model of skgoss.
     ValueError
         If int64 cannot hold the labels.
 

@@ -95,78 +95,80 @@ def cv(
     verbose_eval: bool | int | None = None,
     show_stdv: bool = True,
 ) -> dict[str, Any]:
-    """Evaluate by cross-validation.
+    """Evaluate parameters by cross-validation.
 
-    The rows are binned once. Folds are trained side by side on the threads of
-    ``n_jobs``, a round at a time; the results do not depend on their number.
+    One model is trained per fold, and the metrics are averaged over the folds. The rows
+    are binned once. The folds are trained in parallel on ``n_jobs`` threads. The
+    results do not depend on the number of threads.
 
     Parameters
     ----------
     params : dict
-        Options by any of their names, as in `train`.
+        Parameters by any of their names, as in `train`.
     train_set : Dataset
-        The rows, with labels.
+        The data with labels.
     num_boost_round : int, default=100
-        Number of rounds, if ``params`` has none.
+        Number of boosting rounds. A number of rounds in ``params`` has priority.
     folds : splitter or iterable of pairs, default=None
-        A splitter of scikit-learn, which gets the queries as ``groups``, or pairs of
-        row numbers (train, test). None: ``nfold`` folds.
+        A splitter of scikit-learn, which gets the queries as ``groups``; or pairs
+        (train, test) of arrays of row numbers. None: ``nfold`` folds.
     nfold : int, default=5
-        Number of folds. Each holds whole queries if ``train_set`` has queries.
+        Number of folds. If ``train_set`` has queries, each fold holds whole queries.
     stratified : bool, default=True
-        Whether each fold has the same share of each class. Without effect if the labels
-        are not classes, or if there are queries. The labels of 'binary', 'multiclass'
-        and 'multiclassova' are classes. Those of other objectives are if each value
-        occurs at least ``nfold`` times.
+        Whether each fold has the same fraction of each class. It has no effect if the
+        labels are not classes, or if there are queries. The labels are classes for the
+        objectives 'binary', 'multiclass' and 'multiclassova', and for other objectives
+        if each value occurs at least ``nfold`` times.
     shuffle : bool, default=True
-        Whether rows are drawn at random; otherwise, folds are runs of rows.
+        Whether to assign rows to folds at random. If False, a fold is a range of rows.
     metrics : str or list of str, default=None
-        Metrics, in place of those in ``params``.
+        The metrics to compute. They replace those in ``params``.
     feval : callable or list of callable, default=None
-        Metrics ``f(predictions, dataset)``, as in `train`. Functions of the user are
-        called for one fold after the other, and the folds are trained so.
+        Metric functions ``f(predictions, dataset)``, as in `train`. With custom metrics
+        or objectives, the folds are trained one after the other.
     init_model : Booster, str, path or estimator, default=None
-        A model, or its file, to which trees are added in each fold.
+        A model, or the path of a model file. In each fold, training continues from its
+        trees.
     fpreproc : callable, default=None
-        Called for each fold as ``fpreproc(dtrain, dtest, params)``. It returns the two
-        data sets and the parameters to use.
+        A function that is called for each fold as ``fpreproc(dtrain, dtest, params)``.
+        It returns the data sets and the parameters that the fold uses.
     seed : int, default=0
-        The seed of ``shuffle``. The folds are those of LightGBM.
+        The random seed of ``shuffle``. The folds are the same as in LightGBM.
     callbacks : list of callable, default=None
-        They see the means over folds: ``env.model`` is a `CVBooster`, and results have
-        five items, the last of which is the standard deviation. Folds wait for
-        callbacks of the user after each round.
+        Functions that are called before or after each round with the means over the
+        folds. ``env.model`` is a `CVBooster`. The results have five items; the last one
+        is the standard deviation.
     eval_train_metric : bool, default=False
-        Whether the rows to learn from are evaluated, too, as the set 'train'.
+        Whether to compute the metrics on the training rows, too, as the set 'train'.
     return_cvbooster : bool, default=False
-        Whether to return the models.
+        Whether to return the models of the folds, too.
     fobj : callable, default=None
-        The objective, as in ``params``. This argument and the next ones are those of
-        LightGBM before version 4.
+        A custom objective, as in `train`. This argument and the following ones are
+        those of LightGBM before version 4.
     feature_name : 'auto' or list of str, default='auto'
         Names of the columns.
     categorical_feature : 'auto' or list of str and int, default='auto'
         The columns that hold categories.
     early_stopping_rounds : int, default=None
-        As the callback `early_stopping`.
+        The same as the callback `early_stopping`.
     verbose_eval : bool or int, default=None
-        As the callback `log_evaluation`: True for each round.
+        The same as the callback `log_evaluation`; True means every round.
     show_stdv : bool, default=True
         Whether ``verbose_eval`` prints standard deviations.
 
     Returns
     -------
     dict
-        For each set and metric two lists with one value for each round: 'valid
-        auc-mean' and 'valid auc-stdv', the standard deviation over folds. Early
-        stopping cuts them after the best round. 'cvbooster' is the `CVBooster`, if it
-        is asked for.
+        Two lists for each metric, such as 'valid auc-mean' and 'valid auc-stdv', with
+        the mean and the standard deviation over the folds after each round. After early
+        stopping, they end with the best round. With ``return_cvbooster``, 'cvbooster'
+        is the `CVBooster`.
 
     Raises
     ------
     TypeError, ValueError
-        If the rows have no labels, the folds do not fit the rows, or options are not
-        valid.
+        If the data have no labels, the folds do not fit the data, or parameters are
+        invalid.
 
     Warns
     -----

@@ -13,13 +13,13 @@ from skgoss.data import disk
 class CVBooster:
     """The models of the folds of a cross-validation.
 
-    Methods of `Booster` are called for each model: ``predict``,
-    ``feature_importance`` and all others return a list with one item for each fold.
+    It has all methods of `Booster`, such as ``predict``. They are called for each model
+    and return a list with one item per fold.
 
     Parameters
     ----------
     model_file : str or path, default=None
-        A file of `save_model`, of skgoss or LightGBM.
+        A file that `save_model` of skgoss or LightGBM has written.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class CVBooster:
         start_iteration: int = 0,
         importance_type: str = "split",
     ) -> str:
-        """Write the models as JSON: a dict of texts, as LightGBM does.
+        """Return the models as JSON, in the same form as LightGBM.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class CVBooster:
         return json.dumps({"boosters": texts, "best_iteration": self.best_iteration})
 
     def model_from_string(self, model_str: str) -> Self:
-        """Become the models of a text, as `model_to_string` returned it.
+        """Replace the models by those of a text that `model_to_string` returned.
 
         Parameters
         ----------
@@ -105,20 +105,20 @@ class CVBooster:
         Raises
         ------
         ValueError
-            If the text does not hold models.
+            If the text does not hold valid models.
         """
         try:
             held = json.loads(model_str)
             texts, best_iteration = held["boosters"], held["best_iteration"]
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise ValueError(
-                "This is no CVBooster: it must be JSON with 'boosters', a list of"
-                " models, and 'best_iteration'."
+                "The text is not a CVBooster: it must be JSON with 'boosters' (a list"
+                " of models) and 'best_iteration'."
             ) from error
         if not isinstance(texts, list) or type(best_iteration) is not int:
             raise ValueError(
-                "This is no CVBooster: 'boosters' must be a list and 'best_iteration'"
-                " an int."
+                "The text is not a CVBooster: 'boosters' must be a list, and"
+                " 'best_iteration' an int."
             )
         self.boosters = [Booster(model_str=text) for text in texts]
         self.best_iteration = best_iteration
@@ -131,12 +131,12 @@ class CVBooster:
         start_iteration: int = 0,
         importance_type: str = "split",
     ) -> Self:
-        """Write the models to a file, as `model_to_string` writes them.
+        """Write the models to a file, as the text of `model_to_string`.
 
         Parameters
         ----------
         filename : str or path
-            If writing fails, an earlier file of this name is unchanged.
+            If writing fails, an existing file of this name is unchanged.
         num_iteration : int, default=None
             Number of rounds, as in ``Booster.save_model``.
         start_iteration : int, default=0

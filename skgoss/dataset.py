@@ -22,73 +22,74 @@ _INHERITED = ({*OPTIONS} - {"min_child_samples"}) | {"linear_tree"}
 
 
 class Dataset(Binning):
-    """Rows with labels and weights, binned once for any number of fits.
+    """Training data that is binned once for any number of fits.
 
-    `train` takes data sets, and so does ``fit`` of the estimators, in place of ``X``
-    and ``y`` and for evaluation sets. Nothing is read or binned before it is needed.
-    The bins are found by the options of the first fit. A fit that asks for other ones
-    finds them anew if ``data`` is still there, and raises ValueError otherwise; later
-    fits use the new ones, unless they ask for others. Options of trees change no bins.
+    Pass it to `train`, `cv` or `Booster`, or to ``fit`` of the estimators instead of
+    ``X`` and ``y``, also as evaluation set. The data are read and binned when they are
+    first needed. The parameters of the first fit determine the bins, such as
+    ``max_bin``. If a later fit has other values of these parameters, the data are
+    binned again; this raises ValueError if they were freed.
 
     Parameters
     ----------
     data : array-like, data frame, sparse matrix, Sequence or path
-        Rows of shape (n_samples, n_features) in all containers that the estimators
-        take. A list of arrays of two dimensions, or of `Sequence` objects, holds chunks
-        of rows, one below the other. A path leads to a file of text (CSV, TSV or
-        LibSVM), or to one of `save_binary`.
+        The rows, of shape (n_samples, n_features), in any type that the estimators
+        accept. A list of two-dimensional arrays or of `Sequence` objects holds chunks
+        of rows, which are stacked. A path names a text file (CSV, TSV or LibSVM), or a
+        file that `save_binary` has written.
     label : array-like of shape (n_samples,), default=None
-        The target: numbers, or labels of classes for a classifier.
+        The target: numbers, or class labels of any type for a classifier.
     reference : Dataset, default=None
-        A training set whose bins, names and categories these rows share, for
-        evaluation sets. An evaluation set without a reference gets the training set.
+        For evaluation sets: the training set, whose bins, column names and categories
+        are used. If it is None, the functions that take evaluation sets set it.
     weight : array-like of shape (n_samples,), default=None
-        Weights of the rows, which are at least 0. Bins are found by weight.
+        Weights of the rows, which must be >= 0. The bins depend on them.
     group : array-like of shape (n_queries,), default=None
-        Sizes of the queries, whose rows are consecutive.
+        Number of rows of each query. The rows of a query must be consecutive.
     init_score : array-like of shape (n_samples,) or (n_samples, n_classes), \
             default=None
-        Raw scores to start from. In one dimension, those of all rows for the first
-        class come first.
+        Raw scores from which boosting starts. A one-dimensional array for several
+        classes holds the scores of all rows class by class.
     feature_name : 'auto' or list of str, default='auto'
-        Names of the columns; 'auto': those of a data frame.
+        Names of the columns. 'auto' means the names of a data frame.
     categorical_feature : 'auto' or list of str and int, default='auto'
         The columns that hold categories; 'auto': strings and categories of data
         frames.
     params : dict, default=None
-        Options by any of their names. Those of binning, such as ``max_bin``, and
-        ``linear_tree`` are used where a fit is given no others; options of trees are
-        not used. A data set with a reference has the options of the reference.
+        Parameters by any of their names. Only the parameters of the bins, such as
+        ``max_bin``, and ``linear_tree`` are used, unless a fit has other values. A data
+        set with a reference has the parameters of the reference.
     free_raw_data : bool, default=True
-        Whether ``data`` is forgotten when it is binned. It is kept anyway if a fit, or
-        ``params``, asks for linear trees or an earlier model, which need values.
+        Whether to free ``data`` after binning, which saves memory. The data are kept in
+        any case for linear trees and for training that continues from a model.
     position : array-like of shape (n_samples,), default=None
-        Positions of documents, which have no effect.
+        Positions of documents. They have no effect.
     silent : bool, default=False
-        Accepted for scripts of LightGBM before 4; nothing is printed either way.
+        Has no effect: nothing is printed. It is an argument of LightGBM before 4.
 
     Attributes
     ----------
     label, weight, group, init_score, position : ndarray or None
-        What belongs to the rows, in arrays that cannot be written to. Other values may
-        be assigned at any time; fits use them without binning anew.
+        The fields of the data set, as read-only arrays. You can assign other values at
+        any time. The next fit uses them without binning the data again.
     used_indices : ndarray of int64, or None
-        The rows of ``reference`` that a subset has; None: this is no subset.
+        For a subset: the numbers of its rows in ``reference``. None otherwise.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is not valid.
+        If an argument is invalid.
 
     Notes
     -----
-    Several threads may use a data set at once. Weights of classes, and weights that are
-    set when the rows have been binned, do not change the bins.
+    Several threads may use a data set at the same time. Class weights, and weights that
+    are set after binning, do not change the bins.
 
-    Files of text are read by LightGBM's rules: the first column is the label, unless
-    ``params`` say so by ``label_column``; ``header``, ``weight_column``,
-    ``group_column`` and ``ignore_column`` say more. Files beside them, such as
-    'train.csv.weight', are read as well. What the constructor is given has priority.
+    Text files are read by LightGBM's rules. The first column is the label;
+    ``label_column`` in ``params`` selects another one. The parameters ``header``,
+    ``weight_column``, ``group_column`` and ``ignore_column`` are also used. Additional
+    files such as 'train.csv.weight' are read if they exist. Arguments of the
+    constructor have priority.
 
     Examples
     --------
@@ -151,7 +152,7 @@ class Dataset(Binning):
         Parameters
         ----------
         feature_name : sequence of str or 'auto'
-            One name for each column. 'auto': those of a data frame.
+            One name for each column. 'auto' means the names of a data frame.
 
         Raises
         ------
@@ -170,7 +171,7 @@ class Dataset(Binning):
     ) -> Self:
         """Set the columns that hold categories.
 
-        Rows that are binned with other columns are binned again.
+        If the data were binned with other categorical columns, they are binned again.
 
         Parameters
         ----------
@@ -180,7 +181,7 @@ class Dataset(Binning):
         Raises
         ------
         ValueError
-            If the rows would be binned again, but the data were freed.
+            If the data must be binned again, but were freed.
         """
         wanted = _checked_categories(categorical_feature)
         with self._lock:
@@ -205,7 +206,7 @@ class Dataset(Binning):
         return self.construct()._shape[1] if known is None else known
 
     def get_feature_name(self) -> list[str]:
-        """Return the names of the columns; 'Column_0' and so on if they have none."""
+        """Return the column names, or 'Column_0' and so on if there are none."""
         self.construct()
         return list(map(str, self._names or names.default(self.num_feature())))
 
@@ -215,17 +216,17 @@ class Dataset(Binning):
         Parameters
         ----------
         feature : int or str
-            Its number or name.
+            The number or name of the column.
 
         Returns
         -------
         int
-            0 if the column cannot be split: its values fall into one bin.
+            It is 0 if all values are in one bin, so that the column cannot be split.
 
         Raises
         ------
         ValueError
-            If there is no such column.
+            If the column does not exist.
         """
         known = self.get_feature_name()
         column = known.index(feature) if feature in known else feature
@@ -238,7 +239,7 @@ class Dataset(Binning):
         return 0 if mapper.is_trivial else int(mapper.n_bins)
 
     def get_data(self) -> Any:
-        """Return the data as they were given; of a subset, its rows.
+        """Return the data that were passed. For a subset, these are its rows.
 
         Raises
         ------
@@ -251,7 +252,7 @@ class Dataset(Binning):
         return self.data
 
     def get_params(self) -> dict[str, Any]:
-        """Return the options of binning among ``params``, by their main names."""
+        """Return the parameters of the bins in ``params``, by their main names."""
         given = parameters.canonical(self.params, "Dataset")
         known = DatasetOptions.__dataclass_fields__.keys() | {"linear_tree"}
         return {name: value for name, value in given.items() if name in known}
@@ -268,7 +269,7 @@ class Dataset(Binning):
         params: Mapping[str, Any] | None = None,
         position: ArrayLike | None = None,
     ) -> Dataset:
-        """Make an evaluation set, which shares the bins of this training set.
+        """Create an evaluation set that uses the bins of this training set.
 
         Parameters
         ----------
@@ -292,7 +293,7 @@ class Dataset(Binning):
         )
 
     def set_reference(self, reference: Dataset) -> Self:
-        """Set the training set whose bins these rows share.
+        """Set the training set whose bins this data set uses.
 
         Parameters
         ----------
@@ -304,8 +305,8 @@ class Dataset(Binning):
         TypeError
             If it is not a Dataset.
         ValueError
-            If it shares the bins of this one, or if the rows have other bins and the
-            data were freed.
+            If ``reference`` uses the bins of this data set, or if the data must be
+            binned again but were freed.
         """
         if not isinstance(reference, Dataset):
             raise TypeError(f"reference must be a Dataset, got {type_name(reference)}.")
@@ -344,12 +345,12 @@ class Dataset(Binning):
     def subset(
         self, used_indices: ArrayLike, params: Mapping[str, Any] | None = None
     ) -> Dataset:
-        """Take some of the rows, in the bins of this data set.
+        """Create a data set of some of the rows, with the bins of this data set.
 
         Parameters
         ----------
         used_indices : array-like of int, or of bool of shape (n_samples,)
-            The numbers of the rows, or which rows to take. They are taken in ascending
+            The row numbers, or a mask of the rows. The subset has them in ascending
             order.
         params : dict, default=None
             As in the constructor.
@@ -357,13 +358,13 @@ class Dataset(Binning):
         Returns
         -------
         Dataset
-            It has what belongs to the rows. Queries of which only some rows are taken
-            become shorter.
+            It has the labels, weights and other fields of its rows. Queries have only
+            the rows that were selected.
 
         Raises
         ------
         ValueError
-            If there are no rows, or one of them does not exist or comes twice.
+            If there are no rows, or if a row does not exist or is repeated.
         """
         n_rows = self.num_data()
         rows = dataset_fields.row_numbers(used_indices, n_rows)
@@ -379,9 +380,9 @@ class Dataset(Binning):
     def add_features_from(self, other: Dataset) -> Self:
         """Add the columns of another data set with the same rows.
 
-        What belongs to the rows stays as it is. The values of both are forgotten here:
-        fits cannot ask for other bins or linear trees. A name of ``other`` that is
-        there already gets the prefix ``D2_``.
+        The labels, weights and other fields do not change. The raw data of both are not
+        kept here, so later fits cannot use other bins or linear trees. If a column name
+        of ``other`` already exists, it gets the prefix ``D2_``.
 
         Parameters
         ----------
@@ -393,7 +394,7 @@ class Dataset(Binning):
         TypeError
             If ``other`` is not a Dataset.
         ValueError
-            If it has another number of rows, or if one of both has a reference.
+            If the numbers of rows differ, or if one of the data sets has a reference.
         """
         if not isinstance(other, Dataset):
             raise TypeError(f"other must be a Dataset, got {type_name(other)}.")
@@ -414,9 +415,9 @@ class Dataset(Binning):
         return self
 
     def save_binary(self, filename: str | PathLike[str]) -> Self:
-        """Write the bins, and what belongs to the rows, to a file.
+        """Write the binned data with labels, weights and other fields to a file.
 
-        ``Dataset(filename)`` reads it. The values are not in the file.
+        ``Dataset(filename)`` reads it. The file does not hold the raw data.
 
         Parameters
         ----------
@@ -453,12 +454,12 @@ class Dataset(Binning):
         return {name: v for name, v in given.items() if name not in asked}
 
     def construct(self) -> Self:
-        """Bin the rows, if they are not binned yet.
+        """Bin the data if they are not binned yet.
 
         Raises
         ------
         TypeError, ValueError
-            If the data or the options are not valid. Then the data set is as before.
+            If the data or the parameters are invalid. The data set is then unchanged.
         """
         with self._lock:
             if self._binned is None:

@@ -1,4 +1,4 @@
-"""How the bins of a `Dataset` are found, and when they must be found anew."""
+"""How and when the rows of a `Dataset` are binned."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def canonical(name: str) -> str:
     Raises
     ------
     ValueError
-        If there is no such field.
+        If the field does not exist.
     """
     known = _OTHER_NAMES.get(name, name)
     if known not in CHECKS:
@@ -132,7 +132,7 @@ def position(values: Any, n_rows: int | None) -> NDArray[Any]:
     """Check positions of documents, which have no effect."""
     given = np.asarray(_column(values, "position"))
     _check_shape(given, "position", n_rows)
-    warn("position has no effect: rankings are learned without positions.")
+    warn("position has no effect: the ranking objectives do not use positions.")
     return given
 
 
@@ -232,66 +232,66 @@ class Fields:
     position = Field(CHECKS["position"])
 
     def set_label(self, label: ArrayLike | None) -> Self:
-        """Set the target; None: none."""
+        """Set the target. None removes it."""
         return self.set_field("label", label)
 
     def set_weight(self, weight: ArrayLike | None) -> Self:
-        """Set the weights of the rows; None: all are 1."""
+        """Set the weights of the rows. None: all weights are 1."""
         return self.set_field("weight", weight)
 
     def set_group(self, group: ArrayLike | None) -> Self:
-        """Set the sizes of the queries; None: there are none."""
+        """Set the sizes of the queries. None: there are no queries."""
         return self.set_field("group", group)
 
     def set_init_score(self, init_score: ArrayLike | None) -> Self:
-        """Set the raw scores to start from; None: the best constant."""
+        """Set the raw scores from which boosting starts. None: the best constant."""
         return self.set_field("init_score", init_score)
 
     def set_position(self, position: ArrayLike | None) -> Self:
-        """Set the positions of documents, which have no effect."""
+        """Set the positions of documents. They have no effect."""
         return self.set_field("position", position)
 
     def set_field(self, field_name: str, data: ArrayLike | None) -> Self:
-        """Set what belongs to the rows.
+        """Set a field, such as the labels or the weights.
 
         Parameters
         ----------
         field_name : {'label', 'weight', 'group', 'init_score', 'position'}
         data : array-like or None
-            As in the constructor. None: there is nothing.
+            The values, as in the constructor. None removes the field.
 
         Raises
         ------
         ValueError
-            If there is no such field, or the values are not valid.
+            If the field does not exist, or the values are invalid.
         """
         setattr(self, canonical(field_name), data)
         return self
 
     def get_label(self) -> NDArray[Any] | None:
-        """Return the target, an array of float64 if it holds numbers; or None."""
+        """Return the target: a float64 array if it holds numbers; or None."""
         label = self._copy("label")
         is_number = label is not None and label.dtype.kind in "biuf"
         return label.astype(np.float64) if is_number else label
 
     def get_weight(self) -> NDArray[np.float64] | None:
-        """Return the weights of the rows; None: all are 1."""
+        """Return the weights of the rows, or None if all are 1."""
         return self._copy("weight")
 
     def get_group(self) -> NDArray[np.int64] | None:
-        """Return the sizes of the queries; None: there are none."""
+        """Return the sizes of the queries, or None if there are none."""
         return self._copy("group")
 
     def get_init_score(self) -> NDArray[np.float64] | None:
-        """Return the raw scores to start from, as they were given; or None."""
+        """Return the initial raw scores as they were passed, or None."""
         return self._copy("init_score")
 
     def get_position(self) -> NDArray[Any] | None:
-        """Return the positions of documents; or None."""
+        """Return the positions of documents, or None."""
         return self._copy("position")
 
     def get_field(self, field_name: str) -> NDArray[Any] | None:
-        """Return what belongs to the rows.
+        """Return a field, such as the labels or the weights.
 
         Parameters
         ----------
@@ -300,13 +300,13 @@ class Fields:
         Returns
         -------
         ndarray or None
-            For 'group', the number of the first row of each query, and the number of
-            rows.
+            For 'group': the index of the first row of each query, followed by the
+            number of rows.
 
         Raises
         ------
         ValueError
-            If there is no such field.
+            If the field does not exist.
         """
         name = canonical(field_name)
         held = getattr(self, f"get_{name}")()

@@ -78,8 +78,8 @@ def _read_bins(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
     )
     if changes:
         raise ValueError(
-            f"The params of the Dataset cannot {' and '.join(changes)}: {owner} holds"
-            " bins. Make it of the original data."
+            f"The params of the Dataset cannot {' and '.join(changes)}, because {owner}"
+            " holds binned data. Create the Dataset from the original data."
         )
     if dataset.feature_name == "auto" and known.names is not None:
         found["feature_name"] = known.names

@@ -258,10 +258,10 @@ def _by_column(domain: Domain, type_: str, words: str) -> Domain:
         known = NotImplemented not in (*converted, *converted.values())
         return converted if known else NotImplemented
 
-    both = f"or a dict from column names or numbers to {words}"
     return Domain(
         f"list of {type_}, dict, str or None",
-        f"None, one of {words} for each column (a list, or a str like '1,0') {both}",
+        f"None, a list of {words} with one item for each column (or a str like '1,0'),"
+        f" or a dict from column names or numbers to {words}",
         convert,
     )
 
@@ -290,13 +290,13 @@ def _convert_file(value: Any) -> Any:
     return (value or None) if known else NotImplemented
 
 
-SIGNS = _by_column(integer(-1, 1), "int", "-1, 0, 1")
-FACTORS = _by_column(NOT_NEGATIVE, "float", "the floats >= 0")
-BINS = _by_column(integer(2, 65535), "int", "the ints from 2 to 65535")
+SIGNS = _by_column(integer(-1, 1), "int", "the values -1, 0 or 1")
+FACTORS = _by_column(NOT_NEGATIVE, "float", "floats >= 0")
+BINS = _by_column(integer(2, 65535), "int", "ints from 2 to 65535")
 SETS = Domain(
     "list of lists of str and int, str or None",
-    "None, 'pairwise', 'no_interactions', or a list of lists of column names and"
-    " numbers (or a str like '[0,1],[2]'), none of them empty",
+    "None, 'pairwise', 'no_interactions', or a list of non-empty lists of column"
+    " names and numbers (or a str like '[0,1],[2]')",
     _convert_sets,
 )
 FORCED = Domain(
@@ -311,7 +311,7 @@ METRIC = Domain(
 )
 POSITIONS = Domain(
     "int or list of int",
-    "an int >= 1 or a list of such",
+    "an int >= 1 or a list of ints >= 1",
     _numbers_of(integer(1)),
 )
 GAINS = optional(
@@ -320,7 +320,7 @@ GAINS = optional(
 COSTS = optional(Domain("list of float", "a list of floats", _numbers_of(real())))
 DELTAS = Domain(
     "float or list of float",
-    "a float >= 0 or a list of such",
+    "a float >= 0 or a list of floats >= 0",
     lambda value: (
         NOT_NEGATIVE.convert(value)
         if isinstance(value, numbers.Real)

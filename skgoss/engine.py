@@ -48,61 +48,63 @@ def train(
     Parameters
     ----------
     params : dict
-        Options by any of their names: see the parameters of `LGBMModel`. Numbers may be
-        strings. ``objective`` and ``metric`` may be functions, as ``fobj`` and
-        ``feval``. ``num_class`` is the number of classes, whose labels are 0, 1 and so
-        on. Without ``objective``, it is 'regression'. Options of devices, files and
-        networks are accepted. The dict is not changed.
+        Parameters by any of their names: see `LGBMModel`. The default ``objective`` is
+        'regression'. For 'multiclass' and 'multiclassova', ``num_class`` is the number
+        of classes, whose labels are 0, 1 and so on. ``objective`` and ``metric`` may be
+        functions, like ``fobj`` and ``feval``. Numbers may be strings. LightGBM's
+        parameters of devices, files and networks are accepted and have no effect. The
+        dict is not changed.
     train_set : Dataset
-        The rows to learn from. If they are not binned yet, they are binned by
-        ``params``.
+        The training data. If they are not binned yet, ``params`` determines the bins.
     num_boost_round : int, default=100
-        Number of rounds, if ``params`` has none.
+        Number of boosting rounds. A number of rounds in ``params`` has priority.
     valid_sets : Dataset or list of Dataset, default=None
-        Evaluation sets: metrics are computed on them after each round. ``train_set``
-        may be one of them; early stopping does not look at it.
+        Evaluation sets. Metrics are computed on them after each round. ``train_set``
+        may be one of them; early stopping ignores its metrics.
     valid_names : str or list of str, default=None
-        Their names. None: 'training' for ``train_set``, and 'valid_i' for the i-th set.
+        Names of the evaluation sets. None: 'training' for ``train_set``, and 'valid_i'
+        for set number i.
     feval : callable or list of callable, default=None
-        Metrics ``f(predictions, dataset)``. They return ``(name, value,
-        is_higher_better)`` or a list of such tuples. ``predictions`` has the shape
-        (n_samples,), or (n_samples, num_class) for several classes: probabilities or
-        means, but raw scores if the objective is a function.
+        Metric functions ``f(predictions, dataset)``. They return ``(name, value,
+        is_higher_better)`` or a list of such tuples. ``predictions`` are probabilities
+        or means, or raw scores if the objective is a function. The shape is
+        (n_samples,), or (n_samples, num_class) for several classes.
     init_model : Booster, str, path or estimator, default=None
-        A model, or its file, to which trees are added.
+        A model, or the path of a model file. Training continues from its trees.
     keep_training_booster : bool, default=False
-        Whether the model can be trained further by its ``update``.
+        Whether the returned model can be trained further by its method ``update``.
     callbacks : list of callable, default=None
-        See `skgoss.callbacks`.
+        Functions that are called before or after each round, such as `early_stopping`
+        and `log_evaluation`.
     early_stopping_rounds : int, default=None
-        The same as ``early_stopping_round`` in ``params``, which is used if both are
-        given.
+        The same as ``early_stopping_round`` in ``params``, which has priority.
     verbose_eval : bool or int, default=None
-        The same as ``log_evaluation(period)`` among the callbacks; True is period 1.
-        Messages of early stopping are printed as well.
+        The same as the callback ``log_evaluation(verbose_eval)``; True means every
+        round. Messages of early stopping are printed as well.
     evals_result : dict, default=None
-        The same as ``record_evaluation(evals_result)`` among the callbacks.
+        The same as the callback ``record_evaluation(evals_result)``.
     fobj : callable, default=None
-        The objective: ``f(predictions, train_set)`` returns gradient and hessian in the
-        shape of the raw scores ``predictions``, or flat, class after class. They are
-        not multiplied by the weights of the rows: the function does it.
+        A custom objective ``f(predictions, train_set)``. It returns the gradient and
+        the hessian, with the shape of the raw scores ``predictions``, or
+        one-dimensional, class by class. They are not multiplied by the weights of the
+        rows, because the function can do so.
     learning_rates : list of float or callable, default=None
-        The same as ``reset_parameter(learning_rate=learning_rates)`` among the
-        callbacks.
+        The same as the callback ``reset_parameter(learning_rate=learning_rates)``.
     feature_name : 'auto' or list of str, default='auto'
-        The same as ``train_set.set_feature_name(feature_name)`` before.
+        The same as ``train_set.set_feature_name(feature_name)`` before the call.
     categorical_feature : 'auto' or list of str and int, default='auto'
         The same as ``train_set.set_categorical_feature(categorical_feature)`` before.
 
     Returns
     -------
     Booster
-        After early stopping, the model up to the best round.
+        The model. After early stopping, it ends with the best round.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument or option has a wrong type or value, before work starts.
+        If an argument or parameter has an invalid type or value. Training has not
+        started then.
 
     Warns
     -----

@@ -47,11 +47,11 @@ MANY_CLASSES = ("multiclass", "multiclassova")
 
 @parameters.documented
 class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimator):
-    """Gradient boosted trees, grown leaf by leaf on binned columns.
+    """Gradient boosted trees: base class of the estimators.
 
-    The base class of :class:`LGBMClassifier`, :class:`LGBMRegressor` and
-    :class:`LGBMRanker`, which are easier to use. This class fits numeric targets, with
-    any objective that is not for classes; ``objective`` must be given.
+    Use :class:`LGBMClassifier`, :class:`LGBMRegressor` or :class:`LGBMRanker` instead,
+    unless you need an estimator for any numeric target. This class has no default
+    ``objective``, and does not accept objectives for more than two classes.
 
     Parameters
     ----------
@@ -279,18 +279,18 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         Parameters
         ----------
         deep : bool, default=True
-            Has no effect, because no parameter is an estimator.
+            Has no effect: no parameter is an estimator.
 
         Returns
         -------
         dict
-            Values by name. Unknown names that the constructor was given are included,
-            although they have no effect.
+            The parameter values by name. Unknown names that were passed to the
+            constructor are included, although they have no effect.
         """
         return {**super().get_params(deep), **self._unused_params}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, by any of their names.
+        """Set parameters, by their names or aliases.
 
         Parameters
         ----------
@@ -304,7 +304,8 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         Raises
         ------
         ValueError
-            If a name is unknown, or two names of one parameter get different values.
+            If a name is unknown, or if two names of the same parameter have different
+            values.
         """
         own = self.get_params(deep=False)
         options = parameters.canonical(params, self._owner, own)
@@ -358,29 +359,29 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
     ) -> Self:
         """Read a fitted estimator from a file in LightGBM's text format.
 
-        A file of skgoss, by ``to_file`` or ``Booster.save_model``, holds the whole
-        estimator: parameters, classes, names and categories of columns, history. A file
-        of LightGBM holds its trees.
+        Files that ``to_file`` or ``Booster.save_model`` of skgoss wrote hold the whole
+        estimator: parameters, classes, column names, categories and the metrics of all
+        rounds. Files of LightGBM hold the trees, the objective and the column names.
 
         Parameters
         ----------
         path : str or path
         classes : array-like of shape (n_classes,), default=None
-            The labels, if the file is of LightGBM, in the order of its numbers. None:
-            0, 1, and so on.
+            For a classifier and a file of LightGBM: the labels, in the order of
+            LightGBM's class numbers. None: the labels are 0, 1 and so on.
 
         Returns
         -------
         estimator
-            A fitted one, of this class.
+            A fitted estimator of this class.
 
         Raises
         ------
         OSError
             If the file cannot be read.
         ValueError
-            If it is no model file or contradicts itself, if it holds a model for
-            another task, or if ``classes`` do not fit.
+            If the file is not a valid model, if its model is for another task, or if
+            ``classes`` has the wrong length.
         """
         return cls.from_booster(Booster(model_file=path), classes=classes)
 
@@ -388,7 +389,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
     def from_booster(
         cls, booster: Booster, *, classes: ArrayLike | None = None
     ) -> Self:
-        """Make a fitted estimator of a model: see ``from_file``.
+        """Make a fitted estimator from a Booster.
 
         Parameters
         ----------
@@ -414,7 +415,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
 
         See Also
         --------
-        Booster.save_model : Errors and warnings; the file of a part of the rounds.
+        Booster.save_model : Errors and warnings; files with some of the rounds.
         """
         self.booster_._with_origin(Origin.of(self, self._history)).save_model(
             path, num_iteration=-1
@@ -461,7 +462,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         return type(self).__name__
 
     def _as_remembered(self) -> LGBMModel:
-        """The estimator that models and their files remember."""
+        """The estimator whose attributes models and their files keep."""
         return self
 
     def _given_parameters(self) -> dict[str, Any]:
@@ -490,7 +491,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
 
     @property
     def _n_classes(self) -> int | None:
-        """The number of classes; None if the estimator learns numbers."""
+        """The number of classes; None if the target holds numbers."""
         return None
 
     @property
@@ -529,7 +530,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
     def _check_objective(self, name: str) -> None:
         if name in MANY_CLASSES:
             raise ValueError(
-                f"objective={name!r} is for classes: {self._owner} learns"
+                f"objective={name!r} is for classification, but {self._owner} predicts"
                 " numbers. Use LGBMClassifier."
             )
 
@@ -582,7 +583,8 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
         """Predict the target after each round.
 
-        The rows are read once, and each round adds its trees.
+        Each step only adds the trees of one round, so this is faster than calling
+        ``predict`` for each number of rounds.
 
         Parameters
         ----------
@@ -612,7 +614,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         num_iteration: int | None = None,
         **kwargs: Any,
     ) -> shap.Explanation:
-        """Explain predictions by SHAP values, for the plots of the package shap.
+        """Compute SHAP values as an input of the plots of the package shap.
 
         Parameters
         ----------
@@ -622,8 +624,8 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         -------
         shap.Explanation
             ``values`` has the shape (n_samples, n_features), or (n_samples, n_features,
-            n_features) for interactions; for more than two classes, the classes are the
-            last axis. The values of a row add up to its raw score minus
+            n_features) for interactions. For more than two classes, the classes are an
+            additional last axis. The values of a row sum to its raw score minus
             ``base_values``.
 
         Raises
@@ -655,7 +657,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
 
     @property
     def booster_(self) -> Booster:
-        """The trained trees."""
+        """The trained model, without the estimator."""
         return self._fitted("_booster")
 
     @property
@@ -679,14 +681,15 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
 
     @property
     def best_iteration_(self) -> int:
-        """Number of rounds that early stopping has kept; 0 without early stopping."""
+        """Number of rounds that early stopping kept. 0 without early stopping."""
         return self._fitted("_booster").best_iteration
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:
         """Metrics by evaluation set and name.
 
-        Those of the best round after early stopping, else of the last round.
+        They are those of the best round after early stopping, or else of the last
+        round.
         """
         return self._fitted("_booster").best_score
 
@@ -702,12 +705,12 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
 
     @property
     def objective_(self) -> str | Callable[..., Any] | None:
-        """The objective: a name or the given function; None if a file has neither."""
+        """The objective: a name or a function. None if a file holds no objective."""
         return self._fitted("_booster")._objective
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
-        """Importances of the columns, by ``importance_type``; not normalised."""
+        """Importances of the columns, as ``importance_type`` says; not normalised."""
         ensemble = self._fitted("_booster")._ensemble
         return ensemble.importances(parameters.value(self, "importance_type"))
 
@@ -719,7 +722,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
 
 @parameters.documented
 class LGBMRegressor(RegressorMixin, LGBMModel):
-    """Gradient boosted trees for regression.
+    """Gradient boosted trees for regression, by the LightGBM algorithm.
 
     Parameters
     ----------
@@ -776,10 +779,11 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
 @parameters.documented
 class LGBMClassifier(ClassifierMixin, LGBMModel):
-    """Gradient boosted trees for classification.
+    """Gradient boosted trees for classification, by the LightGBM algorithm.
 
-    Labels may be of any kind. A round grows one tree for two classes, and one tree per
-    class for more. A single class is accepted.
+    The trees are histogram-based and grown leaf-wise. Labels may be numbers or strings.
+    A round grows one tree for two classes, and one tree per class for more classes.
+    ``y`` may also hold a single class.
 
     Parameters
     ----------
@@ -788,7 +792,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The sorted labels, including labels of rows with weight 0.
+        The sorted class labels, including those of rows with weight 0.
     n_classes_ : int
         The number of classes.
     {attributes}
@@ -863,7 +867,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         tasks, source = persistence.tasks_of(booster)
         if not set(tasks) & set(self._tasks):
             raise TypeError(
-                f"init_model must be a model of classes for {self._owner}, got"
+                f"init_model must be a classification model for {self._owner}, got"
                 f" {source}."
             )
         return booster
@@ -895,14 +899,14 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         if (name in MANY_CLASSES) == two:
             allowed = _TWO_CLASSES if two else MANY_CLASSES
             raise ValueError(
-                f"objective={name!r} cannot learn the {self._n_classes} classes of y."
-                f" Use one of {', '.join(map(repr, allowed))}, or None, which depends"
-                " on the number of classes."
+                f"objective={name!r} cannot be used for {self._n_classes} classes. Use"
+                f" one of {', '.join(map(repr, allowed))}, or None, which chooses one"
+                " by the number of classes."
             )
         if two and name not in _TWO_CLASSES:
             warn(
-                f"objective={name!r} learns the numbers 0 and 1, so predict_proba"
-                " returns no probabilities. Use one of"
+                f"objective={name!r} treats the classes as the numbers 0 and 1, so"
+                " predict_proba does not return probabilities. Use one of"
                 f" {', '.join(map(repr, _TWO_CLASSES))}."
             )
 
@@ -929,9 +933,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels. With ``raw_score``, ``pred_leaf``, ``pred_contrib``,
-            ``pred_interactions`` or an objective that is a function: what
-            ``predict_proba`` returns.
+            The predicted labels. With ``raw_score``, ``pred_leaf``, ``pred_contrib`` or
+            ``pred_interactions``, or if the objective is a function, the result is that
+            of ``predict_proba``.
         """
         output = self.predict_proba(
             X,
@@ -972,9 +976,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Columns are in the order of ``classes_``. The probabilities of
+            The probabilities, with the classes in the order of ``classes_``. Those of
             'multiclassova' do not sum to 1. With ``raw_score``, the shape is
-            (n_samples,) for one or two classes; with ``pred_leaf``, (n_samples,
+            (n_samples,) for one or two classes. With ``pred_leaf``, it is (n_samples,
             n_trees). If the objective is a function, raw scores are returned, with a
             warning.
         """
@@ -997,7 +1001,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
         """Predict classes after each round.
 
-        The rows are read once, and each round adds its trees.
+        Each step only adds the trees of one round, so this is faster than calling
+        ``predict`` for each number of rounds.
 
         Parameters
         ----------
@@ -1018,7 +1023,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     def staged_predict_proba(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
         """Predict probabilities of the classes after each round.
 
-        The rows are read once, and each round adds its trees.
+        Each step only adds the trees of one round, so this is faster than calling
+        ``predict`` for each number of rounds.
 
         Parameters
         ----------

@@ -58,8 +58,8 @@ def explanation(
         import shap
     except ImportError as error:
         raise ImportError(
-            "explain needs the package shap: pip install shap. The values alone are"
-            " those of predict(X, pred_contrib=True)."
+            "explain needs the package shap: pip install shap. Without shap, use"
+            " predict(X, pred_contrib=True) to get the SHAP values."
         ) from error
     compute = (
         contributions.interactions if interactions else contributions.contributions
@@ -107,7 +107,7 @@ def trees_for_shap(ensemble: Ensemble, link: str) -> dict[str, Any]:
     ):
         if is_there:
             raise ValueError(
-                f"The trees have {what}, which shap.TreeExplainer does not know. Use"
+                f"The trees have {what}, which shap.TreeExplainer does not support. Use"
                 " explain(X), or predict with pred_contrib=True."
             )
     scale = 1 / max(1, ensemble.n_rounds) if ensemble.average else 1.0

@@ -109,8 +109,9 @@ def _only_fit(estimator: BaseEstimator) -> Iterator[None]:
     this_fit = object()
     if _FITS.setdefault(id(estimator), this_fit) is not this_fit:
         raise RuntimeError(
-            f"This {type(estimator).__name__} is being fitted: objectives, metrics,"
-            " callbacks and other threads must not fit it meanwhile. Fit a clone of it."
+            f"This {type(estimator).__name__} is already being fitted: objectives,"
+            " metrics, callbacks and other threads must not fit it at the same time."
+            " Fit a clone of it instead."
         )
     try:
         yield
@@ -282,8 +283,8 @@ class Fit:
     def _check_dataset(self, argument: str) -> None:
         if not isinstance(self.training.X, Dataset):
             raise ValueError(
-                f"{argument} is for a Booster that is trained on a Dataset, but this"
-                " is that of an estimator."
+                f"{argument} needs a Booster that is trained on a Dataset, but this one"
+                " belongs to an estimator."
             )
 
     def _go_on(self, plan: Plan, rows: Rows) -> None:
@@ -595,17 +596,17 @@ class Fit:
 
     @property
     def objective(self) -> str | Callable[..., Any] | None:
-        """The objective that models remember."""
+        """The objective that models keep."""
         objective = self.settings.objective
         forgets = self.estimator._functions_take_dataset and callable(objective)
         return None if forgets else objective
 
     def header(self) -> Header:
-        """What a model file tells beside the trees."""
+        """The content of a model file besides the trees."""
         return self.header_maker()()
 
     def header_maker(self) -> Callable[[], Header]:
-        """Makes what a model file tells beside the trees, when it is needed.
+        """Makes the content of a model file besides the trees, when it is needed.
 
         It does not hold the fit, so a model can outlive the rows.
         """
@@ -690,7 +691,7 @@ def _header(
     feature_infos: list[str],
     n_scores: int,
 ) -> Header:
-    """What a model file tells beside the trees."""
+    """The content of a model file besides the trees."""
     objective, signs = settings.objective, settings.monotone_constraints
     if columns is None:
         columns = names.default(len(feature_infos))

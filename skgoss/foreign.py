@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def knowledge(header: Header, n_scores: int) -> dict[str, Any]:
-    """What a file of another library tells beside the trees.
+    """The content of a file of another library besides the trees.
 
     Returns
     -------

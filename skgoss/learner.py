@@ -24,7 +24,7 @@ _NUM_CLASS = ("num_class", "num_classes")
 
 
 class Training(LGBMModel):
-    """The estimator behind `train`: it learns numbers, codes of classes among them.
+    """The estimator of `train`, whose targets are numbers, including class numbers.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ class Training(LGBMModel):
         options, others = parameters.resolved(given, owner)
         if options.pop("class_weight", None) is not None:
             warn(
-                f"{owner} has no parameter 'class_weight': it has no effect. Give the"
-                " Dataset the weights of its rows.",
+                f"{owner} has no parameter 'class_weight': it has no effect. Pass"
+                " the weights of the rows to the Dataset.",
                 UnusedParameterWarning,
             )
         if fobj is not None:
@@ -137,8 +137,8 @@ class Training(LGBMModel):
         name = self._objective_name
         if group is None and name is not None and OBJECTIVES[name].ranks is not None:
             raise ValueError(
-                f"objective={name!r} ranks the documents of queries: give the Dataset"
-                " the sizes of its queries, Dataset(X, label=y, group=sizes)."
+                f"objective={name!r} is for ranking and needs queries: pass their sizes"
+                " to the Dataset, Dataset(X, label=y, group=sizes)."
             )
         return super()._queries(n_rows, group, qid, prefix, parts)
 

@@ -1,7 +1,7 @@
-"""Pipelines in ONNX: importing this module makes the estimators known to skl2onnx.
+"""Pipelines in ONNX: importing this module registers the estimators with skl2onnx.
 
-From then on ``skl2onnx.to_onnx`` converts pipelines that contain them. A model alone
-needs only ``skgoss.to_onnx``.
+Then ``skl2onnx.to_onnx`` converts pipelines with these estimators. For a model alone,
+use ``skgoss.to_onnx``.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 
 
 def register(estimator_class: type[LGBMModel]) -> None:
-    """Make a class of estimators known to skl2onnx.
+    """Register a class of estimators with skl2onnx.
 
-    Those of skgoss are known already; subclasses of them are not.
+    The estimators of skgoss are already registered. Subclasses must be registered.
 
     Parameters
     ----------

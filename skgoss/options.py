@@ -107,10 +107,11 @@ OPTIONS: tuple[Option, ...] = (
             goss="goss",
         ),
         "The boosting algorithm. 'gbdt' (or 'gbrt'): gradient boosted trees. 'dart':"
-        " some of the earlier trees are dropped at random while a new one is grown"
-        " (Rashmi and Gilad-Bachrach, AISTATS 2015). 'rf' (or 'random_forest'): a"
-        " random forest; it needs ``subsample`` with ``subsample_freq``, or"
-        " ``colsample_bytree``. 'goss': 'gbdt' with ``data_sample_strategy='goss'``.",
+        " each round leaves out some of the earlier trees at random (dropout; Rashmi"
+        " and Gilad-Bachrach, AISTATS 2015). 'rf' (or 'random_forest'): a random"
+        " forest. It needs ``subsample`` < 1 with ``subsample_freq`` > 0, or"
+        " ``colsample_bytree`` < 1. 'goss': the same as 'gbdt' with"
+        " ``data_sample_strategy='goss'``.",
         "boosting",
         "boost",
     ),
@@ -118,20 +119,22 @@ OPTIONS: tuple[Option, ...] = (
         "num_leaves",
         31,
         integer(2, 131072),
-        "Maximum number of leaves of a tree.",
+        "Maximum number of leaves of a tree. It is the main limit on the complexity"
+        " of the model: decrease it if the model overfits.",
         aliases="num_leaf max_leaves max_leaf max_leaf_nodes",
     ),
     _option(
         "max_depth",
         -1,
         ANY_INT,
-        "Maximum depth of a tree; the root has depth 0. No limit if <= 0.",
+        "Maximum depth of a tree. The root has depth 0. Values <= 0 mean no limit.",
     ),
     _option(
         "learning_rate",
         0.1,
         POSITIVE,
-        "Factor by which the values of each tree are multiplied.",
+        "Factor that multiplies the leaf values of each tree. Smaller values need"
+        " more rounds (``n_estimators``) and often give better predictions.",
         aliases="shrinkage_rate eta",
     ),
     _option(
@@ -139,7 +142,7 @@ OPTIONS: tuple[Option, ...] = (
         100,
         integer(1),
         "Number of boosting rounds. A round grows one tree, or one tree per class if"
-        " there are more than two classes.",
+        " there are more than two classes. With early stopping it is the maximum.",
         "num_iterations",
         "num_iteration n_iter num_tree num_trees num_round num_rounds nrounds"
         " num_boost_round max_iter",
@@ -148,38 +151,45 @@ OPTIONS: tuple[Option, ...] = (
         "subsample_for_bin",
         200000,
         integer(1),
-        "Number of rows that are sampled to find the boundaries of the bins.",
+        "Number of rows that are sampled to find the bin boundaries of the columns.",
         "bin_construct_sample_cnt",
     ),
     _option(
         "objective",
         None,
         OBJECTIVE,
-        "The loss: a name, or a function ``f(y_true, y_pred) -> gradient, hessian``"
-        " (with the weights as an optional third argument). None means 'regression'"
-        " for LGBMRegressor, 'binary' or 'multiclass' for LGBMClassifier and"
-        " 'lambdarank' for LGBMRanker.",
+        "The loss to minimise, by name. For regression: 'regression' (squared error),"
+        " 'regression_l1' (absolute error), 'huber', 'fair', 'quantile', 'mape',"
+        " 'poisson', 'gamma' and 'tweedie'. For probabilities as targets:"
+        " 'cross_entropy' and 'cross_entropy_lambda'. For classification: 'binary',"
+        " 'multiclass' and 'multiclassova'. For ranking: 'lambdarank' and"
+        " 'rank_xendcg'. It may also be a function ``f(y_true, y_pred) -> gradient,"
+        " hessian``; a function with a third argument gets the weights. None means"
+        " 'regression' for LGBMRegressor, 'binary' or 'multiclass' for LGBMClassifier"
+        " and 'lambdarank' for LGBMRanker.",
         aliases="objective_type app application loss",
     ),
     _option(
         "class_weight",
         None,
         CLASS_WEIGHT,
-        "Weights of the classes, multiplied into ``sample_weight``. 'balanced' gives"
-        " each class the same total weight. Classifiers only.",
+        "Weights of the classes. The weight of a row is multiplied by the weight of"
+        " its class. 'balanced' gives all classes the same total weight. Only for"
+        " classifiers.",
     ),
     _option(
         "min_split_gain",
         0.0,
         NOT_NEGATIVE,
-        "A split must reduce the loss by more than this.",
+        "Minimum gain of a split: a leaf is split only if this reduces the loss by"
+        " more. Increase it to get smaller trees.",
         "min_gain_to_split",
     ),
     _option(
         "min_child_weight",
         1e-3,
         NOT_NEGATIVE,
-        "Minimum sum of hessians in a leaf.",
+        "Minimum sum of hessians (second derivatives of the loss) in a leaf.",
         "min_sum_hessian_in_leaf",
         "min_sum_hessian_per_leaf min_sum_hessian min_hessian",
     ),
@@ -187,7 +197,8 @@ OPTIONS: tuple[Option, ...] = (
         "min_child_samples",
         20,
         integer(0),
-        "Minimum number of rows in a leaf. Rows are counted exactly.",
+        "Minimum number of rows in a leaf. Rows are counted exactly. Increase it if"
+        " the model overfits; decrease it for small data.",
         "min_data_in_leaf",
         "min_data_per_leaf min_data min_samples_leaf",
     ),
@@ -195,8 +206,8 @@ OPTIONS: tuple[Option, ...] = (
         "subsample",
         1.0,
         FRACTION,
-        "Share of the rows that are drawn for a tree. It has no effect if"
-        " ``subsample_freq`` is 0.",
+        "Fraction of the rows that are sampled for each tree (bagging). It has no"
+        " effect unless ``subsample_freq`` > 0.",
         "bagging_fraction",
         "sub_row bagging",
     ),
@@ -204,65 +215,71 @@ OPTIONS: tuple[Option, ...] = (
         "subsample_freq",
         0,
         ANY_INT,
-        "Number of rounds after which rows are drawn anew. All rows are used if <= 0.",
+        "Bagging frequency: a new sample of rows is drawn every ``subsample_freq``"
+        " rounds. Values <= 0 turn bagging off, and every tree uses all rows.",
         "bagging_freq",
     ),
     _option(
         "pos_bagging_fraction",
         1.0,
         FRACTION,
-        "Share of the positive rows that are drawn, instead of ``subsample``. Needs"
-        " ``subsample_freq`` and the objective 'binary'.",
+        "Fraction of the rows of the positive class that are sampled. It replaces"
+        " ``subsample`` for these rows, for example to sample unbalanced classes"
+        " differently. It needs ``subsample_freq`` > 0 and the objective 'binary'.",
         aliases="pos_sub_row pos_subsample pos_bagging",
     ),
     _option(
         "neg_bagging_fraction",
         1.0,
         FRACTION,
-        "Share of the negative rows that are drawn, instead of ``subsample``. Needs"
-        " ``subsample_freq`` and the objective 'binary'.",
+        "Fraction of the rows of the negative class that are sampled. It replaces"
+        " ``subsample`` for these rows. It needs ``subsample_freq`` > 0 and the"
+        " objective 'binary'.",
         aliases="neg_sub_row neg_subsample neg_bagging",
     ),
     _option(
         "bagging_by_query",
         False,
         FLAG,
-        "Whether ``subsample`` draws whole queries instead of rows. Rankers only.",
+        "Whether ``subsample`` samples whole queries instead of rows. Only for"
+        " rankers.",
     ),
     _option(
         "data_sample_strategy",
         "bagging",
         choice(bagging="bagging", goss="goss"),
-        "How rows are sampled. 'bagging': at random, see ``subsample``. 'goss':"
-        " gradient-based one-side sampling keeps the rows with the largest gradients,"
-        " samples the other rows and increases their weight (Ke et al., algorithm 2)."
-        " It starts after 1 / ``learning_rate`` rounds.",
+        "How rows are sampled. 'bagging': uniformly, see ``subsample``. 'goss':"
+        " gradient-based one-side sampling (Ke et al., algorithm 2). It keeps the rows"
+        " with the largest gradients, samples some of the other rows and increases"
+        " their weights. It starts after 1 / ``learning_rate`` rounds. Use it to train"
+        " faster on large data.",
     ),
     _option(
         "top_rate",
         0.2,
         UNIT,
-        "Share of the rows that 'goss' keeps because of their large gradients.",
+        "Fraction of the rows that GOSS keeps: those with the largest gradients.",
     ),
     _option(
         "other_rate",
         0.1,
         UNIT,
-        "Share of the rows that 'goss' samples from the other rows. The sum with"
-        " ``top_rate`` must be at most 1.",
+        "Fraction of the rows that GOSS samples from the other rows. ``top_rate +"
+        " other_rate`` must be at most 1.",
     ),
     _option(
         "drop_rate",
         0.1,
         UNIT,
-        "Share of the trees that 'dart' drops in a round.",
+        "Fraction of the earlier trees that 'dart' drops in a round.",
         aliases="rate_drop",
     ),
     _option(
         "max_drop",
         50,
         ANY_INT,
-        "Maximum number of trees that 'dart' drops in a round. No limit if <= 0.",
+        "Maximum number of trees that 'dart' drops in a round. Values <= 0 mean no"
+        " limit.",
     ),
     _option(
         "skip_drop",
@@ -274,21 +291,22 @@ OPTIONS: tuple[Option, ...] = (
         "uniform_drop",
         False,
         FLAG,
-        "Whether 'dart' drops all trees with the same probability, not in proportion"
-        " to their weights.",
+        "Whether 'dart' drops all trees with the same probability. If False, the"
+        " probability of a tree is proportional to its weight.",
     ),
     _option(
         "xgboost_dart_mode",
         False,
         FLAG,
-        "Whether 'dart' weights trees as XGBoost does: if n trees are dropped, the"
+        "Whether 'dart' uses the tree weights of XGBoost: if n trees are dropped, the"
         " new tree has the weight 1 / (n + ``learning_rate``).",
     ),
     _option(
         "colsample_bytree",
         1.0,
         FRACTION,
-        "Share of the columns that are drawn for a tree.",
+        "Fraction of the columns that are sampled for each tree. Values < 1 train"
+        " faster and can reduce overfitting.",
         "feature_fraction",
         "sub_feature",
     ),
@@ -296,7 +314,7 @@ OPTIONS: tuple[Option, ...] = (
         "reg_alpha",
         0.0,
         NOT_NEGATIVE,
-        "L1 penalty on the values of leaves.",
+        "L1 regularisation of the leaf values.",
         "lambda_l1",
         "l1_regularization",
     ),
@@ -304,7 +322,7 @@ OPTIONS: tuple[Option, ...] = (
         "reg_lambda",
         0.0,
         NOT_NEGATIVE,
-        "L2 penalty on the values of leaves.",
+        "L2 regularisation of the leaf values.",
         "lambda_l2",
         "lambda l2_regularization",
     ),
@@ -312,8 +330,8 @@ OPTIONS: tuple[Option, ...] = (
         "random_state",
         None,
         RANDOM_STATE,
-        "Seed of all random choices, or a generator from which each fit draws a seed."
-        " None is a fixed seed: repeated fits give the same model.",
+        "Seed of all random choices. A RandomState or Generator gives each fit"
+        " another seed. None is a fixed seed, so repeated fits give the same model.",
         "seed",
         "random_seed",
     ),
@@ -321,9 +339,9 @@ OPTIONS: tuple[Option, ...] = (
         "n_jobs",
         None,
         optional(ANY_INT),
-        "Number of threads; the model does not depend on it. None or 0:"
-        " ``OMP_NUM_THREADS`` if it is set, else the number of physical cores. -1: the"
-        " number of logical cores; -2: one less, and so on.",
+        "Number of threads. It does not change the model. None or 0: the value of the"
+        " environment variable ``OMP_NUM_THREADS``, or else the number of physical"
+        " cores. -1: the number of logical cores. -2: one less, and so on.",
         "num_threads",
         "num_thread nthread nthreads",
     ),
@@ -331,23 +349,24 @@ OPTIONS: tuple[Option, ...] = (
         "importance_type",
         "split",
         choice(split="split", gain="gain", cover="cover"),
-        "The kind of ``feature_importances_``. 'split': how often a column is used in"
-        " splits. 'gain': the sum of the gains of these splits. 'cover': the sum of"
-        " the numbers of training rows in the nodes that these splits divide. It may"
-        " be changed after fit.",
+        "What ``feature_importances_`` measures. 'split': the number of splits that"
+        " use a column. 'gain': the sum of the gains of these splits. 'cover': the sum"
+        " of the numbers of training rows in the nodes of these splits. It may be"
+        " changed after fit.",
     ),
     _option(
         "max_bin",
         255,
         integer(2, 65535),
-        "Maximum number of bins of a column, including the bin of missing values.",
+        "Maximum number of bins of a column, including the bin of missing values."
+        " Larger values allow more thresholds, but training takes longer.",
         aliases="max_bins",
     ),
     _option(
         "max_bin_by_feature",
         None,
         BINS,
-        "Maximum number of bins of each column. Columns missing from a dict use"
+        "Maximum number of bins of each column. Columns that a dict does not name use"
         " ``max_bin``.",
     ),
     _option("min_data_in_bin", 3, integer(1), "Minimum number of rows in a bin."),
@@ -355,13 +374,13 @@ OPTIONS: tuple[Option, ...] = (
         "use_missing",
         True,
         FLAG,
-        "Whether NaN is a missing value. If False, NaN is 0.",
+        "Whether NaN is a missing value. If False, NaN is treated as 0.",
     ),
     _option(
         "zero_as_missing",
         False,
         FLAG,
-        "Whether 0 is a missing value, as NaN is.",
+        "Whether 0 is a missing value, like NaN.",
     ),
     _option(
         "feature_pre_filter",
@@ -373,22 +392,24 @@ OPTIONS: tuple[Option, ...] = (
         "enable_bundle",
         True,
         FLAG,
-        "Whether sparse columns that are never non-zero in the same row are stored as"
-        " one column (exclusive feature bundling).",
+        "Whether to store sparse columns together if no row has non-zero values in"
+        " two of them (exclusive feature bundling). It does not change the model if"
+        " ``max_conflict_rate`` is 0.",
         aliases="is_enable_bundle bundle",
     ),
     _option(
         "max_conflict_rate",
         0.0,
         real(0, 1, closed="left"),
-        "Share of rows in which bundled columns may both be non-zero. At 0, bundling"
-        " does not change the model.",
+        "Maximum fraction of the rows in which two columns of a bundle may both be"
+        " non-zero. With 0, bundling does not change the model. Larger values can be"
+        " faster for very wide data, but some values are lost.",
     ),
     _option(
         "is_enable_sparse",
         True,
         FLAG,
-        "Whether only the non-zero values of sparse columns are stored. It does not"
+        "Whether to store only the non-zero values of sparse columns. It does not"
         " change the model.",
         aliases="is_sparse enable_sparse sparse",
     ),
@@ -397,38 +418,39 @@ OPTIONS: tuple[Option, ...] = (
         "auto",
         COLUMNS,
         "The columns that hold categories. 'auto': the columns of a data frame with"
-        " strings or a categorical dtype. A list of names and numbers of columns:"
-        " these columns as well; negative numbers in them are missing values. None or"
+        " strings or a categorical dtype. A list of column names or numbers: these"
+        " columns in addition; negative numbers in them are missing values. None or"
         " []: no column. Categories are identified by their values, in any container."
-        " Ordered categories of pandas are numbers, unless listed.",
+        " Ordered categories of pandas are treated as numbers unless they are listed.",
         aliases="cat_feature categorical_column cat_column categorical_features",
     ),
     _option(
         "max_cat_to_onehot",
         4,
         integer(1),
-        "Columns with at most this many categories are split one category against all"
-        " others.",
+        "Maximum number of categories for one-vs-rest splits. Columns with more"
+        " categories are split into two sets of categories.",
     ),
     _option(
         "max_cat_threshold",
         32,
         integer(1),
-        "Maximum number of categories on the smaller side of a split between two sets"
-        " of categories.",
+        "Maximum number of categories on the smaller side of a split into two sets of"
+        " categories.",
     ),
     _option(
         "cat_smooth",
         10.0,
         NOT_NEGATIVE,
-        "Smoothing of the statistics by which categories are sorted. Categories with"
-        " fewer rows than this are not separated from each other.",
+        "Smoothing of the categories' statistics, by which they are sorted before a"
+        " split. Categories with fewer rows than this in a node are not separated from"
+        " each other. Increase it if many categories are rare.",
     ),
     _option(
         "cat_l2",
         10.0,
         NOT_NEGATIVE,
-        "L2 penalty that is added to ``reg_lambda`` in splits between two sets of"
+        "L2 regularisation that is added to ``reg_lambda`` in splits into two sets of"
         " categories.",
     ),
     _option(
@@ -441,255 +463,273 @@ OPTIONS: tuple[Option, ...] = (
         "max_delta_step",
         0.0,
         real(),
-        "Maximum absolute value of a leaf, before the learning rate is applied. No"
-        " limit if <= 0.",
+        "Maximum absolute value of a leaf, before the multiplication by"
+        " ``learning_rate``. Values <= 0 mean no limit.",
         aliases="max_tree_output max_leaf_output",
     ),
     _option(
         "linear_tree",
         False,
         FLAG,
-        "Whether leaves hold linear models of the numeric columns on the path from"
-        " the root (Shi et al., IJCAI 2019). The leaves of the first round are"
-        " constants.",
+        "Whether each leaf holds a linear model instead of a constant (Shi et al.,"
+        " IJCAI 2019). The model uses the numeric columns that are split on the path"
+        " from the root to the leaf. The leaves of the first round are constants.",
         aliases="linear_trees",
     ),
     _option(
         "linear_lambda",
         0.0,
         NOT_NEGATIVE,
-        "L2 penalty on the coefficients of the linear models of ``linear_tree``.",
+        "L2 regularisation of the coefficients of the linear models. Only for"
+        " ``linear_tree=True``.",
     ),
     _option(
         "path_smooth",
         0.0,
         NOT_NEGATIVE,
-        "Smoothing of the value of a leaf towards the value of its parent, which"
-        " counts like this many rows.",
+        "Smoothing of leaf values: a leaf's value is averaged with the value of its"
+        " parent, which has the weight of this many rows. 0 turns smoothing off."
+        " Increase it if leaves of few rows overfit.",
     ),
     _option(
         "extra_trees",
         False,
         FLAG,
-        "Whether only one random threshold per column is tried in a split.",
+        "Whether a split tries only one random threshold per column, as in extremely"
+        " randomised trees. It can reduce overfitting.",
         aliases="extra_tree",
     ),
     _option(
         "feature_fraction_bynode",
         1.0,
         FRACTION,
-        "Share of the columns of a tree that are drawn for a node.",
+        "Fraction of the columns that are sampled for each node, from those that"
+        " ``colsample_bytree`` has sampled for the tree.",
         aliases="sub_feature_bynode colsample_bynode",
     ),
     _option(
         "feature_contri",
         None,
         FACTORS,
-        "Factors for the gains of splits, one for each column. A column with factor 0"
-        " is never split. Columns missing from a dict have the factor 1.",
+        "Factors that multiply the gains of splits, one for each column. A factor"
+        " below 1 makes the column less likely to be used; with 0 it is never used."
+        " Columns that a dict does not name have the factor 1.",
         aliases="feature_contrib fc fp feature_penalty",
     ),
     _option(
         "monotone_constraints",
         None,
         SIGNS,
-        "Direction of each column's effect on the raw predictions: 1 increasing, -1"
-        " decreasing, 0 free. Columns missing from a dict are free. Predictions keep"
-        " the constraints exactly, for any objective; missing values are free.",
+        "Monotonic constraint on each column: 1 if raw predictions must not decrease"
+        " with the column's value, -1 if they must not increase, 0 for no constraint."
+        " Columns that a dict does not name have no constraint. Predictions satisfy"
+        " the constraints exactly, for any objective. Missing values are not"
+        " constrained.",
         aliases="mc monotone_constraint monotonic_cst",
     ),
     _option(
         "monotone_constraints_method",
         "basic",
         choice(basic="basic", intermediate="intermediate", advanced="advanced"),
-        "How constraints are kept. 'basic': outputs below a split are bounded by the"
-        " mean of its two children. 'intermediate': a leaf is bounded by the values of"
-        " the leaves that it is compared with. 'advanced': each side of a candidate"
-        " split has bounds of its own. Each is slower and usually more accurate than"
-        " the one before.",
+        "How monotonic constraints are enforced. 'basic': the outputs on each side of"
+        " a split are bounded by the mean of its two children. 'intermediate': a leaf"
+        " is bounded by the values of the leaves that it must not pass. 'advanced':"
+        " each side of each candidate split has its own bounds. The later methods take"
+        " longer and are usually more accurate.",
         aliases="monotone_constraining_method mc_method",
     ),
     _option(
         "monotone_penalty",
         0.0,
         NOT_NEGATIVE,
-        "Penalises splits of columns with monotone constraints, most strongly near"
-        " the root.",
+        "Penalty on the gains of splits on columns with a monotonic constraint. It is"
+        " largest near the root.",
         aliases="monotone_splits_penalty ms_penalty mc_penalty",
     ),
     _option(
         "interaction_constraints",
         None,
         SETS,
-        "Sets of columns that may be used together on a path from the root to a leaf."
-        " Columns in no set are not used. 'pairwise': all pairs of columns."
-        " 'no_interactions': each column by itself.",
+        "Sets of columns that may interact: all columns on a path from the root to a"
+        " leaf belong to one set. Columns in no set are not used. 'pairwise': each"
+        " pair of columns is a set. 'no_interactions': each column is a set.",
     ),
     _option(
         "forcedsplits_filename",
         None,
         FORCED,
-        "Splits at the top of each tree, as a dict or the name of a JSON file. Each"
-        " split has 'feature' (a number or a name) and 'threshold', and may have"
-        " 'left' and 'right', the splits below it. Splits without gain or with too few"
-        " rows are left out, together with the splits below them.",
+        "Splits that each tree starts with: a dict, or the name of a JSON file. A"
+        " split has the keys 'feature' (the number or name of a column) and"
+        " 'threshold'. The optional keys 'left' and 'right' hold the splits of its"
+        " children. Splits without gain or with too few rows are left out, together"
+        " with the splits below them.",
         aliases="fs forced_splits_filename forced_splits_file forced_splits",
     ),
     _option(
         "boost_from_average",
         True,
         FLAG,
-        "Whether boosting starts from the best constant, not from 0.",
+        "Whether boosting starts from the best constant, such as the mean of the"
+        " target. If False, it starts from 0.",
     ),
     _option(
         "reg_sqrt",
         False,
         FLAG,
-        "Whether to fit the signed square root of the target and to square the"
-        " predictions. For the objectives 'regression', 'regression_l1', 'fair',"
-        " 'quantile' and 'mape'.",
+        "Whether to fit the signed square root of the target, and to square the"
+        " predictions. It can help if the target has a large range. For the objectives"
+        " 'regression', 'regression_l1', 'fair', 'quantile' and 'mape'.",
     ),
     _option(
         "is_unbalance",
         False,
         FLAG,
-        "Whether the weight of the rarer class is increased to that of the other"
-        " class. For the objectives 'binary' and 'multiclassova'.",
+        "Whether to increase the weight of the rarer class, so that both classes have"
+        " the same total weight. Predicted probabilities of the rarer class increase"
+        " too. For the objectives 'binary' and 'multiclassova'.",
         aliases="unbalance unbalanced_sets",
     ),
     _option(
         "scale_pos_weight",
         1.0,
         POSITIVE,
-        "Weight of the positive class. For the objectives 'binary' and"
+        "Weight of the positive class. Values above 1 increase the predicted"
+        " probabilities of this class. For the objectives 'binary' and"
         " 'multiclassova'.",
     ),
     _option(
         "sigmoid",
         1.0,
         POSITIVE,
-        "Slope of the sigmoid function of the objectives 'binary', 'multiclassova'"
-        " and 'lambdarank'.",
+        "Factor of the raw score in the sigmoid function. For the objectives"
+        " 'binary', 'multiclassova' and 'lambdarank'.",
     ),
     _option(
         "alpha",
         0.9,
         POSITIVE,
-        "For the objective 'huber', the size of the error at which the loss becomes"
-        " linear; for 'quantile', the quantile.",
+        "For the objective 'quantile': the quantile to predict, between 0 and 1. For"
+        " 'huber': the absolute error above which the loss is linear instead of"
+        " quadratic.",
     ),
     _option(
         "fair_c",
         1.0,
         POSITIVE,
-        "The size of the error at which the loss of 'fair' begins to flatten.",
+        "For the objective 'fair': the scale of the errors. The loss is almost"
+        " quadratic for much smaller errors and almost linear for much larger ones.",
     ),
     _option(
         "poisson_max_delta_step",
         0.7,
         POSITIVE,
-        "Limits the steps of 'poisson': its hessian is multiplied by exp of this"
-        " value.",
+        "For the objective 'poisson': the hessian is multiplied by exp of this value."
+        " Larger values give smaller, safer steps.",
     ),
     _option(
         "tweedie_variance_power",
         1.5,
         real(1, 2, closed="left"),
-        "Power of the mean in the variance of 'tweedie'.",
+        "For the objective 'tweedie': the variance of the target is proportional to"
+        " the mean raised to this power. 1 is like a Poisson distribution, values near"
+        " 2 are like a gamma distribution.",
     ),
     _option(
         "lambdarank_truncation_level",
         30,
         integer(1),
-        "Number of top documents of a query that 'lambdarank' compares with all"
-        " others. It should be a little larger than the k of the NDCG@k to optimise.",
+        "For the objective 'lambdarank': the number of top documents of a query that"
+        " are compared with all its documents. To optimise NDCG@k, choose a value a"
+        " little larger than k.",
     ),
     _option(
         "lambdarank_norm",
         True,
         FLAG,
-        "Whether 'lambdarank' normalises the gradients of each query.",
+        "For the objective 'lambdarank': whether the gradients of each query are"
+        " normalised.",
     ),
     _option(
         "label_gain",
         None,
         GAINS,
-        "Gain of a document by its grade, from grade 0. None: 2**grade - 1, for the"
-        " grades 0 to 30.",
+        "Gain of each relevance grade in NDCG, starting with grade 0. None means"
+        " 2**grade - 1, for the grades 0 to 30.",
     ),
     _option(
         "metric",
         None,
         METRIC,
-        "Metrics of the evaluation sets. None: the default metric of the objective."
-        " 'None': no metric.",
+        "Metrics to compute on the evaluation sets. None: the default metric of the"
+        " objective. 'None': no metric.",
         aliases="metrics metric_types",
     ),
     _option(
         "multi_error_top_k",
         1,
         integer(1),
-        "'multi_error' counts a row as correct if its class is among this many"
-        " classes with the highest predictions.",
+        "For the metric 'multi_error': a prediction is correct if the true class is"
+        " among this many classes with the highest scores.",
     ),
     _option(
         "auc_mu_weights",
         None,
         COSTS,
-        "Costs of misclassification for 'auc_mu', class by class: n_classes *"
-        " n_classes numbers, row by row. None: all are 1.",
+        "For the metric 'auc_mu': the matrix of misclassification costs as a list of"
+        " n_classes * n_classes numbers, row by row. None: all costs are 1.",
     ),
     _option(
         "eval_at",
         (1, 2, 3, 4, 5),
         POSITIONS,
-        "Number of top documents that 'ndcg' and 'map' look at.",
+        "For the metrics 'ndcg' and 'map': the numbers k of top documents, as in"
+        " NDCG@k.",
         aliases="ndcg_eval_at ndcg_at map_eval_at map_at",
     ),
     _option(
         "early_stopping_round",
         None,
         optional(ANY_INT),
-        "Boosting stops when a metric of an evaluation set has not improved for this"
-        " many rounds, and the model keeps the rounds up to the best one. If fit gets"
-        " no evaluation set, rows are held out: see ``validation_fraction``. None or"
-        " <= 0: no early stopping.",
+        "Training stops if one metric of one evaluation set has not improved for this"
+        " many rounds. The model keeps the rounds up to the best one. If fit gets no"
+        " evaluation set, it holds out rows: see ``validation_fraction``. None or"
+        " values <= 0 turn early stopping off.",
         aliases="early_stopping_rounds early_stopping n_iter_no_change",
     ),
     _option(
         "first_metric_only",
         False,
         FLAG,
-        "Whether early stopping looks at the first metric only.",
+        "Whether early stopping uses only the first metric.",
     ),
     _option(
         "early_stopping_min_delta",
         0.0,
         DELTAS,
-        "Minimum improvement of a metric for early stopping. A list has one number"
-        " for each metric.",
+        "Minimum change of a metric that early stopping counts as an improvement: one"
+        " number, or a list with one number for each metric.",
     ),
     _option(
         "validation_fraction",
         0.1,
         real(0, 1),
-        "Share of the rows that are held out for early stopping if fit gets no"
-        " evaluation set. Classifiers hold out the same share of each class, rankers"
-        " whole queries. ``random_state`` decides which.",
+        "Fraction of the rows that fit holds out for early stopping if it gets no"
+        " evaluation set. Classifiers hold out this fraction of each class, rankers"
+        " this fraction of the queries. ``random_state`` determines the rows.",
     ),
     _option(
         "refit",
         False,
         FLAG,
-        "Whether to boost the best number of rounds again on all rows, if rows were"
-        " held out for early stopping. Callbacks that are called before rounds, such"
-        " as ``reset_parameter``, are called again.",
+        "Whether to fit the model again on all rows after early stopping with"
+        " held-out rows, for the best number of rounds. Callbacks that are called"
+        " before rounds, such as ``reset_parameter``, are called again.",
     ),
     _option(
         "data_random_seed",
         None,
         SEED,
-        "Seed of the sample of rows from which bins are found. None: from"
+        "Seed for the sample of rows that bins are found from. None: derived from"
         " ``random_state``, or 1 if that is None.",
         aliases="data_seed",
     ),
@@ -697,44 +737,45 @@ OPTIONS: tuple[Option, ...] = (
         "bagging_seed",
         None,
         SEED,
-        "Seed of the samples of rows. None: from ``random_state``, or 3 if that is"
-        " None.",
+        "Seed for the samples of rows. None: derived from ``random_state``, or 3 if"
+        " that is None.",
         aliases="bagging_fraction_seed",
     ),
     _option(
         "feature_fraction_seed",
         None,
         SEED,
-        "Seed of the samples of columns. None: from ``random_state``, or 2 if that is"
-        " None.",
+        "Seed for the samples of columns. None: derived from ``random_state``, or 2"
+        " if that is None.",
     ),
     _option(
         "extra_seed",
         None,
         SEED,
-        "Seed of the thresholds of ``extra_trees``. None: from ``random_state``, or 6"
-        " if that is None.",
+        "Seed for the random thresholds of ``extra_trees``. None: derived from"
+        " ``random_state``, or 6 if that is None.",
     ),
     _option(
         "objective_seed",
         None,
         SEED,
-        "Seed of the random numbers of 'rank_xendcg'. None: from ``random_state``, or"
-        " 5 if that is None.",
+        "Seed for the random numbers of the objective 'rank_xendcg'. None: derived"
+        " from ``random_state``, or 5 if that is None.",
     ),
     _option(
         "drop_seed",
         None,
         SEED,
-        "Seed of the trees that 'dart' drops. None: from ``random_state``, or 4 if"
-        " that is None.",
+        "Seed for the trees that 'dart' drops. None: derived from ``random_state``,"
+        " or 4 if that is None.",
     ),
     _option(
         "verbosity",
         -1,
         ANY_INT,
-        "At 1 or more, early stopping prints messages and long fits show a progress"
-        " bar if rich is installed.",
+        "With 1 or more, early stopping prints messages, and long fits show a"
+        " progress bar if the package rich is installed. With smaller values nothing"
+        " is printed.",
         aliases="verbose",
     ),
     _option(
@@ -780,36 +821,36 @@ FILE_OPTIONS: tuple[Option, ...] = (
         "header",
         False,
         FLAG,
-        "Whether the first line of the file holds the names of the columns.",
+        "Whether the first line of the file holds the column names.",
         aliases="has_header",
     ),
     _option(
         "label_column",
         "",
         FILE_COLUMN,
-        "The column of the target; by default the first.",
+        "The column of the target. The default is the first column.",
         aliases="label",
     ),
     _option(
         "weight_column",
         "",
         FILE_COLUMN,
-        "The column of the weights of rows. Numbers do not count the label.",
+        "The column of the row weights. Column numbers do not count the label.",
         aliases="weight",
     ),
     _option(
         "group_column",
         "",
         FILE_COLUMN,
-        "The column of the query of each row; rows of a query stand together. Numbers"
-        " do not count the label.",
+        "The column of the query ids. The rows of a query must be consecutive. Column"
+        " numbers do not count the label.",
         aliases="group group_id query_column query query_id",
     ),
     _option(
         "ignore_column",
         "",
         FILE_COLUMNS,
-        "Columns that are not used. Numbers do not count the label.",
+        "Columns that are not used. Column numbers do not count the label.",
         aliases="ignore_feature blacklist",
     ),
 )
@@ -820,7 +861,7 @@ WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
         *("use_quantized_grad", "num_grad_quant_bins", "quant_train_renew_leaf"),
         "stochastic_rounding",
     ),
-    "A fit runs on the CPU of one machine.": (
+    "Fits run on CPUs. For a cluster, use `skgoss.dask`.": (
         *("device_type", "device", "gpu_platform_id", "gpu_device_id"),
         *("gpu_device_id_list", "gpu_use_dp", "num_gpu"),
         *("tree_learner", "tree", "tree_type", "tree_learner_type"),
@@ -828,13 +869,13 @@ WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
         *("nodes", "local_listen_port", "local_port", "port", "time_out"),
         *("machine_list_filename", "machine_list_file", "machine_list", "mlist"),
     ),
-    "Only the leaves that may still be split have histograms.": (
+    "Histograms are kept only for leaves that may still be split.": (
         *("histogram_pool_size", "hist_pool_size"),
     ),
-    "The number of classes is the number of labels in `y`; `train` takes it.": (
+    "Estimators count the labels in `y`. Only `train` and `cv` use it.": (
         *("num_class", "num_classes"),
     ),
-    "Only for data files; `fit` takes arrays and data frames.": (
+    "Only for data files. `fit` takes arrays and data frames.": (
         *("two_round", "two_round_loading", "use_two_round_loading", "header"),
         *("has_header", "pre_partition", "is_pre_partition", "save_binary"),
         *("is_save_binary", "is_save_binary_file", "precise_float_parser"),
@@ -860,7 +901,7 @@ WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
         "predict_disable_shape_check",
     ),
     "Only for `Booster.refit`.": ("refit_decay_rate",),
-    "Only for positions of documents, which `LGBMRanker.fit` does not take.": (
+    "Only for positions of documents, which `LGBMRanker.fit` does not accept.": (
         "lambdarank_position_bias_regularization",
     ),
     "Nothing is printed by default (an option of LightGBM before 3.3).": ("silent",),

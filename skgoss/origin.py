@@ -1,4 +1,4 @@
-"""What a model remembers of the estimator that was fitted."""
+"""The attributes of a fitted estimator that its model keeps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DEFAULTS: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """What a model remembers of the estimator that was fitted.
+    """The attributes of a fitted estimator that its model keeps.
 
     Attributes
     ----------

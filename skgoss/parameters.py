@@ -505,7 +505,7 @@ def _check_together(values: Mapping[str, Any], owner: str) -> None:
     if values["linear_tree"] and values["zero_as_missing"]:
         raise ValueError(
             f"The 'linear_tree' parameter of {owner} must be False where"
-            " zero_as_missing=True: a linear leaf needs to know what 0 means."
+            " zero_as_missing=True, because linear models need the value 0."
         )
 
 
@@ -578,13 +578,13 @@ def _check_rates(values: Mapping[str, Any], owner: str) -> None:
             )
     if top + other > 1 + 1e-9:
         raise ValueError(
-            f"The 'top_rate' and 'other_rate' parameters of {owner} are shares of the"
-            f" same rows: their sum must be at most 1. Got {top!r} and {other!r}."
+            f"The sum of the 'top_rate' and 'other_rate' parameters of {owner} must be"
+            f" at most 1. Got {top!r} and {other!r}."
         )
     if values["subsample_freq"] > 0 and _least_share(values) < 1:
         raise ValueError(
-            f"{owner} draws rows either by data_sample_strategy='goss' or by subsample"
-            f" and subsample_freq. Set subsample=1 or subsample_freq=0, or"
+            f"{owner} cannot use data_sample_strategy='goss' together with subsample"
+            " and subsample_freq. Set subsample=1 or subsample_freq=0, or"
             " data_sample_strategy='bagging'."
         )
 
@@ -692,24 +692,26 @@ def documented(cls: type) -> type:
 def markdown() -> str:
     """The options as a page of the documentation."""
     head = (
-        "# Parameters\n\n"
-        "The constructor, `set_params` and the grids of searches accept all names;"
-        " `get_params` shows the\nfirst one. LightGBM's main name is in italics.\n\n"
-        "Several names of one parameter may be given with the same value. If their"
-        " values differ,\n`set_params` raises a ValueError. The constructor gives an"
-        " `UnusedParameterWarning` and uses\nLightGBM's main name if it is given, else"
-        " the shortest name. There are two exceptions: `n_jobs`\nis the smallest number"
-        " of threads; any other name replaces `n_estimators` and `objective`.\n\n"
-        "This page is written by `python docs/parameters.py`.\n\n"
+        "# Parameters: names, defaults, values and aliases\n\n"
+        "These are the parameters of LGBMClassifier, LGBMRegressor, LGBMRanker, `train`"
+        " and `cv`. The\nconstructor, `set_params` and the grids of searches accept all"
+        " names of a parameter. `get_params`\nreturns the name in the first column."
+        " LightGBM's main name is in italics.\n\n"
+        "If several names of one parameter have different values, `set_params` raises a"
+        " ValueError. The\nconstructor gives an `UnusedParameterWarning` and uses"
+        " LightGBM's main name, or else the shortest\nname. There are two exceptions:"
+        " for `n_jobs`, the smallest number of threads is used; for\n`n_estimators` and"
+        " `objective`, an alias has priority over these names.\n\n"
+        "`python docs/parameters.py` writes this page.\n\n"
         "| parameter | default | values | meaning | other names |\n"
         "|---|---|---|---|---|\n"
     )
     rows = "".join(_markdown_row(option) for option in OPTIONS)
     tail = (
         "\n## Accepted, without effect\n\n"
-        "These options of LightGBM are accepted and ignored; `get_params` does not"
-        " show them. Other unknown\nnames give an `UnusedParameterWarning`:"
-        " `get_params` shows them, and they have no effect.\n\n"
+        "These parameters of LightGBM are accepted and have no effect; `get_params`"
+        " does not return them.\nUnknown names have no effect either. They give an"
+        " `UnusedParameterWarning`, and `get_params`\nreturns them.\n\n"
         "| names | reason |\n|---|---|\n"
     )
     return (

@@ -47,7 +47,8 @@ def check_unchanged(state: Mapping[str, Any]) -> None:
     """
     if state["_booster"]._categories is not state["_categories"]:
         raise ValueError(
-            "booster_ has become another model: make an estimator of it by from_booster"
+            "booster_ was replaced by another model. Create an estimator from it with"
+            " from_booster."
         )
 
 
@@ -136,8 +137,8 @@ def estimator(
     """
     if not isinstance(booster, Booster):
         raise TypeError(
-            f"booster must be a Booster of skgoss, got {type_name(booster)}. Other"
-            " models come by their text: Booster(model_str=model.model_to_string())."
+            f"booster must be a Booster of skgoss, got {type_name(booster)}. For a"
+            " Booster of LightGBM, pass Booster(model_str=model.model_to_string())."
         )
     booster = copy.copy(booster)
     _check_task(estimator_class, booster)
@@ -168,8 +169,8 @@ def _check_task(estimator_class: type[LGBMModel], booster: Booster) -> None:
     if not set(tasks) & set(estimator_class._tasks):
         words = " or ".join(task for task in tasks if task != "any")
         raise ValueError(
-            f"{estimator_class.__name__} cannot be made of {source}: use the class for"
-            f" {words}."
+            f"{estimator_class.__name__} cannot be created from {source}. Use the class"
+            f" for {words}."
         )
 
 
@@ -198,7 +199,7 @@ def _of_origin(
     if strange:
         raise ValueError(
             f"{estimator_class.__name__} has no parameter {min(strange)!r}. The model"
-            f" is of {known.estimator}: use this class."
+            f" was saved by {known.estimator}: use this class."
         )
     model = estimator_class(**copy.deepcopy(given))
     if known.unused:
@@ -233,7 +234,7 @@ def _set_classes(model: LGBMModel, classes: ArrayLike | None, n_scores: int) -> 
     if "classification" in model._tasks and known is None:
         known = model._classes = _labels(classes, max(n_scores, 2))
     elif classes is not None:
-        reason = f"{owner} has no classes" if known is None else "the model knows them"
+        reason = f"{owner} has no classes" if known is None else "the model has them"
         raise ValueError(f"classes must be None: {reason}.")
     origin.check_classes(known, n_scores, model._tasks[0])
 

@@ -81,21 +81,22 @@ def _check(**arguments: Any) -> None:
 @docstrings.of_plot(
     height=(
         "float, default=0.2",
-        "Height of the bars; their distance is 1.",
+        "Height of the bars. The distance between bars is 1.",
     ),
     xlabel=(
         "str or None, default='Feature importance'",
-        "The label of the axis x. ``@importance_type@`` stands for the kind of the"
+        "The label of the x-axis. ``@importance_type@`` is replaced by the type of the"
         " importances.",
     ),
     importance_type=(
         "{'auto', 'split', 'gain', 'cover'}, default='auto'",
-        "As in ``Booster.feature_importance``. 'auto': that of the estimator, or"
-        " 'split' for a Booster.",
+        "The type of the importances: see ``Booster.feature_importance``. 'auto' means"
+        " ``importance_type`` of the estimator, or 'split' for a Booster.",
     ),
     max_num_features=(
         "int, default=None",
-        "Number of columns to plot, the most important ones. None or <= 0: all.",
+        "Number of columns to plot, starting with the most important one. None or"
+        " values <= 0: all columns.",
     ),
     ignore_zero=(
         "bool, default=True",
@@ -137,9 +138,9 @@ def plot_importance(
     Raises
     ------
     TypeError
-        If ``booster`` is neither a Booster nor an estimator.
+        If ``booster`` is neither a Booster nor a fitted estimator.
     ValueError
-        If an argument has an invalid value, or no importance is left to plot.
+        If an argument has an invalid value, or if there is no importance to plot.
 
     Examples
     --------
@@ -210,20 +211,20 @@ def _importance_type(booster: Booster | LGBMModel) -> str:
 @docstrings.of_plot(
     feature=(
         "int or str",
-        "The number of the column, or its name. It must hold numbers.",
+        "The number or name of a numeric column.",
     ),
     bins=(
         "int or str, default=None",
         "Number of bins, or a rule of ``numpy.histogram``. None: the number of"
-        " distinct values.",
+        " distinct split values.",
     ),
     width_coef=(
         "float, default=0.8",
-        "Width of the bars, as a part of the width of the bins.",
+        "Width of the bars, as a fraction of the width of the bins.",
     ),
     title=(
         "str or None",
-        "The title. ``@feature@`` stands for ``feature``, and ``@index/name@`` for"
+        "The title. ``@feature@`` is replaced by ``feature``, and ``@index/name@`` by"
         " the word 'index' or 'name'.",
     ),
     kwargs=(
@@ -247,7 +248,7 @@ def plot_split_value_histogram(
     grid: bool = True,
     **kwargs: Any,
 ) -> Axes:
-    """Plot where the splits of a column lie.
+    """Plot a histogram of the split values of a column.
 
     Parameters
     ----------
@@ -260,9 +261,9 @@ def plot_split_value_histogram(
     Raises
     ------
     TypeError
-        If ``booster`` is neither a Booster nor an estimator.
+        If ``booster`` is neither a Booster nor a fitted estimator.
     ValueError
-        If an argument has an invalid value, or no split uses the column.
+        If an argument has an invalid value, or if no split uses the column.
 
     Examples
     --------
@@ -296,20 +297,20 @@ def plot_split_value_histogram(
 @docstrings.of_plot(
     booster=(
         "dict or fitted estimator",
-        "Metrics of all rounds by evaluation set and name: ``evals_result_`` of an"
-        " estimator, or what ``record_evaluation`` has filled.",
+        "A fitted estimator, or a dict of recorded metrics: ``evals_result_`` of an"
+        " estimator, or the dict that ``record_evaluation`` has filled.",
     ),
     metric=(
         "str, default=None",
-        "The metric to plot. None: the only one; of several the last, with a warning.",
+        "The metric to plot. None: the only metric, or the last one with a warning.",
     ),
     dataset_names=(
         "list of str, default=None",
-        "The evaluation sets to plot. None: all that have the metric.",
+        "The evaluation sets to plot. None: all sets that have the metric.",
     ),
     ylabel=(
         "str or None, default='@metric@'",
-        "The label of the axis y. ``@metric@`` stands for the name of the metric.",
+        "The label of the y-axis. ``@metric@`` is replaced by the name of the metric.",
     ),
 )
 def plot_metric(
@@ -326,7 +327,7 @@ def plot_metric(
     dpi: float | None = None,
     grid: bool = True,
 ) -> Axes:
-    """Plot a metric of evaluation sets over the rounds.
+    """Plot a metric of the evaluation sets over the rounds.
 
     Parameters
     ----------
@@ -341,7 +342,7 @@ def plot_metric(
     TypeError
         If ``booster`` is neither a dict nor an estimator.
     ValueError
-        If an argument has an invalid value, or there is no such set or metric.
+        If an argument has an invalid value, or if a set or metric does not exist.
 
     Examples
     --------
@@ -441,7 +442,7 @@ def draw_tree(
     example_case: ArrayLike | None = None,
     max_category_values: int = 10,
 ) -> TreeDrawing:
-    """Draw a tree as text and as SVG, without another library.
+    """Draw a tree as text and as SVG, without other packages.
 
     Parameters
     ----------
@@ -450,15 +451,15 @@ def draw_tree(
     Returns
     -------
     TreeDrawing
-        ``print`` shows text, a notebook the picture. ``to_text()`` and ``to_svg()``
-        return them.
+        An object that ``print`` shows as text and a notebook as a picture. The methods
+        ``to_text()`` and ``to_svg()`` return them.
 
     Raises
     ------
     IndexError
-        If there is no tree of this number.
+        If there is no tree with this index.
     TypeError
-        If ``booster`` is neither a Booster nor an estimator.
+        If ``booster`` is neither a Booster nor a fitted estimator.
     ValueError
         If an argument has an invalid value.
 
@@ -543,10 +544,10 @@ def create_tree_digraph(
     max_category_values: int = 10,
     **kwargs: Any,
 ) -> Digraph:
-    """Describe a tree as a graph of graphviz.
+    """Create a graphviz graph of a tree.
 
-    Rendering it needs graphviz's program ``dot``; its attribute ``source`` and the
-    functions ``draw_tree`` and ``plot_tree`` do not.
+    Rendering the graph needs the program ``dot`` of graphviz. Its attribute ``source``
+    and the functions ``draw_tree`` and ``plot_tree`` do not need it.
 
     Parameters
     ----------
@@ -628,7 +629,7 @@ def _graph_legend() -> str:
 @docstrings.of_plot(
     figsize=(
         "pair of float, default=None",
-        "Width and height of a new figure in inches. None: as large as the tree needs.",
+        "Width and height of a new figure, in inches. None: as the tree requires.",
     ),
     kwargs=(
         "dict",
@@ -650,7 +651,7 @@ def plot_tree(
 ) -> Axes:
     """Plot a tree.
 
-    graphviz is not needed. All texts are outlines, which grow and shrink with the axes.
+    It does not need graphviz. The text is drawn as outlines, which scale with the axes.
 
     Parameters
     ----------

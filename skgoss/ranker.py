@@ -18,12 +18,12 @@ from skgoss.training import objectives, ranking
 
 @parameters.documented
 class LGBMRanker(LGBMModel):
-    """Gradient boosted trees for ranking.
+    """Gradient boosted trees for ranking, by the LightGBM algorithm.
 
-    Rows are documents, and ``y`` holds their grades: 0 is irrelevant, and a document
-    has the gain 2**grade - 1. Queries are given as ``qid``, the query of each row in
-    any order, or as ``group``, the sizes of queries whose rows are consecutive. Without
-    them, all rows belong to the same query.
+    Each row is a document, and ``y`` holds the relevance grades: 0, 1, 2 and so on,
+    where 0 is irrelevant. The default gain of a document is 2**grade - 1. Pass the
+    queries to ``fit`` as ``qid``, the query id of each row, or as ``group``, the sizes
+    of queries whose rows are consecutive. Without them, all rows belong to one query.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ class LGBMRanker(LGBMModel):
     def _check_objective(self, name: str) -> None:
         if objectives.OBJECTIVES[name].ranks is None:
             raise ValueError(
-                f"objective={name!r} does not rank. Use 'lambdarank' or 'rank_xendcg',"
-                " or LGBMRegressor."
+                f"objective={name!r} is not for ranking. Use 'lambdarank' or"
+                " 'rank_xendcg', or LGBMRegressor."
             )
 
     def _queries(
@@ -116,23 +116,24 @@ class LGBMRanker(LGBMModel):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Rows with the columns of ``fit``, in the same order.
+            The rows to predict. The columns must be those of ``fit``, in the same
+            order.
         y : array-like of shape (n_samples,)
-            Grades of the documents.
+            The relevance grades of the documents.
         qid : array-like of shape (n_samples,), default=None
-            The query of each row. Without ``qid`` and ``group``, all rows are documents
-            of one query.
+            Query id of each row. Without ``qid`` and ``group``, all rows belong to one
+            query.
         group : array-like of shape (n_queries,), default=None
-            The sizes of the queries; the rows of each query are consecutive.
+            Number of rows of each query. The rows of a query must be consecutive.
         sample_weight : array-like of shape (n_samples,), default=None
-            The weight of a query is the mean weight of its rows.
+            Weights of the rows. The weight of a query is the mean weight of its rows.
 
         Returns
         -------
         float
-            The mean over queries of the discounted cumulative gain of all documents,
-            divided by that of the best order: from 0 to 1. Queries without gains count
-            as 1.
+            The mean NDCG of the queries over all their documents: the discounted
+            cumulative gain, divided by that of the ideal order. It is between 0 and 1.
+            A query whose documents all have the gain 0 has the value 1.
         """
         predicted = self.predict(X)
         owner = self._owner

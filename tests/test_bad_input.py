@@ -81,7 +81,9 @@ def test_y_must_be_one_column(cls):
 
 def test_classes_are_not_numbers():
     refused(
-        "y must hold numbers.*LGBMRegressor learns", LGBMRegressor, y=["a", "b"] * 20
+        "y must hold numbers.*LGBMRegressor needs numbers",
+        LGBMRegressor,
+        y=["a", "b"] * 20,
     )
     refused("Unknown label type: continuous", LGBMClassifier, y=X[:, 0])
 
@@ -359,13 +361,13 @@ def test_a_regressor_has_no_classes():
 def test_objective_and_classes_must_fit():
     three = np.arange(40) % 3
     refused(
-        "'binary' cannot learn the 3 classes", LGBMClassifier, y=three, loss="binary"
+        "'binary' cannot be used for 3 classes", LGBMClassifier, y=three, loss="binary"
     )
-    words = "'multiclass' cannot learn the 2 classes.*'binary'"
+    words = "'multiclass' cannot be used for 2 classes.*'binary'"
     refused(words, LGBMClassifier, objective="softmax")
-    words = "'regression' cannot learn the 3 classes"
+    words = "'regression' cannot be used for 3 classes"
     refused(words, LGBMClassifier, y=three, objective="mse")
-    words = "'binary' is for classes.*LGBMClassifier"
+    words = "'binary' is for classification.*LGBMClassifier"
     refused(words, LGBMRegressor, y=three, objective="binary")
     refused("objective='nonsense'", LGBMRegressor, objective="nonsense")
 

@@ -489,7 +489,7 @@ def test_bad_schedules(schedule, message):
 
 
 def test_changed_options_do_not_contradict_each_other():
-    with pytest.raises(ValueError, match="sum must be at most 1"):
+    with pytest.raises(ValueError, match=r"The sum of .* must be at most 1"):
         fit(reset_parameter(top_rate=[0.95] * 6), data_sample_strategy="goss")
 
 

@@ -428,7 +428,8 @@ def test_numbers_that_are_not_whole_are_refused(value):
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame({"a": [1.0, value]})
     words = (
-        "Column 'a' is to hold categories, but holds .*, which is not a whole number"
+        "Column 'a' is in categorical_feature, but holds .*, which is not a"
+        " whole number"
     )
     with pytest.raises(ValueError, match=words):
         fit(X, ["a"])

@@ -330,7 +330,7 @@ def test_errors_of_data_sets():
         skgoss.cv(BINARY, X)
     with pytest.raises(ValueError, match="label of train_set is None"):
         skgoss.cv(BINARY, Dataset(X))
-    with pytest.raises(ValueError, match=r"learns numbers"):
+    with pytest.raises(ValueError, match=r"needs numbers as targets"):
         skgoss.cv(BINARY, Dataset(X, np.where(y > 0, "yes", "no")))
     with pytest.raises(ValueError, match=r"nfold=5 needs .* 5 queries, but .* 2"):
         skgoss.cv(BINARY, Dataset(X, y, group=[100, 200]))
@@ -662,7 +662,7 @@ def test_files_of_lightgbm(models, tmp_path):
     ],
 )
 def test_texts_that_are_no_models(text):
-    with pytest.raises(ValueError, match="This is no CVBooster"):
+    with pytest.raises(ValueError, match="The text is not a CVBooster"):
         CVBooster().model_from_string(text)
 
 

@@ -12,6 +12,7 @@ import pytest
 import sklearn
 
 import skgoss
+from skgoss.training import objectives
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -50,6 +51,7 @@ def test_pages_with_code():
         "goss",
         "install",
         "models",
+        "objectives",
     }
     pages |= {"migrating", "onnx", "plots", "ranking", "scikit-learn", "sparse"}
     assert {*pages, "text-files", "training", "README"} <= set(PAGES)
@@ -123,6 +125,15 @@ def test_every_page_is_on_the_site():
         *pages,
         "api",
         "examples/index",
+    }
+
+
+def test_every_objective_is_on_its_page():
+    page = (DOCS / "objectives.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) ?\|$", page, re.M)
+    listed = {name: re.findall(r"`(\w+)`", others) for name, others in rows}
+    assert listed == {
+        name: list(kind.aliases) for name, kind in objectives.OBJECTIVES.items()
     }
 
 
@@ -271,6 +282,5 @@ def test_every_page_is_in_the_index():
     index = (DOCS / "README.md").read_text(encoding="utf-8")
     missing = {page.name for page in DOCS.glob("*.md") if f"({page.name})" not in index}
     # The index itself, and pages of the site that include a file.
-    assert missing == {"README.md", "benchmarks.md", "changelog.md", "guide.md"} | {
-        "index.md"
-    }
+    including = {"benchmarks.md", "changelog.md", "contributing.md", "security.md"}
+    assert missing == {"README.md", "guide.md", "index.md"} | including

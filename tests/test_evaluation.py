@@ -775,13 +775,13 @@ def test_bad_arguments_leave_the_estimator_as_it_was(given, error, message):
 def test_bad_earlier_models():
     forest = classifier(boosting_type="rf", colsample_bytree=0.5)
     plain = classifier().fit(X, Y)
-    with pytest.raises(ValueError, match="cannot be joined with a random forest"):
+    with pytest.raises(ValueError, match="cannot be used with random forests"):
         forest.fit(X, Y, init_model=plain)
     features, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="X has 4 features"):
         classifier().fit(features, y, init_model=plain)
     many = classifier().fit(X, np.arange(len(X)) % 3)
-    with pytest.raises(ValueError, match="init_model has 3 trees a round, but 1"):
+    with pytest.raises(ValueError, match="init_model has 3 trees per round, but 1"):
         regressor().fit(X, Y, init_model=many)
     with pytest.raises(TypeError, match="LGBMClassifier, got an LGBMRegressor"):
         classifier().fit(X, Y, init_model=regressor().fit(X, Y))
@@ -857,7 +857,7 @@ def fits_itself(model, role):
 def test_a_fit_inside_a_fit_of_the_same_estimator(role):
     model = regressor()
     options, given = fits_itself(model, role)
-    with pytest.raises(RuntimeError, match="LGBMRegressor is being fitted"):
+    with pytest.raises(RuntimeError, match="LGBMRegressor is already being fitted"):
         model.set_params(**options).fit(RX, RY, **given)
     assert not model.fitted_
     model.set_params(objective=None).fit(RX, RY)

@@ -411,8 +411,8 @@ def test_classes_of_estimators_must_fit(writer, reader, tmp_path):
     if reader is writer:
         reader.from_file(tmp_path / "m.txt")
         return
-    message = f"{reader.__name__} cannot be made of an {writer.__name__}: use the class"
-    with pytest.raises(ValueError, match=message):
+    made = f"{reader.__name__} cannot be created from an {writer.__name__}"
+    with pytest.raises(ValueError, match=rf"{made}\. Use the class"):
         reader.from_file(tmp_path / "m.txt")
 
 
@@ -421,9 +421,9 @@ def test_models_of_the_base_class(tmp_path):
         model, X = mutations.models()[kind]
         base = LGBMModel.from_booster(model.booster_)
         np.testing.assert_array_equal(base.predict(X), model.predict(X))
-    with pytest.raises(ValueError, match="LGBMModel cannot be made of"):
+    with pytest.raises(ValueError, match="LGBMModel cannot be created from"):
         LGBMModel.from_booster(mutations.models()[5][0].booster_)
-    with pytest.raises(ValueError, match="classes must be None: the model knows"):
+    with pytest.raises(ValueError, match="classes must be None: the model has them"):
         LGBMClassifier.from_booster(mutations.models()[5][0].booster_, classes="abcd")
     with pytest.raises(NotFittedError):
         LGBMRegressor().to_file(tmp_path / "m.txt")
@@ -544,7 +544,7 @@ def test_arguments_of_the_constructor(tmp_path):
     for arguments in ({}, {"model_str": text, "model_file": tmp_path / "m.txt"}):
         with pytest.raises(TypeError, match="one of train_set, model_file and"):
             Booster(**arguments)
-    with pytest.warns(UserWarning, match="ignores params"):
+    with pytest.warns(UserWarning, match="params has no effect"):
         booster = Booster({"num_leaves": 3}, model_str=text)
     assert Booster({}, model_file=str(tmp_path / "m.txt")).model_to_string() == text
     assert booster.model_to_string() == text
@@ -803,7 +803,8 @@ def test_estimators_of_foreign_files(objective, kind, tmp_path):
     for other in {LGBMClassifier, LGBMRegressor, LGBMRanker} - {kind}:
         if kind is LGBMModel or (other, objective) == (LGBMClassifier, "cross_entropy"):
             continue
-        with pytest.raises(ValueError, match=f"objective='{objective}': use the class"):
+        words = f"objective='{objective}'\\. Use the class"
+        with pytest.raises(ValueError, match=words):
             other.from_file(tmp_path / "m.txt")
     with pytest.raises(ValueError, match="has no classes"):
         kind.from_file(tmp_path / "m.txt", classes=[0, 1])
@@ -836,7 +837,7 @@ def test_classifiers_of_foreign_files(objective, tmp_path):
             LGBMClassifier.from_file(tmp_path / "m.txt", classes=labels)
     for other in (LGBMModel, LGBMRegressor, LGBMRanker):
         with pytest.raises(
-            ValueError, match="cannot be made of a model with objective"
+            ValueError, match="cannot be created from a model with objective"
         ):
             other.from_file(tmp_path / "m.txt")
 
@@ -884,7 +885,7 @@ def test_earlier_classes(tmp_path):
     assert model.classes_.tolist() == ["no", "yes"]
     with pytest.raises(ValueError, match="y holds labels that init_model does not"):
         model.fit(X, y > 1, init_model=tmp_path / "m.txt")
-    with pytest.raises(TypeError, match="a model of classes for LGBMClassifier"):
+    with pytest.raises(TypeError, match="a classification model for LGBMClassifier"):
         model.fit(X, labels, init_model=boosters()[0])
     with pytest.raises(TypeError, match="or the path of a model file, got int"):
         model.fit(X, labels, init_model=3)
@@ -949,7 +950,7 @@ def test_earlier_models_of_lightgbm_with_other_classes():
     X, y = peers.data()
     peer = peers.booster(X, y, objective="multiclass")
     booster = Booster(model_str=peer.model_to_string())
-    with pytest.raises(ValueError, match="init_model has 3 trees a round, but 1"):
+    with pytest.raises(ValueError, match="init_model has 3 trees per round, but 1"):
         LGBMClassifier(**SMALL).fit(X, y > 1, init_model=booster)
     labels = np.array(["b", "a", "c"])[peers.target(y, "multiclass")]
     model = LGBMClassifier.from_booster(booster, classes=["b", "a", "c"])

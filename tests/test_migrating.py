@@ -1118,7 +1118,7 @@ def test_negative_weights():
 
 
 def test_multiclass_of_two_classes():
-    with pytest.raises(ValueError, match="cannot learn the 2 classes of y"):
+    with pytest.raises(ValueError, match="cannot be used for 2 classes"):
         classifier(objective="multiclass", num_class=2).fit(X, Y)
 
 

@@ -348,7 +348,7 @@ def test_booster_that_becomes_another_model():
     (model, X), (other, _) = mutations.models()[NUMERIC], mutations.models()[CLASSES]
     model = copy.deepcopy(model)
     model.booster_.model_from_string(other.booster_.model_to_string())
-    message = "booster_ has become another model"
+    message = "booster_ was replaced by another model"
     for use in (model.predict, model.explain, lambda X: pickle.dumps(model)):
         with pytest.raises(ValueError, match=message):
             use(X)

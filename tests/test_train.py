@@ -163,8 +163,8 @@ def test_unknown_names():
         ({"objective": "multiclass"}, ValueError, "needs num_class, the number"),
         ({"objective": "binary", "num_class": 2}, ValueError, "needs num_class=1"),
         ({"objective": "lossy"}, ValueError, "'lossy' is not known"),
-        ({"objective": "lambdarank"}, ValueError, "give the Dataset the sizes"),
-        ({"objective": "none"}, ValueError, "function itself, which returns the grad"),
+        ({"objective": "lambdarank"}, ValueError, "pass their sizes to the Dataset"),
+        ({"objective": "none"}, ValueError, "pass a function that returns the grad"),
         ({"boosting": "rf"}, ValueError, "'rf' of train needs"),
         ([("num_leaves", 7)], TypeError, "params must be a dict, got list"),
         ({3: 4}, TypeError, "parameters of train have names, got 3"),
@@ -535,7 +535,7 @@ def test_earlier_models_of_other_data():
     narrow = train({}, Dataset(X[:, :3], SIGNAL), 2)
     with pytest.raises(ValueError, match=r"5 features, but .* is expecting 3"):
         fitted(init_model=narrow)
-    with pytest.raises(ValueError, match="init_model has 1 trees a round, but 3"):
+    with pytest.raises(ValueError, match="init_model has 1 trees per round, but 3"):
         fitted({"objective": "multiclass", "num_class": 3}, THREE, init_model=fitted())
     rows = dataset()
     model = train(SMALL, rows, 3)
@@ -617,8 +617,8 @@ def test_other_estimators_of_models():
 def test_estimators_that_do_not_fit():
     binary = fitted({"objective": "binary"}, BINARY)
     for cls, model, match in (
-        (LGBMRegressor, binary, "objective='binary': use the class for classification"),
-        (LGBMClassifier, fitted(), "objective='regression': use the class for regr"),
+        (LGBMRegressor, binary, "objective='binary'. Use the class for class"),
+        (LGBMClassifier, fitted(), "objective='regression'. Use the class for regr"),
     ):
         with pytest.raises(ValueError, match=match):
             cls.from_booster(model)

@@ -839,7 +839,7 @@ def test_other_bins_in_a_file(tmp_path):
     with pytest.raises(ValueError, match=r"'valid_0': .* cannot change its reference"):
         train(SMALL, Dataset(X, y), valid_sets=[Dataset(path)])
     with pytest.raises(
-        ValueError, match=r"cannot change max_bin from 255 to 7: the file"
+        ValueError, match=r"cannot change max_bin from 255 to 7, because the file"
     ):
         Dataset(path, params={"max_bin": 7}).construct()
     assert Dataset(path, label=-y).get_label().tolist() == (-y).tolist()

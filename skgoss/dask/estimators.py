@@ -38,10 +38,10 @@ _NOTE = """
 
 Notes
 -----
-Dask arrays, Dask data frames and lists of delayed parts are predicted lazily: the
-result is a Dask array with the same partitions, or a list of them where rows in memory
-give a list. Its lengths are known where those of ``X`` are. Rows in memory are
-predicted here.
+For Dask arrays, Dask data frames and lists of delayed parts, predictions are lazy. The
+result is a Dask array with the partitions of ``X``, or a list of Dask arrays where the
+local estimator returns a list. Chunk lengths are known if those of ``X`` are known.
+Predictions of rows in memory are computed at once, in this process.
 """
 
 
@@ -124,12 +124,12 @@ class _OnCluster(estimators.LGBMModel):
         return client
 
     def to_local(self) -> estimators.LGBMModel:
-        """Make an estimator of the class of the same name without 'Dask'.
+        """Return the local estimator: LGBMClassifier, LGBMRegressor or LGBMRanker.
 
         Returns
         -------
         estimator
-            With the same parameters and, if this one is fitted, the same model.
+            It has the same parameters and, if this estimator is fitted, the same model.
         """
         local = self._local.__new__(self._local)
         vars(local).update(vars(self))
@@ -201,15 +201,16 @@ class _OnCluster(estimators.LGBMModel):
 
 @parameters.documented
 class DaskLGBMClassifier(_OnCluster, estimators.LGBMClassifier):
-    """Gradient boosted trees for classification, fitted on a Dask cluster.
+    """LGBMClassifier for data on the workers of a Dask cluster.
 
-    The rows stay on the workers that hold them. The model is that of `LGBMClassifier`
-    on the same rows in the order of their partitions, to the last bit.
+    The rows stay on the workers that hold them. The model has the same bits as the
+    model of `LGBMClassifier` on the same rows, in the order of the partitions.
 
     Parameters
     ----------
     client : distributed.Client, default=None
-        The cluster; None: that of the current client. Pickles do not hold it.
+        The client of the cluster. None: the current client. Pickles do not hold the
+        client.
     {parameters}
 
     Attributes
@@ -246,15 +247,16 @@ class DaskLGBMClassifier(_OnCluster, estimators.LGBMClassifier):
 
 @parameters.documented
 class DaskLGBMRegressor(_OnCluster, estimators.LGBMRegressor):
-    """Gradient boosted trees for regression, fitted on a Dask cluster.
+    """LGBMRegressor for data on the workers of a Dask cluster.
 
-    The rows stay on the workers that hold them. The model is that of `LGBMRegressor`
-    on the same rows in the order of their partitions, to the last bit.
+    The rows stay on the workers that hold them. The model has the same bits as the
+    model of `LGBMRegressor` on the same rows, in the order of the partitions.
 
     Parameters
     ----------
     client : distributed.Client, default=None
-        The cluster; None: that of the current client. Pickles do not hold it.
+        The client of the cluster. None: the current client. Pickles do not hold the
+        client.
     {parameters}
 
     Attributes
@@ -272,16 +274,17 @@ class DaskLGBMRegressor(_OnCluster, estimators.LGBMRegressor):
 
 @parameters.documented
 class DaskLGBMRanker(_OnCluster, ranker.LGBMRanker):
-    """Gradient boosted trees for ranking, fitted on a Dask cluster.
+    """LGBMRanker for data on the workers of a Dask cluster.
 
-    Queries are given by ``qid`` or ``group``, and each query is in one partition. The
-    rows stay on the workers that hold them. The model is that of `LGBMRanker` on the
-    same rows in the order of their partitions, to the last bit.
+    Pass the queries as ``qid`` or ``group``; all rows of a query must be in one
+    partition. The rows stay on the workers that hold them. The model has the same bits
+    as the model of `LGBMRanker` on the same rows, in the order of the partitions.
 
     Parameters
     ----------
     client : distributed.Client, default=None
-        The cluster; None: that of the current client. Pickles do not hold it.
+        The client of the cluster. None: the current client. Pickles do not hold the
+        client.
     {parameters}
 
     Attributes

@@ -218,8 +218,8 @@ class Heard:
             self.bar(CallbackEnv(None, {}, iteration, begin, end, found))
         if self.hooks.after_round(iteration - begin, _no_model):
             raise RuntimeError(
-                "A callback of scikit-learn asked to stop the fit, which only callbacks"
-                " of skgoss can do on a cluster: raise EarlyStopException."
+                "A callback of scikit-learn cannot stop a fit on a cluster. Use a"
+                " callback of skgoss that raises EarlyStopException."
             )
 
     def close(self) -> None:
@@ -230,8 +230,8 @@ class Heard:
 
 def _no_model() -> dict[str, Any]:
     raise RuntimeError(
-        "Callbacks of scikit-learn cannot get the model of a round from a cluster:"
-        " pass evaluation sets to fit, whose metrics are computed on the workers."
+        "Callbacks of scikit-learn cannot use the model of a round on a cluster. Pass"
+        " evaluation sets to fit instead: their metrics are computed on the workers."
     )
 
 

@@ -159,8 +159,8 @@ class _Table:
         if not is_lazy(data):
             raise TypeError(
                 f"{name} must be a Dask collection or a list of delayed parts, got"
-                f" {type_name(data)}. Dask makes one of it, such as by"
-                f" dask.array.from_array({name}, chunks=...). Or fit the estimator of"
+                f" {type_name(data)}. Convert it, for example with"
+                f" dask.array.from_array({name}, chunks=...), or use the estimator of"
                 " the same name without 'Dask'."
             )
         found = pieces(self._aligned(name, data))
@@ -168,8 +168,8 @@ class _Table:
         if len(found) != n_partitions:
             raise ValueError(
                 f"{name} has {len(found)} partitions, but {self.names[0]} has"
-                f" {n_partitions}. Rows of the same partition belong together:"
-                f" repartition or rechunk {name}."
+                f" {n_partitions}. They must have the same partitions: repartition or"
+                f" rechunk {name}."
             )
         return found
 
@@ -207,8 +207,7 @@ def _part(names: Sequence[str], number: int, values: Sequence[Any]) -> Part:
             what = "sizes that sum to" if _holds_sizes(name) else "rows:"
             raise ValueError(
                 f"Partition {number} of {names[0]} has {n_rows} rows, but that of"
-                f" {name} has {what} {found}. Rows of the same partition belong"
-                " together."
+                f" {name} has {what} {found}. They must have the same partitions."
             )
     return Part(dict(enumerate(values)), n_rows)
 

@@ -232,9 +232,9 @@ class _Run:
         gone = sorted(set(addresses).difference(there))
         if gone:
             raise WorkersLost(
-                f"{', '.join(gone)} left the cluster during the fit, and the rows that "
-                "lay there are lost to it. Start the fit again: it runs on the workers "
-                "that remain. Scatter the data again if they were scattered."
+                f"{', '.join(gone)} left the cluster during the fit, and the rows "
+                "there are lost. Call fit again: it uses the remaining workers. If the "
+                "data were scattered, scatter them again."
             )
         if self.effect is not None and time.monotonic() > self.effect[0]:
             raise self.effect[1]

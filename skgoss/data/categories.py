@@ -277,8 +277,8 @@ class Categories:
         if occurring and self.declared is None:
             raise ValueError(
                 f"Column {series.name!r} holds strings or categories, but"
-                " categorical_feature says that there are no categorical columns."
-                " Leave it at 'auto', or leave the column out."
+                " categorical_feature says that no column is categorical. Set it to"
+                " 'auto', or drop the column."
             )
         return Vocabulary(sorted(occurring, key=sort_key), holds_words=True)
 
@@ -588,8 +588,8 @@ def _plain_numbers(
     occurring = _occurring(distinct, place)
     if not all(isinstance(value, numbers.Real | np.bool_) for value in occurring):
         raise ValueError(
-            f"Column {name!r} held numbers in fit, but holds strings or categories now."
-            " Turn them into numbers."
+            f"Column {name!r} held numbers in fit, but now holds strings or categories."
+            " Convert them to numbers."
         )
     known = set(occurring)
     table = [value if value in known else math.nan for value in distinct]
@@ -635,9 +635,9 @@ def _whole_numbers(values: Iterable[Any], name: Any) -> list[int]:
     for value in present:
         if not _is_whole(value):
             raise ValueError(
-                f"Column {name!r} is to hold categories, but holds {value!r}, which is"
-                " not a whole number. Take the column out of categorical_feature, or"
-                " turn its values into strings."
+                f"Column {name!r} is in categorical_feature, but holds {value!r}, which"
+                " is not a whole number. Remove the column from the list, or convert"
+                " its values to strings."
             )
     whole = sorted(set(map(int, present)))
     if whole and whole[0] < 0:

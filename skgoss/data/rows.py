@@ -179,8 +179,8 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
     chosen = _shares(kind.astype(np.int64), fraction, np.random.default_rng(seed))
     if not chosen.any():
         raise ValueError(
-            "Early stopping needs an evaluation set, and no rows can be held out for"
-            f" it: {reason}. Pass an evaluation set, or switch off early stopping."
+            "Early stopping needs an evaluation set, but no rows can be held out:"
+            f" {reason}. Pass an evaluation set, or turn early stopping off."
         )
     if rows.queries is not None:
         return chosen[rows.queries.global_number][rows.queries.number]

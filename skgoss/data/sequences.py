@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 
 
 class Sequence(ABC):
-    """Rows that are read in batches, for example from a file larger than memory.
+    """Base class of data that is read in batches, for example from a file.
 
-    A subclass tells how many rows there are, and reads some of them. `Dataset` takes an
-    object of it, or a list of them, in place of an array. The batches are read into one
-    array, in the dtype of the first row; this array is in memory until it is binned.
+    Write a subclass whose ``__len__`` returns the number of rows, and whose
+    ``__getitem__`` returns one row or a slice of rows. Pass an object of it, or a list
+    of such objects, to `Dataset` instead of an array. The batches are read into one
+    array with the dtype of the first row, which is freed after binning.
 
     Attributes
     ----------
     batch_size : int, default=4096
-        The number of rows that are read at once.
+        The number of rows of a batch.
 
     Examples
     --------

@@ -70,7 +70,7 @@ def numbers(y: NDArray[Any], owner: str, name: str = "y") -> Floats:
         target = as_floats(y, name)
     except ValueError as error:
         raise ValueError(
-            f"{error} {owner} learns numbers; LGBMClassifier learns labels."
+            f"{error} {owner} needs numbers as targets. For labels, use LGBMClassifier."
         ) from error
     _check_finite(target, name)
     return target

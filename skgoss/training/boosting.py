@@ -47,8 +47,8 @@ class OneAtATime:
     def __enter__(self) -> None:
         if not self._lock.acquire(blocking=False):
             raise RuntimeError(
-                "A round of this Booster is going on: objectives, metrics and other"
-                " threads must not train it meanwhile."
+                "This Booster is already training a round: objectives, metrics and"
+                " other threads must not train it at the same time."
             )
 
     def __exit__(self, *error: object) -> None:

@@ -262,8 +262,8 @@ def _check_order(
             )
         if settings.zero_as_missing:
             raise ValueError(
-                "monotone_constraints need zero_as_missing=False: missing zeros"
-                " have no place in the order of the numbers."
+                "monotone_constraints need zero_as_missing=False, because zeros that"
+                " are missing values have no order."
             )
 
 

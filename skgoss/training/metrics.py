@@ -138,8 +138,8 @@ class Sample(NamedTuple):
         mass = self.once(("mass", self.weight is None), self._sum_of_weights)
         if not mass > 0:
             raise ValueError(
-                "An evaluation set has no row of positive weight: pass other weights"
-                " or leave the set out."
+                "An evaluation set has no row of positive weight. Pass other weights or"
+                " leave the set out."
             )
         return mass
 
@@ -735,9 +735,9 @@ def make(
         of_others = word.lower() in _OF_OTHERS
         if name is None or (of_others and not _fits(name, n_scores, ranks)):
             warn(
-                f"metric {word!r} is not known here: it has no effect."
-                f"{hint(word, _NAME_OF)} The metrics are {', '.join(METRICS)}; or pass"
-                " a function.",
+                f"metric {word!r} is not known and has no effect."
+                f"{hint(word, _NAME_OF)} Use one of {', '.join(METRICS)}, or a"
+                " function.",
                 UnusedParameterWarning,
             )
             continue

@@ -422,8 +422,8 @@ def canonical_name(objective: str) -> str:
     """
     if isinstance(objective, str) and objective.lower() in NOT_BUILT_IN:
         raise ValueError(
-            f"objective={objective!r} stands for a function of your own: pass the "
-            "function itself, which returns the gradient and the hessian."
+            f"objective={objective!r} means a custom objective: pass a function that "
+            "returns the gradient and the hessian."
         )
     if not isinstance(objective, str) or objective.lower() not in ALIASES:
         raise ValueError(
@@ -751,7 +751,7 @@ def _ranking(
 ) -> Objective:
     if queries is None:
         raise ValueError(
-            f"objective={name!r} ranks the documents of queries: pass queries, or use "
+            f"objective={name!r} is for ranking and needs queries: pass them, or use "
             "LGBMRanker."
         )
     return Objective(
@@ -835,9 +835,8 @@ def _sides(name: str, rows: _TrainingRows) -> Floats:
     sides = [rows.are(np.isin(rows.y, pair)) for pair in pairs]
     if name != "binary" or not any(sides):
         raise ValueError(
-            f"objective={name!r} is for classes. LGBMClassifier accepts labels of "
-            "any kind; other estimators accept only 'binary', with 0 and 1 (or -1 and "
-            "1) in y."
+            f"objective={name!r} is for classification. Use LGBMClassifier. Other "
+            "estimators accept only 'binary', with 0 and 1 (or -1 and 1) in y."
         )
     return (rows.y > 0) * 1.0
 

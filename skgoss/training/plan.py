@@ -63,8 +63,8 @@ class Plan:
         self._check_earlier(objective)
         if settings.linear_tree and objective.renews_leaves:
             raise ValueError(
-                f"objective={objective.name!r} replaces the values of leaves:"
-                " linear_tree must be False."
+                f"linear_tree must be False for objective={objective.name!r}, which"
+                " replaces the leaf values."
             )
         dataset = rows.binned or BinnedDataset.build(
             rows.columns,
@@ -134,12 +134,14 @@ class Plan:
         if self.earlier is None:
             return
         if self.settings.boosting_type == "rf" or self.earlier.average:
-            raise ValueError("init_model cannot be joined with a random forest.")
+            raise ValueError(
+                "init_model cannot be used with random forests (boosting_type='rf')."
+            )
         if self.earlier.n_scores != objective.n_scores:
             raise ValueError(
-                f"init_model has {self.earlier.n_scores} trees a round, but"
-                f" {objective.n_scores} must be grown. Pass a model with the same"
-                " number of classes."
+                f"init_model has {self.earlier.n_scores} trees per round, but"
+                f" {objective.n_scores} are needed. Pass a model with the same number"
+                " of classes."
             )
 
 

@@ -355,21 +355,21 @@ class NDCGScorer:
 
 
 def ndcg_scorer(k: int | None = 10) -> NDCGScorer:
-    """A scorer for rankers, for ``scoring=`` of scikit-learn's searches.
+    """Create an NDCG scorer for rankers, for ``scoring`` of searches.
 
-    It asks for ``qid``: if metadata routing is enabled, the ``qid`` that is passed to
-    the search is passed on to the scorer.
+    The scorer requests ``qid``: with metadata routing, the ``qid`` that is passed to
+    the search reaches the scorer.
 
     Parameters
     ----------
     k : int, default=10
-        The number of top documents of a query that count; None: all.
+        The number of top documents of a query. None: all documents.
 
     Returns
     -------
     callable
-        ``scorer(estimator, X, y, *, qid=None, group=None, sample_weight=None)``, the
-        mean over queries of NDCG@k with gains 2**grade - 1; higher is better.
+        ``scorer(estimator, X, y, *, qid=None, group=None, sample_weight=None)`` returns
+        the mean NDCG@k of the queries, with the gains 2**grade - 1. Higher is better.
 
     References
     ----------

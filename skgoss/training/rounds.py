@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Self
 class EvalResult(tuple):
     """One metric of one evaluation set in one round.
 
-    It has four items, as in LightGBM: ``name, metric, value, maximize = result``. In
-    results of cross-validation, ``metric_std_dev`` is the fifth item.
+    It is a tuple of four items, as in LightGBM: ``name, metric, value, maximize =
+    result``. In cross-validation, ``metric_std_dev`` is the fifth item.
 
     Parameters
     ----------
@@ -93,13 +93,13 @@ class CallbackEnv(NamedTuple):
     model : Booster
         The model in training.
     params : dict
-        The options of the fit.
+        The parameters of the fit.
     iteration : int
-        The number of the round; the first is ``begin_iteration``.
+        The index of the round. The first round has the index ``begin_iteration``.
     begin_iteration, end_iteration : int
-        The number of the first round, and the number of the last round plus 1.
+        The index of the first round, and the index of the last round plus 1.
     evaluation_result_list : list of EvalResult
-        The metrics of the round; empty for callbacks that run before a round.
+        The metrics of the round. Empty for callbacks that run before the round.
     """
 
     model: Any
@@ -111,20 +111,20 @@ class CallbackEnv(NamedTuple):
 
 
 class EarlyStopException(Exception):
-    """Ends boosting.
+    """Ends the training when a callback raises it.
 
     Parameters
     ----------
     best_iteration : int
-        The index of the last round to keep, from 0. If there are fewer rounds, all are
-        kept.
+        The index of the last round to keep, starting at 0. If there are fewer rounds,
+        all are kept.
     best_score : list of EvalResult or tuple, or None
-        The metrics of that round; None: those that were recorded after it.
+        The metrics of that round. None: the recorded metrics of that round.
 
     Raises
     ------
     TypeError
-        If ``best_iteration`` is not an int, or ``best_score`` not a list of results.
+        If ``best_iteration`` is not an int, or ``best_score`` is not a list of results.
     ValueError
         If ``best_iteration`` is negative.
     """

@@ -24,6 +24,20 @@ class UnusedParameterWarning(UserWarning):
     Its name is unknown, or another name of the same parameter decides. A filter turns
     it into an error, which finds misspelt names:
     ``warnings.filterwarnings("error", category=skgoss.UnusedParameterWarning)``.
+
+    See Also
+    --------
+    LGBMModel : The parameters and their other names.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import skgoss
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", skgoss.UnusedParameterWarning)
+    ...     model = skgoss.LGBMRegressor(num_leafs=7)
+    >>> [warning.category.__name__ for warning in caught]
+    ['UnusedParameterWarning']
     """
 
     __module__ = "skgoss"

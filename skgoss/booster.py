@@ -77,6 +77,11 @@ class Booster(InTraining):
     TypeError
         If not exactly one of ``train_set``, ``model_file`` and ``model_str`` is passed.
 
+    See Also
+    --------
+    train : Training of all rounds.
+    LGBMModel.from_booster : An estimator of a model.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -117,11 +122,11 @@ class Booster(InTraining):
             warn("Booster ignores params: the parameters are those of the file.")
         if model_str is not None:
             self.model_from_string(model_str)
-            return
-        from skgoss import files
+        if model_file is not None:
+            from skgoss import files
 
-        with disk.named(model_file):
-            self._restore(*files.parse(disk.content(model_file)))
+            with disk.named(model_file):
+                self._restore(*files.parse(disk.content(model_file)))
 
     @classmethod
     def _of(
@@ -184,7 +189,7 @@ class Booster(InTraining):
 
     @property
     def _header(self) -> Header:
-        if callable(self._known_header):
+        if not isinstance(self._known_header, Header):
             self._known_header = self._known_header()
         return self._known_header
 
@@ -258,6 +263,7 @@ class Booster(InTraining):
         Returns
         -------
         self
+            The model.
 
         Raises
         ------
@@ -293,6 +299,7 @@ class Booster(InTraining):
         Returns
         -------
         str
+            The content of a file.
         """
         from skgoss import files
 
@@ -305,10 +312,12 @@ class Booster(InTraining):
         Parameters
         ----------
         model_str : str
+            The content of a file.
 
         Returns
         -------
         self
+            The model.
 
         Raises
         ------
@@ -513,6 +522,7 @@ class Booster(InTraining):
         Returns
         -------
         dict
+            The argument ``model`` of ``shap.TreeExplainer``.
 
         Raises
         ------
@@ -533,23 +543,47 @@ class Booster(InTraining):
         return list(self._header.feature_names)
 
     def num_feature(self) -> int:
-        """Number of columns."""
+        """Number of columns.
+
+        Returns
+        -------
+        int
+            The columns of the training set, used or not.
+        """
         if self._live_fit is not None:
             return self._live_fit.state.dataset.n_features
         return self._trees.n_features
 
     def num_trees(self) -> int:
-        """Number of trees: those of a round times the rounds."""
+        """Number of trees: those of a round times the rounds.
+
+        Returns
+        -------
+        int
+            The number of trees.
+        """
         return self.current_iteration() * self.num_model_per_iteration()
 
     def num_model_per_iteration(self) -> int:
-        """Number of trees of a round: the number of classes, or 1."""
+        """Number of trees of a round: the number of classes, or 1.
+
+        Returns
+        -------
+        int
+            The number of trees.
+        """
         if self._live_fit is not None:
             return self._live_fit.state.objective.n_scores
         return self._trees.n_scores
 
     def current_iteration(self) -> int:
-        """Number of rounds."""
+        """Number of rounds.
+
+        Returns
+        -------
+        int
+            The rounds of ``init_model`` are counted.
+        """
         if self._live_fit is not None:
             return self._live_fit.state.current_iteration()
         return self._trees.n_rounds
@@ -675,6 +709,7 @@ class Booster(InTraining):
         Returns
         -------
         float
+            The value.
         """
         return float(self._ensemble.arrays["leaf_value"][self._leaf(tree_id, leaf_id)])
 
@@ -690,10 +725,12 @@ class Booster(InTraining):
         tree_id, leaf_id : int
             The number of the tree, and that of its leaf.
         value : float
+            A finite number.
 
         Returns
         -------
         self
+            The model.
         """
         at = self._leaf(tree_id, leaf_id)
         if not isinstance(value, numbers.Real) or not math.isfinite(value):
@@ -724,6 +761,7 @@ class Booster(InTraining):
         Returns
         -------
         self
+            The model.
         """
         start = max(_whole("start_iteration", start_iteration), 0)
         stop, n_rounds = (
@@ -738,6 +776,11 @@ class Booster(InTraining):
         """The sum of the least value of each tree.
 
         No raw score is smaller, unless scores are means of trees or leaves are linear.
+
+        Returns
+        -------
+        float
+            The sum.
         """
         return tables.bound(self._ensemble, np.minimum)
 
@@ -745,6 +788,11 @@ class Booster(InTraining):
         """The sum of the greatest value of each tree.
 
         No raw score is greater, unless scores are means of trees or leaves are linear.
+
+        Returns
+        -------
+        float
+            The sum.
         """
         return tables.bound(self._ensemble, np.maximum)
 

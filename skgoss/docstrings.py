@@ -365,6 +365,7 @@ Parameters
 Returns
 -------
 self
+    The fitted estimator.
 
 Raises
 ------

@@ -23,6 +23,10 @@ class Sequence(ABC):
     batch_size : int, default=4096
         The number of rows that are read at once.
 
+    See Also
+    --------
+    Dataset : What takes rows of this kind.
+
     Examples
     --------
     >>> import numpy as np
@@ -51,6 +55,7 @@ class Sequence(ABC):
         Parameters
         ----------
         index : int or slice
+            The number of a row, or which rows.
         """
 
 

@@ -39,7 +39,7 @@ def test_report_counts_lines(capsys):
     INSTRUMENTED["report"]({"a.pyx": {1: 4, 2: 0}, "b.pyx": {5: 0, 6: 1, 7: 2, 8: 9}})
     words = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert words == [
-        ["a.pyx", "2", "1", "50.0%"],
-        ["b.pyx", "4", "1", "75.0%"],
-        ["all", "6", "2", "66.7%"],
+        ["a.pyx", "2", "50.0%", "2"],
+        ["b.pyx", "4", "75.0%", "5"],
+        ["all", "6", "66.7%"],
     ]

@@ -146,13 +146,20 @@ def coverage() -> int:
 
 
 def report(lines: dict[str, Lines]) -> None:
-    """Print how many lines of each file have run, and of all of them."""
-    counted = {name: (sum(map(bool, n.values())), len(n)) for name, n in lines.items()}
-    counted = dict(sorted(counted.items(), key=lambda item: item[1][0] / item[1][1]))
-    counted["all"] = tuple(map(sum, zip(*counted.values(), strict=True)))
-    for name, (n_run, n_lines) in counted.items():
-        missed = n_lines - n_run
-        print(f"{name:50} {n_lines:6} {missed:6} {n_run / n_lines:7.1%}")
+    """Print how many lines of each file have run, and which have not."""
+    table = [
+        (sum(map(bool, counts.values())), len(counts), name, _missed(counts))
+        for name, counts in lines.items()
+    ]
+    table.sort(key=lambda row: row[0] / row[1])
+    table.append((sum(r[0] for r in table), sum(r[1] for r in table), "all", ""))
+    for n_run, n_lines, name, missed in table:
+        print(f"{name:45} {n_lines:5} {n_run / n_lines:7.1%}  {missed}")
+
+
+def _missed(counts: Lines) -> str:
+    """The numbers of lines that have not run."""
+    return " ".join(str(number) for number in sorted(counts) if not counts[number])
 
 
 def engine_lines(made: Path) -> dict[str, Lines]:

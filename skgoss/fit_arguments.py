@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgoss._messages import warn
-from skgoss.data.shares import ALONE, Exchange, Parts
+from skgoss.data.exchange import ALONE, Exchange
+from skgoss.data.shares import Parts
 from skgoss.dataset import Dataset
 
 # The default name of an evaluation set that is the training set.

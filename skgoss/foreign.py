@@ -18,7 +18,7 @@ from skgoss._messages import warn
 from skgoss.data import frames
 from skgoss.data.categories import Categories, Vocabulary
 from skgoss.data.columns import Columns
-from skgoss.data.shares import ALONE, Exchange
+from skgoss.data.exchange import ALONE, Exchange
 from skgoss.data.sparse import INT32_MAX
 from skgoss.model import text
 from skgoss.model.category_sets import members, renamed, taken

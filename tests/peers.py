@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from skgoss.data.shares import Exchange, Share
+from skgoss.data.exchange import Exchange
+from skgoss.data.shares import Share
 
 
 class Meeting:

@@ -44,8 +44,8 @@ from skgoss.dask import (  # noqa: E402
     fits,
     parts,
 )
-from skgoss.dask.exchange import PLUGIN  # noqa: E402
-from skgoss.data.shares import ALONE  # noqa: E402
+from skgoss.dask.connections import PLUGIN  # noqa: E402
+from skgoss.data.exchange import ALONE  # noqa: E402
 from skgoss.fit_arguments import GivenSet  # noqa: E402
 
 ON_CLUSTER = {

@@ -20,7 +20,7 @@ import pytest
 distributed = pytest.importorskip("distributed")
 
 from skgoss.dask import peers  # noqa: E402
-from skgoss.dask.exchange import PLUGIN  # noqa: E402
+from skgoss.dask.connections import PLUGIN  # noqa: E402
 
 N_WORKERS = 3
 
@@ -177,6 +177,27 @@ def test_within_a_process() -> None:
                 name="fit",
             )
         assert_clean(client)
+
+
+def test_over_tls() -> None:
+    pytest.importorskip("cryptography")
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address=":0",
+            protocol="tls://",
+            security=distributed.Security.temporary(),
+            silence_logs="CRITICAL",
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        assert cluster.scheduler_address.startswith("tls://")
+        total, *_ = peers.run(
+            client, put(client, 2), lambda *args: exchange_all(*args), name="fit"
+        )
+        assert total == 2 * 10**30
+        assert_fails_soon(client, put(client, 2), kill_last, peers.WorkersLost)
 
 
 def test_parts_stay_where_they_are(client: Any) -> None:

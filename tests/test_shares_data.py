@@ -10,7 +10,8 @@ from sklearn.base import clone
 from skgoss import Booster, Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, fitting
 from skgoss.data import queries, targets
 from skgoss.data.dataset import BinnedDataset
-from skgoss.data.shares import ALONE, Parts
+from skgoss.data.exchange import ALONE
+from skgoss.data.shares import Parts
 from skgoss.fit_arguments import FitArguments
 
 

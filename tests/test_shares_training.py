@@ -10,8 +10,8 @@ from skgoss import LGBMClassifier, LGBMRegressor, parameters
 from skgoss._engine.training import sampling as kernels
 from skgoss.data import frames
 from skgoss.data.dataset import BinnedDataset
+from skgoss.data.exchange import ALONE
 from skgoss.data.queries import Queries
-from skgoss.data.shares import ALONE
 from skgoss.training import (
     constraints,
     objectives,

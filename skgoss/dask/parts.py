@@ -17,7 +17,8 @@ from scipy import sparse
 
 from skgoss._messages import type_name
 from skgoss.data import raw
-from skgoss.data.shares import Exchange, Parts
+from skgoss.data.exchange import Exchange
+from skgoss.data.shares import Parts
 from skgoss.fit_arguments import OF_ROWS, GivenSet
 
 # --- Collections into parts -----------------------------------------------------------

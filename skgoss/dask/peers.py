@@ -12,7 +12,9 @@ from typing import Any, TypeVar
 
 from distributed import CancelledError, Client, Future, get_worker, secede, wait
 
-from skgoss.dask.exchange import DaskExchange, PeerLost, exchange, install
+from skgoss.dask.connections import install
+from skgoss.dask.exchange import DaskExchange, exchange
+from skgoss.dask.sockets import PeerLost
 
 Result = TypeVar("Result")
 Work = Callable[[DaskExchange, dict[Any, Any], int], Result]

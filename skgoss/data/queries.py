@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from skgoss._messages import warn
 from skgoss.data.categories import is_missing
+from skgoss.data.exchange import ALONE, Exchange
 from skgoss.data.floats import check_unmasked
-from skgoss.data.shares import ALONE, Exchange, Parts, Share
+from skgoss.data.shares import Parts, Share
 
 # A single query with more documents than this gives a warning.
 MANY_DOCUMENTS = 1000

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss.data.columns import Columns
+from skgoss.data.exchange import ALONE, Exchange
 from skgoss.data.floats import as_floats
 from skgoss.data.queries import Queries
-from skgoss.data.shares import ALONE, Exchange, Share
+from skgoss.data.shares import Share
 
 if TYPE_CHECKING:
     from skgoss.data.dataset import BinnedDataset

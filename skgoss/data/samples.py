@@ -184,7 +184,8 @@ def _sparse(
         [piece.values[kept] for piece, kept in zip(pieces, here, strict=True)]
     )
     column = np.concatenate([c[kept] for c, kept in zip(column, here, strict=True)])
-    order = np.lexsort((rows, column))
+    # Each piece is in order, so this merges.
+    order = np.argsort(column * n_rows + rows, kind="stable")
     start = np.append(0, np.cumsum(length.sum(axis=0)[~is_dense]))
     return sparse.stored_columns(
         values[order], rows[order].astype(np.int32), start, n_rows

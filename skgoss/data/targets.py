@@ -11,8 +11,9 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from skgoss import _compat
+from skgoss.data.exchange import ALONE, Exchange
 from skgoss.data.floats import as_floats, check_unmasked
-from skgoss.data.shares import ALONE, Exchange, Parts, Share
+from skgoss.data.shares import Parts, Share
 
 Floats = NDArray[np.float64]
 

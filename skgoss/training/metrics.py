@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from skgoss._engine.training import exact, metrics
 from skgoss._engine.training.ranking import average_precision
 from skgoss._messages import UnusedParameterWarning, hint, warn
-from skgoss.data.shares import ALONE, Exchange, Share
+from skgoss.data.exchange import ALONE, Exchange
+from skgoss.data.shares import Share
 from skgoss.data.sparse import INT32_MAX
 from skgoss.training import objectives, ranking
 from skgoss.training.objectives import Link

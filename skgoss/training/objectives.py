@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training import exact, losses
+from skgoss.data.exchange import Exchange
 from skgoss.data.queries import Queries
-from skgoss.data.shares import Exchange, Share
+from skgoss.data.shares import Share
 from skgoss.data.state import entries
 from skgoss.training import gradients, ranking
 from skgoss.training.percentiles import are_copies, percentile, weighted_mean

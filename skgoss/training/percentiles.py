@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training import exact
-from skgoss.data.shares import ALONE, Exchange
+from skgoss.data.exchange import ALONE, Exchange
 
 Floats = NDArray[np.float64]
 

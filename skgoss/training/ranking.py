@@ -12,8 +12,8 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from skgoss import _compat
 from skgoss._engine.training import ranking
 from skgoss.data import queries
+from skgoss.data.exchange import ALONE, Exchange
 from skgoss.data.queries import Queries
-from skgoss.data.shares import ALONE, Exchange
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings

@@ -13,7 +13,7 @@ from skgoss._engine.training.sampling import (
     masses_beside,
     rows_between,
 )
-from skgoss.data.shares import Exchange
+from skgoss.data.exchange import Exchange
 
 # So many rows in question are gathered, and sorted.
 FEW = 8192

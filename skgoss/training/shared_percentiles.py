@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training import exact
-from skgoss.data.shares import Exchange, Share
+from skgoss.data.exchange import Exchange
+from skgoss.data.shares import Share
 from skgoss.training.percentiles import (
     at_threshold,
     between,

@@ -5,11 +5,18 @@ How rows lie in memory is described in ``layout.h``.
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from skgoss._engine.data.lists cimport list_bins, stored_bin
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+
+ctypedef fused Integer:
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+
 
 cdef enum:
     BLOCK = 512    # rows whose lanes stay in the first cache while the columns take turns
@@ -170,3 +177,26 @@ def add_narrow(const int32_t[::1] values, int64_t[::1] sums_inout) -> None:
     cdef Py_ssize_t i
     for i in range(values.shape[0]):
         sums_inout[i] += values[i]
+
+
+def take_few(
+    const int64_t[::1] values, uint32_t[::1] at_out, Integer[::1] values_out,
+) -> None:
+    """Find the integers that are not 0; there are as many as `values_out` has room for."""
+    cdef Py_ssize_t n = 0
+    cdef Py_ssize_t i = 0
+    # Without a branch: another integer takes the place of one that is 0.
+    while n < values_out.shape[0]:
+        at_out[n] = <uint32_t>i
+        values_out[n] = <Integer>values[i]
+        n += values[i] != 0
+        i += 1
+
+
+def add_few(
+    const uint32_t[::1] at, const Integer[::1] values, int64_t[::1] sums_inout,
+) -> None:
+    """Add integers to others at some places."""
+    cdef Py_ssize_t i
+    for i in range(at.shape[0]):
+        sums_inout[at[i]] += values[i]

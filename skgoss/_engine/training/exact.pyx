@@ -92,7 +92,7 @@ def weighted_sum(
     values : (n,) float64
     weight : (n,) float64 or None
         None means 1.
-    exchange : skgoss.data.shares.Exchange, default=None
+    exchange : skgoss.data.exchange.Exchange, default=None
         The sum is that of the rows of all peers; None: of these rows.
     """
     total = exact_sum(values, weight)

@@ -27,7 +27,7 @@ cdef class Peers:
 
     Parameters
     ----------
-    exchange : skgoss.data.shares.Exchange
+    exchange : skgoss.data.exchange.Exchange
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ cdef int gather_all(
 
 cdef enum:
     # Fewer places of a histogram are sooner added up and searched by every peer.
-    MIN_SHARED_PLACES = 50000
+    MIN_SHARED_PLACES = 5000
 
 
 cdef int64_t places_of(const Workspace* ws, int first, int last) noexcept nogil:

@@ -8,8 +8,6 @@ from skgoss import sklearn as sklearn
 from skgoss._messages import UnusedParameterWarning
 from skgoss.booster import Booster
 from skgoss.callbacks import (
-    EarlyStopException,
-    EvalResult,
     early_stopping,
     log_evaluation,
     print_evaluation,
@@ -34,6 +32,7 @@ from skgoss.plotting import (
 )
 from skgoss.ranker import LGBMRanker
 from skgoss.training.ranking import ndcg_scorer
+from skgoss.training.rounds import EarlyStopException, EvalResult
 
 __all__ = [
     "Booster",

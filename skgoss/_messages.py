@@ -24,6 +24,20 @@ class UnusedParameterWarning(UserWarning):
     The name is unknown, or another name of the same parameter is used instead. To find
     misspelt names, turn this warning into an error: ``warnings.filterwarnings("error",
     category=skgoss.UnusedParameterWarning)``.
+
+    See Also
+    --------
+    LGBMModel : The parameters and their other names.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import skgoss
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", skgoss.UnusedParameterWarning)
+    ...     model = skgoss.LGBMRegressor(num_leafs=7)
+    >>> [warning.category.__name__ for warning in caught]
+    ['UnusedParameterWarning']
     """
 
     __module__ = "skgoss"

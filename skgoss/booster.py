@@ -77,6 +77,11 @@ class Booster(InTraining):
     TypeError
         If not exactly one of ``train_set``, ``model_file`` and ``model_str`` is passed.
 
+    See Also
+    --------
+    train : Training of all rounds.
+    LGBMModel.from_booster : An estimator of a model.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -117,11 +122,11 @@ class Booster(InTraining):
             warn("params has no effect: the parameters of the model file are used.")
         if model_str is not None:
             self.model_from_string(model_str)
-            return
-        from skgoss import files
+        if model_file is not None:
+            from skgoss import files
 
-        with disk.named(model_file):
-            self._restore(*files.parse(disk.content(model_file)))
+            with disk.named(model_file):
+                self._restore(*files.parse(disk.content(model_file)))
 
     @classmethod
     def _of(
@@ -184,7 +189,7 @@ class Booster(InTraining):
 
     @property
     def _header(self) -> Header:
-        if callable(self._known_header):
+        if not isinstance(self._known_header, Header):
             self._known_header = self._known_header()
         return self._known_header
 
@@ -258,6 +263,7 @@ class Booster(InTraining):
         Returns
         -------
         self
+            The model.
 
         Raises
         ------
@@ -293,6 +299,7 @@ class Booster(InTraining):
         Returns
         -------
         str
+            The content of a file.
         """
         from skgoss import files
 
@@ -305,10 +312,12 @@ class Booster(InTraining):
         Parameters
         ----------
         model_str : str
+            The content of a file.
 
         Returns
         -------
         self
+            The model.
 
         Raises
         ------
@@ -514,6 +523,7 @@ class Booster(InTraining):
         Returns
         -------
         dict
+            The argument ``model`` of ``shap.TreeExplainer``.
 
         Raises
         ------
@@ -534,23 +544,47 @@ class Booster(InTraining):
         return list(self._header.feature_names)
 
     def num_feature(self) -> int:
-        """Number of columns."""
+        """Number of columns.
+
+        Returns
+        -------
+        int
+            The columns of the training set, used or not.
+        """
         if self._live_fit is not None:
             return self._live_fit.state.dataset.n_features
         return self._trees.n_features
 
     def num_trees(self) -> int:
-        """Number of trees: trees per round times rounds."""
+        """Number of trees: trees per round times rounds.
+
+        Returns
+        -------
+        int
+            The number of trees.
+        """
         return self.current_iteration() * self.num_model_per_iteration()
 
     def num_model_per_iteration(self) -> int:
-        """Number of trees per round: the number of classes, or 1."""
+        """Number of trees per round: the number of classes, or 1.
+
+        Returns
+        -------
+        int
+            The number of trees.
+        """
         if self._live_fit is not None:
             return self._live_fit.state.objective.n_scores
         return self._trees.n_scores
 
     def current_iteration(self) -> int:
-        """Number of rounds."""
+        """Number of rounds.
+
+        Returns
+        -------
+        int
+            The rounds of ``init_model`` are counted.
+        """
         if self._live_fit is not None:
             return self._live_fit.state.current_iteration()
         return self._trees.n_rounds
@@ -677,6 +711,7 @@ class Booster(InTraining):
         Returns
         -------
         float
+            The value.
         """
         return float(self._ensemble.arrays["leaf_value"][self._leaf(tree_id, leaf_id)])
 
@@ -692,10 +727,12 @@ class Booster(InTraining):
         tree_id, leaf_id : int
             The index of the tree, and the index of the leaf in this tree.
         value : float
+            A finite number.
 
         Returns
         -------
         self
+            The model.
         """
         at = self._leaf(tree_id, leaf_id)
         if not isinstance(value, numbers.Real) or not math.isfinite(value):
@@ -726,6 +763,7 @@ class Booster(InTraining):
         Returns
         -------
         self
+            The model.
         """
         start = max(_whole("start_iteration", start_iteration), 0)
         stop, n_rounds = (
@@ -741,6 +779,11 @@ class Booster(InTraining):
 
         It is a lower bound of the raw scores, except for random forests and linear
         trees.
+
+        Returns
+        -------
+        float
+            The sum.
         """
         return tables.bound(self._ensemble, np.minimum)
 
@@ -749,6 +792,11 @@ class Booster(InTraining):
 
         It is an upper bound of the raw scores, except for random forests and linear
         trees.
+
+        Returns
+        -------
+        float
+            The sum.
         """
         return tables.bound(self._ensemble, np.maximum)
 

@@ -14,6 +14,8 @@ from skgoss.training.rounds import EvalResult
 
 if TYPE_CHECKING:
     from skgoss.fitting import Fit
+    from skgoss.model.ensemble import Ensemble
+    from skgoss.model.header import Header
 
 Feval = Callable[..., Any] | Sequence[Callable[..., Any]] | None
 
@@ -39,6 +41,14 @@ class InTraining:
 
     # The fit whose trees these are, as long as it goes on.
     _live_fit: Fit | None = None
+    _known_header: Header | Callable[[], Header]
+
+    if TYPE_CHECKING:  # of `Booster`
+
+        @property
+        def _ensemble(self) -> Ensemble: ...
+        @property
+        def _header(self) -> Header: ...
 
     @property
     def _fit(self) -> Fit:
@@ -127,6 +137,7 @@ class InTraining:
         Returns
         -------
         self
+            The model.
         """
         self._fit.state.rollback()
         return self
@@ -144,6 +155,7 @@ class InTraining:
         Returns
         -------
         self
+            The model.
         """
         fit = self._fit
         if name in {evaluated.name for evaluated in fit.state.sets}:
@@ -169,6 +181,7 @@ class InTraining:
         Returns
         -------
         list of EvalResult
+            One for each metric.
         """
         fit = self._fit
         evaluated = self._known_set(data) or fit.add_set(name, data, is_listed=False)
@@ -194,6 +207,7 @@ class InTraining:
         Returns
         -------
         list of EvalResult
+            One for each metric.
         """
         fit = self._fit
         return fit.state.eval_train(fit.metrics_of(feval))
@@ -209,6 +223,7 @@ class InTraining:
         Returns
         -------
         list of EvalResult
+            One for each set and metric.
         """
         fit = self._fit
         return fit.state.eval_valid(fit.metrics_of(feval))
@@ -219,10 +234,12 @@ class InTraining:
         Parameters
         ----------
         name : str
+            The name; 'training' if none is set.
 
         Returns
         -------
         self
+            The model.
         """
         if not isinstance(name, str):
             raise TypeError(f"name must be a str, got {name!r}.")
@@ -241,6 +258,7 @@ class InTraining:
         Returns
         -------
         self
+            The model.
 
         Raises
         ------
@@ -259,6 +277,7 @@ class InTraining:
         Returns
         -------
         self
+            The model.
         """
         if self._live_fit is not None:
             self._trees, self._known_header = self._ensemble, self._header

@@ -1,9 +1,6 @@
 """The callbacks, in a module of the name that LightGBM's has: see `callbacks`."""
 
 from skgoss.callbacks import (
-    CallbackEnv,
-    EarlyStopException,
-    EvalResult,
     early_stopping,
     log_evaluation,
     print_evaluation,
@@ -11,6 +8,7 @@ from skgoss.callbacks import (
     reset_parameter,
     show,
 )
+from skgoss.training.rounds import CallbackEnv, EarlyStopException, EvalResult
 
 __all__ = [
     "CallbackEnv",

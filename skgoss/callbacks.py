@@ -68,13 +68,17 @@ def register_logger(
     TypeError
         If the object does not have these methods.
 
+    See Also
+    --------
+    log_evaluation : The metrics of each round.
+
     Examples
     --------
     >>> import logging
     >>> import skgoss
     >>> skgoss.register_logger(logging.getLogger("my program"))
     """
-    by_level = {
+    by_level: dict[int, Any] = {
         logging.WARNING: getattr(logger, warning_method_name, None),
         logging.INFO: getattr(logger, info_method_name, None),
     }
@@ -130,6 +134,12 @@ def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
     Returns
     -------
     callable
+        A callback: see the argument ``callbacks`` of ``fit`` and `train`.
+
+    See Also
+    --------
+    record_evaluation : Metrics in a dictionary.
+    register_logger : Messages for a logger.
 
     Examples
     --------
@@ -179,11 +189,17 @@ def record_evaluation(eval_result: dict[str, dict[str, list[float]]]) -> Callbac
     Returns
     -------
     callable
+        A callback: see the argument ``callbacks`` of ``fit`` and `train`.
 
     Raises
     ------
     TypeError
         If ``eval_result`` is not a dictionary.
+
+    See Also
+    --------
+    log_evaluation : Metrics on the screen.
+    plot_metric : A plot of the recorded metrics.
 
     Examples
     --------
@@ -220,6 +236,11 @@ def reset_parameter(**kwargs: Sequence[Any] | Callable[[int], Any]) -> Callback:
     Returns
     -------
     callable
+        A callback: see the argument ``callbacks`` of ``fit`` and `train`.
+
+    See Also
+    --------
+    Booster.reset_parameter : The same for a model that is trained round by round.
 
     Examples
     --------
@@ -294,6 +315,7 @@ def early_stopping(
     Returns
     -------
     callable
+        A callback: see the argument ``callbacks`` of ``fit`` and `train`.
 
     Raises
     ------
@@ -302,6 +324,11 @@ def early_stopping(
         numbers.
     ValueError
         If ``min_delta`` is negative.
+
+    See Also
+    --------
+    log_evaluation : The metrics of each round.
+    EarlyStopException : What ends a fit.
 
     Examples
     --------

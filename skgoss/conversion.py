@@ -114,6 +114,10 @@ def to_onnx(
     UserWarning
         If the objective of a classifier is a function.
 
+    See Also
+    --------
+    skgoss.onnx.register : Subclasses of the estimators in pipelines.
+
     Examples
     --------
     >>> import skgoss
@@ -173,7 +177,7 @@ class _UniqueNames:
 def _value_info(value: Value) -> Any:
     from onnx import helper
 
-    shape = ["n"] if value.width is None else ["n", value.width]
+    shape: list[str | int | None] = ["n"] if value.width is None else ["n", value.width]
     dtype = helper.np_dtype_to_tensor_dtype(value.dtype)
     return helper.make_tensor_value_info(value.name, dtype, shape)
 
@@ -294,7 +298,7 @@ def _of_both_classes(graph: Graph, positive: str, exported: Exported) -> str:
         negative = graph.add("Neg", positive)
     else:
         negative = graph.add("Sub", graph.constant(1.0), positive)
-    if len(exported.classes) == 1:
+    if exported.classes is not None and len(exported.classes) == 1:
         return negative
     return graph.add("Concat", negative, positive, axis=1)
 

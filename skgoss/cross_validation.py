@@ -175,6 +175,11 @@ def cv(
     UnusedParameterWarning
         For names in ``params`` that are unknown, and for unknown metrics.
 
+    See Also
+    --------
+    train : Training of one model.
+    CVBooster : The models of the folds.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -319,8 +324,8 @@ def _equal_parts(
 
 def _split(splitter: Any, train_set: Dataset) -> Pairs:
     """Split the rows; the groups are the queries."""
-    label, group = train_set.get_label(), train_set.get_group()
-    known = {}
+    label: Any = train_set.get_label()
+    group, known = train_set.get_group(), {}
     if group is not None:
         known["groups"] = queries.make(len(label), group=group).number
     return splitter.split(X=np.zeros((len(label), 1)), y=label, **known)
@@ -340,7 +345,8 @@ def _are_classes(label: NDArray[Any], objective: Any, nfold: int) -> bool:
 
 def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str, Any]:
     """Run the rounds, and collect the results."""
-    model, history = CVBooster(), {}
+    model = CVBooster()
+    history: History = {}
     model.boosters = [Booster._in_training(fit) for fit in fits]
     calls = fits[0].calls
     ahead = AHEAD if Calls(calls).may_lag else 0

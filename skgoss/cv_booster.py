@@ -28,6 +28,11 @@ class CVBooster:
     best_iteration : int
         Number of rounds that early stopping has kept; -1 without early stopping.
 
+    See Also
+    --------
+    cv : Cross-validation, which returns it.
+    Booster : The model of a fold.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -39,8 +44,11 @@ class CVBooster:
     [5, 5, 5, 5, 5]
     """
 
+    boosters: list[Booster]
+    best_iteration: int
+
     def __init__(self, model_file: str | PathLike[str] | None = None) -> None:
-        self.boosters: list[Booster] = []
+        self.boosters = []
         self.best_iteration = -1
         if model_file is not None:
             with disk.named(model_file):
@@ -84,6 +92,11 @@ class CVBooster:
             The first round.
         importance_type : {'split', 'gain', 'cover'}, default='split'
             What the files tell about the columns.
+
+        Returns
+        -------
+        str
+            The content of a file.
         """
         texts = [
             booster.model_to_string(num_iteration, start_iteration, importance_type)
@@ -97,10 +110,12 @@ class CVBooster:
         Parameters
         ----------
         model_str : str
+            The content of a file.
 
         Returns
         -------
         self
+            The models.
 
         Raises
         ------
@@ -147,6 +162,7 @@ class CVBooster:
         Returns
         -------
         self
+            The models.
         """
         text = self.model_to_string(num_iteration, start_iteration, importance_type)
         with disk.written(filename) as file:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss import _compat, dataset_fields, dataset_files, dataset_state, parameters
@@ -80,6 +79,11 @@ class Dataset(Binning):
     TypeError, ValueError
         If an argument is invalid.
 
+    See Also
+    --------
+    train : Training on a data set.
+    Sequence : Rows that are read in batches.
+
     Notes
     -----
     Several threads may use a data set at the same time. Class weights, and weights that
@@ -122,8 +126,8 @@ class Dataset(Binning):
         self._binned = self._found_by = None
         self._keeps_values = False
         self.data = data
-        self.reference = None
-        self.used_indices: NDArray[np.int64] | None = None
+        self.reference: Dataset | None = None
+        self.used_indices = None
         self.free_raw_data = free_raw_data
         of_files, given = parameters.file_options(_checked_params(params), "Dataset")
         self._file_options = FileOptions(**of_files)
@@ -154,6 +158,11 @@ class Dataset(Binning):
         feature_name : sequence of str or 'auto'
             One name for each column. 'auto' means the names of a data frame.
 
+        Returns
+        -------
+        self
+            The data set.
+
         Raises
         ------
         TypeError, ValueError
@@ -178,6 +187,11 @@ class Dataset(Binning):
         categorical_feature : iterable of str or int, or 'auto'
             Names or numbers of columns. 'auto': those of categories in a data frame.
 
+        Returns
+        -------
+        self
+            The data set.
+
         Raises
         ------
         ValueError
@@ -196,17 +210,35 @@ class Dataset(Binning):
         return self
 
     def num_data(self) -> int:
-        """Return the number of rows."""
+        """Return the number of rows.
+
+        Returns
+        -------
+        int
+            The number of rows; a path is read for it.
+        """
         known = self._load()._shape[0]
-        return self.construct()._shape[0] if known is None else known
+        return self.construct()._binned.n_rows if known is None else known
 
     def num_feature(self) -> int:
-        """Return the number of columns."""
+        """Return the number of columns.
+
+        Returns
+        -------
+        int
+            The number of columns; a path is read for it.
+        """
         known = self._load()._shape[1]
-        return self.construct()._shape[1] if known is None else known
+        return self.construct()._binned.n_features if known is None else known
 
     def get_feature_name(self) -> list[str]:
-        """Return the column names, or 'Column_0' and so on if there are none."""
+        """Return the column names, or 'Column_0' and so on if there are none.
+
+        Returns
+        -------
+        list of str
+            A name for each column.
+        """
         self.construct()
         return list(map(str, self._names or names.default(self.num_feature())))
 
@@ -229,7 +261,7 @@ class Dataset(Binning):
             If the column does not exist.
         """
         known = self.get_feature_name()
-        column = known.index(feature) if feature in known else feature
+        column: Any = known.index(feature) if feature in known else feature
         if column not in range(len(known)):
             raise ValueError(
                 f"feature must be a number from 0 to {len(known) - 1} or the name of a"
@@ -240,6 +272,11 @@ class Dataset(Binning):
 
     def get_data(self) -> Any:
         """Return the data that were passed. For a subset, these are its rows.
+
+        Returns
+        -------
+        object
+            What the constructor was given as ``data``; a path is replaced by its rows.
 
         Raises
         ------
@@ -252,7 +289,13 @@ class Dataset(Binning):
         return self.data
 
     def get_params(self) -> dict[str, Any]:
-        """Return the parameters of the bins in ``params``, by their main names."""
+        """Return the parameters of the bins in ``params``, by their main names.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
         given = parameters.canonical(self.params, "Dataset")
         known = DatasetOptions.__dataclass_fields__.keys() | {"linear_tree"}
         return {name: value for name, value in given.items() if name in known}
@@ -279,6 +322,7 @@ class Dataset(Binning):
         Returns
         -------
         Dataset
+            The evaluation set.
         """
         return Dataset(
             data,
@@ -299,6 +343,11 @@ class Dataset(Binning):
         ----------
         reference : Dataset
             The training set.
+
+        Returns
+        -------
+        self
+            The data set.
 
         Raises
         ------
@@ -335,8 +384,10 @@ class Dataset(Binning):
         Returns
         -------
         set of Dataset
+            This one is among them.
         """
-        chain, last = set(), self
+        chain: set[Dataset] = set()
+        last: Dataset | None = self
         while last is not None and len(chain) < ref_limit:
             chain.add(last)
             last = last.reference
@@ -389,6 +440,11 @@ class Dataset(Binning):
         other : Dataset
             It is not changed.
 
+        Returns
+        -------
+        self
+            The data set.
+
         Raises
         ------
         TypeError
@@ -403,9 +459,9 @@ class Dataset(Binning):
                 "Columns cannot be added to, or from, a Dataset with a reference. Make"
                 " it without one."
             )
-        added = other.construct()._binned, other._found_by
+        added: Any = other.construct()._binned, other._found_by
         with self._lock:
-            own = self.construct()._binned, self._found_by
+            own: Any = self.construct()._binned, self._found_by
             self._binned, self._found_by = dataset_state.joined(
                 own, added, _compat.n_threads(None)
             )
@@ -422,6 +478,12 @@ class Dataset(Binning):
         Parameters
         ----------
         filename : str or path
+            The file; an earlier one is replaced.
+
+        Returns
+        -------
+        self
+            The data set.
 
         Raises
         ------
@@ -455,6 +517,11 @@ class Dataset(Binning):
 
     def construct(self) -> Self:
         """Bin the data if they are not binned yet.
+
+        Returns
+        -------
+        self
+            The data set.
 
         Raises
         ------

@@ -12,6 +12,7 @@ from sklearn.utils import InputTags, Tags, TargetTags
 
 from skgoss import parameters
 from skgoss.data import frames, names, raw
+from skgoss.data.categories import Categories
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset, DatasetOptions, DatasetSettings
 from skgoss.dataset_fields import Fields
@@ -28,6 +29,8 @@ _OF_BINS = (
 
 class Reference:
     """The names and the categories of the columns, as estimators know theirs."""
+
+    _categories: Categories
 
     def __sklearn_tags__(self) -> Tags:
         return Tags(
@@ -58,7 +61,7 @@ class FoundBy:
     options: DatasetOptions
     categorical: Any
     columns: Reference
-    names: list[str] | None
+    names: Sequence[str] | None
 
     def has_categorical(self, categorical: Any) -> bool:
         """Whether an option says that the same columns hold categories."""
@@ -265,6 +268,13 @@ class Binning(Fields):
         As in the constructor of `Dataset`.
     """
 
+    data: Any
+    reference: Binning | None
+    used_indices: NDArray[np.int64] | None
+    free_raw_data: bool
+    feature_name: str | Sequence[str]
+    categorical_feature: Any
+    params: dict[str, Any]
     _lock: Lock
     _binned: BinnedDataset | None = None
     _found_by: FoundBy | None = None
@@ -276,7 +286,7 @@ class Binning(Fields):
         return self if self.reference is None else self.reference._root
 
     @property
-    def _names(self) -> list[str] | None:
+    def _names(self) -> Sequence[str] | None:
         """The names of the columns, if they have any."""
         own, others = (names.given(rows.feature_name) for rows in (self, self._root))
         known = self._root._found_by
@@ -337,14 +347,14 @@ class Binning(Fields):
                     options, asked, n_threads, memory, needs_values_for
                 )
             self._keeps_values = self._keeps_values or bool(needs_values_for)
-            values = (
+            columns, numbers = (
                 self._values(needs_values_for, memory)
                 if needs_values_for
                 else (None, None)
             )
             if self.free_raw_data and not self._keeps_values:
                 self.data = None
-            return Prepared(*values, self._binned, memory)
+            return Prepared(columns, numbers, self._binned, memory)
 
     def _share(
         self,
@@ -358,14 +368,14 @@ class Binning(Fields):
 
         Other threads may change that data set as soon as it is prepared.
         """
-        is_subset = self.used_indices is not None
+        rows = self.used_indices
         *_, base, memory = self.reference._prepare(
-            options, asked, n_threads, memory, needs_values_for if is_subset else ""
+            options, asked, n_threads, memory, "" if rows is None else needs_values_for
         )
         if self._fits(base, memory):
             return memory
-        if is_subset:
-            self._binned = base.take(self.used_indices, n_threads)
+        if rows is not None:
+            self._binned = base.take(rows, n_threads)
             return memory
         if self._binned is not None:
             self._check_raw("get the new bins of its reference")
@@ -376,7 +386,7 @@ class Binning(Fields):
 
     def _fits(self, binned: BinnedDataset | None, memory: Any) -> bool:
         """Whether the rows are in the bins, and categories, of another set already."""
-        if None in (self._binned, binned, memory):
+        if self._binned is None or binned is None or memory is None:
             return False
         if not self._binned.has_bins_of(binned):
             return False
@@ -403,15 +413,15 @@ class Binning(Fields):
         memory: Any,
     ) -> None:
         categorical = getattr(options, "categorical_feature", self.categorical_feature)
+        chosen = DatasetOptions.of(options)
         if "min_child_samples" not in asked:
             given = parameters.checked_options(
                 self.params, ["min_child_samples"], "Dataset"
             )
-            options = replace(options, **given)
-        options = DatasetOptions.of(options)
+            chosen = replace(chosen, **given)
         if self._binned is not None:
             changes = self._found_by.changes(
-                self._binned, options, asked, categorical, memory
+                self._binned, chosen, asked, categorical, memory
             )
             if not changes:
                 return
@@ -419,7 +429,7 @@ class Binning(Fields):
         self._binned, self._found_by = find(
             self._given_data(),
             self.weight,
-            options,
+            chosen,
             names.given(self.feature_name),
             categorical,
             memory,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -231,24 +231,85 @@ class Fields:
     init_score = Field(CHECKS["init_score"])
     position = Field(CHECKS["position"])
 
+    if TYPE_CHECKING:  # of the classes that have the rows
+
+        @property
+        def _shape(self) -> tuple[int | None, int | None]: ...
+        def _load(self) -> Self: ...
+
     def set_label(self, label: ArrayLike | None) -> Self:
-        """Set the target. None removes it."""
+        """Set the target. None removes it.
+
+        Parameters
+        ----------
+        label : array-like of shape (n_samples,) or None
+            Numbers, or labels of classes.
+
+        Returns
+        -------
+        self
+            The data set.
+        """
         return self.set_field("label", label)
 
     def set_weight(self, weight: ArrayLike | None) -> Self:
-        """Set the weights of the rows. None: all weights are 1."""
+        """Set the weights of the rows. None: all weights are 1.
+
+        Parameters
+        ----------
+        weight : array-like of shape (n_samples,) or None
+            Numbers, which are at least 0.
+
+        Returns
+        -------
+        self
+            The data set.
+        """
         return self.set_field("weight", weight)
 
     def set_group(self, group: ArrayLike | None) -> Self:
-        """Set the sizes of the queries. None: there are no queries."""
+        """Set the sizes of the queries. None: there are no queries.
+
+        Parameters
+        ----------
+        group : array-like of shape (n_queries,) or None
+            The number of rows of each query.
+
+        Returns
+        -------
+        self
+            The data set.
+        """
         return self.set_field("group", group)
 
     def set_init_score(self, init_score: ArrayLike | None) -> Self:
-        """Set the raw scores from which boosting starts. None: the best constant."""
+        """Set the raw scores from which boosting starts. None: the best constant.
+
+        Parameters
+        ----------
+        init_score : array-like of shape (n_samples,) or (n_samples, n_classes), or None
+            Finite numbers.
+
+        Returns
+        -------
+        self
+            The data set.
+        """
         return self.set_field("init_score", init_score)
 
     def set_position(self, position: ArrayLike | None) -> Self:
-        """Set the positions of documents. They have no effect."""
+        """Set the positions of documents. They have no effect.
+
+        Parameters
+        ----------
+        position : array-like of shape (n_samples,) or None
+            They are kept for ``get_position``.
+
+        Returns
+        -------
+        self
+            The data set.
+        """
         return self.set_field("position", position)
 
     def set_field(self, field_name: str, data: ArrayLike | None) -> Self:
@@ -257,8 +318,14 @@ class Fields:
         Parameters
         ----------
         field_name : {'label', 'weight', 'group', 'init_score', 'position'}
+            What to set, as the attributes are named.
         data : array-like or None
             The values, as in the constructor. None removes the field.
+
+        Returns
+        -------
+        self
+            The data set.
 
         Raises
         ------
@@ -269,25 +336,56 @@ class Fields:
         return self
 
     def get_label(self) -> NDArray[Any] | None:
-        """Return the target: a float64 array if it holds numbers; or None."""
+        """Return the target: a float64 array if it holds numbers; or None.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or None
+            A copy.
+        """
         label = self._copy("label")
-        is_number = label is not None and label.dtype.kind in "biuf"
-        return label.astype(np.float64) if is_number else label
+        if label is None or label.dtype.kind not in "biuf":
+            return label
+        return label.astype(np.float64)
 
     def get_weight(self) -> NDArray[np.float64] | None:
-        """Return the weights of the rows, or None if all are 1."""
+        """Return the weights of the rows, or None if all are 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or None
+            A copy.
+        """
         return self._copy("weight")
 
     def get_group(self) -> NDArray[np.int64] | None:
-        """Return the sizes of the queries, or None if there are none."""
+        """Return the sizes of the queries, or None if there are none.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,) or None
+            A copy.
+        """
         return self._copy("group")
 
     def get_init_score(self) -> NDArray[np.float64] | None:
-        """Return the initial raw scores as they were passed, or None."""
+        """Return the initial raw scores as they were passed, or None.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes), or None
+            A copy.
+        """
         return self._copy("init_score")
 
     def get_position(self) -> NDArray[Any] | None:
-        """Return the positions of documents, or None."""
+        """Return the positions of documents, or None.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or None
+            A copy.
+        """
         return self._copy("position")
 
     def get_field(self, field_name: str) -> NDArray[Any] | None:
@@ -296,6 +394,7 @@ class Fields:
         Parameters
         ----------
         field_name : {'label', 'weight', 'group', 'init_score', 'position'}
+            What to return, as the attributes are named.
 
         Returns
         -------

@@ -377,6 +377,7 @@ Parameters
 Returns
 -------
 self
+    The fitted estimator.
 
 Raises
 ------

@@ -111,6 +111,11 @@ def train(
     UnusedParameterWarning
         For names in ``params`` that are unknown, and for unknown metrics.
 
+    See Also
+    --------
+    cv : Cross-validation with the same arguments.
+    LGBMModel : The options, and an interface of scikit-learn.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes

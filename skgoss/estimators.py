@@ -61,11 +61,29 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
     ----------
     {attributes}
 
+    See Also
+    --------
+    LGBMClassifier : Classification.
+    LGBMRegressor : Regression.
+    LGBMRanker : Ranking.
+
     References
     ----------
     G. Ke et al., "LightGBM: A Highly Efficient Gradient Boosting Decision Tree",
     NeurIPS 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import LGBMModel
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> LGBMModel(objective="poisson", n_estimators=30).fit(X, y).predict(X).shape
+    (442,)
     """
+
+    # What fit sets.
+    _booster: Booster
+    _history: dict[str, dict[str, list[float]]]
 
     # What the class is for, and the tasks of the models that it reads.
     _tasks: tuple[str, ...] = ("any", "regression", "ranking")
@@ -300,6 +318,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         Returns
         -------
         self
+            The estimator.
 
         Raises
         ------
@@ -366,6 +385,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         Parameters
         ----------
         path : str or path
+            The file.
         classes : array-like of shape (n_classes,), default=None
             For a classifier and a file of LightGBM: the labels, in the order of
             LightGBM's class numbers. None: the labels are 0, 1 and so on.
@@ -394,11 +414,14 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         Parameters
         ----------
         booster : Booster
+            The model.
         classes : array-like of shape (n_classes,), default=None
+            The labels, as in ``from_file``.
 
         Returns
         -------
         estimator
+            A fitted one, of this class.
         """
         return persistence.estimator(cls, booster, classes)
 
@@ -408,10 +431,12 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         Parameters
         ----------
         path : str or path
+            The file; an earlier one is replaced.
 
         Returns
         -------
         self
+            The estimator.
 
         See Also
         --------
@@ -452,7 +477,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
     ) -> Self:
         return self._fit(X, y, FitArguments.of(locals()))
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, given: FitArguments) -> Self:
+    def _fit(self, X: Any, y: Any, given: FitArguments) -> Self:
         fitting.fit(self, X, y, given)
         return self
 
@@ -557,6 +582,7 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_trees) for ``pred_leaf``
+            Predictions, or raw scores, leaves or SHAP values where they are asked for.
         """
         output = outputs.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         return self._output(
@@ -591,9 +617,9 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         X : array-like of shape (n_samples, n_features)
             The rows.
 
-        Yields
-        ------
-        ndarray of shape (n_samples,)
+        Returns
+        -------
+        iterator of ndarray of shape (n_samples,)
             What ``predict(X, num_iteration=i + 1)`` returns, for i = 0, 1, ...
         """
         return self._staged(X)
@@ -732,6 +758,12 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
     ----------
     {attributes}
 
+    See Also
+    --------
+    LGBMClassifier : Classification.
+    LGBMRanker : Ranking.
+    train : Training by a function, with LightGBM's arguments.
+
     References
     ----------
     G. Ke et al., "LightGBM: A Highly Efficient Gradient Boosting Decision Tree",
@@ -750,7 +782,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
     @_compat.with_callbacks
     @docstrings.of_fit
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: ArrayLike,
         y: ArrayLike | None = None,
@@ -797,6 +829,12 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         The number of classes.
     {attributes}
 
+    See Also
+    --------
+    LGBMRegressor : Regression.
+    LGBMRanker : Ranking.
+    train : Training by a function, with LightGBM's arguments.
+
     References
     ----------
     G. Ke et al., "LightGBM: A Highly Efficient Gradient Boosting Decision Tree",
@@ -813,7 +851,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     @_compat.with_callbacks
     @docstrings.of_fit
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: ArrayLike,
         y: ArrayLike | None = None,
@@ -1009,9 +1047,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         X : array-like of shape (n_samples, n_features)
             The rows.
 
-        Yields
-        ------
-        ndarray of shape (n_samples,)
+        Returns
+        -------
+        iterator of ndarray of shape (n_samples,)
             What ``predict(X, num_iteration=i + 1)`` returns, for i = 0, 1, ...
         """
         has_labels = isinstance(self._fitted("_booster")._objective, str)
@@ -1031,9 +1069,9 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         X : array-like of shape (n_samples, n_features)
             The rows.
 
-        Yields
-        ------
-        ndarray of shape (n_samples, n_classes)
+        Returns
+        -------
+        iterator of ndarray of shape (n_samples, n_classes)
             What ``predict_proba(X, num_iteration=i + 1)`` returns, for i = 0, 1, ...
         """
         return map(self._probabilities, self._staged(X))
@@ -1064,6 +1102,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two
+            What ``predict_proba`` returns with ``raw_score``.
         """
         return self._output(
             X, "raw_score", start_iteration, num_iteration, validate_features, kwargs

@@ -99,6 +99,18 @@ def register(estimator_class: type[LGBMModel]) -> None:
     ----------
     estimator_class : type
         A subclass of an estimator of skgoss.
+
+    See Also
+    --------
+    skgoss.to_onnx : A model without a pipeline.
+
+    Examples
+    --------
+    >>> from skgoss import LGBMRegressor
+    >>> from skgoss.onnx import register
+    >>> class Regressor(LGBMRegressor):
+    ...     pass
+    >>> register(Regressor)
     """
     update_registered_converter(
         estimator_class,

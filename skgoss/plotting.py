@@ -134,6 +134,7 @@ def plot_importance(
     Returns
     -------
     matplotlib.axes.Axes
+        Where the plot is.
 
     Raises
     ------
@@ -141,6 +142,11 @@ def plot_importance(
         If ``booster`` is neither a Booster nor a fitted estimator.
     ValueError
         If an argument has an invalid value, or if there is no importance to plot.
+
+    See Also
+    --------
+    Booster.feature_importance : The numbers.
+    plot_split_value_histogram : Where the splits of a column lie.
 
     Examples
     --------
@@ -257,6 +263,7 @@ def plot_split_value_histogram(
     Returns
     -------
     matplotlib.axes.Axes
+        Where the plot is.
 
     Raises
     ------
@@ -264,6 +271,11 @@ def plot_split_value_histogram(
         If ``booster`` is neither a Booster nor a fitted estimator.
     ValueError
         If an argument has an invalid value, or if no split uses the column.
+
+    See Also
+    --------
+    Booster.get_split_value_histogram : The numbers.
+    plot_importance : How much each column is used.
 
     Examples
     --------
@@ -336,6 +348,7 @@ def plot_metric(
     Returns
     -------
     matplotlib.axes.Axes
+        Where the plot is.
 
     Raises
     ------
@@ -343,6 +356,10 @@ def plot_metric(
         If ``booster`` is neither a dict nor an estimator.
     ValueError
         If an argument has an invalid value, or if a set or metric does not exist.
+
+    See Also
+    --------
+    record_evaluation : The metrics of a fit in a dictionary.
 
     Examples
     --------
@@ -375,6 +392,7 @@ def _heights(curves: Iterable[Sequence[float]]) -> Pair | None:
 
 
 def _history(booster: Any) -> Mapping[str, Mapping[str, Sequence[float]]]:
+    history: Mapping[str, Mapping[str, Sequence[float]]]
     if isinstance(booster, LGBMModel):
         history = booster.evals_result_
     elif isinstance(booster, Mapping):
@@ -462,6 +480,11 @@ def draw_tree(
         If ``booster`` is neither a Booster nor a fitted estimator.
     ValueError
         If an argument has an invalid value.
+
+    See Also
+    --------
+    plot_tree : A tree in a figure of matplotlib.
+    create_tree_digraph : A tree as a graph of graphviz.
 
     Examples
     --------
@@ -556,11 +579,17 @@ def create_tree_digraph(
     Returns
     -------
     graphviz.Digraph
+        The graph, which notebooks show.
 
     Raises
     ------
     IndexError, TypeError, ValueError
         As in `draw_tree`.
+
+    See Also
+    --------
+    draw_tree : A tree as text and SVG.
+    plot_tree : A tree in a figure of matplotlib.
 
     Examples
     --------
@@ -660,11 +689,17 @@ def plot_tree(
     Returns
     -------
     matplotlib.axes.Axes
+        Where the plot is.
 
     Raises
     ------
     IndexError, TypeError, ValueError
         As in `draw_tree`.
+
+    See Also
+    --------
+    draw_tree : A tree as text and SVG.
+    create_tree_digraph : A tree as a graph of graphviz.
 
     Examples
     --------

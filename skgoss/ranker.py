@@ -33,6 +33,11 @@ class LGBMRanker(LGBMModel):
     ----------
     {attributes}
 
+    See Also
+    --------
+    LGBMRegressor : Regression.
+    ndcg_scorer : A scorer for searches of parameters.
+
     References
     ----------
     C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview",
@@ -54,7 +59,7 @@ class LGBMRanker(LGBMModel):
 
     @_compat.with_callbacks
     @docstrings.of_fit
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: ArrayLike,
         y: ArrayLike | None = None,

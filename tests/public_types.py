@@ -12,13 +12,21 @@ from skgoss import (
     Booster,
     CVBooster,
     Dataset,
+    EvalResult,
     LGBMClassifier,
     LGBMRanker,
     LGBMRegressor,
     cv,
     early_stopping,
+    log_evaluation,
+    ndcg_scorer,
+    plot_importance,
+    record_evaluation,
+    to_onnx,
     train,
 )
+from skgoss.callback import CallbackEnv
+from skgoss.dask import DaskLGBMRegressor
 
 
 def estimators(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
@@ -49,6 +57,31 @@ def scripts(X: NDArray[np.float64], y: NDArray[np.float64], folder: Path) -> Non
     print(text, number)
 
 
+def callbacks(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    """Callbacks, those of the package and one of the user."""
+    history: dict[str, dict[str, list[float]]] = {}
+
+    def watch(env: CallbackEnv) -> None:
+        results: list[EvalResult] = env.evaluation_result_list
+        value: float = results[0].metric_value
+        print(env.iteration, value)
+
+    train(
+        {"metric": "l2"},
+        Dataset(X, y),
+        callbacks=[watch, log_evaluation(10), record_evaluation(history)],
+    )
+
+
+def others(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    """Rows on a cluster, plots, files of ONNX, scorers."""
+    model: DaskLGBMRegressor = DaskLGBMRegressor(n_estimators=10).fit(X, y)
+    plot_importance(model, figsize=(4.0, 3.0)).set_title("Importances")
+    to_onnx(model.booster_, X[:1], raw_score=True)
+    score: float = ndcg_scorer(k=5)(model, X, y)
+    print(score)
+
+
 def mistakes(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     """What a checker must refuse: a signature of `Any` would accept it."""
     LGBMRegressor(n_estimators="many")  # type: ignore[arg-type]
@@ -56,3 +89,6 @@ def mistakes(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     Dataset(X, target=y)  # type: ignore[call-arg]
     train({}, Dataset(X, y), num_boost_round="many")  # type: ignore[arg-type]
     early_stopping()  # type: ignore[call-arg]
+    log_evaluation(period="each")  # type: ignore[arg-type]
+    DaskLGBMRegressor().fit(X, y, eval_names=1)  # type: ignore[arg-type]
+    plot_importance(X)  # type: ignore[arg-type]

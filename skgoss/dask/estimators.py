@@ -6,9 +6,9 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
-import dask
+from dask.base import compute
 from distributed import Client, default_client
 
 from skgoss import (
@@ -52,7 +52,7 @@ def _on_cluster(method: Function) -> Function:
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
         return method(self, *args, **kwargs)
 
-    return docstrings.of_fit_on_dask(fit)
+    return cast(Function, docstrings.of_fit_on_dask(fit))
 
 
 def _lazy(method: Function) -> Function:
@@ -66,7 +66,7 @@ def _lazy(method: Function) -> Function:
         return predictions.lazily(method, self.to_local(), X, args, kwargs)
 
     predict.__doc__ = inspect.cleandoc(method.__doc__ or "") + _NOTE
-    return predict
+    return cast(Function, predict)
 
 
 def _of_collections(method: Function) -> Function:
@@ -77,12 +77,12 @@ def _of_collections(method: Function) -> Function:
         if not parts.is_lazy(X):
             return method(self, X, y, *args, **kwargs)
         predicted = self.predict(X).compute()
-        y, args, kwargs = (dask.compute(given)[0] for given in (y, args, kwargs))
+        y, args, kwargs = (compute(given)[0] for given in (y, args, kwargs))
         scored = self.to_local()
         scored.predict = lambda X: predicted
         return method(scored, None, y, *args, **kwargs)
 
-    return score
+    return cast(Function, score)
 
 
 class _OnCluster(estimators.LGBMModel):
@@ -132,7 +132,7 @@ class _OnCluster(estimators.LGBMModel):
             It has the same parameters and, if this estimator is fitted, the same model.
         """
         local = self._local.__new__(self._local)
-        vars(local).update(vars(self))
+        local.__dict__.update(vars(self))
         del local.client
         return local
 
@@ -145,7 +145,7 @@ class _OnCluster(estimators.LGBMModel):
 
     def __sklearn_clone__(self) -> Self:
         plain = self.__new__(type(self))
-        vars(plain).update(vars(self), client=None)
+        plain.__dict__.update(vars(self), client=None)
         cloned = super(_OnCluster, plain).__sklearn_clone__()
         cloned.client = self.client
         return cloned
@@ -180,7 +180,7 @@ class _OnCluster(estimators.LGBMModel):
         """The estimator that each worker fits."""
         local = self._local.__new__(self._local)
         names = {*origin.defaults(self._local), "_unused_params"} & vars(self).keys()
-        vars(local).update({name: vars(self)[name] for name in names})
+        local.__dict__.update({name: vars(self)[name] for name in names})
         # All workers get the same number, and need no file of this machine.
         local.random_state = parameters.drawn(self.random_state)
         local.forcedsplits_filename = constraints.json_of(
@@ -191,9 +191,11 @@ class _OnCluster(estimators.LGBMModel):
     def _take(self, fitted: estimators.LGBMModel) -> None:
         """Take over what a fitted estimator has learned."""
         for name in _LEARNED:
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         learned = vars(fitted)
-        vars(self).update({name: learned[name] for name in _LEARNED if name in learned})
+        self.__dict__.update(
+            {name: learned[name] for name in _LEARNED if name in learned}
+        )
         self._booster = self._booster._with_origin(
             origin.Origin.of(self, self._history)
         )
@@ -222,6 +224,10 @@ class DaskLGBMClassifier(_OnCluster, estimators.LGBMClassifier):
     n_classes_ : int
         The number of classes.
     {attributes}
+
+    See Also
+    --------
+    skgoss.LGBMClassifier : The same model, of rows in one process.
 
     Examples
     --------
@@ -264,6 +270,22 @@ class DaskLGBMRegressor(_OnCluster, estimators.LGBMRegressor):
     client_ : distributed.Client
         The client: the parameter ``client``, or else the current one.
     {attributes}
+
+    See Also
+    --------
+    skgoss.LGBMRegressor : The same model, of rows in one process.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from skgoss.dask import DaskLGBMRegressor
+    >>> client = Client(processes=False, n_workers=2, dashboard_address=":0")
+    >>> X = da.random.default_rng(0).normal(size=(2000, 3), chunks=(500, 3))
+    >>> model = DaskLGBMRegressor(n_estimators=10).fit(X, X[:, 0])
+    >>> model.predict(X).chunks
+    ((500, 500, 500, 500),)
+    >>> client.close()
     """
 
     _local = estimators.LGBMRegressor
@@ -292,6 +314,23 @@ class DaskLGBMRanker(_OnCluster, ranker.LGBMRanker):
     client_ : distributed.Client
         The client: the parameter ``client``, or else the current one.
     {attributes}
+
+    See Also
+    --------
+    skgoss.LGBMRanker : The same model, of rows in one process.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from skgoss.dask import DaskLGBMRanker
+    >>> client = Client(processes=False, n_workers=2, dashboard_address=":0")
+    >>> X = da.random.default_rng(0).normal(size=(2000, 3), chunks=(500, 3))
+    >>> y, qid = (X[:, 0] > 0).astype(int), da.arange(2000, chunks=500) // 10
+    >>> model = DaskLGBMRanker(n_estimators=10).fit(X, y, qid=qid)
+    >>> model.predict(X).chunks
+    ((500, 500, 500, 500),)
+    >>> client.close()
     """
 
     _local = ranker.LGBMRanker

@@ -33,14 +33,22 @@ COMMON_SHARE = np.float32(0.99)
 class BinningSettings(Protocol):
     """What binning needs to know of an estimator's parameters."""
 
-    max_bin: int
-    max_bin_by_feature: Sequence[int | None] | None
-    min_data_in_bin: int
-    min_child_samples: int
-    subsample_for_bin: int
-    use_missing: bool
-    zero_as_missing: bool
-    data_random_seed: int
+    @property
+    def max_bin(self) -> int: ...
+    @property
+    def max_bin_by_feature(self) -> Sequence[int | None] | None: ...
+    @property
+    def min_data_in_bin(self) -> int: ...
+    @property
+    def min_child_samples(self) -> int: ...
+    @property
+    def subsample_for_bin(self) -> int: ...
+    @property
+    def use_missing(self) -> bool: ...
+    @property
+    def zero_as_missing(self) -> bool: ...
+    @property
+    def data_random_seed(self) -> int: ...
 
 
 class BinMapper(NamedTuple):

@@ -24,6 +24,10 @@ class Sequence(ABC):
     batch_size : int, default=4096
         The number of rows of a batch.
 
+    See Also
+    --------
+    Dataset : What takes rows of this kind.
+
     Examples
     --------
     >>> import numpy as np
@@ -52,6 +56,7 @@ class Sequence(ABC):
         Parameters
         ----------
         index : int or slice
+            The number of a row, or which rows.
         """
 
 

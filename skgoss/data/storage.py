@@ -54,9 +54,12 @@ NO_LISTS = (
 class StorageSettings(Protocol):
     """What storage needs to know of an estimator's parameters."""
 
-    enable_bundle: bool
-    is_enable_sparse: bool
-    max_conflict_rate: float
+    @property
+    def enable_bundle(self) -> bool: ...
+    @property
+    def is_enable_sparse(self) -> bool: ...
+    @property
+    def max_conflict_rate(self) -> float: ...
 
 
 class Layout(NamedTuple):

@@ -92,7 +92,7 @@ class _ByQuery:
         self,
         scores: Floats,
         gradient_out: Singles,
-        hessian_out: Singles | None,
+        hessian_out: Any,
         n_threads: int,
     ) -> None:
         order = self.queries.order
@@ -370,6 +370,10 @@ def ndcg_scorer(k: int | None = 10) -> NDCGScorer:
     callable
         ``scorer(estimator, X, y, *, qid=None, group=None, sample_weight=None)`` returns
         the mean NDCG@k of the queries, with the gains 2**grade - 1. Higher is better.
+
+    See Also
+    --------
+    LGBMRanker.score : The mean NDCG of all documents.
 
     References
     ----------

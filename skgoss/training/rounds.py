@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
 
-class EvalResult(tuple):
+class EvalResult(tuple[Any, ...]):
     """One metric of one evaluation set in one round.
 
     It is a tuple of four items, as in LightGBM: ``name, metric, value, maximize =
@@ -16,11 +16,26 @@ class EvalResult(tuple):
     Parameters
     ----------
     dataset_name, metric_name : str
+        The names of the set and of the metric.
     metric_value : float
+        The value.
     maximize : bool
         Whether higher is better.
     metric_std_dev : float, default=None
         The standard deviation over folds; None outside cross-validation.
+
+    See Also
+    --------
+    callback.CallbackEnv : What callbacks see, with the results of a round.
+    Booster.eval : The results of a data set.
+
+    Examples
+    --------
+    >>> from skgoss import EvalResult
+    >>> result = EvalResult("valid_0", "l2", 0.25, False)
+    >>> result.metric_value
+    0.25
+    >>> name, metric, value, maximize = result
     """
 
     __slots__ = ()
@@ -68,7 +83,13 @@ class EvalResult(tuple):
         return self[4] if self.is_cv_result() else None
 
     def is_cv_result(self) -> bool:
-        """Whether the result comes from cross-validation."""
+        """Whether the result comes from cross-validation.
+
+        Returns
+        -------
+        bool
+            Whether ``metric_std_dev`` is there.
+        """
         return len(self) > 4
 
     def _asdict(self) -> dict[str, Any]:
@@ -88,7 +109,7 @@ class EvalResult(tuple):
 class CallbackEnv(NamedTuple):
     """The argument of a callback.
 
-    Attributes
+    Parameters
     ----------
     model : Booster
         The model in training.
@@ -100,6 +121,23 @@ class CallbackEnv(NamedTuple):
         The index of the first round, and the index of the last round plus 1.
     evaluation_result_list : list of EvalResult
         The metrics of the round. Empty for callbacks that run before the round.
+
+    See Also
+    --------
+    skgoss.EvalResult : A metric of a round.
+    skgoss.EarlyStopException : What a callback raises to end the fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import LGBMRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> rounds = []
+    >>> def note(env):
+    ...     rounds.append(env.iteration)
+    >>> model = LGBMRegressor(n_estimators=3).fit(X, y, callbacks=[note])
+    >>> rounds
+    [0, 1, 2]
     """
 
     model: Any
@@ -127,7 +165,25 @@ class EarlyStopException(Exception):
         If ``best_iteration`` is not an int, or ``best_score`` is not a list of results.
     ValueError
         If ``best_iteration`` is negative.
+
+    See Also
+    --------
+    early_stopping : A callback that raises it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import EarlyStopException, LGBMRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> def stop(env):
+    ...     if env.iteration == 4:
+    ...         raise EarlyStopException(env.iteration)
+    >>> LGBMRegressor(n_estimators=100).fit(X, y, callbacks=[stop]).n_iter_
+    5
     """
+
+    best_iteration: int
+    best_score: list[EvalResult] | None
 
     def __init__(
         self, best_iteration: int, best_score: list[EvalResult] | None = None
@@ -159,7 +215,7 @@ def _are_results(given: object) -> bool:
     )
 
 
-def as_stop(error: Exception) -> EarlyStopException | None:
+def as_stop(error: Any) -> EarlyStopException | None:
     """The error as an `EarlyStopException`; None if it does not ask to end the fit.
 
     lightgbm's exception of the same name asks to end the fit, too. The result is a

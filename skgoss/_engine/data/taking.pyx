@@ -145,4 +145,7 @@ def take_lists(
                 start_out[j + 1] - start_out[j], &rows_out[start_out[j]],
                 &bins_out[bin_start_out[j]])
     end_watch(&watch)
-    return taken_start, taken_rows[:-1], taken_bin_start, taken_bins[:-1]
+    return (
+        taken_start, taken_rows[:start_out[n_lists]],
+        taken_bin_start, taken_bins[:bin_start_out[n_lists]],
+    )

@@ -419,7 +419,7 @@ cdef int encode_round(
 
 cdef inline int64_t addend(const Encoding* code, uint64_t word) noexcept nogil:
     return (
-        (<int64_t>word >> code.gradient_down << code.gradient_up)
+        <int64_t>(<uint64_t>(<int64_t>word >> code.gradient_down) << code.gradient_up)
         + <int64_t>((word >> code.hessian_down & code.hessian_mask) << code.count_bits)
         + 1
     )

@@ -1,0 +1,207 @@
+"""Tests with an engine that tells more: wrong use of memory, or lines that ran."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+# The tests that call kernels themselves, and small fits.
+ENGINE_TESTS = (
+    *("binning", "bundling", "categories", "categories_split", "constraints"),
+    *("contributions", "drawn", "golden", "linear", "losses", "metrics", "predict"),
+    *("ranking", "sampling", "score", "shares_engine", "storage", "store"),
+)
+
+
+def run(*command: str | Path, **given: object) -> int:
+    """Run a command in the project's root; its return code."""
+    return subprocess.run(list(map(str, command)), cwd=ROOT, **given).returncode
+
+
+def built(name: str, *options: str) -> Path:
+    """Build the engine with options of Meson; the folder that has the package.
+
+    The folder stays, and the next build compiles what has changed since.
+    """
+    made = ROOT / "build" / name
+    again = ("--reconfigure",) if made.is_dir() else ()
+    shutil.rmtree(made / "installed", ignore_errors=True)
+    for command in (
+        ("meson", "setup", *again, made, ROOT, "-Ddebug=true", *options),
+        ("meson", "install", "--quiet", "-C", made, "--destdir", made / "installed"),
+    ):
+        if run(*command):
+            sys.exit(f"{name}: the engine could not be built.")
+    return next((made / "installed").rglob("skgoss/__init__.py")).parents[1]
+
+
+def environment(place: Path, **variables: str) -> dict[str, str]:
+    """Variables by which Python imports the package of a folder."""
+    made = {**os.environ, "PYTHONPATH": str(place), "PYTHONSAFEPATH": "1", **variables}
+    question = [sys.executable, "-c", "import skgoss; print(skgoss.__path__[0])"]
+    found = subprocess.check_output(question, env=made, text=True).strip()
+    if found != str(place / "skgoss"):
+        sys.exit(
+            f"Python imports {found} in place of {place / 'skgoss'}. An editable"
+            " installation does this: use an environment without one."
+        )
+    return made
+
+
+def engine_tests() -> list[str]:
+    """The files of the engine's tests."""
+    return [f"tests/test_{name}.py" for name in ENGINE_TESTS]
+
+
+# --- Sanitizers -----------------------------------------------------------------------
+
+
+def library(name: str) -> str:
+    """The path of a library of the compiler."""
+    command = ["cc", f"-print-file-name={name}"]
+    return subprocess.check_output(command, text=True).strip()
+
+
+def run_tests(place: Path, *files: str, preload: list[str], **variables: str) -> int:
+    """Run test files with a package whose engine needs libraries of the compiler."""
+    made = environment(
+        place,
+        LD_PRELOAD=" ".join(preload),
+        PYTHONMALLOC="malloc",
+        # Python keeps memory until it ends, which is no leak of ours.
+        ASAN_OPTIONS="detect_leaks=0",
+        UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1",
+        **variables,
+    )
+    tests = ("-m", "pytest", "-q", "--capture=no", *files)
+    return run(sys.executable, *tests, env=made)
+
+
+def sanitizers() -> int:
+    """Run the engine's tests with AddressSanitizer and UndefinedBehaviorSanitizer."""
+    place = built(
+        "sanitizers",
+        *("-Doptimization=1", "-Db_sanitize=address,undefined", "-Db_lundef=false"),
+        # A cast to int of a number that is too large depends on the processor.
+        "-Dc_args=-fsanitize=float-cast-overflow",
+    )
+    libraries = [library("libasan.so"), library("libubsan.so")]
+    return run_tests(place, *engine_tests(), preload=libraries)
+
+
+def threads() -> int:
+    """Run the engine's tests with ThreadSanitizer, on threads that it can follow."""
+    place = built(
+        *("threads", "-Doptimization=1", "-Db_sanitize=thread", "-Db_lundef=false")
+    )
+    team = ROOT / "build" / "threads" / "team.so"
+    options = ("-shared", "-fPIC", "-g", "-O1", "-fsanitize=thread", "-pthread")
+    if run("cc", *options, ROOT / "tools" / "team.c", "-o", team):
+        return 1
+    libraries = [library("libtsan.so"), str(team)]
+    return run_tests(
+        place,
+        *engine_tests(),
+        "tests/test_threads.py",
+        preload=libraries,
+        TSAN_OPTIONS="halt_on_error=0:exitcode=66:report_signal_unsafe=0",
+    )
+
+
+# --- Coverage -------------------------------------------------------------------------
+
+# Counts of the lines of a file that have code, by number.
+Lines = dict[int, int]
+_MARK = re.compile(r'\s*/\* "(?P<path>.+)":(?P<line>\d+)$')
+# What Cython writes for itself begins with one of these comments.
+_OF_CYTHON = (
+    "/* function exit code */",
+    "/* #### Code section:",
+    "/* Late includes */",
+)
+
+
+def coverage() -> int:
+    """Run the tests; count the lines of Python and of the engine that they reach."""
+    place = built("coverage", "-Doptimization=0", "-Db_coverage=true")
+    for old in (ROOT / "build" / "coverage").rglob("*.gcda"):
+        old.unlink()
+    variables = environment(place, COVERAGE_FILE=str(ROOT / "build" / ".coverage"))
+    coverage_of = (sys.executable, "-m", "coverage")
+    run(*coverage_of, "erase", env=variables)
+    failed = run(*coverage_of, "run", "-m", "pytest", "-q", env=variables)
+    run(*coverage_of, "combine", "--quiet", env=variables)
+    run(*coverage_of, "report", env=variables)
+    report(engine_lines(ROOT / "build" / "coverage"))
+    return failed
+
+
+def report(lines: dict[str, Lines]) -> None:
+    """Print how many lines of each file have run, and which have not."""
+    table = [
+        (sum(map(bool, counts.values())), len(counts), name, _missed(counts))
+        for name, counts in lines.items()
+    ]
+    table.sort(key=lambda row: row[0] / row[1])
+    table.append((sum(r[0] for r in table), sum(r[1] for r in table), "all", ""))
+    for n_run, n_lines, name, missed in table:
+        print(f"{name:45} {n_lines:5} {n_run / n_lines:7.1%}  {missed}")
+
+
+def _missed(counts: Lines) -> str:
+    """The numbers of lines that have not run."""
+    return " ".join(str(number) for number in sorted(counts) if not counts[number])
+
+
+def engine_lines(made: Path) -> dict[str, Lines]:
+    """How often each line of the engine's sources has run, by file."""
+    counts: dict[str, Lines] = defaultdict(lambda: defaultdict(int))
+    for name, number, count in _counted(made):
+        counts[name][number] = max(counts[name][number], count)
+    return counts
+
+
+def _counted(made: Path) -> Iterator[tuple[str, int, int]]:
+    """File, line and count of the lines that have code, once for each place in C."""
+    for notes in made.rglob("*.gcno"):
+        command = ["gcov", "--json-format", "--stdout", notes]
+        told = subprocess.check_output(command, cwd=made, stderr=subprocess.DEVNULL)
+        for file in json.loads(told)["files"]:
+            source = (made / file["file"]).resolve()
+            if source.suffix == ".c":
+                origins = _origins(source)
+            elif source.is_relative_to(ROOT / "skgoss"):
+                origins = None
+            else:
+                continue
+            for line in file["lines"]:
+                at = line["line_number"]
+                if origins is None:
+                    yield str(source.relative_to(ROOT)), at, line["count"]
+                elif at in origins:
+                    yield *origins[at], line["count"]
+
+
+def _origins(source: Path) -> dict[int, tuple[str, int]]:
+    """The file and line that Cython made each line of a C file of."""
+    origins = {}
+    current = None
+    for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1):
+        mark = _MARK.match(line)
+        if mark:
+            path = mark["path"]
+            current = (path, int(mark["line"])) if path.startswith("skgoss") else None
+        elif line.lstrip().startswith(_OF_CYTHON):
+            current = None
+        if current is not None:
+            origins[number] = current
+    return origins

@@ -963,3 +963,10 @@ def test_callbacks_cannot_change_the_trees():
 
 def test_booster_is_public():
     assert skgoss.Booster is Booster
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_a_booster_is_made_of_one_thing(n):
+    given = {"train_set": skgoss.Dataset([[1.0]], [1.0]), "model_str": "tree"}
+    with pytest.raises(TypeError, match=f"Booster needs one of .* got {n}"):
+        Booster(**dict(list(given.items())[:n]))

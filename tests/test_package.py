@@ -146,3 +146,12 @@ def test_imports_point_down():
 def test_imports_that_point_up_are_found(line):
     assert climbs(["model", "tables"], line) != []
     assert climbs(["model", "tables"], "from skgoss._messages import warn") == []
+
+
+def test_without_dask_the_estimators_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    for name in [name for name in sys.modules if name.startswith("skgoss.dask")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(skgoss, "dask", raising=False)
+    with pytest.raises(ImportError, match=r"pip install 'skgoss\[dask\]'"):
+        skgoss.DaskLGBMRegressor  # noqa: B018

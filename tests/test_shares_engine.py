@@ -51,7 +51,7 @@ class Case:
         self.weight = np.exp(8 * random.normal(size=(1, n))) if weighted else None
         self.rows = np.flatnonzero(random.random(n) < 0.4) if sampled else None
 
-    def grow(self, rows=slice(None), share=None, n_threads=1):
+    def grow(self, rows=slice(None), share=None, n_threads=1, **options):
         """The arrays of two trees, and the scores of the rows."""
 
         def of_rows(values):
@@ -67,6 +67,7 @@ class Case:
             n_threads,
             constraints=constraints.of_trees(self.settings, dataset),
             share=share,
+            **options,
         )
         sample = self.rows
         if sample is not None:
@@ -97,9 +98,13 @@ def check(case, n_peers, *, n_threads=1, seed=0):
     def grow(exchange):
         parts = dealt[exchange.peer]
         rows, share = rows_of(parts), share_of(exchange, parts)
-        own, own_scores = case.grow(rows, share, n_threads)
-        assert own == model
-        assert np.array_equal(own_scores, scores[:, rows])
+        # Every peer has all columns, or each some of them or none.
+        for fewest in (10**9, 0):
+            own, own_scores = case.grow(
+                rows, share, n_threads, min_shared_places=fewest
+            )
+            assert own == model
+            assert np.array_equal(own_scores, scores[:, rows])
 
     run(n_peers, grow)
 

@@ -39,7 +39,7 @@ cdef void take_candidate(Workspace* ws, const int64_t* given, Leaf* leaf) noexce
     cdef const Candidate* candidate = <const Candidate*>given
     if better(&candidate.split, &leaf.best):
         leaf.best = candidate.split
-    if candidate.split.feature == leaf.best.feature and leaf.best.gain > 0:
+    if candidate.split.feature == leaf.best.feature and candidate.split.gain > 0:
         leaf.known = candidate.known
         memcpy(ws.left_sets + leaf.mask * ws.set_size, candidate + 1,
                ws.set_size * sizeof(uint32_t))

@@ -22,6 +22,10 @@ from skgoss._engine.training.tiles cimport start_tiles
 from skgoss._engine.training.workspace cimport (
     NO_MEMORY, Leaf, Round, Shared, Workspace, encoding_of, free_slot, take_slot)
 
+cdef extern from "team.h" nogil:
+    int64_t take_next(int64_t* next)
+
+
 cdef enum:
     # A leaf gets a histogram unless it has so many more places than updates: where rows are
     # summed in tiles, and where they are put into an empty histogram one by one.

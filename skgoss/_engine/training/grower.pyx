@@ -15,7 +15,7 @@ from skgoss._engine.training.forest cimport Forest
 from skgoss._engine.training.histogram cimport (
     FOLD_ROOM, MAX_COUNT_BITS, MIN_COUNT_BITS, WIDE_PARTS)
 from skgoss._engine.training.layout cimport LANE_CODES, Binned, Histogram, Piece, Slopes
-from skgoss._engine.training.peers cimport Peers
+from skgoss._engine.training.peers cimport MIN_SHARED_PLACES, Peers
 from skgoss._engine.training.split cimport (
     SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, Split, SplitRules, Step, StepRow, split_rules)
 from skgoss._engine.data.store cimport BinStore
@@ -89,6 +89,9 @@ cdef class TreeGrower:
         Of the loss: see `skgoss.training.objectives.Objective`.
     share : skgoss.data.shares.Share, default=None
         Which of all rows the data set has; None for all.
+    min_shared_places : int, default=5000
+        Peers share the columns of a tree if its histograms have so many places: each adds
+        up and searches some of them.
 
     Attributes
     ----------
@@ -111,10 +114,11 @@ cdef class TreeGrower:
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
         constraints=None, copies=None, double concordance=0.0, share=None,
+        int64_t min_shared_places=MIN_SHARED_PLACES,
     ):
         cdef int i
         self.dataset = dataset
-        self._read_share(share)
+        self._read_share(share, min_shared_places)
         self.forest = Forest() if forest is None else forest
         self.n_threads = max(n_threads, 1)
         # Peers grow one tree after the other, so that all ask for the same sums.
@@ -134,7 +138,7 @@ cdef class TreeGrower:
         if self.shared.constraints.bounding < INTERMEDIATE:
             self._allocate_ahead(&self.workspaces[0])
 
-    cdef _read_share(self, share):
+    cdef _read_share(self, share, int64_t min_shared_places):
         self.n_rows = self.dataset.n_rows
         if share is None or share.is_alone:
             return
@@ -143,6 +147,7 @@ cdef class TreeGrower:
         self.shared.peers = <void*>self.peers
         self.shared.n_peers = share.exchange.n_peers
         self.shared.peer = share.exchange.peer
+        self.shared.min_shared_places = min_shared_places
 
     cdef _read_dataset(self, dataset, int block_rows):
         """Point `shared.data` to the arrays of a data set.

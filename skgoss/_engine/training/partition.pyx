@@ -20,9 +20,6 @@ cdef extern from "partition.h" nogil:
         const uint64_t* words, Py_ssize_t n, Py_ssize_t n_left, const uint8_t* mask,
         uint64_t* left_out, uint64_t* right_out)
 
-cdef extern from "team.h" nogil:
-    int64_t take_next(int64_t* next)
-
 cdef enum:
     MAX_CHUNKS = 256
     MIN_LISTED_A_TEAM = 4000

@@ -3,6 +3,11 @@ from libc.stdint cimport int64_t
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace
 
 
+cdef enum:
+    # Fewer places of a histogram are sooner added up and searched by every peer.
+    MIN_SHARED_PLACES = 5000
+
+
 cdef class Peers:
     cdef object exchange
     cdef readonly object error

@@ -123,11 +123,6 @@ cdef int gather_all(
 
 # ------------------------------------------------------------------ columns
 
-cdef enum:
-    # Fewer places of a histogram are sooner added up and searched by every peer.
-    MIN_SHARED_PLACES = 5000
-
-
 cdef int64_t places_of(const Workspace* ws, int first, int last) noexcept nogil:
     """How many places some of the features have that the tree sums."""
     cdef int64_t n = 0
@@ -149,7 +144,7 @@ cdef void choose_columns(const Shared* shared, Workspace* ws) noexcept nogil:
     ws.first_searched = 0
     ws.n_searched = ws.n_summed
     ws.shares_columns = (
-        n_places >= MIN_SHARED_PLACES
+        n_places >= shared.min_shared_places
         and shared.peers != NULL
         and ws.children != NULL
         and shared.constraints.n_forced == 0

@@ -218,7 +218,7 @@ cdef struct Shared:
     void* peers               # a `Peers`; NULL: all rows are here
     int n_peers
     int peer
-    int64_t min_shared_places # histograms of so many are added up and searched by columns
+    int64_t min_shared_places  # histograms of so many are added up and searched by columns
 
 cdef struct Round:
     Slopes slopes

@@ -347,7 +347,7 @@ def test_a_worker_that_is_killed(client: Any, n_parts: int) -> None:
         put(client, n_parts),
         kill_last,
         peers.WorkersLost,
-        "Start the fit again",
+        "Call fit again",
     )
     assert_clean(client)
 

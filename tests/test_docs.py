@@ -182,7 +182,7 @@ def ends_of_paths() -> set[str]:
     """All that files and folders may be called: with some or no folders before them."""
     found = [
         p
-        for f in ("skgoss", "docs", "tests", "examples", "benchmarks")
+        for f in ("skgoss", "docs", "tests", "examples", "benchmarks", "tools")
         for p in (ROOT / f).rglob("*")
     ]
     found += [path.with_suffix("") for path in found if path.suffix in (".pyx", ".pxd")]

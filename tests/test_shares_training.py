@@ -321,7 +321,7 @@ def test_objectives_of_shares(name, options, n_peers, monkeypatch):
 def test_wrong_targets_of_one_peer_are_errors_of_all(name, wrong):
     y = np.append(TARGETS[name], wrong)
     query = np.append(QUERY, QUERY[-1])
-    with pytest.raises(ValueError, match=r"target|classes") as expected:
+    with pytest.raises(ValueError, match=r"target|classification") as expected:
         made(name, y, None, query)
 
     def check(exchange):
@@ -329,7 +329,7 @@ def test_wrong_targets_of_one_peer_are_errors_of_all(name, wrong):
         rows = [np.arange(N), np.array([N]), np.arange(0)][exchange.peer]
         share = share_of(exchange, {exchange.peer: rows})
         # The queries of the rows differ, but nobody looks at them.
-        with pytest.raises(ValueError, match=r"target|classes") as error:
+        with pytest.raises(ValueError, match=r"target|classification") as error:
             made(name, y[rows], None, query[rows] + exchange.peer, share)
         return str(error.value)
 

@@ -16,7 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from instrumented import ROOT
+
 ENGINE = ROOT / "skgoss" / "_engine"
 
 # What wheels are built for; the names are those of Zig.

@@ -373,7 +373,7 @@ def test_every_instruction_set_gives_the_same_bits(level):
         env={
             **os.environ,
             "SKGOSS_SIMD": level,
-            "PYTHONPATH": os.path.dirname(__file__),
+            "PYTHONPATH": os.pathsep.join(sys.path),
         },
         capture_output=True,
         text=True,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from instruction_sets import printed
 from scipy import special
 
 from skgoss._engine.training import losses
@@ -335,18 +333,8 @@ def test_any_number_of_threads_gives_the_same_bits():
 
 @pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
 def test_all_instruction_sets_give_the_same_bits(level):
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import test_losses as t;"
-        "print(t.losses.simd_level_name(), t.fingerprint(1))"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code, os.path.dirname(__file__)],
-        env={**os.environ, "SKGOSS_SIMD": level},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    used, print_ = result.stdout.split()
+    told = printed(level, "test_losses", "t.losses.simd_level_name(), t.fingerprint(1)")
+    used, print_ = told.split()
     levels = ["plain", "avx2", "avx512"]
     assert levels.index(used) <= levels.index(level)
     assert print_ == fingerprint(1)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
-import sys
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from instruction_sets import printed
 from sklearn import metrics as sk
 
 import skgoss
@@ -368,18 +366,7 @@ def digest() -> str:
 
 @pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
 def test_every_instruction_set_gives_the_same_bits(level):
-    done = subprocess.run(
-        [sys.executable, "-c", "import test_metrics; print(test_metrics.digest())"],
-        env={
-            **os.environ,
-            "SKGOSS_SIMD": level,
-            "PYTHONPATH": os.pathsep.join(sys.path),
-        },
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == digest()
+    assert printed(level, "test_metrics", "t.digest()") == digest()
 
 
 def test_one_class_alone_is_ranked_perfectly():

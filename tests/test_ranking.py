@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from instruction_sets import printed
 from scipy.special import expit
 from sklearn.metrics import average_precision_score, ndcg_score
 
@@ -280,18 +278,7 @@ def digest() -> str:
 
 @pytest.mark.parametrize("level", ["plain", "avx2", "avx512"])
 def test_every_instruction_set_gives_the_same_bits(level) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", "import test_ranking; print(test_ranking.digest())"],
-        env={
-            **os.environ,
-            "SKGOSS_SIMD": level,
-            "PYTHONPATH": os.pathsep.join(sys.path),
-        },
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == digest()
+    assert printed(level, "test_ranking", "t.digest()") == digest()
 
 
 def test_a_query_of_many_documents() -> None:

@@ -255,7 +255,7 @@ cdef double work_of(const Workspace* ws, int index) noexcept nogil:
     return leaf.stats.sums.count * ws.data.row_updates + 2.0 * ws.data.n_places
 
 
-cdef bint is_small(const Shared* shared, const Workspace* ws, int index) noexcept nogil:
+cdef bint is_small(const Workspace* ws, int index) noexcept nogil:
     """Whether a leaf is divided by one thread, while others divide other leaves.
 
     Where lists tell which rows leave, leaves share the root's order of rows.
@@ -296,12 +296,12 @@ cdef int choose_ahead(Shared* shared, Workspace* ws, int first) noexcept nogil:
     cdef int n = 1
     cdef int i
     ws.batch[0] = first
-    if alone and not is_small(shared, ws, first):
+    if alone and not is_small(ws, first):
         return 1
     while n_waiting < n_most and not (alone and work > most):
         i = waiting[n_waiting] = heap_pop(ws)
         n_waiting += 1
-        if not (ws.leaves[i].is_divided or (alone and not is_small(shared, ws, i))):
+        if not (ws.leaves[i].is_divided or (alone and not is_small(ws, i))):
             put_by_rows(ws, i, n)
             n += 1
             work += work_of(ws, i)

@@ -237,12 +237,7 @@ class Booster(InTraining):
         """Number of columns."""
         return self.num_feature()
 
-    @docstrings.of_booster(
-        filename=(
-            "str or path",
-            "The path. If writing fails, an existing file of this name is unchanged.",
-        )
-    )
+    @docstrings.of_booster()
     def save_model(
         self,
         filename: str | PathLike[str],

@@ -33,6 +33,7 @@ NEEDS = {
     "cv": ["pandas"],
     "dask": ["distributed", "dask.array"],
     "explain": ["pandas", "shap"],
+    "migrating": ["lightgbm"],
     "models": ["lightgbm", "skops"],
     "onnx": ["onnxruntime", "pandas", "skl2onnx"],
     "plots": ["matplotlib", "pandas"],

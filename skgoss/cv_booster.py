@@ -20,7 +20,7 @@ class CVBooster:
     Parameters
     ----------
     model_file : str or path, default=None
-        A file that `save_model` of skgoss or LightGBM has written.
+        A file that `CVBooster.save_model` of skgoss or LightGBM has written.
 
     Attributes
     ----------

@@ -209,7 +209,7 @@ PREDICTION = {
         "Whether to return SHAP values: the contribution of each column to the raw"
         " score of each row. The shape is (n_samples, n_features + 1); the last column"
         " is the expected raw score. For K > 2 classes the shape is (n_samples, K *"
-        " (n_features + 1)), class by class. For a sparse ``X`` the result is a sparse"
+        " (n_features + 1)), class by class. For sparse rows the result is a sparse"
         " array, or a list of K sparse arrays.",
     ),
     "pred_interactions": (

@@ -49,9 +49,9 @@ MANY_CLASSES = ("multiclass", "multiclassova")
 class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimator):
     """Gradient boosted trees: base class of the estimators.
 
-    Use :class:`LGBMClassifier`, :class:`LGBMRegressor` or :class:`LGBMRanker` instead,
-    unless you need an estimator for any numeric target. This class has no default
-    ``objective``, and does not accept objectives for more than two classes.
+    Use `LGBMClassifier`, `LGBMRegressor` or `LGBMRanker` instead, unless you need an
+    estimator for any numeric target. This class has no default ``objective``, and does
+    not accept objectives for more than two classes.
 
     Parameters
     ----------
@@ -421,12 +421,14 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         Returns
         -------
         estimator
-            A fitted one, of this class.
+            A fitted estimator of this class.
         """
         return persistence.estimator(cls, booster, classes)
 
     def to_file(self, path: str | PathLike[str]) -> Self:
         """Write the fitted estimator to a file in LightGBM's text format.
+
+        ``from_file`` reads the file. LightGBM reads it, too.
 
         Parameters
         ----------
@@ -582,7 +584,8 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_trees) for ``pred_leaf``
-            Predictions, or raw scores, leaves or SHAP values where they are asked for.
+            The predictions. With ``raw_score``, ``pred_leaf``, ``pred_contrib`` or
+            ``pred_interactions``: raw scores, indices of leaves or SHAP values.
         """
         output = outputs.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         return self._output(

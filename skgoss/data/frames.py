@@ -293,8 +293,8 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
         return _object_numbers(series)
     raise ValueError(
         f"{_named(series)} holds {dtype} values, and only numbers, booleans and"
-        " categories (strings and categorical dtypes) can be used. Encode the column"
-        " first, or leave it out."
+        " categories (strings and categorical dtypes) can be used. Convert the"
+        " column to one of these, or leave it out."
     )
 
 

@@ -33,8 +33,8 @@ from skgoss._engine.data.store cimport BinColumn
 from skgoss._engine.signals cimport is_stopped
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, INTERRUPTED, MIN_ROWS_A_TEAM, NO_MEMORY, NO_TURN, ROOT_BUFFER, Leaf, Node,
-    Round, Shared, Stock, Workspace, free_slot, gather, heap_pop, heap_push, heap_remove,
-    keep_scratch)
+    Round, Scratch, Shared, Stock, Workspace, free_slot, gather, heap_pop, heap_push,
+    heap_remove)
 
 cdef extern from "team.h" nogil:
     int64_t take_next(int64_t* next)
@@ -139,7 +139,7 @@ cdef int add_set(const Binned* data, Workspace* ws, Node* node) noexcept nogil:
     """Keep the bins that go left with a node, which is categorical."""
     cdef int status
     enter_alone(&ws.stock.is_taken)
-    status = add_words(ws.stock, data.n_bins[node.feature], ws.goes_left, node)
+    status = add_words(ws.stock, data.n_bins[node.feature], ws.scratch.goes_left, node)
     leave(&ws.stock.is_taken)
     return status
 
@@ -334,12 +334,12 @@ cdef int divide_with_peers(Shared* shared, Workspace* ws, int n) noexcept nogil:
 cdef Workspace* workspace_of(Workspace* ws, int part) noexcept nogil:
     """The workspace of one of the threads, for the tree of ``ws`` as it is now."""
     cdef Workspace* out = &ws.helpers[part]
-    cdef Workspace own = out[0]
+    cdef Scratch scratch = out.scratch
     out[0] = ws[0]
     out.first_thread = ws.first_thread + part
     out.n_threads = 1
     out.divides_ahead = True
-    keep_scratch(&own, out)
+    out.scratch = scratch
     return out
 
 

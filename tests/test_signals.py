@@ -23,10 +23,10 @@ def send():
 
 
 {setup}
-# How long the work takes to reach the kernel depends on the machine. A signal that came
-# before the kernel comes later the next time, one that came after the work earlier.
+# How long the work takes to reach the kernel depends on the machine. A signal that missed
+# the kernel comes a bit later the next time, one that came after the work much earlier.
 delay = {delay}
-for attempt in range(10):
+for attempt in range(30):
     before = dict(vars(model))
     timer = threading.Timer(delay, send)
     try:
@@ -34,7 +34,7 @@ for attempt in range(10):
         {work}
         timer.cancel()
         timer.join()
-        delay /= 2
+        delay /= 4
     except KeyboardInterrupt as error:
         waited = time.monotonic() - sent[-1]
         frames = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
@@ -43,7 +43,7 @@ for attempt in range(10):
         if any(name.endswith("{kernel}") for name in frames):
             print(json.dumps([waited, same]))
             break
-        delay *= 1.5
+        delay *= 1.2
 """
 
 BOUNDS = """
@@ -97,7 +97,7 @@ def run(script):
         [sys.executable, "-W", "ignore", "-c", script],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=True,
     ).stdout
 

@@ -12,7 +12,7 @@ Here the cluster is this machine: `Client(n_workers=2)`. For a real cluster, pas
 address of its scheduler, `Client("tcp://...")`. Nothing else changes.
 
 Run `python examples/dask_flights.py`. With `--rows 5000` it takes a few seconds. It
-needs `pip install ".[dask,examples]"` and pyarrow.
+needs `python -m pip install ".[dask,examples]"` and pyarrow.
 """
 
 from __future__ import annotations

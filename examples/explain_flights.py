@@ -13,7 +13,8 @@ writes two pictures to a folder:
 - flights_waterfall.png shows the flight with the highest predicted probability.
 
 Run `python examples/explain_flights.py`. With `--rows 5000` it takes a few seconds.
-`--folder pictures` sets the folder. The script needs the packages shap and matplotlib.
+`--folder pictures` sets the folder. It needs
+`python -m pip install ".[examples]" shap`.
 """
 
 from __future__ import annotations

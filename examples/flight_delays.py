@@ -18,7 +18,8 @@ Carriers, origins, destinations and tail numbers are columns of strings, which t
 model uses as categories without an encoder. Aircraft that fly for the first time in
 November are unknown categories and count as missing.
 
-Run `python examples/flight_delays.py`. With `--rows 5000` it takes a few seconds.
+Run `python examples/flight_delays.py`. With `--rows 5000` it takes a few seconds. It
+needs `python -m pip install ".[examples]"`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Monotonic constraints
 =====================
 
-Use knowledge about the data: a larger body mass index does not reduce the disease.
+Let predictions never decrease with a column.
 
-The diabetes data has 442 patients and is noisy. Without constraints, the prediction
-goes up and down as the body mass index increases. With `monotone_constraints`, it
-never decreases, for any patient, and the held-out error is about the same.
+The diabetes data has 442 patients and is noisy. Suppose that a larger body mass index
+cannot slow down the disease. Without constraints, the prediction nevertheless goes up
+and down as the body mass index increases. With `monotone_constraints`, it never
+decreases, for any patient, and the held-out error is about the same.
 """
 
 import matplotlib.pyplot as plt

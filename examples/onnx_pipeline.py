@@ -2,7 +2,7 @@
 =========================
 
 Convert a scikit-learn pipeline to ONNX, and predict with onnxruntime. This example
-needs `pip install ".[onnx]"`.
+needs `python -m pip install ".[onnx]"`.
 """
 
 import tempfile

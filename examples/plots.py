@@ -9,7 +9,7 @@ tree as SVG. It prints the second tree as text. `examples/flight_delays.py` desc
 the data.
 
 Run `python examples/plots.py --folder pictures`. With `--rows 5000` it takes a few
-seconds.
+seconds. It needs `python -m pip install ".[examples]"`.
 """
 
 from __future__ import annotations

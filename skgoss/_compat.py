@@ -92,7 +92,7 @@ def sample_weights(
     )
 
 
-def optional(module: str, user: str, install: str | None = None) -> ModuleType:
+def optional(module: str, user: str, otherwise: str = "") -> ModuleType:
     """Import a module of a package that skgoss does not depend on.
 
     Parameters
@@ -100,8 +100,8 @@ def optional(module: str, user: str, install: str | None = None) -> ModuleType:
     module : str
     user : str
         What needs it, for the message.
-    install : str, default=None
-        What pip is to install; None: the package.
+    otherwise : str, default=""
+        What to do without the package, for the message.
 
     Raises
     ------
@@ -111,10 +111,15 @@ def optional(module: str, user: str, install: str | None = None) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        package = module.partition(".")[0]
-        raise ImportError(
-            f"{user} needs the package {package}: pip install {install or package}"
-        ) from error
+        raise missing(user, module.partition(".")[0], otherwise=otherwise) from error
+
+
+def missing(user: str, *packages: str, otherwise: str = "") -> ImportError:
+    """The error that says what to install. See `optional` for the arguments."""
+    return ImportError(
+        f"{user} needs {' and '.join(packages)}:"
+        f" python -m pip install {' '.join(packages)}{otherwise}"
+    )
 
 
 def check_n_features(estimator: Any, X: Any, *, reset: bool) -> None:

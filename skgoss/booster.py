@@ -237,12 +237,7 @@ class Booster(InTraining):
         """Number of columns."""
         return self.num_feature()
 
-    @docstrings.of_booster(
-        filename=(
-            "str or path",
-            "The path. If writing fails, an existing file of this name is unchanged.",
-        )
-    )
+    @docstrings.of_booster()
     def save_model(
         self,
         filename: str | PathLike[str],
@@ -895,9 +890,8 @@ class Booster(InTraining):
         weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
         group : array-like of shape (n_queries,), default=None
-            Sizes of the queries, for objectives of rankings. None: one query.
-        init_score : array-like of shape (n_samples,) or (n_samples, n_scores), \
-                default=None
+            Sizes of the queries, for ranking objectives. None: one query.
+        init_score : array-like of shape (n_samples[, n_scores]), default=None
             Raw scores to start from.
         feature_name : 'auto' or list of str, default='auto'
             Has no effect: the names are those of the model.

@@ -129,7 +129,7 @@ def to_onnx(
     """
     import skgoss
 
-    helper = _compat.optional("onnx", "to_onnx", "'skgoss[onnx]'").helper
+    helper = _compat.optional("onnx", "to_onnx").helper
     exported = described(model, start_iteration, num_iteration, raw_score)
     inputs = _inputs(model, exported.booster, X)
     unique = _UniqueNames()

@@ -6,6 +6,7 @@ import json
 from os import PathLike
 from typing import Any, Self
 
+from skgoss import docstrings
 from skgoss.booster import Booster
 from skgoss.data import disk
 
@@ -19,7 +20,7 @@ class CVBooster:
     Parameters
     ----------
     model_file : str or path, default=None
-        A file that `save_model` of skgoss or LightGBM has written.
+        A file that `CVBooster.save_model` of skgoss or LightGBM has written.
 
     Attributes
     ----------
@@ -76,6 +77,7 @@ class CVBooster:
         """The names of the evaluation sets that models learn from."""
         return set().union(*(booster._training_names for booster in self.boosters))
 
+    @docstrings.of_booster()
     def model_to_string(
         self,
         num_iteration: int | None = None,
@@ -86,12 +88,7 @@ class CVBooster:
 
         Parameters
         ----------
-        num_iteration : int, default=None
-            Number of rounds, as in ``Booster.save_model``.
-        start_iteration : int, default=0
-            The first round.
-        importance_type : {'split', 'gain', 'cover'}, default='split'
-            What the files tell about the columns.
+        {parameters}
 
         Returns
         -------
@@ -139,6 +136,7 @@ class CVBooster:
         self.best_iteration = best_iteration
         return self
 
+    @docstrings.of_booster()
     def save_model(
         self,
         filename: str | PathLike[str],
@@ -150,14 +148,7 @@ class CVBooster:
 
         Parameters
         ----------
-        filename : str or path
-            If writing fails, an existing file of this name is unchanged.
-        num_iteration : int, default=None
-            Number of rounds, as in ``Booster.save_model``.
-        start_iteration : int, default=0
-            The first round.
-        importance_type : {'split', 'gain', 'cover'}, default='split'
-            What the files tell about the columns.
+        {parameters}
 
         Returns
         -------

@@ -45,8 +45,7 @@ class Dataset(Binning):
         Weights of the rows, which must be >= 0. The bins depend on them.
     group : array-like of shape (n_queries,), default=None
         Number of rows of each query. The rows of a query must be consecutive.
-    init_score : array-like of shape (n_samples,) or (n_samples, n_classes), \
-            default=None
+    init_score : array-like of shape (n_samples[, n_classes]), default=None
         Raw scores from which boosting starts. A one-dimensional array for several
         classes holds the scores of all rows class by class.
     feature_name : 'auto' or list of str, default='auto'

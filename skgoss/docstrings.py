@@ -209,7 +209,7 @@ PREDICTION = {
         "Whether to return SHAP values: the contribution of each column to the raw"
         " score of each row. The shape is (n_samples, n_features + 1); the last column"
         " is the expected raw score. For K > 2 classes the shape is (n_samples, K *"
-        " (n_features + 1)), class by class. For a sparse ``X`` the result is a sparse"
+        " (n_features + 1)), class by class. For sparse rows the result is a sparse"
         " array, or a list of K sparse arrays.",
     ),
     "pred_interactions": (
@@ -238,6 +238,10 @@ PREDICTION = {
 
 # The arguments of a Booster's methods: type and meaning.
 BOOSTER = PREDICTION | {
+    "filename": (
+        "str or path",
+        "The file. If writing fails, an earlier file of this name is unchanged.",
+    ),
     "data": (
         "array-like or data frame of shape (n_samples, n_features), or path",
         "The rows to predict. The columns must be those of the training set, in the"
@@ -252,8 +256,8 @@ BOOSTER = PREDICTION | {
         " early stopping found one, else all. Values <= 0: all rounds.",
     ),
     "importance_type": (
-        "{'split', 'gain'}, default='split'",
-        "What importances measure: see `feature_importance`.",
+        "{'split', 'gain', 'cover'}, default='split'",
+        "What the importances in the file measure: see `feature_importance`.",
     ),
     "data_has_header": (
         "bool, default=False",
@@ -315,6 +319,19 @@ PLOT = {
     "max_category_values": (
         "int, default=10",
         "Maximum number of categories to list in a node. '...' stands for the others.",
+    ),
+}
+
+# The parameter and the attribute that only estimators on a Dask cluster have.
+CLIENT = {
+    "client": (
+        "distributed.Client, default=None",
+        "The client of the cluster. None: the current client. Pickles do not hold the"
+        " client.",
+    ),
+    "client_": (
+        "distributed.Client",
+        "The client: the parameter ``client``, or else the current one.",
     ),
 }
 
@@ -387,6 +404,22 @@ ValueError
 """
 
 
+_OF_STAGES = """Predict {what} after each round.
+
+Each step only adds the trees of one round. This is faster than calling
+``{name}`` for each number of rounds.
+
+Parameters
+----------
+{{parameters}}
+
+Returns
+-------
+iterator of ndarray of shape {shape}
+    What ``{name}(X, num_iteration=i + 1)`` returns, for i = 0, 1, ...
+"""
+
+
 def filled(doc: str, **lists: Iterable[tuple[str, str, str]]) -> str:
     """Write lists of parameters or attributes in the places marked in a docstring.
 
@@ -425,6 +458,17 @@ def of_fit_on_dask(method: Function) -> Function:
 def of_prediction(method: Function) -> Function:
     """Describe the arguments of a prediction in its docstring."""
     return _describe(method, PREDICTION)
+
+
+def of_stages(what: str, shape: str) -> Callable[[Function], Function]:
+    """Give the predictions ``what`` after each round a docstring."""
+
+    def describe(method: Function) -> Function:
+        name = method.__name__.removeprefix("staged_")
+        method.__doc__ = _OF_STAGES.format(what=what, name=name, shape=shape)
+        return _describe(method, PREDICTION)
+
+    return describe
 
 
 def of_booster(**own: tuple[str, str]) -> Callable[[Function], Function]:

@@ -49,9 +49,9 @@ MANY_CLASSES = ("multiclass", "multiclassova")
 class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimator):
     """Gradient boosted trees: base class of the estimators.
 
-    Use :class:`LGBMClassifier`, :class:`LGBMRegressor` or :class:`LGBMRanker` instead,
-    unless you need an estimator for any numeric target. This class has no default
-    ``objective``, and does not accept objectives for more than two classes.
+    Use `LGBMClassifier`, `LGBMRegressor` or `LGBMRanker` instead, unless you need an
+    estimator for any numeric target. This class has no default ``objective``, and does
+    not accept objectives for more than two classes.
 
     Parameters
     ----------
@@ -421,12 +421,14 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         Returns
         -------
         estimator
-            A fitted one, of this class.
+            A fitted estimator of this class.
         """
         return persistence.estimator(cls, booster, classes)
 
     def to_file(self, path: str | PathLike[str]) -> Self:
         """Write the fitted estimator to a file in LightGBM's text format.
+
+        ``from_file`` reads the file. LightGBM reads it, too.
 
         Parameters
         ----------
@@ -582,7 +584,8 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_trees) for ``pred_leaf``
-            Predictions, or raw scores, leaves or SHAP values where they are asked for.
+            The predictions. With ``raw_score``, ``pred_leaf``, ``pred_contrib`` or
+            ``pred_interactions``: raw scores, indices of leaves or SHAP values.
         """
         output = outputs.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         return self._output(
@@ -606,22 +609,8 @@ class LGBMModel(_compat.CallbackSupportMixin, _compat.SummaryMixin, BaseEstimato
         columns = self._columns(X)
         return booster._predict(columns, output, start_iteration, num_iteration, n_jobs)
 
+    @docstrings.of_stages("the target", "(n_samples,)")
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
-        """Predict the target after each round.
-
-        Each step only adds the trees of one round, so this is faster than calling
-        ``predict`` for each number of rounds.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        iterator of ndarray of shape (n_samples,)
-            What ``predict(X, num_iteration=i + 1)`` returns, for i = 0, 1, ...
-        """
         return self._staged(X)
 
     def _staged(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
@@ -1036,44 +1025,16 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             return output
         return output if output.ndim == 2 else self._both_classes(output)
 
+    @docstrings.of_stages("classes", "(n_samples,)")
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
-        """Predict classes after each round.
-
-        Each step only adds the trees of one round, so this is faster than calling
-        ``predict`` for each number of rounds.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        iterator of ndarray of shape (n_samples,)
-            What ``predict(X, num_iteration=i + 1)`` returns, for i = 0, 1, ...
-        """
         has_labels = isinstance(self._fitted("_booster")._objective, str)
         return (
             self._classes[output.argmax(axis=1)] if has_labels else output
             for output in self.staged_predict_proba(X)
         )
 
+    @docstrings.of_stages("probabilities of the classes", "(n_samples, n_classes)")
     def staged_predict_proba(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
-        """Predict probabilities of the classes after each round.
-
-        Each step only adds the trees of one round, so this is faster than calling
-        ``predict`` for each number of rounds.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        iterator of ndarray of shape (n_samples, n_classes)
-            What ``predict_proba(X, num_iteration=i + 1)`` returns, for i = 0, 1, ...
-        """
         return map(self._probabilities, self._staged(X))
 
     def _both_classes(self, positive: NDArray[np.float64]) -> NDArray[np.float64]:

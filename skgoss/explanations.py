@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skgoss import _compat
 from skgoss._engine.data.columns import to_float64
 from skgoss.data.columns import Columns
 from skgoss.model import contributions
@@ -54,13 +55,11 @@ def explanation(
     ImportError
         If shap is not installed.
     """
-    try:
-        import shap
-    except ImportError as error:
-        raise ImportError(
-            "explain needs the package shap: pip install shap. Without shap, use"
-            " predict(X, pred_contrib=True) to get the SHAP values."
-        ) from error
+    shap = _compat.optional(
+        "shap",
+        "explain",
+        ". Without shap, predict(X, pred_contrib=True) returns the SHAP values.",
+    )
     compute = (
         contributions.interactions if interactions else contributions.contributions
     )

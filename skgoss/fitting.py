@@ -578,7 +578,9 @@ class Fit:
         """
         words, functions = metrics.sorted_words([feval])
         if words:
-            raise TypeError(f"feval must be a function or several, got {feval!r}.")
+            raise TypeError(
+                f"feval must be a function or a list of functions, got {feval!r}."
+            )
         return _custom_metrics(self.estimator, functions, self.link)
 
     def model(self, trained: Trained) -> Booster:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from skgoss import _compat
+
 try:
     from skl2onnx import update_registered_converter
     from skl2onnx.common import data_types as types
 except ImportError as error:
-    raise ImportError(
-        "skgoss.onnx needs the package skl2onnx: pip install 'skgoss[onnx]'"
-    ) from error
+    raise _compat.missing("skgoss.onnx", "skl2onnx") from error
 
 from skgoss.conversion import (
     DOUBLE,

@@ -598,7 +598,7 @@ def n_jobs(given: Mapping[str, Any], default: Any, owner: str) -> int | None:
     by_option, unused = _by_option(given)
     for word in unused:
         _warn_of_unknown(
-            f"{owner} predicts without an argument {word!r}",
+            f"Predictions of {owner} have no argument {word!r}",
             hint(word, [*docstrings.PREDICTION, *option.precedence]),
         )
     values = by_option.get("n_jobs", {"n_jobs": default})

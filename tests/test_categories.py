@@ -466,10 +466,10 @@ def test_fit_chooses_the_constructors_columns_unless_it_is_given_others():
         LGBMRegressor(categorical_feature=None).fit(X, [0, 1])
     with pytest.raises(ValueError, match=words):
         LGBMRegressor().fit(X, [0, 1], categorical_feature=[])
-    with pytest.raises(ValueError, match="holds 'c', but"):
+    with pytest.raises(ValueError, match="column 'c', but"):
         LGBMRegressor(cat_feature=["a"]).fit(X, [0, 1], categorical_feature=["c"])
     model = LGBMRegressor(cat_feature=["d"])
-    with pytest.raises(ValueError, match="holds 'd', but"):
+    with pytest.raises(ValueError, match="column 'd', but"):
         model.fit(X, [0, 1])
     assert not hasattr(model, "n_features_in_")
     with pytest.raises(ValueError, match="The 'categorical_feature' parameter of LGBM"):

@@ -18,9 +18,11 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
 
-def blocks(page: Path) -> list[str]:
+def blocks(page: Path) -> dict[str, str]:
+    """The code of a page, and the output that is shown below it, or ""."""
     text = page.read_text(encoding="utf-8")
-    return re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    output = r"(?:\n^```text\n(.*?)^```$)?"
+    return dict(re.findall(rf"^```python\n(.*?)^```\n{output}", text, re.M | re.S))
 
 
 # The pages that are read from top to bottom, their code being one script.
@@ -33,6 +35,7 @@ NEEDS = {
     "cv": ["pandas"],
     "dask": ["distributed", "dask.array"],
     "explain": ["pandas", "shap"],
+    "migrating": ["lightgbm"],
     "models": ["lightgbm", "skops"],
     "onnx": ["onnxruntime", "pandas", "skl2onnx"],
     "plots": ["matplotlib", "pandas"],
@@ -63,9 +66,16 @@ def test_code_runs(page, capsys):
         pytest.importorskip(module)
     namespace: dict[str, object] = {}
     with sklearn.config_context():
-        for block in blocks(FILES[page]):
+        for block, shown in blocks(FILES[page]).items():
             exec(compile(block, f"{page}.md", "exec"), namespace)
-    assert capsys.readouterr().err == ""
+            printed = capsys.readouterr()
+            assert printed.err == ""
+            assert shown in ("", printed.out)
+
+
+def test_outputs_are_found():
+    shown = [output for page in PAGES for output in blocks(FILES[page]).values()]
+    assert sum(map(bool, shown)) == 3
 
 
 # Modules whose docstrings have examples, and what these need.

@@ -311,7 +311,7 @@ def test_predictions_take_the_options_of_lightgbm():
     # None of them changes a prediction of LightGBM's estimators.
     for name in ("num_iterations", "learning_rate", "predict_raw_score", "n_jobs"):
         np.testing.assert_array_equal(model.predict_proba(X, **{name: 1}), expected)
-    with pytest.warns(UnusedParameterWarning, match="an argument 'ntree_limit': it"):
+    with pytest.warns(UnusedParameterWarning, match="no argument 'ntree_limit': it"):
         np.testing.assert_array_equal(model.predict_proba(X, ntree_limit=1), expected)
     with pytest.warns(UnusedParameterWarning, match="n_jobs=1 is used"):
         model.predict(X, n_jobs=1, num_threads=64_000)

@@ -23,8 +23,10 @@ def send():
 
 
 {setup}
-# Where the kernel has ended before the signal, the next signal comes earlier.
-for delay in {delay}, {delay} / 2, {delay} / 4, {delay} / 8:
+# How long the work takes to reach the kernel depends on the machine. A signal that came
+# before the kernel comes later the next time, one that came after the work earlier.
+delay = {delay}
+for attempt in range(10):
     before = dict(vars(model))
     timer = threading.Timer(delay, send)
     try:
@@ -32,6 +34,7 @@ for delay in {delay}, {delay} / 2, {delay} / 4, {delay} / 8:
         {work}
         timer.cancel()
         timer.join()
+        delay /= 2
     except KeyboardInterrupt as error:
         waited = time.monotonic() - sent[-1]
         frames = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
@@ -40,6 +43,7 @@ for delay in {delay}, {delay} / 2, {delay} / 4, {delay} / 8:
         if any(name.endswith("{kernel}") for name in frames):
             print(json.dumps([waited, same]))
             break
+        delay *= 1.5
 """
 
 BOUNDS = """

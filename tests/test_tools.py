@@ -10,7 +10,9 @@ INSTRUMENTED = runpy.run_path(str(ROOT / "tools" / "instrumented.py"))
 
 
 def test_the_tests_of_the_engine_are_there():
-    assert [f for f in INSTRUMENTED["engine_tests"]() if not (ROOT / f).is_file()] == []
+    files = INSTRUMENTED["test_files"](*INSTRUMENTED["ENGINE_TESTS"])
+    assert [file for file in files if not (ROOT / file).is_file()] == []
+    assert set(INSTRUMENTED["WITH_POLARS"]) <= set(INSTRUMENTED["ENGINE_TESTS"])
 
 
 def test_lines_of_c_have_the_lines_of_cython_that_they_were_made_of(tmp_path):

@@ -213,7 +213,7 @@ def test_failed_construction_changes_nothing(builds):
     assert vars(data) == before
     data = Dataset(X, y, free_raw_data=False).construct()
     before = dict(vars(data))
-    with pytest.raises(ValueError, match="categorical_feature holds"):
+    with pytest.raises(ValueError, match="categorical_feature names the column"):
         LGBMRegressor(categorical_feature=[9]).fit(data)
     with pytest.raises(ValueError, match="max_bin_by_feature"):
         LGBMRegressor(max_bin_by_feature=[3]).fit(data)

@@ -1,6 +1,6 @@
 """Checks beside the tests, one command each: ``python tools/check.py types``.
 
-``python -m pip install ".[checks]"`` installs what they need.
+``python -m pip install ".[tests,checks]"`` installs what they need.
 """
 
 from __future__ import annotations

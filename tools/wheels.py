@@ -101,8 +101,10 @@ def targets() -> int:
 
 
 def build_wheel(folder: Path) -> Path:
-    """Build the sdist, and from it the wheel."""
-    subprocess.run([sys.executable, "-m", "build", "-o", folder, ROOT], check=True)
+    """Build the sdist, and from it the wheel, as they are released."""
+    limited = "-Csetup-args=-Dpython.allow_limited_api=true"
+    command = [sys.executable, "-m", "build", limited, "-o", folder, ROOT]
+    subprocess.run(command, check=True)
     (built,) = folder.glob("*.whl")
     return built
 
@@ -127,7 +129,7 @@ def absolute_paths(wheel: Path, folder: Path) -> Iterator[str]:
 
 
 def wheel() -> int:
-    """Build a wheel from the sdist; check its size, tag and paths of libraries."""
+    """Build a wheel from the sdist; check its size, tags and paths of libraries."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         built = build_wheel(folder)
@@ -138,7 +140,14 @@ def wheel() -> int:
         size = repaired.stat().st_size
         wrong = list(absolute_paths(repaired, folder / "files"))
         print(repaired.name, f"{size:,} bytes", *wrong, sep="\n")
-        return bool(wrong) or size > MOST_BYTES or fails(*auditwheel, "show", repaired)
+        return (
+            bool(wrong)
+            or size > MOST_BYTES
+            or fails(*auditwheel, "show", repaired)
+            or fails(
+                sys.executable, "-m", "abi3audit", "--strict", "--summary", repaired
+            )
+        )
 
 
 def dependencies() -> int:

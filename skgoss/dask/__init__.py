@@ -1,5 +1,7 @@
 """Estimators whose rows lie on the workers of a Dask cluster."""
 
+from skgoss import _compat
+
 try:
     from skgoss.dask.estimators import (
         DaskLGBMClassifier,
@@ -7,8 +9,6 @@ try:
         DaskLGBMRegressor,
     )
 except ModuleNotFoundError as error:
-    raise ImportError(
-        f"skgoss.dask needs dask and distributed: pip install 'skgoss[dask]' ({error})"
-    ) from error
+    raise _compat.missing("skgoss.dask", "dask", "distributed") from error
 
 __all__ = ["DaskLGBMClassifier", "DaskLGBMRanker", "DaskLGBMRegressor"]

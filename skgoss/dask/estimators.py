@@ -85,6 +85,13 @@ def _of_collections(method: Function) -> Function:
     return cast(Function, score)
 
 
+def _documented(cls: type) -> type:
+    """Describe parameters and attributes in the docstring of a class."""
+    entries = {name: [(name, *text)] for name, text in docstrings.CLIENT.items()}
+    cls.__doc__ = docstrings.filled(cls.__doc__ or "", **entries)
+    return parameters.documented(cls)
+
+
 class _OnCluster(estimators.LGBMModel):
     """What the estimators on a cluster have in common.
 
@@ -201,7 +208,7 @@ class _OnCluster(estimators.LGBMModel):
         )
 
 
-@parameters.documented
+@_documented
 class DaskLGBMClassifier(_OnCluster, estimators.LGBMClassifier):
     """LGBMClassifier for data on the workers of a Dask cluster.
 
@@ -210,15 +217,12 @@ class DaskLGBMClassifier(_OnCluster, estimators.LGBMClassifier):
 
     Parameters
     ----------
-    client : distributed.Client, default=None
-        The client of the cluster. None: the current client. Pickles do not hold the
-        client.
+    {client}
     {parameters}
 
     Attributes
     ----------
-    client_ : distributed.Client
-        The client: the parameter ``client``, or else the current one.
+    {client_}
     classes_ : ndarray of shape (n_classes,)
         The sorted labels, including labels of rows with weight 0.
     n_classes_ : int
@@ -251,7 +255,7 @@ class DaskLGBMClassifier(_OnCluster, estimators.LGBMClassifier):
     score = _of_collections(estimators.LGBMClassifier.score)
 
 
-@parameters.documented
+@_documented
 class DaskLGBMRegressor(_OnCluster, estimators.LGBMRegressor):
     """LGBMRegressor for data on the workers of a Dask cluster.
 
@@ -260,15 +264,12 @@ class DaskLGBMRegressor(_OnCluster, estimators.LGBMRegressor):
 
     Parameters
     ----------
-    client : distributed.Client, default=None
-        The client of the cluster. None: the current client. Pickles do not hold the
-        client.
+    {client}
     {parameters}
 
     Attributes
     ----------
-    client_ : distributed.Client
-        The client: the parameter ``client``, or else the current one.
+    {client_}
     {attributes}
 
     See Also
@@ -294,7 +295,7 @@ class DaskLGBMRegressor(_OnCluster, estimators.LGBMRegressor):
     score = _of_collections(estimators.LGBMRegressor.score)
 
 
-@parameters.documented
+@_documented
 class DaskLGBMRanker(_OnCluster, ranker.LGBMRanker):
     """LGBMRanker for data on the workers of a Dask cluster.
 
@@ -304,15 +305,12 @@ class DaskLGBMRanker(_OnCluster, ranker.LGBMRanker):
 
     Parameters
     ----------
-    client : distributed.Client, default=None
-        The client of the cluster. None: the current client. Pickles do not hold the
-        client.
+    {client}
     {parameters}
 
     Attributes
     ----------
-    client_ : distributed.Client
-        The client: the parameter ``client``, or else the current one.
+    {client_}
     {attributes}
 
     See Also

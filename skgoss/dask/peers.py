@@ -103,7 +103,7 @@ def _deal(
 ) -> dict[str, list[Hashable]]:
     """Which worker takes which parts; those of the first part come first."""
     if not parts:
-        raise ValueError("There are no parts of data to fit.")
+        raise ValueError("X has no partitions, so there are no rows to fit.")
     futures = list(parts.values())
     wait(futures)
     for future in futures:

@@ -17,6 +17,7 @@ from skgoss._engine.data import columns as kernels
 from skgoss._messages import warn
 from skgoss.data.columns import Columns
 from skgoss.data.floats import NO_NUMBERS, as_floats
+from skgoss.data.names import unknown_column
 from skgoss.data.state import entries
 
 # float32 holds all integers up to this one exactly.
@@ -417,7 +418,7 @@ def declare(
     for word in categorical_feature:
         column = place.get(word, -1) if isinstance(word, str) else word
         if not 0 <= column < n_features:
-            raise ValueError(_unknown_column(word, names, n_features))
+            raise unknown_column("categorical_feature", word, names, n_features)
         if column in declared:
             raise ValueError(
                 f"categorical_feature lists column {word!r} twice; list it once."
@@ -461,17 +462,6 @@ def check_same(
             f" hold categories in {source}, which are {sorted(learned.vocabularies)}."
             " Pass these columns, or leave the argument out."
         )
-
-
-def _unknown_column(word: Any, names: Sequence[Any] | None, n_features: int) -> str:
-    if not isinstance(word, str):
-        there = f"the {n_features} columns of X are numbered 0 to {n_features - 1}"
-    elif names is None:
-        there = "the columns of X have no names, so use their numbers"
-    else:
-        there = f"the columns of X are {', '.join(map(repr, names[:20]))}"
-        there += ", ..." if n_features > 20 else ""
-    return f"categorical_feature holds {word!r}, but {there}."
 
 
 def are_objects(series: nw.Series[Any] | ArrayColumn) -> bool:

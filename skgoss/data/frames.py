@@ -79,12 +79,25 @@ def columns(
     if np.ma.is_masked(X):
         X = _filled(X)
     dtype = object if _is_mixed(estimator, X, reset, categorical_feature) else "numeric"
-    array = _validated(estimator, X, reset=reset, dtype=dtype)
+    try:
+        array = _validated(estimator, X, reset=reset, dtype=dtype)
+    except ValueError as error:
+        if not (reset and _holds_strings(X)):
+            raise
+        raise ValueError(
+            f"{str(error).rstrip('.')}. Strings can be categories: list their columns"
+            " in categorical_feature, or pass a data frame."
+        ) from error
     _declare(estimator, array, reset, categorical_feature)
     if dtype is object:
         return _object_columns(estimator, array, reset)
     data = _matrix_columns(as_kind(array, "X"))
     return _with_categories(estimator, data, set(), reset)
+
+
+def _holds_strings(X: Any) -> bool:
+    values = np.asarray(X, dtype=object)
+    return values.ndim == 2 and any(isinstance(value, str) for value in values.flat)
 
 
 def word_columns(X: Any) -> list[int]:
@@ -280,8 +293,8 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
         return _object_numbers(series)
     raise ValueError(
         f"{_named(series)} holds {dtype} values, and only numbers, booleans and"
-        " categories (strings and categorical dtypes) can be used. Encode the column"
-        " first, or leave it out."
+        " categories (strings and categorical dtypes) can be used. Convert the"
+        " column to one of these, or leave it out."
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from skgoss._messages import hint
+
 
 def given(feature_name: Any) -> list[str] | None:
     """Check the argument ``feature_name``.
@@ -47,6 +49,21 @@ def check(names: Sequence[str], n_features: int) -> None:
             f"feature_name must have a name for each of the {n_features} columns, all"
             f" different. Got {len(names)} names, {len(set(names))} of them different."
         )
+
+
+def unknown_column(
+    option: str, word: Any, names: Sequence[Any] | None, n_features: int
+) -> ValueError:
+    """The error for a column that an option names by a wrong name or number."""
+    if not isinstance(word, str):
+        there = f"the {n_features} columns of X are numbered 0 to {n_features - 1}."
+    elif names is None:
+        there = "the columns of X have no names, so use their numbers."
+    else:
+        known = list(map(str, names))
+        there = f"the columns of X are {', '.join(map(repr, known[:20]))}"
+        there += (", ..." if n_features > 20 else ".") + hint(word, known)
+    return ValueError(f"{option} names the column {word!r}, but {there}")
 
 
 def numbered(categorical_feature: Any, names: Sequence[str] | None) -> Any:

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss import _compat
+
 # The greatest depth of nested lists and dicts; readers of JSON allow a little more.
 MAX_DEPTH = 40
 
@@ -208,13 +210,7 @@ def _scalar(dtype: Any, value: Any) -> np.generic:
 
 
 def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            "The file holds dates or intervals of pandas. Install pandas to read it."
-        ) from error
-    return pandas
+    return _compat.optional("pandas", "A file with dates or intervals of pandas")
 
 
 def _timestamp_parts(value: Any) -> dict[str, Any]:

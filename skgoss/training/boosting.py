@@ -428,7 +428,7 @@ class Boosting:
         except FloatingPointError as error:
             raise ValueError(
                 f"objective {self.objective.name!r} gave NaN or infinite gradients in "
-                f"round {round_index}; look for huge targets or weights."
+                f"round {round_index}. Scale huge targets or weights down."
             ) from error
 
     def _stay_constant(self, is_stump: NDArray[np.bool_]) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.dataset import BinnedDataset
+from skgoss.data.names import unknown_column
 
 if TYPE_CHECKING:
     from skgoss.parameters import Settings
@@ -165,16 +166,12 @@ class _Finder:
     def column(self, word: Any, option: str) -> int:
         if isinstance(word, str):
             names = [] if self.names is None else list(self.names)
-            if word in names:
-                return names.index(word)
-            known = f"they are {names[:10]}" if names else "the columns have none"
-            raise ValueError(f"{option} names a column {word!r}, but {known}.")
-        if not 0 <= word < self.n_features:
-            raise ValueError(
-                f"{option} names column {word}, but the columns have the numbers 0 to"
-                f" {self.n_features - 1}."
-            )
-        return int(word)
+            column = names.index(word) if word in names else -1
+        else:
+            column = int(word)
+        if not 0 <= column < self.n_features:
+            raise unknown_column(option, word, self.names, self.n_features)
+        return column
 
     def by_column(self, settings: Any, option: str) -> list[Any] | None:
         """A list of one value for each column; None if all are the default."""

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training import exact, losses
+from skgoss._messages import hint
 from skgoss.data.exchange import Exchange
 from skgoss.data.queries import Queries
 from skgoss.data.shares import Share
@@ -427,8 +428,8 @@ def canonical_name(objective: str) -> str:
         )
     if not isinstance(objective, str) or objective.lower() not in ALIASES:
         raise ValueError(
-            f"objective={objective!r} is not known; use a callable or one of "
-            f"{', '.join(OBJECTIVES)}."
+            f"objective={objective!r} is not known.{hint(str(objective), ALIASES)} Use"
+            f" a function or one of {', '.join(OBJECTIVES)}."
         )
     return ALIASES[objective.lower()]
 

@@ -5,7 +5,7 @@ The interface: https://arrow.apache.org/docs/format/CStreamInterface.html and
 https://arrow.apache.org/docs/format/CDataInterface.html.
 """
 
-from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
+from cpython.bytearray cimport PyByteArray_AsString, PyByteArray_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport NAN
@@ -229,7 +229,7 @@ cdef class Export:
         stride_out[0] = SIZES[kind_out[0]]
         copied = PyByteArray_FromStringAndSize(NULL, n_rows * stride_out[0])
         self._copies.append(copied)
-        cdef char* values_out = PyByteArray_AS_STRING(copied)
+        cdef char* values_out = PyByteArray_AsString(copied)
         address_out[0] = <uint64_t> values_out
         with nogil:
             for i in range(self._n_arrays):

@@ -32,7 +32,7 @@ cdef void write_candidate(
     if leaf.best.gain > 0:
         candidate.known.l2 = choose_left(shared, ws, leaf, &candidate.known.left)
         if ws.data.categorical[leaf.best.feature]:
-            write_set(ws.goes_left, ws.data.n_bins[leaf.best.feature], bins)
+            write_set(ws.scratch.goes_left, ws.data.n_bins[leaf.best.feature], bins)
 
 
 cdef void take_candidate(Workspace* ws, const int64_t* given, Leaf* leaf) noexcept nogil:

@@ -30,7 +30,7 @@ cdef double LEAST_FACTOR = 1e-15
 cdef int mark_path(
     const Workspace* ws, const Leaf* leaf, const Constraints* limits, int32_t* path_out,
 ) noexcept nogil:
-    """The distinct features above a leaf; counts in `ws.hits` how many of them a set has."""
+    """The distinct features above a leaf; counts in `scratch.hits` how many of them a set has."""
     cdef int node = leaf.node
     cdef int n = 0
     cdef int feature, i
@@ -45,7 +45,7 @@ cdef int mark_path(
             path_out[n] = feature
             n += 1
             for at in range(limits.sets_start[feature], limits.sets_start[feature + 1]):
-                ws.hits[limits.sets_of[at]] += 1
+                ws.scratch.hits[limits.sets_of[at]] += 1
     return n
 
 
@@ -61,17 +61,17 @@ cdef int allowed_features(
     cdef int n = 0
     cdef int i, s
     cdef int64_t at
-    memset(ws.may_use, 0, shared.data.n_features)
+    memset(ws.scratch.may_use, 0, shared.data.n_features)
     for i in range(n_path):
-        ws.may_use[allowed_out[i]] = True
+        ws.scratch.may_use[allowed_out[i]] = True
     for s in range(limits.n_sets):
-        if ws.hits[s] == n_path:
+        if ws.scratch.hits[s] == n_path:
             for at in range(limits.set_start[s], limits.set_start[s + 1]):
-                ws.may_use[limits.set_features[at]] = True
-        ws.hits[s] = 0
+                ws.scratch.may_use[limits.set_features[at]] = True
+        ws.scratch.hits[s] = 0
     for i in range(ws.n_features):
         allowed_out[n] = ws.features[i]
-        n += ws.may_use[ws.features[i]]
+        n += ws.scratch.may_use[ws.features[i]]
     return n
 
 
@@ -259,7 +259,7 @@ cdef void prepare_constraints(
 ) noexcept nogil:
     """What the search of a leaf needs: factors of gains, and neighbours."""
     cdef const Constraints* limits = &shared.constraints
-    cdef double* factor = ws.factor[side]
+    cdef double* factor = ws.scratch.factor[side]
     cdef double penalty
     cdef int feature
     if limits.bounding == ADVANCED:

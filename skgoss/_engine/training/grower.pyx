@@ -23,8 +23,8 @@ from skgoss._engine.signals cimport end_watch, start_watch
 from skgoss._engine.training.tree cimport grow_tree
 from skgoss._engine.training.workspace cimport (
     ADVANCED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, PEERS_FAILED, UNBOUNDED, Bounding, Constraints,
-    MIN_ROWS_A_TEAM, ForcedSplit, Leaf, Node, Round, Settings, Shared, Stock, Tile, TileSums,
-    Workspace, allocate_histogram, clear_histogram)
+    MIN_ROWS_A_TEAM, ForcedSplit, Leaf, Node, Round, Scratch, Settings, Shared, Stock, Tile,
+    TileSums, Workspace, allocate_histogram, clear_histogram)
 
 
 # As `Piece` in layout.h.
@@ -341,7 +341,7 @@ cdef class TreeGrower:
             ws.stays = <uint8_t*>allocate(n_rows)
             ws.places = <uint32_t*>allocate(n_rows * sizeof(uint32_t))
         ws.stock = <Stock*>allocate(sizeof(Stock))
-        self._allocate_scratch(ws, n_rows)
+        self._allocate_scratch(&ws.scratch, n_rows)
         ws.features = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.summed = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.is_summed = <uint8_t*>allocate(n_features)
@@ -363,33 +363,33 @@ cdef class TreeGrower:
             self._allocate_drawn(&ws.drawn)
         self._allocate_constraints(ws)
 
-    cdef _allocate_scratch(self, Workspace* ws, Py_ssize_t n_rows):
+    cdef _allocate_scratch(self, Scratch* out, Py_ssize_t n_rows):
         """What a thread needs that divides leaves of at most so many rows."""
         cdef const Constraints* limits = &self.shared.constraints
         cdef size_t n_features = self.shared.data.n_features
         cdef int side
-        ws.mask = <uint8_t*>allocate(n_rows // 8 + 8 * self.n_threads)
-        ws.goes_left = <uint8_t*>allocate(self.shared.max_bins)
-        ws.code_goes_left = <uint8_t*>allocate(LANE_CODES)
-        ws.seen = <uint8_t*>allocate(n_features)
-        ws.touched = <int32_t*>allocate(n_features * sizeof(int32_t))
-        ws.sample = <int32_t*>allocate(n_features * sizeof(int32_t))
+        out.mask = <uint8_t*>allocate(n_rows // 8 + 8 * self.n_threads)
+        out.goes_left = <uint8_t*>allocate(self.shared.max_bins)
+        out.code_goes_left = <uint8_t*>allocate(LANE_CODES)
+        out.seen = <uint8_t*>allocate(n_features)
+        out.touched = <int32_t*>allocate(n_features * sizeof(int32_t))
+        out.sample = <int32_t*>allocate(n_features * sizeof(int32_t))
         if self.shared.data.entries != NULL:
-            if allocate_histogram(&self.shared.data, &ws.rows_histogram) < 0:
+            if allocate_histogram(&self.shared.data, &out.rows_histogram) < 0:
                 raise MemoryError("could not allocate histograms")
-            clear_histogram(&self.shared.data, &ws.rows_histogram)
+            clear_histogram(&self.shared.data, &out.rows_histogram)
         if self.shared.max_bins > LANE_CODES:
-            ws.rows_histogram.held = <uint64_t*>allocate(
+            out.rows_histogram.held = <uint64_t*>allocate(
                 (self.shared.data.n_places // 64 + 1) * sizeof(uint64_t))
         if limits.n_sets > 0:
-            ws.allowed = <int32_t*>allocate(n_features * sizeof(int32_t))
-            ws.may_use = <uint8_t*>allocate(n_features)
-            ws.hits = <int32_t*>allocate(limits.n_sets * sizeof(int32_t))
+            out.allowed = <int32_t*>allocate(n_features * sizeof(int32_t))
+            out.may_use = <uint8_t*>allocate(n_features)
+            out.hits = <int32_t*>allocate(limits.n_sets * sizeof(int32_t))
         for side in range(2):
-            ws.searched[side] = <uint8_t*>allocate(n_features)
-            ws.cut[side] = <int32_t*>allocate(n_features * sizeof(int32_t))
+            out.searched[side] = <uint8_t*>allocate(n_features)
+            out.cut[side] = <int32_t*>allocate(n_features * sizeof(int32_t))
             if limits.factor != NULL or limits.penalty > 0:
-                ws.factor[side] = <double*>allocate(n_features * sizeof(double))
+                out.factor[side] = <double*>allocate(n_features * sizeof(double))
 
     cdef _allocate_ahead(self, Workspace* ws):
         """What divides leaves ahead of their turn: with peers, or on several threads."""
@@ -408,7 +408,7 @@ cdef class TreeGrower:
         ws.helpers = <Workspace*>allocate(self.n_threads * sizeof(Workspace))
         for i in range(self.n_threads):
             self._allocate_scratch(
-                &ws.helpers[i], min(self.shared.data.n_rows, MIN_ROWS_A_TEAM))
+                &ws.helpers[i].scratch, min(self.shared.data.n_rows, MIN_ROWS_A_TEAM))
 
     cdef Py_ssize_t _set_size(self):
         """The words of the largest set of categories."""
@@ -613,31 +613,31 @@ cdef class TreeGrower:
         return start, rows
 
 
-cdef void free_scratch(Workspace* ws) noexcept:
+cdef void free_scratch(Scratch* scratch) noexcept:
     cdef int side
-    free(ws.mask)
-    free(ws.goes_left)
-    free(ws.code_goes_left)
-    free(ws.seen)
-    free(ws.touched)
-    free(ws.sample)
-    free(ws.rows_histogram.gradient)
-    free(ws.rows_histogram.held)
-    free(ws.allowed)
-    free(ws.may_use)
-    free(ws.hits)
+    free(scratch.mask)
+    free(scratch.goes_left)
+    free(scratch.code_goes_left)
+    free(scratch.seen)
+    free(scratch.touched)
+    free(scratch.sample)
+    free(scratch.rows_histogram.gradient)
+    free(scratch.rows_histogram.held)
+    free(scratch.allowed)
+    free(scratch.may_use)
+    free(scratch.hits)
     for side in range(2):
-        free(ws.searched[side])
-        free(ws.cut[side])
-        free(ws.factor[side])
+        free(scratch.searched[side])
+        free(scratch.cut[side])
+        free(scratch.factor[side])
 
 
 cdef void free_workspace(Workspace* ws, int max_leaves, int n_threads) noexcept:
     cdef int i
-    free_scratch(ws)
+    free_scratch(&ws.scratch)
     if ws.helpers != NULL:
         for i in range(n_threads):
-            free_scratch(&ws.helpers[i])
+            free_scratch(&ws.helpers[i].scratch)
     free(ws.helpers)
     if ws.splittable != NULL:
         for i in range(2 * max_leaves):

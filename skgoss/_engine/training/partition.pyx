@@ -143,10 +143,10 @@ cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexce
     """Which codes of a column go left; bins where it is a list. Only bytes are shared."""
     cdef int c
     if column.width == 0 or column.implied < 0:
-        return ws.goes_left
+        return ws.scratch.goes_left
     for c in range(LANE_CODES):
-        ws.code_goes_left[c] = ws.goes_left[bin_of_code(column, c)]
-    return ws.code_goes_left
+        ws.scratch.code_goes_left[c] = ws.scratch.goes_left[bin_of_code(column, c)]
+    return ws.scratch.code_goes_left
 
 
 cdef void part_rows(
@@ -159,7 +159,7 @@ cdef void part_rows(
     left.buffer = right.buffer = next_buffer(parent)
     n_left = partition(
         column, ws.words[parent.buffer] + parent.begin, n, ws.code.id_mask,
-        by_code(ws, column), ws.n_threads if n > MIN_ROWS_A_TEAM else 1, ws.mask,
+        by_code(ws, column), ws.n_threads if n > MIN_ROWS_A_TEAM else 1, ws.scratch.mask,
         ws.words[left.buffer] + parent.begin)
     left.begin = parent.begin
     left.end = right.begin = parent.begin + n_left
@@ -190,7 +190,7 @@ cdef Py_ssize_t take_slice(
 
     They are at most ``n_most``, for which there is room.
     """
-    cdef bint others_left = ws.goes_left[column.implied]
+    cdef bint others_left = ws.scratch.goes_left[column.implied]
     cdef const uint64_t* root = ws.words[ROOT_BUFFER]
     cdef Py_ssize_t n = 0
     cdef bint leaves
@@ -202,7 +202,7 @@ cdef Py_ssize_t take_slice(
             break
         row = column.rows[i]
         leaves = ws.stays[row] & (
-            ws.goes_left[bin_of_stored(column, column.stored[i])] != others_left)
+            ws.scratch.goes_left[bin_of_stored(column, column.stored[i])] != others_left)
         words_out[n] = root[ws.places[row] if sampled else row]
         ws.stays[row] ^= leaves
         n += leaves
@@ -253,7 +253,7 @@ cdef void rows_to_children(
     """Move the rows of a leaf to its children, all of them or those that a list names."""
     cdef Leaf* moved = left
     cdef Leaf* staying = right
-    if column.rows != NULL and ws.goes_left[column.implied]:
+    if column.rows != NULL and ws.scratch.goes_left[column.implied]:
         moved, staying = right, left
     if is_by_list(column, parent, moved.stats.sums.count):
         take_listed(

@@ -16,8 +16,8 @@ from skgoss._engine.training.split cimport FeatureSet, Split, search_features
 from skgoss._engine.training.sums cimport add_parts, hide_rows, show_rows, sums_with
 from skgoss._engine.training.tiles cimport sum_tile
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, NO_TURN, ForcedSplit, Leaf, Shared, Tile, Workspace, better, encoding_of,
-    free_slot, gather)
+    INTERMEDIATE, NO_TURN, ForcedSplit, Leaf, Scratch, Shared, Tile, Workspace, better,
+    encoding_of, free_slot, gather)
 
 cdef extern from "team.h" nogil:
     int64_t take_next(int64_t* next)
@@ -57,14 +57,14 @@ cdef void choose_features(
         memcpy(searched_out, splittable, n)
         return
     if shared.constraints.n_sets > 0:
-        n = allowed_features(shared, ws, leaf, ws.allowed)
-        pool = ws.allowed
+        n = allowed_features(shared, ws, leaf, ws.scratch.allowed)
+        pool = ws.scratch.allowed
     node_key = draw(
         key(shared.settings.feature_seed, NODE_FEATURES, ws.tree_index), leaf.identity)
-    n = sample_features(pool, n, shared.settings.node_fraction, node_key, ws.sample)
+    n = sample_features(pool, n, shared.settings.node_fraction, node_key, ws.scratch.sample)
     memset(searched_out, 0, ws.data.n_features)
     for i in range(n):
-        searched_out[ws.sample[i]] = splittable[ws.sample[i]]
+        searched_out[ws.scratch.sample[i]] = splittable[ws.scratch.sample[i]]
 
 
 cdef void draw_cuts(
@@ -88,14 +88,14 @@ cdef FeatureSet feature_set(
     cdef FeatureSet out
     out.features = features
     out.n = n
-    out.searched = ws.searched[side]
+    out.searched = ws.scratch.searched[side]
     # Of extremely random trees one cut is tried, which says nothing of the others.
-    out.cut = ws.cut[side] if shared.settings.extra_trees else NULL
+    out.cut = ws.scratch.cut[side] if shared.settings.extra_trees else NULL
     # Neither do bounds that the neighbours of a leaf may loosen.
     out.splittable_out = ws.splittable[leaf.mask]
     if out.cut != NULL or shared.constraints.bounding >= INTERMEDIATE:
         out.splittable_out = NULL
-    out.factor = ws.factor[side]
+    out.factor = ws.scratch.factor[side]
     out.order = &ws.order[side]
     out.consecutive = consecutive
     return out
@@ -185,10 +185,10 @@ cdef void finish_chunks(
 cdef void prepare_search(
     Shared* shared, Workspace* ws, const Leaf* leaf, int side,
 ) noexcept nogil:
-    choose_features(shared, ws, leaf, ws.searched[side])
+    choose_features(shared, ws, leaf, ws.scratch.searched[side])
     prepare_constraints(shared, ws, leaf, side)
     if shared.settings.extra_trees:
-        draw_cuts(shared, ws, leaf, ws.cut[side])
+        draw_cuts(shared, ws, leaf, ws.scratch.cut[side])
 
 
 cdef void search_look(Shared* shared, Workspace* ws, const Look* look) noexcept nogil:
@@ -236,19 +236,20 @@ cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
     all of them share the implied bin.
     """
     cdef Split* best = &shared.best[2 * ws.first_thread]
+    cdef Scratch* scratch = &ws.scratch
     cdef int i
     gather(ws, leaf)
     if ws.n_tiles > 0:
         search_built(shared, ws, leaf, 0)
         return
     prepare_search(shared, ws, leaf, 0)
-    show_rows(ws, leaf, ws.seen)
+    show_rows(ws, leaf, scratch.seen)
     best.gain = 0
     search_leaf(
-        shared, ws, 0, leaf, &ws.rows_histogram, ws.touched, ws.n_touched, False,
-        ws.first_thread)
-    for i in range(ws.n_touched):
-        ws.seen[ws.touched[i]] = 0
+        shared, ws, 0, leaf, &scratch.rows_histogram, scratch.touched, scratch.n_touched,
+        False, ws.first_thread)
+    for i in range(scratch.n_touched):
+        scratch.seen[scratch.touched[i]] = 0
     settle(shared, ws, 0, leaf, True)
     hide_rows(ws, leaf)
 
@@ -267,8 +268,8 @@ cdef bint is_allowed(
 ) noexcept nogil:
     """Whether interactions allow a feature in a leaf, drawn for the tree or not."""
     if shared.constraints.n_sets > 0:
-        allowed_features(shared, ws, leaf, ws.allowed)
-        return ws.may_use[feature]
+        allowed_features(shared, ws, leaf, ws.scratch.allowed)
+        return ws.scratch.may_use[feature]
     return True
 
 
@@ -282,9 +283,9 @@ cdef void force(Shared* shared, Workspace* ws, int side, Leaf* leaf) noexcept no
     cdef Split split
     if not is_allowed(shared, ws, leaf, wanted.feature):
         return
-    ws.searched[side][wanted.feature] = True
-    ws.cut[side][wanted.feature] = wanted.bin
-    features.cut = ws.cut[side]
+    ws.scratch.searched[side][wanted.feature] = True
+    ws.scratch.cut[side][wanted.feature] = wanted.bin
+    features.cut = ws.scratch.cut[side]
     features.splittable_out = NULL
     features.factor = NULL
     split.gain = 0

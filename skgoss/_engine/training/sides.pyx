@@ -53,9 +53,9 @@ cdef double recall_left(Workspace* ws, const Leaf* leaf, Sums* left_out) noexcep
     cdef int b
     if ws.data.categorical[leaf.best.feature]:
         for b in range(ws.data.n_bins[leaf.best.feature]):
-            ws.goes_left[b] = words[b // 32] >> (b % 32) & 1
+            ws.scratch.goes_left[b] = words[b // 32] >> (b % 32) & 1
     else:
-        decide_bins(&ws.data, &leaf.best, ws.goes_left)
+        decide_bins(&ws.data, &leaf.best, ws.scratch.goes_left)
     left_out[0] = leaf.known.left
     return leaf.known.l2
 
@@ -82,11 +82,11 @@ cdef double choose_left(
         data, &histogram, leaf.best.feature, &leaf.stats.sums, code, room)
     if data.categorical[leaf.best.feature]:
         category_set(
-            &bins, code, &leaf.stats, &ws.rules, &leaf.best, scratch, ws.goes_left)
+            &bins, code, &leaf.stats, &ws.rules, &leaf.best, scratch, ws.scratch.goes_left)
         l2 = categories_l2(bins.n_bins, &ws.rules)
     else:
-        decide_bins(data, &leaf.best, ws.goes_left)
-    left_out[0] = left_side(&bins, code, ws.goes_left, <int32_t*>scratch)
+        decide_bins(data, &leaf.best, ws.scratch.goes_left)
+    left_out[0] = left_side(&bins, code, ws.scratch.goes_left, <int32_t*>scratch)
     if is_shown:
         hide_rows(ws, leaf)
     return l2

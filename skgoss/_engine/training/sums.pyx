@@ -95,17 +95,17 @@ cdef void show_rows(
     Workspace* ws, Leaf* leaf, uint8_t* seen,
 ) noexcept nogil:
     """Put a leaf's few rows into the empty histogram kept for such."""
-    ws.n_touched = 0
+    ws.scratch.n_touched = 0
     move_rows(
         &ws.data, encoding_of(ws, leaf), ws.words[leaf.buffer] + leaf.begin,
-        leaf.end - leaf.begin, ws.pairs, 1, &ws.rows_histogram, seen, ws.touched,
-        &ws.n_touched)
+        leaf.end - leaf.begin, ws.pairs, 1, &ws.scratch.rows_histogram, seen, ws.scratch.touched,
+        &ws.scratch.n_touched)
 
 
 cdef void hide_rows(Workspace* ws, const Leaf* leaf) noexcept nogil:
     move_rows(
         &ws.data, encoding_of(ws, leaf), ws.words[leaf.buffer] + leaf.begin,
-        leaf.end - leaf.begin, ws.pairs, -1, &ws.rows_histogram, NULL, NULL, NULL)
+        leaf.end - leaf.begin, ws.pairs, -1, &ws.scratch.rows_histogram, NULL, NULL, NULL)
 
 
 cdef Histogram sums_with(
@@ -120,4 +120,4 @@ cdef Histogram sums_with(
     if ws.n_tiles > 0:
         return sum_tile(
             shared, ws, &ws.tiles[ws.tile_of[feature]], leaf, ws.first_thread)
-    return ws.rows_histogram
+    return ws.scratch.rows_histogram

@@ -33,8 +33,8 @@ from skgoss._engine.data.store cimport BinColumn
 from skgoss._engine.signals cimport is_stopped
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, INTERRUPTED, MIN_ROWS_A_TEAM, NO_MEMORY, NO_TURN, ROOT_BUFFER, Leaf, Node,
-    Round, Shared, Stock, Workspace, free_slot, gather, heap_pop, heap_push, heap_remove,
-    keep_scratch)
+    Round, Scratch, Shared, Stock, Workspace, free_slot, gather, heap_pop, heap_push,
+    heap_remove)
 
 cdef extern from "team.h" nogil:
     int64_t take_next(int64_t* next)
@@ -139,7 +139,7 @@ cdef int add_set(const Binned* data, Workspace* ws, Node* node) noexcept nogil:
     """Keep the bins that go left with a node, which is categorical."""
     cdef int status
     enter_alone(&ws.stock.is_taken)
-    status = add_words(ws.stock, data.n_bins[node.feature], ws.goes_left, node)
+    status = add_words(ws.stock, data.n_bins[node.feature], ws.scratch.goes_left, node)
     leave(&ws.stock.is_taken)
     return status
 
@@ -331,25 +331,27 @@ cdef int divide_with_peers(Shared* shared, Workspace* ws, int n) noexcept nogil:
     return status
 
 
-cdef Workspace* workspace_of(Workspace* ws, int part) noexcept nogil:
-    """The workspace of one of the threads, for the tree of ``ws`` as it is now."""
-    cdef Workspace* out = &ws.helpers[part]
-    cdef Workspace own = out[0]
-    out[0] = ws[0]
-    out.first_thread = ws.first_thread + part
-    out.n_threads = 1
-    out.divides_ahead = True
-    keep_scratch(&own, out)
-    return out
+cdef void prepare_helpers(Workspace* ws, int n_threads) noexcept nogil:
+    """Set the workspaces of the threads to the tree of ``ws`` as it is now."""
+    cdef Workspace* out
+    cdef Scratch scratch
+    cdef int part
+    for part in range(n_threads):
+        out = &ws.helpers[part]
+        scratch = out.scratch
+        out[0] = ws[0]
+        out.first_thread = ws.first_thread + part
+        out.n_threads = 1
+        out.divides_ahead = True
+        out.scratch = scratch
 
 
 cdef int divide_some(Shared* shared, Workspace* ws, int n, int part) noexcept nogil:
     """Divide leaves of the batch until none is left, and search their children."""
-    cdef Workspace* own = workspace_of(ws, part)
     cdef int status = 0
     cdef int64_t i = take_next(&ws.next_chunk)
     while i < n and status == 0:
-        status = divide_ahead(shared, own, ws.batch[i], NULL)
+        status = divide_ahead(shared, &ws.helpers[part], ws.batch[i], NULL)
         i = take_next(&ws.next_chunk)
     return status
 
@@ -359,6 +361,7 @@ cdef int divide_side_by_side(Shared* shared, Workspace* ws, int n) noexcept nogi
     cdef int n_threads = min(ws.n_threads, n)
     cdef int n_failed = 0
     cdef int part
+    prepare_helpers(ws, n_threads)
     ws.next_chunk = 0
     for part in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
         n_failed += divide_some(shared, ws, n, part) < 0

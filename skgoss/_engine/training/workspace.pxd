@@ -89,11 +89,30 @@ cdef struct Stock:
     Py_ssize_t n_set_words
     Py_ssize_t set_room
 
+# What a thread needs while it divides a leaf and searches its children: threads that do this side
+# by side have one each.
+cdef struct Scratch:
+    uint8_t* mask             # a bit for each row of the leaf: whether it goes left
+    uint8_t* goes_left        # by bin
+    uint8_t* code_goes_left
+    int32_t* sample           # features drawn for the leaf
+    int32_t* allowed          # features that interactions allow the leaf
+    uint8_t* may_use          # the same, by feature
+    int32_t* hits             # of the path's features, by set
+    uint8_t* searched[2]      # features searched in the two children
+    int32_t* cut[2]           # and their only cuts, in extremely random trees
+    double* factor[2]         # of their gains, by feature
+    Histogram rows_histogram  # of a child of few rows, as long as it is searched; else zero
+    uint8_t* seen             # the features such rows touch
+    int32_t* touched
+    int n_touched
+
 cdef struct Workspace:
     int first_thread          # its accumulators are those of these threads
     int n_threads
     int64_t next_chunk        # of rows or features that threads share out among themselves
     Workspace* helpers        # the workspaces of the other threads; NULL: there are none
+    Scratch scratch
     Stock* stock
     uint64_t* words[3]        # the last one: see ROOT_BUFFER
     # By row, then: whether it is in the one leaf that still has the root's words, and where
@@ -101,9 +120,6 @@ cdef struct Workspace:
     uint8_t* stays
     uint32_t* places
     Py_ssize_t n_rows         # of the root
-    uint8_t* mask
-    uint8_t* goes_left        # by bin
-    uint8_t* code_goes_left
     int64_t* pairs
     double* gathered          # slopes of sampled rows
     Binned data               # the rows as the tree reads them
@@ -117,14 +133,7 @@ cdef struct Workspace:
     int n_tiles
     int32_t* tile_features
     int32_t* tile_of          # by feature
-    uint8_t* searched[2]      # features searched in the two leaves at hand
     uint8_t** splittable      # masks of features that nodes above a leaf could be split by
-    int32_t* cut[2]           # and their only cuts, in extremely random trees
-    int32_t* sample
-    int32_t* allowed          # features that interactions allow a leaf
-    uint8_t* may_use
-    int32_t* hits             # of the path's features, by set
-    double* factor[2]         # of gains, by feature, for the two leaves at hand
     Order order[2]            # and what bounds their children
     Step* steps[2]            # of all their rows
     int8_t* above             # by two leaves: 1: the second bounds the first from above,
@@ -134,10 +143,6 @@ cdef struct Workspace:
     int32_t* split_features
     Histogram* slots
     int* free_slots
-    Histogram rows_histogram  # of a leaf of few rows, as long as it is looked at; else zero
-    uint8_t* seen             # the features such rows touch
-    int32_t* touched
-    int n_touched
     Leaf* leaves
     # Leaves are divided ahead of their turn. Their nodes and their children lie apart until
     # then: the node of a leaf behind the nodes of the tree, its children in `children`.
@@ -229,9 +234,6 @@ cdef struct Round:
 cdef int allocate_histogram(const Binned* data, Histogram* out) noexcept nogil
 
 cdef void clear_histogram(const Binned* data, Histogram* out) noexcept nogil
-
-# What the threads that divide leaves side by side each need for themselves.
-cdef void keep_scratch(const Workspace* own, Workspace* out) noexcept nogil
 
 cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil
 

@@ -60,24 +60,6 @@ cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept
     return &ws.code
 
 
-cdef void keep_scratch(const Workspace* own, Workspace* out) noexcept nogil:
-    cdef int side
-    out.mask = own.mask
-    out.goes_left = own.goes_left
-    out.code_goes_left = own.code_goes_left
-    out.rows_histogram = own.rows_histogram
-    out.seen = own.seen
-    out.touched = own.touched
-    out.sample = own.sample
-    out.allowed = own.allowed
-    out.may_use = own.may_use
-    out.hits = own.hits
-    for side in range(2):
-        out.searched[side] = own.searched[side]
-        out.cut[side] = own.cut[side]
-        out.factor[side] = own.factor[side]
-
-
 # ------------------------------------------------------------------ rows of leaves
 
 cdef void gather(Workspace* ws, Leaf* leaf) noexcept nogil:

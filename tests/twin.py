@@ -1,9 +1,9 @@
 """A naive twin of the engine: leaf-wise trees in plain NumPy.
 
-It does what docs/design.md and the comments of ``_engine/training/split.h`` say, one
-leaf and one feature at a time, from sums over the rows themselves: no subtraction of
-histograms, no integers, no threads, no shortcuts. Below it: how tests train without an
-estimator.
+It does what docs/design.md and the comments of ``gains.h`` and ``split.h`` in
+``_engine/training`` say, one leaf and one feature at a time, from sums over the rows
+themselves: no subtraction of histograms, no integers, no threads, no shortcuts. Below
+it: how tests train without an estimator.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 /* The search for the best split of a categorical feature in one node: some categories
-   against the others. It is a part of split.h and knows what stands above its inclusion.
+   against the others.
 
    Bin 0 holds missing, rare and unknown categories and never goes left. Of few bins each
    category is tried against the rest. Of many, the categories are put in order of
@@ -13,6 +13,11 @@
    and in `missing_left` whether from the low end. */
 #ifndef SKGOSS_CATEGORIES_H
 #define SKGOSS_CATEGORIES_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gains.h"
 
 /* Bytes that a search takes, aligned as doubles; less than search_feature's. */
 #define CATEGORY_SCRATCH(n_bins) ((size_t)(n_bins) * sizeof(Category))

@@ -2,7 +2,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
 
-cdef extern from "split.h" nogil:
+cdef extern from "gains.h" nogil:
     const double HESSIAN_EPSILON
     const int SCRATCH_ROOM
     const int SCRATCH_CUTS
@@ -92,6 +92,8 @@ cdef extern from "split.h" nogil:
         const Encoding* code, int64_t* room)
     int held_bins(const Bins* bins, int first, int last, int32_t* bin_out)
     Sums bin_sums(const Bins* bins, int b, const Encoding* code)
+
+cdef extern from "categories.h" nogil:
     size_t CATEGORY_SCRATCH(int n_bins)
     double categories_l2(int n_bins, const SplitRules* rules)
     int search_categories(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from instruction_sets import printed
 from sklearn import metrics as sk
+from sklearn.base import clone
 
 import skgoss
 from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor, parameters
@@ -571,6 +572,6 @@ def test_bad_functions():
     ],
 )
 def test_usual_metric_of_an_objective(model, y, metric):
-    model.set_params(n_estimators=2).fit(X, y, eval_set=[(X, y)])
+    model = clone(model).set_params(n_estimators=2).fit(X, y, eval_set=[(X, y)])
     assert list(model.evals_result_) == ["training"]
     assert list(model.evals_result_["training"]) == [metric]

@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from skgoss import LGBMRegressor
 from skgoss._engine.data import columns as kernels
 from skgoss.data.columns import Columns
 from skgoss.data.frames import columns
@@ -81,6 +82,22 @@ def test_strides_may_be_anything(view):
 def test_other_numbers_are_converted(dtype):
     X = np.array([[1, 2], [3, 4]]).astype(dtype)
     np.testing.assert_array_equal(read(fit_columns(X)), [[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, ">f8", np.int64, bool])
+def test_arrays_predict_as_lists_which_scikit_learn_validates(dtype):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(60, 4)).astype(np.float64)
+    model = LGBMRegressor(n_estimators=3, min_child_samples=1).fit(X, X @ [1, 2, 4, 8])
+    expected = model.predict(X.tolist())
+    packed = np.zeros(60, dtype=[("first", "u1"), ("values", dtype, 4)])
+    packed["values"] = X
+    rows = X.astype(dtype)
+    for array in (rows, np.asfortranarray(rows), rows[::-1][::-1], packed["values"]):
+        np.testing.assert_array_equal(model.predict(array), expected)
+    for wrong in (rows[:, :3], rows[0], rows[:0]):
+        with pytest.raises(ValueError, match=r"features|2D array|0 sample"):
+            model.predict(wrong)
 
 
 def test_unaligned_values_are_copied():

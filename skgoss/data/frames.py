@@ -78,6 +78,8 @@ def columns(
         return _frame_columns(estimator, frame, reset, categorical_feature, by_name)
     if np.ma.is_masked(X):
         X = _filled(X)
+    if not reset and _is_plain(estimator, X):
+        return _number_columns(estimator, X, reset)
     dtype = object if _is_mixed(estimator, X, reset, categorical_feature) else "numeric"
     try:
         array = _validated(estimator, X, reset=reset, dtype=dtype)
@@ -91,8 +93,27 @@ def columns(
     _declare(estimator, array, reset, categorical_feature)
     if dtype is object:
         return _object_columns(estimator, array, reset)
+    return _number_columns(estimator, array, reset)
+
+
+def _number_columns(estimator: Any, array: NDArray[Any], reset: bool) -> Columns:
     data = _matrix_columns(as_kind(array, "X"))
     return _with_categories(estimator, data, set(), reset)
+
+
+def _is_plain(estimator: Any, X: Any) -> bool:
+    """Whether scikit-learn would return ``X`` as it is, without a warning.
+
+    Its validation takes longer than the prediction of a row.
+    """
+    return (
+        type(X) is np.ndarray
+        and X.dtype in (np.float64, np.float32)
+        and X.ndim == 2
+        and X.shape[0] > 0
+        and X.shape[1] == getattr(estimator, "n_features_in_", None)
+        and not hasattr(estimator, "feature_names_in_")
+    )
 
 
 def _holds_strings(X: Any) -> bool:

@@ -23,8 +23,8 @@ def send():
 
 
 {setup}
-# How long the work takes to reach the kernel depends on the machine. A signal that missed
-# the kernel comes a bit later the next time, one that came after the work much earlier.
+# How long the work takes to reach the kernel depends on the machine. A signal that
+# missed the kernel comes a bit later the next time, one after the work much earlier.
 delay = {delay}
 for attempt in range(30):
     before = dict(vars(model))

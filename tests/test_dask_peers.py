@@ -236,7 +236,7 @@ def test_parts_on_several_workers_are_balanced(client: Any) -> None:
         workers=[worker],
     )
     assert seen == [[0, 1, 2]]
-    with pytest.raises(ValueError, match="no parts"):
+    with pytest.raises(ValueError, match="no partitions"):
         peers.run(client, {}, lambda *_: None, name="fit")
 
 

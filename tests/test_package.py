@@ -6,6 +6,7 @@ import ast
 import importlib
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,23 @@ def test_version_needs_an_installed_package(monkeypatch):
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(AttributeError, match="the package is not installed"):
         skgoss.__version__  # noqa: B018
+
+
+def test_a_folder_with_the_source_alone_says_what_to_do(tmp_path):
+    compiled = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    shutil.copytree(Path(skgoss.__file__).parent, tmp_path / "skgoss", ignore=compiled)
+    script = f"""
+import sys
+# Editable installations have a finder of their own; those of Python are classes.
+sys.meta_path = [finder for finder in sys.meta_path if isinstance(finder, type)]
+sys.path.insert(0, {str(tmp_path)!r})
+import skgoss
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1
+    assert "run it in another folder" in ran.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("name", ["sklearn", "callback"])

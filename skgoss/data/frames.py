@@ -117,6 +117,8 @@ def _is_plain(estimator: Any, X: Any) -> bool:
 
 
 def _holds_strings(X: Any) -> bool:
+    if isinstance(X, np.ndarray) and X.dtype.kind not in "OUST":
+        return False
     values = np.asarray(X, dtype=object)
     return values.ndim == 2 and any(isinstance(value, str) for value in values.flat)
 

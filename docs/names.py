@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 import skgoss
-from skgoss import callbacks, parameters
+from skgoss.fit import callbacks
+from skgoss.parameters import settings as parameters
 
 SAME, NO_EFFECT, ABSENT = "same", "accepted, without effect", "not available"
 ONLY_OURS = "only in skgoss"
@@ -33,7 +34,7 @@ REASON_OF = {name: reason for reason, names in REASONS.items() for name in names
 
 # Remarks on names that are the same.
 REMARKS = {
-    "EarlyStopException": "Also in `skgoss.callbacks`.",
+    "EarlyStopException": "Also in `skgoss.fit.callbacks`.",
     "verbosity": "The default is -1: nothing is printed.",
     "class_weight": "'balanced' counts rows by their weights. Classifiers only.",
     "objective": "See [parameters.md](parameters.md).",
@@ -302,7 +303,7 @@ def callback_rows() -> Iterator[Row]:
             list(arguments(getattr(module, name)))
             for module in (lightgbm.callback, callbacks)
         )
-        yield called(name, theirs, ours, "In `skgoss.callbacks`.")
+        yield called(name, theirs, ours, "In `skgoss.fit.callbacks`.")
 
 
 def called(name: str, theirs: list[str], ours: list[str], remark: str) -> Row:

@@ -2,6 +2,6 @@
 
 from pathlib import Path
 
-from skgoss import parameters
+from skgoss.parameters import settings as parameters
 
 Path(__file__).with_suffix(".md").write_text(parameters.markdown(), encoding="utf-8")

@@ -4,10 +4,21 @@ from typing import Any
 
 from skgoss import basic as basic
 from skgoss import callback as callback
+from skgoss import engine as engine
+from skgoss import plotting as plotting
 from skgoss import sklearn as sklearn
-from skgoss._messages import UnusedParameterWarning
-from skgoss.booster import Booster
-from skgoss.callbacks import (
+from skgoss.booster.booster import Booster
+from skgoss.booster.cv import cv
+from skgoss.booster.cv_booster import CVBooster
+from skgoss.booster.train import train
+from skgoss.data.sequences import Sequence
+from skgoss.dataset.dataset import Dataset
+from skgoss.estimators.base import LGBMModel
+from skgoss.estimators.classifier import LGBMClassifier
+from skgoss.estimators.ranker import LGBMRanker
+from skgoss.estimators.regressor import LGBMRegressor
+from skgoss.export.to_onnx import to_onnx
+from skgoss.fit.callbacks import (
     early_stopping,
     log_evaluation,
     print_evaluation,
@@ -15,14 +26,7 @@ from skgoss.callbacks import (
     register_logger,
     reset_parameter,
 )
-from skgoss.conversion import to_onnx
-from skgoss.cross_validation import cv
-from skgoss.cv_booster import CVBooster
-from skgoss.data.sequences import Sequence
-from skgoss.dataset import Dataset
-from skgoss.engine import train
-from skgoss.estimators import LGBMClassifier, LGBMModel, LGBMRegressor
-from skgoss.plotting import (
+from skgoss.inspection.plotting import (
     create_tree_digraph,
     draw_tree,
     plot_importance,
@@ -30,9 +34,9 @@ from skgoss.plotting import (
     plot_split_value_histogram,
     plot_tree,
 )
-from skgoss.ranker import LGBMRanker
+from skgoss.training.callback_api import EarlyStopException, EvalResult
 from skgoss.training.ranking import ndcg_scorer
-from skgoss.training.rounds import EarlyStopException, EvalResult
+from skgoss.utils.messages import UnusedParameterWarning
 
 __all__ = [
     "Booster",

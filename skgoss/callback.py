@@ -1,6 +1,6 @@
 """The callbacks, in a module of the name that LightGBM's has: see `callbacks`."""
 
-from skgoss.callbacks import (
+from skgoss.fit.callbacks import (
     early_stopping,
     log_evaluation,
     print_evaluation,
@@ -8,7 +8,7 @@ from skgoss.callbacks import (
     reset_parameter,
     show,
 )
-from skgoss.training.rounds import CallbackEnv, EarlyStopException, EvalResult
+from skgoss.training.callback_api import CallbackEnv, EarlyStopException, EvalResult
 
 __all__ = [
     "CallbackEnv",

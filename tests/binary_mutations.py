@@ -20,14 +20,15 @@ import text_mutations
 from binned import bins, build
 from booster_mutations import one_of
 
-from skgoss import LGBMRegressor, parameters
+from skgoss import LGBMRegressor
 from skgoss.data import binary, binned_state
 from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.frames import columns
 from skgoss.model import text
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.header import Header
+from skgoss.model.file_header import Header
+from skgoss.parameters import settings as parameters
 from skgoss.training import boosting, loop, objectives
 
 MIXED, SPARSE, LISTED, WORDS = range(4)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from skgoss.data.exchange import Exchange
-from skgoss.data.shares import Share
+from skgoss.data.collectives import Exchange
+from skgoss.data.row_partition import Share
 
 
 class Meeting:

@@ -15,7 +15,7 @@ import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.data.categories import Categories, Vocabulary
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.header import Header
+from skgoss.model.file_header import Header
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import Sets, Tree
 from skgoss.training import objectives

@@ -18,7 +18,7 @@ from skgoss import (
     record_evaluation,
     reset_parameter,
 )
-from skgoss.callbacks import CallbackEnv, EarlyStopException, EvalResult
+from skgoss.fit.callbacks import CallbackEnv, EarlyStopException, EvalResult
 
 X, Y = load_diabetes(return_X_y=True)
 SETS = {"eval_set": [(X, Y), (X[:100], Y[:100])]}
@@ -341,7 +341,7 @@ def test_verbose_of_early_stopping(verbose, talks, capsys):
 
 def test_long_fits_show_a_bar_if_asked(capsys, monkeypatch):
     pytest.importorskip("rich")
-    monkeypatch.setattr(skgoss.callbacks, "SHORT_FIT", -1.0)
+    monkeypatch.setattr(skgoss.fit.callbacks, "SHORT_FIT", -1.0)
     monkeypatch.setenv("FORCE_COLOR", "1")
     fit(verbosity=1, n_estimators=3)
     assert "valid_1's l2" in capsys.readouterr().out

@@ -18,8 +18,8 @@ from sklearn.model_selection import (
 
 import skgoss
 from skgoss import CVBooster, Dataset
-from skgoss.data.shares import Share
-from skgoss.training import folds
+from skgoss.data.row_partition import Share
+from skgoss.training import concurrent_fits
 
 ROUNDS = 8
 BINARY = {"objective": "binary", "num_leaves": 7, "verbosity": -1}
@@ -530,12 +530,12 @@ def test_the_number_of_threads_changes_nothing(stops):
 def test_threads_are_shared_without_too_many():
     for n_fits in range(1, 12):
         for n_threads in range(1, 40):
-            n_at_once, each = folds.at_once(n_fits, n_threads)
+            n_at_once, each = concurrent_fits.at_once(n_fits, n_threads)
             assert 1 <= n_at_once <= n_fits
             assert n_at_once * each <= n_threads
-    assert folds.at_once(5, 2) == (2, 1)
-    assert folds.at_once(5, 8) == (4, 2)
-    assert folds.at_once(5, 1) == (1, 1)
+    assert concurrent_fits.at_once(5, 2) == (2, 1)
+    assert concurrent_fits.at_once(5, 8) == (4, 2)
+    assert concurrent_fits.at_once(5, 1) == (1, 1)
 
 
 class Bad:
@@ -569,7 +569,7 @@ def boost(together, n_rounds):
 def test_an_error_in_a_fold_ends_all(n_at_once):
     states = [Bad(None), Bad(7), Bad(3)]
     before = threading.active_count()
-    together = folds.Folds(states, n_at_once, ahead=5)
+    together = concurrent_fits.Folds(states, n_at_once, ahead=5)
     with pytest.raises(ValueError, match="round 3"):
         boost(together, 10)
     assert together.index == 3
@@ -592,7 +592,7 @@ def test_ctrl_c_ends_folds():
         release.set()
         raise KeyboardInterrupt
 
-    together = folds.Folds([Slow(None), Bad(None)], 2)
+    together = concurrent_fits.Folds([Slow(None), Bad(None)], 2)
     before = signal.signal(signal.SIGINT, handler)
     try:
         with pytest.raises(KeyboardInterrupt):

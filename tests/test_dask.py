@@ -21,14 +21,13 @@ from skgoss import (
     LGBMClassifier,
     LGBMRanker,
     LGBMRegressor,
-    callbacks,
-    docstrings,
     early_stopping,
     log_evaluation,
-    options,
     record_evaluation,
     reset_parameter,
 )
+from skgoss.fit import callbacks
+from skgoss.parameters import docstrings
 
 dask = pytest.importorskip("dask")
 pd = pytest.importorskip("pandas")
@@ -45,8 +44,8 @@ from skgoss.dask import (  # noqa: E402
     parts,
 )
 from skgoss.dask.connections import PLUGIN  # noqa: E402
-from skgoss.data.exchange import ALONE  # noqa: E402
-from skgoss.fit_arguments import GivenSet  # noqa: E402
+from skgoss.data.collectives import ALONE  # noqa: E402
+from skgoss.fit.arguments import GivenSet  # noqa: E402
 
 ON_CLUSTER = {
     LGBMClassifier: DaskLGBMClassifier,
@@ -362,9 +361,9 @@ def test_bundles_of_sparse_columns():
 
 @pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
 def test_sources_of_random_numbers_are_drawn_from(make):
-    options = {"n_estimators": 3, "subsample": 0.5, "subsample_freq": 1}
-    local = LGBMRegressor(random_state=make(5), **options)
-    model = DaskLGBMRegressor(random_state=make(5), **options)
+    table = {"n_estimators": 3, "subsample": 0.5, "subsample_freq": 1}
+    local = LGBMRegressor(random_state=make(5), **table)
+    model = DaskLGBMRegressor(random_state=make(5), **table)
     for _ in range(2):
         model.fit(array(X), array(TARGET))
         expected = local.fit(X, TARGET).predict(X)
@@ -763,8 +762,8 @@ def test_clone_pickle_and_to_local(client, tmp_path):
 
 def test_clients_that_cannot_wait(client):
     async def fit():
-        options = {"asynchronous": True, "set_as_default": False}
-        async with distributed.Client(client.scheduler.address, **options) as other:
+        table = {"asynchronous": True, "set_as_default": False}
+        async with distributed.Client(client.scheduler.address, **table) as other:
             DaskLGBMRegressor(client=other).fit(array(X), array(TARGET))
 
     with pytest.raises(ValueError, match="client is asynchronous"):
@@ -800,7 +799,7 @@ def test_signatures_and_docstrings(local):
     ours = ON_CLUSTER[local]
     parameters = list(inspect.signature(ours).parameters)
     assert parameters == ["client", *inspect.signature(local).parameters]
-    for name in [option.name for option in options.OPTIONS]:
+    for name in [option.name for option in table.OPTIONS]:
         assert f"\n{name} : " in ours.__doc__
     for method in ("fit", "predict", "score"):
         signature = inspect.signature(getattr(ours, method))

@@ -85,9 +85,9 @@ EXAMPLES = [
     if ">>> " in path.read_text(encoding="utf-8")
 ]
 # Its warning says that it is of the package.
-EXAMPLES[EXAMPLES.index("skgoss._messages")] = "skgoss"
+EXAMPLES[EXAMPLES.index("skgoss.utils.messages")] = "skgoss"
 EXAMPLES_NEED = {
-    "skgoss.conversion": ["onnx"],
+    "skgoss.export.to_onnx": ["onnx"],
     "skgoss.dask.estimators": ["dask.array", "distributed"],
     "skgoss.onnx": ["skl2onnx"],
     "skgoss.plotting": ["graphviz", "matplotlib", "pandas"],

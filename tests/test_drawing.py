@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from skgoss.model.drawing import TreeDrawing
-from skgoss.model.labels import INFO, Labels, one_line
-from skgoss.model.layout import INFO_SIZE, TITLE_SIZE, layout, text_width
-from skgoss.model.picture import Text
+from skgoss.inspection.drawing import TreeDrawing
+from skgoss.inspection.labels import INFO, Labels, one_line
+from skgoss.inspection.layout import INFO_SIZE, TITLE_SIZE, layout, text_width
+from skgoss.inspection.picture import Text
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = ["age", "a name of thirty characters or more", "city", "x", "$ per m²"]

@@ -21,9 +21,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 
-from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor, _compat
+from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 from skgoss.data import targets
-from skgoss.fit_arguments import FitArguments
+from skgoss.fit.arguments import FitArguments
+from skgoss.utils import compat
 
 FITTED = [
     "best_iteration_",
@@ -601,18 +602,18 @@ def test_progress_bar(callbacks, iris, piped, capsys):
 # --- Threads --------------------------------------------------------------------------
 
 
-class Unforked(_compat._Team):
+class Unforked(compat._Team):
     """A process that has used no threads yet."""
 
 
 @pytest.fixture
 def eight_cores(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(_compat.joblib, "cpu_count", lambda: 16)
-    monkeypatch.setattr(_compat, "_physical_cores", lambda: 8)
-    monkeypatch.setattr(_compat, "_most_threads", lambda: 16)
-    monkeypatch.setattr(_compat.runtime, "max_threads", lambda: 16)
-    monkeypatch.setattr(_compat, "_Team", Unforked)
+    monkeypatch.setattr(compat.joblib, "cpu_count", lambda: 16)
+    monkeypatch.setattr(compat, "_physical_cores", lambda: 8)
+    monkeypatch.setattr(compat, "_most_threads", lambda: 16)
+    monkeypatch.setattr(compat.runtime, "max_threads", lambda: 16)
+    monkeypatch.setattr(compat, "_Team", Unforked)
     monkeypatch.setattr(Unforked, "used", False, raising=False)
     monkeypatch.setattr(Unforked, "lost", False, raising=False)
 
@@ -622,24 +623,24 @@ def eight_cores(monkeypatch):
 )
 @pytest.mark.usefixtures("eight_cores")
 def test_n_threads(n_jobs, threads):
-    assert _compat.n_threads(n_jobs) == threads
+    assert compat.n_threads(n_jobs) == threads
 
 
 @pytest.mark.usefixtures("eight_cores")
 def test_n_threads_keep_to_limits(monkeypatch):
-    monkeypatch.setattr(_compat.runtime, "max_threads", lambda: 2)
-    assert [_compat.n_threads(n) for n in (None, 0, -1, -99)] == [2, 2, 2, 1]
-    monkeypatch.setattr(_compat.runtime, "max_threads", lambda: 12)
+    monkeypatch.setattr(compat.runtime, "max_threads", lambda: 2)
+    assert [compat.n_threads(n) for n in (None, 0, -1, -99)] == [2, 2, 2, 1]
+    monkeypatch.setattr(compat.runtime, "max_threads", lambda: 12)
     monkeypatch.setenv("OMP_NUM_THREADS", "12")
-    assert _compat.n_threads(None) == 12
+    assert compat.n_threads(None) == 12
 
 
 @pytest.mark.usefixtures("eight_cores")
 def test_one_thread_in_a_fork_of_a_threaded_process():
-    _compat._Team.after_fork()
-    assert _compat.n_threads(3) == 3
-    _compat._Team.after_fork()
-    assert _compat.n_threads(3) == 1
+    compat._Team.after_fork()
+    assert compat.n_threads(3) == 3
+    compat._Team.after_fork()
+    assert compat.n_threads(3) == 1
 
 
 FORK = """

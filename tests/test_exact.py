@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skgoss._engine.training import exact, metrics
+from skgoss._engine.training import exact_sum, metrics
 
 RNG = np.random.default_rng(7)
 LEAST = Fraction(1, 2**1074)
@@ -27,7 +27,7 @@ def twin(terms):
 
 
 def summed(values, weight=None):
-    return str(exact.weighted_sum(values, weight))
+    return str(exact_sum.weighted_sum(values, weight))
 
 
 VALUES = {
@@ -73,7 +73,7 @@ def test_sums_do_not_depend_on_order_or_parts(values):
     order = np.random.default_rng(1).permutation(3000)
     assert summed(given[order]) == expected
     parts = np.split(given[order], [5, 5, 1300])
-    assert str(exact.rounded(sum(map(exact.exact_sum, parts)))) == expected
+    assert str(exact_sum.rounded(sum(map(exact_sum.exact_sum, parts)))) == expected
 
 
 def test_sums_of_terms_that_cancel():
@@ -81,14 +81,14 @@ def test_sums_of_terms_that_cancel():
     values = RNG.normal(size=500) * 10.0 ** RNG.integers(-300, 300, size=500)
     values = np.concatenate([values, -values, [1.0, 2.0**-60]])
     for _ in range(20):
-        assert exact.weighted_sum(RNG.permutation(values)) == 1.0
+        assert exact_sum.weighted_sum(RNG.permutation(values)) == 1.0
 
 
 def test_whole_weights_are_copies():
     values = RNG.normal(size=1000) * 10.0 ** RNG.integers(-8, 8, size=1000)
     copies = RNG.integers(0, 5, size=1000)
-    repeated = exact.weighted_sum(np.repeat(values, copies))
-    assert exact.weighted_sum(values, copies.astype(float)) == repeated
+    repeated = exact_sum.weighted_sum(np.repeat(values, copies))
+    assert exact_sum.weighted_sum(values, copies.astype(float)) == repeated
 
 
 # --- Losses ---------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def test_whole_weights_are_copies():
 def losses(y, weight=None, n_threads=1):
     """The exact sum of |y|, as a loss."""
     code = metrics.LOSSES["l1"]
-    return exact.rounded(
+    return exact_sum.rounded(
         metrics.pointwise(code, y, np.zeros(len(y)), weight, 0.0, n_threads)
     )
 

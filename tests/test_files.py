@@ -22,7 +22,7 @@ from test_state import WAYS, skops_io
 
 import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
-from skgoss.model.text_words import OWN
+from skgoss.model.text_keys import OWN
 from skgoss.training import objectives
 
 SMALL = {"n_estimators": 4, "num_leaves": 7, "min_child_samples": 5}
@@ -535,7 +535,7 @@ def test_skops_files_of_boosters_name_the_booster_alone(kind):
     booster = mutations.models()[kind][0].booster_
     skops = skops_io()
     trusted = skops.get_untrusted_types(data=skops.dumps(booster))
-    assert trusted == ["skgoss.booster.Booster"]
+    assert trusted == ["skgoss.booster.booster.Booster"]
 
 
 def test_arguments_of_the_constructor(tmp_path):

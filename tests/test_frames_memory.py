@@ -11,11 +11,12 @@ import pytest
 from sklearn.utils.validation import validate_data
 from test_frames import Estimator, n_calls, read, shares
 
-from skgoss import LGBMRegressor, _compat
+from skgoss import LGBMRegressor
 from skgoss._engine.data import arrow
-from skgoss.data import containers
+from skgoss.data import dataframes
 from skgoss.data.categories import Vocabulary
 from skgoss.data.frames import columns
+from skgoss.utils import compat
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
@@ -117,7 +118,7 @@ def test_the_short_way_has_the_answer_of_the_long_way(name, declared, monkeypatc
     answers = []
     for short in (True, False):
         if not short:
-            monkeypatch.setattr(containers, "_FRAMES", {})
+            monkeypatch.setattr(dataframes, "_FRAMES", {})
         estimator = Estimator()
         fitted = columns(estimator, X, reset=True, **options)
         vocabularies = {
@@ -213,7 +214,7 @@ def test_streams_that_are_no_frames_are_left_alone(name):
 
 def test_pandas_keeps_its_columns_in_blocks():
     X = pandas_frames()["grown"]
-    blocks = _compat.pandas_blocks(X)
+    blocks = compat.pandas_blocks(X)
     assert sorted(np.concatenate([at for at, _ in blocks])) == [*range(X.shape[1])]
     for at, values in blocks:
         for i, j in enumerate(at):
@@ -224,7 +225,7 @@ def test_pandas_keeps_its_columns_in_blocks():
 def test_pandas_may_keep_its_columns_elsewhere(monkeypatch):
     X = pandas_frames()["grown"]
     expected = read(columns(Estimator(), X, reset=True))
-    monkeypatch.setattr(_compat, "pandas_blocks", lambda frame: [])
+    monkeypatch.setattr(compat, "pandas_blocks", lambda frame: [])
     assert same(read(columns(Estimator(), X, reset=True)), expected)
 
 

@@ -12,9 +12,10 @@ from sklearn import metrics as sk
 from sklearn.base import clone
 
 import skgoss
-from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor, parameters
-from skgoss._engine.training import exact
+from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss._engine.training import exact_sum
 from skgoss._engine.training import metrics as kernels
+from skgoss.parameters import settings as parameters
 from skgoss.training import metrics
 from skgoss.training.metrics import METRICS, Sample
 
@@ -41,7 +42,7 @@ def value(name, *args, **options):
 
 
 def summed(*args):
-    return exact.rounded(kernels.pointwise(*args))
+    return exact_sum.rounded(kernels.pointwise(*args))
 
 
 POSITIVE = np.exp(X[:, 0] + 0.3 * RNG.normal(size=N))
@@ -361,7 +362,7 @@ def digest() -> str:
         shares = np.round(rng.random((3, 5003)), 2)
         code = np.minimum(np.floor(3 * p), 2.0)
         total = kernels.by_class(code, shares, weight, top_k, 1)
-        found.append(exact.rounded(total))
+        found.append(exact_sum.rounded(total))
     return hashlib.sha256(np.array(found).tobytes()).hexdigest()
 
 

@@ -28,11 +28,11 @@ from skgoss import (
     early_stopping,
     log_evaluation,
     ndcg_scorer,
-    parameters,
     record_evaluation,
     reset_parameter,
 )
 from skgoss._engine.training.sampling import one_side_sample
+from skgoss.parameters import settings as parameters
 
 PAGE = Path(__file__).parents[1] / "docs" / "migrating.md"
 X, Y = load_breast_cancer(return_X_y=True)
@@ -904,7 +904,7 @@ def test_saved_models():
     skops = pytest.importorskip("skops.io")
     model = classifier().fit(X, Y)
     model._ensemble.arrays["left_child"][0] = 1000
-    trusted = ["skgoss.estimators.LGBMClassifier"]
+    trusted = ["skgoss.estimators.classifier.LGBMClassifier"]
     for load, saved in (
         (pickle.loads, pickle.dumps(model)),
         (lambda file: skops.loads(file, trusted=trusted), skops.dumps(model)),

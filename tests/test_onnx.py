@@ -34,8 +34,8 @@ onnxruntime = pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")
 
 import skgoss.onnx  # noqa: E402
-from skgoss import conversion  # noqa: E402
-from skgoss.model import graph as graphs  # noqa: E402
+from skgoss.export import onnx_graph as graphs  # noqa: E402
+from skgoss.export import to_onnx  # noqa: E402
 
 
 def session(proto, n_threads=1):
@@ -114,19 +114,19 @@ def test_values_at_thresholds(data, options, dtype):
 
 def leaves_of(ensemble, X):
     """Raw scores by ONNX of an ensemble that no estimator has."""
-    graph = graphs.Graph(conversion._UniqueNames())
+    graph = graphs.Graph(to_onnx._UniqueNames())
     scores = graphs.add_scores(graph, "X", ensemble, {})
-    value = conversion.Value("X", np.dtype(float), X.shape[1])
-    output = conversion.Value(scores, np.dtype(float), ensemble.n_scores)
+    value = to_onnx.Value("X", np.dtype(float), X.shape[1])
+    output = to_onnx.Value(scores, np.dtype(float), ensemble.n_scores)
     proto = onnx.helper.make_model(
         onnx.helper.make_graph(
             graph.nodes,
             "scores",
-            [conversion._value_info(value)],
-            [conversion._value_info(output)],
+            [to_onnx._value_info(value)],
+            [to_onnx._value_info(output)],
             graph.constants,
         ),
-        ir_version=conversion._FORMAT,
+        ir_version=to_onnx._FORMAT,
         opset_imports=[onnx.helper.make_opsetid(*p) for p in graphs.OPERATORS.items()],
     )
     return session(proto).run(None, {"X": X})[0]
@@ -227,8 +227,8 @@ def test_values_whose_sums_are_infinite(value):
 
 
 def test_every_link_is_there():
-    assert set(conversion._LINKS) == {*losses.LINKS, "softmax"}
-    assert set(conversion._LINKS) >= {kind.link for kind in OBJECTIVES.values()}
+    assert set(to_onnx._LINKS) == {*losses.LINKS, "softmax"}
+    assert set(to_onnx._LINKS) >= {kind.link for kind in OBJECTIVES.values()}
 
 
 def fitted(objective, data, **options):
@@ -266,21 +266,21 @@ def test_every_objective(objective, data):
 def test_links_in_both_tails():
     """Scores far from 0 keep their relative precision."""
     scores = np.concatenate([np.linspace(-700, 700, 999), [0.0, -1e-9, 1e-17]])
-    for kind, function in conversion._LINKS.items():
+    for kind, function in to_onnx._LINKS.items():
         link = skgoss.training.objectives.Link(kind, 0.9)
-        graph = graphs.Graph(conversion._UniqueNames())
-        inputs = conversion.Value("f", np.dtype(float), 2)
+        graph = graphs.Graph(to_onnx._UniqueNames())
+        inputs = to_onnx.Value("f", np.dtype(float), 2)
         name = function(graph, graph.add("Identity", "f"), link)
         output = inputs._replace(name=name)
         proto = onnx.helper.make_model(
             onnx.helper.make_graph(
                 graph.nodes,
                 kind,
-                [conversion._value_info(inputs)],
-                [conversion._value_info(output)],
+                [to_onnx._value_info(inputs)],
+                [to_onnx._value_info(output)],
                 graph.constants,
             ),
-            ir_version=conversion._FORMAT,
+            ir_version=to_onnx._FORMAT,
             opset_imports=[onnx.helper.make_opsetid("", 13)],
         )
         f = np.stack([scores, np.zeros(len(scores))], axis=1)
@@ -410,7 +410,8 @@ def test_errors(data, monkeypatch):
     with pytest.raises(ImportError, match="pip install onnx"):
         skgoss.to_onnx(model)
     monkeypatch.setitem(sys.modules, "skl2onnx", None)
-    monkeypatch.delitem(sys.modules, "skgoss.onnx")
+    for name in ("skgoss.onnx", "skgoss.export.skl2onnx"):
+        monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ImportError, match="pip install skl2onnx"):
         importlib.import_module("skgoss.onnx")
 

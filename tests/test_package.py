@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import os
 import platform
@@ -105,65 +104,6 @@ def test_what_a_report_of_a_bug_needs(level, name):
     assert found["SKGOSS_SIMD"] == level
     assert found["instructions"] == (name or runtime.simd())
     assert found["compiler"] == runtime.compiler()
-
-
-# A module imports modules of its own layer and of those to the right.
-LAYERS = ["face", "training", "model", "data", "_engine"]
-FOR_ANY = {"_messages", "_compat"}
-
-
-def layer(words: list[str]) -> str:
-    """The layer of a module, from the words of its name after "skgoss"."""
-    return words[0] if words and words[0] in LAYERS else "face"
-
-
-def imported(source: str) -> set[str]:
-    """The modules of skgoss that a module imports when it runs."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = []
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name for name in found if name.startswith("skgoss.")}
-
-
-def climbs(words: list[str], source: str) -> list[str]:
-    """The imports of a module that point up."""
-    own = LAYERS.index(layer(words))
-    return [
-        f"{'.'.join(words)} -> {name}"
-        for name in sorted(imported(source))
-        if name.split(".")[1] not in FOR_ANY
-        and LAYERS.index(layer(name.split(".")[1:])) < own
-    ]
-
-
-def test_imports_point_down():
-    root = Path(skgoss.__file__).parent
-    climbing = []
-    for path in root.rglob("*.py"):
-        words = list(path.relative_to(root).with_suffix("").parts)
-        if words[0] not in FOR_ANY:
-            climbing += climbs(words, path.read_text(encoding="utf-8"))
-    assert climbing == []
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "from skgoss.training import boosting",
-        "from skgoss import parameters",
-        "def f():\n    import skgoss.booster",
-    ],
-)
-def test_imports_that_point_up_are_found(line):
-    assert climbs(["model", "tables"], line) != []
-    assert climbs(["model", "tables"], "from skgoss._messages import warn") == []
 
 
 def test_without_dask_the_estimators_say_what_to_install(monkeypatch):

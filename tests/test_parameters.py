@@ -25,10 +25,10 @@ from skgoss import (
     LGBMRanker,
     LGBMRegressor,
     UnusedParameterWarning,
-    fitting,
-    parameters,
 )
-from skgoss.fit_arguments import FitArguments
+from skgoss.fit import fit as fitting
+from skgoss.fit.arguments import FitArguments
+from skgoss.parameters import settings as parameters
 
 ESTIMATORS = [LGBMModel, LGBMClassifier, LGBMRanker, LGBMRegressor]
 ALIASES = [

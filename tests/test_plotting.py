@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import skgoss
-from skgoss import Booster, LGBMClassifier, LGBMRegressor, plotting
+from skgoss import Booster, LGBMClassifier, LGBMRegressor
 from skgoss.data.categories import Categories
+from skgoss.inspection import plotting
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

@@ -8,9 +8,9 @@ import pytest
 from skgoss._engine.data.store import BinStore
 from skgoss._engine.training.forest import NODE
 from skgoss._engine.training.score import add_tree, add_trees
-from skgoss.estimators import LGBMClassifier
-from skgoss.fit_arguments import FitArguments
-from skgoss.fitting import start
+from skgoss.estimators.classifier import LGBMClassifier
+from skgoss.fit.arguments import FitArguments
+from skgoss.fit.fit import start
 from skgoss.training.binned import BinnedTrees
 
 N_BINS = [12, 700, 2, 5, 9, 40, 3]

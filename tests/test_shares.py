@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from peers import deal, rows_of, run, share_of
 
-from skgoss.data.exchange import ALONE, add_to, lightened
-from skgoss.data.shares import Share
+from skgoss.data.collectives import ALONE, add_to, lightened
+from skgoss.data.row_partition import Share
 
 
 @pytest.mark.parametrize("n_peers", [1, 2, 3, 5])

@@ -7,12 +7,13 @@ import scipy.sparse as sp
 from peers import deal, rows_of, run
 from sklearn.base import clone
 
-from skgoss import Booster, Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, fitting
+from skgoss import Booster, Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.data import queries, targets
+from skgoss.data.collectives import ALONE
 from skgoss.data.dataset import BinnedDataset
-from skgoss.data.exchange import ALONE
-from skgoss.data.shares import Parts
-from skgoss.fit_arguments import FitArguments
+from skgoss.data.row_partition import Parts
+from skgoss.fit import fit as fitting
+from skgoss.fit.arguments import FitArguments
 
 
 def parts_of(exchange, dealt):

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from peers import deal, rows_of, run, share_of
 
-from skgoss import LGBMRegressor, parameters
+from skgoss import LGBMRegressor
 from skgoss._engine.training.grower import TreeGrower
 from skgoss.data import frames
 from skgoss.data.dataset import BinnedDataset
+from skgoss.parameters import settings as parameters
 from skgoss.training import constraints
 
 

@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 from peers import Meeting, ThreadExchange, deal, rows_of, run, share_of
 
-from skgoss import LGBMRegressor, callbacks, parameters
+from skgoss import LGBMRegressor
 from skgoss._engine.training import metrics as kernels
 from skgoss.data.queries import Queries
+from skgoss.data.row_partition import Share
 from skgoss.data.rows import Rows, held_out
-from skgoss.data.shares import Share
+from skgoss.fit import callbacks
+from skgoss.parameters import settings as parameters
 from skgoss.training import loop, metrics
+from skgoss.training.callback_api import EarlyStopException, EvalResult
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.rounds import EarlyStopException, EvalResult
 
 N = 700
 RNG = np.random.default_rng(0)

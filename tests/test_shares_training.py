@@ -6,22 +6,23 @@ import numpy as np
 import pytest
 from peers import deal, rows_of, run, share_of
 
-from skgoss import LGBMClassifier, LGBMRegressor, parameters
+from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss._engine.training import sampling as kernels
 from skgoss.data import frames
+from skgoss.data.collectives import ALONE
 from skgoss.data.dataset import BinnedDataset
-from skgoss.data.exchange import ALONE
 from skgoss.data.queries import Queries
+from skgoss.parameters import settings as parameters
 from skgoss.training import (
     constraints,
+    distributed_percentiles,
     objectives,
+    order_statistics,
     sampling,
-    selection,
-    shared_percentiles,
 )
-from skgoss.training.kinds import KINDS
+from skgoss.training.boosting_types import KINDS
+from skgoss.training.distributed_percentiles import Groups
 from skgoss.training.percentiles import percentile
-from skgoss.training.shared_percentiles import Groups
 
 PEERS = [1, 2, 3]
 
@@ -41,10 +42,10 @@ def by_share(n_rows, n_peers, seed, function, n_parts=None):
 def few(request, monkeypatch):
     """How many rows are gathered, and how many are looked at first."""
     few, tried = request.param
-    for module in (selection, shared_percentiles):
+    for module in (order_statistics, distributed_percentiles):
         monkeypatch.setattr(module, "FEW", few)
-    monkeypatch.setattr(selection, "TRIED", tried)
-    monkeypatch.setattr(selection, "LEAST_TRIED", 1)
+    monkeypatch.setattr(order_statistics, "TRIED", tried)
+    monkeypatch.setattr(order_statistics, "LEAST_TRIED", 1)
     return request.param
 
 
@@ -159,8 +160,8 @@ def test_rows_by_key_are_those_of_numpy(sizes, dtype):
 
 @pytest.mark.parametrize("kind", ["sorted", "few values", "one value", "far"])
 def test_select_needs_few_exchanges(kind, monkeypatch):
-    monkeypatch.setattr(selection, "FEW", 200)
-    monkeypatch.setattr(selection, "TRIED", 300)
+    monkeypatch.setattr(order_statistics, "FEW", 200)
+    monkeypatch.setattr(order_statistics, "TRIED", 300)
     random = np.random.default_rng(3)
     n = 20_000
     values = {
@@ -174,17 +175,17 @@ def test_select_needs_few_exchanges(kind, monkeypatch):
 
     def check(share, rows):
         before = share.exchange.meeting.n_exchanges
-        keys = selection.ordered_keys(values[rows])
+        keys = order_statistics.ordered_keys(values[rows])
         start = np.array([0, len(rows)])
-        ordered = selection.Ordered(keys, start, None, size, size, share.numbers)
+        ordered = order_statistics.Ordered(keys, start, None, size, size, share.numbers)
         for place in (0, 1, n // 2, n - 2, n - 1):
-            found = selection.select(ordered, np.array([place]), share.exchange)
-            assert selection.values_of(found.key)[0] == values[order[place]]
+            found = order_statistics.select(ordered, np.array([place]), share.exchange)
+            assert order_statistics.values_of(found.key)[0] == values[order[place]]
             assert found.number[0] == order[place]
             assert found.has_previous[0] == (place > 0)
             assert found.is_last[0] == (place == n - 1)
             if place > 0:
-                previous = selection.values_of(found.previous)[0]
+                previous = order_statistics.values_of(found.previous)[0]
                 assert previous == values[order[place - 1]]
         return share.exchange.meeting.n_exchanges - before
 
@@ -286,7 +287,7 @@ def assert_same(got, expected):
     ],
 )
 def test_objectives_of_shares(name, options, n_peers, monkeypatch):
-    monkeypatch.setattr(shared_percentiles, "FEW", 0)
+    monkeypatch.setattr(distributed_percentiles, "FEW", 0)
     y = TARGETS.get(name, SIGNAL)
     scores = RNG.normal(size=(3, N))
     dealt = parts_of_queries(n_peers, seed=n_peers)
@@ -594,8 +595,8 @@ class Case:
     ],
 )
 def test_rounds_of_shares(name, options, monkeypatch):
-    monkeypatch.setattr(shared_percentiles, "FEW", 50)
-    monkeypatch.setattr(selection, "FEW", 50)
+    monkeypatch.setattr(distributed_percentiles, "FEW", 50)
+    monkeypatch.setattr(order_statistics, "FEW", 50)
     case = Case(name, **options)
     model, scores = case.fit()
     dealt = case.deal(3)

@@ -161,7 +161,7 @@ def test_an_interrupt_leaves_fits_of_other_threads_alone():
 MANY = """
 import numpy as np
 from skgoss import LGBMRegressor
-from skgoss._compat import n_threads
+from skgoss.utils.compat import n_threads
 X = np.random.default_rng(0).standard_normal((30_000, 10))
 few = LGBMRegressor(n_jobs=1, n_estimators=3).fit(X, X[:, 0])
 many = LGBMRegressor(n_jobs={n_jobs}, n_estimators=3).fit(X, X[:, 0])
@@ -180,7 +180,7 @@ def test_no_more_threads_than_the_machine_has(n_jobs, monkeypatch):
 # Root has no limit of threads, so that no other user's limit is needed to see one.
 LIMITED = """
 import os, resource
-import skgoss._compat
+import skgoss.utils.compat
 skgoss.LGBMRegressor(n_jobs=1, n_estimators=1).fit([[0.0], [1.0]], [0, 1])
 if os.getuid() == 0:
     os.setuid(65534)

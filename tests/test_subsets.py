@@ -9,10 +9,11 @@ import pytest
 from binned import bins, expected_places, places_of_rows, table
 from scipy import sparse
 
-from skgoss import Dataset, LGBMRegressor, parameters, train
+from skgoss import Dataset, LGBMRegressor, train
 from skgoss.data import binning, frames, storage
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
+from skgoss.parameters import settings as parameters
 from skgoss.training import boosting, loop, objectives
 
 N_ROWS = 5000

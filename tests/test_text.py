@@ -16,11 +16,11 @@ import skgoss
 from skgoss.data.categories import Categories, Vocabulary
 from skgoss.model import text
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.header import Header
+from skgoss.model.file_header import Header
 from skgoss.model.text_writer import safe_names
 from skgoss.model.trees import Sets
-from skgoss.options import ONLY_OURS, OPTIONS
-from skgoss.parameters import lightgbm_parameters, settings
+from skgoss.parameters.settings import lightgbm_parameters, settings
+from skgoss.parameters.table import ONLY_OURS, OPTIONS
 
 pd = pytest.importorskip("pandas")
 FILES = Path(__file__).with_name("files")

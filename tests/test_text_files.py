@@ -12,8 +12,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from skgoss import Booster, parameters
+from skgoss import Booster
 from skgoss.data import text_files
+from skgoss.parameters import settings as parameters
 
 ROWS = "1,2.5,3,4\n0,1.5,2,5\n1,0.5,9,6\n"
 NAMED = "y,a,b,c\n" + ROWS

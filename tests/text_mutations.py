@@ -19,7 +19,7 @@ from test_ensemble import frame
 
 import skgoss
 from skgoss.model import text
-from skgoss.model.header import Header
+from skgoss.model.file_header import Header
 
 FILES = Path(__file__).with_name("files")
 DEEP = 100_000

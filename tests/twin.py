@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from skgoss import LGBMRegressor, parameters
+from skgoss import LGBMRegressor
 from skgoss.data import frames
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
 from skgoss.model.ensemble import Ensemble, Tree
+from skgoss.parameters import settings as parameters
 from skgoss.training import boosting, loop, objectives
 
 EPSILON = 1e-15

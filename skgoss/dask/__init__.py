@@ -1,6 +1,6 @@
 """Estimators whose rows lie on the workers of a Dask cluster."""
 
-from skgoss import _compat
+from skgoss.utils import compat
 
 try:
     from skgoss.dask.estimators import (
@@ -9,6 +9,6 @@ try:
         DaskLGBMRegressor,
     )
 except ModuleNotFoundError as error:
-    raise _compat.missing("skgoss.dask", "dask", "distributed") from error
+    raise compat.missing("skgoss.dask", "dask", "distributed") from error
 
 __all__ = ["DaskLGBMClassifier", "DaskLGBMRanker", "DaskLGBMRegressor"]

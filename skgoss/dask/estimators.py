@@ -1,4 +1,4 @@
-"""The estimators of `skgoss.estimators` and `skgoss.ranker` on a Dask cluster."""
+"""The estimators on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from typing import Any, Self, TypeVar, cast
 from dask.base import compute
 from distributed import Client, default_client
 
-from skgoss import (
-    _compat,
-    _messages,
-    callbacks,
-    docstrings,
-    estimators,
-    origin,
-    parameters,
-    ranker,
-)
 from skgoss.dask import fits, parts, predictions
-from skgoss.fit_arguments import FitArguments, evaluation_sets, training_set
+from skgoss.estimators.base import LGBMModel
+from skgoss.estimators.classifier import LGBMClassifier
+from skgoss.estimators.ranker import LGBMRanker
+from skgoss.estimators.regressor import LGBMRegressor
+from skgoss.fit import callbacks
+from skgoss.fit.arguments import FitArguments, evaluation_sets, training_set
+from skgoss.model import estimator_record
+from skgoss.parameters import docstrings
+from skgoss.parameters import settings as parameters
 from skgoss.training import constraints
-from skgoss.training.rounds import Recorder
+from skgoss.training.callback_api import Recorder
+from skgoss.utils import compat, messages
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -92,7 +91,7 @@ def _documented(cls: type) -> type:
     return parameters.documented(cls)
 
 
-class _OnCluster(estimators.LGBMModel):
+class _OnCluster(LGBMModel):
     """What the estimators on a cluster have in common.
 
     Attributes
@@ -101,7 +100,7 @@ class _OnCluster(estimators.LGBMModel):
         The class of the estimator that each worker fits.
     """
 
-    _local: type[estimators.LGBMModel]
+    _local: type[LGBMModel]
 
     def __init__(self, *, client: Client | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -120,7 +119,7 @@ class _OnCluster(estimators.LGBMModel):
         """The client, if calls can wait for what it does."""
         client = self._client()
         if not isinstance(client, Client):
-            name = _messages.type_name(client)
+            name = messages.type_name(client)
             raise TypeError(f"client must be a distributed.Client, got {name}.")
         if client.asynchronous:
             raise ValueError(
@@ -130,7 +129,7 @@ class _OnCluster(estimators.LGBMModel):
             )
         return client
 
-    def to_local(self) -> estimators.LGBMModel:
+    def to_local(self) -> LGBMModel:
         """Return the local estimator: LGBMClassifier, LGBMRegressor or LGBMRanker.
 
         Returns
@@ -143,7 +142,7 @@ class _OnCluster(estimators.LGBMModel):
         del local.client
         return local
 
-    def _as_remembered(self) -> estimators.LGBMModel:
+    def _as_remembered(self) -> LGBMModel:
         return self.to_local()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -169,7 +168,7 @@ class _OnCluster(estimators.LGBMModel):
             callbacks=calls,
             init_model=self._earlier_model(given.init_model),
         )
-        hooks = _compat.round_hooks(
+        hooks = compat.round_hooks(
             self, settings.n_estimators, X=X, y=y, metadata=given.metadata
         )
         heard = fits.Heard(settings, hooks)
@@ -183,10 +182,12 @@ class _OnCluster(estimators.LGBMModel):
         hooks.end()
         return self
 
-    def _unfitted(self) -> estimators.LGBMModel:
+    def _unfitted(self) -> LGBMModel:
         """The estimator that each worker fits."""
         local = self._local.__new__(self._local)
-        names = {*origin.defaults(self._local), "_unused_params"} & vars(self).keys()
+        names = {*estimator_record.defaults(self._local), "_unused_params"} & vars(
+            self
+        ).keys()
         local.__dict__.update({name: vars(self)[name] for name in names})
         # All workers get the same number, and need no file of this machine.
         local.random_state = parameters.drawn(self.random_state)
@@ -195,7 +196,7 @@ class _OnCluster(estimators.LGBMModel):
         )
         return local
 
-    def _take(self, fitted: estimators.LGBMModel) -> None:
+    def _take(self, fitted: LGBMModel) -> None:
         """Take over what a fitted estimator has learned."""
         for name in _LEARNED:
             self.__dict__.pop(name, None)
@@ -204,12 +205,12 @@ class _OnCluster(estimators.LGBMModel):
             {name: learned[name] for name in _LEARNED if name in learned}
         )
         self._booster = self._booster._with_origin(
-            origin.Origin.of(self, self._history)
+            estimator_record.Origin.of(self, self._history)
         )
 
 
 @_documented
-class DaskLGBMClassifier(_OnCluster, estimators.LGBMClassifier):
+class DaskLGBMClassifier(_OnCluster, LGBMClassifier):
     """LGBMClassifier for data on the workers of a Dask cluster.
 
     The rows stay on the workers that hold them. The model has the same bits as the
@@ -247,16 +248,16 @@ class DaskLGBMClassifier(_OnCluster, estimators.LGBMClassifier):
     >>> client.close()
     """
 
-    _local = estimators.LGBMClassifier
-    fit = _on_cluster(estimators.LGBMClassifier.fit)
-    predict = _lazy(estimators.LGBMClassifier.predict)
-    predict_proba = _lazy(estimators.LGBMClassifier.predict_proba)
-    decision_function = _lazy(estimators.LGBMClassifier.decision_function)
-    score = _of_collections(estimators.LGBMClassifier.score)
+    _local = LGBMClassifier
+    fit = _on_cluster(LGBMClassifier.fit)
+    predict = _lazy(LGBMClassifier.predict)
+    predict_proba = _lazy(LGBMClassifier.predict_proba)
+    decision_function = _lazy(LGBMClassifier.decision_function)
+    score = _of_collections(LGBMClassifier.score)
 
 
 @_documented
-class DaskLGBMRegressor(_OnCluster, estimators.LGBMRegressor):
+class DaskLGBMRegressor(_OnCluster, LGBMRegressor):
     """LGBMRegressor for data on the workers of a Dask cluster.
 
     The rows stay on the workers that hold them. The model has the same bits as the
@@ -289,14 +290,14 @@ class DaskLGBMRegressor(_OnCluster, estimators.LGBMRegressor):
     >>> client.close()
     """
 
-    _local = estimators.LGBMRegressor
-    fit = _on_cluster(estimators.LGBMRegressor.fit)
-    predict = _lazy(estimators.LGBMRegressor.predict)
-    score = _of_collections(estimators.LGBMRegressor.score)
+    _local = LGBMRegressor
+    fit = _on_cluster(LGBMRegressor.fit)
+    predict = _lazy(LGBMRegressor.predict)
+    score = _of_collections(LGBMRegressor.score)
 
 
 @_documented
-class DaskLGBMRanker(_OnCluster, ranker.LGBMRanker):
+class DaskLGBMRanker(_OnCluster, LGBMRanker):
     """LGBMRanker for data on the workers of a Dask cluster.
 
     Pass the queries as ``qid`` or ``group``; all rows of a query must be in one
@@ -331,7 +332,7 @@ class DaskLGBMRanker(_OnCluster, ranker.LGBMRanker):
     >>> client.close()
     """
 
-    _local = ranker.LGBMRanker
-    fit = _on_cluster(ranker.LGBMRanker.fit)
-    predict = _lazy(ranker.LGBMRanker.predict)
-    score = _of_collections(ranker.LGBMRanker.score)
+    _local = LGBMRanker
+    fit = _on_cluster(LGBMRanker.fit)
+    predict = _lazy(LGBMRanker.predict)
+    score = _of_collections(LGBMRanker.score)

@@ -12,18 +12,20 @@ from dask.delayed import Delayed
 from distributed import Client
 from distributed.protocol import pickle
 
-from skgoss import _compat, callbacks, fitting
-from skgoss._messages import LISTENER, UnusedParameterWarning, warn
-from skgoss.booster import Booster
+from skgoss.booster.booster import Booster
 from skgoss.dask import parts, peers
-from skgoss.dask.exchange import DaskExchange
-from skgoss.data.shares import Parts
-from skgoss.fit_arguments import OF_A_SET, OF_ROWS, FitArguments, GivenSet
-from skgoss.parameters import Settings
-from skgoss.training.rounds import CallbackEnv, EvalResult, Listener
+from skgoss.dask.collectives import DaskExchange
+from skgoss.data.row_partition import Parts
+from skgoss.fit import callbacks
+from skgoss.fit import fit as fitting
+from skgoss.fit.arguments import OF_A_SET, OF_ROWS, FitArguments, GivenSet
+from skgoss.parameters.settings import Settings
+from skgoss.training.callback_api import CallbackEnv, EvalResult, Listener
+from skgoss.utils import compat
+from skgoss.utils.messages import LISTENER, UnusedParameterWarning, warn
 
 if TYPE_CHECKING:
-    from skgoss.estimators import LGBMModel
+    from skgoss.estimators.base import LGBMModel
 
 # The warnings of fits, by their names.
 _CATEGORIES = {
@@ -80,7 +82,7 @@ class Work:
         try:
             # Nothing here holds the rows, which the fit forgets when they are in bins.
             started = self._started(exchange, held, n_threads, tell)
-            started.run(Booster._in_training(started), _compat.NoHooks())
+            started.run(Booster._in_training(started), compat.NoHooks())
         finally:
             LISTENER.reset(token)
         return self.estimator
@@ -187,7 +189,7 @@ class Heard:
     """
 
     def __init__(
-        self, settings: Settings, hooks: _compat.RoundHooks | _compat.NoHooks
+        self, settings: Settings, hooks: compat.RoundHooks | compat.NoHooks
     ) -> None:
         self.settings = settings
         self.hooks = hooks
@@ -196,7 +198,7 @@ class Heard:
     @property
     def wants_rounds(self) -> bool:
         """Whether it is of use to hear of each round."""
-        return self.bar is not None or not isinstance(self.hooks, _compat.NoHooks)
+        return self.bar is not None or not isinstance(self.hooks, compat.NoHooks)
 
     def __call__(self, event: list[Any]) -> None:
         kind, *what = event

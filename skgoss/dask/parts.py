@@ -15,11 +15,11 @@ from dask.base import is_dask_collection
 from dask.delayed import Delayed, delayed
 from scipy import sparse
 
-from skgoss._messages import type_name
-from skgoss.data import raw
-from skgoss.data.exchange import Exchange
-from skgoss.data.shares import Parts
-from skgoss.fit_arguments import OF_ROWS, GivenSet
+from skgoss.data import input_rows
+from skgoss.data.collectives import Exchange
+from skgoss.data.row_partition import Parts
+from skgoss.fit.arguments import OF_ROWS, GivenSet
+from skgoss.utils.messages import type_name
 
 # --- Collections into parts -----------------------------------------------------------
 
@@ -272,7 +272,7 @@ def _pieces(exchange: Exchange, own: Sequence[Part], name: str) -> list[dict[int
     if all(exchange.gather(len(found) > 0)):
         return found
     first = np.zeros(1, dtype=np.int64)
-    row = {k: raw.take(v, first) for k, v in found[0].items()} if found else None
+    row = {k: input_rows.take(v, first) for k, v in found[0].items()} if found else None
     rows = [row for row in exchange.gather(row) if row is not None]
     if not rows:
         raise ValueError(f"The set {name!r} has no rows.")

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from distributed import CancelledError, Client, Future, get_worker, secede, wait
 
+from skgoss.dask.collectives import DaskExchange, exchange
 from skgoss.dask.connections import install
-from skgoss.dask.exchange import DaskExchange, exchange
 from skgoss.dask.sockets import PeerLost
 
 Result = TypeVar("Result")

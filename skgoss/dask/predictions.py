@@ -16,7 +16,7 @@ from scipy import sparse
 from skgoss.dask import parts
 
 if TYPE_CHECKING:
-    from skgoss.estimators import LGBMModel
+    from skgoss.estimators.base import LGBMModel
 
 
 def lazily(

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from skgoss._engine.data import binning as kernels
 from skgoss._engine.data import categories as category_kernels
-from skgoss.data import samples
+from skgoss.data import distributed_sample
 from skgoss.data.columns import Columns
-from skgoss.data.shares import Share
+from skgoss.data.row_partition import Share
 
 # So many part most bounds from each other, and their table fits the first cache.
 BUCKETS_PER_BOUND = 8
@@ -234,20 +234,22 @@ def _find_together(
     spans = list(map(slice, edges[:-1].tolist(), edges[1:].tolist()))
     kept = _Sample(rows, places(columns, rows))
     n_others = np.zeros(columns.n_features, dtype=np.int64)
-    pieces = samples.Pieces(columns, sample, spans)
+    pieces = distributed_sample.Pieces(columns, sample, spans)
     for span, block in columns.blocks(n_threads):
         if kept.size(columns):
             n_others[span] = _count_others(block, settings, kept, n_threads)
         pieces.add(block)
     exchange.sum(n_others)
-    got = samples.joined(exchange.swap(pieces.of_peers), places_of_peers, n_rows)
+    got = distributed_sample.joined(
+        exchange.swap(pieces.of_peers), places_of_peers, n_rows
+    )
     found = []
     if got.n_features:
         span = spans[exchange.peer]
         if columns.n_categories is not None:
             got = replace(got, n_categories=columns.n_categories[span])
         if mass is not None:
-            mass = samples.in_order(masses, places_of_peers, n_rows)
+            mass = distributed_sample.in_order(masses, places_of_peers, n_rows)
         max_bin = _max_bins(settings, columns.n_features)[span]
         seen = _Sample(None, None, _mass(mass))
         found = _find(got, settings, max_bin, n_others[span], seen, n_threads)

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.data import columns as kernels
-from skgoss._messages import warn
 from skgoss.data.columns import Columns
 from skgoss.data.floats import NO_NUMBERS, as_floats
 from skgoss.data.names import unknown_column
 from skgoss.data.state import entries
+from skgoss.utils.messages import warn
 
 # float32 holds all integers up to this one exactly.
 FLOAT32_CODES = 1 << 24

@@ -13,8 +13,8 @@ from skgoss._engine.data.store import BinStore
 from skgoss.data import storage
 from skgoss.data.binning import BinMapper, BinningSettings, find_bin_mappers
 from skgoss.data.columns import Columns
+from skgoss.data.row_partition import Share
 from skgoss.data.rows import Rows
-from skgoss.data.shares import Share
 from skgoss.data.storage import Bins, Layout, Storage, StorageSettings
 
 

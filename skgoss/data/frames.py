@@ -12,10 +12,10 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from skgoss import _compat
-from skgoss.data import categories, containers, sparse
+from skgoss.data import categories, dataframes, sparse
 from skgoss.data.columns import KIND_OF_DTYPE, Columns, Layout, as_kind
 from skgoss.data.floats import as_floats
+from skgoss.utils import compat
 
 _READABLE = frozenset(
     {
@@ -73,7 +73,7 @@ def columns(
     """
     if issparse(X):
         return _sparse_columns(estimator, X, reset, categorical_feature)
-    frame = containers.frame(X)
+    frame = dataframes.frame(X)
     if frame is not None:
         return _frame_columns(estimator, frame, reset, categorical_feature, by_name)
     if np.ma.is_masked(X):
@@ -125,18 +125,18 @@ def _holds_strings(X: Any) -> bool:
 
 def word_columns(X: Any) -> list[int]:
     """The columns of a data frame that hold strings or categories; else none."""
-    frame = None if issparse(X) else containers.frame(X)
+    frame = None if issparse(X) else dataframes.frame(X)
     return [] if frame is None else _word_columns(frame)
 
 
-def _word_columns(frame: containers.Frame) -> list[int]:
+def _word_columns(frame: dataframes.Frame) -> list[int]:
     n_columns = frame.native.shape[1]
     return [j for j in range(n_columns) if categories.holds_words(frame.series(j))]
 
 
 def names(X: Any) -> list[str] | None:
     """The names of a data frame's columns; None if ``X`` is no data frame."""
-    frame = None if issparse(X) else containers.frame(X)
+    frame = None if issparse(X) else dataframes.frame(X)
     if frame is None:
         return None
     return list(map(str, nw.from_native(frame.native, eager_only=True).columns))
@@ -199,7 +199,7 @@ def _sparse_columns(
 
 def _frame_columns(
     estimator: Any,
-    frame: containers.Frame,
+    frame: dataframes.Frame,
     reset: bool,
     categorical_feature: Any,
     by_name: bool,
@@ -211,7 +211,7 @@ def _frame_columns(
     if by_name:
         _check_columns(estimator, frame, reset)
     else:
-        _compat.check_n_features(estimator, X, reset=reset)
+        compat.check_n_features(estimator, X, reset=reset)
     _declare(estimator, X, reset, categorical_feature)
     memory = estimator._categories
     if memory.unplaced is not None:
@@ -231,11 +231,11 @@ def _frame_columns(
     return _with_categories(estimator, layout.columns(), words, reset)
 
 
-def _check_columns(estimator: Any, frame: containers.Frame, reset: bool) -> None:
+def _check_columns(estimator: Any, frame: dataframes.Frame, reset: bool) -> None:
     """Set or check the number and the names of the columns by scikit-learn's rules."""
     if not reset and (
         _is_index_of_fit(estimator, frame.index)
-        or _compat.names_are_known(estimator, frame.names)
+        or compat.names_are_known(estimator, frame.names)
     ):
         return
     validate_data(estimator, frame.native, reset=reset, skip_check_array=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from skgoss._messages import hint
+from skgoss.utils.messages import hint
 
 
 def given(feature_name: Any) -> list[str] | None:

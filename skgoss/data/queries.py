@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skgoss._messages import warn
 from skgoss.data.categories import is_missing
-from skgoss.data.exchange import ALONE, Exchange
+from skgoss.data.collectives import ALONE, Exchange
 from skgoss.data.floats import check_unmasked
-from skgoss.data.shares import Parts, Share
+from skgoss.data.row_partition import Parts, Share
+from skgoss.utils.messages import warn
 
 # A single query with more documents than this gives a warning.
 MANY_DOCUMENTS = 1000

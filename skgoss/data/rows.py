@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skgoss.data.collectives import ALONE, Exchange
 from skgoss.data.columns import Columns
-from skgoss.data.exchange import ALONE, Exchange
 from skgoss.data.floats import as_floats
 from skgoss.data.queries import Queries
-from skgoss.data.shares import Share
+from skgoss.data.row_partition import Share
 
 if TYPE_CHECKING:
     from skgoss.data.dataset import BinnedDataset

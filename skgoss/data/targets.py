@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from skgoss import _compat
-from skgoss.data.exchange import ALONE, Exchange
+from skgoss.data.collectives import ALONE, Exchange
 from skgoss.data.floats import as_floats, check_unmasked
-from skgoss.data.shares import Parts, Share
+from skgoss.data.row_partition import Parts, Share
+from skgoss.utils import compat
 
 Floats = NDArray[np.float64]
 
@@ -196,7 +196,7 @@ def weights(
     given = as_floats(1.0 if sample_weight is None else sample_weight, name)
     weight = np.empty(0)
     if len(target):
-        weight = _compat.sample_weights(
+        weight = compat.sample_weights(
             given if given.ndim else float(given), target, may_be_zero=share is not None
         )
     with np.errstate(over="ignore"):

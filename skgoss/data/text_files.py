@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skgoss import _compat
-from skgoss._messages import hint
 from skgoss.data.names import default as default_names
+from skgoss.utils import compat
+from skgoss.utils.messages import hint
 
 # Columns of a file, by name or number.
 Chosen = tuple[str | int, ...]
@@ -402,7 +402,7 @@ def _by_pandas(body: bytes, separator: str) -> NDArray[np.float64] | None:
             quoting=csv.QUOTE_NONE,
             keep_default_na=False,
             na_values=[*_SPELLINGS, "NaN"],
-            **_compat.pandas_exact_floats(pandas),
+            **compat.pandas_exact_floats(pandas),
         )
     except ValueError:
         return None

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss import _compat
+from skgoss.utils import compat
 
 # The greatest depth of nested lists and dicts; readers of JSON allow a little more.
 MAX_DEPTH = 40
@@ -210,7 +210,7 @@ def _scalar(dtype: Any, value: Any) -> np.generic:
 
 
 def _pandas() -> Any:
-    return _compat.optional("pandas", "A file with dates or intervals of pandas")
+    return compat.optional("pandas", "A file with dates or intervals of pandas")
 
 
 def _timestamp_parts(value: Any) -> dict[str, Any]:

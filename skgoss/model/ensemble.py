@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss._engine.model.few_rows import Walks
 from skgoss._engine.model.predict import Predictor
-from skgoss._engine.model.walks import Walks
 from skgoss.data.columns import Columns
 from skgoss.data.state import entries, vector, vectors
 from skgoss.model import checks

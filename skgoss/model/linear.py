@@ -17,7 +17,7 @@ from skgoss._engine.model import linear
 from skgoss.data.columns import Columns
 
 if TYPE_CHECKING:
-    from skgoss.parameters import Settings
+    from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
 

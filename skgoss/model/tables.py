@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from skgoss.data.categories import Categories
 from skgoss.model.category_sets import members_of
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.header import Header
+from skgoss.model.file_header import Header
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT, Sets, Tree
 

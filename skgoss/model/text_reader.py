@@ -23,9 +23,9 @@ from skgoss.data.state import entries
 from skgoss.model import checks
 from skgoss.model.category_sets import renamed
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.header import Header, check_infos
+from skgoss.model.file_header import Header, check_infos
 from skgoss.model.linear import LinearLeaves
-from skgoss.model.text_words import ANNOUNCEMENT, END_OF_TREES, OWN, PANDAS, PARAMETERS
+from skgoss.model.text_keys import ANNOUNCEMENT, END_OF_TREES, OWN, PANDAS, PARAMETERS
 from skgoss.model.trees import CATEGORICAL, LEAF_TYPES, NO_SETS, NODE_TYPES, Sets
 
 # Lines that follow the trees; files of LightGBM before 2.3 have no END_OF_TREES.

@@ -17,15 +17,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._messages import warn
 from skgoss.data.categories import Categories
-from skgoss.model import header as headers
+from skgoss.model import file_header as headers
 from skgoss.model import tables
 from skgoss.model.category_sets import renamed, taken
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.header import Header
+from skgoss.model.file_header import Header
 from skgoss.model.linear import LinearLeaves
-from skgoss.model.text_words import (
+from skgoss.model.text_keys import (
     ANNOUNCEMENT,
     END_OF_TREES,
     INNER_LINES,
@@ -36,6 +35,7 @@ from skgoss.model.text_words import (
     PARAMETERS,
 )
 from skgoss.model.trees import CATEGORICAL, LEAF_TYPES, NODE_TYPES, Sets
+from skgoss.utils.messages import warn
 
 # Sets of values have a bit for each number up to the largest: 61 kB of text for this.
 MAX_VALUE = 1_000_000

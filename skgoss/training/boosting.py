@@ -13,20 +13,20 @@ from skgoss._engine.model.linear import group_rows
 from skgoss._engine.training.grower import TreeGrower
 from skgoss._engine.training.score import add_trees
 from skgoss.data.dataset import BinnedDataset
+from skgoss.data.row_partition import Share
 from skgoss.data.rows import Rows
-from skgoss.data.shares import Share
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves, RawColumns
-from skgoss.training import assembly, constraints, sampling
+from skgoss.training import constraints, ensemble_builder, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
+from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.training.metrics import Custom
 from skgoss.training.objectives import Objective
-from skgoss.training.rounds import EvalResult
 
 if TYPE_CHECKING:
-    from skgoss.parameters import Settings
+    from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
 
@@ -215,7 +215,7 @@ class Boosting:
         grown = (
             self._constant().truncated(self.n_constant)
             if self.grower is None
-            else assembly.ensemble(
+            else ensemble_builder.ensemble(
                 self.grower.forest,
                 self.dataset,
                 self._starts(),
@@ -228,7 +228,7 @@ class Boosting:
 
     def _constant(self) -> Ensemble:
         values = self.objective.average if self.starts_itself else self.start
-        return assembly.constant(values, self.dataset.n_features, *self._size)
+        return ensemble_builder.constant(values, self.dataset.n_features, *self._size)
 
     def _starts(self) -> Floats:
         """The constants added to the leaves of each round, (n_rounds, n_scores)."""

@@ -17,7 +17,7 @@ from skgoss.data.dataset import BinnedDataset
 from skgoss.data.names import unknown_column
 
 if TYPE_CHECKING:
-    from skgoss.parameters import Settings
+    from skgoss.parameters.settings import Settings
 
 # As `Bounding` in _engine/training/workspace.pxd.
 UNBOUNDED = 0

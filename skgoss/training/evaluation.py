@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._messages import warn
 from skgoss.data.rows import Rows
 from skgoss.training import objectives
 from skgoss.training.binned import BinnedRows
+from skgoss.training.callback_api import EvalResult
 from skgoss.training.metrics import Custom, Metric, Result, Sample
 from skgoss.training.objectives import Link
-from skgoss.training.rounds import EvalResult
+from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
 

@@ -8,9 +8,7 @@ from typing import Any
 
 from skgoss.model.ensemble import Ensemble
 from skgoss.training.boosting import Boosting
-from skgoss.training.evaluation import by_name
-from skgoss.training.folds import Folds
-from skgoss.training.rounds import (
+from skgoss.training.callback_api import (
     Callback,
     CallbackEnv,
     EarlyStopException,
@@ -18,7 +16,9 @@ from skgoss.training.rounds import (
     History,
     Recorder,
 )
-from skgoss.training.shared_calls import AfterRound, SharedCalls
+from skgoss.training.concurrent_fits import Folds
+from skgoss.training.distributed_callbacks import AfterRound, SharedCalls
+from skgoss.training.evaluation import by_name
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def train(
     history : dict, default=None
         It gets the metrics of all rounds.
     given : sequence of callable, default=()
-        The user's callbacks: see `skgoss.callbacks`.
+        The user's callbacks: see `skgoss.fit.callbacks`.
     after_round : callable, default=None
         Called after each round as ``after_round(round_index, ensemble)``, where
         ``ensemble()`` returns the trees so far. Boosting stops if it returns True.

@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.training import exact, metrics
+from skgoss._engine.training import exact_sum, metrics
 from skgoss._engine.training.ranking import average_precision
-from skgoss._messages import UnusedParameterWarning, hint, warn
-from skgoss.data.exchange import ALONE, Exchange
-from skgoss.data.shares import Share
+from skgoss.data.collectives import ALONE, Exchange
+from skgoss.data.row_partition import Share
 from skgoss.data.sparse import INT32_MAX
 from skgoss.training import objectives, ranking
 from skgoss.training.objectives import Link
 from skgoss.training.user_functions import UserFunction, name_of, predictions
+from skgoss.utils.messages import UnusedParameterWarning, hint, warn
 
 if TYPE_CHECKING:
-    from skgoss.parameters import Settings
+    from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
 
@@ -146,7 +146,7 @@ class Sample(NamedTuple):
     def _sum_of_weights(self) -> float:
         if self.weight is None:
             return float(self.exchange.total(len(self.y)))
-        return exact.weighted_sum(self.weight, exchange=self.exchange)
+        return exact_sum.weighted_sum(self.weight, exchange=self.exchange)
 
 
 # --- Values of metrics ----------------------------------------------------------------
@@ -162,7 +162,7 @@ def _sum(loss: str, sample: Sample, parameter: float = 0.0) -> float:
         parameter,
         sample.n_threads,
     )
-    return exact.rounded(sample.exchange.sum(own))
+    return exact_sum.rounded(sample.exchange.sum(own))
 
 
 def _mean_of(
@@ -182,7 +182,7 @@ def _rmse(sample: Sample, settings: Settings) -> float:
 def _r2(sample: Sample, settings: Settings) -> float:
 
     def about_mean() -> float:
-        total = exact.weighted_sum(sample.y, sample.weight, sample.exchange)
+        total = exact_sum.weighted_sum(sample.y, sample.weight, sample.exchange)
         mean = total / sample.mass
         return _sum("l2", sample._replace(scores=np.full((1, len(sample.y)), mean)))
 
@@ -225,7 +225,7 @@ def _multi_error(sample: Sample, settings: Settings) -> float:
 def _by_class(sample: Sample, top_k: int) -> float:
     y, scores, weight, _, n_threads, *_ = sample
     own = metrics.by_class(y, scores, weight, top_k, n_threads)
-    return exact.rounded(sample.exchange.sum(own)) / sample.mass
+    return exact_sum.rounded(sample.exchange.sum(own)) / sample.mass
 
 
 def _of_all(

@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.training import exact, losses
-from skgoss._messages import hint
-from skgoss.data.exchange import Exchange
+from skgoss._engine.training import exact_sum, losses
+from skgoss.data.collectives import Exchange
 from skgoss.data.queries import Queries
-from skgoss.data.shares import Share
+from skgoss.data.row_partition import Share
 from skgoss.data.state import entries
 from skgoss.training import gradients, ranking
+from skgoss.training.distributed_percentiles import Groups, percentile_of_share
 from skgoss.training.percentiles import are_copies, percentile, weighted_mean
-from skgoss.training.shared_percentiles import Groups, percentile_of_share
+from skgoss.utils.messages import hint
 
 if TYPE_CHECKING:
-    from skgoss.parameters import Settings
+    from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -163,7 +163,7 @@ class _TrainingRows:
 
     def weight_of(self, chosen: NDArray[np.bool_]) -> float:
         """The weight of some rows of all peers."""
-        return exact.weighted_sum(chosen * 1.0, self.weight, self.exchange)
+        return exact_sum.weighted_sum(chosen * 1.0, self.weight, self.exchange)
 
 
 def _mean(rows: _TrainingRows, settings: Settings) -> float:
@@ -567,7 +567,7 @@ class Objective:
         if weight is None:
             return n_rows, float(n_rows)
         exchange = self.share.exchange
-        return n_rows, exact.weighted_sum(weight.ravel(), exchange=exchange)
+        return n_rows, exact_sum.weighted_sum(weight.ravel(), exchange=exchange)
 
     @cached_property
     def _untrained(self) -> list[int]:

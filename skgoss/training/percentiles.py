@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.training import exact
-from skgoss.data.exchange import ALONE, Exchange
+from skgoss._engine.training import exact_sum
+from skgoss.data.collectives import ALONE, Exchange
 
 Floats = NDArray[np.float64]
 
@@ -21,8 +21,8 @@ def weighted_mean(
     if weight is None:
         total = float(exchange.total(len(values)))
     else:
-        total = exact.weighted_sum(weight, exchange=exchange)
-    return exact.weighted_sum(values, weight, exchange) / total
+        total = exact_sum.weighted_sum(weight, exchange=exchange)
+    return exact_sum.weighted_sum(values, weight, exchange) / total
 
 
 def percentile(
@@ -108,7 +108,7 @@ def _percentile_of_units(
     if weight is None or not are_copies(weight):
         unit = unit if weight is None else unit * weight
         weight = np.ones(len(unit))
-    grain = grain_of(exact.weighted_sum(unit, weight))
+    grain = grain_of(exact_sum.weighted_sum(unit, weight))
     unit = np.rint(unit / grain) * grain
     order = np.argsort(values, kind="stable")
     cumulated = np.cumsum((unit * weight)[order])

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from skgoss import _compat
 from skgoss._engine.training import ranking
 from skgoss.data import queries
-from skgoss.data.exchange import ALONE, Exchange
+from skgoss.data.collectives import ALONE, Exchange
 from skgoss.data.queries import Queries
+from skgoss.utils import compat
 
 if TYPE_CHECKING:
-    from skgoss.parameters import Settings
+    from skgoss.parameters.settings import Settings
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -317,7 +317,7 @@ class NDCGScorer:
         row_queries = queries.make(len(grades), group=group, qid=qid)
         weight = sample_weight
         if weight is not None:
-            weight = _compat.sample_weights(weight, grades)
+            weight = compat.sample_weights(weight, grades)
         scores = np.ascontiguousarray(estimator.predict(X), dtype=np.float64)
         return mean_ndcg(grades, scores, row_queries, k=self.k, weight=weight)
 

@@ -16,11 +16,11 @@ from skgoss._engine.training.sampling import (
     one_side_sample,
 )
 from skgoss.data.queries import Queries
-from skgoss.data.shares import Share
-from skgoss.training.selection import HARDLY_EVER, Ordered, select
+from skgoss.data.row_partition import Share
+from skgoss.training.order_statistics import HARDLY_EVER, Ordered, select
 
 if TYPE_CHECKING:
-    from skgoss.parameters import Settings
+    from skgoss.parameters.settings import Settings
 
 Singles = NDArray[np.float32]
 Keys32 = NDArray[np.uint32]

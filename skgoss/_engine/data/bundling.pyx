@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from skgoss._engine.data.lists cimport list_bins, stored_bin
+from skgoss._engine.data.sparse_columns cimport list_bins, stored_bin
 from skgoss._engine.random cimport mix
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 

@@ -8,7 +8,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from skgoss._engine.data.lists cimport list_bins, stored_bin
+from skgoss._engine.data.sparse_columns cimport list_bins, stored_bin
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
 ctypedef fused Integer:

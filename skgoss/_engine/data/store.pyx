@@ -6,8 +6,8 @@ from libc.stdlib cimport calloc, free
 
 import numpy as np
 
-from skgoss._engine.data.lists cimport list_bins as find_bins
-from skgoss._engine.data.taking import take_columns, take_lists
+from skgoss._engine.data.sparse_columns cimport list_bins as find_bins
+from skgoss._engine.data.gather_rows import take_columns, take_lists
 
 cdef class BinStore:
     """The bins of the training rows, column by column.

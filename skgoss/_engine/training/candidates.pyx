@@ -6,7 +6,7 @@ from libc.string cimport memcpy, memset
 
 from skgoss._engine.training.peers cimport gather_all, reserve_message
 from skgoss._engine.training.search cimport Look
-from skgoss._engine.training.sides cimport choose_left, write_set
+from skgoss._engine.training.split_sides cimport choose_left, write_set
 from skgoss._engine.training.split cimport Split
 from skgoss._engine.training.workspace cimport (
     NO_MEMORY, Known, Leaf, Shared, Workspace, better, free_slot)

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "bits.h"
-#include "fixed.h"
+#include "fixed_point.h"
 #include "layout.h"
 #include "simd.h"
 

@@ -10,7 +10,7 @@ from libc.stdlib cimport calloc, free
 
 import numpy as np
 
-from skgoss._engine.training.drawn cimport ENTRY_BLOCK, Drawn, Sources
+from skgoss._engine.training.feature_subset cimport ENTRY_BLOCK, Drawn, Sources
 from skgoss._engine.training.forest cimport Forest
 from skgoss._engine.training.histogram cimport (
     FOLD_ROOM, MAX_COUNT_BITS, MIN_COUNT_BITS, WIDE_PARTS)
@@ -75,7 +75,7 @@ cdef class TreeGrower:
     dataset : skgoss.data.dataset.BinnedDataset
         At least one feature.
     settings : object
-        Resolved options (`skgoss.parameters.Settings`).
+        Resolved options (`skgoss.parameters.settings.Settings`).
     n_scores : int
         Trees a round.
     n_threads : int
@@ -87,7 +87,7 @@ cdef class TreeGrower:
         How many copies each row stands for; None for one.
     concordance : float, default=0.0
         Of the loss: see `skgoss.training.objectives.Objective`.
-    share : skgoss.data.shares.Share, default=None
+    share : skgoss.data.row_partition.Share, default=None
         Which of all rows the data set has; None for all.
     min_shared_places : int, default=5000
         Peers share the columns of a tree if its histograms have so many places: each adds

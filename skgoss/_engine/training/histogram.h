@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "fixed.h"
+#include "fixed_point.h"
 #include "layout.h"
 #include "simd.h"
 

@@ -89,7 +89,7 @@ cdef extern from "layout.h" nogil:
         int64_t hessian
         int64_t count
 
-cdef extern from "fixed.h" nogil:
+cdef extern from "fixed_point.h" nogil:
     int64_t row_integer(
         const float* values, const double* weight, const uint32_t* copies, Py_ssize_t row,
         double scale)

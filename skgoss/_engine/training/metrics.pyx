@@ -35,7 +35,7 @@ cdef extern from "metrics.h" nogil:
     ) noexcept
     uint64_t ordered_bits(double x) noexcept
 
-cdef extern from "exact.h" nogil:
+cdef extern from "exact_sum.h" nogil:
     enum:
         EXACT_BLOCK
         EXACT_SIZE

@@ -27,7 +27,7 @@ cdef class Peers:
 
     Parameters
     ----------
-    exchange : skgoss.data.exchange.Exchange
+    exchange : skgoss.data.collectives.Exchange
 
     Attributes
     ----------

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "categories.h"
-#include "fixed.h"
+#include "fixed_point.h"
 #include "gains.h"
 #include "layout.h"
 #include "simd.h"

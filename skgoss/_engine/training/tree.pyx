@@ -18,7 +18,7 @@ from skgoss._engine.training.children cimport (
     build_look, finish_looks, search_children, search_root)
 from skgoss._engine.training.constraints cimport (
     bound_children, bound_leaves, next_stale, order_children)
-from skgoss._engine.training.drawn cimport drawn_rows
+from skgoss._engine.training.feature_subset cimport drawn_rows
 from skgoss._engine.training.histogram cimport prefetch
 from skgoss._engine.training.layout cimport Binned, Slopes, Sums, row_integer
 from skgoss._engine.training.partition cimport list_root, return_rows, rows_to_children
@@ -26,7 +26,7 @@ from skgoss._engine.training.peers cimport add_up
 from skgoss._engine.random cimport TREE_FEATURES, key
 from skgoss._engine.training.sampling cimport sample_features
 from skgoss._engine.training.search cimport Look, choose_summed, search_again
-from skgoss._engine.training.sides cimport choose_left, recall_left, write_set
+from skgoss._engine.training.split_sides cimport choose_left, recall_left, write_set
 from skgoss._engine.training.split cimport (
     HESSIAN_EPSILON, SplitRules, clamp, leaf_output, leaf_step, node_stats)
 from skgoss._engine.data.store cimport BinColumn

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from skgoss._engine.training.drawn cimport Drawn, Sources
+from skgoss._engine.training.feature_subset cimport Drawn, Sources
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Slopes, Sums
 from skgoss._engine.training.split cimport NodeStats, Order, Split, SplitRules, Step
 from skgoss._engine.data.store cimport BinColumn

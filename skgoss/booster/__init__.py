@@ -1,0 +1,1 @@
+"""Models without scikit-learn's interface, and the functions that train them."""

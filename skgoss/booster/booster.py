@@ -1,0 +1,956 @@
+"""Trained trees, without scikit-learn's interface."""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import InputTags, Tags, TargetTags
+
+from skgoss.booster import training as booster_training
+from skgoss.booster.training import InTraining
+from skgoss.data import categories, disk, frames, text_files
+from skgoss.data.categories import Categories
+from skgoss.data.columns import Columns
+from skgoss.fit import refit
+from skgoss.inspection import explanation
+from skgoss.model import booster_state, predictions, tables
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.estimator_record import Origin
+from skgoss.model.file_header import Header
+from skgoss.parameters import docstrings
+from skgoss.parameters import settings as parameters
+from skgoss.training.objectives import Link
+from skgoss.utils import compat
+from skgoss.utils.messages import warn
+
+if TYPE_CHECKING:
+    import pandas
+    import shap
+
+    from skgoss.dataset.dataset import Dataset
+    from skgoss.fit.fit import Fit
+
+
+class Booster(InTraining):
+    """A trained model, or a model in training, without an estimator.
+
+    A fitted estimator has a Booster as ``booster_``, and `train` returns one. The
+    constructor makes a Booster that `update` trains round by round, or reads a model in
+    LightGBM's text format, as skgoss and LightGBM 2, 3 and 4 write it.
+
+    Parameters
+    ----------
+    params : dict, default=None
+        The training parameters, by any of their names: see `LGBMModel`. Parameters of
+        early stopping have no effect. If a model is read, its own parameters are used,
+        and ``params`` has no effect.
+    train_set : Dataset, default=None
+        The training data. The model has no trees until `update` is called.
+    model_file : str or path, default=None
+        The model file to read.
+    model_str : str, default=None
+        The content of a model file, instead of the file.
+
+    Attributes
+    ----------
+    best_iteration : int
+        Number of rounds that early stopping kept. 0 without early stopping.
+    best_score : dict
+        The metrics after the best round, or after the last round without early
+        stopping: a dict of dicts, by the names of evaluation set and metric.
+
+    Raises
+    ------
+    TypeError
+        If not exactly one of ``train_set``, ``model_file`` and ``model_str`` is passed.
+
+    See Also
+    --------
+    train : Training of all rounds.
+    LGBMModel.from_booster : An estimator of a model.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import Booster, LGBMRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> booster = LGBMRegressor(n_estimators=10).fit(X, y).booster_
+    >>> booster.num_trees()
+    10
+    >>> again = Booster(model_str=booster.model_to_string())
+    >>> bool((again.predict(X) == booster.predict(X)).all())
+    True
+    """
+
+    _categories: Categories
+    _link: Link
+    _objective: str | Callable[..., Any] | None
+    _origin: Origin | None
+    best_iteration: int
+    best_score: dict[str, dict[str, float]]
+
+    def __init__(
+        self,
+        params: dict[str, Any] | None = None,
+        train_set: Dataset | None = None,
+        model_file: str | PathLike[str] | None = None,
+        model_str: str | None = None,
+    ) -> None:
+        given = [v for v in (train_set, model_file, model_str) if v is not None]
+        if len(given) != 1:
+            raise TypeError(
+                "Booster needs one of train_set, model_file and model_str, got"
+                f" {len(given)}."
+            )
+        if train_set is not None:
+            self._train(booster_training.start(params, train_set))
+            return
+        if params:
+            warn("params has no effect: the parameters of the model file are used.")
+        if model_str is not None:
+            self.model_from_string(model_str)
+        if model_file is not None:
+            from skgoss.model import model_file as files
+
+            with disk.named(model_file):
+                self._restore(*files.parse(disk.content(model_file)))
+
+    @classmethod
+    def _of(
+        cls,
+        ensemble: Ensemble,
+        header: Header | Callable[[], Header],
+        categories: Categories,
+        objective: str | Callable[..., Any] | None,
+        link: Link,
+        best_iteration: int = 0,
+        best_score: dict[str, dict[str, float]] | None = None,
+        origin: Origin | None = None,
+    ) -> Self:
+        """Make a model of its parts.
+
+        The header may be a function that makes a right one when it is first needed.
+
+        Raises
+        ------
+        ValueError
+            If the parts contradict each other.
+        """
+        booster = cls.__new__(cls)
+        booster._trees = ensemble
+        booster._known_header = header
+        booster._categories = categories
+        booster._objective = objective
+        booster._link = link
+        booster.best_iteration = best_iteration
+        booster.best_score = {k: dict(v) for k, v in (best_score or {}).items()}
+        booster._origin = origin
+        booster_state.check(booster)
+        return booster
+
+    @classmethod
+    def _in_training(cls, fit: Fit) -> Self:
+        """The model of a fit that goes on: its trees are those of the rounds so far."""
+        booster = cls.__new__(cls)
+        booster._train(fit)
+        return booster
+
+    def _train(self, fit: Fit) -> None:
+        self._know(fit)
+        self.best_iteration, self.best_score = 0, {}
+        self._origin = Origin.of(fit.estimator, fit.history)
+
+    @property
+    def _ensemble(self) -> Ensemble:
+        fit = self._live_fit
+        return self._trees if fit is None else fit.state.ensemble()
+
+    @_ensemble.setter
+    def _ensemble(self, ensemble: Ensemble) -> None:
+        if self._live_fit is not None:
+            raise ValueError(
+                "The trees of a Booster in training cannot be changed. Call"
+                " free_dataset() first, which ends the training."
+            )
+        self._trees = ensemble
+
+    @property
+    def _header(self) -> Header:
+        if not isinstance(self._known_header, Header):
+            self._known_header = self._known_header()
+        return self._known_header
+
+    def __getstate__(self) -> dict[str, Any]:
+        return booster_state.state(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._restore(*booster_state.restored_trees(state), state)
+
+    def _restore(
+        self, ensemble: Ensemble, header: Header, state: dict[str, Any]
+    ) -> None:
+        """Become the model of trees, a header and what is known beside them."""
+        known = booster_state.restored_knowledge(state)
+        booster = type(self)._of(ensemble, header, **known)
+        # What tables of the trees need is checked before one is made.
+        refit.shrinkage(booster)
+        vars(self).clear()
+        vars(self).update(vars(booster))
+
+    def __sklearn_tags__(self) -> Tags:
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(sparse=True, allow_nan=True),
+        )
+
+    @cached_property
+    def params(self) -> dict[str, Any]:
+        """The options of the fit by LightGBM's names.
+
+        They may be changed: ``refit`` reads them.
+        """
+        return parameters.from_text(self._header.parameters)
+
+    def __repr__(self) -> str:
+        objective = self._header.objective or "of the user"
+        return (
+            f"<{type(self).__name__}: {self.num_trees()} trees, {self.num_feature()}"
+            f" columns, objective {objective}>"
+        )
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        return self.num_feature()
+
+    @docstrings.of_booster()
+    def save_model(
+        self,
+        filename: str | PathLike[str],
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+    ) -> Self:
+        """Write the model to a file in LightGBM's text format.
+
+        LightGBM, treelite and others can read the file. One line, which they ignore,
+        holds the names and categories that they do not accept, and the attributes of
+        the estimator. ``LGBMClassifier.from_file`` and the other estimators read it.
+
+        Parameters
+        ----------
+        {parameters}
+
+        Returns
+        -------
+        self
+            The model.
+
+        Raises
+        ------
+        TypeError
+            If a category or class has a type that cannot be written as text.
+        OSError
+            If the file cannot be written.
+
+        Warns
+        -----
+        UserWarning
+            If parameters are left out, because they are functions or of other types
+            that cannot be written as text.
+        """
+        text = self.model_to_string(num_iteration, start_iteration, importance_type)
+        with disk.written(filename) as file:
+            file.write(text.encode())
+        return self
+
+    @docstrings.of_booster()
+    def model_to_string(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+    ) -> str:
+        """Write the model in LightGBM's text format, as `save_model` does.
+
+        Parameters
+        ----------
+        {parameters}
+
+        Returns
+        -------
+        str
+            The content of a file.
+        """
+        from skgoss.model import model_file as files
+
+        span = self._span(start_iteration, self._length(num_iteration))
+        return files.render(self, *span, importance_type)
+
+    def model_from_string(self, model_str: str) -> Self:
+        """Replace this model by the model of a text that `model_to_string` returned.
+
+        Parameters
+        ----------
+        model_str : str
+            The content of a file.
+
+        Returns
+        -------
+        self
+            The model.
+
+        Raises
+        ------
+        ValueError
+            If the text is not a valid model. The message names the line.
+        """
+        from skgoss.model import model_file as files
+
+        if not isinstance(model_str, str):
+            raise TypeError(f"model_str must be a str, got {type(model_str).__name__}.")
+        self._restore(*files.parse(model_str))
+        return self
+
+    def _with_origin(self, origin: Origin) -> Self:
+        """The same model of another estimator."""
+        booster = type(self).__new__(type(self))
+        vars(booster).update(vars(self))
+        booster._origin = origin
+        return booster
+
+    @property
+    def _is_foreign(self) -> bool:
+        """Whether the trees are of another library."""
+        return self._origin is None or self._origin.is_foreign
+
+    @docstrings.of_booster()
+    def predict(
+        self,
+        data: ArrayLike,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        raw_score: bool = False,
+        pred_leaf: bool = False,
+        pred_contrib: bool = False,
+        data_has_header: bool = False,
+        validate_features: bool = False,
+        *,
+        pred_interactions: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """Predict the target.
+
+        Parameters
+        ----------
+        {parameters}
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_scores) for more than one score
+            According to the objective: the mean, the probability of the second class,
+            or the probabilities of all classes. With ``pred_leaf``, the shape is
+            (n_samples, n_trees).
+
+        Raises
+        ------
+        OSError
+            If ``data`` is the path of a file that cannot be read.
+        ValueError
+            If ``data`` does not have the columns of the training set; if
+            ``validate_features=True`` and the column names differ; or if a file does
+            not hold numbers in rows of equal length.
+        """
+        return self._predict(
+            self._columns(data, validate_features, data_has_header),
+            predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions),
+            start_iteration,
+            self._length(num_iteration),
+            parameters.n_jobs(kwargs, None, type(self).__name__),
+        )
+
+    def _columns(
+        self, data: Any, validate_features: bool = False, header: bool = False
+    ) -> Columns:
+        """The columns of some data, by place, or of a file."""
+        if isinstance(data, str | os.PathLike):
+            words = ("label_column", "label")
+            label = {word: self.params[word] for word in words if word in self.params}
+            of_files, _ = parameters.file_options(label, "Booster")
+            data = text_files.read_features(
+                data,
+                self.feature_name(),
+                header=header,
+                label_column=of_files.get("label_column", ()),
+            )
+        if validate_features:
+            self._check_names(data)
+        return frames.columns(self, data, reset=False, by_name=False)
+
+    def _check_names(self, data: Any) -> None:
+        """Check that the columns of a data frame have the names of the model's."""
+        pairs = zip(self.feature_name(), frames.names(data) or (), strict=False)
+        for j, (own, given) in enumerate(pairs):
+            if own != given:
+                raise ValueError(
+                    f"Column {j} of data has the name {given!r}, but {own!r} in the"
+                    " model. Pass the columns of feature_name() in this order."
+                )
+
+    def _predict(
+        self,
+        columns: Columns,
+        output: predictions.Output,
+        start_iteration: int,
+        num_iteration: int | None,
+        n_jobs: int | None,
+    ) -> Any:
+        """The output for rows: see `predict`."""
+        return predictions.compute(
+            self._ensemble,
+            self._link,
+            columns,
+            output,
+            self._span(start_iteration, num_iteration),
+            compat.n_threads(n_jobs),
+        )
+
+    def _staged(self, columns: Columns, n_jobs: int | None) -> Iterator[Any]:
+        """The predictions after each round."""
+        n_threads = compat.n_threads(n_jobs)
+        return predictions.staged(self._ensemble, self._link, columns, n_threads)
+
+    def _length(self, num_iteration: int | None) -> int | None:
+        """The number of rounds; None stands for the best, if there is one."""
+        if num_iteration is None and self.best_iteration > 0:
+            return self.best_iteration
+        return num_iteration
+
+    def _span(self, start: int, length: int | None) -> tuple[int, int]:
+        """The first round to use, and the last plus 1."""
+        n_rounds = self._ensemble.n_rounds
+        start = _whole("start_iteration", start)
+        length = None if length is None else _whole("num_iteration", length)
+        start = min(max(start, 0), n_rounds)
+        if length is None or length <= 0:
+            return start, n_rounds
+        return start, min(start + length, n_rounds)
+
+    @docstrings.of_booster()
+    def explain(
+        self,
+        data: ArrayLike,
+        *,
+        interactions: bool = False,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        **kwargs: Any,
+    ) -> shap.Explanation:
+        """Compute SHAP values as an input of the plots of the package shap.
+
+        Parameters
+        ----------
+        {parameters}
+
+        Returns
+        -------
+        shap.Explanation
+            ``values`` has the shape (n_samples, n_features), or (n_samples, n_features,
+            n_features) for interactions. For more than two classes, the classes are an
+            additional last axis. The values of a row sum to its raw score minus
+            ``base_values``.
+
+        Raises
+        ------
+        ImportError
+            If shap is not installed.
+        """
+        return self._explain(
+            self._columns(data),
+            data,
+            interactions,
+            self._span(start_iteration, self._length(num_iteration)),
+            parameters.n_jobs(kwargs, None, type(self).__name__),
+        )
+
+    def _explain(
+        self,
+        columns: Columns,
+        X: Any,
+        interactions: bool,
+        span: tuple[int, int],
+        n_jobs: int | None,
+        output_names: Sequence[str] | None = None,
+    ) -> shap.Explanation:
+        """The explanation of rows: see `explain`."""
+        return explanation.explanation(
+            self._ensemble,
+            columns,
+            X,
+            self.feature_name(),
+            output_names,
+            interactions=interactions,
+            span=span,
+            n_threads=compat.n_threads(n_jobs),
+        )
+
+    def trees_for_shap(self) -> dict[str, Any]:
+        """Return the trees in the form that ``shap.TreeExplainer`` accepts.
+
+        Use it for interventional SHAP values, which need background data, or to explain
+        probabilities instead of raw scores. For path-dependent SHAP values, `predict`
+        and `explain` are exact and much faster.
+
+        Returns
+        -------
+        dict
+            The argument ``model`` of ``shap.TreeExplainer``.
+
+        Raises
+        ------
+        ValueError
+            If the model has categorical splits, zeros as missing values, or linear
+            leaves, which shap does not support.
+        """
+        return explanation.trees_for_shap(self._ensemble, self._link.kind)
+
+    def feature_name(self) -> list[str]:
+        """Return the names of the columns.
+
+        Returns
+        -------
+        list of str
+            If the training set had no names, they are 'Column_0', 'Column_1' and so on.
+        """
+        return list(self._header.feature_names)
+
+    def num_feature(self) -> int:
+        """Number of columns.
+
+        Returns
+        -------
+        int
+            The columns of the training set, used or not.
+        """
+        if self._live_fit is not None:
+            return self._live_fit.state.dataset.n_features
+        return self._trees.n_features
+
+    def num_trees(self) -> int:
+        """Number of trees: trees per round times rounds.
+
+        Returns
+        -------
+        int
+            The number of trees.
+        """
+        return self.current_iteration() * self.num_model_per_iteration()
+
+    def num_model_per_iteration(self) -> int:
+        """Number of trees per round: the number of classes, or 1.
+
+        Returns
+        -------
+        int
+            The number of trees.
+        """
+        if self._live_fit is not None:
+            return self._live_fit.state.objective.n_scores
+        return self._trees.n_scores
+
+    def current_iteration(self) -> int:
+        """Number of rounds.
+
+        Returns
+        -------
+        int
+            The rounds of ``init_model`` are counted.
+        """
+        if self._live_fit is not None:
+            return self._live_fit.state.current_iteration()
+        return self._trees.n_rounds
+
+    @property
+    def pandas_categorical(self) -> list[list[Any]] | None:
+        """The categories of the categorical columns, as in LightGBM.
+
+        A list for each column that held strings or categories, in the order of the
+        columns. None if there is no such column.
+        """
+        return tables.pandas_categorical(self._header, self._categories)
+
+    @docstrings.of_booster(
+        importance_type=(
+            "{'split', 'gain', 'cover'}, default='split'",
+            "What ``feature_importances`` measure: see `feature_importance`. They"
+            " are whole numbers.",
+        ),
+        object_hook=(
+            "callable, default=None",
+            "A function that is called with each dict, the inner ones first. Its"
+            " result replaces the dict, as in ``json.loads``.",
+        ),
+    )
+    def dump_model(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+        object_hook: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> dict[str, Any]:
+        """Return the model as a dict.
+
+        Parameters
+        ----------
+        {parameters}
+
+        Returns
+        -------
+        dict
+            It has the same structure as in LightGBM: dicts, lists, numbers and strings,
+            which can be written as JSON.
+        """
+        start, stop = self._span(start_iteration, self._length(num_iteration))
+        dumped = tables.dump(
+            self._ensemble,
+            self._header,
+            self._categories,
+            refit.shrinkage(self),
+            start_round=start,
+            stop_round=stop,
+            importance=_importance_type(importance_type),
+        )
+        if object_hook is None:
+            return dumped
+        known = dumped.pop("pandas_categorical")
+        try:
+            hooked = json.loads(json.dumps(dumped), object_hook=object_hook)
+        except RecursionError as error:
+            raise ValueError("the trees are too deep for object_hook.") from error
+        hooked["pandas_categorical"] = known
+        return hooked
+
+    def trees_to_dataframe(self) -> pandas.DataFrame:
+        """Return the nodes and leaves of all trees as a data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per node and leaf: parents before their children, left children
+            before right ones. The columns are:
+
+            - ``tree_index``, ``node_depth`` (1 for the root), ``node_index``, a name
+              such as '0-S1' (node 1 of tree 0) or '0-L3' (leaf 3);
+            - ``left_child``, ``right_child``, ``parent_index``: names of other rows;
+            - ``split_feature``, ``split_gain``, ``threshold``, ``decision_type``,
+              ``missing_direction``, ``missing_type``: the split of a node;
+            - ``value``, ``weight`` (the sum of hessians), ``count`` (the number of
+              training rows).
+
+        Raises
+        ------
+        ValueError
+            If there are no trees.
+        """
+        pandas = compat.optional("pandas", "trees_to_dataframe")
+        if self.num_trees() == 0:
+            raise ValueError("trees_to_dataframe needs a model with trees.")
+        return pandas.DataFrame(list(tables.rows(self.dump_model())))
+
+    def feature_importance(
+        self, importance_type: str = "split", iteration: int | None = None
+    ) -> NDArray[Any]:
+        """Return the importance of each column.
+
+        Parameters
+        ----------
+        importance_type : {'split', 'gain', 'cover'}, default='split'
+            'split': number of splits of the column. 'gain': sum of their gains.
+            'cover': sum of the numbers of training rows in the nodes that are split.
+        iteration : int, default=None
+            Number of rounds that are used. None: the rounds up to the best one if early
+            stopping found one, else all. Values <= 0: all rounds.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            The dtype is int32 for 'split', and float64 otherwise.
+        """
+        kind = _importance_type(importance_type)
+        _, stop = self._span(0, self._length(iteration))
+        importances = self._ensemble.truncated(stop).importances(kind)
+        return importances.astype(np.int32 if kind == "split" else np.float64)
+
+    def get_leaf_output(self, tree_id: int, leaf_id: int) -> float:
+        """Return the value of a leaf.
+
+        Parameters
+        ----------
+        tree_id, leaf_id : int
+            The index of the tree, and the index of the leaf in this tree.
+
+        Returns
+        -------
+        float
+            The value.
+        """
+        return float(self._ensemble.arrays["leaf_value"][self._leaf(tree_id, leaf_id)])
+
+    def set_leaf_output(self, tree_id: int, leaf_id: int, value: float) -> Self:
+        """Change the value of a leaf.
+
+        Predictions of this model and of its estimator change accordingly. In linear
+        leaves, the value is only used for rows with a missing value in one of the
+        leaf's columns.
+
+        Parameters
+        ----------
+        tree_id, leaf_id : int
+            The index of the tree, and the index of the leaf in this tree.
+        value : float
+            A finite number.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        at = self._leaf(tree_id, leaf_id)
+        if not isinstance(value, numbers.Real) or not math.isfinite(value):
+            raise ValueError(f"value must be a finite number, got {value!r}.")
+        values = self._ensemble.arrays["leaf_value"].copy()
+        values[at] = value
+        self._ensemble = self._ensemble.with_leaves(values)
+        return self
+
+    def _leaf(self, tree_id: int, leaf_id: int) -> int:
+        """The place of a leaf among those of all trees."""
+        start = self._ensemble.leaf_start
+        tree = _number("tree_id", tree_id, self.num_trees(), "trees")
+        first, stop = start[tree : tree + 2].tolist()
+        return first + _number("leaf_id", leaf_id, stop - first, "leaves of the tree")
+
+    def shuffle_models(self, start_iteration: int = 0, end_iteration: int = -1) -> Self:
+        """Shuffle the rounds. The order is always the same.
+
+        Predictions that use all rounds do not change, except for rounding.
+
+        Parameters
+        ----------
+        start_iteration, end_iteration : int, default=0, -1
+            The rounds from ``start_iteration`` to ``end_iteration - 1`` are shuffled.
+            If ``end_iteration`` <= 0, the range ends with the last round.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        start = max(_whole("start_iteration", start_iteration), 0)
+        stop, n_rounds = (
+            _whole("end_iteration", end_iteration),
+            self.current_iteration(),
+        )
+        stop = min(stop, n_rounds) if stop > 0 else n_rounds
+        self._ensemble = self._ensemble.chosen(tables.shuffled(n_rounds, start, stop))
+        return self
+
+    def lower_bound(self) -> float:
+        """Return the sum of the smallest leaf values of all trees.
+
+        It is a lower bound of the raw scores, except for random forests and linear
+        trees.
+
+        Returns
+        -------
+        float
+            The sum.
+        """
+        return tables.bound(self._ensemble, np.minimum)
+
+    def upper_bound(self) -> float:
+        """Return the sum of the largest leaf values of all trees.
+
+        It is an upper bound of the raw scores, except for random forests and linear
+        trees.
+
+        Returns
+        -------
+        float
+            The sum.
+        """
+        return tables.bound(self._ensemble, np.maximum)
+
+    def get_split_value_histogram(
+        self,
+        feature: int | str,
+        bins: int | str | None = None,
+        xgboost_style: bool = False,
+    ) -> tuple[NDArray[Any], NDArray[Any]] | NDArray[Any] | pandas.DataFrame:
+        """Compute a histogram of the thresholds of a column's splits.
+
+        Parameters
+        ----------
+        feature : int or str
+            The number or name of a numeric column.
+        bins : int or str, default=None
+            Number of bins, or a rule of ``numpy.histogram``. None: the number of
+            distinct thresholds. With ``xgboost_style``, this is also the maximum.
+        xgboost_style : bool, default=False
+            Whether to return a table of the bins that are not empty.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_bins,)
+            Number of thresholds in each bin.
+        edges : ndarray of shape (n_bins + 1,)
+            The edges of the bins. With ``xgboost_style``, a single object is returned
+            instead: a pandas data frame with the columns ``SplitValue`` (the right edge
+            of a bin) and ``Count``, or an array of these two columns if pandas is not
+            installed.
+
+        Raises
+        ------
+        ValueError
+            If the column does not exist or is categorical.
+        """
+        _, stop = self._span(0, self._length(None))
+        ensemble = self._ensemble.truncated(stop)
+        values = tables.split_values(ensemble, self._column(feature))
+        counts, edges = tables.histogram(values, bins, at_most=xgboost_style)
+        if not xgboost_style:
+            return counts, edges
+        table = np.column_stack([edges[1:], counts])[counts > 0]
+        try:
+            pandas = compat.optional("pandas", "get_split_value_histogram")
+        except ImportError:
+            return table
+        return pandas.DataFrame(table, columns=["SplitValue", "Count"])
+
+    def _column(self, feature: int | str) -> int:
+        """The number of a column that is given by number or name."""
+        if not isinstance(feature, str):
+            return _number("feature", feature, self.num_feature(), "columns")
+        names = self.feature_name()
+        if feature not in names:
+            raise ValueError(f"feature={feature!r} is not the name of a column.")
+        return names.index(feature)
+
+    def refit(
+        self,
+        data: ArrayLike,
+        label: ArrayLike,
+        decay_rate: float = 0.9,
+        reference: Any = None,
+        weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        init_score: ArrayLike | None = None,
+        feature_name: str | Sequence[str] = "auto",
+        categorical_feature: str | Iterable[str | int] = "auto",
+        dataset_params: dict[str, Any] | None = None,
+        free_raw_data: bool = True,
+        validate_features: bool = False,
+        **kwargs: Any,
+    ) -> Self:
+        """Fit the leaf values to other data, without changing the splits.
+
+        The value of a leaf becomes ``decay_rate * old + (1 - decay_rate) * new``.
+        ``new`` is the learning rate times the optimal value for the rows of the leaf,
+        given the scores of the earlier trees. It is 0 for leaves without rows. In the
+        first round, whose leaves include the initial score, the learning rate is 1.
+
+        The parameters in ``params`` are used, such as ``lambda_l2``, except
+        ``path_smooth`` and monotonic constraints. The counts and weights of leaves, the
+        gains and the importances do not change, as in LightGBM.
+
+        Parameters
+        ----------
+        data : array-like or data frame of shape (n_samples, n_features)
+            Rows with the columns of the training set, in the same order.
+        label : array-like of shape (n_samples,)
+            The target: numbers; for classes, the numbers 0 to n_classes - 1.
+        decay_rate : float, default=0.9
+            The weight of the old leaf values, from 0 to 1.
+        reference : object, default=None
+            Has no effect.
+        weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        group : array-like of shape (n_queries,), default=None
+            Sizes of the queries, for ranking objectives. None: one query.
+        init_score : array-like of shape (n_samples[, n_scores]), default=None
+            Raw scores to start from.
+        feature_name : 'auto' or list of str, default='auto'
+            Has no effect: the names are those of the model.
+        categorical_feature : 'auto' or list of str and int, default='auto'
+            Must be the categorical columns of the model, if it is a list.
+        dataset_params : dict, default=None
+            Has no effect.
+        free_raw_data : bool, default=True
+            Has no effect.
+        validate_features : bool, default=False
+            Whether to check the names of a data frame's columns.
+        **kwargs : dict
+            As in `predict`.
+
+        Returns
+        -------
+        Booster
+            A new model.
+
+        Raises
+        ------
+        ValueError
+            If the model has no trees or its objective is not known, or if the arguments
+            do not fit the model.
+        """
+        refit.check(self, decay_rate)
+        categories.check_same(
+            categorical_feature,
+            self._categories,
+            self.feature_name(),
+            self.num_feature(),
+            "the model",
+        )
+        n_jobs = parameters.n_jobs(kwargs, None, type(self).__name__)
+        columns = self._columns(data, validate_features)
+        rows = refit.rows(self, columns, label, weight, group, init_score)
+        n_threads = compat.n_threads(n_jobs)
+        booster = self._of(
+            refit.run(self, rows, float(decay_rate), n_threads),
+            self._header,
+            self._categories,
+            self._objective,
+            self._link,
+            origin=self._origin,
+        )
+        booster.params = {**self.params, "refit_decay_rate": float(decay_rate)}
+        return booster
+
+
+def _whole(name: str, value: Any) -> int:
+    if not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an int, got {value!r}.")
+    return int(value)
+
+
+def _number(name: str, value: Any, n: int, things: str) -> int:
+    """One of the numbers from 0 to n - 1."""
+    number = _whole(name, value)
+    if not 0 <= number < n:
+        raise ValueError(f"{name} must be a number of the {n} {things}, got {number}.")
+    return number
+
+
+def _importance_type(given: Any) -> Any:
+    name = "importance_type"
+    return parameters.checked_options({name: given}, [name], "Booster")[name]

@@ -1,0 +1,386 @@
+"""Cross-validation."""
+
+from __future__ import annotations
+
+import copy
+import numbers
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import type_of_target
+
+from skgoss.booster.booster import Booster
+from skgoss.booster.cv_booster import CVBooster
+from skgoss.data import queries
+from skgoss.dataset.dataset import Dataset
+from skgoss.fit import fit as fitting
+from skgoss.fit.arguments import FitArguments
+from skgoss.fit.callbacks import log_evaluation
+from skgoss.fit.fit import Fit
+from skgoss.fit.train_arguments import (
+    Training,
+    callbacks_of,
+    check_label,
+    check_rounds,
+    check_training_set,
+    describe_columns,
+    functions_of,
+    period_of,
+)
+from skgoss.parameters import settings as parameters
+from skgoss.training import loop
+from skgoss.training.callback_api import Calls, EarlyStopException, History
+from skgoss.training.concurrent_fits import AHEAD, Folds, at_once
+from skgoss.training.metrics import sorted_words
+from skgoss.training.objectives import canonical_name
+from skgoss.utils import compat
+from skgoss.utils.messages import type_name
+
+Pairs = Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]]
+# The rows to learn from, and those to test on.
+Parts = tuple[Dataset, Dataset]
+Preprocess = Callable[
+    [Dataset, Dataset, dict[str, Any]], tuple[Dataset, Dataset, dict[str, Any]]
+]
+
+_NAMES = ("train", "valid")
+
+# Objectives whose labels are classes.
+_OF_CLASSES = ("binary", "multiclass", "multiclassova")
+
+
+class Results(dict[str, Any]):
+    """The metrics of all rounds, by set and metric: 'valid auc-mean'.
+
+    The names of LightGBM before version 4, such as 'auc-mean', are understood, too.
+    """
+
+    def __missing__(self, key: Any) -> Any:
+        name = f"valid {key}"
+        if not super().__contains__(name):
+            raise KeyError(key)
+        return super().__getitem__(name)
+
+    def __contains__(self, key: Any) -> bool:
+        return super().__contains__(key) or super().__contains__(f"valid {key}")
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Return the values of a key, or else ``default``."""
+        return super().get(key, super().get(f"valid {key}", default))
+
+
+def cv(
+    params: Mapping[str, Any] | None,
+    train_set: Dataset,
+    num_boost_round: int = 100,
+    folds: Any = None,
+    nfold: int = 5,
+    stratified: bool = True,
+    shuffle: bool = True,
+    metrics: str | Sequence[str] | None = None,
+    feval: Callable[..., Any] | Sequence[Callable[..., Any]] | None = None,
+    init_model: Any = None,
+    fpreproc: Preprocess | None = None,
+    seed: int = 0,
+    callbacks: Sequence[Callable[..., Any]] | None = None,
+    eval_train_metric: bool = False,
+    return_cvbooster: bool = False,
+    *,
+    fobj: Callable[..., Any] | None = None,
+    feature_name: str | Sequence[str] = "auto",
+    categorical_feature: str | Iterable[str | int] | None = "auto",
+    early_stopping_rounds: int | None = None,
+    verbose_eval: bool | int | None = None,
+    show_stdv: bool = True,
+) -> dict[str, Any]:
+    """Evaluate parameters by cross-validation.
+
+    One model is trained per fold, and the metrics are averaged over the folds. The rows
+    are binned once. The folds are trained in parallel on ``n_jobs`` threads. The
+    results do not depend on the number of threads.
+
+    Parameters
+    ----------
+    params : dict
+        Parameters by any of their names, as in `train`.
+    train_set : Dataset
+        The data with labels.
+    num_boost_round : int, default=100
+        Number of boosting rounds. A number of rounds in ``params`` has priority.
+    folds : splitter or iterable of pairs, default=None
+        A splitter of scikit-learn, which gets the queries as ``groups``; or pairs
+        (train, test) of arrays of row numbers. None: ``nfold`` folds.
+    nfold : int, default=5
+        Number of folds. If ``train_set`` has queries, each fold holds whole queries.
+    stratified : bool, default=True
+        Whether each fold has the same fraction of each class. It has no effect if the
+        labels are not classes, or if there are queries. The labels are classes for the
+        objectives 'binary', 'multiclass' and 'multiclassova', and for other objectives
+        if each value occurs at least ``nfold`` times.
+    shuffle : bool, default=True
+        Whether to assign rows to folds at random. If False, a fold is a range of rows.
+    metrics : str or list of str, default=None
+        The metrics to compute. They replace those in ``params``.
+    feval : callable or list of callable, default=None
+        Metric functions ``f(predictions, dataset)``, as in `train`. With custom metrics
+        or objectives, the folds are trained one after the other.
+    init_model : Booster, str, path or estimator, default=None
+        A model, or the path of a model file. In each fold, training continues from its
+        trees.
+    fpreproc : callable, default=None
+        A function that is called for each fold as ``fpreproc(dtrain, dtest, params)``.
+        It returns the data sets and the parameters that the fold uses.
+    seed : int, default=0
+        The random seed of ``shuffle``. The folds are the same as in LightGBM.
+    callbacks : list of callable, default=None
+        Functions that are called before or after each round with the means over the
+        folds. ``env.model`` is a `CVBooster`. The results have five items; the last one
+        is the standard deviation.
+    eval_train_metric : bool, default=False
+        Whether to compute the metrics on the training rows, too, as the set 'train'.
+    return_cvbooster : bool, default=False
+        Whether to return the models of the folds, too.
+    fobj : callable, default=None
+        A custom objective, as in `train`. This argument and the following ones are
+        those of LightGBM before version 4.
+    feature_name : 'auto' or list of str, default='auto'
+        Names of the columns.
+    categorical_feature : 'auto' or list of str and int, default='auto'
+        The columns that hold categories.
+    early_stopping_rounds : int, default=None
+        The same as the callback `early_stopping`.
+    verbose_eval : bool or int, default=None
+        The same as the callback `log_evaluation`; True means every round.
+    show_stdv : bool, default=True
+        Whether ``verbose_eval`` prints standard deviations.
+
+    Returns
+    -------
+    dict
+        Two lists for each metric, such as 'valid auc-mean' and 'valid auc-stdv', with
+        the mean and the standard deviation over the folds after each round. After early
+        stopping, they end with the best round. With ``return_cvbooster``, 'cvbooster'
+        is the `CVBooster`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the data have no labels, the folds do not fit the data, or parameters are
+        invalid.
+
+    Warns
+    -----
+    UnusedParameterWarning
+        For names in ``params`` that are unknown, and for unknown metrics.
+
+    See Also
+    --------
+    train : Training of one model.
+    CVBooster : The models of the folds.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import Dataset, cv
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> results = cv({"num_leaves": 7}, Dataset(X, label=y), num_boost_round=20)
+    >>> list(results), len(results["valid l2-mean"])
+    (['valid l2-mean', 'valid l2-stdv'], 20)
+    """
+    check_training_set(train_set, "cv")
+    check_rounds(num_boost_round)
+    make_learner = partial(
+        Training.of,
+        owner="cv",
+        fobj=fobj,
+        n_estimators=num_boost_round,
+        early_stopping_round=early_stopping_rounds,
+    )
+    params = _with_metrics(params, metrics)
+    learner = make_learner(params)
+    check_label(train_set, learner, "train_set")
+    calls = callbacks_of(callbacks)
+    if period := period_of(verbose_eval):
+        calls.append(log_evaluation(period, show_stdv))
+    given = FitArguments(
+        eval_names=_NAMES if eval_train_metric else _NAMES[1:],
+        eval_metric=functions_of(feval),
+        init_model=learner._earlier_model(init_model),
+        callbacks=calls,
+    )
+    describe_columns(train_set, learner, feature_name, categorical_feature)
+    parts = _given_parts(train_set, folds) or _equal_parts(
+        train_set, learner.objective, nfold, stratified, seed if shuffle else None
+    )
+    n_at_once, n_threads = _threads(learner, train_set, given, len(parts))
+    fits = []
+    for train, test in parts:
+        own = learner
+        if fpreproc is not None:
+            train, test, changed = fpreproc(train, test, dict(params or {}))
+            own = make_learner(changed)
+        sets = [train, test] if eval_train_metric else [test]
+        of_fold = replace(given, eval_set=sets)
+        fits.append(
+            fitting.start(copy.copy(own), train, None, of_fold, n_threads=n_threads)
+        )
+    return _boost(fits, n_at_once, return_cvbooster)
+
+
+# --- Arguments ------------------------------------------------------------------------
+
+
+def _with_metrics(params: Any, metrics: Any) -> Any:
+    """The parameters, with other metrics if there are any."""
+    if metrics is None or not isinstance(params, Mapping):
+        return params
+    kept = {
+        word: value
+        for word, value in params.items()
+        if "metric" not in parameters.canonical({word: value}, "cv")
+    }
+    return kept | {"metric": metrics}
+
+
+def _threads(
+    learner: Training, train_set: Dataset, given: FitArguments, n_folds: int
+) -> tuple[int, int]:
+    """How many folds run at once, and how many threads each of them has."""
+    settings = fitting.settings(learner, train_set, given)
+    n_threads = compat.n_threads(settings.n_jobs)
+    _, functions = sorted_words([given.eval_metric, settings.metric])
+    # Functions of users need not be ready to be called by several threads at once.
+    if functions or callable(settings.objective):
+        return 1, n_threads
+    return at_once(n_folds, n_threads)
+
+
+# --- Folds ----------------------------------------------------------------------------
+
+
+def _given_parts(train_set: Dataset, folds: Any) -> list[Parts]:
+    """The folds that the user gives; none: an empty list."""
+    if folds is None:
+        return []
+    if isinstance(folds, str) or not (
+        hasattr(folds, "split") or isinstance(folds, Iterable)
+    ):
+        raise TypeError(
+            "folds must be a splitter of scikit-learn or pairs of row numbers (train,"
+            f" test), got {type_name(folds)}. The number of folds is nfold."
+        )
+    if hasattr(folds, "split"):
+        folds = _split(folds, train_set)
+    parts = [_parts(train_set, i, pair) for i, pair in enumerate(folds)]
+    if not parts:
+        raise ValueError("folds must hold at least one pair of row numbers.")
+    return parts
+
+
+def _parts(train_set: Dataset, index: int, pair: Any) -> Parts:
+    """The rows to learn from, and those to test on."""
+    try:
+        train, test = pair
+        return train_set.subset(train), train_set.subset(test)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"folds must hold pairs of row numbers (train, test); fold {index}: {error}"
+        ) from error
+
+
+def _equal_parts(
+    train_set: Dataset,
+    objective: Any,
+    nfold: int,
+    stratified: bool,
+    seed: int | None,
+) -> list[Parts]:
+    """Folds of equal size, which are those of LightGBM.
+
+    If ``seed`` is None, rows are not shuffled.
+    """
+    from sklearn import model_selection
+
+    if not isinstance(nfold, numbers.Integral) or nfold < 2:
+        raise ValueError(f"nfold must be an int of at least 2, got {nfold!r}.")
+    label, group = train_set.get_label(), train_set.get_group()
+    things, n = ("rows", len(label)) if group is None else ("queries", len(group))
+    if n < nfold:
+        raise ValueError(
+            f"nfold={nfold} needs at least {nfold} {things}, but train_set has {n}."
+        )
+    random = {"shuffle": seed is not None, "random_state": seed}
+    if group is not None:
+        splitter = model_selection.GroupKFold(nfold)
+    elif stratified and _are_classes(label, objective, nfold):
+        splitter = model_selection.StratifiedKFold(nfold, **random)
+    else:
+        splitter = model_selection.KFold(nfold, **random)
+    pairs = _split(splitter, train_set)
+    return [_parts(train_set, i, pair) for i, pair in enumerate(pairs)]
+
+
+def _split(splitter: Any, train_set: Dataset) -> Pairs:
+    """Split the rows; the groups are the queries."""
+    label: Any = train_set.get_label()
+    group, known = train_set.get_group(), {}
+    if group is not None:
+        known["groups"] = queries.make(len(label), group=group).number
+    return splitter.split(X=np.zeros((len(label), 1)), y=label, **known)
+
+
+def _are_classes(label: NDArray[Any], objective: Any, nfold: int) -> bool:
+    """Whether labels are classes, the same share of which each fold can have."""
+    if type_of_target(label) not in ("binary", "multiclass"):
+        return False
+    if isinstance(objective, str) and canonical_name(objective) in _OF_CLASSES:
+        return True
+    return np.unique(label, return_counts=True)[1].min() >= nfold
+
+
+# --- Fits -----------------------------------------------------------------------------
+
+
+def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str, Any]:
+    """Run the rounds, and collect the results."""
+    model = CVBooster()
+    history: History = {}
+    model.boosters = [Booster._in_training(fit) for fit in fits]
+    calls = fits[0].calls
+    ahead = AHEAD if Calls(calls).may_lag else 0
+    with Folds([fit.state for fit in fits], n_at_once, ahead) as together:
+        stop = loop.run(together, model, history=history, given=calls)
+    n_rounds = None if stop is None else stop.best_iteration + 1 - together.first_round
+    results = Results(
+        {
+            f"{name} {metric}": values[:n_rounds]
+            for name, by_metric in history.items()
+            for metric, values in by_metric.items()
+        }
+    )
+    if return_cvbooster:
+        _finish(model, fits, together.histories(), stop)
+        results["cvbooster"] = model
+    return results
+
+
+def _finish(
+    model: CVBooster,
+    fits: list[Fit],
+    histories: list[History],
+    stop: EarlyStopException | None,
+) -> None:
+    """Replace models in training by the trained ones."""
+    # The metrics of each fold are its own, not the means.
+    own_stop = stop and EarlyStopException(stop.best_iteration)
+    model.boosters = []
+    for fit, history in zip(fits, histories, strict=True):
+        fit.history = history
+        trained = loop.result(fit.state, own_stop, history)
+        model.boosters.append(fit.model(trained))
+    if stop is not None:
+        model.best_iteration = max(b.best_iteration for b in model.boosters)

@@ -1,0 +1,141 @@
+"""What peers agree on when each has read its own rows: columns and their categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.data.categories import Vocabulary, sort_key, with_values
+from skgoss.data.columns import Columns
+from skgoss.data.row_partition import Parts
+
+
+def agreed(memory: Any, columns: Columns, parts: Parts, *, learn: bool) -> Columns:
+    """Check that all peers have the same columns, and share what they have learned.
+
+    All peers call this at the same time.
+
+    Parameters
+    ----------
+    memory : object
+        It has the names and the categories of the columns of this peer's rows. It gets
+        the categories of all rows if ``learn``.
+    columns : Columns
+        This peer's rows.
+    parts : Parts
+    learn : bool
+        Whether the categories have been learned from the rows.
+
+    Returns
+    -------
+    Columns
+        With the numbers that categories have on all peers.
+
+    Raises
+    ------
+    ValueError
+        If numbers or names of columns differ, or if a column holds strings or
+        categories in one part and numbers in another. The message names the parts.
+    """
+    if columns.n_rows != parts.n_rows:
+        raise ValueError(
+            f"X has {columns.n_rows} rows, but its parts have {parts.n_rows}."
+        )
+    parts.check_same("The number of columns of X", columns.n_features)
+    names = getattr(memory, "feature_names_in_", None)
+    parts.check_same("Whether the columns have names", names is not None)
+    if names is not None:
+        _check_each(parts, "The name of column {}", names.tolist())
+    return _of_same_categories(memory, columns, parts) if learn else columns
+
+
+def _check_each(parts: Parts, what: str, values: list[Any]) -> None:
+    """Check that values of columns are the same on all peers."""
+    everyones = zip(*parts.exchange.gather(values), strict=True)
+    for number, of_column in enumerate(everyones):
+        if any(value != of_column[0] for value in of_column):
+            parts.check_same(what.format(number), values[number])
+
+
+class _Found(NamedTuple):
+    """What a peer has found in a column.
+
+    Attributes
+    ----------
+    kind : str or None
+        In words, for messages; None: all values are missing.
+    values : list
+        The categories.
+    is_ordered, holds_words : bool
+        See `Vocabulary`.
+    """
+
+    kind: str | None
+    values: list[Any]
+    is_ordered: bool
+    holds_words: bool
+
+    @classmethod
+    def of(cls, words: Vocabulary) -> _Found:
+        kind = "strings or categories" if words.holds_words else "numbers of categories"
+        if words.is_ordered:
+            kind = f"the ordered categories {words.values}"
+        elif not words.values:
+            kind = None
+        return cls(kind, words.values, words.is_ordered, words.holds_words)
+
+
+_NUMBERS = _Found("numbers", [], False, False)
+
+
+def _of_same_categories(memory: Any, columns: Columns, parts: Parts) -> Columns:
+    """The columns, with the numbers of the categories of all rows."""
+    own = memory._categories.vocabularies
+    given = parts.exchange.gather({j: _Found.of(words) for j, words in own.items()})
+    known = sorted(set(chain.from_iterable(given)))
+    if not known:
+        return columns
+    merged = {}
+    for column in known:
+        found = [of_peer.get(column, _NUMBERS) for of_peer in given]
+        says = [peer for peer in found if peer.kind is not None] or found
+        if any(peer.kind != says[0].kind for peer in says):
+            kind = found[parts.exchange.peer].kind or says[0].kind
+            parts.check_same(f"What column {column} holds", kind)
+        if says[0].kind != _NUMBERS.kind:
+            merged[column] = _merged(says[0], found)
+    numbered = {
+        column: _recoded(columns.stored(column), own[column], words)
+        for column, words in merged.items()
+        if own[column].values != words.values
+    }
+    memory._categories.vocabularies = merged
+    n_categories = np.zeros(columns.n_features, dtype=np.int32)
+    for column, words in merged.items():
+        n_categories[column] = words.n_categories
+    return replace(
+        with_values(columns.whole, numbered),
+        n_categories=n_categories if n_categories.any() else None,
+    )
+
+
+def _merged(first: _Found, found: Sequence[_Found]) -> Vocabulary:
+    """The categories that one process would learn from the rows of all peers."""
+    values = first.values
+    if not first.is_ordered:
+        values = dict.fromkeys(chain.from_iterable(peer.values for peer in found))
+        values = sorted(values, key=sort_key)
+    return Vocabulary(values, first.is_ordered, first.holds_words)
+
+
+def _recoded(
+    numbers: NDArray[Any], own: Vocabulary, words: Vocabulary
+) -> NDArray[np.floating[Any]]:
+    """The numbers of categories in another vocabulary; NaN stays."""
+    table = np.array([*words.look_up(own.values), np.nan], dtype=words.dtype)
+    return table[np.where(np.isnan(numbers), -1, numbers).astype(np.intp)]

@@ -1,0 +1,1 @@
+"""Data sets that are binned once for any number of fits."""

@@ -1,0 +1,578 @@
+"""Rows and what belongs to them, binned once for any number of fits."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any, Self
+
+from numpy.typing import ArrayLike, NDArray
+
+from skgoss.data import input_rows, names
+from skgoss.data.dataset import DatasetOptions
+from skgoss.data.text_files import FileOptions
+from skgoss.dataset import fields as dataset_fields
+from skgoss.dataset import files as dataset_files
+from skgoss.dataset import state as dataset_state
+from skgoss.dataset.binning import OPTIONS, Binning
+from skgoss.parameters import settings as parameters
+from skgoss.utils import compat
+from skgoss.utils.locks import Lock
+from skgoss.utils.messages import type_name
+
+# Options that a fit takes from a data set if it is given no others.
+_INHERITED = ({*OPTIONS} - {"min_child_samples"}) | {"linear_tree"}
+
+
+class Dataset(Binning):
+    """Training data that is binned once for any number of fits.
+
+    Pass it to `train`, `cv` or `Booster`, or to ``fit`` of the estimators instead of
+    ``X`` and ``y``, also as evaluation set. The data are read and binned when they are
+    first needed. The parameters of the first fit determine the bins, such as
+    ``max_bin``. If a later fit has other values of these parameters, the data are
+    binned again; this raises ValueError if they were freed.
+
+    Parameters
+    ----------
+    data : array-like, data frame, sparse matrix, Sequence or path
+        The rows, of shape (n_samples, n_features), in any type that the estimators
+        accept. A list of two-dimensional arrays or of `Sequence` objects holds chunks
+        of rows, which are stacked. A path names a text file (CSV, TSV or LibSVM), or a
+        file that `save_binary` has written.
+    label : array-like of shape (n_samples,), default=None
+        The target: numbers, or class labels of any type for a classifier.
+    reference : Dataset, default=None
+        For evaluation sets: the training set, whose bins, column names and categories
+        are used. If it is None, the functions that take evaluation sets set it.
+    weight : array-like of shape (n_samples,), default=None
+        Weights of the rows, which must be >= 0. The bins depend on them.
+    group : array-like of shape (n_queries,), default=None
+        Number of rows of each query. The rows of a query must be consecutive.
+    init_score : array-like of shape (n_samples[, n_classes]), default=None
+        Raw scores from which boosting starts. A one-dimensional array for several
+        classes holds the scores of all rows class by class.
+    feature_name : 'auto' or list of str, default='auto'
+        Names of the columns. 'auto' means the names of a data frame.
+    categorical_feature : 'auto' or list of str and int, default='auto'
+        The columns that hold categories; 'auto': strings and categories of data
+        frames.
+    params : dict, default=None
+        Parameters by any of their names. Only the parameters of the bins, such as
+        ``max_bin``, and ``linear_tree`` are used, unless a fit has other values. A data
+        set with a reference has the parameters of the reference.
+    free_raw_data : bool, default=True
+        Whether to free ``data`` after binning, which saves memory. The data are kept in
+        any case for linear trees and for training that continues from a model.
+    position : array-like of shape (n_samples,), default=None
+        Positions of documents. They have no effect.
+    silent : bool, default=False
+        Has no effect: nothing is printed. It is an argument of LightGBM before 4.
+
+    Attributes
+    ----------
+    label, weight, group, init_score, position : ndarray or None
+        The fields of the data set, as read-only arrays. You can assign other values at
+        any time. The next fit uses them without binning the data again.
+    used_indices : ndarray of int64, or None
+        For a subset: the numbers of its rows in ``reference``. None otherwise.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
+
+    See Also
+    --------
+    train : Training on a data set.
+    Sequence : Rows that are read in batches.
+
+    Notes
+    -----
+    Several threads may use a data set at the same time. Class weights, and weights that
+    are set after binning, do not change the bins.
+
+    Text files are read by LightGBM's rules. The first column is the label;
+    ``label_column`` in ``params`` selects another one. The parameters ``header``,
+    ``weight_column``, ``group_column`` and ``ignore_column`` are also used. Additional
+    files such as 'train.csv.weight' are read if they exist. Arguments of the
+    constructor have priority.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import Dataset, train
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> train_set = Dataset(X, label=y)
+    >>> models = [train({"num_leaves": n}, train_set, 10) for n in (7, 15)]
+    >>> [model.num_trees() for model in models]
+    [10, 10]
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        label: ArrayLike | None = None,
+        reference: Dataset | None = None,
+        weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        init_score: ArrayLike | None = None,
+        feature_name: str | Sequence[str] = "auto",
+        categorical_feature: str | Iterable[str | int] = "auto",
+        params: Mapping[str, Any] | None = None,
+        free_raw_data: bool = True,
+        position: ArrayLike | None = None,
+        *,
+        silent: bool = False,
+    ) -> None:
+        self._lock = Lock()
+        self._binned = self._found_by = None
+        self._keeps_values = False
+        self.data = data
+        self.reference: Dataset | None = None
+        self.used_indices = None
+        self.free_raw_data = free_raw_data
+        of_files, given = parameters.file_options(_checked_params(params), "Dataset")
+        self._file_options = FileOptions(**of_files)
+        self.params = parameters.by_name(given, "Dataset")
+        if reference is not None:
+            self.set_reference(reference)
+        self.label = label
+        self.weight = weight
+        self.group = group
+        self.init_score = init_score
+        self.position = position
+        self.set_feature_name(feature_name)
+        self.categorical_feature = _checked_categories(categorical_feature)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
+        raise TypeError(
+            "A Dataset is not an array: predictions, searches and cross-validation need"
+            " the rows themselves."
+        )
+
+    # --- Columns ----------------------------------------------------------------------
+
+    def set_feature_name(self, feature_name: str | Sequence[str]) -> Self:
+        """Set the names of the columns.
+
+        Parameters
+        ----------
+        feature_name : sequence of str or 'auto'
+            One name for each column. 'auto' means the names of a data frame.
+
+        Returns
+        -------
+        self
+            The data set.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is not one name for each column.
+        """
+        given = names.given(feature_name)
+        n_features = self._shape[1]
+        if given is not None and n_features is not None:
+            names.check(given, n_features)
+        self.feature_name = feature_name if given is None else given
+        return self
+
+    def set_categorical_feature(
+        self, categorical_feature: str | Iterable[str | int]
+    ) -> Self:
+        """Set the columns that hold categories.
+
+        If the data were binned with other categorical columns, they are binned again.
+
+        Parameters
+        ----------
+        categorical_feature : iterable of str or int, or 'auto'
+            Names or numbers of columns. 'auto': those of categories in a data frame.
+
+        Returns
+        -------
+        self
+            The data set.
+
+        Raises
+        ------
+        ValueError
+            If the data must be binned again, but were freed.
+        """
+        wanted = _checked_categories(categorical_feature)
+        with self._lock:
+            known = self._found_by
+            if known is not None and not known.has_categorical(wanted):
+                self._check_raw(
+                    f"change categorical_feature from {known.categorical!r} to"
+                    f" {wanted!r}"
+                )
+                self._binned = self._found_by = None
+            self.categorical_feature = wanted
+        return self
+
+    def num_data(self) -> int:
+        """Return the number of rows.
+
+        Returns
+        -------
+        int
+            The number of rows; a path is read for it.
+        """
+        known = self._load()._shape[0]
+        return self.construct()._binned.n_rows if known is None else known
+
+    def num_feature(self) -> int:
+        """Return the number of columns.
+
+        Returns
+        -------
+        int
+            The number of columns; a path is read for it.
+        """
+        known = self._load()._shape[1]
+        return self.construct()._binned.n_features if known is None else known
+
+    def get_feature_name(self) -> list[str]:
+        """Return the column names, or 'Column_0' and so on if there are none.
+
+        Returns
+        -------
+        list of str
+            A name for each column.
+        """
+        self.construct()
+        return list(map(str, self._names or names.default(self.num_feature())))
+
+    def feature_num_bin(self, feature: int | str) -> int:
+        """Return the number of bins of a column.
+
+        Parameters
+        ----------
+        feature : int or str
+            The number or name of the column.
+
+        Returns
+        -------
+        int
+            It is 0 if all values are in one bin, so that the column cannot be split.
+
+        Raises
+        ------
+        ValueError
+            If the column does not exist.
+        """
+        known = self.get_feature_name()
+        column: Any = known.index(feature) if feature in known else feature
+        if column not in range(len(known)):
+            raise ValueError(
+                f"feature must be a number from 0 to {len(known) - 1} or the name of a"
+                f" column, got {feature!r}."
+            )
+        mapper = self._binned.mappers[column]
+        return 0 if mapper.is_trivial else int(mapper.n_bins)
+
+    def get_data(self) -> Any:
+        """Return the data that were passed. For a subset, these are its rows.
+
+        Returns
+        -------
+        object
+            What the constructor was given as ``data``; a path is replaced by its rows.
+
+        Raises
+        ------
+        ValueError
+            If the data were freed.
+        """
+        if self.used_indices is not None:
+            return input_rows.take(self.reference.get_data(), self.used_indices)
+        self._check_raw("return its data")
+        return self.data
+
+    def get_params(self) -> dict[str, Any]:
+        """Return the parameters of the bins in ``params``, by their main names.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        given = parameters.canonical(self.params, "Dataset")
+        known = DatasetOptions.__dataclass_fields__.keys() | {"linear_tree"}
+        return {name: value for name, value in given.items() if name in known}
+
+    # --- Rows of other sets -----------------------------------------------------------
+
+    def create_valid(
+        self,
+        data: Any,
+        label: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        init_score: ArrayLike | None = None,
+        params: Mapping[str, Any] | None = None,
+        position: ArrayLike | None = None,
+    ) -> Dataset:
+        """Create an evaluation set that uses the bins of this training set.
+
+        Parameters
+        ----------
+        data, label, weight, group, init_score, params, position : object
+            As in the constructor.
+
+        Returns
+        -------
+        Dataset
+            The evaluation set.
+        """
+        return Dataset(
+            data,
+            label,
+            self,
+            weight,
+            group,
+            init_score,
+            params=params,
+            free_raw_data=self.free_raw_data,
+            position=position,
+        )
+
+    def set_reference(self, reference: Dataset) -> Self:
+        """Set the training set whose bins this data set uses.
+
+        Parameters
+        ----------
+        reference : Dataset
+            The training set.
+
+        Returns
+        -------
+        self
+            The data set.
+
+        Raises
+        ------
+        TypeError
+            If it is not a Dataset.
+        ValueError
+            If ``reference`` uses the bins of this data set, or if the data must be
+            binned again but were freed.
+        """
+        if not isinstance(reference, Dataset):
+            raise TypeError(f"reference must be a Dataset, got {type_name(reference)}.")
+        with self._lock:
+            if reference is self or reference is self.reference:
+                return self
+            if self in reference.get_ref_chain():
+                raise ValueError("reference must not share the bins of this Dataset.")
+            if self.used_indices is not None:
+                self.data, self.used_indices = self.get_data(), None
+            if not self._fits(reference._binned, reference._memory):
+                if self._binned is not None:
+                    self._check_raw("change its reference")
+                self._binned = self._found_by = None
+            self.reference = reference
+        return self
+
+    def get_ref_chain(self, ref_limit: int = 100) -> set[Dataset]:
+        """Return this data set, its reference, the reference of that one, and so on.
+
+        Parameters
+        ----------
+        ref_limit : int, default=100
+            The maximum number of data sets.
+
+        Returns
+        -------
+        set of Dataset
+            This one is among them.
+        """
+        chain: set[Dataset] = set()
+        last: Dataset | None = self
+        while last is not None and len(chain) < ref_limit:
+            chain.add(last)
+            last = last.reference
+        return chain
+
+    def subset(
+        self, used_indices: ArrayLike, params: Mapping[str, Any] | None = None
+    ) -> Dataset:
+        """Create a data set of some of the rows, with the bins of this data set.
+
+        Parameters
+        ----------
+        used_indices : array-like of int, or of bool of shape (n_samples,)
+            The row numbers, or a mask of the rows. The subset has them in ascending
+            order.
+        params : dict, default=None
+            As in the constructor.
+
+        Returns
+        -------
+        Dataset
+            It has the labels, weights and other fields of its rows. Queries have only
+            the rows that were selected.
+
+        Raises
+        ------
+        ValueError
+            If there are no rows, or if a row does not exist or is repeated.
+        """
+        n_rows = self.num_data()
+        rows = dataset_fields.row_numbers(used_indices, n_rows)
+        part = Dataset(
+            None, reference=self, params=params, free_raw_data=self.free_raw_data
+        )
+        part.used_indices = rows
+        vars(part).update(dataset_fields.taken(self._fields, rows, n_rows))
+        return part
+
+    # --- Other columns, files, pickles ------------------------------------------------
+
+    def add_features_from(self, other: Dataset) -> Self:
+        """Add the columns of another data set with the same rows.
+
+        The labels, weights and other fields do not change. The raw data of both are not
+        kept here, so later fits cannot use other bins or linear trees. If a column name
+        of ``other`` already exists, it gets the prefix ``D2_``.
+
+        Parameters
+        ----------
+        other : Dataset
+            It is not changed.
+
+        Returns
+        -------
+        self
+            The data set.
+
+        Raises
+        ------
+        TypeError
+            If ``other`` is not a Dataset.
+        ValueError
+            If the numbers of rows differ, or if one of the data sets has a reference.
+        """
+        if not isinstance(other, Dataset):
+            raise TypeError(f"other must be a Dataset, got {type_name(other)}.")
+        if self.reference is not None or other.reference is not None:
+            raise ValueError(
+                "Columns cannot be added to, or from, a Dataset with a reference. Make"
+                " it without one."
+            )
+        added: Any = other.construct()._binned, other._found_by
+        with self._lock:
+            own: Any = self.construct()._binned, self._found_by
+            self._binned, self._found_by = dataset_state.joined(
+                own, added, compat.n_threads(None)
+            )
+            self.data = None
+            self.feature_name = self._found_by.names or "auto"
+            self.categorical_feature = self._found_by.categorical
+        return self
+
+    def save_binary(self, filename: str | PathLike[str]) -> Self:
+        """Write the binned data with labels, weights and other fields to a file.
+
+        ``Dataset(filename)`` reads it. The file does not hold the raw data.
+
+        Parameters
+        ----------
+        filename : str or path
+            The file; an earlier one is replaced.
+
+        Returns
+        -------
+        self
+            The data set.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        dataset_files.write(self.construct(), filename)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            return dataset_files.state(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(dataset_files.restored(state))
+
+    # --- Binning ----------------------------------------------------------------------
+
+    def _options_besides(self, asked: Collection[str]) -> dict[str, Any]:
+        """The options that a fit takes from here, besides those of other names."""
+        root = self._root._load()
+        given = parameters.canonical(root.params, "Dataset")
+        names_seed = {"random_state", "data_random_seed"}
+        if names_seed & given.keys() and not names_seed & set(asked):
+            given |= parameters.checked_options(
+                root.params, ["data_random_seed"], "Dataset"
+            )
+        given = {name: value for name, value in given.items() if name in _INHERITED}
+        given["categorical_feature"] = root.categorical_feature
+        return {name: v for name, v in given.items() if name not in asked}
+
+    def construct(self) -> Self:
+        """Bin the data if they are not binned yet.
+
+        Returns
+        -------
+        self
+            The data set.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the data or the parameters are invalid. The data set is then unchanged.
+        """
+        with self._lock:
+            if self._binned is None:
+                self._construct()
+        return self
+
+    def _construct(self) -> None:
+        given = parameters.checked_options(
+            self._root.params,
+            (*DatasetOptions.__dataclass_fields__, "linear_tree", "n_jobs"),
+            "Dataset",
+        )
+        linear, n_jobs = given.pop("linear_tree"), given.pop("n_jobs")
+        self._prepare(
+            DatasetOptions(**given),
+            {},
+            compat.n_threads(n_jobs),
+            needs_values_for="linear_tree" if linear else "",
+        )
+
+    def _read_by(self, options: Mapping[str, Any]) -> None:
+        """Replace options of data files, by their names, of a file to be read."""
+        with self._lock:
+            self._file_options = self._file_options._replace(**options)
+
+    def _load(self) -> Self:
+        """Bring data into memory, as far as they are not there."""
+        with self._lock:
+            if isinstance(self.data, str | PathLike):
+                vars(self).update(dataset_files.read(self, self.data))
+            loaded = input_rows.loaded(self.data)
+            if loaded is not self.data:
+                dataset_fields.check(self._fields, input_rows.shape(loaded)[0])
+                self.data = loaded
+        return self
+
+
+def _checked_params(params: Any) -> Mapping[str, Any]:
+    if params is not None and not isinstance(params, Mapping):
+        raise TypeError(f"params must be a dict, got {type_name(params)}.")
+    return params or {}
+
+
+def _checked_categories(categorical_feature: Any) -> Any:
+    given = {"categorical_feature": categorical_feature}
+    return parameters.checked_options(given, given, "Dataset")["categorical_feature"]

@@ -1,0 +1,72 @@
+"""What a notebook shows of a fitted model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from skgoss.booster.booster import Booster
+from skgoss.inspection.labels import one_line
+
+# Number of columns in the table, and of characters of a name.
+_N_COLUMNS, _NAME = 5, 40
+
+# Colours and fonts are those of the page. Notebooks would align text to the right.
+_CELL = 'style="text-align:left;vertical-align:top;padding:.15em .8em .15em 0"'
+_ROW = 'style="background:none"'
+_BAR = "display:inline-block;height:.7em;background:#2f7de1;margin-right:.4em"
+
+
+def summary(booster: Booster) -> str:
+    """Describe a model: rounds, leaves, best scores and the most used columns.
+
+    Parameters
+    ----------
+    booster : Booster
+
+    Returns
+    -------
+    str
+        HTML: a ``div`` with two tables.
+    """
+    return (
+        '<div class="skgoss-model" style="display:flex;flex-wrap:wrap;gap:0 3em;'
+        'margin:.6em 0">'
+        f"{_table(_facts(booster))}{_table(_columns(booster), head=True)}</div>"
+    )
+
+
+def _facts(booster: Booster) -> Iterable[list[str]]:
+    n_rounds, n_trees = booster.current_iteration(), booster.num_trees()
+    n_leaves = int(booster._ensemble.leaf_start[-1])
+    stopped = ", chosen by early stopping" if booster.best_iteration else ""
+    trees = f", {n_trees} trees" if n_trees != n_rounds else ""
+    yield ["<b>Rounds</b>", f"{n_rounds}{stopped}{trees}"]
+    yield ["<b>Leaves</b>", f"{n_leaves}, {n_leaves / max(n_trees, 1):.1f} a tree"]
+    title = "<b>Best score</b>" if booster.best_iteration else "<b>Last score</b>"
+    for name, scores in booster.best_score.items():
+        words = ", ".join(f"{metric} {value:.6g}" for metric, value in scores.items())
+        yield [title, escape(one_line(f"{name}: {words}"))]
+        title = ""
+
+
+def _columns(booster: Booster) -> Iterable[list[str]]:
+    splits = booster._ensemble.importances("split")
+    gains = booster._ensemble.importances("gain")
+    names, total = booster.feature_name(), gains.sum()
+    yield ["Most used columns", "Splits", "Gain"]
+    for column in (-gains).argsort(kind="stable")[:_N_COLUMNS].tolist():
+        if splits[column]:
+            share = 100 * gains[column] / total
+            bar = f'<span style="{_BAR};width:{share / 20:.2f}em"></span>'
+            name = escape(one_line(names[column], _NAME))
+            yield [name, str(splits[column]), f"{bar}{share:.1f} %"]
+
+
+def _table(rows: Iterable[list[str]], head: bool = False) -> str:
+    lines = []
+    for number, row in enumerate(rows):
+        cell = "th" if head and number == 0 else "td"
+        cells = "".join(f"<{cell} {_CELL}>{text}</{cell}>" for text in row)
+        lines.append(f"<tr {_ROW}>{cells}</tr>")
+    return f'<table style="border:none;margin:0">{"".join(lines)}</table>'

@@ -1,0 +1,155 @@
+"""The estimator of rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+from sklearn.utils import Tags
+
+from skgoss.data import queries, targets
+from skgoss.data.row_partition import Parts
+from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
+from skgoss.fit.arguments import FitArguments
+from skgoss.parameters import docstrings
+from skgoss.parameters import settings as parameters
+from skgoss.training import objectives, ranking
+from skgoss.utils import compat
+
+
+@parameters.documented
+class LGBMRanker(LGBMModel):
+    """Gradient boosted trees for ranking, by the LightGBM algorithm.
+
+    Each row is a document, and ``y`` holds the relevance grades: 0, 1, 2 and so on,
+    where 0 is irrelevant. The default gain of a document is 2**grade - 1. Pass the
+    queries to ``fit`` as ``qid``, the query id of each row, or as ``group``, the sizes
+    of queries whose rows are consecutive. Without them, all rows belong to one query.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    LGBMRegressor : Regression.
+    ndcg_scorer : A scorer for searches of parameters.
+
+    References
+    ----------
+    C. Burges, "From RankNet to LambdaRank to LambdaMART: an overview",
+    MSR-TR-2010-82.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skgoss import LGBMRanker
+    >>> random = np.random.default_rng(0)
+    >>> X, qid = random.normal(size=(400, 3)), np.repeat(np.arange(40), 10)
+    >>> y = np.clip(np.rint(X[:, 0] + 1), 0, 3)
+    >>> ranker = LGBMRanker(n_estimators=20).fit(X, y, qid=qid)
+    >>> bool(ranker.score(X, y, qid=qid) > 0.9)
+    True
+    """
+
+    _tasks = ("ranking",)
+
+    @compat.with_callbacks
+    @docstrings.of_fit
+    def fit(  # type: ignore[override]
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        init_score: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        eval_set: Sequence[Any] | None = None,
+        eval_names: Sequence[Any] | None = None,
+        eval_sample_weight: Sequence[Any] | None = None,
+        eval_init_score: Sequence[Any] | None = None,
+        eval_group: Sequence[Any] | None = None,
+        eval_metric: Metrics | None = None,
+        eval_at: int | Iterable[int] | None = None,
+        feature_name: str | Sequence[str] = "auto",
+        categorical_feature: str | Iterable[str | int] | None = "auto",
+        callbacks: Sequence[Callable[..., Any]] | None = None,
+        init_model: EarlierModel | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        eval_qid: Any = None,
+        eval_X: Any = None,
+        eval_y: Any = None,
+        early_stopping_rounds: int | None = None,
+        verbose: bool | int = False,
+    ) -> Self:
+        return self._fit(X, y, FitArguments.of(locals()))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "ranker"
+        return tags
+
+    def _default_objective(self) -> str:
+        return "lambdarank"
+
+    def _check_objective(self, name: str) -> None:
+        if objectives.OBJECTIVES[name].ranks is None:
+            raise ValueError(
+                f"objective={name!r} is not for ranking. Use 'lambdarank' or"
+                " 'rank_xendcg', or LGBMRegressor."
+            )
+
+    def _queries(
+        self, n_rows: int, group: Any, qid: Any, prefix: str, parts: Parts | None = None
+    ) -> queries.Queries:
+        return queries.make(n_rows, group=group, qid=qid, prefix=prefix, parts=parts)
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the mean NDCG of the predicted rankings.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The rows to predict. The columns must be those of ``fit``, in the same
+            order.
+        y : array-like of shape (n_samples,)
+            The relevance grades of the documents.
+        qid : array-like of shape (n_samples,), default=None
+            Query id of each row. Without ``qid`` and ``group``, all rows belong to one
+            query.
+        group : array-like of shape (n_queries,), default=None
+            Number of rows of each query. The rows of a query must be consecutive.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. The weight of a query is the mean weight of its rows.
+
+        Returns
+        -------
+        float
+            The mean NDCG of the queries over all their documents: the discounted
+            cumulative gain, divided by that of the ideal order. It is between 0 and 1.
+            A query whose documents all have the gain 0 has the value 1.
+        """
+        predicted = self.predict(X)
+        owner = self._owner
+        grades = targets.one_column(y, len(predicted), owner)
+        grades = targets.numbers(grades, owner)
+        return ranking.mean_ndcg(
+            grades,
+            predicted,
+            queries.make(len(predicted), group=group, qid=qid),
+            label_gain=parameters.value(self, "label_gain"),
+            weight=self._weights(sample_weight, grades),
+        )

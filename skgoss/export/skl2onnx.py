@@ -1,0 +1,127 @@
+"""Pipelines in ONNX: importing this module registers the estimators with skl2onnx.
+
+Then ``skl2onnx.to_onnx`` converts pipelines with these estimators. For a model alone,
+use ``skgoss.to_onnx``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skgoss.utils import compat
+
+try:
+    from skl2onnx import update_registered_converter
+    from skl2onnx.common import data_types as types
+except ImportError as error:
+    raise compat.missing("skgoss.onnx", "skl2onnx") from error
+
+from skgoss.estimators.base import LGBMModel
+from skgoss.estimators.classifier import LGBMClassifier
+from skgoss.estimators.ranker import LGBMRanker
+from skgoss.estimators.regressor import LGBMRegressor
+from skgoss.export.onnx_graph import OPERATORS, Graph
+from skgoss.export.to_onnx import (
+    DOUBLE,
+    SINGLE,
+    STRING,
+    Exported,
+    Value,
+    add_model,
+    described,
+    finished,
+)
+
+_DTYPES = {types.StringTensorType: STRING, types.DoubleTensorType: DOUBLE}
+
+# The options of classifiers, and their values. "nocl" would turn labels into numbers.
+_OPTIONS = {
+    "zipmap": [True, False, "columns"],
+    "nocl": [False],
+    "output_class_labels": [True, False],
+    "raw_scores": [True, False],
+}
+
+
+def _set_shapes(operator: Any) -> None:
+    """Set the types of an operator's outputs: see `skl2onnx`."""
+    n = operator.inputs[0].get_first_dimension()
+    exported = _exported_step(operator.raw_operator)
+    double = types.DoubleTensorType
+    is_double = any(isinstance(given.type, double) for given in operator.inputs)
+    # Dictionaries of probabilities, which skl2onnx makes by default, hold float32.
+    readers = [reader.type for reader in operator.outputs[-1].operators_inputs_]
+    is_double &= "SklearnZipMap" not in readers
+    floats = double if is_double else types.FloatTensorType
+    classes, width = exported.classes, exported.booster.num_model_per_iteration()
+    if classes is not None:
+        is_string = classes.dtype == STRING
+        label = types.StringTensorType if is_string else types.Int64TensorType
+        operator.outputs[0].type = label([n])
+        width = len(classes)
+    operator.outputs[-1].type = floats([n, width])
+
+
+def _exported_step(model: Any) -> Exported:
+    if isinstance(model, LGBMClassifier) and callable(model.objective_):
+        raise ValueError(
+            "The objective of the classifier is a function, so it has no probabilities"
+            " or labels. Convert it with skgoss.to_onnx, which exports raw scores."
+        )
+    return described(model)
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    """Add the nodes of an operator to those of a pipeline: see `skl2onnx`."""
+    inputs = [
+        Value(v.full_name, _DTYPES.get(type(v.type), SINGLE), v.type.shape[1])
+        for v in operator.inputs
+    ]
+    graph = Graph(scope.get_unique_variable_name)
+    exported = _exported_step(operator.raw_operator)
+    if exported.classes is not None:
+        options = container.get_options(operator.raw_operator, {"raw_scores": False})
+        exported = exported._replace(is_raw=options["raw_scores"])
+    values = add_model(graph, exported, inputs).values()
+    for value, output in zip(values, operator.outputs, strict=True):
+        if isinstance(output.type, types.FloatTensorType):
+            value = value._replace(dtype=SINGLE)
+        finished(graph, value, output.full_name)
+    container.nodes.extend(graph.nodes)
+    container.initializers.extend(graph.constants)
+    container.node_domain_version_pair_sets.update(OPERATORS.items())
+
+
+def register(estimator_class: type[LGBMModel]) -> None:
+    """Register a class of estimators with skl2onnx.
+
+    The estimators of skgoss are already registered. Subclasses must be registered.
+
+    Parameters
+    ----------
+    estimator_class : type
+        A subclass of an estimator of skgoss.
+
+    See Also
+    --------
+    skgoss.to_onnx : A model without a pipeline.
+
+    Examples
+    --------
+    >>> from skgoss import LGBMRegressor
+    >>> from skgoss.onnx import register
+    >>> class Regressor(LGBMRegressor):
+    ...     pass
+    >>> register(Regressor)
+    """
+    update_registered_converter(
+        estimator_class,
+        f"Skgoss{estimator_class.__name__}",
+        _set_shapes,
+        _convert,
+        options=_OPTIONS if issubclass(estimator_class, LGBMClassifier) else None,
+    )
+
+
+for _kind in (LGBMModel, LGBMClassifier, LGBMRegressor, LGBMRanker):
+    register(_kind)

@@ -1,0 +1,515 @@
+"""Models in ONNX: their inputs, links and outputs around the graph of the trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import validate_data
+
+from skgoss.booster.booster import Booster
+from skgoss.data.categories import Vocabulary
+from skgoss.estimators.base import LGBMModel
+from skgoss.estimators.classifier import LGBMClassifier
+from skgoss.export.onnx_graph import (
+    MACHINE_LEARNING,
+    OPERATORS,
+    Graph,
+    add_scores,
+    rounds,
+)
+from skgoss.training.objectives import Link
+from skgoss.utils import compat
+from skgoss.utils.messages import type_name, warn
+
+if TYPE_CHECKING:
+    import onnx
+
+# The first version of the file format that has these operators.
+_FORMAT = 8
+
+STRING, DOUBLE, SINGLE = np.dtype(object), np.dtype("float64"), np.dtype("float32")
+
+
+class Value(NamedTuple):
+    """A value of a graph, of shape (n, width), or (n,) if ``width`` is None."""
+
+    name: str
+    dtype: np.dtype[Any]
+    width: int | None
+
+
+class Exported(NamedTuple):
+    """What of a model a graph is to compute.
+
+    Attributes
+    ----------
+    booster : Booster
+    classes : ndarray of shape (n_classes,), int64 or object, or None
+        The labels, whole numbers or strings. None: no labels are computed.
+    span : (int, int)
+        The first round, and the last plus 1.
+    is_raw : bool
+        Whether scores are computed instead of predictions.
+    """
+
+    booster: Booster
+    classes: NDArray[Any] | None
+    span: tuple[int, int]
+    is_raw: bool
+
+
+def to_onnx(
+    model: LGBMModel | Booster,
+    X: ArrayLike | None = None,
+    *,
+    start_iteration: int = 0,
+    num_iteration: int | None = None,
+    raw_score: bool = False,
+) -> onnx.ModelProto:
+    """Convert a model to ONNX.
+
+    The ONNX model gives the predictions of the original model, up to the rounding of
+    double precision.
+
+    Parameters
+    ----------
+    model : fitted estimator or Booster
+        The model to convert. For pipelines, use ``skl2onnx.to_onnx`` after ``import
+        skgoss.onnx``.
+    X : array or data frame of shape (n_samples, n_features), default=None
+        An example of the input of the ONNX model; one row is enough. For an array, the
+        ONNX model has one input ``X`` with the dtype of the array. For a data frame, it
+        has one input of shape (n_samples, 1) per column, with the name and dtype of the
+        column; categorical columns of strings take strings. None: the input is a
+        float64 array, or one input per column if the model has columns of strings or
+        ordered categories.
+    start_iteration : int, default=0
+        The first round whose trees are used.
+    num_iteration : int, default=None
+        Number of rounds whose trees are used. None: as in ``predict``. Values <= 0: all
+        rounds.
+    raw_score : bool, default=False
+        Whether the ONNX model returns raw scores.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The outputs of a classifier are ``label``, of shape (n_samples,), and
+        ``probabilities``, of shape (n_samples, n_classes). The output of other models
+        is ``variable``, of shape (n_samples, n_scores). With ``raw_score``, and for
+        classifiers whose objective is a function, the output is ``scores``, of shape
+        (n_samples, n_scores). Outputs are float32 if all floating-point inputs are
+        float32, and float64 otherwise.
+
+    Raises
+    ------
+    ImportError
+        If the package onnx is not installed.
+    TypeError
+        If ``model`` is not a fitted model of skgoss.
+    ValueError
+        If the model has categories or labels that ONNX cannot represent, or if ``X``
+        does not have the columns of the model.
+
+    Warns
+    -----
+    UserWarning
+        If the objective of a classifier is a function.
+
+    See Also
+    --------
+    skgoss.onnx.register : Subclasses of the estimators in pipelines.
+
+    Examples
+    --------
+    >>> import skgoss
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = skgoss.LGBMClassifier(n_estimators=10).fit(X, y)
+    >>> [output.name for output in skgoss.to_onnx(model).graph.output]
+    ['label', 'probabilities']
+    """
+    import skgoss
+
+    helper = compat.optional("onnx", "to_onnx").helper
+    exported = described(model, start_iteration, num_iteration, raw_score)
+    inputs = _inputs(model, exported.booster, X)
+    unique = _UniqueNames()
+    graph = Graph(unique)
+    for given in inputs:
+        unique(given.name)
+    floats = {given.dtype for given in inputs if given.dtype.kind == "f"}
+    outputs = []
+    for name, value in add_model(graph, exported, inputs).items():
+        single = value.dtype == DOUBLE and floats == {SINGLE}
+        value = value._replace(dtype=SINGLE) if single else value
+        outputs.append(finished(graph, value, unique(name)))
+    owner = type(model).__name__
+    return helper.make_model(
+        helper.make_graph(
+            graph.nodes,
+            owner,
+            list(map(_value_info, inputs)),
+            list(map(_value_info, outputs)),
+            graph.constants,
+        ),
+        producer_name="skgoss",
+        producer_version=getattr(skgoss, "__version__", ""),
+        doc_string=f"{owner}, rounds {exported.span[0]} to {exported.span[1] - 1}",
+        ir_version=_FORMAT,
+        opset_imports=[helper.make_opsetid(*pair) for pair in OPERATORS.items()],
+    )
+
+
+class _UniqueNames:
+    """Makes names that differ, by numbers at their ends."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+
+    def __call__(self, name: str) -> str:
+        number, unique = 0, name
+        while unique in self._used:
+            number += 1
+            unique = f"{name}_{number}"
+        self._used.add(unique)
+        return unique
+
+
+def _value_info(value: Value) -> Any:
+    from onnx import helper
+
+    shape: list[str | int | None] = ["n"] if value.width is None else ["n", value.width]
+    dtype = helper.np_dtype_to_tensor_dtype(value.dtype)
+    return helper.make_tensor_value_info(value.name, dtype, shape)
+
+
+# --- Models ---------------------------------------------------------------------------
+
+
+def described(
+    model: Any, start: int = 0, length: int | None = None, is_raw: bool = False
+) -> Exported:
+    """What a graph of a model computes.
+
+    Parameters
+    ----------
+    model : fitted estimator or Booster
+    start : int, default=0
+        The first round.
+    length : int, default=None
+        The number of rounds; None: as ``predict`` does.
+    is_raw : bool, default=False
+        Whether raw scores are wanted.
+
+    Raises
+    ------
+    TypeError
+        If ``model`` is not a fitted model of skgoss.
+    ValueError
+        If int64 cannot hold the labels.
+
+    Warns
+    -----
+    UserWarning
+        If raw scores take the place of probabilities, as the objective is a function.
+    """
+    if isinstance(model, Booster):
+        span = model._span(start, model._length(length))
+        return Exported(model, None, span, is_raw)
+    if not isinstance(model, LGBMModel):
+        raise TypeError(
+            "model must be a fitted estimator or a Booster of skgoss, got"
+            f" {type_name(model)}. Convert pipelines with skl2onnx.to_onnx, after"
+            " `import skgoss.onnx`."
+        )
+    booster, classes = model.booster_, None
+    if isinstance(model, LGBMClassifier) and not is_raw:
+        if callable(booster._objective):
+            warn(
+                "The objective is a function, so there are no probabilities or labels:"
+                " raw scores are exported."
+            )
+            is_raw = True
+        else:
+            classes = _labels(model.classes_)
+    return Exported(booster, classes, booster._span(start, length), is_raw)
+
+
+def _labels(classes: NDArray[Any]) -> NDArray[Any]:
+    """The classes as int64, or as objects that are strings."""
+    if classes.dtype.kind not in "biuf":
+        return np.array(classes.tolist(), dtype=object)
+    try:
+        return np.array([int(label) for label in classes.tolist()], dtype=np.int64)
+    except OverflowError as error:
+        raise ValueError(
+            "The labels are too large for ONNX: int64 must hold them. Use"
+            " raw_score=True, or fit the model to other labels."
+        ) from error
+
+
+def add_model(
+    graph: Graph, exported: Exported, inputs: Sequence[Value]
+) -> dict[str, Value]:
+    """Add the nodes of a model.
+
+    Parameters
+    ----------
+    graph : Graph
+    exported : Exported
+    inputs : sequence of Value
+        Matrices that hold all columns, in order. The width of a single one may be None.
+
+    Returns
+    -------
+    dict from str to Value
+        The outputs by the names that they should have; floats are double.
+
+    Raises
+    ------
+    ValueError
+        If ONNX cannot represent the categories of a column, or the inputs have other
+        columns than the model, or strings where it has numbers, or the reverse.
+    """
+    booster, classes = exported.booster, exported.classes
+    ensemble = rounds(booster._ensemble, *exported.span)
+    X, category_values = _matrix(graph, booster, inputs)
+    values = add_scores(graph, X, ensemble, category_values)
+    if not exported.is_raw:
+        values = _LINKS[booster._link.kind](graph, values, booster._link)
+    if classes is None:
+        name = "scores" if exported.is_raw else "variable"
+        return {name: Value(values, DOUBLE, ensemble.n_scores)}
+    if ensemble.n_scores == 1:
+        values = _of_both_classes(graph, values, exported)
+    label = graph.add(
+        "Gather",
+        graph.constant(classes),
+        graph.add("ArgMax", values, axis=1, keepdims=0),
+    )
+    return {
+        "label": Value(label, classes.dtype, None),
+        "probabilities": Value(values, DOUBLE, len(classes)),
+    }
+
+
+def _of_both_classes(graph: Graph, positive: str, exported: Exported) -> str:
+    """Probabilities or scores of all classes, from those of the second class."""
+    if exported.is_raw:
+        negative = graph.add("Neg", positive)
+    else:
+        negative = graph.add("Sub", graph.constant(1.0), positive)
+    if exported.classes is not None and len(exported.classes) == 1:
+        return negative
+    return graph.add("Concat", negative, positive, axis=1)
+
+
+def finished(graph: Graph, value: Value, name: str) -> Value:
+    """Give a value its dtype and name."""
+    if value.dtype == STRING:
+        graph.add("Identity", value.name, output=name)
+    else:
+        graph.cast(value.name, value.dtype, output=name)
+    return value._replace(name=name)
+
+
+# --- Links ----------------------------------------------------------------------------
+
+
+def _logistic(graph: Graph, scores: str, link: Link) -> str:
+    one = graph.constant(1.0)
+    power = graph.add("Mul", scores, graph.constant(-link.slope))
+    return graph.add("Div", one, graph.add("Add", one, graph.add("Exp", power)))
+
+
+def _log1p_exp(graph: Graph, scores: str, link: Link) -> str:
+    """max(f, 0) + log1p(u) for u = exp(-|f|).
+
+    log1p(u) = u * log(1 + u) / ((1 + u) - 1), because the rounding of 1 + u is the same
+    above and below the line. Where 1 + u is rounded to 1, it is u.
+    """
+    one = graph.constant(1.0)
+    u = graph.add("Exp", graph.add("Neg", graph.add("Abs", scores)))
+    total = graph.add("Add", one, u)
+    ratio = graph.add("Div", graph.add("Log", total), graph.add("Sub", total, one))
+    ratio = graph.add("Where", graph.add("Equal", total, one), one, ratio)
+    log1p = graph.add("Mul", u, ratio)
+    return graph.add("Add", graph.add("Max", scores, graph.constant(0.0)), log1p)
+
+
+_LINKS: dict[str, Callable[[Graph, str, Link], str]] = {
+    "identity": lambda graph, scores, link: scores,
+    "exp": lambda graph, scores, link: graph.add("Exp", scores),
+    "logistic": _logistic,
+    "log1p_exp": _log1p_exp,
+    "signed_square": lambda graph, scores, link: graph.add(
+        "Mul", scores, graph.add("Abs", scores)
+    ),
+    "softmax": lambda graph, scores, link: graph.add("Softmax", scores, axis=1),
+}
+
+
+# --- Inputs ---------------------------------------------------------------------------
+
+
+def _inputs(model: Any, booster: Booster, X: Any) -> list[Value]:
+    """The inputs of the graph: one matrix, or one for each column of a data frame."""
+    vocabularies = booster._categories.vocabularies
+    if X is not None:
+        validate_data(model, X, reset=False, skip_check_array=True)
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        dtypes = [_dtype(frame[:, j]) for j in range(frame.shape[1])]
+        names = list(map(str, frame.columns))
+    elif any(map(_is_encoded, vocabularies.values())):
+        dtypes, names = [DOUBLE] * booster.num_feature(), booster.feature_name()
+    else:
+        return [Value("X", _dtype_of_array(X), booster.num_feature())]
+    for column, vocabulary in vocabularies.items():
+        if _has_strings(vocabulary):
+            dtypes[column] = STRING
+    return [Value(*pair, 1) for pair in zip(names, dtypes, strict=True)]
+
+
+def _dtype_of_array(X: Any) -> np.dtype[Any]:
+    """The dtype of an array of numbers, in this machine's order of bytes."""
+    dtype = np.dtype(getattr(X, "dtype", DOUBLE))
+    is_known = dtype.kind in "biuf" and dtype.itemsize <= DOUBLE.itemsize
+    return np.dtype(dtype.name) if is_known else DOUBLE
+
+
+def _dtype(series: nw.Series[Any]) -> np.dtype[Any]:
+    """The dtype of a column of numbers; float64 for nulls among integers, and words."""
+    dtype = series.dtype
+    is_whole = dtype.is_integer() or dtype == nw.Boolean
+    if dtype.is_float() or (is_whole and not series.null_count()):
+        name = str(dtype).lower().replace("boolean", "bool")
+        return np.dtype(np.sctypeDict.get(name, DOUBLE))
+    return DOUBLE
+
+
+def _has_strings(vocabulary: Vocabulary) -> bool:
+    return any(isinstance(value, str) for value in vocabulary.values)
+
+
+def _is_encoded(vocabulary: Vocabulary) -> bool:
+    """Whether the graph must replace the values of a column by numbers.
+
+    Elsewhere the trees compare the values themselves.
+    """
+    return vocabulary.is_ordered or _has_strings(vocabulary)
+
+
+def _matrix(
+    graph: Graph, booster: Booster, inputs: Sequence[Value]
+) -> tuple[str, dict[int, NDArray[np.float64]]]:
+    """Join the inputs to a matrix of double.
+
+    Returns
+    -------
+    X : str
+    category_values : dict from int to ndarray of float64
+        The value of each category, by column, in columns that are not encoded.
+    """
+    vocabularies, names = booster._categories.vocabularies, booster.feature_name()
+    for column, vocabulary in vocabularies.items():
+        _check(vocabulary, names[column])
+    widths = [len(names) if given.width is None else given.width for given in inputs]
+    if sum(widths) != len(names):
+        raise ValueError(
+            f"The inputs of the graph have {sum(widths)} columns, but the model has"
+            f" {len(names)}. Convert with X in the form of fit."
+        )
+    parts: list[str] = []
+    first = 0
+    for given, width in zip(inputs, widths, strict=True):
+        words = {
+            j: vocabularies[first + j]
+            for j in range(width)
+            if first + j in vocabularies and _is_encoded(vocabularies[first + j])
+        }
+        if words or given.dtype == STRING:
+            parts += [
+                _encoded(graph, given, j, words.get(j), names[first + j])
+                for j in range(width)
+            ]
+        else:
+            parts.append(_as_double(graph, given.name, given.dtype))
+        first += width
+    X = graph.add("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+    return X, {
+        column: np.array(vocabulary.values, dtype=np.float64)
+        for column, vocabulary in vocabularies.items()
+        if not _is_encoded(vocabulary)
+    }
+
+
+def _as_double(graph: Graph, value: str, dtype: np.dtype[Any]) -> str:
+    return value if dtype == DOUBLE else graph.cast(value, DOUBLE)
+
+
+def _check(vocabulary: Vocabulary, name: str) -> None:
+    """Check that ONNX can represent the categories of a column."""
+    values = vocabulary.values
+    is_number = all(
+        isinstance(value, Real | np.bool_) and float(value) == value for value in values
+    )
+    if not is_number and not all(isinstance(value, str) for value in values):
+        raise ValueError(
+            f"Column {name!r} holds categories that ONNX cannot represent: they must be"
+            " strings, or numbers that float64 holds exactly. Turn them into strings"
+            " before fit."
+        )
+
+
+def _encoded(
+    graph: Graph, given: Value, j: int, vocabulary: Vocabulary | None, name: str
+) -> str:
+    """A column of an input, its values replaced by the numbers of their categories."""
+    is_string = given.dtype == STRING
+    if is_string != (vocabulary is not None and _has_strings(vocabulary)):
+        held, holds = ("numbers", "strings") if is_string else ("strings", "numbers")
+        raise ValueError(
+            f"Column {name!r} held {held} in fit, but the input {given.name!r} of the"
+            f" graph holds {holds}. Convert with X in the form of fit."
+        )
+    column = given.name
+    if given.width != 1:
+        column = graph.add("Gather", column, graph.constant([j]), axis=1)
+    if vocabulary is None:
+        return _as_double(graph, column, given.dtype)
+    numbers = np.arange(len(vocabulary.values), dtype=np.float64)
+    if is_string:
+        found = graph.add(
+            "LabelEncoder",
+            column,
+            domain=MACHINE_LEARNING,
+            keys_strings=vocabulary.values,
+            values_floats=numbers.tolist(),
+            default_float=np.nan,
+        )
+        return graph.cast(found, DOUBLE)
+    return _found(graph, _as_double(graph, column, given.dtype), vocabulary, numbers)
+
+
+def _found(
+    graph: Graph, column: str, vocabulary: Vocabulary, numbers: NDArray[np.float64]
+) -> str:
+    """The number of the category that equals a value, NaN if there is none."""
+    values = np.array(vocabulary.values, dtype=np.float64)
+    is_equal = graph.add("Equal", column, graph.constant(values))
+    zero, one = graph.constant(0.0), graph.constant(1.0)
+    place = graph.add(
+        "ReduceSum",
+        graph.add("Where", is_equal, graph.constant(1 + numbers), zero),
+        graph.constant([1]),
+    )
+    is_known = graph.add("Greater", place, zero)
+    number = graph.add("Sub", place, one)
+    return graph.add("Where", is_known, number, graph.constant(np.nan))

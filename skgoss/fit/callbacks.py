@@ -1,0 +1,570 @@
+"""Callbacks, with LightGBM's names and signatures.
+
+A callback is a callable with one argument, a `CallbackEnv`. It is called after each
+round, or before each round if its attribute ``before_iteration`` is true. Callbacks are
+called in ascending order of their attribute ``order``. A callback that raises
+`EarlyStopException` ends the fit.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import numbers
+import time
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from skgoss.parameters import settings as parameters
+from skgoss.training.callback_api import (
+    Callback,
+    CallbackEnv,
+    EarlyStopException,
+    EvalResult,
+    Listener,
+    Recorder,
+)
+from skgoss.utils.messages import LISTENER, warn
+
+LOGGER = logging.getLogger("skgoss")
+
+# Fits that are shorter than this number of seconds show no progress bar.
+SHORT_FIT = 2.0
+
+
+def say(message: str) -> None:
+    """Log a message if the logger ``skgoss`` shows messages, else print it."""
+    listener = LISTENER.get()
+    if listener is not None:
+        listener(message, None)
+    elif LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers():
+        LOGGER.info(message)
+    else:
+        print(message)
+
+
+def register_logger(
+    logger: Any,
+    info_method_name: str = "info",
+    warning_method_name: str = "warning",
+) -> None:
+    """Send messages to a logger instead of printing them.
+
+    The messages go through the logger ``skgoss``, whose level this function sets to
+    INFO. Problems are still reported as warnings.
+
+    Parameters
+    ----------
+    logger : object
+        A logger, or any object with these two methods.
+    info_method_name, warning_method_name : str, default='info', 'warning'
+        The names of the methods for messages and warnings.
+
+    Raises
+    ------
+    TypeError
+        If the object does not have these methods.
+
+    See Also
+    --------
+    log_evaluation : The metrics of each round.
+
+    Examples
+    --------
+    >>> import logging
+    >>> import skgoss
+    >>> skgoss.register_logger(logging.getLogger("my program"))
+    """
+    by_level: dict[int, Any] = {
+        logging.WARNING: getattr(logger, warning_method_name, None),
+        logging.INFO: getattr(logger, info_method_name, None),
+    }
+    if not all(map(callable, by_level.values())):
+        raise TypeError(
+            f"logger must have the methods {info_method_name!r} and"
+            f" {warning_method_name!r}, which take a message."
+        )
+    for handler in LOGGER.handlers[:]:
+        if isinstance(handler, _Forwarding):
+            LOGGER.removeHandler(handler)
+    LOGGER.addHandler(_Forwarding(by_level))
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.propagate = False
+
+
+class _Forwarding(logging.Handler):
+    """Gives messages to the methods of another logger, by level."""
+
+    def __init__(self, by_level: dict[int, Callable[[str], Any]]) -> None:
+        super().__init__()
+        self.by_level = by_level
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Give the message on."""
+        is_warning = record.levelno >= logging.WARNING
+        self.by_level[logging.WARNING if is_warning else logging.INFO](
+            record.getMessage()
+        )
+
+
+def show(results: Sequence[EvalResult], show_stdv: bool = True) -> str:
+    """The metrics of a round in one line, with their deviations over folds if asked."""
+    return "\t".join(
+        f"{result.dataset_name}'s {result.metric_name}: {result.metric_value:g}"
+        + (f" + {result[4]:g}" if show_stdv and result.is_cv_result() else "")
+        for result in results
+    )
+
+
+def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
+    """Create a callback that prints the metrics after each round.
+
+    If the logger ``skgoss`` has the level INFO, the messages go to this logger instead.
+
+    Parameters
+    ----------
+    period : int, default=1
+        Metrics are printed every ``period`` rounds. Values <= 0: never.
+    show_stdv : bool, default=True
+        Whether to print the standard deviations over folds, in cross-validation.
+
+    Returns
+    -------
+    callable
+        A callback: see the argument ``callbacks`` of ``fit`` and `train`.
+
+    See Also
+    --------
+    record_evaluation : Metrics in a dictionary.
+    register_logger : Messages for a logger.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from skgoss import LGBMClassifier, log_evaluation
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LGBMClassifier(n_estimators=4, metric="binary_error")
+    >>> model = model.fit(  # doctest: +NORMALIZE_WHITESPACE
+    ...     X, y, eval_set=[(X, y)], callbacks=[log_evaluation(2)]
+    ... )
+    [2] training's binary_error: 0.372583
+    [4] training's binary_error: 0.0579965
+    """
+    period = _whole("log_evaluation", "period", period)
+    return _LogEvaluation(period, bool(show_stdv))
+
+
+# The name that log_evaluation had before LightGBM 3.3.
+print_evaluation = log_evaluation
+
+
+class _LogEvaluation:
+    order = 10
+    before_iteration = False
+    may_lag = True
+    only_watches = True
+
+    def __init__(self, period: int, show_stdv: bool) -> None:
+        self.period = period
+        self.show_stdv = show_stdv
+
+    def __call__(self, env: CallbackEnv) -> None:
+        number, results = env.iteration + 1, env.evaluation_result_list
+        if self.period > 0 and results and not number % self.period:
+            say(f"[{number}]\t{show(results, self.show_stdv)}")
+
+
+def record_evaluation(eval_result: dict[str, dict[str, list[float]]]) -> Callback:
+    """Create a callback that records the metrics of all rounds.
+
+    Parameters
+    ----------
+    eval_result : dict
+        The dictionary to fill. It is cleared at the start of the fit. Then
+        ``eval_result[set][metric]`` is a list with one value per round.
+
+    Returns
+    -------
+    callable
+        A callback: see the argument ``callbacks`` of ``fit`` and `train`.
+
+    Raises
+    ------
+    TypeError
+        If ``eval_result`` is not a dictionary.
+
+    See Also
+    --------
+    log_evaluation : Metrics on the screen.
+    plot_metric : A plot of the recorded metrics.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import LGBMRegressor, record_evaluation
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> history = {}
+    >>> model = LGBMRegressor(n_estimators=5)
+    >>> model = model.fit(
+    ...     X, y, eval_set=[(X, y)], callbacks=[record_evaluation(history)]
+    ... )
+    >>> len(history["training"]["l2"])
+    5
+    """
+    if not isinstance(eval_result, dict):
+        raise TypeError(
+            f"eval_result must be a dict, got {type(eval_result).__name__}."
+        )
+    return Recorder(eval_result)
+
+
+def reset_parameter(**kwargs: Sequence[Any] | Callable[[int], Any]) -> Callback:
+    """Create a callback that changes parameters from round to round.
+
+    Parameters
+    ----------
+    **kwargs : sequence or callable
+        For each parameter, a list of its values in each round, or a function of the
+        round number, which starts at 0. Parameters of single trees can be changed:
+        ``learning_rate``, ``num_leaves``, ``max_depth``, ``min_child_samples``,
+        ``min_child_weight``, ``min_split_gain``, ``reg_alpha``, ``reg_lambda``,
+        ``colsample_bytree``, ..., by any of their names.
+
+    Returns
+    -------
+    callable
+        A callback: see the argument ``callbacks`` of ``fit`` and `train`.
+
+    See Also
+    --------
+    Booster.reset_parameter : The same for a model that is trained round by round.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import LGBMRegressor, reset_parameter
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> slower = reset_parameter(learning_rate=lambda i: 0.2 * 0.9**i)
+    >>> model = LGBMRegressor(n_estimators=20).fit(X, y, callbacks=[slower])
+    """
+    return _ResetParameter(kwargs)
+
+
+class _ResetParameter:
+    order = 10
+    before_iteration = True
+
+    def __init__(self, schedule: dict[str, Any]) -> None:
+        self.schedule = schedule
+
+    def __call__(self, env: CallbackEnv) -> None:
+        index = env.iteration - env.begin_iteration
+        n_rounds = env.end_iteration - env.begin_iteration
+        values = {
+            name: self._value(name, values, index, n_rounds)
+            for name, values in self.schedule.items()
+        }
+        env.model.reset_parameter(values)
+        env.params.update(parameters.canonical(values, "reset_parameter"))
+
+    @staticmethod
+    def _value(name: str, values: Any, index: int, n_rounds: int) -> Any:
+        if callable(values):
+            return values(index)
+        if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str):
+            raise ValueError(
+                f"reset_parameter: {name!r} must be a list of values or a function of"
+                f" the round, got {type(values).__name__}."
+            )
+        if len(values) != n_rounds:
+            raise ValueError(
+                f"reset_parameter: {name!r} has {len(values)} values for {n_rounds}"
+                " rounds; pass one for each."
+            )
+        return values[index]
+
+
+def early_stopping(
+    stopping_rounds: int,
+    first_metric_only: bool = False,
+    verbose: bool = True,
+    min_delta: float | list[float] = 0.0,
+) -> Callback:
+    """Create a callback that stops training if a metric has not improved.
+
+    It uses the metrics of the evaluation sets, except the training set. The model keeps
+    the rounds up to the best one, even if training does not stop early. NaN is worse
+    than any number.
+
+    Parameters
+    ----------
+    stopping_rounds : int
+        Training stops if a metric has not improved for this many rounds. Values <= 0
+        turn early stopping off.
+    first_metric_only : bool, default=False
+        Whether only the first metric can stop the fit; otherwise any metric can.
+    verbose : bool, default=True
+        Whether to print messages, as `log_evaluation` does.
+    min_delta : float or list of float, default=0.0
+        A metric must change by more than this to count as an improvement. A list holds
+        one number for each metric.
+
+    Returns
+    -------
+    callable
+        A callback: see the argument ``callbacks`` of ``fit`` and `train`.
+
+    Raises
+    ------
+    TypeError
+        If ``stopping_rounds`` is not an int, or ``min_delta`` not a number or a list of
+        numbers.
+    ValueError
+        If ``min_delta`` is negative.
+
+    See Also
+    --------
+    log_evaluation : The metrics of each round.
+    EarlyStopException : What ends a fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skgoss import LGBMRegressor, early_stopping
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LGBMRegressor(n_estimators=1000)
+    >>> model = model.fit(
+    ...     X[::2],
+    ...     y[::2],
+    ...     eval_set=[(X[1::2], y[1::2])],
+    ...     callbacks=[early_stopping(10, verbose=False)],
+    ... )
+    >>> 0 < model.best_iteration_ < 1000
+    True
+    """
+    rounds = _whole("early_stopping", "stopping_rounds", stopping_rounds)
+    deltas = min_delta if isinstance(min_delta, list) else [min_delta]
+    if not all(isinstance(delta, numbers.Real) for delta in deltas):
+        raise TypeError(
+            f"early_stopping: min_delta must be a number or a list of numbers, got"
+            f" {min_delta!r}."
+        )
+    if not all(delta >= 0 for delta in deltas):
+        raise ValueError(
+            f"early_stopping: min_delta must not be negative, got {min_delta!r}."
+        )
+    return _EarlyStopping(rounds, first_metric_only, verbose, list(deltas))
+
+
+def _whole(callback: str, name: str, value: Any) -> int:
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise TypeError(
+            f"{callback}: {name} must be an int, got {type(value).__name__}."
+        )
+    return int(value)
+
+
+class _Watch:
+    """The best value so far of one metric of one set."""
+
+    def __init__(self, result: EvalResult, min_delta: float) -> None:
+        self.dataset, self.metric = result.dataset_name, result.metric_name
+        self.sign = 1.0 if result.maximize else -1.0
+        self.min_delta = min_delta
+        self.iteration = -1
+        self.value = 0.0
+        self.results: list[EvalResult] = []
+
+    def see(self, iteration: int, value: float, results: list[EvalResult]) -> None:
+        better = self.sign * (value - self.value) > self.min_delta
+        is_first_number = math.isnan(self.value) and not math.isnan(value)
+        if self.iteration < 0 or better or is_first_number:
+            self.iteration, self.value, self.results = iteration, value, results
+
+
+class _EarlyStopping(Listener):
+    order = 30
+
+    def __init__(
+        self,
+        stopping_rounds: int,
+        first_metric_only: bool,
+        verbose: bool,
+        min_delta: list[float],
+    ) -> None:
+        self.stopping_rounds = stopping_rounds
+        self.first_metric_only = first_metric_only
+        self.verbose = verbose
+        self.min_delta = min_delta
+        self.watches: dict[tuple[str, str], _Watch] = {}
+
+    def on_other_peers(self) -> _EarlyStopping:
+        """What decides the same where the rows of a fit are in several processes."""
+        return _EarlyStopping(
+            self.stopping_rounds, self.first_metric_only, False, self.min_delta
+        )
+
+    def __call__(self, env: CallbackEnv) -> None:
+        if self.stopping_rounds <= 0:
+            return
+        if env.iteration == env.begin_iteration:
+            self._begin(env)
+        results = env.evaluation_result_list
+        watched = [
+            (self.watches[key], result.metric_value)
+            for result in results
+            if (key := result[:2]) in self.watches
+        ]
+        for watch, value in watched:
+            watch.see(env.iteration, value, results)
+        for watch, _ in watched:
+            if env.iteration - watch.iteration >= self.stopping_rounds:
+                self._stop("Early stopping, best iteration is:", watch)
+
+    def at_end(self) -> None:
+        """Keep the rounds up to the best one, if boosting has not stopped early."""
+        if self.watches:
+            first = next(iter(self.watches.values()))
+            self._stop("Did not meet early stopping. Best iteration is:", first)
+
+    def _begin(self, env: CallbackEnv) -> None:
+        self.watches = self._watched(env)
+        if self.watches and self.verbose:
+            say(
+                "Training until validation scores don't improve for"
+                f" {self.stopping_rounds} rounds"
+            )
+
+    def _watched(self, env: CallbackEnv) -> dict[tuple[str, str], _Watch]:
+        """The metrics that can stop the fit, by evaluation set and name."""
+        if env.params.get("boosting_type") == "dart":
+            warn(
+                "Early stopping is not available in dart mode, because later rounds"
+                " change earlier trees: all rounds are kept."
+            )
+            return {}
+        results = env.evaluation_result_list
+        if not results:
+            raise ValueError(
+                "For early stopping, at least one dataset and eval metric is required"
+                " for evaluation: pass an evaluation set, or set early_stopping_round,"
+                " which holds out rows. Pass a metric if the objective has no default."
+            )
+        training = env.model._training_names
+        others = [result for result in results if result.dataset_name not in training]
+        if not others:
+            warn(
+                "Only the training set is evaluated: early stopping is off. Pass"
+                " an evaluation set of other rows. Or pass no evaluation set and set"
+                " early_stopping_round, which holds out rows."
+            )
+        if self.first_metric_only:
+            others = [r for r in others if r.metric_name == results[0].metric_name]
+        deltas = self._deltas([result.metric_name for result in results])
+        return {
+            result[:2]: _Watch(result, deltas[result.metric_name]) for result in others
+        }
+
+    def _deltas(self, metrics: list[str]) -> dict[str, float]:
+        """The smallest improvement of each metric."""
+        names = list(dict.fromkeys(metrics))
+        given = self.min_delta
+        if len(given) <= 1:
+            return dict.fromkeys(names, given[0] if given else 0.0)
+        if len(given) != len(names):
+            raise ValueError(
+                f"early_stopping: min_delta has {len(given)} values for the"
+                f" {len(names)} metrics {', '.join(names)}; pass one for each."
+            )
+        return dict(zip(names, given, strict=True))
+
+    def _stop(self, why: str, watch: _Watch) -> None:
+        if self.verbose:
+            say(f"{why}\n[{watch.iteration + 1}]\t{show(watch.results)}")
+            if self.first_metric_only:
+                say(f"Evaluated only: {watch.metric}")
+        raise EarlyStopException(watch.iteration, watch.results)
+
+
+class ProgressBar(Listener):
+    """A progress bar with the last metric, for long fits; it requires rich."""
+
+    order = 5
+    only_watches = True
+
+    def __init__(self) -> None:
+        self.bar: Any = None
+        self.begin = 0.0
+
+    def __call__(self, env: CallbackEnv) -> None:
+        now = time.perf_counter()
+        if env.iteration == env.begin_iteration:
+            self.begin = now
+        is_due = now - self.begin > SHORT_FIT and LISTENER.get() is None
+        if self.bar is None and is_due and find_spec("rich"):
+            self._open(env.end_iteration - env.begin_iteration)
+        if self.bar is not None:
+            self.bar.update(
+                self.task,
+                completed=env.iteration + 1 - env.begin_iteration,
+                description=show(env.evaluation_result_list[-1:]) or "rounds",
+            )
+
+    def _open(self, n_rounds: int) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        # rich's shared console may write to another terminal.
+        self.bar = Progress(console=Console(), transient=True)
+        self.task = self.bar.add_task("rounds", total=n_rounds)
+        self.bar.start()
+
+    def close(self) -> None:
+        """The fit has ended, perhaps by an error."""
+        if self.bar is not None:
+            self.bar.stop()
+            self.bar = None
+
+
+# Callbacks of lightgbm need its Booster; ours replace them, with the same settings.
+_COUNTERPARTS: dict[str, Callable[[Any], Callback]] = {
+    "_EarlyStoppingCallback": lambda given: early_stopping(
+        given.stopping_rounds, given.first_metric_only, given.verbose, given.min_delta
+    ),
+    "_LogEvaluationCallback": lambda given: log_evaluation(
+        given.period, given.show_stdv
+    ),
+    "_RecordEvaluationCallback": lambda given: record_evaluation(given.eval_result),
+    "_ResetParameterCallback": lambda given: reset_parameter(**given.kwargs),
+}
+
+
+def checked(callbacks: Any) -> list[Callback]:
+    """The user's callbacks as a list; callbacks of lightgbm are replaced by ours.
+
+    Raises
+    ------
+    TypeError
+        If the argument is not a list, or a callback is not callable.
+    """
+    if not isinstance(callbacks, list | tuple | set):
+        raise TypeError(
+            "callbacks must be a list of callables, got a single"
+            f" {type(callbacks).__name__}."
+        )
+    for callback in callbacks:
+        if not callable(callback):
+            raise TypeError(
+                f"callbacks must hold callables, got {type(callback).__name__}."
+            )
+    return [_counterpart(callback) for callback in callbacks]
+
+
+def _counterpart(callback: Callback) -> Callback:
+    kind = type(callback)
+    if kind.__module__ != "lightgbm.callback" or kind.__name__ not in _COUNTERPARTS:
+        return callback
+    return _COUNTERPARTS[kind.__name__](callback)

@@ -1,0 +1,122 @@
+"""What `Booster.refit` does, step by step: rows, options, new leaf values."""
+
+from __future__ import annotations
+
+import numbers
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from skgoss.data import queries, targets
+from skgoss.data.columns import Columns
+from skgoss.data.rows import Rows, start_scores
+from skgoss.model import tables
+from skgoss.model.ensemble import Ensemble
+from skgoss.parameters import settings as parameters
+from skgoss.training import objectives, refit_leaves
+from skgoss.training.objectives import OBJECTIVES
+
+if TYPE_CHECKING:
+    from skgoss.booster.booster import Booster
+
+
+def check(booster: Booster, decay_rate: Any) -> None:
+    """Check that a model can be fitted again, and the share of its old values.
+
+    Raises
+    ------
+    ValueError
+        If it cannot, or the share does not lie in [0, 1].
+    """
+    if not booster._objective or booster.num_trees() == 0:
+        raise ValueError("refit needs a model with trees and a known objective.")
+    if not isinstance(decay_rate, numbers.Real) or not 0 <= decay_rate <= 1:
+        raise ValueError(f"decay_rate must lie in [0, 1], got {decay_rate!r}.")
+
+
+def rows(
+    booster: Booster,
+    columns: Columns,
+    label: ArrayLike,
+    weight: ArrayLike | None,
+    group: ArrayLike | None,
+    init_score: ArrayLike | None,
+) -> Rows:
+    """The rows of positive weight, with what belongs to each.
+
+    Parameters
+    ----------
+    booster : Booster
+    columns : Columns
+    label, weight, group, init_score
+        As in `Booster.refit`.
+
+    Raises
+    ------
+    ValueError
+        If an argument does not fit the model or the number of rows.
+    """
+    n_rows, n_scores = columns.n_rows, booster.num_model_per_iteration()
+    owner, objective = type(booster).__name__, booster._objective
+    target = targets.numbers(
+        targets.one_column(label, n_rows, owner, "label"), owner, "label"
+    )
+    weights = targets.weights(weight, None, target, None)
+    targets.check_sum(target, weights, "label")
+    is_ranked = objective in OBJECTIVES and OBJECTIVES[objective].ranks
+    if init_score is not None:
+        init_score = start_scores(init_score, n_rows, n_scores, "init_score")
+    existing = Rows(
+        columns,
+        target,
+        weights,
+        queries.make(n_rows, group=group) if is_ranked or group is not None else None,
+        init_score,
+    ).existing()
+    if n_scores > 1 and not np.isin(existing.target, np.arange(n_scores)).all():
+        raise ValueError(
+            f"label must hold the numbers 0 to {n_scores - 1} of the classes."
+        )
+    return existing
+
+
+def run(booster: Booster, rows: Rows, decay_rate: float, n_threads: int) -> Ensemble:
+    """Fit the leaves of a model to rows; the options are those in its ``params``."""
+    options, n_scores = _options(booster), booster.num_model_per_iteration()
+    objective = objectives.make(
+        options,
+        rows.target,
+        rows.weight,
+        n_scores,
+        rows.queries,
+    )
+    return refit_leaves.Refit(
+        booster._ensemble,
+        rows,
+        objective,
+        options,
+        shrinkage(booster),
+        decay_rate,
+        n_threads,
+    ).run()
+
+
+def shrinkage(booster: Booster) -> NDArray[np.float64]:
+    """The factor of each tree, by the options in ``params``."""
+    options = parameters.checked_options(
+        booster.params, tables.SHRINKAGE, type(booster).__name__
+    )
+    return tables.shrinkage(booster._ensemble, booster._header, **options)
+
+
+def _options(booster: Booster) -> SimpleNamespace:
+    """The options in ``params``, and what the link tells."""
+    names, link = (*objectives.OPTIONS, *refit_leaves.OPTIONS), booster._link
+    options = parameters.checked_options(booster.params, names, "refit")
+    options["objective"] = booster._objective
+    options["reg_sqrt"] = link.kind == "signed_square"
+    if link.kind == "logistic":
+        options["sigmoid"] = link.slope
+    return SimpleNamespace(**options)

@@ -1,0 +1,1 @@
+"""Plots and explanations of models."""

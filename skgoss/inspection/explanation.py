@@ -1,0 +1,147 @@
+"""Explanations in the types of the shap package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skgoss._engine.data.columns import to_float64
+from skgoss.data.columns import Columns
+from skgoss.model import contributions
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.trees import CATEGORICAL, Tree, nan_goes_left, zero_is_missing
+from skgoss.utils import compat
+
+if TYPE_CHECKING:
+    import shap
+
+# shap's words for the unit of the raw scores, by the kind of the link.
+_UNITS = {"logistic": "log_odds", "softmax": "log_odds", "exp": "log"}
+
+
+def explanation(
+    ensemble: Ensemble,
+    columns: Columns,
+    X: Any,
+    feature_names: Sequence[str],
+    output_names: Sequence[str] | None,
+    *,
+    interactions: bool,
+    span: tuple[int, int],
+    n_threads: int,
+) -> shap.Explanation:
+    """SHAP values as shap's plots take them.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    columns : Columns
+        The rows as numbers.
+    X : object
+        The rows as the user passed them; a data frame is displayed as it is.
+    feature_names : sequence of str
+    output_names : sequence of str, or None
+        The names of the scores, if there are several.
+    interactions : bool
+        Whether to compute interactions of pairs of columns.
+    span : (int, int)
+        The first round, and the last plus 1.
+    n_threads : int
+
+    Raises
+    ------
+    ImportError
+        If shap is not installed.
+    """
+    shap = compat.optional(
+        "shap",
+        "explain",
+        ". Without shap, predict(X, pred_contrib=True) returns the SHAP values.",
+    )
+    compute = (
+        contributions.interactions if interactions else contributions.contributions
+    )
+    values, n_features = (
+        compute(ensemble, columns, *span, n_threads),
+        len(feature_names),
+    )
+    base = values[(..., *[n_features] * (values.ndim - 2))]
+    inner = values[(..., *[slice(n_features)] * (values.ndim - 2))]
+    numbers = np.empty((n_features, columns.n_rows))
+    to_float64(columns, numbers)
+    is_frame = hasattr(X, "columns") and hasattr(X, "to_numpy")
+    single = values.shape[1] == 1
+    return shap.Explanation(
+        inner[:, 0] if single else np.moveaxis(inner, 1, -1),
+        base_values=base[:, 0] if single else base,
+        data=numbers.T,
+        display_data=X.to_numpy() if is_frame else None,
+        feature_names=list(feature_names),
+        output_names=None if single else output_names,
+    )
+
+
+def trees_for_shap(ensemble: Ensemble, link: str) -> dict[str, Any]:
+    """The dict of trees that ``shap.TreeExplainer`` accepts as a model.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    link : str
+        The kind of the link: see `skgoss.training.objectives.Link`.
+
+    Raises
+    ------
+    ValueError
+        If the trees have splits that the dict cannot say: on categories, or with zeros
+        as missing values; or linear leaves.
+    """
+    decision = ensemble.arrays["decision_type"]
+    for is_there, what in (
+        ((decision & CATEGORICAL != 0).any(), "splits on categories"),
+        (zero_is_missing(decision).any(), "zeros as missing"),
+        (ensemble.linear is not None, "linear leaves"),
+    ):
+        if is_there:
+            raise ValueError(
+                f"The trees have {what}, which shap.TreeExplainer does not support. Use"
+                " explain(X), or predict with pred_contrib=True."
+            )
+    scale = 1 / max(1, ensemble.n_rounds) if ensemble.average else 1.0
+    return {
+        "trees": [
+            _nodes(tree, index % ensemble.n_scores, ensemble.n_scores, scale)
+            for index, tree in enumerate(ensemble.trees)
+        ],
+        "base_offset": 0.0,
+        "tree_output": _UNITS.get(link, "raw_value"),
+        "objective": "binary_crossentropy" if link == "logistic" else "squared_error",
+        "input_dtype": np.float64,
+        "internal_dtype": np.float64,
+    }
+
+
+def _nodes(tree: Tree, score: int, n_scores: int, scale: float) -> dict[str, Any]:
+    """A tree whose leaves are nodes, numbered after the others."""
+    n_inner, n_leaves = tree.n_leaves - 1, tree.n_leaves
+    left, right = (
+        np.where(child < 0, n_inner + ~child, child)
+        for child in (tree.left_child, tree.right_child)
+    )
+    goes_left = nan_goes_left(tree.decision_type, tree.threshold)
+    none = np.full(n_leaves, -1)
+    values = np.zeros((n_inner + n_leaves, n_scores))
+    values[:, score] = scale * np.concatenate([tree.internal_value, tree.leaf_value])
+    return {
+        "children_left": np.concatenate([left, none]),
+        "children_right": np.concatenate([right, none]),
+        "children_default": np.concatenate([np.where(goes_left, left, right), none]),
+        "features": np.concatenate([tree.split_feature, none]),
+        "thresholds": np.concatenate([tree.threshold, none.astype(float)]),
+        "values": values,
+        "node_sample_weight": np.concatenate(
+            [tree.internal_count, tree.leaf_count]
+        ).astype(float),
+    }

@@ -1,0 +1,151 @@
+"""Model files: from a model to text and back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from skgoss.data import values
+from skgoss.model import booster_state, lightgbm_file, text
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.file_header import Header
+from skgoss.utils.messages import warn
+
+if TYPE_CHECKING:
+    from skgoss.booster.booster import Booster
+
+# The version of our own line.
+VERSION = 1
+
+
+# --- Writing --------------------------------------------------------------------------
+
+
+def render(booster: Booster, start: int, stop: int, importance: str) -> str:
+    """Write some rounds of a model as text.
+
+    Raises
+    ------
+    TypeError
+        If a category or class is of a type that text cannot hold.
+
+    Warns
+    -----
+    UserWarning
+        If parameters of the estimator are left out, because text cannot hold them.
+    """
+    state = booster_state.knowledge(booster)
+    # A part of the rounds has no scores and no best round, unless it ends there.
+    if start > 0 or stop < (state["best_iteration"] or booster.current_iteration()):
+        state |= {"best_iteration": 0, "best_score": {}}
+        if state["origin"] is not None:
+            state["origin"]["history"] = {}
+    # Other readers find foreign lists of categories where they were.
+    is_foreign = booster._categories.unplaced is not None
+    return text.write(
+        booster._ensemble,
+        replace(booster._header, own=_own(state)),
+        start_round=start,
+        stop_round=stop,
+        importance=importance,
+        categories=None if is_foreign else booster._categories,
+    )
+
+
+def _own(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a model beside its trees, of JSON's types."""
+    if callable(state["objective"]):
+        state["objective"] = None
+    if state["origin"] is not None:
+        state["origin"] = _writable(state["origin"])
+        _check_classes(state["origin"]["classes"])
+    _check_categories(state["categories"]["vocabularies"])
+    return {"version": VERSION, **values.encode(state)}
+
+
+def _writable(origin: dict[str, Any]) -> dict[str, Any]:
+    """The state of the estimator, without parameters that text cannot hold."""
+    lost: list[str] = []
+    kept = {}
+    for name in ("parameters", "unused"):
+        given = origin[name]
+        lost += (words := [word for word in given if not _can_be_written(given[word])])
+        kept[name] = {word: given[word] for word in given if word not in words}
+    if lost:
+        warn(
+            f"These parameters cannot be written as text: {', '.join(lost)}. The file"
+            " leaves them out; pickle keeps them."
+        )
+    return origin | kept
+
+
+def _can_be_written(value: Any) -> bool:
+    try:
+        values.encode(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _check_classes(classes: Any) -> None:
+    try:
+        values.encode(classes)
+    except TypeError as error:
+        raise TypeError(f"The classes cannot be written: {error}. Use pickle.") from (
+            error
+        )
+
+
+def _check_categories(vocabularies: dict[int, dict[str, Any]]) -> None:
+    for column, vocabulary in vocabularies.items():
+        try:
+            values.encode(vocabulary)
+        except TypeError as error:
+            raise TypeError(
+                f"The categories of column {column} cannot be written: {error}. Turn"
+                " them into strings before fit, or use pickle."
+            ) from error
+
+
+# --- Reading --------------------------------------------------------------------------
+
+
+def parse(content: str | bytes) -> tuple[Ensemble, Header, dict[str, Any]]:
+    """Read a model from text.
+
+    Parameters
+    ----------
+    content : str or bytes
+
+    Returns
+    -------
+    ensemble : Ensemble
+    header : Header
+        Without ``own``.
+    state : dict
+        What else is known of the model: see `booster_state.knowledge`.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a model, or contradicts itself.
+
+    Warns
+    -----
+    UserWarning
+        If LightGBM's objective is unknown. Predictions are then raw scores.
+    """
+    ensemble, header = text.read(content)
+    if not header.own:
+        return ensemble, header, lightgbm_file.knowledge(header, ensemble.n_scores)
+    own = dict(header.own)
+    if own.pop("version", None) != VERSION:
+        raise ValueError(
+            "the file was written by another version of skgoss, which this one does not"
+            " know. Update skgoss."
+        )
+    state = values.decode(own, "the line of skgoss")
+    if isinstance(state.get("best_iteration"), int):
+        # Other programs may have left rounds out.
+        state["best_iteration"] = min(state["best_iteration"], ensemble.n_rounds)
+    return ensemble, replace(header, own={}), state

@@ -1,0 +1,1 @@
+"""The options: their names, values and meaning."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from peers import deal, rows_of, run, share_of
 
-from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss import LGBMRegressor
 from skgoss._engine.training import sampling as kernels
 from skgoss.data import frames
 from skgoss.data.collectives import ALONE
@@ -225,8 +225,7 @@ QUERY = np.sort(RNG.integers(0, 40, N))
 
 
 def settings(objective, **options):
-    estimator = LGBMClassifier if objective in ("binary",) else LGBMRegressor
-    return parameters.settings(estimator(objective=objective, **options))
+    return parameters.settings({"objective": objective, **options}, "LGBMModel")
 
 
 def made(name, y, weight, query=None, share=None, **options):

@@ -6,38 +6,36 @@ Their sets hold the categories themselves, or the places of categories in the li
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data import frames
 from skgoss.data.categories import Categories, Vocabulary
-from skgoss.data.collectives import ALONE, Exchange
+from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.columns import Columns
 from skgoss.data.sparse import INT32_MAX
 from skgoss.model import text
 from skgoss.model.category_sets import members, renamed, taken
 from skgoss.model.ensemble import Ensemble
+from skgoss.data.schema import ColumnSchema
 from skgoss.model.file_header import Header
+from skgoss.model.fitted import FittedModel
 from skgoss.model.trees import CATEGORICAL, Sets
-from skgoss.training.objectives import ALIASES, Link, make_link
+from skgoss.model.link import ALIASES, Link, make_link
 from skgoss.utils.messages import warn
 
-if TYPE_CHECKING:
-    from skgoss.booster.booster import Booster
 
-
-def knowledge(header: Header, n_scores: int) -> dict[str, Any]:
+def state_without_trees(header: Header, n_scores: int) -> dict[str, Any]:
     """The content of a file of another library besides the trees.
 
     Returns
     -------
     dict
-        As from `booster_state.knowledge`.
+        As from `FittedModel.state_without_trees`.
 
     Raises
     ------
@@ -85,37 +83,42 @@ def _objective(words: str, n_scores: int) -> tuple[str | None, Link]:
 # --- Categories in training -----------------------------------------------------------
 
 
-def numbered(booster: Booster, X: Any, exchange: Exchange = ALONE) -> Booster:
-    """The same model with the numbers of categories that training uses.
+def encoded(
+    model: FittedModel, X: Any, owner: str, collectives: Collectives = ALONE
+) -> FittedModel:
+    """The same model with the label encoding of categories that training uses.
 
     Parameters
     ----------
-    booster : Booster
+    model : FittedModel
         A model of another library.
     X : array-like or data frame of shape (n_samples, n_features)
         The training set.
-    exchange : Exchange
-        By it peers learn what the rows of the others hold.
+    owner : str
+        The name of the estimator, for messages.
+    collectives : Collectives
+        By these each rank learns what the rows of the others hold.
     """
-    numbered = copy.copy(booster)
-    numbered._ensemble, numbered._categories = _numbered(
-        booster._ensemble,
-        booster._header,
-        booster._categories,
+    trees, categories = _encoded(
+        model.trees,
+        model.header,
+        model.categories,
         frames.word_columns(X),
-        frames.columns(booster, X, reset=False, by_name=False),
-        exchange,
+        frames.columns(X, model.schema, owner=owner, by_name=False),
+        collectives,
     )
-    return numbered
+    names = frames.feature_names(X)
+    schema = ColumnSchema(trees.n_features, names, categories)
+    return replace(model, trees=trees, schema=schema)
 
 
-def _numbered(
+def _encoded(
     ensemble: Ensemble,
     header: Header,
     categories: Categories,
     word_columns: Sequence[int],
     columns: Columns,
-    exchange: Exchange,
+    collectives: Collectives,
 ) -> tuple[Ensemble, Categories]:
     """The ensemble with other numbers, and the categories that have them."""
     learned = Categories(set())
@@ -132,7 +135,7 @@ def _numbered(
     known = _whole_categories(header.feature_infos, sets, column)
     unplaced = sorted(known.keys() - learned.vocabularies.keys())
     found = [_whole_numbers(columns.stored(j)) for j in unplaced]
-    of_peers = zip(*exchange.gather(found), strict=True)
+    of_peers = zip(*collectives.all_gather(found), strict=True)
     known = {
         j: np.unique(np.concatenate([known[j], *numbers]))
         for j, numbers in zip(unplaced, of_peers, strict=True)

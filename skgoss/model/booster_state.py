@@ -15,7 +15,8 @@ from skgoss.model import file_header as headers
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.estimator_record import Origin
 from skgoss.model.file_header import Header
-from skgoss.training.objectives import OBJECTIVES, Link
+from skgoss.model.link import Link
+from skgoss.model.objective_names import OBJECTIVES
 
 if TYPE_CHECKING:
     from skgoss.booster.booster import Booster

@@ -23,8 +23,9 @@ from skgoss.model import text
 from skgoss.model.category_sets import members, renamed, taken
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
+from skgoss.model.link import Link
+from skgoss.model.objective_names import ALIASES, make_link
 from skgoss.model.trees import CATEGORICAL, Sets
-from skgoss.training.objectives import ALIASES, Link, make_link
 from skgoss.utils.messages import warn
 
 if TYPE_CHECKING:

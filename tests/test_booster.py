@@ -17,8 +17,8 @@ from skgoss.data.categories import Categories, Vocabulary
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.linear import LinearLeaves
+from skgoss.model.objective_names import OBJECTIVES, make_link
 from skgoss.model.trees import Sets, Tree
-from skgoss.training import objectives
 
 lightgbm = pytest.importorskip("lightgbm")
 
@@ -145,7 +145,7 @@ def from_lightgbm(theirs, **parameters):
         ),
         Categories(None),
         name,
-        objectives.make_link(name, parameters.get("sigmoid", 1.0), "sqrt" in text),
+        make_link(name, parameters.get("sigmoid", 1.0), "sqrt" in text),
     )
 
 
@@ -636,7 +636,7 @@ REFITS = {
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", REFITS)
 def test_refitted_leaves_are_those_of_lightgbm(kind, weighted):
-    objective = kind if kind in objectives.OBJECTIVES else "regression"
+    objective = kind if kind in OBJECTIVES else "regression"
     groups = {"group": [40] * 10} if kind == "lambdarank" else {}
     others = {"group": [20] * 10} if kind == "lambdarank" else {}
     X, y = data()

@@ -12,7 +12,7 @@ import pytest
 import sklearn
 
 import skgoss
-from skgoss.training import objectives
+from skgoss.model.objective_names import OBJECTIVES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -142,7 +142,7 @@ def test_every_objective_is_on_its_page():
     rows = re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) ?\|$", page, re.M)
     listed = {name: re.findall(r"`(\w+)`", others) for name, others in rows}
     assert listed == {
-        name: list(kind.aliases) for name, kind in objectives.OBJECTIVES.items()
+        name: list(objective.aliases) for name, objective in OBJECTIVES.items()
     }
 
 

@@ -22,8 +22,8 @@ from test_state import WAYS, skops_io
 
 import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
+from skgoss.model.objective_names import OBJECTIVES
 from skgoss.model.text_keys import OWN
-from skgoss.training import objectives
 
 SMALL = {"n_estimators": 4, "num_leaves": 7, "min_child_samples": 5}
 SMALL |= {"min_data_per_group": 5, "cat_smooth": 1.0}
@@ -96,16 +96,15 @@ def of_objective(objective):
     options = SMALL | {"objective": objective, "sigmoid": 0.123456789}
     if objective in ("multiclass", "multiclassova"):
         return LGBMClassifier(**options).fit(X, np.digitize(y, [0, 1])), X
-    kind = objectives.OBJECTIVES[objective]
-    if kind.ranks:
+    if OBJECTIVES[objective].task == "ranking":
         return LGBMRanker(**options).fit(X, np.digitize(y, [0, 1, 2])), X
-    y = np.abs(y) + 0.1 if kind.check else y
+    y = np.abs(y) + 0.1
     is_share = "cross_entropy" in objective or objective == "binary"
     y = (y > 1) * 1.0 if is_share else y
     return LGBMModel(**options, reg_sqrt=True).fit(X, y), X
 
 
-@pytest.mark.parametrize("objective", objectives.OBJECTIVES)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_models_of_all_objectives_come_back(objective, tmp_path):
     model, X = of_objective(objective)
     assert_same(by_file(model, tmp_path / "m.txt"), model, X)

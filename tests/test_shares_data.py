@@ -537,7 +537,7 @@ def test_evaluation_sets_and_queries_of_parts(n_peers):
         assert_same_rows(other.rows, known.rows, numbers)
         assert other.data is None
         stores = [
-            dataset.store(named.rows, fit.settings, 1)
+            dataset.store(named.rows.columns, fit.settings, rows=named.rows.numbers)
             for (fit, dataset, _), named in ((got, other), (whole, known))
         ]
         for column in range(len(got[1].feature)):

@@ -277,7 +277,7 @@ def assert_same(got, expected):
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *((name, {}) for name in objectives.OBJECTIVES),
+        *((name, {}) for name in objectives.LOSSES),
         ("regression_l1", {"reg_sqrt": True}),
         ("quantile", {"boost_from_average": False}),
         ("binary", {"is_unbalance": True}),
@@ -569,7 +569,7 @@ class Case:
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *((name, {}) for name in objectives.OBJECTIVES),
+        *((name, {}) for name in objectives.LOSSES),
         ("regression", {"weight": "whole"}),
         ("regression", {"data_sample_strategy": "goss", "learning_rate": 1.5}),
         ("multiclass", {"data_sample_strategy": "goss", "learning_rate": 1.5}),

@@ -26,9 +26,9 @@ from skgoss.model import booster_state, predictions, tables
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.estimator_record import Origin
 from skgoss.model.file_header import Header
+from skgoss.model.link import Link
 from skgoss.parameters import docstrings
 from skgoss.parameters import settings as parameters
-from skgoss.training.objectives import Link
 from skgoss.utils import compat
 from skgoss.utils.messages import warn
 

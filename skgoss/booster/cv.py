@@ -31,12 +31,12 @@ from skgoss.fit.train_arguments import (
     functions_of,
     period_of,
 )
+from skgoss.model.objective_names import canonical_name
 from skgoss.parameters import settings as parameters
 from skgoss.training import loop
 from skgoss.training.callback_api import Calls, EarlyStopException, History
 from skgoss.training.concurrent_fits import AHEAD, Folds, at_once
 from skgoss.training.metrics import sorted_words
-from skgoss.training.objectives import canonical_name
 from skgoss.utils import compat
 from skgoss.utils.messages import type_name
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit.arguments import FitArguments
+from skgoss.model.objective_names import NOT_BUILT_IN
 from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.objectives import NOT_BUILT_IN
 from skgoss.utils.messages import type_name
 
 if TYPE_CHECKING:

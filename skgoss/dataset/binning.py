@@ -15,7 +15,6 @@ from skgoss.data.dataset import BinnedDataset, DatasetOptions, DatasetSettings
 from skgoss.data.schema import ColumnSchema
 from skgoss.dataset.fields import Fields
 from skgoss.parameters import settings as parameters
-from skgoss.training import constraints
 from skgoss.utils.locks import Lock
 
 OPTIONS = tuple(DatasetOptions.__dataclass_fields__)
@@ -109,8 +108,12 @@ def by_column(
     options: DatasetOptions, n_features: int, known: Sequence[str] | None
 ) -> DatasetOptions:
     """Options with one value for each column where they are given by name."""
-    most = constraints.by_column(options, "max_bin_by_feature", n_features, known)
-    return replace(options, max_bin_by_feature=most)
+    option = "max_bin_by_feature"
+    finder = names.ColumnFinder(n_features, known)
+    return replace(
+        options,
+        max_bin_by_feature=finder.values(getattr(options, option), option, None),
+    )
 
 
 def find(

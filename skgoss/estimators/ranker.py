@@ -12,9 +12,10 @@ from skgoss.data import queries, targets
 from skgoss.data.row_partition import Parts
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
+from skgoss.model.objective_names import OBJECTIVES
 from skgoss.parameters import docstrings
 from skgoss.parameters import settings as parameters
-from skgoss.training import objectives, ranking
+from skgoss.training import ranking
 from skgoss.utils import compat
 
 
@@ -98,7 +99,7 @@ class LGBMRanker(LGBMModel):
         return "lambdarank"
 
     def _check_objective(self, name: str) -> None:
-        if objectives.OBJECTIVES[name].ranks is None:
+        if OBJECTIVES[name].task != "ranking":
             raise ValueError(
                 f"objective={name!r} is not for ranking. Use 'lambdarank' or"
                 " 'rank_xendcg', or LGBMRegressor."

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from skgoss.booster.booster import Booster
 from skgoss.data.state import are_numbers, check_scores, entries
 from skgoss.model import estimator_record
+from skgoss.model.objective_names import OBJECTIVES
 from skgoss.parameters import settings as parameters
-from skgoss.training.objectives import OBJECTIVES
 from skgoss.utils.messages import type_name
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from skgoss.export.onnx_graph import (
     add_scores,
     rounds,
 )
-from skgoss.training.objectives import Link
+from skgoss.model.link import Link
 from skgoss.utils import compat
 from skgoss.utils.messages import type_name, warn
 

@@ -28,10 +28,12 @@ from skgoss.fit.arguments import (
     evaluation_sets,
     training_set,
 )
+from skgoss.model import objective_names
 from skgoss.model.estimator_record import Origin
 from skgoss.model.file_header import Header
+from skgoss.model.link import Link
 from skgoss.parameters import settings as parameters
-from skgoss.training import constraints, loop, metrics, objectives
+from skgoss.training import constraints, loop, metrics
 from skgoss.training.callback_api import Calls
 from skgoss.training.distributed_callbacks import AfterRound
 from skgoss.training.evaluation import EvaluationSet, NamedRows
@@ -157,7 +159,7 @@ def settings(estimator: LGBMModel, X: Any, given: FitArguments) -> parameters.Se
     }
     checked = parameters.settings(of_estimator | chosen, estimator._owner)
     if isinstance(checked.objective, str):
-        objectives.canonical_name(checked.objective)
+        objective_names.canonical_name(checked.objective)
     return checked
 
 
@@ -273,7 +275,7 @@ class Fit:
             return
         objective = FunctionOfRound(function)
         with _unchanged_on_failure(self):
-            self.link = objectives.make_link(objective)
+            self.link = objective_names.make_link(objective)
             self.settings = dataclasses.replace(self.settings, objective=objective)
             self._go_on(self._plan(self.rows), self.fitted)
 
@@ -477,9 +479,11 @@ class Fit:
                 " given. LGBMClassifier and LGBMRegressor choose one."
             )
         if not callable(objective):
-            objective = objectives.canonical_name(objective)
+            objective = objective_names.canonical_name(objective)
             estimator._check_objective(objective)
-        self.link = objectives.make_link(objective, options.sigmoid, options.reg_sqrt)
+        self.link = objective_names.make_link(
+            objective, options.sigmoid, options.reg_sqrt
+        )
         self.settings = dataclasses.replace(options, objective=objective)
 
     def _evaluated(self, given: GivenSet, rows: Rows) -> NamedRows:
@@ -654,7 +658,7 @@ class FunctionOfRound:
 def _custom_metrics(
     estimator: LGBMModel,
     functions: Sequence[Callable[..., Any]],
-    link: objectives.Link | None,
+    link: Link | None,
 ) -> list[metrics.Custom]:
     takes_dataset = estimator._functions_take_dataset
     kind = metrics.CustomOfDataset if takes_dataset else metrics.Custom
@@ -665,7 +669,7 @@ def _metrics(
     estimator: LGBMModel,
     options: parameters.Settings,
     eval_metric: Any,
-    link: objectives.Link | None,
+    link: Link | None,
     ranks: bool,
 ) -> list[metrics.Metric | metrics.Custom]:
     """The metrics in LightGBM's order.
@@ -687,7 +691,7 @@ def _metrics(
         estimator._n_scores,
         classifies=estimator._n_classes is not None,
         ranks=ranks,
-        link=objectives.make_link(usual) if is_function else link,
+        link=objective_names.make_link(usual) if is_function else link,
     )
     return [*by_name, *_custom_metrics(estimator, functions, link)]
 
@@ -704,7 +708,7 @@ def _header(
         columns = names.default(len(feature_infos))
     words = ""
     if not callable(objective):
-        words = objectives.text(
+        words = objective_names.text(
             objective, settings.sigmoid, settings.reg_sqrt, n_scores
         )
     return Header(

@@ -14,9 +14,9 @@ from skgoss.data.columns import Columns
 from skgoss.data.rows import Rows, start_scores
 from skgoss.model import tables
 from skgoss.model.ensemble import Ensemble
+from skgoss.model.objective_names import OBJECTIVES
 from skgoss.parameters import settings as parameters
 from skgoss.training import objectives, refit_leaves
-from skgoss.training.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
     from skgoss.booster.booster import Booster
@@ -65,7 +65,7 @@ def rows(
     )
     weights = targets.weights(weight, None, target, None)
     targets.check_sum(target, weights, "label")
-    is_ranked = objective in OBJECTIVES and OBJECTIVES[objective].ranks
+    is_ranked = objective in OBJECTIVES and OBJECTIVES[objective].task == "ranking"
     if init_score is not None:
         init_score = start_scores(init_score, n_rows, n_scores, "init_score")
     existing = Rows(

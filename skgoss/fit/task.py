@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss.data import queries, targets
-from skgoss.model.link import OBJECTIVES, canonical_name
+from skgoss.model.objective_names import OBJECTIVES, canonical_name
 from skgoss.utils.messages import warn
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Ranking(Task):
 
     def check_objective(self, name: str) -> None:
         """Check that an objective is for ranking."""
-        if not OBJECTIVES[name].ranks:
+        if OBJECTIVES[name].task != "ranking":
             raise ValueError(
                 f"objective={name!r} is not for ranking. Use 'lambdarank' or"
                 " 'rank_xendcg', or LGBMRegressor."
@@ -280,7 +280,7 @@ class TrainTask(Task):
     ) -> queries.Queries | None:
         """The queries of the rows, which objectives of ranking need."""
         name = self.objective_name
-        if group is None and name is not None and OBJECTIVES[name].ranks:
+        if group is None and name is not None and OBJECTIVES[name].task == "ranking":
             raise ValueError(
                 f"objective={name!r} is for ranking and needs queries: pass their sizes"
                 " to the Dataset, Dataset(X, label=y, group=sizes)."

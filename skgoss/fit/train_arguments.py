@@ -15,9 +15,9 @@ from skgoss.dataset.dataset import Dataset
 from skgoss.estimators.base import MANY_CLASSES, LGBMModel
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import GivenSet
+from skgoss.model.objective_names import OBJECTIVES, canonical_name
 from skgoss.parameters import settings as parameters
 from skgoss.parameters.domains import integer
-from skgoss.training.objectives import OBJECTIVES, canonical_name
 from skgoss.utils.messages import UnusedParameterWarning, type_name, warn
 
 # Names of the number of classes, LightGBM's main name first.
@@ -136,7 +136,7 @@ class Training(LGBMModel):
         self, n_rows: int, group: Any, qid: Any, prefix: str, parts: Parts | None = None
     ) -> queries.Queries | None:
         name = self._objective_name
-        if group is None and name is not None and OBJECTIVES[name].ranks is not None:
+        if group is None and name is not None and OBJECTIVES[name].task == "ranking":
             raise ValueError(
                 f"objective={name!r} is for ranking and needs queries: pass their sizes"
                 " to the Dataset, Dataset(X, label=y, group=sizes)."

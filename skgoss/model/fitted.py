@@ -19,7 +19,8 @@ from skgoss.model import category_sets, file_header, tables
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.file_header import Header
-from skgoss.model.link import OBJECTIVES, Link
+from skgoss.model.link import Link
+from skgoss.model.objective_names import OBJECTIVES
 from skgoss.parameters import settings
 
 _OWNER = "the Booster"

@@ -24,8 +24,9 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.data.schema import ColumnSchema
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
+from skgoss.model.link import Link
+from skgoss.model.objective_names import ALIASES, make_link
 from skgoss.model.trees import CATEGORICAL, Sets
-from skgoss.model.link import ALIASES, Link, make_link
 from skgoss.utils.messages import warn
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from skgoss.data.columns import Columns
 from skgoss.model import contributions
 from skgoss.model.ensemble import Ensemble
-from skgoss.training.objectives import Link
+from skgoss.model.link import Link
 
 Floats = NDArray[np.float64]
 

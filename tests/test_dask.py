@@ -485,7 +485,7 @@ def test_evaluation_sets_of_equal_rows(client, weights):
 
 
 def test_equal_values_of_one_part_are_two_objects():
-    # Peers of several parts put them together, and get two objects.
+    # Processes of several parts put them together, and get two objects.
     given = GivenSet("training", X, X[:, 0], *(None,) * 5, is_training=True)
     lazy = [array(values, (N,)) for values in (X, TARGET, WEIGHT, WEIGHT)]
     training = given._replace(X=lazy[0], y=lazy[1], sample_weight=lazy[2])

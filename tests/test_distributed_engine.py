@@ -38,7 +38,7 @@ class Case:
             categorical_feature="auto" if kind in ("dense", "sparse") else [0],
         ).fit(X, X.shape[1] * np.arange(n))
         base = {"num_leaves": 15, "min_child_samples": 5}
-        self.settings = parameters.settings(LGBMRegressor(**(base | options)))
+        self.settings = parameters.settings(base | options, "LGBMRegressor")
         self.dataset = BinnedDataset.build(
             frames.columns(known, X, reset=False), self.settings
         )

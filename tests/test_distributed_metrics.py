@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from ranks import Meeting, ThreadCollectives, deal, partition_of, rows_of, run
 
-from skgoss import LGBMRegressor
 from skgoss._engine.training import metrics as kernels
 from skgoss.data.queries import Queries
 from skgoss.data.row_partition import RowPartition
@@ -66,7 +65,7 @@ MIXED = np.array([3, 1, 7, 0, 2, 6, 5, 4])[QUERY]
 
 
 def settings(**options):
-    return parameters.settings(LGBMRegressor(**options))
+    return parameters.settings(options, "LGBMRegressor")
 
 
 def last_weight(y, predicted, weight):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ranks import deal, partition_of, rows_of, run
 
-from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss import LGBMRegressor
 from skgoss._engine.training import sampling as kernels
 from skgoss.data import frames
 from skgoss.data.collectives import ALONE
@@ -229,8 +229,7 @@ QUERY = np.sort(RNG.integers(0, 40, N))
 
 
 def settings(objective, **options):
-    estimator = LGBMClassifier if objective in ("binary",) else LGBMRegressor
-    return parameters.settings(estimator(objective=objective, **options))
+    return parameters.settings({"objective": objective, **options}, "LGBMModel")
 
 
 def made(name, y, weight, query=None, partition=None, **options):

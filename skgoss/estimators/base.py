@@ -723,7 +723,10 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
     def feature_importances_(self) -> NDArray[Any]:
         """Importances of the columns, as ``importance_type`` says; not normalised."""
         ensemble = self._fitted("_booster")._ensemble
-        return ensemble.importances(parameters.value(self, "importance_type"))
+        kind = parameters.checked_value(
+            "importance_type", self.importance_type, self._owner
+        )
+        return ensemble.importances(kind)
 
     @property
     def feature_name_(self) -> list[str]:

@@ -152,7 +152,10 @@ def settings(estimator: LGBMModel, X: Any, given: FitArguments) -> parameters.Se
     }
     if isinstance(X, Dataset):
         chosen = X._options_besides(estimator._given_parameters()) | chosen
-    checked = parameters.settings(estimator, **chosen)
+    of_estimator = {
+        option.name: getattr(estimator, option.name) for option in parameters.OPTIONS
+    }
+    checked = parameters.settings(of_estimator | chosen, estimator._owner)
     if isinstance(checked.objective, str):
         objectives.canonical_name(checked.objective)
     return checked

@@ -65,14 +65,14 @@ def merged(
 
 def _check_each(parts: Parts, what: str, values: list[Any]) -> None:
     """Check that values of columns are the same on all peers."""
-    everyones = zip(*parts.exchange.gather(values), strict=True)
+    everyones = zip(*parts.collectives.all_gather(values), strict=True)
     for number, of_column in enumerate(everyones):
         if any(value != of_column[0] for value in of_column):
             parts.check_same(what.format(number), values[number])
 
 
 class _Found(NamedTuple):
-    """What a peer has found in a column.
+    """What a process has found in a column.
 
     Attributes
     ----------
@@ -107,16 +107,18 @@ def _of_same_categories(
 ) -> tuple[Columns, dict[int, Vocabulary]]:
     """The columns with the label encoding of all ranks' categories, and these."""
     own = categories.vocabularies
-    given = parts.exchange.gather({j: _Found.of(words) for j, words in own.items()})
+    given = parts.collectives.all_gather(
+        {j: _Found.of(words) for j, words in own.items()}
+    )
     known = sorted(set(chain.from_iterable(given)))
     if not known:
         return columns, {}
     merged = {}
     for column in known:
-        found = [of_peer.get(column, _NUMBERS) for of_peer in given]
-        says = [peer for peer in found if peer.kind is not None] or found
-        if any(peer.kind != says[0].kind for peer in says):
-            kind = found[parts.exchange.peer].kind or says[0].kind
+        found = [of_rank.get(column, _NUMBERS) for of_rank in given]
+        says = [one for one in found if one.kind is not None] or found
+        if any(one.kind != says[0].kind for one in says):
+            kind = found[parts.collectives.rank].kind or says[0].kind
             parts.check_same(f"What column {column} holds", kind)
         if says[0].kind != _NUMBERS.kind:
             merged[column] = _merged(says[0], found)
@@ -136,10 +138,10 @@ def _of_same_categories(
 
 
 def _merged(first: _Found, found: Sequence[_Found]) -> Vocabulary:
-    """The categories that one process would learn from the rows of all peers."""
+    """The categories that one process would learn from the rows of all processes."""
     values = first.values
     if not first.is_ordered:
-        values = dict.fromkeys(chain.from_iterable(peer.values for peer in found))
+        values = dict.fromkeys(chain.from_iterable(one.values for one in found))
         values = sorted(values, key=sort_key)
     return Vocabulary(values, first.is_ordered, first.holds_words)
 

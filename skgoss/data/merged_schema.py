@@ -1,4 +1,4 @@
-"""What peers agree on when each has read its own rows: columns and their categories."""
+"""The columns and categories that are common to all processes of a fit."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def merged(
 
 
 def _check_each(parts: Parts, what: str, values: list[Any]) -> None:
-    """Check that values of columns are the same on all peers."""
+    """Check that values of columns are the same on all ranks."""
     everyones = zip(*parts.collectives.all_gather(values), strict=True)
     for number, of_column in enumerate(everyones):
         if any(value != of_column[0] for value in of_column):

@@ -193,9 +193,7 @@ def read(
     """
     if schema is None:
         numbered = names.numbered(categorical_feature, given_names)
-        columns, schema = frames.learned(
-            X, owner=owner, categorical_feature=numbered
-        )
+        columns, schema = frames.learned(X, owner=owner, categorical_feature=numbered)
     else:
         columns = frames.columns(X, schema, owner=owner)
     if given_names is not None:

@@ -167,6 +167,7 @@ class Fit:
         self.n_threads = n_threads
         self.training = training_set(X, y, arguments, settings.class_weight, parts)
         self.history: dict[str, dict[str, list[float]]] = {}
+        self._last_model: FittedModel | None = None
         sets = self._read()
         self.calls = self._callbacks(evaluates=bool(sets))
         self.plan = self._plan(self.rows)
@@ -469,14 +470,7 @@ class Fit:
             self.schema,
             None if forgets else objective,
             self.link,
-            # It does not hold the fit, so a model can outlive the rows.
-            partial(
-                _header,
-                self.settings,
-                self.column_names,
-                self.state.dataset.feature_infos(),
-                self.task.n_scores,
-            ),
+            self._header_maker(),
             trained.best_iteration,
             {name: dict(scores) for name, scores in trained.best_score.items()},
             self.history,
@@ -484,9 +478,31 @@ class Fit:
             self.record,
         )
 
+    def _header_maker(self) -> Callable[[], Header]:
+        """Makes the header. It does not hold the fit: models can outlive the rows."""
+        return partial(
+            _header,
+            self.settings,
+            self.column_names,
+            self.state.dataset.feature_infos(),
+            self.task.n_scores,
+        )
+
+    def header(self) -> Header:
+        """The content of a model file besides the trees."""
+        return self._header_maker()()
+
+    @property
+    def n_rounds(self) -> int:
+        """The number of finished rounds, including those of ``init_model``."""
+        return self.state.current_iteration()
+
     def model_so_far(self) -> FittedModel:
         """The model after the last finished round, whatever another thread trains."""
-        return self.model(Trained(self.state.ensemble()))
+        trees, model = self.state.ensemble(), self._last_model
+        if model is None or model.trees is not trees:
+            self._last_model = model = self.model(Trained(trees))
+        return model
 
     # --- Changes of a model in training -----------------------------------------------
 
@@ -499,7 +515,7 @@ class Fit:
         return added
 
     def on_rows(self, X: Dataset) -> Self:
-        """The fit that goes on from the trees so far on other rows, in the same bins."""
+        """The fit that goes on from the trees so far on other rows, in these bins."""
         if not isinstance(X, Dataset):
             raise TypeError(f"train_set must be a Dataset, got {type(X).__name__}.")
         self._check_dataset("train_set")
@@ -511,7 +527,7 @@ class Fit:
         return other._going_on_from(self)
 
     def with_objective(self, function: Callable[..., Any]) -> Self:
-        """The fit that uses a function ``f(predictions, dataset)`` in the next round."""
+        """The fit whose next round uses a function ``f(predictions, dataset)``."""
         if not callable(function):
             raise TypeError(f"fobj must be callable, got {function!r}.")
         self._check_dataset("fobj")
@@ -527,12 +543,13 @@ class Fit:
     def _going_on_from(self, other: Fit) -> Self:
         self.plan = self._plan(self.rows)
         self.state = self.plan.go_on(other.state, self.fitted)
+        self._last_model = None
         return self
 
     def reset_parameter(self, params: Mapping[str, Any]) -> None:
         """Change options of single trees, by any of their names."""
         self.state.reset_parameter(params)
-        self.settings = self.settings.changed(params)
+        self.settings, self._last_model = self.settings.changed(params), None
 
     @property
     def needs_function(self) -> bool:

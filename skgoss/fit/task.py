@@ -43,8 +43,8 @@ class Task:
     default_objective: ClassVar[str | None] = None
     # The labels, if the target holds classes.
     classes: ClassVar[NDArray[Any] | None] = None
-    # Whether functions of the user are f(predictions, dataset), as those of `train`, and
-    # not f(y_true, y_pred, ...). No estimator could call these, so models forget them.
+    # Whether functions of the user are f(predictions, dataset), as those of `train`. No
+    # estimator could call these, so models forget them.
     functions_take_dataset: ClassVar[bool] = False
 
     @property

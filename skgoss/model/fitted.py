@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss.data import frames
 from skgoss.data.categories import Categories
 from skgoss.data.schema import ColumnSchema, check_names
 from skgoss.data.state import are_numbers, check_scores, entries, is_number
@@ -127,12 +128,29 @@ class FittedModel:
         start : int
         length : int or None
             The number of rounds. None, 0 or less: all.
+
+        Raises
+        ------
+        TypeError
+            If one is not an int.
         """
         n_rounds = self.trees.n_rounds
+        start = whole("start_iteration", start)
+        length = None if length is None else whole("num_iteration", length)
         start = min(max(start, 0), n_rounds)
         if length is None or length <= 0:
             return start, n_rounds
         return start, min(start + length, n_rounds)
+
+    def check_names(self, X: Any) -> None:
+        """Check the names of a data frame's columns; ValueError if they differ."""
+        pairs = zip(self.feature_names, frames.names(X) or (), strict=False)
+        for j, (own, given) in enumerate(pairs):
+            if own != given:
+                raise ValueError(
+                    f"Column {j} of data has the name {given!r}, but {own!r} in the"
+                    " model. Pass the columns of feature_name() in this order."
+                )
 
     def with_trees(self, trees: Ensemble) -> Self:
         """The same model with other trees."""
@@ -227,7 +245,9 @@ class FittedModel:
             If an entry is missing, has another type or contradicts another.
         """
         trees, header = entries(state, {"ensemble": object, "header": object}, _OWNER)
-        return cls.from_parts(_restored(Ensemble, trees), _restored(Header, header), state)
+        return cls.from_parts(
+            _restored(Ensemble, trees), _restored(Header, header), state
+        )
 
     @classmethod
     def from_parts(cls, trees: Ensemble, header: Header, state: Any) -> Self:
@@ -255,6 +275,13 @@ class FittedModel:
             {name: dict(scores) for name, scores in parts["best_score"].items()},
             **known,
         ).check()
+
+
+def whole(name: str, value: Any) -> int:
+    """An argument that must be an int; else TypeError."""
+    if not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an int, got {value!r}.")
+    return int(value)
 
 
 def _restored(kind: type, state: Any) -> Any:

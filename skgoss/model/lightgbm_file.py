@@ -17,11 +17,11 @@ from skgoss.data import frames
 from skgoss.data.categories import Categories, Vocabulary
 from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.columns import Columns
+from skgoss.data.schema import ColumnSchema
 from skgoss.data.sparse import INT32_MAX
 from skgoss.model import text
 from skgoss.model.category_sets import members, renamed, taken
 from skgoss.model.ensemble import Ensemble
-from skgoss.data.schema import ColumnSchema
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
 from skgoss.model.link import Link
@@ -136,10 +136,10 @@ def _encoded(
     known = _whole_categories(header.feature_infos, sets, column)
     unplaced = sorted(known.keys() - learned.vocabularies.keys())
     found = [_whole_numbers(columns.stored(j)) for j in unplaced]
-    of_peers = zip(*collectives.all_gather(found), strict=True)
+    of_ranks = zip(*collectives.all_gather(found), strict=True)
     known = {
         j: np.unique(np.concatenate([known[j], *numbers]))
-        for j, numbers in zip(unplaced, of_peers, strict=True)
+        for j, numbers in zip(unplaced, of_ranks, strict=True)
     }
     learned.vocabularies |= {
         j: Vocabulary(words.tolist()) for j, words in known.items()

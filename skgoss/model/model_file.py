@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
-from skgoss.data import values
+from skgoss.data import disk, values
 from skgoss.model import lightgbm_file, text
 from skgoss.model.fitted import FittedModel
 from skgoss.utils.messages import warn
@@ -101,6 +102,12 @@ def _check_categories(vocabularies: dict[int, dict[str, Any]]) -> None:
 
 
 # --- Reading --------------------------------------------------------------------------
+
+
+def read(path: str | PathLike[str]) -> FittedModel:
+    """Read a model from a file: see `parse`; errors name the file."""
+    with disk.named(path):
+        return parse(disk.content(path))
 
 
 def parse(content: str | bytes) -> FittedModel:

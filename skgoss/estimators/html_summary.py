@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 
 from skgoss.booster.booster import Booster
-from skgoss.inspection.labels import one_line
+from skgoss.inspection.tree_labels import one_line
 
 # Number of columns in the table, and of characters of a name.
 _N_COLUMNS, _NAME = 5, 40

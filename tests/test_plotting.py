@@ -383,7 +383,8 @@ def test_digraph_takes_the_arguments_of_graphviz():
 @pytest.mark.parametrize("name", BAD)
 def test_names_and_categories_are_escaped(name):
     pytest.importorskip("graphviz")
-    X = pd.DataFrame({name: [name, "b"] * 100}, dtype=object)
+    X = pd.DataFrame({"x": [name, "b"] * 100}, dtype=object)
+    X.columns = pd.Index([name], dtype=object)
     model = LGBMRegressor(n_estimators=1).fit(X, np.arange(200) % 2)
     source = skgoss.create_tree_digraph(model).source
     labels = re.findall(r"\[label=<(.*?)> color=", source)

@@ -835,9 +835,7 @@ def test_plots_of_trees():
         {"species": np.array(["Iris setosa", "rest"])[1 * (IY > 0)]}
     )
     model = regressor().fit(frame, IX[:, 2])
-    drawing = skgoss.draw_tree(model)
-    assert "species = rest" in str(drawing)
-    assert "<svg" in drawing.to_svg()
+    assert "species = rest" in str(skgoss.draw_tree(model))
 
 
 def test_names_of_columns():

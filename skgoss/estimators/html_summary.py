@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from skgoss.inspection.labels import one_line
+from skgoss.inspection.tree_labels import one_line
 from skgoss.model.fitted import FittedModel
 
 # Number of columns in the table, and of characters of a name.

@@ -19,12 +19,12 @@ import numpy as np
 import text_mutations
 from binned import bins, build
 from booster_mutations import one_of
+from reading import columns
 
 from skgoss import LGBMRegressor
 from skgoss.data import binary, binned_state
 from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset
-from skgoss.data.frames import columns
 from skgoss.model import text
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header

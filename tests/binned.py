@@ -6,10 +6,10 @@ import itertools
 from types import SimpleNamespace
 
 import numpy as np
+from reading import columns
 from sklearn.base import BaseEstimator
 
 from skgoss.data.dataset import BinnedDataset
-from skgoss.data.frames import columns
 
 
 def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> BinnedDataset:

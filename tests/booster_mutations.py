@@ -167,10 +167,10 @@ def use(booster: Booster) -> None:
         return
     raw = booster.predict(X, raw_score=True)
     assert len(booster.predict(X)) == len(X)
-    if booster._ensemble.linear is None and n < 100:
+    if booster._model.trees.linear is None and n < 100:
         explained = booster.predict(X, pred_contrib=True).reshape(len(X), -1, n + 1)
         booster.predict(X, pred_interactions=True)
-        size = np.abs(booster._ensemble.arrays["leaf_value"]).max(initial=1.0)
+        size = np.abs(booster._model.trees.arrays["leaf_value"]).max(initial=1.0)
         if size < 1e100:
             np.testing.assert_allclose(
                 explained.sum(axis=2), raw.reshape(len(X), -1), atol=1e-9 * size

@@ -191,16 +191,16 @@ def use(model: Any, X: np.ndarray) -> None:
     """Ask a model for all that reads its state."""
     for rows in (X[:3], X):
         leaves = model.predict(rows, pred_leaf=True)
-        assert leaves.shape == (len(rows), model._ensemble.n_trees)
+        assert leaves.shape == (len(rows), model._model.trees.n_trees)
         assert len(model.predict(rows, raw_score=True)) == len(rows)
         assert len(model.predict(rows, start_iteration=1)) == len(rows)
     assert model.feature_importances_.shape == (X.shape[1],)
     assert len(model.feature_name_) == X.shape[1]
     assert model.best_iteration_ >= 0
-    assert all(tree.n_leaves for tree in model._ensemble.trees)
+    assert all(tree.n_leaves for tree in model._model.trees.trees)
     copy.deepcopy(model)
     repr((model.best_score_, model._repr_html_(), model.booster_.dump_model()))
-    if model._ensemble.linear is None:
+    if model._model.trees.linear is None:
         model.predict(X[:3], pred_contrib=True)
         model.predict(X[:3], pred_interactions=True)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ranks import deal, partition_of, rows_of, run
+from reading import columns as read_columns
 
 from skgoss import LGBMRegressor
 from skgoss._engine.training import sampling as kernels
-from skgoss.data import frames
 from skgoss.data.collectives import ALONE
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.queries import Queries
@@ -537,7 +537,7 @@ class Case:
         known = LGBMRegressor(n_estimators=1, categorical_feature=[0])
         known.fit(columns, np.arange(n))
         self.dataset = BinnedDataset.build(
-            frames.columns(known, columns, reset=False), self.settings
+            read_columns(known, columns, reset=False), self.settings
         )
 
     def fit(self, rows=None, partition=None):

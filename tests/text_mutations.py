@@ -79,7 +79,7 @@ def written(model: skgoss.LGBMModel) -> str:
         {"num_leaves": "5", "learning_rate": "0.1"},
         own={"deep": [{"er": [1, "ä", None]}]},
     )
-    return text.write(model._ensemble, header, categories=model._categories)
+    return text.write(model._model.trees, header, categories=model._categories)
 
 
 # --- Changes --------------------------------------------------------------------------

@@ -168,7 +168,10 @@ class Fit:
         self.training = training_set(X, y, arguments, settings.class_weight, parts)
         self.history: dict[str, dict[str, list[float]]] = {}
         self._last_model: FittedModel | None = None
-        sets = self._read()
+        self._start(self._read())
+
+    def _start(self, sets: list[NamedRows]) -> None:
+        """Put the rows into bins, and make the state of the rounds."""
         self.calls = self._callbacks(evaluates=bool(sets))
         self.plan = self._plan(self.rows)
         self.state = self.plan.start(self.fitted, sets)

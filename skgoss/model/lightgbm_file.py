@@ -18,13 +18,13 @@ from skgoss.data import frames
 from skgoss.data.categories import Categories, Vocabulary
 from skgoss.data.collectives import ALONE, Exchange
 from skgoss.data.columns import Columns
-from skgoss.data.sparse import INT32_MAX
 from skgoss.model import text
 from skgoss.model.category_sets import members, renamed, taken
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.trees import CATEGORICAL, Sets
 from skgoss.training.objectives import ALIASES, Link, make_link
+from skgoss.utils.limits import INT32_MAX
 from skgoss.utils.messages import warn
 
 if TYPE_CHECKING:

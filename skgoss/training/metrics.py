@@ -21,10 +21,10 @@ from skgoss._engine.training import exact_sum, metrics
 from skgoss._engine.training.ranking import average_precision
 from skgoss.data.collectives import ALONE, Exchange
 from skgoss.data.row_partition import Share
-from skgoss.data.sparse import INT32_MAX
 from skgoss.training import objectives, ranking
 from skgoss.training.objectives import Link
 from skgoss.training.user_functions import UserFunction, name_of, predictions
+from skgoss.utils.limits import INT32_MAX
 from skgoss.utils.messages import UnusedParameterWarning, hint, warn
 
 if TYPE_CHECKING:

@@ -27,7 +27,8 @@ from skgoss import (
     reset_parameter,
 )
 from skgoss.fit import callbacks
-from skgoss.parameters import docstrings
+from skgoss.parameters import descriptions
+from skgoss.parameters import table as parameter_table
 
 dask = pytest.importorskip("dask")
 pd = pytest.importorskip("pandas")
@@ -799,13 +800,13 @@ def test_signatures_and_docstrings(local):
     ours = ON_CLUSTER[local]
     parameters = list(inspect.signature(ours).parameters)
     assert parameters == ["client", *inspect.signature(local).parameters]
-    for name in [option.name for option in table.OPTIONS]:
+    for name in [option.name for option in parameter_table.OPTIONS]:
         assert f"\n{name} : " in ours.__doc__
     for method in ("fit", "predict", "score"):
         signature = inspect.signature(getattr(ours, method))
         assert signature == inspect.signature(getattr(local, method))
     for name in list(inspect.signature(local.fit).parameters)[1:]:
-        kind, meaning = docstrings.FIT_OF_DASK[name]
+        kind, meaning = descriptions.FIT_OF_DASK[name]
         assert f"\n{name} : {kind}\n    {meaning[:40]}" in ours.fit.__doc__
 
 

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from peers import deal, rows_of, run, share_of
 
-from skgoss import LGBMRegressor
+from skgoss import LGBMRegressor, parameters
 from skgoss._engine.training import sampling as kernels
 from skgoss.data import frames
 from skgoss.data.collectives import ALONE
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.queries import Queries
-from skgoss.parameters import settings as parameters
 from skgoss.training import (
     constraints,
     distributed_percentiles,
@@ -225,7 +224,7 @@ QUERY = np.sort(RNG.integers(0, 40, N))
 
 
 def settings(objective, **options):
-    return parameters.settings({"objective": objective, **options}, "LGBMModel")
+    return parameters.make_settings({"objective": objective, **options}, "LGBMModel")
 
 
 def made(name, y, weight, query=None, share=None, **options):

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import InputTags, Tags, TargetTags
 
+from skgoss import parameters
 from skgoss.booster import training as booster_training
 from skgoss.booster.training import InTraining
 from skgoss.data import categories, disk, frames, text_files
@@ -27,7 +28,6 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.estimator_record import Origin
 from skgoss.model.file_header import Header
 from skgoss.parameters import docstrings
-from skgoss.parameters import settings as parameters
 from skgoss.training.objectives import Link
 from skgoss.utils import compat
 from skgoss.utils.messages import warn
@@ -219,7 +219,7 @@ class Booster(InTraining):
 
         They may be changed: ``refit`` reads them.
         """
-        return parameters.from_text(self._header.parameters)
+        return parameters.from_lightgbm(self._header.parameters)
 
     def __repr__(self) -> str:
         objective = self._header.objective or "of the user"

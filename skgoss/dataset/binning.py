@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import InputTags, Tags, TargetTags
 
+from skgoss import parameters
 from skgoss.data import frames, input_rows, names
 from skgoss.data.categories import Categories
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset, DatasetOptions, DatasetSettings
 from skgoss.dataset.fields import Fields
-from skgoss.parameters import settings as parameters
 from skgoss.training import constraints
 from skgoss.utils.locks import Lock
 

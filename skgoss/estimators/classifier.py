@@ -17,7 +17,6 @@ from skgoss.estimators.base import MANY_CLASSES, EarlierModel, LGBMModel, Metric
 from skgoss.fit.arguments import FitArguments, GivenSet
 from skgoss.model import predictions
 from skgoss.parameters import docstrings
-from skgoss.parameters import settings as parameters
 from skgoss.utils import compat
 from skgoss.utils.messages import warn
 
@@ -25,7 +24,7 @@ from skgoss.utils.messages import warn
 _TWO_CLASSES = ("binary", "cross_entropy")
 
 
-@parameters.documented
+@docstrings.of_estimator
 class LGBMClassifier(ClassifierMixin, LGBMModel):
     """Gradient boosted trees for classification, by the LightGBM algorithm.
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skgoss import parameters
 from skgoss.booster.booster import Booster
 from skgoss.data.state import are_numbers, check_scores, entries
 from skgoss.model import estimator_record
-from skgoss.parameters import settings as parameters
 from skgoss.training.objectives import OBJECTIVES
 from skgoss.utils.messages import type_name
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skgoss import parameters
 from skgoss.booster.booster import Booster
 from skgoss.data import categories, frames, merged_schema, names, targets
 from skgoss.data.columns import Columns
@@ -30,7 +31,6 @@ from skgoss.fit.arguments import (
 )
 from skgoss.model.estimator_record import Origin
 from skgoss.model.file_header import Header
-from skgoss.parameters import settings as parameters
 from skgoss.training import constraints, loop, metrics, objectives
 from skgoss.training.callback_api import Calls
 from skgoss.training.distributed_callbacks import AfterRound
@@ -155,7 +155,7 @@ def settings(estimator: LGBMModel, X: Any, given: FitArguments) -> parameters.Se
     of_estimator = {
         option.name: getattr(estimator, option.name) for option in parameters.OPTIONS
     }
-    checked = parameters.settings(of_estimator | chosen, estimator._owner)
+    checked = parameters.make_settings(of_estimator | chosen, estimator._owner)
     if isinstance(checked.objective, str):
         objectives.canonical_name(checked.objective)
     return checked
@@ -712,5 +712,5 @@ def _header(
         feature_infos=feature_infos,
         objective=words,
         monotone_constraints=[] if signs is None else [int(sign) for sign in signs],
-        parameters=parameters.lightgbm_parameters(settings),
+        parameters=parameters.to_lightgbm(settings),
     )

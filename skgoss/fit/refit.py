@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skgoss import parameters
 from skgoss.data import queries, targets
 from skgoss.data.columns import Columns
 from skgoss.data.rows import Rows, start_scores
 from skgoss.model import tables
 from skgoss.model.ensemble import Ensemble
-from skgoss.parameters import settings as parameters
 from skgoss.training import objectives, refit_leaves
 from skgoss.training.objectives import OBJECTIVES
 

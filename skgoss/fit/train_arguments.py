@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss import parameters
 from skgoss.data import queries
 from skgoss.data.row_partition import Parts
 from skgoss.dataset.dataset import Dataset
 from skgoss.estimators.base import MANY_CLASSES, LGBMModel
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import GivenSet
-from skgoss.parameters import settings as parameters
 from skgoss.parameters.domains import integer
 from skgoss.training.objectives import OBJECTIVES, canonical_name
 from skgoss.utils.messages import UnusedParameterWarning, type_name, warn
@@ -90,7 +90,7 @@ class Training(LGBMModel):
             [given.pop(word) for word in _NUM_CLASS if word in given], owner
         )
         of_files, given = parameters.file_options(given, owner)
-        options, others = parameters.resolved(given, owner)
+        options, others = parameters.resolve(given, owner)
         if options.pop("class_weight", None) is not None:
             warn(
                 f"{owner} has no parameter 'class_weight': it has no effect. Pass"
@@ -181,7 +181,7 @@ def _n_classes(given: Sequence[Any], owner: str) -> int:
     if not given:
         return 1
     domain = integer(1)
-    value = domain.convert(parameters.number(domain, given[0]))
+    value = domain.convert(domain.parse(given[0]))
     if value is NotImplemented:
         raise ValueError(
             f"The 'num_class' parameter of {owner} must be an int >= 1. Got"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skgoss import parameters
 from skgoss.booster.booster import Booster
 from skgoss.estimators.base import LGBMModel
 from skgoss.inspection.drawing import TreeDrawing
@@ -27,7 +28,6 @@ from skgoss.inspection.picture import (
     Text,
 )
 from skgoss.parameters import docstrings, domains
-from skgoss.parameters import settings as parameters
 from skgoss.utils import compat, messages
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _check(**arguments: Any) -> None:
     for name, value in arguments.items():
         domain = _DOMAINS[name]
         if domain.convert(value) is NotImplemented:
-            raise ValueError(f"{name} must be {domain.words}, got {value!r}.")
+            raise ValueError(f"{name} must be {domain.description}, got {value!r}.")
 
 
 # --- Bars and lines -------------------------------------------------------------------

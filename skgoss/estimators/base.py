@@ -18,7 +18,7 @@ from skgoss import parameters
 from skgoss.booster.booster import Booster
 from skgoss.data import frames, queries, targets
 from skgoss.data.columns import Columns
-from skgoss.data.row_partition import Parts, Share
+from skgoss.data.row_partition import Parts, RowPartition
 from skgoss.estimators import html_summary
 from skgoss.estimators import state as persistence
 from skgoss.fit import fit as fitting
@@ -446,7 +446,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         target: NDArray[np.float64],
         class_weight: Any = None,
         prefix: str = "",
-        share: Share | None = None,
+        partition: RowPartition | None = None,
     ) -> NDArray[np.float64] | None:
         """The weight of each row; None if all are 1."""
         if class_weight is not None:
@@ -455,7 +455,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
                 " None: there are no classes. Use the argument"
                 f" {prefix}sample_weight of fit."
             )
-        return targets.weights(sample_weight, None, target, None, prefix, share)
+        return targets.weights(sample_weight, None, target, None, prefix, partition)
 
     def _default_objective(self) -> str | None:
         """The objective if the user gives none; None if the user must give one."""

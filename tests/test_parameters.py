@@ -78,7 +78,7 @@ def test_defaults_and_names_are_lightgbm_s():
             assert ours[name] == parameter.default
 
 
-def test_every_alias_of_lightgbm_is_known():
+def test_names_are_lightgbm_s():
     lightgbm = pytest.importorskip("lightgbm")
     theirs = lightgbm.basic._ConfigAliases._get_all_param_aliases()
     not_theirs = {
@@ -109,7 +109,7 @@ def test_alias_resolves_at_once(alias, option):
         assert repr(model) == f"LGBMClassifier({option.name}={value!r})"
 
 
-def test_options_without_effect_are_forgotten():
+def test_options_without_effect_are_left_out():
     names = [name for names in WITHOUT_EFFECT.values() for name in names]
     assert len(names) == len(set(names))
     assert {name for o in OPTIONS for name in o.names}.isdisjoint(names)
@@ -143,17 +143,17 @@ CONFLICTS = [
 ]
 
 
-@pytest.mark.parametrize(("given", "winner"), CONFLICTS)
-def test_conflicts_are_decided_as_by_lightgbm(given, winner):
-    first, second = given
+@pytest.mark.parametrize(("passed", "winner"), CONFLICTS)
+def test_conflicts_are_decided_as_by_lightgbm(passed, winner):
+    first, second = passed
     with pytest.warns(UnusedParameterWarning, match=f"{winner}=.* is used") as caught:
-        model = LGBMRegressor(**given)
+        model = LGBMRegressor(**passed)
     assert [Path(warning.filename).name for warning in caught] == [Path(__file__).name]
-    assert given[winner] in model.get_params().values()
-    assert f"{first}={given[first]!r}" in str(caught[0].message)
-    assert f"{second}={given[second]!r}" in str(caught[0].message)
+    assert passed[winner] in model.get_params().values()
+    assert f"{first}={passed[first]!r}" in str(caught[0].message)
+    assert f"{second}={passed[second]!r}" in str(caught[0].message)
     with pytest.raises(ValueError, match=f"'{first}' and '{second}'.*different"):
-        LGBMRegressor().set_params(**given)
+        LGBMRegressor().set_params(**passed)
 
 
 def test_precedence_is_lightgbm_s():
@@ -170,31 +170,31 @@ def test_precedence_is_lightgbm_s():
             continue
         for pair in itertools.combinations(option.precedence, 2):
             # The second pair of values tells the winner from a default.
-            given = dict(zip(pair, values, strict=True))
-            theirs = lightgbm.LGBMRegressor(n_estimators=1, verbose=-1, **given)
+            passed = dict(zip(pair, values, strict=True))
+            theirs = lightgbm.LGBMRegressor(n_estimators=1, verbose=-1, **passed)
             text = theirs.fit(X, y).booster_.model_to_string()
             used = re.search(rf"\[{option.lightgbm}: (.*)\]", text)[1]
             if used != f"{option.default}":  # where their own default wins: not ours
-                assert used == str(given[pair[0]])
+                assert used == str(passed[pair[0]])
                 checked += 1
     assert checked > 50
 
 
 @pytest.mark.parametrize(
-    "given",
+    "passed",
     [
         {"n_jobs": None, "nthread": 1},
         {"subsample": 1.0, "sub_row": 0.5},
         {"learning_rate": 0.1, "eta": 0.3},
     ],
 )
-def test_a_name_at_its_default_counts_as_not_given(given):
-    name, alias = given
-    assert getattr(LGBMClassifier(**given), name) == given[alias]
+def test_a_name_at_its_default_counts_as_not_passed(passed):
+    name, alias = passed
+    assert getattr(LGBMClassifier(**passed), name) == passed[alias]
 
 
 @pytest.mark.parametrize(
-    ("given", "used"),
+    ("passed", "used"),
     [
         ({"nthread": 1, "n_jobs": -1}, 1),
         ({"n_jobs": 1, "num_threads": -1}, 1),
@@ -204,9 +204,9 @@ def test_a_name_at_its_default_counts_as_not_given(given):
         ({"nthread": "1", "n_jobs": 2}, 2),  # no number: the order of names decides
     ],
 )
-def test_the_smallest_number_of_threads_is_used(given, used):
+def test_the_smallest_number_of_threads_is_used(passed, used):
     with pytest.warns(UnusedParameterWarning, match="different values"):
-        model = LGBMClassifier(**given)
+        model = LGBMClassifier(**passed)
     assert model.n_jobs == used
 
 
@@ -242,7 +242,7 @@ def test_alias_overrides_what_was_set_before():
 
 
 @pytest.mark.parametrize(
-    ("word", "hint"),
+    ("name", "hint"),
     [
         ("num_leafs", r"no effect\. Did you mean 'num_leaf'\?$"),
         ("bagging_frequency", r"Did you mean 'bagging_freq'\?$"),
@@ -251,19 +251,19 @@ def test_alias_overrides_what_was_set_before():
         ("use_best_model", r": it has no effect\.$"),
     ],
 )
-def test_unknown_name_is_kept_with_a_warning(word, hint):
+def test_unknown_name_is_kept_with_a_warning(name, hint):
     X, y = np.arange(60.0)[:, None], np.arange(60) % 2
-    with pytest.warns(UnusedParameterWarning, match=f"'{word}'.*{hint}") as caught:
-        model = LGBMClassifier(num_leaves=4, **{word: [3]})
+    with pytest.warns(UnusedParameterWarning, match=f"'{name}'.*{hint}") as caught:
+        model = LGBMClassifier(num_leaves=4, **{name: [3]})
     assert [warning.filename for warning in caught] == [__file__]
     # From here on nothing warns.
-    assert model.get_params()[word] == [3]
-    assert f"{word}=[3]" in repr(model)
+    assert model.get_params()[name] == [3]
+    assert f"{name}=[3]" in repr(model)
     expected = LGBMClassifier(num_leaves=4).fit(X, y).predict_proba(X)
     for copied in (model, clone(model), pickle.loads(pickle.dumps(model))):
         assert copied.get_params() == model.get_params()
         np.testing.assert_array_equal(copied.fit(X, y).predict_proba(X), expected)
-    assert clone(model).get_params()[word] is not model.get_params()[word]
+    assert clone(model).get_params()[name] is not model.get_params()[name]
     assert model._repr_html_()
 
 
@@ -388,10 +388,10 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "words"), BAD)
-def test_bad_value_is_refused_at_fit(name, value, words):
+@pytest.mark.parametrize(("name", "value", "expected"), BAD)
+def test_bad_value_is_refused_at_fit(name, value, expected):
     model = LGBMClassifier(**{name: value})
-    match = f"The '{name}' parameter of LGBMClassifier must be .*{words}"
+    match = f"The '{name}' parameter of LGBMClassifier must be .*{expected}"
     with pytest.raises(ValueError, match=match):
         model.fit([[0.0], [1.0]], [0, 1])
     assert not vars(model).keys() - model.get_params().keys()
@@ -408,7 +408,7 @@ def test_numpy_numbers_become_python_s(dtype):
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("passed", "expected"),
     [
         (("a", 1), ["a", 1]),
         (np.array([2, 0]), [2, 0]),
@@ -418,18 +418,18 @@ def test_numpy_numbers_become_python_s(dtype):
         ("auto", "auto"),
     ],
 )
-def test_columns_of_categories_become_a_list(given, kept):
-    values = {"categorical_feature": given}
-    assert parameters.make_settings(values, "train").categorical_feature == kept
+def test_columns_of_categories_become_a_list(passed, expected):
+    values = {"categorical_feature": passed}
+    assert parameters.make_settings(values, "train").categorical_feature == expected
 
 
-def test_columns_of_categories_given_at_fit_come_first():
+def test_columns_of_categories_passed_to_fit_come_first():
     model = LGBMRegressor(categorical_feature=["a"])
-    for given, kept in (("auto", ["a"]), ([1], [1]), (None, None)):
+    for passed, expected in (("auto", ["a"]), ([1], [1]), (None, None)):
         settings = fitting.settings(
-            model, None, FitArguments(categorical_feature=given)
+            model, None, FitArguments(categorical_feature=passed)
         )
-        assert settings.categorical_feature == kept
+        assert settings.categorical_feature == expected
     with pytest.raises(
         ValueError, match="The 'categorical_feature' parameter of LGBMR"
     ):

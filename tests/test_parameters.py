@@ -384,6 +384,9 @@ BAD = [
     ("random_state", "0", "numpy RandomState"),
     ("n_jobs", 1.0, "an int or None"),
     ("tweedie_variance_power", 2, r"\[1, 2\)"),
+    ("label_gain", "1,inf", "a list of floats >= 0"),
+    ("feature_contri", "1,nan", "a list of floats >= 0"),
+    ("eval_at", "1,inf", "a list of ints >= 1"),
     ("extra_seed", -1, "or None"),
 ]
 

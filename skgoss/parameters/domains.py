@@ -190,9 +190,8 @@ def _numbers_of(domain: Domain) -> Callable[[Any], Any]:
                 value = [float(number) for number in value.split(",")]
             except ValueError:
                 return NotImplemented
-            value = [
-                int(v) if v == int(v) and domain.type == "int" else v for v in value
-            ]
+            if domain.type == "int":
+                value = [int(v) if v.is_integer() else v for v in value]
         if isinstance(value, numbers.Real):
             value = [value]
         if not _is_collection(value):

@@ -152,9 +152,7 @@ def settings(estimator: LGBMModel, X: Any, given: FitArguments) -> parameters.Se
     }
     if isinstance(X, Dataset):
         chosen = X._options_besides(estimator._given_parameters()) | chosen
-    of_estimator = {
-        option.name: getattr(estimator, option.name) for option in parameters.OPTIONS
-    }
+    of_estimator = {name: getattr(estimator, name) for name in parameters.DEFAULTS}
     checked = parameters.make_settings(of_estimator | chosen, estimator._owner)
     if isinstance(checked.objective, str):
         objectives.canonical_name(checked.objective)

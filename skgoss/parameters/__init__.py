@@ -1,7 +1,11 @@
 """The options: their names, values and meaning."""
 
 from skgoss.parameters.aliases import canonical, resolve, resolve_or_warn
-from skgoss.parameters.constructor import set_options, show_inherited
+from skgoss.parameters.constructor import (
+    set_options,
+    show_inherited,
+    warn_of_unknown,
+)
 from skgoss.parameters.lightgbm_text import from_lightgbm, to_lightgbm
 from skgoss.parameters.options import (
     checked_options,
@@ -11,9 +15,10 @@ from skgoss.parameters.options import (
 )
 from skgoss.parameters.seeds import draw_seed
 from skgoss.parameters.settings import Settings, make_settings
-from skgoss.parameters.table import OPTIONS
+from skgoss.parameters.table import DEFAULTS, OPTIONS
 
 __all__ = [
+    "DEFAULTS",
     "OPTIONS",
     "Settings",
     "canonical",
@@ -29,4 +34,5 @@ __all__ = [
     "set_options",
     "show_inherited",
     "to_lightgbm",
+    "warn_of_unknown",
 ]

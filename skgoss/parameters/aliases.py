@@ -112,9 +112,7 @@ def resolve_or_warn(values: Mapping[str, Any], owner: str) -> dict[str, Any]:
     """Return the options by canonical names: see `resolve`. Warn of unknown names."""
     options, unknown = resolve(values, owner)
     for name in unknown:
-        warn_of_unknown(
-            f"{owner} has no parameter {name!r}", hint(name, CANONICAL_NAME)
-        )
+        warn_no_effect(f"{owner} has no parameter {name!r}", hint(name, CANONICAL_NAME))
     return options
 
 
@@ -178,6 +176,6 @@ def preferred(
     return used
 
 
-def warn_of_unknown(problem: str, advice: str) -> None:
+def warn_no_effect(problem: str, advice: str) -> None:
     """Warn that an unknown name has no effect."""
     warn(f"{problem}: it has no effect.{advice}", UnusedParameterWarning)

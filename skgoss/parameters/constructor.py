@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from skgoss.parameters.aliases import (
@@ -12,7 +12,7 @@ from skgoss.parameters.aliases import (
     group_by_option,
     preferred,
     same,
-    warn_of_unknown,
+    warn_no_effect,
 )
 from skgoss.parameters.descriptions import FIT
 from skgoss.utils.messages import hint
@@ -56,13 +56,16 @@ def set_options(estimator: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
     by_option, unknown = group_by_option(arguments["kwargs"])
     if by_option:
         _set_aliases(estimator, by_option)
-    for name in unknown:
-        of_fit = " It is an argument of fit." if name in FIT else ""
-        warn_of_unknown(
-            f"{estimator._owner} has no parameter {name!r}",
-            of_fit or hint(name, CANONICAL_NAME),
-        )
+    warn_of_unknown(unknown, estimator._owner)
     return unknown
+
+
+def warn_of_unknown(names: Iterable[str], owner: str) -> None:
+    """Warn of names that are not options of a constructor or of `train`."""
+    for name in names:
+        of_fit = " It is an argument of fit." if name in FIT else ""
+        advice = of_fit or hint(name, CANONICAL_NAME)
+        warn_no_effect(f"{owner} has no parameter {name!r}", advice)
 
 
 def _set_aliases(estimator: Any, by_option: Mapping[str, dict[str, Any]]) -> None:

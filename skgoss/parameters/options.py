@@ -10,7 +10,7 @@ from skgoss.parameters.aliases import (
     canonical,
     group_by_option,
     preferred,
-    warn_of_unknown,
+    warn_no_effect,
 )
 from skgoss.parameters.descriptions import PREDICTION
 from skgoss.parameters.seeds import derived_seeds, draw_seed
@@ -94,7 +94,7 @@ def n_jobs(kwargs: Mapping[str, Any], default: Any, owner: str) -> int | None:
     option = OPTION["n_jobs"]
     by_option, unknown = group_by_option(kwargs)
     for name in unknown:
-        warn_of_unknown(
+        warn_no_effect(
             f"Predictions of {owner} have no argument {name!r}",
             hint(name, [*PREDICTION, *option.precedence]),
         )

@@ -817,6 +817,8 @@ OPTIONS: tuple[Option, ...] = (
     ),
 )
 
+DEFAULTS = {option.name: option.default for option in OPTIONS}
+
 # The seeds of single random choices if there is no ``random_state``: LightGBM's.
 DEFAULT_SEEDS = {
     "data_random_seed": 1,

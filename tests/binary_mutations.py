@@ -21,14 +21,13 @@ from binned import bins, build
 from booster_mutations import one_of
 from reading import columns
 
-from skgoss import LGBMRegressor
+from skgoss import LGBMRegressor, parameters
 from skgoss.data import binary, binned_state
 from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset
 from skgoss.model import text
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
-from skgoss.parameters import settings as parameters
 from skgoss.training import boosting, loop, objectives
 
 MIXED, SPARSE, LISTED, WORDS = range(4)
@@ -38,7 +37,7 @@ def trained(data: BinnedDataset, **options: Any) -> Ensemble:
     """Trees for a target of noise."""
     small = {"n_estimators": 2, "num_leaves": 6, "min_child_samples": 2}
     small |= {"objective": "regression", "min_data_per_group": 2, "cat_smooth": 1.0}
-    settings = parameters.settings(small | options, "LGBMRegressor")
+    settings = parameters.make_settings(small | options, "LGBMRegressor")
     y = np.random.default_rng(0).normal(size=data.n_rows)
     objective = objectives.make(settings, y, None, None)
     return loop.train(boosting.Boosting(data, objective, settings, 1)).ensemble
@@ -53,7 +52,7 @@ def words(n_rows: int) -> tuple[BinnedDataset, Categories]:
     estimator = LGBMRegressor(min_child_samples=1)
     found = columns(estimator, X, reset=True, categorical_feature=[1, 3])
     data = BinnedDataset.build(
-        found, parameters.settings(estimator.get_params(), "LGBMRegressor")
+        found, parameters.make_settings(estimator.get_params(), "LGBMRegressor")
     )
     return data, estimator._categories
 

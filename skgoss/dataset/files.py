@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import issparse
 
+from skgoss import parameters
 from skgoss.data import binary, binned_state, text_files
 from skgoss.data.dataset import DatasetOptions
 from skgoss.data.state import entries
@@ -17,7 +18,6 @@ from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset import state as dataset_state
 from skgoss.dataset.binning import OPTIONS
 from skgoss.dataset.fields import CHECKS
-from skgoss.parameters import settings as parameters
 from skgoss.utils import compat
 
 if TYPE_CHECKING:

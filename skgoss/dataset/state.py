@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from skgoss import parameters
 from skgoss.data import binned_state, names
 from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset, DatasetOptions
 from skgoss.data.schema import ColumnSchema, check_names
 from skgoss.data.state import entries
 from skgoss.dataset.binning import OPTIONS, BinningInputs, by_column
-from skgoss.parameters import settings as parameters
 
 _TYPES = {
     "options": dict,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import binary_mutations
 import mutations
 import numpy as np
 import pytest
-from binary_mutations import MIXED, WORDS, trained, words
-from binned import bins, build
+from binned import bins, build, trained, with_categories
+from mutations import MIXED, SPARSE, WORDS
 from test_storage import expected_places, places_of_rows, table
 
 from skgoss import LGBMRegressor
@@ -60,8 +59,8 @@ DATA = {
     "constant": lambda: build(constant(50)),
     "infinite": lambda: build(with_infinities(200)),
     "one row": lambda: build(np.ones((1, 2))),
-    "categories": lambda: words(200)[0],
-    "categories, many rows": lambda: words(5000)[0],
+    "categories": lambda: with_categories(200)[0],
+    "categories, many rows": lambda: with_categories(5000)[0],
 }
 
 
@@ -82,7 +81,7 @@ def test_what_is_read_is_the_same(kind, tmp_path):
 
 
 def test_fields_come_back(tmp_path):
-    data, categories = words(200)
+    data, categories = with_categories(200)
     fields = {
         "label": np.arange(200.0),
         "weight": None,
@@ -182,7 +181,7 @@ def test_joined_columns_need_the_same_rows():
 
 
 def good_file() -> bytes:
-    return binary_mutations.files()[MIXED]
+    return mutations.binary_files()[MIXED]
 
 
 @pytest.mark.parametrize(
@@ -293,7 +292,7 @@ def replaced(name, make):
     ],
 )
 def test_a_changed_state_is_refused(change, message):
-    data = build(binary_mutations.tables()[MIXED], max_bin=1000, min_data_in_bin=1)
+    data = build(mutations.tables()[MIXED], max_bin=1000, min_data_in_bin=1)
     state = binned_state.state(data)
     change(state)
     with pytest.raises(ValueError, match=message):
@@ -315,7 +314,7 @@ def test_a_changed_state_is_refused(change, message):
     ],
 )
 def test_changed_lists_are_refused(change, message):
-    state = dict(binary_mutations.parts()[binary_mutations.SPARSE]["data"])
+    state = dict(mutations.binary_parts()[SPARSE]["data"])
     change(state)
     with pytest.raises(ValueError, match=message):
         binned_state.restored(state)
@@ -333,16 +332,16 @@ def test_changed_lists_are_refused(change, message):
     ],
 )
 def test_changed_categories_are_refused(change, message):
-    state = dict(binary_mutations.parts()[WORDS]["data"])
+    state = dict(mutations.binary_parts()[WORDS]["data"])
     change(state)
     with pytest.raises(ValueError, match=message):
         binned_state.restored(state)
 
 
 def test_categories_agree_with_those_that_are_known():
-    data, known = words(200)
+    data, known = with_categories(200)
     binned_state.check_categories(data, known)
-    for other in (words(20)[1], Categories(None)):
+    for other in (with_categories(20)[1], Categories(None)):
         with pytest.raises(ValueError, match="are not those of its"):
             binned_state.check_categories(data, other)
     known.vocabularies[4] = known.vocabularies[1]
@@ -358,7 +357,7 @@ def test_a_small_file_cannot_claim_much_memory(tmp_path):
     assert path.stat().st_size == 100_000
     assert_same(data, binary.read(path)[0])
     for name, value in (("n_rows", 2**31 - 1), ("categories", 2**31 - 1)):
-        parts = binary_mutations.parts()[WORDS]
+        parts = mutations.binary_parts()[WORDS]
         state = dict(parts["data"])
         replace = replaced("n_rows", lambda n: 2**31 - 1)
         (replace if name == "n_rows" else changed(name, 1, value))(state)
@@ -370,7 +369,7 @@ def test_a_small_file_cannot_claim_much_memory(tmp_path):
 
 def test_mutations_are_refused_or_serve():
     """Of files that were changed at random: none ends the process."""
-    assert 200 < mutations.n_refused(binary_mutations.__file__, 0, 300) < 290
+    assert 200 < mutations.n_refused("binary", 0, 300) < 290
 
 
 def test_categories_of_numbers_are_kept(tmp_path):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import faulthandler
+import io
 import json
 import os
 import pickle
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -569,16 +571,34 @@ def binary_parts() -> list[binary.Parts]:
 
 
 def file_of(number: int, changed: binary.Parts) -> bytes:
-    """The file of changed parts, as long as it must be without the change."""
-    file = b"".join(map(bytes, binary.content(changed)))
+    """The file of changed parts, as large as it must be without the change."""
+    file = io.BytesIO()
     least = binned_state.claim(binary_parts()[number]["data"])
-    return file.ljust(least, b"\0")
+    binary.write_parts(file, changed, least)
+    return file.getvalue()
 
 
 @cache
 def binary_files() -> list[bytes]:
     """Good files."""
     return [file_of(number, part) for number, part in enumerate(binary_parts())]
+
+
+def members_of(file: bytes) -> list[tuple[str, bytes]]:
+    """The names and contents of what a zip archive holds."""
+    with zipfile.ZipFile(io.BytesIO(file)) as archive:
+        return [(name, archive.read(name)) for name in archive.namelist()]
+
+
+def archive_of(members: Sequence[tuple[str, bytes]], compressed: str = "") -> bytes:
+    """The zip archive of members, one of which may be compressed."""
+    file = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(file, "w") as archive:
+        warnings.simplefilter("ignore")  # of names that are there twice
+        for name, content in members:
+            kind = zipfile.ZIP_DEFLATED if name == compressed else zipfile.ZIP_STORED
+            archive.writestr(name, content, kind)
+    return file.getvalue()
 
 
 def of_parts(number: int, rng: RNG) -> tuple[str, bytes]:
@@ -596,20 +616,70 @@ def of_parts(number: int, rng: RNG) -> tuple[str, bytes]:
 
 
 def of_header(number: int, rng: RNG) -> tuple[str, bytes]:
-    """Another value in the header."""
-    first, header, rest = binary_files()[number].split(b"\n", 2)
-    told = json.loads(header)
-    arrays = told["arrays"]
-    kind = rng.choice(["value", "dtype", "size"], p=[0.6, 0.2, 0.2])
-    if kind == "dtype":
-        dtypes = ["<f8", "|u1", "|b1", "<u2", "<i8", "<f2", "|O", "<U9", "<f16"]
-        arrays[rng.integers(len(arrays))]["dtype"] = one_of([*dtypes, "f8,i4"], rng)
-    elif kind == "size":
-        shape = [int(n) for n in rng.choice([0, 1, 2, 150, 700, 2**31, 2**62], 2)]
-        arrays[rng.integers(len(arrays))]["shape"] = shape
-    else:
-        kind = change_state(told, JSON, rng)
-    return kind, b"\n".join([first, json.dumps(told).encode(), rest])
+    """Another value in the member of JSON."""
+    members = dict(members_of(binary_files()[number]))
+    header = json.loads(members["skgoss.json"])
+    name = change_state(header, JSON, rng)
+    members["skgoss.json"] = json.dumps(header).encode()
+    return name, archive_of([*members.items()])
+
+
+def of_members(number: int, rng: RNG) -> tuple[str, bytes]:
+    """Other members of the archive, which is whole."""
+    members = members_of(binary_files()[number])
+    at, other = rng.integers(len(members), size=2)
+    name, content = members[at]
+    compressed = ""
+    kind = rng.choice(
+        ["absent", "twice", "renamed", "swapped", "compressed", "bytes", *["npy"] * 6]
+    )
+    if kind == "absent":
+        del members[at]
+    elif kind == "twice":
+        members.append(members[at])
+    elif kind == "renamed":
+        members[at] = (one_of([members[other][0] + "x", "data/a", "x"], rng), content)
+    elif kind == "swapped":
+        members[at] = (name, members[other][1])
+        members[other] = (members[other][0], content)
+    elif kind == "compressed":
+        compressed = name
+    elif kind == "bytes" and content:
+        members[at] = (name, one_of(CHANGES_OF_BYTES, rng)(content, rng))
+    elif content:
+        members[at] = (name, other_npy(content, rng))
+    return f"{kind} {name}", archive_of(members, compressed)
+
+
+def other_npy(content: bytes, rng: RNG) -> bytes:
+    """An array in a file, with other words before it."""
+    head, rest = content[:128], content[128:]
+    if rng.random() < 0.2:
+        return flip_bytes(head, rng) + rest
+    dtypes = [b"<f8", b"|u1", b"|b1", b"<u2", b"<i8", b"<f2", b"|O", b"<U9", b"<f16"]
+    shapes = [b"(0,)", b"()", b"(1, 0)", b"(0, 4611686018427387904)", b"(150, 1)"]
+    shapes += [b"(%d,)" % number for number in (1, 150, 700, 2**31, 2**62, 9**999)]
+    pattern, values = one_of(
+        [(rb"(?<=descr': ')[^']*", dtypes), (rb"\([^)]*\)", shapes)], rng
+    )
+    head = re.sub(pattern, one_of(values, rng), head)
+    if rng.random() < 0.9:
+        # As long as the header says.
+        head = head.rstrip(b" \n")[:127].ljust(127) + b"\n"
+    return head + rest
+
+
+def of_zip(number: int, rng: RNG) -> tuple[str, bytes]:
+    """Other numbers in what the archive says of its members."""
+    file = bytearray(binary_files()[number])
+    found = [match.start() for match in re.finditer(rb"PK[\1-\7][\1-\7]", file)]
+    for _ in range(rng.integers(1, 3)):
+        at, size = one_of(found, rng) + rng.integers(60), int(rng.choice([1, 2, 4, 8]))
+        old = int.from_bytes(file[at : at + size], "little")
+        near, limit = old + int(rng.integers(-9, 10)), 256**size
+        value = one_of([0, 1, 8, len(file), limit - 1, limit // 2, near, near], rng)
+        file[at : at + size] = (value % limit).to_bytes(size, "little")
+    return f"{at}", bytes(file)
 
 
 def of_bytes(number: int, rng: RNG) -> tuple[str, bytes]:
@@ -625,8 +695,9 @@ def of_bytes(number: int, rng: RNG) -> tuple[str, bytes]:
 
 
 def damage_binary(rng: RNG) -> tuple[str, bytes]:
-    """A file with other parts, another header or other bytes."""
-    change = one_of((*[of_parts] * 4, of_header, of_bytes), rng)
+    """A file with other parts, another header, other members or bytes."""
+    changes = (*[of_parts] * 5, of_header, of_members, of_zip, of_bytes)
+    change = one_of(changes, rng)
     number = int(rng.integers(len(binary_files())))
     name, file = change(number, rng)
     return f"{change.__name__} {number} {name}", file
@@ -637,7 +708,8 @@ def load_binary(path: Path) -> Any:
     binned, fields = binary.read(path)
     with disk.named(path):
         categories = Categories(None)
-        categories.__setstate__(fields.get("categories") or categories.__getstate__())
+        if fields.get("categories") is not None:
+            categories.__setstate__(fields["categories"])
         binned_state.check_categories(binned, categories)
     return binned, fields
 

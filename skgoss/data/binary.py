@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from skgoss.data import binned_state, disk, values
 from skgoss.data.dataset import BinnedDataset
-from skgoss.data.state import entries
+from skgoss.data.values import entries
 
 _VERSION = 1
-_HEADER, _PADDING = "skgoss.json", "padding"
-_OWNER = f"the member {_HEADER}"
+_JSON, _PADDING = "skgoss.json", "padding"
+_OWNER = f"the member {_JSON}"
 _PARTS = {"data": dict, "fields": dict}
 
-_ZIP, _END_OF_ZIP = b"PK\3\4", b"PK\5\6"
+_ZIP, _END_OF_ZIP, _END_SIZE = b"PK\3\4", b"PK\5\6", 22
 _LIGHTGBM = b"______LightGBM_Binary_File_Token______"
 
 # What `zipfile` and `struct` raise besides ValueError.
@@ -47,29 +47,22 @@ Parts = dict[str, dict[str, Any]]
 def write(
     path: str | PathLike[str], binned: BinnedDataset, fields: dict[str, Any]
 ) -> None:
-    """Write binned data to a file, at once: an earlier file stays if that fails.
+    """Write binned data to a file. If that fails, an earlier file is unchanged.
 
     Parameters
     ----------
     path : str or path-like
     binned : BinnedDataset
     fields : dict from str to object
-        What belongs to the data: arrays of numbers, and anything that `values.encode`
-        writes.
-
-    Raises
-    ------
-    TypeError
-        If a field cannot be written.
-    OSError
-        If the file cannot be written.
+        What belongs to the data: arrays of numbers, and what `values.encode` writes.
+        Anything else is a TypeError.
     """
     state = binned_state.state(binned)
     with disk.written(path) as file:
         write_parts(file, {"data": state, "fields": fields}, binned_state.claim(state))
 
 
-def write_parts(file: BinaryIO, parts: Parts, least: int) -> None:
+def write_parts(file: BinaryIO, parts: Parts, min_size: int) -> None:
     """Write an archive of at least so many bytes."""
     plain: dict[str, Any] = {"version": _VERSION, **{part: {} for part in parts}}
     arrays = {}
@@ -81,9 +74,9 @@ def write_parts(file: BinaryIO, parts: Parts, least: int) -> None:
             else:
                 arrays[f"{part}/{name}.npy"] = np.asarray(value, dtype, order="C")
     header = json.dumps(plain).encode()
-    missing = least - len(header) - sum(array.nbytes for array in arrays.values())
+    missing = min_size - len(header) - sum(array.nbytes for array in arrays.values())
     with zipfile.ZipFile(file, "w") as archive:
-        with archive.open(_HEADER, "w") as member:
+        with archive.open(_JSON, "w") as member:
             member.write(header)
         for name, array in arrays.items():
             with archive.open(name, "w", force_zip64=True) as member:
@@ -102,13 +95,7 @@ def _encoded(name: str, value: Any) -> Any:
 
 
 def is_binary(path: str | PathLike[str]) -> bool:
-    """Whether a file begins as those of `write` do, or as LightGBM's.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    """
+    """Whether a file begins as those of `write` do, or as LightGBM's."""
     with open(path, "rb") as file:
         return file.read(len(_LIGHTGBM)).startswith((_ZIP, _LIGHTGBM))
 
@@ -117,11 +104,6 @@ def read(
     path: str | PathLike[str], n_threads: int = 1
 ) -> tuple[BinnedDataset, dict[str, Any]]:
     """Read a file that `write` wrote.
-
-    Parameters
-    ----------
-    path : str or path-like
-    n_threads : int, default=1
 
     Returns
     -------
@@ -135,8 +117,6 @@ def read(
         If the file is another one, damaged or changed.
     ImportError
         If fields hold values of pandas, and it is not installed.
-    OSError
-        If the file cannot be read.
     """
     with disk.named(path), open(path, "rb") as file:
         size = file.seek(0, 2)
@@ -160,7 +140,7 @@ def _check_ends(file: BinaryIO, size: int) -> None:
             "the file holds binned data of LightGBM, which only LightGBM reads. Make"
             " the data set from the original data."
         )
-    file.seek(max(0, size - 22))
+    file.seek(max(0, size - _END_SIZE))
     if not first.startswith(_ZIP) or file.read(4) != _END_OF_ZIP:
         raise ValueError("the file holds no binned data of skgoss, or is cut off")
 
@@ -169,10 +149,10 @@ def _parts(file: BinaryIO, size: int) -> Parts:
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         _check_members(members, size)
-        parts = _plain(archive.read(_HEADER))
+        parts = _read_json(archive.read(_JSON))
     for member in members:
         part, _, name = member.filename.removesuffix(".npy").partition("/")
-        if member.filename in (_HEADER, _PADDING):
+        if member.filename in (_JSON, _PADDING):
             continue
         if part not in parts or name in parts[part]:
             raise ValueError(f"the file must have no member {member.filename!r}")
@@ -181,9 +161,9 @@ def _parts(file: BinaryIO, size: int) -> Parts:
 
 
 def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
-    """Check that members are there once, and have a place in the file."""
+    """Check that members differ, and take no more memory than they have bytes."""
     names = [member.filename for member in members]
-    if _HEADER not in names:
+    if _JSON not in names:
         raise ValueError("the file holds no binned data of skgoss")
     if len(set(names)) != len(names):
         raise ValueError("the members of the file must have different names")
@@ -195,29 +175,28 @@ def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
         raise ValueError("the members of the file overlap")
 
 
-def _plain(content: bytes) -> Parts:
-    """What the header holds."""
+def _read_json(content: bytes) -> Parts:
+    """The dicts of the parts, which still lack their arrays."""
     try:
         header = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{_OWNER} cannot be read: {error}") from error
-    header = values.decode(header, _OWNER)
     if entries(header, {"version": int}, _OWNER) != [_VERSION]:
         raise ValueError(
             "the file was written by another version of skgoss, which this one does not"
             " know. Update skgoss, or make the file again."
         )
-    found = entries(header, _PARTS, _OWNER)
+    found = entries(values.decode(header, _OWNER), _PARTS, _OWNER)
     if not all(isinstance(name, str) for part in found for name in part):
         raise ValueError(f"{_OWNER} must hold names that are strings")
     return dict(zip(_PARTS, found, strict=True))
 
 
 def _array(file: BinaryIO, member: zipfile.ZipInfo) -> NDArray[Any]:
-    """The array of a member.
+    """The array of a member, whose header is checked before memory is claimed.
 
-    It is read to its place at once: `numpy.lib.format` would copy it, and check sums
-    of its bytes, which take more time than all else.
+    The array is read without a copy and without its checksum, which `ZipFile.open` and
+    `numpy.lib.format` would make: they take as long as all other work.
     """
     name = member.filename
     file.seek(member.header_offset)

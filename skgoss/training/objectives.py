@@ -25,7 +25,7 @@ from skgoss._engine.training import exact_sum, losses
 from skgoss.data.collectives import Collectives
 from skgoss.data.queries import Queries
 from skgoss.data.row_partition import RowPartition
-from skgoss.data.state import entries
+from skgoss.data.values import entries
 from skgoss.training import gradients, ranking
 from skgoss.training.distributed_percentiles import Groups, distributed_percentile
 from skgoss.training.percentiles import are_copies, percentile, weighted_mean

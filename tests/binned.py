@@ -6,14 +6,13 @@ import itertools
 from types import SimpleNamespace
 
 import numpy as np
+from reading import columns
 from sklearn.base import BaseEstimator
 
-from skgoss import LGBMRegressor
+from skgoss import LGBMRegressor, parameters
 from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset
-from skgoss.data.frames import columns
 from skgoss.model.ensemble import Ensemble
-from skgoss.parameters import settings as parameters
 from skgoss.training import boosting, loop, objectives
 
 
@@ -97,7 +96,7 @@ def with_categories(n_rows: int) -> tuple[BinnedDataset, Categories]:
     X[:, 3] = rng.choice([*map(str, range(40))], n_rows)
     estimator = LGBMRegressor(min_child_samples=1)
     found = columns(estimator, X, reset=True, categorical_feature=[1, 3])
-    settings = parameters.settings(estimator.get_params(), "LGBMRegressor")
+    settings = parameters.make_settings(estimator.get_params(), "LGBMRegressor")
     data = BinnedDataset.build(found, settings)
     return data, estimator._categories
 
@@ -106,7 +105,7 @@ def trained(data: BinnedDataset, **options) -> Ensemble:
     """Trees for a target of noise."""
     small = {"n_estimators": 2, "num_leaves": 6, "min_child_samples": 2}
     small |= {"objective": "regression", "min_data_per_group": 2, "cat_smooth": 1.0}
-    settings = parameters.settings(small | options, "LGBMRegressor")
+    settings = parameters.make_settings(small | options, "LGBMRegressor")
     y = np.random.default_rng(0).normal(size=data.n_rows)
     objective = objectives.make(settings, y, None, None)
     return loop.train(boosting.Boosting(data, objective, settings, 1)).ensemble

@@ -373,7 +373,7 @@ def text_of(model: skgoss.LGBMModel) -> str:
         {"num_leaves": "5", "learning_rate": "0.1"},
         own={"deep": [{"er": [1, "ä", None]}]},
     )
-    return text.write(model._ensemble, header, categories=model._categories)
+    return text.write(model._model.trees, header, categories=model._categories)
 
 
 def damage_text(rng: RNG) -> tuple[str, bytes]:
@@ -497,10 +497,10 @@ def use_predictions(booster: Booster, X: np.ndarray) -> None:
     n = booster.num_feature()
     raw = booster.predict(X, raw_score=True)
     assert len(booster.predict(X)) == len(X)
-    if booster._ensemble.linear is None and n < 100:
+    if booster._model.trees.linear is None and n < 100:
         explained = booster.predict(X, pred_contrib=True).reshape(len(X), -1, n + 1)
         booster.predict(X, pred_interactions=True)
-        size = np.abs(booster._ensemble.arrays["leaf_value"]).max(initial=1.0)
+        size = np.abs(booster._model.trees.arrays["leaf_value"]).max(initial=1.0)
         if size < 1e100:
             np.testing.assert_allclose(
                 explained.sum(axis=2), raw.reshape(len(X), -1), atol=1e-9 * size
@@ -805,16 +805,16 @@ def use_estimator(loaded: Any) -> None:
         return  # two changes may make a model of more columns: these rows do not fit
     for rows in (X[:3], X):
         leaves = model.predict(rows, pred_leaf=True)
-        assert leaves.shape == (len(rows), model._ensemble.n_trees)
+        assert leaves.shape == (len(rows), model._model.trees.n_trees)
         assert len(model.predict(rows, raw_score=True)) == len(rows)
         assert len(model.predict(rows, start_iteration=1)) == len(rows)
     assert model.feature_importances_.shape == (X.shape[1],)
     assert len(model.feature_name_) == X.shape[1]
     assert model.best_iteration_ >= 0
-    assert all(tree.n_leaves for tree in model._ensemble.trees)
+    assert all(tree.n_leaves for tree in model._model.trees.trees)
     copy.deepcopy(model)
     repr((model.best_score_, model._repr_html_(), model.booster_.dump_model()))
-    if model._ensemble.linear is None:
+    if model._model.trees.linear is None:
         model.predict(X[:3], pred_contrib=True)
         model.predict(X[:3], pred_interactions=True)
 

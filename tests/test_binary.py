@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from binned import bins, build, trained, with_categories
 from mutations import MIXED, SPARSE, WORDS
+from reading import columns
 from test_storage import expected_places, places_of_rows, table
 
 from skgoss import LGBMRegressor
 from skgoss.data import binary, binned_state
 from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset
-from skgoss.data.frames import columns
 from skgoss.data.storage import Bins
 from skgoss.parameters import settings as parameters
 

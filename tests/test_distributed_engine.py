@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from ranks import deal, partition_of, rows_of, run
+from reading import columns as read_columns
 
 from skgoss import LGBMRegressor
 from skgoss._engine.training.grower import TreeGrower
-from skgoss.data import frames
 from skgoss.data.dataset import BinnedDataset
 from skgoss.parameters import settings as parameters
 from skgoss.training import constraints
@@ -40,7 +40,7 @@ class Case:
         base = {"num_leaves": 15, "min_child_samples": 5}
         self.settings = parameters.settings(base | options, "LGBMRegressor")
         self.dataset = BinnedDataset.build(
-            frames.columns(known, X, reset=False), self.settings
+            read_columns(known, X, reset=False), self.settings
         )
         self.gradient = (np.nan_to_num(X[:, 1]) * random.normal(1, 0.3, n))[
             None

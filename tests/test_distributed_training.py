@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ranks import deal, partition_of, rows_of, run
+from reading import columns as read_columns
 
 from skgoss import LGBMRegressor
 from skgoss._engine.training import sampling as kernels
-from skgoss.data import frames
 from skgoss.data.collectives import ALONE
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.queries import Queries
@@ -281,7 +281,7 @@ def assert_same(got, expected):
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *((name, {}) for name in objectives.OBJECTIVES),
+        *((name, {}) for name in objectives.LOSSES),
         ("regression_l1", {"reg_sqrt": True}),
         ("quantile", {"boost_from_average": False}),
         ("binary", {"is_unbalance": True}),
@@ -537,7 +537,7 @@ class Case:
         known = LGBMRegressor(n_estimators=1, categorical_feature=[0])
         known.fit(columns, np.arange(n))
         self.dataset = BinnedDataset.build(
-            frames.columns(known, columns, reset=False), self.settings
+            read_columns(known, columns, reset=False), self.settings
         )
 
     def fit(self, rows=None, partition=None):
@@ -576,7 +576,7 @@ class Case:
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *((name, {}) for name in objectives.OBJECTIVES),
+        *((name, {}) for name in objectives.LOSSES),
         ("regression", {"weight": "whole"}),
         ("regression", {"data_sample_strategy": "goss", "learning_rate": 1.5}),
         ("multiclass", {"data_sample_strategy": "goss", "learning_rate": 1.5}),

@@ -21,8 +21,8 @@ from test_state import WAYS, skops_io
 
 import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
+from skgoss.model.objective_names import OBJECTIVES
 from skgoss.model.text_keys import OWN
-from skgoss.training import objectives
 
 SMALL = {"n_estimators": 4, "num_leaves": 7, "min_child_samples": 5}
 SMALL |= {"min_data_per_group": 5, "cat_smooth": 1.0}
@@ -62,9 +62,9 @@ def assert_same(again, model, X):
             np.testing.assert_array_equal(
                 getattr(again, name), getattr(model, name), strict=True
             )
-    state = model._categories.__getstate__()
-    assert again._categories.__getstate__() == state
-    assert again.booster_._categories.__getstate__() == state
+    state = model._model.categories.__getstate__()
+    assert again._model.categories.__getstate__() == state
+    assert again.booster_._model.categories.__getstate__() == state
 
 
 def with_own(text, change):
@@ -95,16 +95,15 @@ def of_objective(objective):
     options = SMALL | {"objective": objective, "sigmoid": 0.123456789}
     if objective in ("multiclass", "multiclassova"):
         return LGBMClassifier(**options).fit(X, np.digitize(y, [0, 1])), X
-    kind = objectives.OBJECTIVES[objective]
-    if kind.ranks:
+    if OBJECTIVES[objective].task == "ranking":
         return LGBMRanker(**options).fit(X, np.digitize(y, [0, 1, 2])), X
-    y = np.abs(y) + 0.1 if kind.check else y
+    y = np.abs(y) + 0.1
     is_share = "cross_entropy" in objective or objective == "binary"
     y = (y > 1) * 1.0 if is_share else y
     return LGBMModel(**options, reg_sqrt=True).fit(X, y), X
 
 
-@pytest.mark.parametrize("objective", objectives.OBJECTIVES)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_models_of_all_objectives_come_back(objective, tmp_path):
     model, X = of_objective(objective)
     assert_same(by_file(model, tmp_path / "m.txt"), model, X)
@@ -381,7 +380,7 @@ def test_an_estimator_of_a_booster_is_its_own():
     assert len(model.evals_result_["training"]["l2"]) == 3
     assert (
         model.categorical_feature
-        == model.booster_._origin.parameters["categorical_feature"]
+        == model.booster_._model.record.parameters["categorical_feature"]
         == [3]
     )
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
@@ -522,7 +521,7 @@ def test_boosters_are_saved(way, kind):
     for part in again.best_score.values():
         part.clear()
     again.best_iteration = 99
-    again._header.feature_names[0] = "other"
+    again._model.header.feature_names[0] = "other"
     assert booster.model_to_string() == model.booster_.model_to_string()
     assert booster.best_score == model.best_score_
     assert all(part for part in booster.best_score.values())
@@ -907,7 +906,7 @@ def test_earlier_models_of_lightgbm(objective):
         model.predict(X, raw_score=True, num_iteration=4),
         peer.predict(X, raw_score=True),
     )
-    numbers = model._categories.vocabularies[peers.CATEGORY].values
+    numbers = model._model.categories.vocabularies[peers.CATEGORY].values
     assert numbers == np.unique(X[:, peers.CATEGORY])[:-1].tolist()
     assert model.score(X, y) > kind.from_booster(
         Booster(model_str=peer.model_to_string()),
@@ -929,7 +928,7 @@ def test_earlier_models_of_lightgbm_and_data_frames():
         model.predict(new, num_iteration=5), peer.predict(new)
     )
     assert model.feature_names_in_.tolist() == X.columns.tolist()
-    words = model._categories.vocabularies
+    words = model._model.categories.vocabularies
     assert {j: v.is_ordered for j, v in words.items()} == {
         **{1: False, 2: False, 3: True, 4: False, 5: False}
     }

@@ -26,7 +26,6 @@ from skgoss import (
     LGBMRegressor,
     UnusedParameterWarning,
 )
-from skgoss.fit import fit as fitting
 from skgoss.fit.arguments import FitArguments
 from skgoss.parameters import settings as parameters
 
@@ -430,14 +429,12 @@ def test_columns_of_categories_become_a_list(given, kept):
 def test_columns_of_categories_given_at_fit_come_first():
     model = LGBMRegressor(categorical_feature=["a"])
     for given, kept in (("auto", ["a"]), ([1], [1]), (None, None)):
-        settings = fitting.settings(
-            model, None, FitArguments(categorical_feature=given)
-        )
+        settings = model._settings(None, FitArguments(categorical_feature=given))
         assert settings.categorical_feature == kept
     with pytest.raises(
         ValueError, match="The 'categorical_feature' parameter of LGBMR"
     ):
-        fitting.settings(model, None, FitArguments(categorical_feature="a"))
+        model._settings(None, FitArguments(categorical_feature="a"))
 
 
 def test_settings_are_the_table_and_frozen():

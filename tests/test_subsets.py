@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from binned import bins, expected_places, places_of_rows, table
+from reading import columns as read_columns
 from scipy import sparse
 
 from skgoss import Dataset, LGBMRegressor, train
-from skgoss.data import binning, frames, storage
+from skgoss.data import binning, storage
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
 from skgoss.parameters import settings as parameters
@@ -62,7 +63,7 @@ def case(
     X = convert(table(n_rows)[:, columns])
     estimator = LGBMRegressor(**{"min_child_samples": 5} | options)
     settings = parameters.settings(estimator.get_params(), "LGBMRegressor")
-    read = frames.columns(
+    read = read_columns(
         estimator,
         X,
         reset=True,
@@ -186,7 +187,7 @@ def test_lists_may_become_empty():
     X = table(N_ROWS)
     X[np.arange(N_ROWS) % 2 == 0, 20:] = 0.0
     settings = parameters.settings({"enable_bundle": False}, "LGBMRegressor")
-    columns = frames.columns(LGBMRegressor(), X, reset=True)
+    columns = read_columns(LGBMRegressor(), X, reset=True)
     data = BinnedDataset.build(columns, settings)
     rows = np.arange(0, N_ROWS, 2)
     taken = data.take(rows)
@@ -198,7 +199,7 @@ def test_lists_may_become_empty():
 
 def test_columns_that_are_all_left_out():
     estimator = LGBMRegressor()
-    columns = frames.columns(estimator, np.ones((50, 3)), reset=True)
+    columns = read_columns(estimator, np.ones((50, 3)), reset=True)
     data = BinnedDataset.build(
         columns, parameters.settings(estimator.get_params(), "LGBMRegressor")
     )
@@ -289,7 +290,7 @@ def test_a_subset_of_a_dataset_is_its_rows_in_the_same_bins(options):
         for data in (whole.subset(rows), again)
     )
     assert one.num_trees() == 5
-    assert_same_trees(one._ensemble.arrays, other._ensemble.arrays)
+    assert_same_trees(one._model.trees.arrays, other._model.trees.arrays)
 
 
 # --- Other rows -----------------------------------------------------------------------
@@ -311,9 +312,9 @@ def test_values_that_the_bins_have_not_seen():
     estimator = LGBMRegressor()
     settings = parameters.settings(estimator.get_params(), "LGBMRegressor")
     X = np.arange(200.0)[:, None] % 50
-    data = BinnedDataset.build(frames.columns(estimator, X, reset=True), settings)
+    data = BinnedDataset.build(read_columns(estimator, X, reset=True), settings)
     new = np.array([[-9.0], [99.0], [np.nan], [30.2]])
-    other = data.of_same_bins(frames.columns(estimator, new, reset=False), settings)
+    other = data.of_same_bins(read_columns(estimator, new, reset=False), settings)
     bounds = data.upper_bounds[0]
     expected = np.searchsorted(bounds, [-9.0, 99.0, 0.0, 30.2])
     np.testing.assert_array_equal(bins(other)[0], expected)

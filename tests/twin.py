@@ -14,9 +14,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from reading import columns as read_columns
 
 from skgoss import LGBMRegressor
-from skgoss.data import frames
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
 from skgoss.model.ensemble import Ensemble, Tree
@@ -548,7 +548,7 @@ def fit(
 ) -> Fit:
     estimator = LGBMRegressor(objective=objective, **options)
     settings = parameters.settings(estimator.get_params(), "LGBMRegressor")
-    columns = frames.columns(estimator, X, reset=True)
+    columns = read_columns(estimator, X, reset=True)
     data = BinnedDataset.build(columns, settings, n_threads=n_threads)
     n_scores = n_classes if n_classes is not None and n_classes > 2 else 1
     made = objectives.make(settings, y, weight, n_scores)

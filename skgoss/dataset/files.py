@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _STATE = {
     "_binned": (dict, NoneType),
-    "_found_by": (dict, NoneType),
+    "_inputs": (dict, NoneType),
     "used_indices": (np.ndarray, NoneType),
     "params": dict,
     **dict.fromkeys(CHECKS, (np.ndarray, NoneType)),
@@ -92,7 +92,7 @@ def _read_bins(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
     return found | {
         "data": None,
         "_binned": binned,
-        "_found_by": known,
+        "_inputs": known,
         "params": params,
     }
 
@@ -114,7 +114,7 @@ def write(dataset: Dataset, path: str | PathLike[str]) -> None:
     """Write a data set that is binned to a file."""
     root = dataset._root
     content = {"fields": dataset._fields, "params": root.get_params()}
-    binary.write(path, dataset._binned, dataset_state.plain(root._found_by) | content)
+    binary.write(path, dataset._binned, dataset_state.plain(root._inputs) | content)
 
 
 def state(dataset: Dataset) -> dict[str, Any]:
@@ -124,8 +124,8 @@ def state(dataset: Dataset) -> dict[str, Any]:
         held["_binned"] = None  # the bins are gathered again
     elif dataset._binned is not None:
         held["_binned"] = binned_state.state(dataset._binned)
-    if dataset._found_by is not None:
-        held["_found_by"] = dataset_state.plain(dataset._found_by)
+    if dataset._inputs is not None:
+        held["_inputs"] = dataset_state.plain(dataset._inputs)
     return held
 
 
@@ -156,6 +156,6 @@ def restored(state: Any) -> dict[str, Any]:
         **state,
         **held,
         "_binned": binned,
-        "_found_by": known,
+        "_inputs": known,
         "used_indices": rows,
     }

@@ -11,9 +11,9 @@ import numpy as np
 from skgoss.data import binned_state, names
 from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset, DatasetOptions
+from skgoss.data.schema import ColumnSchema, check_names
 from skgoss.data.state import entries
-from skgoss.dataset.binning import OPTIONS, FoundBy, Reference, by_column
-from skgoss.model import estimator_record
+from skgoss.dataset.binning import OPTIONS, BinningInputs, by_column
 from skgoss.parameters import settings as parameters
 
 _TYPES = {
@@ -25,9 +25,9 @@ _TYPES = {
 }
 
 
-def plain(known: FoundBy) -> dict[str, Any]:
+def plain(known: BinningInputs) -> dict[str, Any]:
     """What bins were found by, without objects of skgoss."""
-    in_frame = getattr(known.columns, "feature_names_in_", None)
+    in_frame = known.schema.feature_names
     options = asdict(known.options)
     if known.options.max_bin_by_feature is not None:
         bounds = enumerate(known.options.max_bin_by_feature)
@@ -37,11 +37,11 @@ def plain(known: FoundBy) -> dict[str, Any]:
         "categorical_feature": known.categorical,
         "names": None if known.names is None else list(map(str, known.names)),
         "feature_names_in_": None if in_frame is None else in_frame.tolist(),
-        "categories": known.columns._categories.__getstate__(),
+        "categories": known.schema.categories.__getstate__(),
     }
 
 
-def restored(state: Any, binned: BinnedDataset, owner: str) -> FoundBy:
+def restored(state: Any, binned: BinnedDataset, owner: str) -> BinningInputs:
     """What bins were found by, from its plain state.
 
     Raises
@@ -50,14 +50,13 @@ def restored(state: Any, binned: BinnedDataset, owner: str) -> FoundBy:
         If an entry is missing or has another type, or contradicts the bins.
     """
     options, categorical, given, in_frame, words = entries(state, _TYPES, owner)
-    columns = Reference()
-    columns.n_features_in_ = binned.n_features
-    columns._categories = Categories(None)
-    columns._categories.__setstate__(words)
-    binned_state.check_categories(binned, columns._categories)
+    categories = Categories(None)
+    categories.__setstate__(words)
+    binned_state.check_categories(binned, categories)
     if in_frame is not None:
-        columns.feature_names_in_ = np.array(in_frame, dtype=object)
-        estimator_record.check_names(columns.feature_names_in_, binned.n_features)
+        in_frame = np.array(in_frame, dtype=object)
+        check_names(in_frame, binned.n_features)
+    schema = ColumnSchema(binned.n_features, in_frame, categories)
     if given is not None:
         names.check(_words(given, owner), binned.n_features)
     chosen = parameters.checked_options(
@@ -67,7 +66,7 @@ def restored(state: Any, binned: BinnedDataset, owner: str) -> FoundBy:
     )
     categorical = chosen.pop("categorical_feature")
     found = by_column(DatasetOptions(**chosen), binned.n_features, given)
-    return FoundBy(found, categorical, columns, given)
+    return BinningInputs(found, categorical, schema, given)
 
 
 def _words(given: list[Any], owner: str) -> list[str]:
@@ -76,7 +75,7 @@ def _words(given: list[Any], owner: str) -> list[str]:
     return given
 
 
-Found = tuple[BinnedDataset, FoundBy]
+Found = tuple[BinnedDataset, BinningInputs]
 
 
 def joined(first: Found, second: Found, n_threads: int) -> Found:
@@ -98,17 +97,15 @@ def joined(first: Found, second: Found, n_threads: int) -> Found:
             for bound in options.max_bin_by_feature or [None] * data.n_features
         ]
     both = binned.joined(other, known.options, n_threads)
-    columns = Reference()
-    columns.n_features_in_ = both.n_features
-    columns._categories = known.columns._categories.joined(
-        added.columns._categories, binned.n_features
+    categories = known.schema.categories.joined(
+        added.schema.categories, binned.n_features
     )
     names_ = _joined_names(first, second)
-    if names_ is not None:
-        columns.feature_names_in_ = np.array(names_, dtype=object)
-    categorical = sorted(columns._categories.vocabularies)
+    in_frame = None if names_ is None else np.array(names_, dtype=object)
+    schema = ColumnSchema(both.n_features, in_frame, categories)
+    categorical = sorted(categories.vocabularies)
     options = replace(known.options, max_bin_by_feature=most)
-    return both, FoundBy(options, categorical or "auto", columns, names_)
+    return both, BinningInputs(options, categorical or "auto", schema, names_)
 
 
 def _joined_names(first: Found, second: Found) -> list[str] | None:

@@ -37,6 +37,8 @@ _NAME_OF = {
     for word in (option.name, *option.other_names)
 }
 _OPTION = {option.name: option for option in OPTIONS}
+NAMES = tuple(_OPTION)
+DEFAULTS = {option.name: option.default for option in OPTIONS}
 
 # One value for each column, or values by name or number of the column.
 ByColumn = Sequence[_Value] | Mapping[str | int, _Value] | None
@@ -246,12 +248,17 @@ def complete(
             values = {name: own, **values}
         overruled = name if name in _OVERRULED else None
         setattr(estimator, name, _decided(_OPTION[name], values, owner, overruled))
+    warn_of_unknown(unused, owner)
+    return unused
+
+
+def warn_of_unknown(unused: Iterable[str], owner: str) -> None:
+    """Warn of names that are no options of a constructor or of `train`."""
     for word in unused:
         of_fit = " It is an argument of fit." if word in docstrings.FIT else ""
         _warn_of_unknown(
             f"{owner} has no parameter {word!r}", of_fit or hint(word, _NAME_OF)
         )
-    return unused
 
 
 def _keep_attributes(estimator: Any, before: Mapping[str, Any]) -> None:

@@ -38,6 +38,39 @@ class Followed(NamedTuple):
     scores: Floats
 
 
+class FinishedRounds:
+    """The rounds that are finished: what readers see of a fit that goes on.
+
+    It never changes but for `ensemble`, which is set when it is first needed.
+
+    Attributes
+    ----------
+    n : int
+    start : ndarray of shape (n_scores,)
+    factors : ndarray of shape (n,), or None
+    linear : list of list of LinearLeaves
+    n_drops : int
+        How often trees had been dropped from the forest: if it has become more, the
+        forest may hold others.
+    ensemble : Ensemble or None
+    """
+
+    def __init__(
+        self,
+        n: int,
+        start: Floats,
+        factors: Floats | None,
+        linear: list[list[LinearLeaves]],
+        n_drops: int,
+    ) -> None:
+        self.n = n
+        self.start = start
+        self.factors = factors
+        self.linear = linear
+        self.n_drops = n_drops
+        self.ensemble: Ensemble | None = None
+
+
 class OneAtATime:
     """A lock that refuses a second change instead of waiting for the first."""
 
@@ -135,7 +168,6 @@ class Boosting:
         # Trees are asked for at any time, but all processes must communicate at the
         # same time.
         self._size = (0, 0.0) if len(dataset.feature) else objective.size()
-        self._assembled: Ensemble | None = None
         # The number of rounds before a round that failed, until it is undone.
         self._failed: int | None = None
         self._alone = OneAtATime()
@@ -143,6 +175,7 @@ class Boosting:
         self.grower = self._grower() if len(dataset.feature) else None
         # The settings that the sampler and the grower were made of.
         self._used_settings = self.settings
+        self._publish()
 
     def _grower(self, forest: Any = None) -> TreeGrower:
         return TreeGrower(
@@ -183,9 +216,8 @@ class Boosting:
         return 0 if self.first is None else self.first.n_rounds
 
     def current_iteration(self) -> int:
-        """The number of rounds so far, including those of ``first``."""
-        self._settle()
-        return self.first_round + self._n_grown
+        """The number of finished rounds, including those of ``first``."""
+        return self.first_round + self._finished.n
 
     def training_sets(self) -> list[EvaluationSet]:
         """The evaluation sets that are the training set, at least one."""
@@ -205,36 +237,53 @@ class Boosting:
         """The metrics of the evaluation sets that are not the training set."""
         return self.measured([e for e in self.sets if not e.is_training], more)
 
-    def ensemble(self) -> Ensemble:
-        """The trees so far, in terms of columns and thresholds."""
-        self._settle()
-        if self._assembled is None:
-            self._assembled = self._assemble()
-        return self._assembled
+    def _publish(self) -> None:
+        """Let readers see the rounds that are finished now, in one assignment."""
+        self._finished = FinishedRounds(
+            self._n_grown,
+            self.start,
+            self._factors(),
+            list(self.linear),
+            0 if self.grower is None else self.grower.forest.n_drops,
+        )
 
-    def _assemble(self) -> Ensemble:
+    def ensemble(self) -> Ensemble:
+        """The trees of the finished rounds, in terms of columns and thresholds.
+
+        Any thread may ask for them, also while a round grows.
+        """
+        while True:
+            finished = self._finished
+            if finished.ensemble is not None:
+                return finished.ensemble
+            ensemble = self._assemble(finished)
+            # Else these rounds were taken back while their trees were read.
+            if self.grower is None or self.grower.forest.n_drops == finished.n_drops:
+                finished.ensemble = ensemble
+
+    def _assemble(self, finished: FinishedRounds) -> Ensemble:
         grown = (
-            self._constant().truncated(self.n_constant)
+            self._constant(finished.start).truncated(finished.n)
             if self.grower is None
             else ensemble_builder.ensemble(
                 self.grower.forest,
                 self.dataset,
-                self._starts(),
-                self._factors(),
-                self.linear,
+                self._starts(finished),
+                finished.factors,
+                finished.linear,
                 average=self.averages,
             )
         )
         return grown if self.first is None else self.first.joined(grown)
 
-    def _constant(self) -> Ensemble:
-        values = self.objective.average if self.starts_itself else self.start
+    def _constant(self, start: Floats) -> Ensemble:
+        values = self.objective.average if self.starts_itself else start
         return ensemble_builder.constant(values, self.dataset.n_features, *self._size)
 
-    def _starts(self) -> Floats:
+    def _starts(self, finished: FinishedRounds) -> Floats:
         """The constants added to the leaves of each round, (n_rounds, n_scores)."""
-        starts = np.zeros((self._n_grown, self.objective.n_scores))
-        starts[:1] = self.start
+        starts = np.zeros((finished.n, self.objective.n_scores))
+        starts[:1] = finished.start
         return starts
 
     def _factors(self) -> Floats | None:
@@ -287,12 +336,12 @@ class Boosting:
             before = self._n_grown
             try:
                 self._use_settings()
-                return self._round(self.first_round + before)
+                grew = self._round(self.first_round + before)
             except BaseException:
                 self._failed = before
                 raise
-            finally:
-                self._assembled = None
+            self._publish()
+            return grew
 
     def rollback(self) -> None:
         """Forget the last round, as if it had not happened.
@@ -318,13 +367,16 @@ class Boosting:
     ) -> None:
         """Take over trees and evaluation sets of rounds on other rows in these bins.
 
-        ``again`` makes an evaluation set of these rounds of one of the others.
+        ``again`` makes an evaluation set of these rounds of one of the others. Both
+        states are of one Booster: only one of them may change at a time.
         """
-        with self._alone, other._alone:
+        self._alone = other._alone
+        with self._alone:
             other._settle()
             self.sets = list(map(again, other.sets))
             self.others = list(map(again, other.others))
             self._take_trees(other)
+            self._publish()
             self._begin()
             self._add_again(self._followed())
 
@@ -332,9 +384,9 @@ class Boosting:
         if other._n_grown == 0:
             return
         self.first_start, self.start = other.first_start, other.start
-        self.linear, self.n_constant = other.linear, other.n_constant
+        self.linear, self.n_constant = list(other.linear), other.n_constant
         if self.grower is not None:
-            self.grower = self._grower(other.grower.forest)
+            self.grower = self._grower(other.grower.forest.copy())
 
     def _settle(self) -> None:
         """Undo a round that failed.
@@ -350,8 +402,9 @@ class Boosting:
         Added in the same order, they give the same scores to the last bit; subtracting
         trees would not.
         """
-        self._failed, self._assembled = n_rounds, None
+        self._failed = n_rounds
         self._forget(n_rounds)
+        self._publish()
         self._begin()
         self._add_again(self._followed())
         self._failed = None
@@ -362,7 +415,7 @@ class Boosting:
             self.n_constant = n_rounds
         else:
             self.grower.forest.drop(n_rounds * self.objective.n_scores)
-        del self.linear[n_rounds:]
+        self.linear = self.linear[:n_rounds]
         if n_rounds == 0:
             self.start = self.first_start
 
@@ -582,14 +635,15 @@ class Boosting:
         self, sets: Sequence[EvaluationSet], more: Sequence[Custom] = ()
     ) -> list[EvalResult]:
         """The metrics of some evaluation sets, and ``more`` of them."""
-        self._settle()
-        return [
-            result
-            for evaluated in sets
-            for result in evaluated.measure(
-                self._evaluated(evaluated), self.n_threads, more
-            )
-        ]
+        with self._alone:
+            self._settle()
+            return [
+                result
+                for evaluated in sets
+                for result in evaluated.measure(
+                    self._evaluated(evaluated), self.n_threads, more
+                )
+            ]
 
     def _evaluated(self, evaluated: EvaluationSet) -> Floats:
         """The raw scores of an evaluation set: the sum of the trees so far."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.training.binned import BinnedTrees
-from skgoss.training.boosting import Boosting, Floats, Followed
+from skgoss.training.boosting import Boosting, FinishedRounds, Floats, Followed
 from skgoss.training.evaluation import EvaluationSet
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ class Dart(Boosting):
     adds_early = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
         self.trees: list[BinnedTrees] = []
         self.drops: list[Drop] = []
         self.factor = np.empty(0)
+        super().__init__(*args, **kwargs)
 
     def _factors(self) -> Floats:
         return self.factor
@@ -128,7 +128,8 @@ class Dart(Boosting):
 
     def _take_trees(self, other: Dart) -> None:
         super()._take_trees(other)
-        self.trees, self.drops, self.factor = other.trees, other.drops, other.factor
+        self.trees, self.drops = list(other.trees), list(other.drops)
+        self.factor = other.factor
 
 
 class Forest(Boosting):
@@ -146,8 +147,8 @@ class Forest(Boosting):
     def _own(self, settings: Settings) -> Settings:
         return replace(settings, learning_rate=1.0)
 
-    def _starts(self) -> Floats:
-        return np.tile(self.start, (self._n_grown, 1))
+    def _starts(self, finished: FinishedRounds) -> Floats:
+        return np.tile(finished.start, (finished.n, 1))
 
     def _begin(self) -> None:
         super()._begin()

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.dataset import BinnedDataset
-from skgoss.data.names import unknown_column
+from skgoss.data.names import ColumnFinder
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
@@ -133,7 +133,10 @@ def resolved(
     if all(getattr(settings, option) is None for option in OF_COLUMNS):
         return settings
     finder = _Finder(n_features, names)
-    changes = {name: finder.by_column(settings, name) for name in BY_COLUMN}
+    changes = {
+        option: finder.values(getattr(settings, option), option, default)
+        for option, default in BY_COLUMN.items()
+    }
     changes["interaction_constraints"] = finder.sets(settings.interaction_constraints)
     changes["forcedsplits_filename"] = finder.forced(settings.forcedsplits_filename)
     _check_order(changes["monotone_constraints"], settings, finder, categorical)
@@ -146,50 +149,9 @@ def resolved(
     return replace(settings, **changes)
 
 
-def by_column(
-    settings: Any, option: str, n_features: int, names: Sequence[Any] | None
-) -> list[Any] | None:
-    """One option of ``BY_COLUMN`` as a list; None if all values are the default."""
-    return _Finder(n_features, names).by_column(settings, option)
-
-
 @dataclass(frozen=True)
-class _Finder:
-    """Finds columns by name or number."""
-
-    n_features: int
-    names: Sequence[Any] | None
-
-    def name(self, column: int) -> Any:
-        return column if self.names is None else self.names[column]
-
-    def column(self, word: Any, option: str) -> int:
-        if isinstance(word, str):
-            names = [] if self.names is None else list(self.names)
-            column = names.index(word) if word in names else -1
-        else:
-            column = int(word)
-        if not 0 <= column < self.n_features:
-            raise unknown_column(option, word, self.names, self.n_features)
-        return column
-
-    def by_column(self, settings: Any, option: str) -> list[Any] | None:
-        """A list of one value for each column; None if all are the default."""
-        given, default = getattr(settings, option), BY_COLUMN[option]
-        if given is None:
-            return None
-        if isinstance(given, Mapping):
-            values = [default] * self.n_features
-            for word, value in given.items():
-                values[self.column(word, option)] = value
-        else:
-            values = list(given)
-        if len(values) != self.n_features:
-            raise ValueError(
-                f"{option} must have one entry for each of the {self.n_features}"
-                f" columns, or be a dict by column. Got {len(values)} entries."
-            )
-        return None if all(value == default for value in values) else values
+class _Finder(ColumnFinder):
+    """Turns constraints on columns, given by name or number, into numbers."""
 
     def sets(self, given: Any) -> list[list[int]] | None:
         if given is None:
@@ -201,7 +163,8 @@ class _Finder:
             return [list(pair) for pair in pairs] or [[0]]
         option = "interaction_constraints"
         return [
-            sorted({self.column(word, option) for word in words}) for words in given
+            sorted({self.number(column, option) for column in allowed})
+            for allowed in given
         ]
 
     def forced(self, given: Any) -> list[ForcedSplit] | None:
@@ -221,14 +184,14 @@ class _Finder:
 
     def _split(self, node: Any) -> ForcedSplit:
         try:
-            word, threshold = node["feature"], float(node["threshold"])
+            column, threshold = node["feature"], float(node["threshold"])
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 "Each node of forcedsplits_filename must be an object with a 'feature'"
                 " (name or number) and a 'threshold' (number); 'left' and 'right' are"
                 f" optional. Got {node!r}."
             ) from error
-        return ForcedSplit(self.column(word, "forcedsplits_filename"), threshold)
+        return ForcedSplit(self.number(column, "forcedsplits_filename"), threshold)
 
 
 def json_of(given: Any, option: str) -> Any:

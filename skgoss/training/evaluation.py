@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.rows import Rows
-from skgoss.training import objectives
+from skgoss.model.link import Link, transform
 from skgoss.training.binned import BinnedRows
 from skgoss.training.callback_api import EvalResult
 from skgoss.training.metrics import Custom, Metric, Result, Sample
-from skgoss.training.objectives import Link
 from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
@@ -104,7 +103,7 @@ class EvaluationSet:
         for metric in (*self.metrics, *more):
             link = metric.link
             if link not in seen:
-                seen[link] = objectives.transform(link, raw, n_threads)
+                seen[link] = transform(link, raw, n_threads)
             results += metric(
                 Sample(
                     self._target,

@@ -120,7 +120,12 @@ class Plan:
         if rows.binned is not None and rows.binned.has_bins_of(dataset):
             store = rows.binned.storage.store
         else:
-            store = dataset.store(rows, self.settings, self.n_threads)
+            store = dataset.store(
+                rows.columns,
+                self.settings,
+                rows=rows.numbers,
+                n_threads=self.n_threads,
+            )
         return BinnedRows(store, dataset.missing_bin, self._raw(rows), len(rows))
 
     def _start(self, rows: Rows) -> Floats | None:

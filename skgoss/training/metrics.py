@@ -22,8 +22,9 @@ from skgoss._engine.training.ranking import average_precision
 from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.row_partition import RowPartition
 from skgoss.data.sparse import INT32_MAX
-from skgoss.training import objectives, ranking
-from skgoss.training.objectives import Link
+from skgoss.model.link import Link
+from skgoss.model.objective_names import NOT_BUILT_IN
+from skgoss.training import ranking
 from skgoss.training.user_functions import UserFunction, name_of, predictions
 from skgoss.utils.messages import UnusedParameterWarning, hint, warn
 
@@ -677,7 +678,7 @@ def sorted_words(
 
 
 def _means_none(word: str) -> bool:
-    return word.lower() in objectives.NOT_BUILT_IN
+    return word.lower() in NOT_BUILT_IN
 
 
 def any_means_none(words: Iterable[str]) -> bool:

@@ -2,7 +2,7 @@
 
 An objective consists of a loss with its gradients and hessians, the mean or quantile
 that scores start from, a link from raw scores to predictions, a rule for renewed leaf
-values, and the targets that it accepts. ``OBJECTIVES`` is the table of objectives;
+values, and the targets that it accepts. ``LOSSES`` is the table of losses;
 ``make`` joins one of them with the data.
 
 Gradients and hessians are not multiplied by sample weights. The engine does this in
@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.training import exact_sum, losses
+from skgoss._engine.training import exact_sum
 from skgoss.data.collectives import Collectives
 from skgoss.data.queries import Queries
 from skgoss.data.row_partition import RowPartition
-from skgoss.data.values import entries
+from skgoss.model.link import Link
+from skgoss.model.objective_names import OBJECTIVES, canonical_name, make_link
 from skgoss.training import gradients, ranking
 from skgoss.training.distributed_percentiles import Groups, distributed_percentile
 from skgoss.training.percentiles import are_copies, percentile, weighted_mean
-from skgoss.utils.messages import hint
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
@@ -52,71 +52,6 @@ MAX_COPIES = 2**31 - 1
 
 # The minimum distance of a prior from 0 and 1, where its log-odds would be infinite.
 TINY_PRIOR = 1e-15
-
-
-# --- Links ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Link:
-    """The function from raw scores to predictions.
-
-    Attributes
-    ----------
-    kind : str
-        'identity', 'exp', 'logistic', 'log1p_exp' (log(1 + exp)), 'signed_square' or
-        'softmax' (over the scores of each row).
-    slope : float
-        The factor of the scores in 'logistic'.
-    """
-
-    kind: str = "identity"
-    slope: float = 1.0
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        kind, slope = entries(state, {"kind": str, "slope": float}, "the link")
-        if kind not in losses.LINKS:
-            raise ValueError(
-                f"the link must be one of {list(losses.LINKS)}, got {kind!r}"
-            )
-        self.__init__(kind, slope)
-
-    def __call__(self, raw: Floats, n_threads: int = 1) -> Floats:
-        """The predictions for raw scores of shape (n, K) or (n,), in the same shape.
-
-        'identity' may return ``raw`` itself.
-        """
-        if self.kind == "softmax":
-            predictions = transform(self, np.ascontiguousarray(raw.T), n_threads)
-            return np.ascontiguousarray(predictions.T)
-        values = np.ascontiguousarray(raw).reshape(1, -1)
-        return transform(self, values, n_threads).reshape(raw.shape)
-
-
-def transform(
-    link: Link, raw: Floats, n_threads: int = 1, out: Floats | None = None
-) -> Floats:
-    """Turn raw scores into predictions, in arrays with one row for each score.
-
-    Parameters
-    ----------
-    link : Link
-    raw : (K, n) float64, C-contiguous
-    n_threads : int
-        The results are the same bits for any number.
-    out : (K, n) float64, C-contiguous, or None
-        The array to write to; it may be ``raw``. None: a new array, or ``raw`` itself
-        for 'identity'.
-
-    Returns
-    -------
-    (K, n) float64
-    """
-    if out is None and link.kind == "identity":
-        return raw
-    out = np.empty_like(raw) if out is None else out
-    losses.link(losses.LINKS[link.kind], raw, link.slope, n_threads, out)
-    return out
 
 
 # --- Start scores ---------------------------------------------------------------------
@@ -255,19 +190,11 @@ def _probabilities(rows: _TrainingRows, name: str) -> None:
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A built-in objective.
+class Loss:
+    """The loss of a built-in objective.
 
     Attributes
     ----------
-    aliases : tuple of str
-        LightGBM's other names of it.
-    link : str
-        The kind of its ``Link``.
-    has_slope : bool
-        Whether the option ``sigmoid`` is the slope of the link.
-    learns_roots : bool
-        Whether ``reg_sqrt`` makes it learn the square root of the target.
     start : callable (rows, settings) -> float, or None
         The best constant raw score, or an estimate of it; None for classes.
     parameters : callable (settings) -> (a, b)
@@ -279,85 +206,56 @@ class Kind:
     renewal_level : callable (settings) -> float, or None
         The level of the percentile of residuals that replaces the value of a leaf;
         None: leaf values are not replaced.
-    ranks : type, or None
-        Computes the gradients of an objective of rankings; None for other objectives.
     renewal_unit : callable (y) -> (n,) float64, or None
         Weights of the residuals in this percentile, in addition to those of the rows.
+    ranks : type, or None
+        Computes the gradients of an objective of rankings; None for other objectives.
     weighs_rows : bool
         Whether the loss depends on sample weights other than by a factor.
     concordance : callable (settings) -> float
         The constant of generalised self-concordance: see ``Objective``.
     """
 
-    aliases: tuple[str, ...] = ()
-    link: str = "identity"
-    has_slope: bool = False
-    learns_roots: bool = False
     start: Callable[[_TrainingRows, Settings], float] | None = _mean
     parameters: Callable[[Settings], tuple[float, float]] = lambda s: (0.0, 0.0)
     check: Callable[[_TrainingRows, str], None] = _any_target
     constant_hessian: bool = False
     renewal_level: Callable[[Settings], float] | None = None
-    ranks: type[ranking.LambdaRank] | type[ranking.RankXENDCG] | None = None
     renewal_unit: Callable[[Floats], Floats] | None = None
+    ranks: type[ranking.LambdaRank] | type[ranking.RankXENDCG] | None = None
     weighs_rows: bool = False
     concordance: Callable[[Any], float] = lambda s: 0.0
 
 
-OBJECTIVES: dict[str, Kind] = {
-    "regression": Kind(
-        aliases=(
-            "regression_l2",
-            "l2",
-            "mean_squared_error",
-            "mse",
-            "l2_root",
-            "root_mean_squared_error",
-            "rmse",
-        ),
-        learns_roots=True,
-        constant_hessian=True,
+LOSSES: dict[str, Loss] = {
+    "regression": Loss(constant_hessian=True),
+    "regression_l1": Loss(
+        start=_median, constant_hessian=True, renewal_level=lambda s: 0.5
     ),
-    "regression_l1": Kind(
-        aliases=("l1", "mean_absolute_error", "mae"),
-        learns_roots=True,
-        start=_median,
-        constant_hessian=True,
-        renewal_level=lambda s: 0.5,
+    "huber": Loss(parameters=lambda s: (s.alpha, 0.0), constant_hessian=True),
+    "fair": Loss(
+        parameters=lambda s: (s.fair_c, 0.0), concordance=lambda s: 2.0 / s.fair_c
     ),
-    "huber": Kind(parameters=lambda s: (s.alpha, 0.0), constant_hessian=True),
-    "fair": Kind(
-        learns_roots=True,
-        parameters=lambda s: (s.fair_c, 0.0),
-        concordance=lambda s: 2.0 / s.fair_c,
-    ),
-    "quantile": Kind(
-        learns_roots=True,
+    "quantile": Loss(
         start=_alpha_percentile,
         parameters=lambda s: (_quantile(s), 0.0),
         constant_hessian=True,
         renewal_level=_quantile,
     ),
-    "mape": Kind(
-        aliases=("mean_absolute_percentage_error",),
-        learns_roots=True,
+    "mape": Loss(
         start=_relative_median,
         constant_hessian=True,
         renewal_level=lambda s: 0.5,
         renewal_unit=_relative_weight,
     ),
-    "poisson": Kind(
-        link="exp",
+    "poisson": Loss(
         start=_log_mean,
         parameters=lambda s: (float(np.exp(s.poisson_max_delta_step)), 0.0),
         check=_counts,
         concordance=lambda s: 1.0,
     ),
-    "gamma": Kind(
-        link="exp", start=_log_mean, check=_positive, concordance=lambda s: 1.0
-    ),
-    "tweedie": Kind(
-        link="exp",
+    "gamma": Loss(start=_log_mean, check=_positive, concordance=lambda s: 1.0),
+    "tweedie": Loss(
         start=_log_mean,
         parameters=lambda s: (
             1.0 - s.tweedie_variance_power,
@@ -368,118 +266,22 @@ OBJECTIVES: dict[str, Kind] = {
             s.tweedie_variance_power - 1.0, 2.0 - s.tweedie_variance_power
         ),
     ),
-    "cross_entropy": Kind(
-        aliases=("xentropy",),
-        link="logistic",
-        start=_logit_mean,
-        check=_probabilities,
-        concordance=lambda s: 1.0,
+    "cross_entropy": Loss(
+        start=_logit_mean, check=_probabilities, concordance=lambda s: 1.0
     ),
-    "cross_entropy_lambda": Kind(
-        aliases=("xentlambda",),
-        link="log1p_exp",
+    "cross_entropy_lambda": Loss(
         start=_log_expm1_mean,
         check=_probabilities,
         weighs_rows=True,
         concordance=lambda s: 1.0,
     ),
-    "binary": Kind(
-        link="logistic", has_slope=True, start=None, concordance=lambda s: s.sigmoid
-    ),
+    "binary": Loss(start=None, concordance=lambda s: s.sigmoid),
     # Two scores of a row may change in opposite directions, each by the longest step.
-    "multiclass": Kind(
-        aliases=("softmax",), link="softmax", start=None, concordance=lambda s: 2.0
-    ),
-    "multiclassova": Kind(
-        aliases=("multiclass_ova", "ova", "ovr"),
-        link="logistic",
-        has_slope=True,
-        start=None,
-        concordance=lambda s: s.sigmoid,
-    ),
-    "lambdarank": Kind(ranks=ranking.LambdaRank, concordance=lambda s: 2.0 * s.sigmoid),
-    "rank_xendcg": Kind(
-        aliases=("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"),
-        ranks=ranking.RankXENDCG,
-        concordance=lambda s: 2.0,
-    ),
+    "multiclass": Loss(start=None, concordance=lambda s: 2.0),
+    "multiclassova": Loss(start=None, concordance=lambda s: s.sigmoid),
+    "lambdarank": Loss(ranks=ranking.LambdaRank, concordance=lambda s: 2.0 * s.sigmoid),
+    "rank_xendcg": Loss(ranks=ranking.RankXENDCG, concordance=lambda s: 2.0),
 }
-
-ALIASES: dict[str, str] = {
-    alias: name for name, kind in OBJECTIVES.items() for alias in (name, *kind.aliases)
-}
-
-# LightGBM's words for an objective that is not built in, and for no metric.
-NOT_BUILT_IN = ("none", "null", "custom", "na")
-
-
-def canonical_name(objective: str) -> str:
-    """The name in ``OBJECTIVES`` of an objective, given by name or alias in any case.
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown.
-    """
-    if isinstance(objective, str) and objective.lower() in NOT_BUILT_IN:
-        raise ValueError(
-            f"objective={objective!r} means a custom objective: pass a function that "
-            "returns the gradient and the hessian."
-        )
-    if not isinstance(objective, str) or objective.lower() not in ALIASES:
-        raise ValueError(
-            f"objective={objective!r} is not known.{hint(str(objective), ALIASES)} Use"
-            f" a function or one of {', '.join(OBJECTIVES)}."
-        )
-    return ALIASES[objective.lower()]
-
-
-def make_link(
-    objective: str | Callable[..., Any], sigmoid: float = 1.0, reg_sqrt: bool = False
-) -> Link:
-    """Make the link of an objective.
-
-    Parameters
-    ----------
-    objective : str or callable
-        For a callable, predictions are raw scores.
-    sigmoid, reg_sqrt
-        The options of these names.
-
-    Returns
-    -------
-    Link
-        It gives means, quantiles, or the probabilities of the K classes (for 'binary',
-        of the second class).
-    """
-    if callable(objective):
-        return Link()
-    kind = OBJECTIVES[canonical_name(objective)]
-    if reg_sqrt and kind.learns_roots:
-        return Link("signed_square")
-    return Link(kind.link, sigmoid if kind.has_slope else 1.0)
-
-
-def text(name: str, sigmoid: float, reg_sqrt: bool, n_scores: int) -> str:
-    """The objective and its constants, as LightGBM's model files say them.
-
-    Parameters
-    ----------
-    name : str
-        The canonical name.
-    sigmoid, reg_sqrt
-        The options of these names.
-    n_scores : int
-        The number of trees of a round.
-    """
-    kind, words = OBJECTIVES[name], [name]
-    if kind.link == "softmax" or name == "multiclassova":
-        words.append(f"num_class:{n_scores}")
-    if kind.has_slope:
-        words.append(f"sigmoid:{sigmoid:g}")
-    if reg_sqrt and kind.learns_roots:
-        words.append("sqrt")
-    return " ".join(words)
 
 
 # --- The objective --------------------------------------------------------------------
@@ -706,46 +508,45 @@ def make(
     if callable(settings.objective):
         return _custom(settings, rows, n_scores, queries)
     name = canonical_name(settings.objective)
-    kind = OBJECTIVES[name]
-    kind.check(rows, name)
-    if kind.start is None:
+    LOSSES[name].check(rows, name)
+    task = OBJECTIVES[name].task
+    if task == "classification":
         return _classes(name, settings, rows, n_scores)
-    if kind.ranks is not None:
-        return _ranking(name, kind, settings, rows, queries)
+    if task == "ranking":
+        return _ranking(name, settings, rows, queries)
     return _numbers(name, settings, rows)
 
 
 def _numbers(name: str, settings: Settings, rows: _TrainingRows) -> Objective:
-    kind = OBJECTIVES[name]
+    loss = LOSSES[name]
     y, weight = rows.y, rows.weight
-    if settings.reg_sqrt and kind.learns_roots:
+    if settings.reg_sqrt and OBJECTIVES[name].learns_roots:
         y = np.copysign(np.sqrt(np.abs(y)), y)
         rows = replace(rows, y=y)
-    if kind.weighs_rows:
+    if loss.weighs_rows:
         derivatives: gradients.Derivatives = gradients.CrossEntropyLambda(y, weight)
     else:
-        derivatives = gradients.Pointwise(name, y, (kind.parameters(settings),))
+        derivatives = gradients.Pointwise(name, y, (loss.parameters(settings),))
     return Objective(
         name=name,
         y=y,
         derivatives=derivatives,
         link=make_link(name, reg_sqrt=settings.reg_sqrt),
-        average=np.array([kind.start(rows, settings)]),
+        average=np.array([loss.start(rows, settings)]),
         trained=np.array([True]),
-        row_weight=None if kind.weighs_rows else weight,
+        row_weight=None if loss.weighs_rows else weight,
         boost_from_average=settings.boost_from_average,
         partition=rows.partition,
-        copies=None if kind.weighs_rows else rows.copies(),
-        constant_hessian=kind.constant_hessian,
-        concordance=kind.concordance(settings),
-        renewal_level=kind.renewal_level and kind.renewal_level(settings),
-        renewal_unit=kind.renewal_unit and kind.renewal_unit(y),
+        copies=None if loss.weighs_rows else rows.copies(),
+        constant_hessian=loss.constant_hessian,
+        concordance=loss.concordance(settings),
+        renewal_level=loss.renewal_level and loss.renewal_level(settings),
+        renewal_unit=loss.renewal_unit and loss.renewal_unit(y),
     )
 
 
 def _ranking(
     name: str,
-    kind: Kind,
     settings: Settings,
     rows: _TrainingRows,
     queries: Queries | None,
@@ -755,10 +556,11 @@ def _ranking(
             f"objective={name!r} is for ranking and needs queries: pass them, or use "
             "LGBMRanker."
         )
+    loss = LOSSES[name]
     return Objective(
         name=name,
         y=rows.y,
-        derivatives=kind.ranks(settings, rows.y, queries, rows.collectives),
+        derivatives=loss.ranks(settings, rows.y, queries, rows.collectives),
         link=make_link(name),
         average=np.zeros(1),
         trained=np.array([True]),
@@ -766,7 +568,7 @@ def _ranking(
         boost_from_average=False,
         partition=rows.partition,
         copies=rows.copies(),
-        concordance=kind.concordance(settings),
+        concordance=loss.concordance(settings),
         queries=queries,
     )
 
@@ -826,7 +628,7 @@ def _classes(
         boost_from_average=settings.boost_from_average,
         partition=rows.partition,
         copies=rows.copies(),
-        concordance=OBJECTIVES[name].concordance(settings),
+        concordance=LOSSES[name].concordance(settings),
     )
 
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "losses.h"
+#include "elementary.h"
 #include "simd.h"
 
 /* What is found over rows is kept in as many lanes. */

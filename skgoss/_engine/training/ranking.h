@@ -5,7 +5,8 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "losses.h"
+#include "elementary.h"
+#include "links.h"
 #include "simd.h"
 
 /* Documents of a step. Sums over documents are kept in as many lanes, whatever the width

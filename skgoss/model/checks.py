@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.sparse import INT32_MAX
-from skgoss.data.state import check_lengths, check_start
+from skgoss.data.values import check_lengths, check_start
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import (
     CATEGORICAL,

@@ -1,1 +1,0 @@
-from skgoss.data.values import *  # noqa

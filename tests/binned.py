@@ -9,7 +9,8 @@ import numpy as np
 from reading import columns
 from sklearn.base import BaseEstimator
 
-from skgoss import LGBMRegressor, parameters
+from skgoss import parameters
+from skgoss.data import frames
 from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset
 from skgoss.model.ensemble import Ensemble
@@ -94,11 +95,9 @@ def with_categories(n_rows: int) -> tuple[BinnedDataset, Categories]:
     X = rng.normal(size=(n_rows, 4)).astype(object)
     X[:, 1] = rng.choice(["a", "b", "c", None], n_rows)
     X[:, 3] = rng.choice([*map(str, range(40))], n_rows)
-    estimator = LGBMRegressor(min_child_samples=1)
-    found = columns(estimator, X, reset=True, categorical_feature=[1, 3])
-    settings = parameters.make_settings(estimator.get_params(), "LGBMRegressor")
-    data = BinnedDataset.build(found, settings)
-    return data, estimator._categories
+    found, schema = frames.learned(X, owner="it", categorical_feature=[1, 3])
+    settings = parameters.make_settings({"min_child_samples": 1}, "it")
+    return BinnedDataset.build(found, settings), schema.categories
 
 
 def trained(data: BinnedDataset, **options) -> Ensemble:

@@ -373,7 +373,7 @@ def text_of(model: skgoss.LGBMModel) -> str:
         {"num_leaves": "5", "learning_rate": "0.1"},
         own={"deep": [{"er": [1, "ä", None]}]},
     )
-    return text.write(model._model.trees, header, categories=model._categories)
+    return text.write(model._model.trees, header, categories=model._model.categories)
 
 
 def damage_text(rng: RNG) -> tuple[str, bytes]:

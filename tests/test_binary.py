@@ -12,12 +12,11 @@ from mutations import MIXED, SPARSE, WORDS
 from reading import columns
 from test_storage import expected_places, places_of_rows, table
 
-from skgoss import LGBMRegressor
+from skgoss import LGBMRegressor, parameters
 from skgoss.data import binary, binned_state
 from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.storage import Bins
-from skgoss.parameters import settings as parameters
 
 
 def assert_same(one: BinnedDataset, other: BinnedDataset) -> None:
@@ -415,7 +414,7 @@ def test_categories_of_numbers_are_kept(tmp_path):
     estimator = LGBMRegressor(max_bin=600, min_data_in_bin=1, min_child_samples=1)
     found = columns(estimator, X, reset=True, categorical_feature=[0])
     data = BinnedDataset.build(
-        found, parameters.settings(estimator.get_params(), "LGBMRegressor")
+        found, parameters.make_settings(estimator.get_params(), "LGBMRegressor")
     )
     assert data.n_bins.max() > 256
     binary.write(tmp_path / "train.bin", data, {})

@@ -5,10 +5,9 @@ import pytest
 from ranks import deal, partition_of, rows_of, run
 from reading import columns as read_columns
 
-from skgoss import LGBMRegressor
+from skgoss import LGBMRegressor, parameters
 from skgoss._engine.training.grower import TreeGrower
 from skgoss.data.dataset import BinnedDataset
-from skgoss.parameters import settings as parameters
 from skgoss.training import constraints
 
 
@@ -38,7 +37,7 @@ class Case:
             categorical_feature="auto" if kind in ("dense", "sparse") else [0],
         ).fit(X, X.shape[1] * np.arange(n))
         base = {"num_leaves": 15, "min_child_samples": 5}
-        self.settings = parameters.settings(base | options, "LGBMRegressor")
+        self.settings = parameters.make_settings(base | options, "LGBMRegressor")
         self.dataset = BinnedDataset.build(
             read_columns(known, X, reset=False), self.settings
         )

@@ -28,11 +28,11 @@ from skgoss import (
     early_stopping,
     log_evaluation,
     ndcg_scorer,
+    parameters,
     record_evaluation,
     reset_parameter,
 )
 from skgoss._engine.training.sampling import one_side_sample
-from skgoss.parameters import settings as parameters
 
 PAGE = Path(__file__).parents[1] / "docs" / "migrating.md"
 X, Y = load_breast_cancer(return_X_y=True)
@@ -341,7 +341,7 @@ def test_arguments_of_fit_by_position():
 def test_aliases():
     lightgbm = pytest.importorskip("lightgbm")
     aliases = lightgbm.basic._ConfigAliases._get_all_param_aliases()
-    ours = {word for o in parameters.OPTIONS for word in (o.name, *o.other_names)}
+    ours = {word for o in parameters.OPTIONS for word in o.names}
     for name, others in aliases.items():
         if name in ours:
             assert set(others) <= ours

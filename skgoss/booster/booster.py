@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import InputTags, Tags, TargetTags
 
+from skgoss import parameters
 from skgoss.booster import training
 from skgoss.booster.training import InTraining
 from skgoss.data import categories, disk, frames, text_files
@@ -30,7 +31,6 @@ from skgoss.model.model_file import parse as model_file_of
 from skgoss.model.model_file import read as read_model
 from skgoss.model.model_file import render as model_file_text
 from skgoss.parameters import docstrings
-from skgoss.parameters import settings as parameters
 from skgoss.utils import compat
 from skgoss.utils.messages import type_name, warn
 
@@ -195,7 +195,7 @@ class Booster(InTraining):
 
         They may be changed: ``refit`` reads them.
         """
-        return parameters.from_text(self._header.parameters)
+        return parameters.from_lightgbm(self._header.parameters)
 
     def __repr__(self) -> str:
         objective = self._header.objective or "of the user"

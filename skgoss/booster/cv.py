@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 
+from skgoss import parameters
 from skgoss.booster.booster import Booster
 from skgoss.booster.booster import init_model as earlier_model
 from skgoss.booster.cv_booster import CVBooster
@@ -31,7 +32,6 @@ from skgoss.fit.train_arguments import (
     period_of,
 )
 from skgoss.model.objective_names import canonical_name
-from skgoss.parameters import settings as parameters
 from skgoss.training import loop
 from skgoss.training.callback_api import Calls, EarlyStopException, History
 from skgoss.training.concurrent_fits import AHEAD, Folds, at_once

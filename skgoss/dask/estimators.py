@@ -12,6 +12,7 @@ from dask.base import compute
 from distributed import Client, default_client
 from sklearn.utils.validation import check_is_fitted
 
+from skgoss import parameters
 from skgoss.booster.booster import init_model
 from skgoss.dask import fits, predictions
 from skgoss.dask import parts as partitions
@@ -23,8 +24,7 @@ from skgoss.estimators.regressor import LGBMRegressor
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, evaluation_sets, training_set
 from skgoss.model.estimator_record import EstimatorRecord, defaults
-from skgoss.parameters import docstrings
-from skgoss.parameters import settings as parameters
+from skgoss.parameters import descriptions, docstrings
 from skgoss.training import constraints
 from skgoss.training.callback_api import Recorder
 from skgoss.utils import compat, messages
@@ -84,9 +84,9 @@ def _of_collections(method: Function) -> Function:
 
 def _documented(cls: type) -> type:
     """Describe parameters and attributes in the docstring of a class."""
-    entries = {name: [(name, *text)] for name, text in docstrings.CLIENT.items()}
+    entries = {name: [(name, *text)] for name, text in descriptions.CLIENT.items()}
     cls.__doc__ = docstrings.filled(cls.__doc__ or "", **entries)
-    return parameters.documented(cls)
+    return docstrings.of_estimator(cls)
 
 
 class _OnCluster(LGBMModel):
@@ -190,7 +190,7 @@ class _OnCluster(LGBMModel):
         names = {*defaults(self._local), "_unused_params"} & vars(self).keys()
         local.__dict__.update({name: vars(self)[name] for name in names})
         # All workers get the same number, and need no file of this machine.
-        local.random_state = parameters.drawn(self.random_state)
+        local.random_state = parameters.draw_seed(self.random_state)
         local.forcedsplits_filename = constraints.json_of(
             self.forcedsplits_filename, "forcedsplits_filename"
         )

@@ -18,9 +18,9 @@ from skgoss.data.binning import (
 )
 from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset, used_features
-from skgoss.data.sparse import INT32_MAX
 from skgoss.data.storage import LANE_CODES, Bins, Layout, Lists
 from skgoss.data.values import check_lengths, check_start, entries, vectors
+from skgoss.utils.limits import INT32_MAX
 
 _OWNER = "the binned data"
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss import parameters
 from skgoss.data import frames, input_rows, names
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset, DatasetOptions, DatasetSettings
 from skgoss.data.schema import ColumnSchema
 from skgoss.dataset.fields import Fields
-from skgoss.parameters import settings as parameters
 from skgoss.utils.locks import Lock
 
 OPTIONS = tuple(DatasetOptions.__dataclass_fields__)

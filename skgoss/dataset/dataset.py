@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike, NDArray
 
+from skgoss import parameters
 from skgoss.data import input_rows, names
 from skgoss.data.dataset import DatasetOptions
 from skgoss.data.text_files import FileOptions
@@ -15,7 +16,6 @@ from skgoss.dataset import binning
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset import files as dataset_files
 from skgoss.dataset.binning import OPTIONS, Binning
-from skgoss.parameters import settings as parameters
 from skgoss.utils import compat
 from skgoss.utils.locks import Lock
 from skgoss.utils.messages import type_name
@@ -134,7 +134,7 @@ class Dataset(Binning):
         self.free_raw_data = free_raw_data
         of_files, given = parameters.file_options(_checked_params(params), "Dataset")
         self._file_options = FileOptions(**of_files)
-        self.params = parameters.by_name(given, "Dataset")
+        self.params = parameters.resolve_or_warn(given, "Dataset")
         if reference is not None:
             self.set_reference(reference)
         self.label = label

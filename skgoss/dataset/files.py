@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import issparse
 
+from skgoss import parameters
 from skgoss.data import binary, binned_state, names, text_files
 from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset, DatasetOptions
@@ -19,7 +20,6 @@ from skgoss.data.values import entries
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.binning import OPTIONS, BinningInputs, by_column
 from skgoss.dataset.fields import CHECKS
-from skgoss.parameters import settings as parameters
 from skgoss.utils import compat
 
 if TYPE_CHECKING:

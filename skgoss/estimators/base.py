@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from skgoss import parameters
 from skgoss.booster.booster import Booster, init_model
 from skgoss.data import frames
 from skgoss.data.columns import Columns
@@ -29,7 +30,6 @@ from skgoss.model import predictions
 from skgoss.model.estimator_record import EstimatorRecord, changed, defaults
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters import docstrings
-from skgoss.parameters import settings as parameters
 from skgoss.parameters.settings import Settings
 from skgoss.utils import compat
 
@@ -42,7 +42,7 @@ Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 
 
-@parameters.documented
+@docstrings.of_estimator
 class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator):
     """Gradient boosted trees: base class of the estimators.
 
@@ -183,96 +183,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         force_row_wise: bool = False,
         **kwargs: Any,
     ) -> None:
-        before = dict(vars(self))
-        self.boosting_type = boosting_type
-        self.num_leaves = num_leaves
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.subsample_for_bin = subsample_for_bin
-        self.objective = objective
-        self.class_weight = class_weight
-        self.min_split_gain = min_split_gain
-        self.min_child_weight = min_child_weight
-        self.min_child_samples = min_child_samples
-        self.subsample = subsample
-        self.subsample_freq = subsample_freq
-        self.pos_bagging_fraction = pos_bagging_fraction
-        self.neg_bagging_fraction = neg_bagging_fraction
-        self.bagging_by_query = bagging_by_query
-        self.data_sample_strategy = data_sample_strategy
-        self.top_rate = top_rate
-        self.other_rate = other_rate
-        self.drop_rate = drop_rate
-        self.max_drop = max_drop
-        self.skip_drop = skip_drop
-        self.uniform_drop = uniform_drop
-        self.xgboost_dart_mode = xgboost_dart_mode
-        self.colsample_bytree = colsample_bytree
-        self.reg_alpha = reg_alpha
-        self.reg_lambda = reg_lambda
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.importance_type = importance_type
-        self.max_bin = max_bin
-        self.max_bin_by_feature = max_bin_by_feature
-        self.min_data_in_bin = min_data_in_bin
-        self.use_missing = use_missing
-        self.zero_as_missing = zero_as_missing
-        self.feature_pre_filter = feature_pre_filter
-        self.enable_bundle = enable_bundle
-        self.max_conflict_rate = max_conflict_rate
-        self.is_enable_sparse = is_enable_sparse
-        self.categorical_feature = categorical_feature
-        self.max_cat_to_onehot = max_cat_to_onehot
-        self.max_cat_threshold = max_cat_threshold
-        self.cat_smooth = cat_smooth
-        self.cat_l2 = cat_l2
-        self.min_data_per_group = min_data_per_group
-        self.max_delta_step = max_delta_step
-        self.linear_tree = linear_tree
-        self.linear_lambda = linear_lambda
-        self.path_smooth = path_smooth
-        self.extra_trees = extra_trees
-        self.feature_fraction_bynode = feature_fraction_bynode
-        self.feature_contri = feature_contri
-        self.monotone_constraints = monotone_constraints
-        self.monotone_constraints_method = monotone_constraints_method
-        self.monotone_penalty = monotone_penalty
-        self.interaction_constraints = interaction_constraints
-        self.forcedsplits_filename = forcedsplits_filename
-        self.boost_from_average = boost_from_average
-        self.reg_sqrt = reg_sqrt
-        self.is_unbalance = is_unbalance
-        self.scale_pos_weight = scale_pos_weight
-        self.sigmoid = sigmoid
-        self.alpha = alpha
-        self.fair_c = fair_c
-        self.poisson_max_delta_step = poisson_max_delta_step
-        self.tweedie_variance_power = tweedie_variance_power
-        self.lambdarank_truncation_level = lambdarank_truncation_level
-        self.lambdarank_norm = lambdarank_norm
-        self.label_gain = label_gain
-        self.metric = metric
-        self.multi_error_top_k = multi_error_top_k
-        self.auc_mu_weights = auc_mu_weights
-        self.eval_at = eval_at
-        self.early_stopping_round = early_stopping_round
-        self.first_metric_only = first_metric_only
-        self.early_stopping_min_delta = early_stopping_min_delta
-        self.validation_fraction = validation_fraction
-        self.refit = refit
-        self.data_random_seed = data_random_seed
-        self.bagging_seed = bagging_seed
-        self.feature_fraction_seed = feature_fraction_seed
-        self.extra_seed = extra_seed
-        self.objective_seed = objective_seed
-        self.drop_seed = drop_seed
-        self.verbosity = verbosity
-        self.deterministic = deterministic
-        self.force_col_wise = force_col_wise
-        self.force_row_wise = force_row_wise
-        unused = parameters.complete(self, before, kwargs)
+        unused = parameters.set_options(self, locals())
         if unused or self._unused_params:
             self._unused_params = unused
 
@@ -487,7 +398,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
 
     def _settings(self, X: Any, arguments: FitArguments) -> Settings:
         """The checked options of a fit."""
-        options = {name: getattr(self, name) for name in parameters.NAMES}
+        options = {name: getattr(self, name) for name in parameters.DEFAULTS}
         task, passed = self._task(self._owner), self._passed_parameters()
         return checked_settings(options, task, X, arguments, passed)
 

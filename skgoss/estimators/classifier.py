@@ -15,12 +15,11 @@ from skgoss.fit.task import Classification
 from skgoss.model import predictions
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters import docstrings
-from skgoss.parameters import settings as parameters
 from skgoss.utils import compat
 from skgoss.utils.messages import warn
 
 
-@parameters.documented
+@docstrings.of_estimator
 class LGBMClassifier(ClassifierMixin, LGBMModel):
     """Gradient boosted trees for classification, by the LightGBM algorithm.
 

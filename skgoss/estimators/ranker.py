@@ -8,17 +8,17 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 
+from skgoss import parameters
 from skgoss.data import queries, targets
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Ranking
 from skgoss.parameters import docstrings
-from skgoss.parameters import settings as parameters
 from skgoss.training import ranking
 from skgoss.utils import compat
 
 
-@parameters.documented
+@docstrings.of_estimator
 class LGBMRanker(LGBMModel):
     """Gradient boosted trees for ranking, by the LightGBM algorithm.
 

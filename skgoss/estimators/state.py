@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skgoss import parameters
 from skgoss.booster.booster import Booster
 from skgoss.data.values import entries
 from skgoss.fit.task import Classification, tasks_of
 from skgoss.model.estimator_record import EstimatorRecord, defaults
 from skgoss.model.fitted import FittedModel, check_classes
 from skgoss.model.objective_names import OBJECTIVES
-from skgoss.parameters import settings as parameters
 from skgoss.utils.messages import type_name
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from skgoss import parameters
 from skgoss.data import categories, frames, merged_schema, names, targets
 from skgoss.data.columns import Columns
 from skgoss.data.row_partition import Parts
@@ -32,7 +33,6 @@ from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
 from skgoss.model.link import Link
-from skgoss.parameters import settings as parameters
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints, loop, metrics
 from skgoss.training.callback_api import Calls
@@ -80,7 +80,7 @@ def checked_settings(
     }
     if isinstance(X, Dataset):
         chosen = X._options_besides(passed) | chosen
-    checked = parameters.settings({**options, **chosen}, task.owner)
+    checked = parameters.make_settings({**options, **chosen}, task.owner)
     if isinstance(checked.objective, str):
         objective_names.canonical_name(checked.objective)
     return checked
@@ -651,5 +651,5 @@ def _header(
         feature_infos=feature_infos,
         objective=words,
         monotone_constraints=[] if signs is None else [int(sign) for sign in signs],
-        parameters=parameters.lightgbm_parameters(settings),
+        parameters=parameters.to_lightgbm(settings),
     )

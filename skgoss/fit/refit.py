@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skgoss import parameters
 from skgoss.data import queries, targets
 from skgoss.data.columns import Columns
 from skgoss.data.rows import Rows, start_scores
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel
 from skgoss.model.objective_names import OBJECTIVES
-from skgoss.parameters import settings as parameters
 from skgoss.training import objectives, refit_leaves
 
 

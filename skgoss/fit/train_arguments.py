@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments
@@ -15,7 +16,6 @@ from skgoss.fit.fit import Fit, checked_settings
 from skgoss.fit.task import TrainTask
 from skgoss.model.estimator_record import EstimatorRecord, changed
 from skgoss.model.fitted import FittedModel
-from skgoss.parameters import settings as parameters
 from skgoss.parameters.domains import integer
 from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import UnusedParameterWarning, type_name, warn
@@ -90,7 +90,7 @@ class TrainOptions:
             [given.pop(word) for word in _NUM_CLASS if word in given], owner
         )
         of_files, given = parameters.file_options(given, owner)
-        options, unused = parameters.resolved(given, owner)
+        options, unused = parameters.resolve(given, owner)
         if options.pop("class_weight", None) is not None:
             warn(
                 f"{owner} has no parameter 'class_weight': it has no effect. Pass"
@@ -167,7 +167,7 @@ def _n_classes(given: Sequence[Any], owner: str) -> int:
     if not given:
         return 1
     domain = integer(1)
-    value = domain.convert(parameters.number(domain, given[0]))
+    value = domain.convert(domain.parse(given[0]))
     if value is NotImplemented:
         raise ValueError(
             f"The 'num_class' parameter of {owner} must be an int >= 1. Got"

@@ -52,7 +52,7 @@ def check(**arguments: Any) -> None:
     for name, value in arguments.items():
         domain = _DOMAINS[name]
         if domain.convert(value) is NotImplemented:
-            raise ValueError(f"{name} must be {domain.words}, got {value!r}.")
+            raise ValueError(f"{name} must be {domain.description}, got {value!r}.")
 
 
 def check_name(name: Any, known: Iterable[str], argument: str, kind: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skgoss import parameters
 from skgoss.inspection.arguments import (
     Pair,
     axes,
@@ -19,7 +20,6 @@ from skgoss.inspection.arguments import (
     optional,
 )
 from skgoss.parameters import docstrings
-from skgoss.parameters import settings as parameters
 from skgoss.utils import messages
 from skgoss.utils.models import is_estimator
 

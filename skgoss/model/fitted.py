@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss import parameters
 from skgoss.data import frames
 from skgoss.data.categories import Categories
 from skgoss.data.schema import ColumnSchema, check_names
@@ -22,7 +23,6 @@ from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.file_header import Header
 from skgoss.model.link import Link
 from skgoss.model.objective_names import OBJECTIVES
-from skgoss.parameters import settings
 
 _OWNER = "the Booster"
 
@@ -196,11 +196,11 @@ class FittedModel:
 
     def options(self) -> dict[str, Any]:
         """The options of the fit by LightGBM's names, as model files hold them."""
-        return settings.from_text(self.header.parameters)
+        return parameters.from_lightgbm(self.header.parameters)
 
     def shrinkage(self, options: Mapping[str, Any]) -> NDArray[np.float64]:
         """The factor of each tree: see `tables.shrinkage`; options by any name."""
-        chosen = settings.checked_options(options, tables.SHRINKAGE, "Booster")
+        chosen = parameters.checked_options(options, tables.SHRINKAGE, "Booster")
         return tables.shrinkage(self.trees, self.header, **chosen)
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[Any, ...]]:

@@ -18,7 +18,6 @@ from skgoss.data.categories import Categories, Vocabulary
 from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.columns import Columns
 from skgoss.data.schema import ColumnSchema
-from skgoss.data.sparse import INT32_MAX
 from skgoss.model import text
 from skgoss.model.category_sets import members, renamed, taken
 from skgoss.model.ensemble import Ensemble
@@ -27,6 +26,7 @@ from skgoss.model.fitted import FittedModel
 from skgoss.model.link import Link
 from skgoss.model.objective_names import ALIASES, make_link
 from skgoss.model.trees import CATEGORICAL, Sets
+from skgoss.utils.limits import INT32_MAX
 from skgoss.utils.messages import warn
 
 

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.sparse import INT32_MAX
 from skgoss.data.values import entries
 from skgoss.model import checks
 from skgoss.model.category_sets import renamed
@@ -27,6 +26,7 @@ from skgoss.model.file_header import Header, check_infos
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.text_keys import ANNOUNCEMENT, END_OF_TREES, OWN, PANDAS, PARAMETERS
 from skgoss.model.trees import CATEGORICAL, LEAF_TYPES, NO_SETS, NODE_TYPES, Sets
+from skgoss.utils.limits import INT32_MAX
 
 # Lines that follow the trees; files of LightGBM before 2.3 have no END_OF_TREES.
 _AFTER_TREES = {

@@ -21,11 +21,11 @@ from skgoss._engine.training import exact_sum, metrics
 from skgoss._engine.training.ranking import average_precision
 from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.row_partition import RowPartition
-from skgoss.data.sparse import INT32_MAX
 from skgoss.model.link import Link
 from skgoss.model.objective_names import NOT_BUILT_IN
 from skgoss.training import ranking
 from skgoss.training.user_functions import UserFunction, name_of, predictions
+from skgoss.utils.limits import INT32_MAX
 from skgoss.utils.messages import UnusedParameterWarning, hint, warn
 
 if TYPE_CHECKING:

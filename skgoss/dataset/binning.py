@@ -201,6 +201,54 @@ def read(
     return columns, schema
 
 
+Found = tuple[BinnedDataset, BinningInputs]
+
+
+def joined(first: Found, second: Found, n_threads: int) -> Found:
+    """Put the columns of two data sets side by side.
+
+    A name of the second data set that the first has, too, gets the prefix 'D2_'.
+
+    Raises
+    ------
+    ValueError
+        If the data sets do not have the same number of rows.
+    """
+    (binned, inputs), (other, added) = first, second
+    max_bin = None
+    if inputs.options.max_bin_by_feature or added.options.max_bin_by_feature:
+        max_bin = [
+            bound
+            for data, options in ((binned, inputs.options), (other, added.options))
+            for bound in options.max_bin_by_feature or [None] * data.n_features
+        ]
+    both = binned.joined(other, inputs.options, n_threads)
+    categories = inputs.schema.categories.joined(
+        added.schema.categories, binned.n_features
+    )
+    column_names = _joined_names(first, second)
+    in_schema = None if column_names is None else np.array(column_names, dtype=object)
+    schema = ColumnSchema(both.n_features, in_schema, categories)
+    categorical = sorted(categories.vocabularies)
+    options = replace(inputs.options, max_bin_by_feature=max_bin)
+    return both, BinningInputs(options, categorical or "auto", schema, column_names)
+
+
+def _joined_names(first: Found, second: Found) -> list[str] | None:
+    given = [inputs.names for _, inputs in (first, second)]
+    if given == [None, None]:
+        return None
+    own, others = (
+        list(map(str, names.default(binned.n_features) if n is None else n))
+        for (binned, _), n in zip((first, second), given, strict=True)
+    )
+    for name in others:
+        while name in own:
+            name = f"D2_{name}"
+        own.append(name)
+    return own
+
+
 class Prepared(NamedTuple):
     """The rows of a `Dataset`, ready for a fit.
 

@@ -12,9 +12,9 @@ from skgoss import parameters
 from skgoss.data import input_rows, names
 from skgoss.data.dataset import DatasetOptions
 from skgoss.data.text_files import FileOptions
+from skgoss.dataset import binning
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset import files as dataset_files
-from skgoss.dataset import state as dataset_state
 from skgoss.dataset.binning import OPTIONS, Binning
 from skgoss.utils import compat
 from skgoss.utils.locks import Lock
@@ -465,7 +465,7 @@ class Dataset(Binning):
         added: Any = other.construct()._binned, other._inputs
         with self._lock:
             own: Any = self.construct()._binned, self._inputs
-            self._binned, self._inputs = dataset_state.joined(
+            self._binned, self._inputs = binning.joined(
                 own, added, compat.n_threads(None)
             )
             self.data = None

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from skgoss import parameters
 from skgoss.booster.booster import Booster
-from skgoss.data.state import entries
+from skgoss.data.values import entries
 from skgoss.fit.task import Classification, tasks_of
 from skgoss.model.estimator_record import EstimatorRecord, defaults
 from skgoss.model.fitted import FittedModel, check_classes

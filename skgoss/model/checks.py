@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.state import check_lengths, check_start
+from skgoss.data.values import check_lengths, check_start
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import (
     CATEGORICAL,

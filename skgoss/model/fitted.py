@@ -16,7 +16,7 @@ from skgoss import parameters
 from skgoss.data import frames
 from skgoss.data.categories import Categories
 from skgoss.data.schema import ColumnSchema, check_names
-from skgoss.data.state import are_numbers, check_scores, entries, is_number
+from skgoss.data.values import are_numbers, check_scores, entries, is_number
 from skgoss.model import category_sets, file_header, tables
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.estimator_record import EstimatorRecord

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.state import entries
+from skgoss.data.values import entries
 from skgoss.model import checks
 from skgoss.model.category_sets import renamed
 from skgoss.model.ensemble import Ensemble

@@ -28,7 +28,7 @@ from skgoss._engine.model import links
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.link import Link
 from skgoss.model.objective_names import OBJECTIVES
-from skgoss.model.trees import Sets
+from skgoss.model.trees import CategorySets
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -148,7 +148,7 @@ def test_sets_of_categories():
     for number, numbers in enumerate(members):
         for c in numbers:
             words[number, c // 32] |= np.uint32(1 << c % 32)
-    sets = Sets(3 * np.arange(len(members) + 1), words.ravel())
+    sets = CategorySets(3 * np.arange(len(members) + 1), words.ravel())
     trees = []
     for n_leaves in (2, 10, 40):
         tree = random_tree(rng, n_leaves, 2, [-0.5, 3.5, 31.0])

@@ -236,12 +236,12 @@ def fitted(objective, data, **options):
     """A small model of an objective, and its predictions."""
     X, y = data
     options |= {"objective": objective, "n_estimators": 6, "n_jobs": 1}
-    kind = OBJECTIVES[objective]
-    if kind.ranks is not None:
+    task = OBJECTIVES[objective].task
+    if task == "ranking":
         grades = np.digitize(y, [0.0, 1.0])
         model = LGBMRanker(**options).fit(X, grades, group=[40] * 10)
         return model, model.predict(X)
-    if kind.start is None:
+    if task == "classification":
         n_classes = 2 if objective == "binary" else 4
         codes = np.digitize(y, [0.5, 1.0, 2.0][: n_classes - 1])
         model = LGBMClassifier(**options).fit(X, codes)

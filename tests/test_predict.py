@@ -13,7 +13,7 @@ import pytest
 
 from skgoss._engine.data import columns
 from skgoss.data.columns import Columns
-from skgoss.model.ensemble import Ensemble, CategorySets, Tree
+from skgoss.model.ensemble import CategorySets, Ensemble, Tree
 
 NONE, ZERO, NAN = 0, 1, 2
 TINY = float(np.float32(1e-35))

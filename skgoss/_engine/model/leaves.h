@@ -10,7 +10,7 @@
 /* Rows of a tile. Columns of bytes have as many, however many of them are used. */
 #define LEAF_TILE 256
 /* Rows that walk side by side, so that their latencies overlap. */
-#define WALK_LANES 16
+#define WALK_WIDTH 16
 
 /* A value v goes right when ((uint8_t)(v - low) & bits) > limit. */
 typedef struct {
@@ -141,21 +141,21 @@ static SIMD_INLINE int32_t skgoss_next(const skgoss_walk_node *nodes, int32_t at
 static void skgoss_walk(const skgoss_walk_node *nodes, const uint8_t *exits,
                         const uint8_t *const *columns, int n, int32_t *leaf_out)
 {
-    for (int i = 0; i < n; i += WALK_LANES) {
-        int32_t at[WALK_LANES], moved;
-        for (int k = 0; k < WALK_LANES; k++)
+    for (int i = 0; i < n; i += WALK_WIDTH) {
+        int32_t at[WALK_WIDTH], moved;
+        for (int k = 0; k < WALK_WIDTH; k++)
             at[k] = exits[i + k];
         do {
             moved = 0;
-            for (int k = 0; k < WALK_LANES; k++)
+            for (int k = 0; k < WALK_WIDTH; k++)
                 at[k] = skgoss_next(nodes, at[k], columns, i + k);
-            for (int k = 0; k < WALK_LANES; k++) {
+            for (int k = 0; k < WALK_WIDTH; k++) {
                 const int32_t next = skgoss_next(nodes, at[k], columns, i + k);
                 moved |= next ^ at[k];
                 at[k] = next;
             }
         } while (moved);
-        for (int k = 0; k < WALK_LANES; k++)
+        for (int k = 0; k < WALK_WIDTH; k++)
             leaf_out[i + k] = nodes[at[k]].leaf;
     }
 }

@@ -19,7 +19,7 @@
 /* Terms of a block, at most. */
 #define EXACT_BLOCK 1024
 
-#define EXACT_LANES 8
+#define EXACT_WIDTH 8
 
 /* The limbs of a sum, and counts of the terms that are not finite. */
 enum {
@@ -39,19 +39,19 @@ enum {
 
 static SIMD_INLINE void weigh_terms_body WEIGH_ROWS
 {
-    double lane[EXACT_LANES] = {0.0};
+    double partial[EXACT_WIDTH] = {0.0};
     int64_t i = 0;
     if (weight)
         for (int64_t j = 0; j < n; j++)
             term[j] *= weight[j];
-    for (; i + EXACT_LANES <= n; i += EXACT_LANES)
-        for (int l = 0; l < EXACT_LANES; l++)
-            lane[l] += fabs(term[i + l]);
+    for (; i + EXACT_WIDTH <= n; i += EXACT_WIDTH)
+        for (int l = 0; l < EXACT_WIDTH; l++)
+            partial[l] += fabs(term[i + l]);
     for (; i < n; i++)
-        lane[0] += fabs(term[i]);
+        partial[0] += fabs(term[i]);
     *size_out = 0.0;
-    for (int l = 0; l < EXACT_LANES; l++)
-        *size_out += lane[l];
+    for (int l = 0; l < EXACT_WIDTH; l++)
+        *size_out += partial[l];
 }
 
 SIMD_KERNEL(weigh_terms, WEIGH_ROWS, (term, weight, n, size_out))

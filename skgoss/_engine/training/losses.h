@@ -172,38 +172,38 @@ static SIMD_INLINE double quantile_row(double f, double y, double a, double b)
 
 typedef struct {
     double gradient, hessian;
-} slopes;
+} gradient_pair;
 
 /* a: about where the loss turns from a parabola into a line. */
-static SIMD_INLINE slopes fair_row(double f, double y, double a, double b)
+static SIMD_INLINE gradient_pair fair_row(double f, double y, double a, double b)
 {
     double x = f - y;
     double share = a / (fabs(x) + a);
-    slopes s = {x * share, share * share};
+    gradient_pair s = {x * share, share * share};
     return s;
 }
 
 /* a: exp(poisson_max_delta_step). */
-static SIMD_INLINE slopes poisson_row(double f, double y, double a, double b)
+static SIMD_INLINE gradient_pair poisson_row(double f, double y, double a, double b)
 {
     double mean = exponential(f);
-    slopes s = {within_float(mean - y), within_float(mean * a)};
+    gradient_pair s = {within_float(mean - y), within_float(mean * a)};
     return s;
 }
 
-static SIMD_INLINE slopes gamma_row(double f, double y, double a, double b)
+static SIMD_INLINE gradient_pair gamma_row(double f, double y, double a, double b)
 {
     double ratio = y * exponential(-f);
-    slopes s = {within_float(1.0 - ratio), within_float(ratio)};
+    gradient_pair s = {within_float(1.0 - ratio), within_float(ratio)};
     return s;
 }
 
 /* a: 1 - variance power, b: 2 - variance power. */
-static SIMD_INLINE slopes tweedie_row(double f, double y, double a, double b)
+static SIMD_INLINE gradient_pair tweedie_row(double f, double y, double a, double b)
 {
     double u = y * exponential(a * f);
     double v = exponential(b * f);
-    slopes s = {within_float(v - u), within_float(b * v - a * u)};
+    gradient_pair s = {within_float(v - u), within_float(b * v - a * u)};
     return s;
 }
 
@@ -215,11 +215,11 @@ static SIMD_INLINE double binary_margin(double f, double y, double a, double b)
     return (y == b ? a : -a) * f;
 }
 
-static SIMD_INLINE slopes binary_row(double f, double y, double a, double b, odds p)
+static SIMD_INLINE gradient_pair binary_row(double f, double y, double a, double b, odds p)
 {
     double signed_a = y == b ? a : -a;
     double wrong = binary_margin(f, y, a, b) >= 0.0 ? p.small : p.large;
-    slopes s = {-signed_a * wrong, a * a * (p.large * p.small)};
+    gradient_pair s = {-signed_a * wrong, a * a * (p.large * p.small)};
     return s;
 }
 
@@ -228,20 +228,20 @@ static SIMD_INLINE double cross_entropy_margin(double f, double y, double a, dou
     return f;
 }
 
-static SIMD_INLINE slopes cross_entropy_row(double f, double y, double a, double b, odds p)
+static SIMD_INLINE gradient_pair cross_entropy_row(double f, double y, double a, double b, odds p)
 {
     double yes = f >= 0.0 ? p.large : p.small;
     double no = f >= 0.0 ? p.small : p.large;
-    slopes s = {(1.0 - y) * yes - y * no, p.large * p.small};
+    gradient_pair s = {(1.0 - y) * yes - y * no, p.large * p.small};
     return s;
 }
 
 /* The cross entropy of y and z = 1 - exp(-w u), with u = log(1 + exp(f)) and a weight w.
  *
- * With p = sigmoid(f) and q = w p / z, the slopes are w p - y q and
+ * With p = sigmoid(f) and q = w p / z, the gradient_pair are w p - y q and
  * w p (1 - p) + y q (1 - p) (w (exp(u) - 1) / (exp(w u) - 1) - 1).
  */
-static SIMD_INLINE slopes intensity_row(double f, double y, double w)
+static SIMD_INLINE gradient_pair intensity_row(double f, double y, double w)
 {
     odds p = logistic(f);
     double yes = f >= 0.0 ? p.large : p.small;
@@ -255,7 +255,7 @@ static SIMD_INLINE slopes intensity_row(double f, double y, double w)
     bend = (u > v ? u : v) < 1e-8 ? 0.5 * (u - v) : bend;
     double hessian = no * (w * yes + y * q * bend);
     /* It is never negative, but may round to it. */
-    slopes s = {within_float(w * yes - y * q),
+    gradient_pair s = {within_float(w * yes - y * q),
                 within_float(hessian > 0.0 ? hessian : 0.0)};
     return s;
 }
@@ -279,7 +279,7 @@ static SIMD_INLINE slopes intensity_row(double f, double y, double w)
     static SIMD_INLINE void name##_loss_body ROWS                                     \
     {                                                                                 \
         for (int64_t i = 0; i < n; i++) {                                             \
-            slopes s = name##_row(score[i], y[i], a, b);                              \
+            gradient_pair s = name##_row(score[i], y[i], a, b);                              \
             gradient_out[i] = (float)s.gradient;                                      \
             hessian_out[i] = (float)s.hessian;                                        \
         }                                                                             \
@@ -305,7 +305,7 @@ static SIMD_INLINE slopes intensity_row(double f, double y, double w)
                 e[i] = (1.0 + part.rest) * part.scale;                                \
             }                                                                         \
             for (int i = 0; i < m; i++) {                                             \
-                slopes s = name##_row(f[i], target[i], a, b, odds_of(e[i]));          \
+                gradient_pair s = name##_row(f[i], target[i], a, b, odds_of(e[i]));          \
                 gradient_out[start + i] = (float)s.gradient;                          \
                 hessian_out[start + i] = (float)s.hessian;                            \
             }                                                                         \
@@ -342,7 +342,7 @@ static const pointwise_loss POINTWISE[] = {
 static SIMD_INLINE void intensity_body INTENSITY_ROWS
 {
     for (int64_t i = 0; i < n; i++) {
-        slopes s = intensity_row(score[i], y[i], weight[i]);
+        gradient_pair s = intensity_row(score[i], y[i], weight[i]);
         gradient_out[i] = (float)s.gradient;
         hessian_out[i] = (float)s.hessian;
     }
@@ -389,7 +389,7 @@ static SIMD_INLINE void softmax_link_body SOFTMAX_LINK
 
 SIMD_KERNEL(softmax_link, SOFTMAX_LINK, (x, n_classes, stride, n, work))
 
-/* The slopes of n rows whose scores and results are class-major, `stride` rows a class.
+/* The gradient_pair of n rows whose scores and results are class-major, `stride` rows a class.
  * factor: scale of the hessian; work: (n_classes + 2) * n doubles. */
 #define SOFTMAX_ROWS                                                                  \
     (const double *restrict score, const double *restrict y, int64_t n_classes,       \

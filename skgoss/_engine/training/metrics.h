@@ -17,7 +17,7 @@
 #include "simd.h"
 
 /* What is found over rows is kept in as many lanes. */
-#define METRIC_LANES 8
+#define METRIC_WIDTH 8
 
 /* LightGBM's limits: what logarithms are taken of is no smaller. */
 #define TINY 1e-15
@@ -238,12 +238,12 @@ SIMD_KERNEL(class_errors, ERROR_ROWS, (score, stride, n_classes, own, top_k, n, 
 
 static SIMD_INLINE void range_of_scores_body RANGE_ROWS
 {
-    double low[METRIC_LANES], high[METRIC_LANES];
-    for (int l = 0; l < METRIC_LANES; l++)
+    double low[METRIC_WIDTH], high[METRIC_WIDTH];
+    for (int l = 0; l < METRIC_WIDTH; l++)
         low[l] = high[l] = score[0];
     int64_t i = 0;
-    for (; i + METRIC_LANES <= n; i += METRIC_LANES)
-        for (int l = 0; l < METRIC_LANES; l++) {
+    for (; i + METRIC_WIDTH <= n; i += METRIC_WIDTH)
+        for (int l = 0; l < METRIC_WIDTH; l++) {
             double x = score[i + l];
             low[l] = x < low[l] ? x : low[l];
             high[l] = x > high[l] ? x : high[l];
@@ -252,7 +252,7 @@ static SIMD_INLINE void range_of_scores_body RANGE_ROWS
         low[0] = score[i] < low[0] ? score[i] : low[0];
         high[0] = score[i] > high[0] ? score[i] : high[0];
     }
-    for (int l = 1; l < METRIC_LANES; l++) {
+    for (int l = 1; l < METRIC_WIDTH; l++) {
         low[0] = low[l] < low[0] ? low[l] : low[0];
         high[0] = high[l] > high[0] ? high[l] : high[0];
     }
@@ -290,17 +290,17 @@ SIMD_KERNEL(find_places, PLACE_ROWS, (y, score, n, best, scale, n_buckets, place
 
 static SIMD_INLINE void count_pairs_body PAIR_ROWS
 {
-    int64_t lane[METRIC_LANES] = {0};
-    for (int64_t start = 0; start < n_negative; start += METRIC_LANES) {
-        double own[METRIC_LANES];
-        for (int l = 0; l < METRIC_LANES; l++)
+    int64_t lane[METRIC_WIDTH] = {0};
+    for (int64_t start = 0; start < n_negative; start += METRIC_WIDTH) {
+        double own[METRIC_WIDTH];
+        for (int l = 0; l < METRIC_WIDTH; l++)
             own[l] = start + l < n_negative ? negative[start + l] : NAN;
         for (int64_t i = 0; i < n_positive; i++)
-            for (int l = 0; l < METRIC_LANES; l++)
+            for (int l = 0; l < METRIC_WIDTH; l++)
                 lane[l] += (int64_t)(positive[i] > own[l]) + (positive[i] >= own[l]);
     }
     *pairs_out = 0;
-    for (int l = 0; l < METRIC_LANES; l++)
+    for (int l = 0; l < METRIC_WIDTH; l++)
         *pairs_out += lane[l];
 }
 

@@ -10,7 +10,7 @@
 
 /* Documents of a step. Sums over documents are kept in as many lanes, whatever the width
  * of the processor's vectors, so all instruction sets add in the same order. */
-#define RANK_LANES 8
+#define RANK_WIDTH 8
 
 /* Documents that are ranked by counting, whole lanes. */
 #define RANK_RUN 64
@@ -24,33 +24,33 @@ static SIMD_INLINE void count_before_body BEFORE
     double key[RANK_RUN];
     for (int64_t i = 0; i < n; i++)
         key[i] = score[i] == score[i] ? score[i] : -INFINITY;
-    for (int64_t i = n; i % RANK_LANES; i++)
+    for (int64_t i = n; i % RANK_WIDTH; i++)
         key[i] = -INFINITY;
-    for (int64_t start = 0; start < n; start += RANK_LANES) {
+    for (int64_t start = 0; start < n; start += RANK_WIDTH) {
         const double *own = key + start;
-        int64_t end = start + RANK_LANES;
-        int64_t before[RANK_LANES] = {0};
+        int64_t end = start + RANK_WIDTH;
+        int64_t before[RANK_WIDTH] = {0};
         for (int64_t j = 0; j < start; j++)
-            for (int64_t lane = 0; lane < RANK_LANES; lane++)
+            for (int64_t lane = 0; lane < RANK_WIDTH; lane++)
                 before[lane] += key[j] >= own[lane];
         for (int64_t j = start; j < end; j++)
-            for (int64_t lane = 0; lane < RANK_LANES; lane++)
+            for (int64_t lane = 0; lane < RANK_WIDTH; lane++)
                 before[lane] += (key[j] > own[lane])
                                 | ((key[j] == own[lane]) & (j < start + lane));
         for (int64_t j = end; j < n; j++)
-            for (int64_t lane = 0; lane < RANK_LANES; lane++)
+            for (int64_t lane = 0; lane < RANK_WIDTH; lane++)
                 before[lane] += key[j] > own[lane];
-        for (int64_t lane = 0; lane < RANK_LANES; lane++)
+        for (int64_t lane = 0; lane < RANK_WIDTH; lane++)
             before_out[start + lane] = before[lane];
     }
 }
 
 SIMD_KERNEL(count_before, BEFORE, (score, n, before_out))
 
-static SIMD_INLINE double sum_of_lanes(const double *lane)
+static SIMD_INLINE double sum_of_partials(const double *partial)
 {
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3]))
-           + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    return ((partial[0] + partial[1]) + (partial[2] + partial[3]))
+           + ((partial[4] + partial[5]) + (partial[6] + partial[7]));
 }
 
 /* How far, in exponents, scores may lie below the one that exponentials refer to. */
@@ -58,7 +58,7 @@ static SIMD_INLINE double sum_of_lanes(const double *lane)
 
 /* The slopes of all pairs of a query with one document among the first n_top.
  *
- * The documents are ordered by falling score; n is a multiple of RANK_LANES, and the gain
+ * The documents are ordered by falling score; n is a multiple of RANK_WIDTH, and the gain
  * of a document that only fills up is NaN. discount[r]: the discount of rank r. A pair's
  * loss weighs |gain - gain'| |discount - discount'| factor / (offset + slope |score -
  * score'|). The gains of the first n_top are overwritten; odds: room for n. Adds to
@@ -78,10 +78,10 @@ static SIMD_INLINE double sum_of_lanes(const double *lane)
 
 static SIMD_INLINE void add_pairs PAIRS
 {
-    double magnitude[RANK_LANES] = {0.0};
+    double magnitude[RANK_WIDTH] = {0.0};
     double reference = INFINITY;
     for (int64_t i = 0; i < n_top; i++) {
-        int64_t first = i / RANK_LANES * RANK_LANES;
+        int64_t first = i / RANK_WIDTH * RANK_WIDTH;
         if (sigmoid * (reference - score[i]) > RANK_REACH) {
             reference = score[i];
             for (int64_t j = first; j < n; j++)
@@ -89,10 +89,10 @@ static SIMD_INLINE void add_pairs PAIRS
         }
         double own_score = score[i], own_gain = gain[i], own_discount = discount[i];
         double own_odds = odds[i];
-        double own_gradient[RANK_LANES] = {0.0}, own_hessian[RANK_LANES] = {0.0};
+        double own_gradient[RANK_WIDTH] = {0.0}, own_hessian[RANK_WIDTH] = {0.0};
         gain[i] = NAN;
-        for (int64_t start = first; start < n; start += RANK_LANES)
-            for (int64_t lane = 0; lane < RANK_LANES; lane++) {
+        for (int64_t start = first; start < n; start += RANK_WIDTH)
+            for (int64_t lane = 0; lane < RANK_WIDTH; lane++) {
                 int64_t j = start + lane;
                 double more = gain[j] - own_gain;
                 double distance = offset + slope * fabs(own_score - score[j]);
@@ -108,10 +108,10 @@ static SIMD_INLINE void add_pairs PAIRS
                 own_hessian[lane] += bend;
                 magnitude[lane] += fabs(push);
             }
-        gradient[i] += sum_of_lanes(own_gradient);
-        hessian[i] += sum_of_lanes(own_hessian);
+        gradient[i] += sum_of_partials(own_gradient);
+        hessian[i] += sum_of_partials(own_hessian);
     }
-    *magnitude_out = sum_of_lanes(magnitude);
+    *magnitude_out = sum_of_partials(magnitude);
 }
 
 /* Factors of 1 are known to the compiler in the default options. */

@@ -114,14 +114,14 @@ static SIMD_INLINE void rank_tile(const float *gradient, ptrdiff_t stride, int n
     for (int i = 0; i < n; i++)
         total[i] = 0;
     for (int k = 0; k < n_scores; k++) {
-        const float *slope = gradient + k * stride;
+        const float *values = gradient + k * stride;
         const double *times = weight ? weight + k * weight_stride : NULL;
         if (times)
             for (int i = 0; i < n; i++)
-                total[i] += (float)(fabsf(slope[i * step]) * times[i * step]);
+                total[i] += (float)(fabsf(values[i * step]) * times[i * step]);
         else
             for (int i = 0; i < n; i++)
-                total[i] += fabsf(slope[i * step]);
+                total[i] += fabsf(values[i * step]);
     }
     for (int i = 0; i < n; i++) {
         uint32_t bits;
@@ -247,16 +247,16 @@ SIMD_KERNEL(find_range,
             (values, n, low_out, high_out))
 
 /* Multiplies what some rows have. */
-static inline void scale_rows(const uint32_t *rows, ptrdiff_t n, float factor, float *slope)
+static inline void scale_rows(const uint32_t *rows, ptrdiff_t n, float factor, float *values)
 {
     for (ptrdiff_t i = 0; i < n; i++)
-        slope[rows[i]] *= factor;
+        values[rows[i]] *= factor;
 }
 
-static inline void set_rows(const uint32_t *rows, ptrdiff_t n, float value, float *slope)
+static inline void set_rows(const uint32_t *rows, ptrdiff_t n, float value, float *values)
 {
     for (ptrdiff_t i = 0; i < n; i++)
-        slope[rows[i]] = value;
+        values[rows[i]] = value;
 }
 
 /* ----------------------------------------------------------------- order statistics */

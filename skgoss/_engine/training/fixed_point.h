@@ -1,6 +1,6 @@
 /* Fixed-point numbers: rounding to integers, packed sums and their parts. */
-#ifndef SKGOSS_FIXED_H
-#define SKGOSS_FIXED_H
+#ifndef SKGOSS_FIXED_POINT_H
+#define SKGOSS_FIXED_POINT_H
 
 #include <string.h>
 

@@ -226,18 +226,25 @@ typedef struct {
 
 /* Copies the sums of stored bins and puts what they leave of `total` where the implied bin
    belongs. */
-#define WITH_IMPLIED(name, sum_t)                                                      \
-    static inline void name(const sum_t *stored, int n_bins, int implied, sum_t total, \
-                            sum_t *sum_out)                                            \
-    {                                                                                  \
-        for (int b = 0; b < implied; b++)                                              \
-            total -= sum_out[b] = stored[b];                                           \
-        for (int b = implied + 1; b < n_bins; b++)                                     \
-            total -= sum_out[b] = stored[b - 1];                                       \
-        sum_out[implied] = total;                                                      \
-    }
-WITH_IMPLIED(longs_with_implied, int64_t)
-WITH_IMPLIED(ints_with_implied, int32_t)
+static inline void longs_with_implied(const int64_t *stored, int n_bins, int implied,
+                                      int64_t total, int64_t *sum_out)
+{
+    for (int b = 0; b < implied; b++)
+        total -= sum_out[b] = stored[b];
+    for (int b = implied + 1; b < n_bins; b++)
+        total -= sum_out[b] = stored[b - 1];
+    sum_out[implied] = total;
+}
+
+static inline void ints_with_implied(const int32_t *stored, int n_bins, int implied,
+                                     int32_t total, int32_t *sum_out)
+{
+    for (int b = 0; b < implied; b++)
+        total -= sum_out[b] = stored[b];
+    for (int b = implied + 1; b < n_bins; b++)
+        total -= sum_out[b] = stored[b - 1];
+    sum_out[implied] = total;
+}
 
 /* The bins of a feature. `room`: 3 n_bins integers, where the sums are put if one bin has
    no place of its own and is what the others leave of `node`. */
@@ -264,18 +271,18 @@ static inline Bins feature_bins(const Binned *data, const Histogram *histogram, 
     return bins;
 }
 
-/* Numbers of the bins in [first, last) that hold rows, word by word. */
+/* Numbers of the bins in [first, last) that hold rows, 64 bins at a time. */
 static inline int held_bins(const Bins *bins, int first, int last, int32_t *bin_out)
 {
     int64_t at = bins->first_bit + first, end = bins->first_bit + last;
     int n = 0;
     while (at < end) {
-        uint64_t word = bins->held[at / 64] >> (at % 64);
-        if (word == 0) {
+        uint64_t bits = bins->held[at / 64] >> (at % 64);
+        if (bits == 0) {
             at = (at / 64 + 1) * 64;
             continue;
         }
-        at += lowest_bit(word);
+        at += lowest_bit(bits);
         if (at < end)
             bin_out[n++] = (int32_t)(at - bins->first_bit);
         at++;

@@ -1,5 +1,5 @@
-/* The vectorised loops of the histogram room: statistics and fixed-point encoding of a
-   round's gradients, and the spilling of packed accumulators. */
+/* Histograms: the statistics and the fixed-point encoding of a round's gradients, the sums of
+   rows by bin, and the subtraction of histograms. docs/design.md, section 4, has the formats. */
 #ifndef SKGOSS_HISTOGRAM_H
 #define SKGOSS_HISTOGRAM_H
 
@@ -10,17 +10,18 @@
 #include "layout.h"
 #include "simd.h"
 
+/* Rows of a step; extremes have as many parts. */
 #define STAT_WIDTH 8
 
-/* Levels that roots of quanta are counted in. */
+/* Square roots of magnitudes, in units, are counted in such parts of 1. */
 #define ROOT_LEVELS 256.0f
 
 #define PREFETCH_AHEAD 16
 #define CACHE_LINE 64
-#define ROW_BLOCK 256   /* rows that stay in the first cache while lanes take turns */
+#define ROW_BLOCK 256     /* rows that stay in the first cache while lanes take turns */
 #define LANES_PER_TURN 64 /* lanes whose accumulators stay near */
 
-/* Words of an accumulator of a wide round: gradient and hessian, one of which holds the
+/* Integers of an accumulator of a wide round: gradient and hessian, one of which holds the
    count as well; or gradient, hessian, count and 0. Either is one vector. */
 #define PAIR_PARTS 2
 #define WIDE_PARTS 4
@@ -71,17 +72,29 @@ static inline void prefetch_row(const Binned *data, ptrdiff_t row)
     prefetch(lanes + data->n_lanes - 1);
 }
 
-#define GATHER(name, value_t)                                                            \
-    static SIMD_INLINE void name(const value_t *values, const uint32_t *restrict ids,     \
-                                 ptrdiff_t first, ptrdiff_t n, value_t *restrict out)     \
-    {                                                                                     \
-        if (values)                                                                       \
-            for (ptrdiff_t i = first; i < first + n; i++)                                 \
-                out[i] = values[ids[i]];                                                  \
-    }
-GATHER(gather_floats, float)
-GATHER(gather_doubles, double)
-GATHER(gather_counts, uint32_t)
+static SIMD_INLINE void gather_floats(const float *values, const uint32_t *restrict ids,
+                                      ptrdiff_t first, ptrdiff_t n, float *restrict out)
+{
+    if (values)
+        for (ptrdiff_t i = first; i < first + n; i++)
+            out[i] = values[ids[i]];
+}
+
+static SIMD_INLINE void gather_doubles(const double *values, const uint32_t *restrict ids,
+                                       ptrdiff_t first, ptrdiff_t n, double *restrict out)
+{
+    if (values)
+        for (ptrdiff_t i = first; i < first + n; i++)
+            out[i] = values[ids[i]];
+}
+
+static SIMD_INLINE void gather_counts(const uint32_t *values, const uint32_t *restrict ids,
+                                      ptrdiff_t first, ptrdiff_t n, uint32_t *restrict out)
+{
+    if (values)
+        for (ptrdiff_t i = first; i < first + n; i++)
+            out[i] = values[ids[i]];
+}
 
 /* Copies what n of the rows meant have, from `first` on. */
 static SIMD_INLINE void gather_gradients_body(const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
@@ -183,7 +196,7 @@ static SIMD_INLINE void encode_rows(const float *gradient, const float *hessian,
     }
 }
 
-/* Words of a packed round: of n of the rows, from `first` on. */
+/* Records of a packed round: of n of the rows, from `first` on. */
 static SIMD_INLINE void encode_packed_body(const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
                                            double gradient_scale, double hessian_scale,
                                            const Encoding *encoding, uint64_t *records_out)
@@ -280,30 +293,29 @@ static SIMD_INLINE void take_wide_body(int64_t *sums, int n_bins, const Encoding
                    count_out);
 }
 
-#if defined(__GNUC__)
-#define ADD_VECTOR(x, parts, sums)                                              \
-    do {                                                                        \
-        typedef int64_t Sum __attribute__((vector_size(parts * sizeof *sums))); \
-        Sum sum, more;                                                          \
-        memcpy(&sum, sums, sizeof sum);                                         \
-        memcpy(&more, x, sizeof more);                                          \
-        sum += more;                                                            \
-        memcpy(sums, &sum, sizeof sum);                                         \
-    } while (0)
-#else
-#define ADD_VECTOR(x, parts, sums)      \
-    do {                                \
-        for (int k = 0; k < parts; k++) \
-            sums[k] += x[k];            \
-    } while (0)
-#endif
-
+/* Adds an addend to an accumulator, in one vector addition. */
 static SIMD_INLINE void add_parts(const int64_t *x, const int parts, int64_t *sums)
 {
-    if (parts == PAIR_PARTS)
-        ADD_VECTOR(x, PAIR_PARTS, sums);
-    else
-        ADD_VECTOR(x, WIDE_PARTS, sums);
+#if defined(__GNUC__)
+    typedef int64_t Pair __attribute__((vector_size(PAIR_PARTS * sizeof(int64_t))));
+    typedef int64_t Wide __attribute__((vector_size(WIDE_PARTS * sizeof(int64_t))));
+    if (parts == PAIR_PARTS) {
+        Pair sum, more;
+        memcpy(&sum, sums, sizeof sum);
+        memcpy(&more, x, sizeof more);
+        sum += more;
+        memcpy(sums, &sum, sizeof sum);
+    } else {
+        Wide sum, more;
+        memcpy(&sum, sums, sizeof sum);
+        memcpy(&more, x, sizeof more);
+        sum += more;
+        memcpy(sums, &sum, sizeof sum);
+    }
+#else
+    for (int k = 0; k < parts; k++)
+        sums[k] += x[k];
+#endif
 }
 
 /* What a row adds to an accumulator. */
@@ -356,7 +368,7 @@ static SIMD_INLINE void prefetch_ahead(const Binned *data, const uint64_t *recor
 }
 
 /* Adds n rows, of n_left, to the lanes from `first` to `last`, four of them read as one
-   record. */
+   integer. */
 static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *records, ptrdiff_t n,
                                       ptrdiff_t n_left, const int64_t *pairs,
                                       const int64_t *addends, int first, int last,
@@ -463,7 +475,7 @@ static SIMD_INLINE void sum_sizes_body(const uint64_t *records, ptrdiff_t n,
     *hessian_out = sizes[1];
 }
 
-/* Sums of the records of a packed round. */
+/* Sums of the rows of a packed round. */
 static SIMD_INLINE void sum_packed_body(const uint64_t *records, ptrdiff_t n,
                                         const Encoding *encoding, Sums *out)
 {
@@ -514,21 +526,31 @@ static SIMD_INLINE void fold_digit_body(int64_t *sums, int radix, int n, int par
 }
 
 /* Adds values to sums, or subtracts them where sign is negative. */
-#define ADD_SUMS(name, value_t)                                                         \
-    static SIMD_INLINE void name##_body(int n, int sign, const value_t *restrict values, \
-                                        value_t *restrict sums_inout)                   \
-    {                                                                                   \
-        if (sign > 0)                                                                   \
-            for (int b = 0; b < n; b++)                                                 \
-                sums_inout[b] += values[b];                                             \
-        else                                                                            \
-            for (int b = 0; b < n; b++)                                                 \
-                sums_inout[b] -= values[b];                                             \
-    }                                                                                   \
-    SIMD_KERNEL(name, (int n, int sign, const value_t *values, value_t *sums_inout),    \
-                (n, sign, values, sums_inout))
-ADD_SUMS(add_longs, int64_t)
-ADD_SUMS(add_ints, int32_t)
+static SIMD_INLINE void add_longs_body(int n, int sign, const int64_t *restrict values,
+                                       int64_t *restrict sums_inout)
+{
+    if (sign > 0)
+        for (int b = 0; b < n; b++)
+            sums_inout[b] += values[b];
+    else
+        for (int b = 0; b < n; b++)
+            sums_inout[b] -= values[b];
+}
+SIMD_KERNEL(add_longs, (int n, int sign, const int64_t *values, int64_t *sums_inout),
+            (n, sign, values, sums_inout))
+
+static SIMD_INLINE void add_ints_body(int n, int sign, const int32_t *restrict values,
+                                      int32_t *restrict sums_inout)
+{
+    if (sign > 0)
+        for (int b = 0; b < n; b++)
+            sums_inout[b] += values[b];
+    else
+        for (int b = 0; b < n; b++)
+            sums_inout[b] -= values[b];
+}
+SIMD_KERNEL(add_ints, (int n, int sign, const int32_t *values, int32_t *sums_inout),
+            (n, sign, values, sums_inout))
 
 /* Writes separate sums as packed ones, over the first of them. */
 static SIMD_INLINE void pack_sums_body(int n, const Encoding *encoding, int64_t *gradient_inout,

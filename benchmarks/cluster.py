@@ -49,14 +49,14 @@ class Run:
     seconds : float
     memory : float
         The largest peak of a worker above what it held before, MB.
-    exchanges, sent : float
+    collectives, sent : float
         For each tree, how often the workers waited for each other, and the MB that a
         worker sent to each other one. NaN where the library does not count them.
     """
 
     seconds: float
     memory: float
-    exchanges: float = float("nan")
+    collectives: float = float("nan")
     sent: float = float("nan")
 
 
@@ -101,10 +101,10 @@ def spread(library: str, shape: str, scale: float, n_workers: int) -> Run:
         if library != "skgoss":
             return Run(taken, memory)
         counted = client.run(counts).values()
-        exchanges, sent = (
+        collectives, sent = (
             max(numbers) / ROUNDS for numbers in zip(*counted, strict=True)
         )
-        return Run(taken, memory, exchanges, sent / 1e6)
+        return Run(taken, memory, collectives, sent / 1e6)
 
 
 def scattered(client: Any, shape: str, scale: float) -> tuple[Any, Any]:
@@ -135,22 +135,22 @@ def scattered(client: Any, shape: str, scale: float) -> tuple[Any, Any]:
 
 
 def count() -> None:
-    """On a worker: count what peers of fits send from now on."""
+    """On a worker: count what processes of fits send from now on."""
     from skgoss.dask.fits import Work
 
     fit = Work.__call__
 
-    def counting(self: Any, exchange: Any, *args: Any) -> Any:
+    def counting(self: Any, collectives: Any, *args: Any) -> Any:
         try:
-            return fit(self, exchange, *args)
+            return fit(self, collectives, *args)
         finally:
-            Work.counts = exchange.n_exchanges, exchange.n_bytes
+            Work.counts = collectives.n_collectives, collectives.n_bytes
 
     Work.__call__ = counting
 
 
 def counts() -> tuple[int, int]:
-    """On a worker: the exchanges of the last fit, and the bytes it sent."""
+    """On a worker: the collectives of the last fit, and the bytes it sent."""
     from skgoss.dask.fits import Work
 
     return Work.counts
@@ -204,13 +204,19 @@ def _of_libraries(libraries: list[str], best: Mapping[Any, Run]) -> str:
 
 
 def _of_workers(best: Mapping[Any, Run]) -> str:
-    header = ["workers", "seconds", "exchanges a tree", "MB sent a tree", "MB a worker"]
+    header = [
+        "workers",
+        "seconds",
+        "collectives a tree",
+        "MB sent a tree",
+        "MB a worker",
+    ]
     return table(
         header,
         [
             [
                 n_workers,
-                *map(digits, (run.seconds, run.exchanges, run.sent, run.memory)),
+                *map(digits, (run.seconds, run.collectives, run.sent, run.memory)),
             ]
             for n_workers in (1, 2, 4)
             if (run := best.get(("skgoss", n_workers))) is not None

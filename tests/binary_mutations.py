@@ -38,7 +38,7 @@ def trained(data: BinnedDataset, **options: Any) -> Ensemble:
     """Trees for a target of noise."""
     small = {"n_estimators": 2, "num_leaves": 6, "min_child_samples": 2}
     small |= {"objective": "regression", "min_data_per_group": 2, "cat_smooth": 1.0}
-    settings = parameters.settings(LGBMRegressor(**(small | options)))
+    settings = parameters.settings(small | options, "LGBMRegressor")
     y = np.random.default_rng(0).normal(size=data.n_rows)
     objective = objectives.make(settings, y, None, None)
     return loop.train(boosting.Boosting(data, objective, settings, 1)).ensemble
@@ -52,7 +52,9 @@ def words(n_rows: int) -> tuple[BinnedDataset, Categories]:
     X[:, 3] = rng.choice([*map(str, range(40))], n_rows)
     estimator = LGBMRegressor(min_child_samples=1)
     found = columns(estimator, X, reset=True, categorical_feature=[1, 3])
-    data = BinnedDataset.build(found, parameters.settings(estimator))
+    data = BinnedDataset.build(
+        found, parameters.settings(estimator.get_params(), "LGBMRegressor")
+    )
     return data, estimator._categories
 
 

@@ -378,7 +378,9 @@ def test_categories_of_numbers_are_kept(tmp_path):
     X = rng.integers(0, 500, (2000, 2)) * 7.0
     estimator = LGBMRegressor(max_bin=600, min_data_in_bin=1, min_child_samples=1)
     found = columns(estimator, X, reset=True, categorical_feature=[0])
-    data = BinnedDataset.build(found, parameters.settings(estimator))
+    data = BinnedDataset.build(
+        found, parameters.settings(estimator.get_params(), "LGBMRegressor")
+    )
     assert data.n_bins.max() > 256
     binary.write(tmp_path / "train.bin", data, {})
     assert_same(data, binary.read(tmp_path / "train.bin")[0])

@@ -18,7 +18,7 @@ from sklearn.model_selection import (
 
 import skgoss
 from skgoss import CVBooster, Dataset
-from skgoss.data.row_partition import Share
+from skgoss.data.row_partition import RowPartition
 from skgoss.training import concurrent_fits
 
 ROUNDS = 8
@@ -542,7 +542,7 @@ class Bad:
     """A state of a fit that fails in one of its rounds."""
 
     first_round = 0
-    share = Share.alone(1)
+    partition = RowPartition.alone(1)
 
     def __init__(self, fails_in, error=ValueError):
         self.settings = type("Settings", (), {"n_estimators": 100})

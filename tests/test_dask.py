@@ -27,7 +27,7 @@ from skgoss import (
     reset_parameter,
 )
 from skgoss.fit import callbacks
-from skgoss.parameters import docstrings
+from skgoss.parameters import docstrings, table
 
 dask = pytest.importorskip("dask")
 pd = pytest.importorskip("pandas")
@@ -134,7 +134,7 @@ def of(local):
 # --- Containers -----------------------------------------------------------------------
 
 
-def table():
+def small_table():
     """A frame with words and categories, which differ from partition to partition."""
     words = np.where(np.arange(N) < 600, *RNG.choice(["a", "b", "c", "d"], (2, N)))
     numbers = pd.DataFrame(X[:, :3], columns=["x", "y", "z"])
@@ -156,7 +156,7 @@ def of_partitions(rows):
     ]
 
 
-TABLE = table()
+TABLE = small_table()
 SPARSE = csr_matrix(np.nan_to_num(np.where(X > 0.5, X, 0)))
 SERIES = pd.Series(WORDS)
 CONTAINERS = {
@@ -361,9 +361,9 @@ def test_bundles_of_sparse_columns():
 
 @pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
 def test_sources_of_random_numbers_are_drawn_from(make):
-    table = {"n_estimators": 3, "subsample": 0.5, "subsample_freq": 1}
-    local = LGBMRegressor(random_state=make(5), **table)
-    model = DaskLGBMRegressor(random_state=make(5), **table)
+    options = {"n_estimators": 3, "subsample": 0.5, "subsample_freq": 1}
+    local = LGBMRegressor(random_state=make(5), **options)
+    model = DaskLGBMRegressor(random_state=make(5), **options)
     for _ in range(2):
         model.fit(array(X), array(TARGET))
         expected = local.fit(X, TARGET).predict(X)
@@ -485,7 +485,7 @@ def test_evaluation_sets_of_equal_rows(client, weights):
 
 
 def test_equal_values_of_one_part_are_two_objects():
-    # Peers of several parts put them together, and get two objects.
+    # Processes of several parts put them together, and get two objects.
     given = GivenSet("training", X, X[:, 0], *(None,) * 5, is_training=True)
     lazy = [array(values, (N,)) for values in (X, TARGET, WEIGHT, WEIGHT)]
     training = given._replace(X=lazy[0], y=lazy[1], sample_weight=lazy[2])
@@ -762,8 +762,8 @@ def test_clone_pickle_and_to_local(client, tmp_path):
 
 def test_clients_that_cannot_wait(client):
     async def fit():
-        table = {"asynchronous": True, "set_as_default": False}
-        async with distributed.Client(client.scheduler.address, **table) as other:
+        options = {"asynchronous": True, "set_as_default": False}
+        async with distributed.Client(client.scheduler.address, **options) as other:
             DaskLGBMRegressor(client=other).fit(array(X), array(TARGET))
 
     with pytest.raises(ValueError, match="client is asynchronous"):

@@ -27,7 +27,7 @@ BOUNDARIES = np.concatenate([[0], np.cumsum(SIZES)])
 
 
 def settings(**options):
-    return parameters.settings(LGBMRegressor(**options))
+    return parameters.settings(options, "LGBMRegressor")
 
 
 def sample(y, scores, weight=None, n_threads=1, boundaries=None):

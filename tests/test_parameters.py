@@ -404,10 +404,10 @@ def test_bad_value_is_refused_at_fit(name, value, words):
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16])
 def test_numpy_numbers_become_python_s(dtype):
     model = LGBMRegressor(num_leaves=dtype(7), reg_alpha=dtype(2), max_depth=dtype(0))
-    settings = parameters.settings(model)
+    settings = parameters.settings(model.get_params(), "LGBMRegressor")
     assert (type(settings.num_leaves), type(settings.reg_alpha)) == (int, float)
     assert settings == parameters.settings(
-        LGBMRegressor(num_leaves=7, reg_alpha=2.0, max_depth=0)
+        {"num_leaves": 7, "reg_alpha": 2.0, "max_depth": 0}, "LGBMRegressor"
     )
 
 
@@ -423,10 +423,8 @@ def test_numpy_numbers_become_python_s(dtype):
     ],
 )
 def test_columns_of_categories_become_a_list(given, kept):
-    settings = parameters.settings(LGBMRegressor(cat_feature=given))
-    assert settings.categorical_feature == kept
-    at_fit = parameters.settings(LGBMRegressor(), categorical_feature=given)
-    assert at_fit.categorical_feature == kept
+    values = {"categorical_feature": given}
+    assert parameters.settings(values, "train").categorical_feature == kept
 
 
 def test_columns_of_categories_given_at_fit_come_first():
@@ -443,7 +441,7 @@ def test_columns_of_categories_given_at_fit_come_first():
 
 
 def test_settings_are_the_table_and_frozen():
-    settings = parameters.settings(LGBMRegressor(boosting="gbrt"))
+    settings = parameters.settings({"boosting_type": "gbrt"}, "train")
     names = [option.name for option in parameters.OPTIONS]
     assert [field.name for field in fields(parameters.Settings)] == names
     assert settings.boosting_type == "gbdt"
@@ -466,7 +464,7 @@ def test_settings_have_the_types_of_the_table(option):
 
 
 def seeds(**options):
-    settings = parameters.settings(LGBMRegressor(**options))
+    settings = parameters.settings(options, "LGBMRegressor")
     return [getattr(settings, name) for name in parameters.FIXED_SEEDS]
 
 
@@ -485,10 +483,12 @@ def test_seeds():
 def test_generators_are_drawn_from_at_each_fit_and_kept(make):
     generator = make(0)
     model = LGBMRegressor(random_state=generator)
-    first, second = parameters.settings(model), parameters.settings(model)
+    first, second = (
+        parameters.settings(model.get_params(), "LGBMRegressor") for _ in range(2)
+    )
     assert first.random_state != second.random_state
     assert model.random_state is generator
-    again = parameters.settings(LGBMRegressor(random_state=make(0)))
+    again = parameters.settings({"random_state": make(0)}, "LGBMRegressor")
     assert again == first
 
 

@@ -61,7 +61,7 @@ def case(
 ) -> Case:
     X = convert(table(n_rows)[:, columns])
     estimator = LGBMRegressor(**{"min_child_samples": 5} | options)
-    settings = parameters.settings(estimator)
+    settings = parameters.settings(estimator.get_params(), "LGBMRegressor")
     read = frames.columns(
         estimator,
         X,
@@ -107,7 +107,7 @@ def trees(
 ) -> dict[str, np.ndarray]:
     """The trees of a fit on the rows, which the data set has."""
     defaults = {"objective": "regression", "n_estimators": 4}
-    settings = parameters.settings(LGBMRegressor(**defaults | options))
+    settings = parameters.settings(defaults | options, "LGBMRegressor")
     rng = np.random.default_rng(1)
     y = bins(case.data)[:5].T @ np.arange(1.0, 1 + min(5, len(case.data.feature)))
     y = (y / y.std() + rng.standard_normal(len(y)))[rows]
@@ -185,7 +185,7 @@ def test_what_does_not_depend_on_rows_is_shared():
 def test_lists_may_become_empty():
     X = table(N_ROWS)
     X[np.arange(N_ROWS) % 2 == 0, 20:] = 0.0
-    settings = parameters.settings(LGBMRegressor(enable_bundle=False))
+    settings = parameters.settings({"enable_bundle": False}, "LGBMRegressor")
     columns = frames.columns(LGBMRegressor(), X, reset=True)
     data = BinnedDataset.build(columns, settings)
     rows = np.arange(0, N_ROWS, 2)
@@ -199,7 +199,9 @@ def test_lists_may_become_empty():
 def test_columns_that_are_all_left_out():
     estimator = LGBMRegressor()
     columns = frames.columns(estimator, np.ones((50, 3)), reset=True)
-    data = BinnedDataset.build(columns, parameters.settings(estimator))
+    data = BinnedDataset.build(
+        columns, parameters.settings(estimator.get_params(), "LGBMRegressor")
+    )
     taken = data.take(np.arange(10))
     assert (taken.n_rows, bins(taken).shape) == (10, (0, 10))
     assert taken.storage.rows.shape == (10, 0)
@@ -307,7 +309,7 @@ def test_other_rows_have_the_bins_of_their_values(made):
 
 def test_values_that_the_bins_have_not_seen():
     estimator = LGBMRegressor()
-    settings = parameters.settings(estimator)
+    settings = parameters.settings(estimator.get_params(), "LGBMRegressor")
     X = np.arange(200.0)[:, None] % 50
     data = BinnedDataset.build(frames.columns(estimator, X, reset=True), settings)
     new = np.array([[-9.0], [99.0], [np.nan], [30.2]])

@@ -281,7 +281,7 @@ def words_for(model):
     """A header for an estimator."""
     return replace(
         model._booster._header,
-        parameters=lightgbm_parameters(settings(model)),
+        parameters=lightgbm_parameters(settings(model.get_params(), "LGBMModel")),
         own={"classes": ["a", None, 1.5], "deep": {"er": [[]]}},
     )
 
@@ -356,7 +356,7 @@ def test_lightgbm_reads_our_files(kind, fitted):
     np.testing.assert_allclose(peer.predict(X), expected, rtol=1e-12)
     importance = peer.feature_importance("gain", iteration=-1)
     np.testing.assert_allclose(importance, model._ensemble.importances("gain"), 1e-6)
-    assert peer.params["num_leaves"] == settings(model).num_leaves
+    assert peer.params["num_leaves"] == model.num_leaves
     # LightGBM keeps our line when it saves the file.
     again, header = text.read(peer.model_to_string())
     assert vars(header)["own"] == words_for(model).own
@@ -673,7 +673,7 @@ def test_lightgbm_takes_our_parameters(fitted):
         label_gain=[0, 1, 3.5],
         objective="binary",
     )
-    words = lightgbm_parameters(settings(odd))
+    words = lightgbm_parameters(settings(odd.get_params(), "LGBMRegressor"))
     assert words["bagging_fraction"] == "1"
     assert words["num_iterations"] == "100"
     assert words["learning_rate"] == "0.1"

@@ -547,7 +547,7 @@ def fit(
     **options: Any,
 ) -> Fit:
     estimator = LGBMRegressor(objective=objective, **options)
-    settings = parameters.settings(estimator)
+    settings = parameters.settings(estimator.get_params(), "LGBMRegressor")
     columns = frames.columns(estimator, X, reset=True)
     data = BinnedDataset.build(columns, settings, n_threads=n_threads)
     n_scores = n_classes if n_classes is not None and n_classes > 2 else 1

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 ENGINE_TESTS = (
     *("binning", "bundling", "categories", "categories_split", "constraints"),
     *("contributions", "drawn", "golden", "linear", "losses", "metrics", "predict"),
-    *("ranking", "sampling", "score", "shares_engine", "storage", "store"),
+    *("ranking", "sampling", "score", "distributed_engine", "storage", "store"),
 )
 
 # The allocator of polars ends a process that runs with ThreadSanitizer.

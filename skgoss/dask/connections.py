@@ -1,10 +1,11 @@
-"""The connections between the peers of a fit on the workers of a Dask cluster.
+"""The connections between the processes of a fit on the workers of a Dask cluster.
 
-Each two peers share one connection of Dask's own, from worker to worker, for as long
-as the fit runs. The thread of a peer's task talks to a socket itself: an exchange by
-the event loops of both workers would take several times as long. Of a connection by
-plain TCP it is the connection's own socket. What any other connection carries, such
-as an encrypted one, a bridge on the event loop passes on to a pair of sockets.
+Each two processes share one connection of Dask's own, from worker to worker, for as
+long as the fit runs. The thread of a process's task talks to a socket itself: a message
+through the event loops of both workers would take several times as long. Of a
+connection by plain TCP it is the connection's own socket. What any other connection
+carries, such as an encrypted one, a bridge on the event loop passes on to a pair of
+sockets.
 """
 
 from __future__ import annotations
@@ -20,38 +21,38 @@ from distributed.comm import Comm, connect
 from distributed.comm.tcp import TCP
 from distributed.core import Status
 
-from skgoss.dask.sockets import PeerLost
+from skgoss.dask.sockets import RankLost
 
-PLUGIN = "skgoss-peers"
-CONNECT = "skgoss-peer"
+PLUGIN = "skgoss-fits"
+CONNECT = "skgoss-connect"
 ASK = "skgoss-has-joined"
 
-# Seconds between questions whether a peer has joined: at first, and at most.
+# Seconds between questions whether a process has joined: at first, and at most.
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.05
 # What a bridge reads from its socket at once, in bytes.
 BLOCK = 1 << 20
 
 
 class Connections:
-    """The connections of a peer to all others.
+    """The connections of a process to all others.
 
     Used on the loop of its worker, but for the sockets, which the thread of the task
     uses.
     """
 
-    def __init__(self, peer: int, addresses: Sequence[str]) -> None:
-        self.peer = peer
+    def __init__(self, rank: int, addresses: Sequence[str]) -> None:
+        self.rank = rank
         self.addresses = addresses
         self.sockets: dict[int, socket.socket] = {}
         self.calls: list[asyncio.Task[None]] = []
-        self.error: PeerLost | None = None
+        self.error: RankLost | None = None
         self.complete = asyncio.Event()
 
     async def open(self, worker: Worker, fit: str) -> None:
-        """Connect to the peers before this one, and wait for those after it."""
+        """Connect to the processes before this one, and wait for those after it."""
         self.calls = [
             asyncio.create_task(self.call(other, worker, fit))
-            for other in range(self.peer)
+            for other in range(self.rank)
         ]
         self.notice()
         await self.complete.wait()
@@ -59,7 +60,7 @@ class Connections:
             raise self.error
 
     async def call(self, other: int, worker: Worker, fit: str) -> None:
-        """Connect to a peer as soon as it has joined the fit."""
+        """Connect to a process as soon as it has joined the fit."""
         address = self.addresses[other]
         has_joined = getattr(worker.rpc(address), ASK)
         pause = SHORTEST_PAUSE
@@ -69,7 +70,7 @@ class Connections:
                 pause = min(2 * pause, LONGEST_PAUSE)
             comm = await connect(address, **worker.connection_args)
             await comm.write(
-                {"op": CONNECT, "fit": fit, "peer": self.peer, "reply": False}
+                {"op": CONNECT, "fit": fit, "rank": self.rank, "reply": False}
             )
         except Exception as error:
             self.lose(other, error)
@@ -77,15 +78,15 @@ class Connections:
             await self.add(other, comm, called=True)
 
     async def add(self, other: int, comm: Comm, called: bool) -> None:
-        """Make a connection to a peer one of sockets.
+        """Make a connection to a process one of sockets.
 
         Parameters
         ----------
         other : int
-            The number of the peer.
+            The number of the process.
         comm : Comm
         called : bool
-            Whether this peer has called the other one.
+            Whether this process has called the other one.
         """
         far = None
         if type(comm) is TCP:
@@ -105,18 +106,18 @@ class Connections:
             await _bridge(comm, far)
 
     def notice(self) -> None:
-        """See whether all peers are connected."""
+        """See whether all processes are connected."""
         if len(self.sockets) == len(self.addresses) - 1:
             self.complete.set()
 
     def lose(self, other: int, error: Exception) -> None:
-        """Stop, as a peer is gone."""
-        lost = PeerLost(f"Peer {other} of the fit is gone.")
+        """Stop, as a process is gone."""
+        lost = RankLost(f"Rank {other} of the fit is gone.")
         lost.__cause__ = error
         self.stop(lost)
 
-    def stop(self, error: PeerLost) -> None:
-        """End the fit for this peer, at once."""
+    def stop(self, error: RankLost) -> None:
+        """End the fit for this process, at once."""
         self.error = self.error or error
         for task in self.calls:
             task.cancel()
@@ -189,7 +190,7 @@ async def _bridge(comm: Comm, far: socket.socket) -> None:
         comm.abort()
 
 
-class PeersPlugin(WorkerPlugin):
+class FitPlugin(WorkerPlugin):
     """What a worker knows of the fits that it takes part in."""
 
     def setup(self, worker: Worker) -> None:
@@ -200,36 +201,36 @@ class PeersPlugin(WorkerPlugin):
 
     def teardown(self, worker: Worker) -> None:
         for connections in self.fits.values():
-            connections.stop(PeerLost("The worker closes."))
+            connections.stop(RankLost("The worker closes."))
         for handler in (CONNECT, ASK):
             del worker.handlers[handler]
 
     def transition(self, key: Hashable, start: str, finish: str, **kwargs: Any) -> None:
         if finish == "released" and key in self.keys:
-            self.keys[key].stop(PeerLost("The fit was cancelled."))
+            self.keys[key].stop(RankLost("The fit was cancelled."))
 
     def has_joined(self, fit: str) -> bool:
-        """Whether a peer of a fit runs on this worker, and can be called."""
+        """Whether a process of a fit runs on this worker, and can be called."""
         return fit in self.fits
 
-    async def answer(self, comm: Comm, fit: str, peer: int) -> Status:
-        """Take the call of a peer."""
+    async def answer(self, comm: Comm, fit: str, rank: int) -> Status:
+        """Take the call of a process."""
         if fit in self.fits:
-            await self.fits[fit].add(peer, comm, called=False)
+            await self.fits[fit].add(rank, comm, called=False)
         else:
             comm.abort()
         return Status.dont_reply
 
     async def join(
-        self, key: Hashable, fit: str, peer: int, addresses: Sequence[str]
+        self, key: Hashable, fit: str, rank: int, addresses: Sequence[str]
     ) -> Connections:
-        """Make the task of a key a peer of a fit."""
-        connections = Connections(peer, addresses)
+        """Make the task of a key a process of a fit."""
+        connections = Connections(rank, addresses)
         self.fits[fit] = self.keys[key] = connections
         # The task may have been cancelled before its thread came here.
         task = self.worker.state.tasks.get(key)
         if task is None or task.state not in ("executing", "long-running"):
-            connections.stop(PeerLost("The fit was cancelled."))
+            connections.stop(RankLost("The fit was cancelled."))
         try:
             await connections.open(self.worker, fit)
         except BaseException:
@@ -242,11 +243,11 @@ class PeersPlugin(WorkerPlugin):
         del self.keys[key]
         connections = self.fits.pop(fit)
         if failed:
-            connections.stop(PeerLost("The peer has failed."))
+            connections.stop(RankLost("The process has failed."))
         await connections.close()
 
 
 async def install(dask_worker: Worker) -> None:
-    """Make a worker ready for peers, unless it is."""
+    """Make a worker ready for processes, unless it is."""
     if PLUGIN not in dask_worker.plugins:
-        await dask_worker.plugin_add(PeersPlugin(), name=PLUGIN, catch_errors=False)
+        await dask_worker.plugin_add(FitPlugin(), name=PLUGIN, catch_errors=False)

@@ -13,8 +13,8 @@ from distributed import Client
 from distributed.protocol import pickle
 
 from skgoss.booster.booster import Booster
-from skgoss.dask import parts, peers
-from skgoss.dask.collectives import DaskExchange
+from skgoss.dask import launch, parts
+from skgoss.dask.collectives import DaskCollectives
 from skgoss.data.row_partition import Parts
 from skgoss.fit import callbacks
 from skgoss.fit import fit as fitting
@@ -54,7 +54,7 @@ def checked(estimator: LGBMModel, X: Any, given: FitArguments) -> Settings:
 
 @dataclass(frozen=True)
 class Work:
-    """What each peer of a fit does.
+    """What each process of a fit does.
 
     Attributes
     ----------
@@ -74,14 +74,14 @@ class Work:
     tells_rounds: bool
 
     def __call__(
-        self, exchange: DaskExchange, held: dict[Any, parts.Part], n_threads: int
+        self, collectives: DaskCollectives, held: dict[Any, parts.Part], n_threads: int
     ) -> LGBMModel:
-        """Fit the estimator on the rows of this peer."""
-        tell = exchange.tell if exchange.peer == 0 else _to_nobody
+        """Fit the estimator on the rows of this process."""
+        tell = collectives.tell if collectives.rank == 0 else _to_nobody
         token = LISTENER.set(lambda *said: tell(_event_of(*said)))
         try:
             # Nothing here holds the rows, which the fit forgets when they are in bins.
-            started = self._started(exchange, held, n_threads, tell)
+            started = self._started(collectives, held, n_threads, tell)
             started.run(Booster._in_training(started), compat.NoHooks())
         finally:
             LISTENER.reset(token)
@@ -89,18 +89,18 @@ class Work:
 
     def _started(
         self,
-        exchange: DaskExchange,
+        collectives: DaskCollectives,
         held: dict[Any, parts.Part],
         n_threads: int,
         tell: Callable[[Any], None],
     ) -> fitting.Fit:
-        sets, own = parts.together(exchange, self.sets, held)
+        sets, own = parts.together(collectives, self.sets, held)
         given = _arguments(self.given, sets, own)
         calls = list(given.callbacks)
-        if self.tells_rounds and exchange.peer == 0:
+        if self.tells_rounds and collectives.rank == 0:
             calls.append(_Rounds(tell))
-        if exchange.n_peers == 1:
-            calls.append(_Asks(exchange))
+        if collectives.n_ranks == 1:
+            calls.append(_Asks(collectives))
         given = dataclasses.replace(given, callbacks=calls)
         return fitting.start(
             self.estimator,
@@ -113,7 +113,7 @@ class Work:
 
 
 def _to_nobody(event: Any) -> None:
-    """Other peers say the same as the first."""
+    """Other processes say the same as the first."""
 
 
 def _event_of(message: str, category: type[Warning] | None) -> list[Any]:
@@ -139,22 +139,22 @@ class _Rounds(Listener):
 
 
 class _Asks(Listener):
-    """The callback that ends a cancelled fit of one peer, which exchanges nothing."""
+    """The callback that ends a cancelled fit of one process, which sends nothing."""
 
     before_iteration = True
     only_watches = True
 
-    def __init__(self, exchange: DaskExchange) -> None:
-        self.exchange = exchange
+    def __init__(self, collectives: DaskCollectives) -> None:
+        self.collectives = collectives
 
     def __call__(self, env: CallbackEnv) -> None:
-        self.exchange.gather(None)
+        self.collectives.all_gather(None)
 
 
 def _arguments(
     given: FitArguments, sets: Sequence[GivenSet], own: Sequence[Parts]
 ) -> FitArguments:
-    """The arguments of ``fit`` with the rows of a peer."""
+    """The arguments of ``fit`` with the rows of a process."""
     training, *others = sets
     of_sets = {
         f"eval_{name}": [_besides(training, other, name) for other in others]
@@ -180,7 +180,7 @@ def _besides(training: GivenSet, other: GivenSet, name: str) -> Any:
 
 
 class Heard:
-    """What the client does when a peer tells something.
+    """What the client does when a process tells something.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def run(
     held = dict(zip(delayed, futures, strict=True))
     packed = pickle.dumps(work)
     try:
-        return peers.run(
+        return launch.run(
             client, held, partial(_unpacked, packed), name=name, on_event=heard
         )
     finally:

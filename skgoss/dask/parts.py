@@ -16,7 +16,7 @@ from dask.delayed import Delayed, delayed
 from scipy import sparse
 
 from skgoss.data import input_rows
-from skgoss.data.collectives import Exchange
+from skgoss.data.collectives import Collectives
 from skgoss.data.row_partition import Parts
 from skgoss.fit.arguments import OF_ROWS, GivenSet
 from skgoss.utils.messages import type_name
@@ -222,23 +222,23 @@ def n_rows_of(value: Any) -> int:
 
 
 def together(
-    exchange: Exchange, sets: Sequence[GivenSet], held: dict[PartKey, Part]
+    collectives: Collectives, sets: Sequence[GivenSet], held: dict[PartKey, Part]
 ) -> tuple[list[GivenSet], list[Parts]]:
-    """Put the rows of a peer together.
+    """Put the rows of a process together.
 
     Parameters
     ----------
-    exchange : Exchange
+    collectives : Collectives
     sets : sequence of GivenSet
         With columns instead of rows: see `cut`.
     held : dict
-        The parts of the peer. They are emptied, so that nothing holds the pieces.
+        The parts of the process. They are emptied, so that nothing holds the pieces.
 
     Returns
     -------
     sets : list of GivenSet
-        With the rows of the peer, in the order of its parts. A peer without rows has
-        one of another peer.
+        With the rows of the process, in the order of its parts. A process without rows
+        has one of another process.
     parts : list of Parts
         For each set, the parts that they are.
     """
@@ -247,8 +247,8 @@ def together(
     known: dict[int, Parts] = {}
     for table in sorted({column.table for column in columns}):
         own = {i: held[t, i] for t, i in sorted(held) if t == table}
-        known[table] = Parts(exchange, {i: part.n_rows for i, part in own.items()})
-        found = _pieces(exchange, list(own.values()), sets[table].name)
+        known[table] = Parts(collectives, {i: part.n_rows for i, part in own.items()})
+        found = _pieces(collectives, list(own.values()), sets[table].name)
         for column in columns:
             if column.table == table:
                 whole = joined([of_part.pop(column.number) for of_part in found])
@@ -266,14 +266,16 @@ def together(
     return filled, [known[given.X.table] for given in sets]
 
 
-def _pieces(exchange: Exchange, own: Sequence[Part], name: str) -> list[dict[int, Any]]:
-    """The pieces of the parts that have rows; if none has, a row of another peer."""
+def _pieces(
+    collectives: Collectives, own: Sequence[Part], name: str
+) -> list[dict[int, Any]]:
+    """The pieces of the parts that have rows; if none has, a row of another process."""
     found = [part.pieces for part in own if part.n_rows > 0]
-    if all(exchange.gather(len(found) > 0)):
+    if all(collectives.all_gather(len(found) > 0)):
         return found
     first = np.zeros(1, dtype=np.int64)
     row = {k: input_rows.take(v, first) for k, v in found[0].items()} if found else None
-    rows = [row for row in exchange.gather(row) if row is not None]
+    rows = [row for row in collectives.all_gather(row) if row is not None]
     if not rows:
         raise ValueError(f"The set {name!r} has no rows.")
     return found or rows[:1]
@@ -283,7 +285,7 @@ def _unlike(value: Any, others: Collection[Any]) -> Any:
     """The value, as an object that none of the others is.
 
     A fit takes what is one object for one argument. Dask keeps equal values once, but
-    only peers of a single part would get them as one object, and the others not.
+    only processes of a single part would get them as one object, and the others not.
     """
     return copy.copy(value) if any(value is other for other in others) else value
 

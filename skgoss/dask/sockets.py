@@ -1,4 +1,4 @@
-"""Values that a peer sends to all others and gets from them, each by a socket."""
+"""Values that a process sends to all others and gets from them, each by a socket."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Frame = bytes | memoryview
 Step = Generator[None, None, Any]
 
 
-class PeerLost(RuntimeError):
-    """The peer cannot go on, as another one is gone or the fit has ended."""
+class RankLost(RuntimeError):
+    """The process cannot go on, as another one is gone or the fit has ended."""
 
 
 def pack(value: Any) -> list[Frame]:
@@ -68,13 +68,13 @@ def _read(from_: socket.socket, n_bytes: int) -> Step:
     return got
 
 
-class Swaps:
-    """Values swapped with all other peers, by one socket for each.
+class SocketCollectives:
+    """All-to-all between processes, by one socket for each pair.
 
     Parameters
     ----------
     sockets : dict
-        Sockets that do not block, by the numbers of the other peers.
+        Sockets that do not block, by the numbers of the other processes.
     """
 
     def __init__(self, sockets: Mapping[int, socket.socket]) -> None:
@@ -82,12 +82,12 @@ class Swaps:
         self._selector = selectors.DefaultSelector()
         self._watched: dict[int, int] = {}
 
-    def swap(self, frames: Mapping[int, list[Frame]]) -> dict[int, Any]:
-        """Give each other peer a value, as `pack` gave it, and get one from each.
+    def all_to_all(self, frames: Mapping[int, list[Frame]]) -> dict[int, Any]:
+        """Give each other process a value, as `pack` gave it, and get one from each.
 
         Raises
         ------
-        PeerLost
+        RankLost
             If a connection has ended.
         """
         got: dict[int, Any] = {}
@@ -106,7 +106,7 @@ class Swaps:
                         if event == READ:
                             got[other] = end.value
                     except OSError as error:
-                        raise PeerLost(f"Peer {other} of the fit is gone.") from error
+                        raise RankLost(f"Rank {other} of the fit is gone.") from error
                 self._watch(other, sum(steps[other]))
             ready = self._wait()
         return got
@@ -122,7 +122,7 @@ class Swaps:
             self._watched[other] = events
 
     def _wait(self) -> list[tuple[int, int]]:
-        """The peers whose sockets are ready, and for which events."""
+        """The processes whose sockets are ready, and for which events."""
         if not self._watched:
             return []
         return [(key.data, events) for key, events in self._selector.select()]

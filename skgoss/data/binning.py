@@ -14,7 +14,7 @@ from skgoss._engine.data import binning as kernels
 from skgoss._engine.data import categories as category_kernels
 from skgoss.data import distributed_sample
 from skgoss.data.columns import Columns
-from skgoss.data.row_partition import Share
+from skgoss.data.row_partition import RowPartition
 
 # So many part most bounds from each other, and their table fits the first cache.
 BUCKETS_PER_BOUND = 8
@@ -129,7 +129,7 @@ def find_bin_mappers(
     weight: NDArray[np.float64] | None = None,
     rows: NDArray[np.int64] | None = None,
     n_threads: int = 1,
-    share: Share | None = None,
+    partition: RowPartition | None = None,
 ) -> list[BinMapper]:
     """Find the bins of every column, from at most ``subsample_for_bin`` rows.
 
@@ -150,9 +150,10 @@ def find_bin_mappers(
     rows : ndarray of int64, default=None
         The rows that exist; None means all.
     n_threads : int, default=1
-    share : Share, default=None
-        Which of the rows of all peers those that exist are; None: all. Then the sample
-        is drawn among all rows, and each peer finds the bins of some columns for all.
+    partition : RowPartition, default=None
+        Which of the rows of all processes those that exist are; None: all. Then the
+        sample is drawn among all rows, and each process finds the bins of some columns
+        for all.
 
     Returns
     -------
@@ -168,8 +169,8 @@ def find_bin_mappers(
             f"weight has {len(weight)} values, but there are {columns.n_rows} rows; "
             "pass one for each row of the data, also for those left out."
         )
-    if share is not None and not share.is_alone:
-        return _find_together(columns, settings, weight, rows, n_threads, share)
+    if partition is not None and not partition.is_alone:
+        return _find_together(columns, settings, weight, rows, n_threads, partition)
     sample = _sample(columns.n_rows if rows is None else len(rows), settings)
     if rows is not None:
         sample = rows if sample is None else rows[sample]
@@ -222,15 +223,15 @@ def _find_together(
     weight: NDArray[np.float64] | None,
     rows: NDArray[np.int64] | None,
     n_threads: int,
-    share: Share,
+    partition: RowPartition,
 ) -> list[BinMapper]:
-    """The bins of rows that several peers hold: each finds those of some columns."""
-    exchange = share.exchange
-    sample, at = _own_sample(share, rows, settings)
+    """The bins of the rows of all processes: each finds those of some columns."""
+    collectives = partition.collectives
+    sample, at = _own_sample(partition, rows, settings)
     mass = None if weight is None else weight[sample]
-    places_of_peers, masses = zip(*exchange.gather((at, mass)), strict=True)
-    n_rows = sum(map(len, places_of_peers))
-    edges = np.linspace(0, columns.n_features, exchange.n_peers + 1).astype(int)
+    places_of_ranks, masses = zip(*collectives.all_gather((at, mass)), strict=True)
+    n_rows = sum(map(len, places_of_ranks))
+    edges = np.linspace(0, columns.n_features, collectives.n_ranks + 1).astype(int)
     spans = list(map(slice, edges[:-1].tolist(), edges[1:].tolist()))
     kept = _Sample(rows, places(columns, rows))
     n_others = np.zeros(columns.n_features, dtype=np.int64)
@@ -239,30 +240,30 @@ def _find_together(
         if kept.size(columns):
             n_others[span] = _count_others(block, settings, kept, n_threads)
         pieces.add(block)
-    exchange.sum(n_others)
+    collectives.all_reduce(n_others)
     got = distributed_sample.joined(
-        exchange.swap(pieces.of_peers), places_of_peers, n_rows
+        collectives.all_to_all(pieces.of_ranks), places_of_ranks, n_rows
     )
     found = []
     if got.n_features:
-        span = spans[exchange.peer]
+        span = spans[collectives.rank]
         if columns.n_categories is not None:
             got = replace(got, n_categories=columns.n_categories[span])
         if mass is not None:
-            mass = distributed_sample.in_order(masses, places_of_peers, n_rows)
+            mass = distributed_sample.in_order(masses, places_of_ranks, n_rows)
         max_bin = _max_bins(settings, columns.n_features)[span]
         seen = _Sample(None, None, _mass(mass))
         found = _find(got, settings, max_bin, n_others[span], seen, n_threads)
-    return list(chain.from_iterable(exchange.gather(found)))
+    return list(chain.from_iterable(collectives.all_gather(found)))
 
 
 def _own_sample(
-    share: Share, rows: NDArray[np.int64] | None, settings: BinningSettings
+    partition: RowPartition, rows: NDArray[np.int64] | None, settings: BinningSettings
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The sampled rows of a peer, and their places among those of all peers."""
-    numbers = share.numbers
+    """The sampled rows of a process, and their places among those of all processes."""
+    numbers = partition.numbers
     own = np.arange(len(numbers)) if rows is None else rows
-    sample = _sample(share.n_rows, settings)
+    sample = _sample(partition.n_rows, settings)
     if sample is None:
         return own, numbers
     at = np.searchsorted(sample, numbers)

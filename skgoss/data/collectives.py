@@ -1,9 +1,10 @@
-"""How the processes that hold rows together ask each other.
+"""Collective operations of the processes that hold the rows of a fit together.
 
-A fit may run in several processes, the *peers*. All run the same code on their own
-rows. Where a number depends on all rows, they exchange what their own rows give. Whole
-numbers are added, so that the result does not depend on how the rows are shared out.
-A process that holds all rows is `ALONE`.
+A fit may run in several processes. All run the same code, each on its own rows. Where a
+number depends on all rows, they combine what they have found by collective operations,
+as in MPI. They add whole numbers, so that the result does not depend on which process
+holds which rows. The *rank* of a process is its number. A process that holds all rows
+has the collectives `ALONE`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from skgoss._engine.data.packing import add_few, add_narrow, extent, take_few
 
-# Arrays of more bytes than these are added piece by piece: each peer adds one piece.
+# Arrays of more bytes than these are added piece by piece: each process adds one piece.
 MOST_BYTES_TO_ADD_ALONE = 1 << 16
 
 
@@ -70,118 +71,119 @@ def add_to(values: NDArray[np.int64], other: NDArray[Any] | Sparse) -> None:
         values += other
 
 
-class Exchange(ABC):
-    """What the peers of a fit ask each other by.
+class Collectives(ABC):
+    """The collective operations of the processes of a fit.
 
-    Every peer calls the same methods in the same order. A call returns when all peers
-    have made it. If a peer fails, the calls of the others raise an exception.
+    Every process calls the same methods in the same order. A call returns when all
+    processes have made it. If a process fails, the calls of the others raise an
+    exception.
 
     Attributes
     ----------
-    n_peers : int
-    peer : int
-        The number of this peer, from 0.
+    n_ranks : int
+    rank : int
+        The number of this process, from 0.
     """
 
-    n_peers: int
-    peer: int
+    n_ranks: int
+    rank: int
 
     @abstractmethod
-    def swap(self, values: Sequence[Any]) -> list[Any]:
-        """Give each peer a value, and get one from each.
+    def all_to_all(self, values: Sequence[Any]) -> list[Any]:
+        """Give each process a value, and get one from each.
 
         Parameters
         ----------
-        values : sequence of length n_peers
-            What each peer gets: arrays, bytes, or small objects that can be pickled.
-            They must not change until the next call of this peer has returned.
+        values : sequence of length n_ranks
+            What each process gets: arrays, bytes, or small objects that can be pickled.
+            They must not change until the next call of this process has returned.
 
         Returns
         -------
-        list of length n_peers
-            What each peer has given this one. Arrays may be read-only.
+        list of length n_ranks
+            What each process has given this one. Arrays may be read-only.
         """
 
-    def gather(self, value: Any) -> list[Any]:
-        """The values of all peers, by their numbers."""
-        return self.swap([value] * self.n_peers)
+    def all_gather(self, value: Any) -> list[Any]:
+        """The values of all processes, by rank."""
+        return self.all_to_all([value] * self.n_ranks)
 
-    def sum(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The sums of the peers' arrays of int64, which have one shape.
+    def all_reduce(self, array: NDArray[Any]) -> NDArray[Any]:
+        """The sums of the processes' arrays of int64, which have one shape.
 
         Returns
         -------
         ndarray
             ``array`` itself, which is written to; it must be contiguous.
         """
-        if self.n_peers == 1:
+        if self.n_ranks == 1:
             return array
         flat = array.reshape(-1)
-        if self.n_peers == 2 or array.nbytes <= MOST_BYTES_TO_ADD_ALONE:
-            for peer, other in enumerate(self.gather(lightened(flat))):
-                if peer != self.peer:
+        if self.n_ranks == 2 or array.nbytes <= MOST_BYTES_TO_ADD_ALONE:
+            for rank, other in enumerate(self.all_gather(lightened(flat))):
+                if rank != self.rank:
                     add_to(flat, other)
             return array
-        pieces = np.array_split(flat, self.n_peers)
-        sums = self.gather(lightened(self.sum_pieces(pieces)))
-        for peer, piece in enumerate(pieces):
-            if peer != self.peer:
+        pieces = np.array_split(flat, self.n_ranks)
+        sums = self.all_gather(lightened(self.reduce_scatter(pieces)))
+        for rank, piece in enumerate(pieces):
+            if rank != self.rank:
                 piece[:] = 0
-                add_to(piece, sums[peer])
+                add_to(piece, sums[rank])
         return array
 
-    def sum_pieces(self, pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """The sums of the peers' arrays, of which each peer adds up one piece.
+    def reduce_scatter(self, pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """The sums of the processes' arrays, of which each process adds up one piece.
 
         Parameters
         ----------
-        pieces : sequence of length n_peers
-            An array of int64 in one dimension for each peer.
+        pieces : sequence of length n_ranks
+            An array of int64 in one dimension for each process.
 
         Returns
         -------
         ndarray
-            ``pieces[peer]`` itself, which is written to. The others are not changed.
+            ``pieces[rank]`` itself, which is written to. The others are not changed.
         """
-        own = pieces[self.peer]
+        own = pieces[self.rank]
         given = [
-            None if peer == self.peer else lightened(piece)
-            for peer, piece in enumerate(pieces)
+            None if rank == self.rank else lightened(piece)
+            for rank, piece in enumerate(pieces)
         ]
-        for other in self.swap(given):
+        for other in self.all_to_all(given):
             if other is not None:
                 add_to(own, other)
         return own
 
     def total(self, value: int) -> int:
-        """The sum of the peers' integers, of any size."""
-        return sum(self.gather(value))
+        """The sum of the processes' integers, of any size."""
+        return sum(self.all_gather(value))
 
-    def of_first(self, make: Callable[[], Any]) -> Any:
-        """What a function returns on the first peer; the others do not call it."""
-        return self.gather(make() if self.peer == 0 else None)[0]
+    def broadcast(self, make: Callable[[], Any]) -> Any:
+        """What a function returns on the first process; the others do not call it."""
+        return self.all_gather(make() if self.rank == 0 else None)[0]
 
     @contextmanager
-    def refused(self, why: str) -> Iterator[None]:
-        """Let exchanges raise RuntimeError meanwhile, where other peers make none."""
+    def forbidden(self, why: str) -> Iterator[None]:
+        """Let collective operations raise RuntimeError: other processes call none."""
 
         def refuse(values: Sequence[Any]) -> list[Any]:
             raise RuntimeError(why)
 
-        vars(self)["swap"] = refuse
+        vars(self)["all_to_all"] = refuse
         try:
             yield
         finally:
-            del vars(self)["swap"]
+            del vars(self)["all_to_all"]
 
 
-class Alone(Exchange):
-    """The exchange of a process that holds all rows."""
+class Alone(Collectives):
+    """The collective operations of a process that holds all rows."""
 
-    n_peers = 1
-    peer = 0
+    n_ranks = 1
+    rank = 0
 
-    def swap(self, values: Sequence[Any]) -> list[Any]:
+    def all_to_all(self, values: Sequence[Any]) -> list[Any]:
         """The value itself."""
         return list(values)
 

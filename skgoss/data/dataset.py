@@ -13,7 +13,7 @@ from skgoss._engine.data.store import BinStore
 from skgoss.data import storage
 from skgoss.data.binning import BinMapper, BinningSettings, find_bin_mappers
 from skgoss.data.columns import Columns
-from skgoss.data.row_partition import Share
+from skgoss.data.row_partition import RowPartition
 from skgoss.data.rows import Rows
 from skgoss.data.storage import Bins, Layout, Storage, StorageSettings
 
@@ -95,7 +95,7 @@ class BinnedDataset:
         weight: NDArray[np.float64] | None = None,
         rows: NDArray[np.int64] | None = None,
         n_threads: int = 1,
-        share: Share | None = None,
+        partition: RowPartition | None = None,
     ) -> BinnedDataset:
         """Find the bins of the columns and put the values into them.
 
@@ -110,9 +110,9 @@ class BinnedDataset:
             The rows to use; None: all.
         n_threads : int, default=1
             The result is the same for any number.
-        share : Share, default=None
-            Which of the rows of all peers these are; None: all. All peers find the
-            bins of all rows, and each puts its own rows into them.
+        partition : RowPartition, default=None
+            Which of the rows of all processes these are; None: all. All processes find
+            the bins of all rows, and each puts its own rows into them.
 
         Returns
         -------
@@ -124,7 +124,7 @@ class BinnedDataset:
             weight=weight,
             rows=rows,
             n_threads=n_threads,
-            share=share,
+            partition=partition,
         )
         feature = used_features(mappers)
         used = [mappers[j] for j in feature]
@@ -132,7 +132,7 @@ class BinnedDataset:
             mappers,
             storage.build(
                 *(columns.take(feature), used, settings, rows, n_threads),
-                None if share is None else share.n_rows,
+                None if partition is None else partition.n_rows,
             ),
         )
 

@@ -1,4 +1,4 @@
-"""Sampled rows of several peers: from columns of each to columns of all."""
+"""Sampled rows of several processes: from columns of each to columns of all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skgoss.data.columns import Columns, Layout
 
 
 class Piece(NamedTuple):
-    """The sampled rows of a peer in some columns.
+    """The sampled rows of a process in some columns.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Piece(NamedTuple):
     length : ndarray of shape (n_columns,), int64
         The number of stored values of each sparse column; 0 for dense ones.
     rows : ndarray of int32
-        The places of these among the sampled rows of the peer, column by column.
+        The places of these among the sampled rows of the process, column by column.
     values : ndarray
         The stored values.
     """
@@ -60,7 +60,7 @@ def _of_one_dtype(arrays: list[NDArray[Any]]) -> list[NDArray[Any]]:
 
 
 class Pieces:
-    """The sampled rows of a peer, as the pieces that other peers get.
+    """The sampled rows of a process, as the pieces that other processes get.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Pieces:
     rows : ndarray of int64
         The sampled rows, ascending.
     spans : list of slice
-        The columns that each peer gets.
+        The columns that each process gets.
     """
 
     def __init__(
@@ -97,8 +97,8 @@ class Pieces:
         return place[chosen], values[chosen]
 
     @property
-    def of_peers(self) -> list[Piece]:
-        """The piece that each peer gets."""
+    def of_ranks(self) -> list[Piece]:
+        """The piece that each process gets."""
         return [Piece.of(self._taken[span], len(self.rows)) for span in self.spans]
 
 
@@ -107,24 +107,24 @@ def in_order(
     places: Sequence[NDArray[np.int64]],
     n_rows: int,
 ) -> NDArray[np.float64]:
-    """The values of all sampled rows, from those of each peer and their places."""
+    """The values of all sampled rows, from those of each process and their places."""
     out = np.empty(n_rows)
-    for of_peer, at in zip(values, places, strict=True):
-        out[at] = of_peer
+    for of_rank, at in zip(values, places, strict=True):
+        out[at] = of_rank
     return out
 
 
 def joined(
     pieces: Sequence[Piece], places: Sequence[NDArray[np.int64]], n_rows: int
 ) -> Columns:
-    """The columns of the sampled rows of all peers.
+    """The columns of the sampled rows of all processes.
 
     Parameters
     ----------
     pieces : sequence of Piece
-        Those of the same columns from all peers.
+        Those of the same columns from all processes.
     places : sequence of ndarray of int64
-        The places of each peer's rows among all sampled ones.
+        The places of each process's rows among all sampled ones.
     n_rows : int
         The number of all.
     """

@@ -1,4 +1,4 @@
-"""What peers agree on when each has read its own rows: columns and their categories."""
+"""Columns and categories of several processes: those of all rows."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from skgoss.data.row_partition import Parts
 
 
 def agreed(memory: Any, columns: Columns, parts: Parts, *, learn: bool) -> Columns:
-    """Check that all peers have the same columns, and share what they have learned.
+    """Check that all processes have the same columns, and share what they have learned.
 
-    All peers call this at the same time.
+    All processes call this at the same time.
 
     Parameters
     ----------
     memory : object
-        It has the names and the categories of the columns of this peer's rows. It gets
-        the categories of all rows if ``learn``.
+        It has the names and the categories of the columns of this process's rows. It
+        gets the categories of all rows if ``learn``.
     columns : Columns
-        This peer's rows.
+        This process's rows.
     parts : Parts
     learn : bool
         Whether the categories have been learned from the rows.
@@ -34,7 +34,7 @@ def agreed(memory: Any, columns: Columns, parts: Parts, *, learn: bool) -> Colum
     Returns
     -------
     Columns
-        With the numbers that categories have on all peers.
+        With the numbers that categories have on all processes.
 
     Raises
     ------
@@ -55,15 +55,15 @@ def agreed(memory: Any, columns: Columns, parts: Parts, *, learn: bool) -> Colum
 
 
 def _check_each(parts: Parts, what: str, values: list[Any]) -> None:
-    """Check that values of columns are the same on all peers."""
-    everyones = zip(*parts.exchange.gather(values), strict=True)
+    """Check that values of columns are the same on all processes."""
+    everyones = zip(*parts.collectives.all_gather(values), strict=True)
     for number, of_column in enumerate(everyones):
         if any(value != of_column[0] for value in of_column):
             parts.check_same(what.format(number), values[number])
 
 
 class _Found(NamedTuple):
-    """What a peer has found in a column.
+    """What a process has found in a column.
 
     Attributes
     ----------
@@ -96,16 +96,18 @@ _NUMBERS = _Found("numbers", [], False, False)
 def _of_same_categories(memory: Any, columns: Columns, parts: Parts) -> Columns:
     """The columns, with the numbers of the categories of all rows."""
     own = memory._categories.vocabularies
-    given = parts.exchange.gather({j: _Found.of(words) for j, words in own.items()})
+    given = parts.collectives.all_gather(
+        {j: _Found.of(words) for j, words in own.items()}
+    )
     known = sorted(set(chain.from_iterable(given)))
     if not known:
         return columns
     merged = {}
     for column in known:
-        found = [of_peer.get(column, _NUMBERS) for of_peer in given]
-        says = [peer for peer in found if peer.kind is not None] or found
-        if any(peer.kind != says[0].kind for peer in says):
-            kind = found[parts.exchange.peer].kind or says[0].kind
+        found = [of_rank.get(column, _NUMBERS) for of_rank in given]
+        says = [one for one in found if one.kind is not None] or found
+        if any(one.kind != says[0].kind for one in says):
+            kind = found[parts.collectives.rank].kind or says[0].kind
             parts.check_same(f"What column {column} holds", kind)
         if says[0].kind != _NUMBERS.kind:
             merged[column] = _merged(says[0], found)
@@ -125,10 +127,10 @@ def _of_same_categories(memory: Any, columns: Columns, parts: Parts) -> Columns:
 
 
 def _merged(first: _Found, found: Sequence[_Found]) -> Vocabulary:
-    """The categories that one process would learn from the rows of all peers."""
+    """The categories that one process would learn from the rows of all processes."""
     values = first.values
     if not first.is_ordered:
-        values = dict.fromkeys(chain.from_iterable(peer.values for peer in found))
+        values = dict.fromkeys(chain.from_iterable(one.values for one in found))
         values = sorted(values, key=sort_key)
     return Vocabulary(values, first.is_ordered, first.holds_words)
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss.data.categories import is_missing
-from skgoss.data.collectives import ALONE, Exchange
+from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.floats import check_unmasked
-from skgoss.data.row_partition import Parts, Share
+from skgoss.data.row_partition import Parts, RowPartition
 from skgoss.utils.messages import warn
 
 # A single query with more documents than this gives a warning.
@@ -33,11 +33,11 @@ class Queries:
     order : ndarray of shape (n_rows,), int64, or None
         The rows in stable order by query; None: they are sorted already.
     global_number : ndarray of shape (n_queries,), int64
-        The number of each query among those of all peers, ascending. A process that
+        The number of each query among those of all processes, ascending. A process that
         holds all rows has 0 to n_queries - 1. Random numbers of a query are keyed by
         it, those of a row's query by ``global_number[number]``.
     n_global : int
-        The number of queries of all peers. Each query is on one of them.
+        The number of queries of all processes. Each query is on one of them.
     """
 
     number: NDArray[np.int64]
@@ -51,7 +51,7 @@ class Queries:
         cls,
         number: NDArray[np.int64],
         keys: NDArray[np.int64] | None = None,
-        exchange: Exchange = ALONE,
+        collectives: Collectives = ALONE,
     ) -> Queries:
         """Make queries from the number of each row's query, which may have gaps.
 
@@ -59,9 +59,9 @@ class Queries:
         ----------
         number : ndarray of shape (n_rows,), int64
         keys : ndarray of int64, default=None
-            By the numbers of queries, ascending: what sorts the queries of all peers.
-            None: the numbers.
-        exchange : Exchange
+            By the numbers of queries, ascending: what sorts the queries of all
+            processes. None: the numbers.
+        collectives : Collectives
         """
         present, number = np.unique(number, return_inverse=True)
         number = number.astype(np.int64)
@@ -69,7 +69,7 @@ class Queries:
         together = bool((np.diff(number) >= 0).all())
         order = None if together else np.argsort(number, kind="stable")
         own = present if keys is None else keys[present]
-        everyones = np.sort(np.concatenate(exchange.gather(own)))
+        everyones = np.sort(np.concatenate(collectives.all_gather(own)))
         global_number = np.searchsorted(everyones, own)
         return cls(
             number, boundaries.astype(np.int64), order, global_number, len(everyones)
@@ -85,23 +85,23 @@ class Queries:
         return np.diff(self.boundaries)
 
     def take(
-        self, rows: NDArray[np.int64] | None, exchange: Exchange = ALONE
+        self, rows: NDArray[np.int64] | None, collectives: Collectives = ALONE
     ) -> Queries:
-        """The queries of some rows of each peer, numbered anew; None: of all."""
+        """The queries of some rows of each process, numbered anew; None: of all."""
         if rows is None:
             return self
-        return Queries.of(self.number[rows], self.global_number, exchange)
+        return Queries.of(self.number[rows], self.global_number, collectives)
 
-    def share(self, exchange: Exchange) -> Share:
-        """Which of the queries of all peers these are."""
+    def partition(self, collectives: Collectives) -> RowPartition:
+        """Which of the queries of all processes these are."""
         numbers = self.global_number
         ends = np.flatnonzero(np.diff(numbers, append=-1) != 1) + 1
         length = np.diff(ends, prepend=0)
-        return Share(exchange, numbers[ends - length], length, self.n_global)
+        return RowPartition(collectives, numbers[ends - length], length, self.n_global)
 
-    def first_rows(self, exchange: Exchange) -> NDArray[np.int64]:
-        """Where each query begins if the rows of all peers are sorted by query."""
-        sizes = self.share(exchange).all_of(self.sizes)
+    def first_rows(self, collectives: Collectives) -> NDArray[np.int64]:
+        """Where each query begins if the rows of all processes are sorted by query."""
+        sizes = self.partition(collectives).all_gather(self.sizes)
         return (np.cumsum(sizes) - sizes)[self.global_number]
 
     def gathered(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -163,7 +163,7 @@ def make(
                 f"Neither {prefix}qid nor {prefix}group is given: all {n_rows} rows are"
                 f" treated as one query. Pass {prefix}qid, the query of each row."
             )
-    return Queries.of(number, keys, ALONE if parts is None else parts.exchange)
+    return Queries.of(number, keys, ALONE if parts is None else parts.collectives)
 
 
 def _ids(qid: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
@@ -202,7 +202,7 @@ def _ranks_of_all(
     parts.check_kind(name, ids)
     by_part = map(np.unique, np.split(ids, parts.ends)[:-1])
     own = [given for given in zip(parts.numbers, by_part, strict=True) if len(given[1])]
-    given = [pair for peer in parts.exchange.gather(own) for pair in peer]
+    given = [pair for pairs in parts.collectives.all_gather(own) for pair in pairs]
     if len(ids) == 0:
         return np.empty(0, dtype=np.int64)
     everyones, count = np.unique(
@@ -228,11 +228,11 @@ def _in_order(
         raise _spread("A query of group", parts.numbers[cut[0] : cut[0] + 2])
     n_until = np.append(0, np.cumsum(is_first))[parts.ends]
     n_queries = np.diff(n_until, prepend=0).tolist()
-    share = Share.of_parts(
-        parts.exchange, dict(zip(parts.numbers, n_queries, strict=True))
+    partition = RowPartition.of_parts(
+        parts.collectives, dict(zip(parts.numbers, n_queries, strict=True))
     )
     keys = np.empty(number.max(initial=-1) + 1, dtype=np.int64)
-    keys[number[is_first]] = share.numbers
+    keys[number[is_first]] = partition.numbers
     return keys
 
 
@@ -240,7 +240,7 @@ def _check_only_part(parts: Parts | None) -> None:
     if parts is None:
         return
     own = [part for part in parts.numbers if parts.lengths[part]]
-    where = sorted(chain.from_iterable(parts.exchange.gather(own)))
+    where = sorted(chain.from_iterable(parts.collectives.all_gather(own)))
     if len(where) > 1:
         raise _spread("Neither qid nor group is given: the only query", where)
 

@@ -1,7 +1,6 @@
 """Which of all rows a process holds, where several hold them together.
 
-The processes are the peers of `skgoss.data.collectives`. Each holds some of the rows,
-its *share*.
+See `skgoss.data.collectives`.
 """
 
 from __future__ import annotations
@@ -15,80 +14,82 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.collectives import ALONE, Exchange
+from skgoss.data.collectives import ALONE, Collectives
 
 
 @dataclass(frozen=True, eq=False)
-class Share:
-    """Which of all rows a peer holds.
+class RowPartition:
+    """Which of all rows a process holds.
 
-    The rows of all peers have numbers, from 0, as if one process held them in this
-    order. A peer holds its rows in this order, too.
+    The rows of all processes have numbers, from 0, as if one process held them in this
+    order. A process holds its rows in this order, too.
 
     Attributes
     ----------
-    exchange : Exchange
+    collectives : Collectives
     first : ndarray of shape (n_runs,), int64
         The number of the first row of each run of rows whose numbers are consecutive;
         ascending.
     length : ndarray of shape (n_runs,), int64
         The number of rows of each run.
     n_rows : int
-        The number of rows of all peers.
+        The number of rows of all processes.
     """
 
-    exchange: Exchange
+    collectives: Collectives
     first: NDArray[np.int64]
     length: NDArray[np.int64]
     n_rows: int
 
     @classmethod
-    def alone(cls, n_rows: int) -> Share:
-        """The share of a process that holds all rows."""
+    def alone(cls, n_rows: int) -> RowPartition:
+        """The partition of a process that holds all rows."""
         return cls(ALONE, np.zeros(1, np.int64), np.array([n_rows]), n_rows)
 
     @classmethod
-    def of_parts(cls, exchange: Exchange, lengths: dict[int, int]) -> Share:
-        """The share of a peer that holds some parts of the data.
+    def of_parts(
+        cls, collectives: Collectives, lengths: dict[int, int]
+    ) -> RowPartition:
+        """The partition of a process that holds some parts of the data.
 
         Parameters
         ----------
-        exchange : Exchange
+        collectives : Collectives
         lengths : dict
-            The number of rows of each part that the peer holds, by the number of the
-            part; the peer holds the parts in the order of their numbers.
+            The number of rows of each part that the process holds, by the number of the
+            part; the process holds the parts in the order of their numbers.
         """
         known = {}
-        for given in exchange.gather(lengths):
+        for given in collectives.all_gather(lengths):
             known |= given
         parts = sorted(known)
         ends = np.cumsum([0] + [known[part] for part in parts], dtype=np.int64)
         start = dict(zip(parts, ends.tolist(), strict=False))
         own = [part for part in sorted(lengths) if lengths[part] > 0]
         return cls(
-            exchange,
+            collectives,
             np.array([start[part] for part in own], dtype=np.int64),
             np.array([lengths[part] for part in own], dtype=np.int64),
             int(ends[-1]),
         )
 
-    def take(self, at: NDArray[np.int64]) -> Share:
-        """The share of some of the rows of each peer, ascending, numbered anew."""
+    def take(self, at: NDArray[np.int64]) -> RowPartition:
+        """The partition of some rows of each process, ascending, numbered anew."""
         ends = np.cumsum(self.length)
         kept = np.diff(np.searchsorted(at, ends), prepend=0)
-        return Share.of_parts(
-            self.exchange,
+        return RowPartition.of_parts(
+            self.collectives,
             dict(zip(self.first.tolist(), kept.tolist(), strict=True)),
         )
 
     @property
     def is_alone(self) -> bool:
-        """Whether the peer holds all rows."""
-        return self.exchange.n_peers == 1
+        """Whether the process holds all rows."""
+        return self.collectives.n_ranks == 1
 
     @cached_property
     def numbers(self) -> NDArray[np.int64]:
-        """The numbers of the peer's rows among those of all peers, ascending."""
+        """The numbers of the process's rows among those of all processes, ascending."""
         before = np.cumsum(self.length) - self.length
         return np.repeat(self.first - before, self.length) + np.arange(
             self.length.sum(), dtype=np.int64
@@ -96,43 +97,45 @@ class Share:
 
     @property
     def _numbers_on_first(self) -> list[NDArray[np.int64]]:
-        # cached_property of Python 3.11 has one lock for all shares, and peers may be
-        # threads.
+        # cached_property of Python 3.11 has one lock for all partitions, and ranks may
+        # be threads.
         known = vars(self)
         if "_known_on_first" not in known:
-            known["_known_on_first"] = self._swap_to_first(self.numbers)
+            known["_known_on_first"] = self._gather_on_first(self.numbers)
         return known["_known_on_first"]
 
-    def _swap_to_first(self, value: Any) -> list[Any]:
-        n_others = self.exchange.n_peers - 1
-        return self.exchange.swap([value, *[None] * n_others])
+    def _gather_on_first(self, value: Any) -> list[Any]:
+        n_others = self.collectives.n_ranks - 1
+        return self.collectives.all_to_all([value, *[None] * n_others])
 
-    def on_first(self, values: NDArray[Any]) -> NDArray[Any]:
-        """As `all_of`, but on the first peer alone; the others keep their values."""
+    def gather_on_first(self, values: NDArray[Any]) -> NDArray[Any]:
+        """As `all_gather`, but on rank 0 alone; the others keep their values."""
         numbers = self._numbers_on_first
-        parts = self._swap_to_first(np.ascontiguousarray(values))
-        if self.exchange.peer != 0:
+        parts = self._gather_on_first(np.ascontiguousarray(values))
+        if self.collectives.rank != 0:
             return values
         return _joined(numbers, parts, self.n_rows)
 
-    def all_of(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The values of the rows of all peers, along the last axis, in order.
+    def all_gather(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The values of the rows of all processes, along the last axis, in order.
 
         Parameters
         ----------
         values : ndarray of shape (..., n)
-            Those of this peer's rows.
+            Those of this process's rows.
         """
         if self.is_alone:
             return values
-        gathered = self.exchange.gather((self.numbers, np.ascontiguousarray(values)))
+        gathered = self.collectives.all_gather(
+            (self.numbers, np.ascontiguousarray(values))
+        )
         return _joined(*zip(*gathered, strict=True), self.n_rows)
 
 
 def _joined(
     numbers: Sequence[NDArray[np.int64]], parts: Sequence[NDArray[Any]], n_rows: int
 ) -> NDArray[Any]:
-    """The values of all rows, from those of each peer and the numbers of its rows."""
+    """The values of all rows, from those of each process and its row numbers."""
     out = np.empty((*parts[0].shape[:-1], n_rows), dtype=parts[0].dtype)
     for at, part in zip(numbers, parts, strict=True):
         out[..., at] = part
@@ -141,22 +144,22 @@ def _joined(
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The parts of the data that a peer holds.
+    """The parts of the data that a process holds.
 
     Attributes
     ----------
-    exchange : Exchange
+    collectives : Collectives
     lengths : dict
-        The number of rows of each part, by the number of the part. The rows of the peer
-        are those of its parts, in the order of the numbers.
+        The number of rows of each part, by the number of the part. The rows of the
+        process are those of its parts, in the order of the numbers.
     """
 
-    exchange: Exchange
+    collectives: Collectives
     lengths: dict[int, int]
 
     @property
     def n_rows(self) -> int:
-        """The number of rows of the peer."""
+        """The number of rows of the process."""
         return sum(self.lengths.values())
 
     @property
@@ -166,16 +169,16 @@ class Parts:
 
     @property
     def ends(self) -> NDArray[np.int64]:
-        """Where each part ends among the rows of the peer."""
+        """Where each part ends among the rows of the process."""
         lengths = [self.lengths[part] for part in self.numbers]
         return np.cumsum(lengths, dtype=np.int64)
 
-    def share(self) -> Share:
-        """Which of all rows the peer holds; all peers ask at the same time."""
-        return Share.of_parts(self.exchange, self.lengths)
+    def partition(self) -> RowPartition:
+        """Which of all rows the process holds; all processes ask at the same time."""
+        return RowPartition.of_parts(self.collectives, self.lengths)
 
     def check_same(self, what: str, value: Any) -> Any:
-        """Check that a value is the same on all peers that hold rows.
+        """Check that a value is the same on all processes that hold rows.
 
         Parameters
         ----------
@@ -186,14 +189,14 @@ class Parts:
         Returns
         -------
         object
-            The value of these peers.
+            The value of these processes.
 
         Raises
         ------
         ValueError
             If it differs. The message names the parts.
         """
-        given = self.exchange.gather((self.numbers, self.n_rows, value))
+        given = self.collectives.all_gather((self.numbers, self.n_rows, value))
         given = [(parts, value) for parts, n_rows, value in given if n_rows]
         given.sort(key=itemgetter(0))
         if not given:
@@ -208,7 +211,7 @@ class Parts:
         return given[0][1]
 
     def check_kind(self, name: str, values: NDArray[Any]) -> None:
-        """Check that all peers have numbers, or strings, or values of another dtype."""
+        """Check that all processes have numbers, or all have strings, and so on."""
         kind = values.dtype.kind
         words = {"U": "strings", "O": "objects"} | dict.fromkeys("biuf", "numbers")
         self.check_same(f"What {name} holds", words.get(kind, values.dtype.name))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skgoss.data.collectives import ALONE, Exchange
+from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.columns import Columns
 from skgoss.data.floats import as_floats
 from skgoss.data.queries import Queries
-from skgoss.data.row_partition import Share
+from skgoss.data.row_partition import RowPartition
 
 if TYPE_CHECKING:
     from skgoss.data.dataset import BinnedDataset
@@ -42,8 +42,8 @@ class Rows:
     source : object
         What functions of users get in place of targets and weights: the `Dataset` that
         holds the rows; None: targets and weights.
-    share : Share or None
-        Which of the rows of all peers these are; None: all.
+    partition : RowPartition or None
+        Which of the rows of all processes these are; None: all.
     """
 
     columns: Columns | None
@@ -54,40 +54,40 @@ class Rows:
     numbers: NDArray[np.int64] | None = None
     binned: BinnedDataset | None = None
     source: Any = None
-    share: Share | None = None
+    partition: RowPartition | None = None
 
     def __len__(self) -> int:
         return len(self.target)
 
     @property
-    def exchange(self) -> Exchange:
-        """How the peers that hold the rows ask each other."""
-        return ALONE if self.share is None else self.share.exchange
+    def collectives(self) -> Collectives:
+        """The collective operations of the processes that hold the rows."""
+        return ALONE if self.partition is None else self.partition.collectives
 
     def take(self, at: NDArray[np.int64]) -> Rows:
-        """Some of the rows, ascending; all peers take some at the same time."""
+        """Some of the rows, ascending; all processes take some at the same time."""
         return Rows(
             columns=self.columns,
             target=self.target[at],
             weight=None if self.weight is None else self.weight[at],
             queries=None
             if self.queries is None
-            else self.queries.take(at, self.exchange),
+            else self.queries.take(at, self.collectives),
             init_score=None if self.init_score is None else self.init_score[:, at],
             numbers=at if self.numbers is None else self.numbers[at],
             binned=self.binned and self.binned.take(at),
             source=self.source and self.source.subset(at),
-            share=self.share and self.share.take(at),
+            partition=self.partition and self.partition.take(at),
         )
 
     def existing(self) -> Rows:
         """The rows of positive weight; their weights are None if all of them are 1.
 
-        All peers ask at the same time. They have weights if one of them has.
+        All processes ask at the same time. They have weights if one of them has.
         """
         if self.weight is None:
             return self
-        rows, total = self, self.exchange.total
+        rows, total = self, self.collectives.total
         if total(int((self.weight == 0).sum())):
             rows = self.take(np.flatnonzero(self.weight))
         if total(int((rows.weight != 1).sum())) == 0:
@@ -95,8 +95,12 @@ class Rows:
         return rows
 
     def without_values(self) -> Rows:
-        """The rows without columns if they are a share: the bins are enough."""
-        return self if self.share is None else replace(self, columns=None, numbers=None)
+        """The rows without columns if they are a partition: the bins are enough."""
+        return (
+            self
+            if self.partition is None
+            else replace(self, columns=None, numbers=None)
+        )
 
     def spread_weight(self) -> Floats | None:
         """A weight for each row of the columns; 0 for rows that are left out."""
@@ -168,14 +172,14 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
     ValueError
         If nothing can be held out.
     """
-    share = rows.share or Share.alone(len(rows))
+    partition = rows.partition or RowPartition.alone(len(rows))
     if rows.queries is not None:
         kind, reason = np.zeros(rows.queries.n_global), "there is only one query"
     elif stratify:
         codes = rows.target.astype(np.int32)
-        kind, reason = share.all_of(codes), "no class has two rows"
+        kind, reason = partition.all_gather(codes), "no class has two rows"
     else:
-        kind, reason = np.zeros(share.n_rows), "there is only one row"
+        kind, reason = np.zeros(partition.n_rows), "there is only one row"
     chosen = _shares(kind.astype(np.int64), fraction, np.random.default_rng(seed))
     if not chosen.any():
         raise ValueError(
@@ -184,7 +188,7 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
         )
     if rows.queries is not None:
         return chosen[rows.queries.global_number][rows.queries.number]
-    return chosen if share.is_alone else chosen[share.numbers]
+    return chosen if partition.is_alone else chosen[partition.numbers]
 
 
 def _shares(

@@ -469,8 +469,9 @@ def build(
         The rows to keep; None keeps all.
     n_threads : int
     n_global : int, default=None
-        The number of rows of all peers; None: that of the rows to keep. The places of
-        histograms depend on it and on the mappers alone, so all peers have the same.
+        The number of rows of all processes; None: that of the rows to keep. The places
+        of histograms depend on it and on the mappers alone, so all processes have the
+        same.
 
     Returns
     -------

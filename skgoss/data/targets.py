@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from skgoss.data.collectives import ALONE, Exchange
+from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.floats import as_floats, check_unmasked
-from skgoss.data.row_partition import Parts, Share
+from skgoss.data.row_partition import Parts, RowPartition
 from skgoss.utils import compat
 
 Floats = NDArray[np.float64]
@@ -82,12 +82,12 @@ def _check_finite(values: NDArray[Any], name: str) -> None:
 
 
 def check_sum(
-    target: Floats, weight: Floats | None, name: str, exchange: Exchange = ALONE
+    target: Floats, weight: Floats | None, name: str, collectives: Collectives = ALONE
 ) -> None:
     """Check that the weighted sum of a target is finite, so that it has a mean."""
     with np.errstate(over="ignore"):
         total = np.abs(target if weight is None else target * weight).sum()
-        total = np.sum(exchange.gather(total))
+        total = np.sum(collectives.all_gather(total))
     if not np.isfinite(total):
         raise ValueError(
             f"The values of {name} are too large: their sum, by weight, overflows."
@@ -96,7 +96,7 @@ def check_sum(
 
 
 def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
-    """The sorted labels of a target, of all peers if these are only some parts of it.
+    """The sorted labels of a target; with ``parts``, those of all processes.
 
     Values that cannot be labels raise ValueError.
     """
@@ -109,7 +109,9 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
         labels, n_rows = np.unique(y), len(y)
         if parts is not None:
             parts.check_kind("y", y)
-            given, lengths = zip(*parts.exchange.gather((labels, n_rows)), strict=True)
+            given, lengths = zip(
+                *parts.collectives.all_gather((labels, n_rows)), strict=True
+            )
             # Labels of no rows may have another type.
             held = [own for own, n in zip(given, lengths, strict=True) if n]
             labels, n_rows = np.unique(np.concatenate(held)), sum(lengths)
@@ -162,7 +164,7 @@ def weights(
     target: Floats,
     labels: NDArray[Any] | None,
     prefix: str = "",
-    share: Share | None = None,
+    partition: RowPartition | None = None,
 ) -> Floats | None:
     """The weights of rows times those of their classes.
 
@@ -176,8 +178,8 @@ def weights(
         None: there are no classes.
     prefix : str, default=""
         A prefix of the names of the arguments in messages.
-    share : Share, default=None
-        Which of the rows of all peers these are; None: all.
+    partition : RowPartition, default=None
+        Which of the rows of all processes these are; None: all.
 
     Returns
     -------
@@ -197,17 +199,19 @@ def weights(
     weight = np.empty(0)
     if len(target):
         weight = compat.sample_weights(
-            given if given.ndim else float(given), target, may_be_zero=share is not None
+            given if given.ndim else float(given),
+            target,
+            may_be_zero=partition is not None,
         )
     with np.errstate(over="ignore"):
         if class_weight is not None:
             number = target.astype(np.intp)
             by_class = of_classes(
-                class_weight, number, weight, labels, f"{prefix}class_weight", share
+                class_weight, number, weight, labels, f"{prefix}class_weight", partition
             )
             weight = weight * by_class[number]
-        exchange = ALONE if share is None else share.exchange
-        total = np.sum(exchange.gather(weight.sum()))
+        collectives = ALONE if partition is None else partition.collectives
+        total = np.sum(collectives.all_gather(weight.sum()))
     if not 0.0 < total < np.inf:
         what = "are all zero" if total == 0.0 else "are too large: their sum overflows"
         raise ValueError(f"The weights by {name} and {prefix}class_weight {what}.")
@@ -220,13 +224,13 @@ def of_classes(
     weight: Floats,
     labels: NDArray[Any],
     name: str = "class_weight",
-    share: Share | None = None,
+    partition: RowPartition | None = None,
 ) -> Floats:
     """The weight of each class. 'balanced' counts rows by their weights."""
     if isinstance(class_weight, str) and class_weight == "balanced":
-        if share is not None:
+        if partition is not None:
             # Sums of floats depend on the order of the rows.
-            number, weight = share.all_of(number), share.all_of(weight)
+            number, weight = partition.all_gather(number), partition.all_gather(weight)
         mass = np.bincount(number, weight, minlength=len(labels))
         present = mass > 0
         wanted = mass.sum() / max(present.sum(), 1)

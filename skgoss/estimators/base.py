@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from skgoss.booster.booster import Booster
 from skgoss.data import frames, queries, targets
 from skgoss.data.columns import Columns
-from skgoss.data.row_partition import Parts, Share
+from skgoss.data.row_partition import Parts, RowPartition
 from skgoss.estimators import html_summary
 from skgoss.estimators import state as persistence
 from skgoss.fit import fit as fitting
@@ -535,7 +535,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         target: NDArray[np.float64],
         class_weight: Any = None,
         prefix: str = "",
-        share: Share | None = None,
+        partition: RowPartition | None = None,
     ) -> NDArray[np.float64] | None:
         """The weight of each row; None if all are 1."""
         if class_weight is not None:
@@ -544,7 +544,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
                 " None: there are no classes. Use the argument"
                 f" {prefix}sample_weight of fit."
             )
-        return targets.weights(sample_weight, None, target, None, prefix, share)
+        return targets.weights(sample_weight, None, target, None, prefix, partition)
 
     def _default_objective(self) -> str | None:
         """The objective if the user gives none; None if the user must give one."""
@@ -723,7 +723,10 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
     def feature_importances_(self) -> NDArray[Any]:
         """Importances of the columns, as ``importance_type`` says; not normalised."""
         ensemble = self._fitted("_booster")._ensemble
-        return ensemble.importances(parameters.value(self, "importance_type"))
+        kind = parameters.checked_value(
+            "importance_type", self.importance_type, self._owner
+        )
+        return ensemble.importances(kind)
 
     @property
     def feature_name_(self) -> list[str]:

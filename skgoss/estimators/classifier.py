@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from skgoss.booster.booster import Booster
 from skgoss.data import targets
-from skgoss.data.row_partition import Parts, Share
+from skgoss.data.row_partition import Parts, RowPartition
 from skgoss.estimators import state as persistence
 from skgoss.estimators.base import MANY_CLASSES, EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments, GivenSet
@@ -139,10 +139,10 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         target: NDArray[np.float64],
         class_weight: Any = None,
         prefix: str = "",
-        share: Share | None = None,
+        partition: RowPartition | None = None,
     ) -> NDArray[np.float64] | None:
         return targets.weights(
-            sample_weight, class_weight, target, self._classes, prefix, share
+            sample_weight, class_weight, target, self._classes, prefix, partition
         )
 
     def _default_objective(self) -> str:

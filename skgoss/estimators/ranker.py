@@ -150,6 +150,6 @@ class LGBMRanker(LGBMModel):
             grades,
             predicted,
             queries.make(len(predicted), group=group, qid=qid),
-            label_gain=parameters.value(self, "label_gain"),
+            label_gain=parameters.checked_value("label_gain", self.label_gain, owner),
             weight=self._weights(sample_weight, grades),
         )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgoss.data.collectives import ALONE, Exchange
+from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.row_partition import Parts
 from skgoss.dataset.dataset import Dataset
 from skgoss.utils.messages import warn
@@ -49,7 +49,8 @@ class FitArguments:
     eval_y: Any = None
     early_stopping_rounds: Any = None
     verbose: Any = False
-    # Of each evaluation set, if rows are spread over peers: the parts of this peer.
+    # Of each evaluation set, if rows are spread over processes: the parts of this
+    # process.
     eval_parts: Sequence[Parts] | None = None
 
     def __post_init__(self) -> None:
@@ -115,30 +116,30 @@ class GivenSet(NamedTuple):
         return self.group is not None or self.qid is not None
 
     @property
-    def exchange(self) -> Exchange:
-        """How the peers that hold the rows ask each other."""
-        return ALONE if self.parts is None else self.parts.exchange
+    def collectives(self) -> Collectives:
+        """The collective operations of the processes that hold the rows."""
+        return ALONE if self.parts is None else self.parts.collectives
 
     @property
     def is_empty(self) -> bool:
-        """Whether other peers hold all rows."""
+        """Whether other processes hold all rows."""
         return self.parts is not None and self.parts.n_rows == 0
 
     def agreed(self) -> GivenSet:
-        """Check that all peers were given the same arguments.
+        """Check that all processes were given the same arguments.
 
-        All peers call this at the same time.
+        All processes call this at the same time.
 
         Returns
         -------
         GivenSet
-            The set itself; for a peer without rows, with arguments of length 0.
+            The set itself; for a process without rows, with arguments of length 0.
         """
         if self.parts is None:
             return self
         given = [name for name in ("y", *OF_ROWS) if getattr(self, name) is not None]
         names = self.parts.check_same("What is passed besides X", given)
-        if self.exchange.total(self.parts.n_rows) == 0:
+        if self.collectives.total(self.parts.n_rows) == 0:
             raise ValueError(f"The set {self.name!r} has no rows.")
         if not self.is_empty:
             return self

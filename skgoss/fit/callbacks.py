@@ -401,7 +401,7 @@ class _EarlyStopping(Listener):
         self.min_delta = min_delta
         self.watches: dict[tuple[str, str], _Watch] = {}
 
-    def on_other_peers(self) -> _EarlyStopping:
+    def on_other_ranks(self) -> _EarlyStopping:
         """What decides the same where the rows of a fit are in several processes."""
         return _EarlyStopping(
             self.stopping_rounds, self.first_metric_only, False, self.min_delta

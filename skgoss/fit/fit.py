@@ -64,9 +64,9 @@ def fit(
         The training set, as the user passed it.
     given : FitArguments
     parts : Parts, default=None
-        The parts of the data that ``X`` and ``y`` are; None: all. Then all peers call
-        this at the same time, each with its rows, and all get the same model. A peer
-        without rows passes any row as ``X``, to know the columns. The parts of
+        The parts of the data that ``X`` and ``y`` are; None: all. Then all processes
+        call this at the same time, each with its rows, and all get the same model. A
+        process without rows passes any row as ``X``, to know the columns. The parts of
         evaluation sets are in ``given``.
 
     Returns
@@ -152,7 +152,10 @@ def settings(estimator: LGBMModel, X: Any, given: FitArguments) -> parameters.Se
     }
     if isinstance(X, Dataset):
         chosen = X._options_besides(estimator._given_parameters()) | chosen
-    checked = parameters.settings(estimator, **chosen)
+    of_estimator = {
+        option.name: getattr(estimator, option.name) for option in parameters.OPTIONS
+    }
+    checked = parameters.settings(of_estimator | chosen, estimator._owner)
     if isinstance(checked.objective, str):
         objectives.canonical_name(checked.objective)
     return checked
@@ -198,7 +201,7 @@ class Fit:
         n_threads: int | None = None,
         parts: Parts | None = None,
     ) -> None:
-        if parts is not None and parts.exchange.n_peers > 1:
+        if parts is not None and parts.collectives.n_ranks > 1:
             check_can_be_spread(settings)
         self.estimator = estimator
         self.n_threads = n_threads
@@ -213,7 +216,7 @@ class Fit:
         self.calls = self._callbacks(evaluates=bool(sets))
         self.plan = self._plan(self.rows)
         self.state = self.plan.start(self.fitted, sets)
-        if self.rows.share is not None:
+        if self.rows.partition is not None:
             self._forget_values()
 
     def read(self) -> list[NamedRows]:
@@ -235,7 +238,7 @@ class Fit:
         return sets
 
     def _forget_values(self) -> None:
-        """Free the values of the rows: of these, peers keep the bins only."""
+        """Free the values of the rows: of these, processes keep the bins only."""
         self.training = self.training.without_values()
         self.given = self.given.without_values()
         if self.fitted is self.rows or not self.settings.refit:
@@ -301,7 +304,7 @@ class Fit:
         Callbacks get ``booster``, the model in training. It holds this fit, so the fit
         does not hold it: rows are freed as soon as nobody uses them.
         """
-        if self.state.share.exchange.peer > 0:
+        if self.state.partition.collectives.rank > 0:
             hooks = compat.NoHooks()
         hooks.begin()
         listens = isinstance(hooks, compat.RoundHooks)
@@ -407,7 +410,9 @@ class Fit:
         from skgoss.model import lightgbm_file
 
         X = X.get_data() if isinstance(X, Dataset) else X
-        self.earlier = lightgbm_file.numbered(self.earlier, X, self.training.exchange)
+        self.earlier = lightgbm_file.numbered(
+            self.earlier, X, self.training.collectives
+        )
         persistence.inherit(estimator, self.earlier)
         compat.take_feature_names(estimator, X)
 
@@ -427,16 +432,16 @@ class Fit:
         """
         given = given.agreed()
         estimator, prefix, parts = self.estimator, given.prefix, given.parts
-        share = parts and parts.share()
+        partition = parts and parts.partition()
         owner = estimator._owner
         y = targets.one_column(given.y, prepared.n_rows, owner, given.target_name)
         if learns:
             estimator._learn_target(y, parts)
         target = estimator._encoded(y, given)
         weight = estimator._weights(
-            given.sample_weight, target, given.class_weight, prefix, share
+            given.sample_weight, target, given.class_weight, prefix, partition
         )
-        targets.check_sum(target, weight, given.target_name, given.exchange)
+        targets.check_sum(target, weight, given.target_name, given.collectives)
         init_score = given.init_score
         if init_score is not None:
             init_score = start_scores(
@@ -452,7 +457,7 @@ class Fit:
             prepared.numbers,
             prepared.binned,
             given.X if estimator._functions_take_dataset else None,
-            share,
+            partition,
         )
 
     def _number_columns(self) -> None:
@@ -488,7 +493,7 @@ class Fit:
                 else self._evaluated_columns(given.X, given.name)
             )
             rows = self._rows(prepared, given).existing()
-        data = given.X if rows.share is None else None
+        data = given.X if rows.partition is None else None
         return NamedRows(given.name, rows, given.is_training, data)
 
     def _evaluated_columns(self, X: Any, name: str) -> Prepared:
@@ -624,7 +629,7 @@ class Fit:
 
 
 def check_can_be_spread(settings: parameters.Settings) -> None:
-    """Check that options allow rows on several peers; ValueError otherwise."""
+    """Check that options allow rows on several processes; ValueError otherwise."""
     refused = (
         ("linear_tree", settings.linear_tree, False),
         ("max_conflict_rate", settings.max_conflict_rate > 0, 0.0),

@@ -212,7 +212,8 @@ def _importance_label(value: float, precision: int | None) -> str:
 
 def _importance_type(booster: Booster | LGBMModel) -> str:
     if isinstance(booster, LGBMModel):
-        return parameters.value(booster, "importance_type")
+        kind = booster.importance_type
+        return parameters.checked_value("importance_type", kind, booster._owner)
     return "split"
 
 

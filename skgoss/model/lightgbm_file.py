@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from skgoss.data import frames
 from skgoss.data.categories import Categories, Vocabulary
-from skgoss.data.collectives import ALONE, Exchange
+from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.columns import Columns
 from skgoss.data.sparse import INT32_MAX
 from skgoss.model import text
@@ -85,7 +85,7 @@ def _objective(words: str, n_scores: int) -> tuple[str | None, Link]:
 # --- Categories in training -----------------------------------------------------------
 
 
-def numbered(booster: Booster, X: Any, exchange: Exchange = ALONE) -> Booster:
+def numbered(booster: Booster, X: Any, collectives: Collectives = ALONE) -> Booster:
     """The same model with the numbers of categories that training uses.
 
     Parameters
@@ -94,8 +94,8 @@ def numbered(booster: Booster, X: Any, exchange: Exchange = ALONE) -> Booster:
         A model of another library.
     X : array-like or data frame of shape (n_samples, n_features)
         The training set.
-    exchange : Exchange
-        By it peers learn what the rows of the others hold.
+    collectives : Collectives
+        By it processes learn what the rows of the others hold.
     """
     numbered = copy.copy(booster)
     numbered._ensemble, numbered._categories = _numbered(
@@ -104,7 +104,7 @@ def numbered(booster: Booster, X: Any, exchange: Exchange = ALONE) -> Booster:
         booster._categories,
         frames.word_columns(X),
         frames.columns(booster, X, reset=False, by_name=False),
-        exchange,
+        collectives,
     )
     return numbered
 
@@ -115,7 +115,7 @@ def _numbered(
     categories: Categories,
     word_columns: Sequence[int],
     columns: Columns,
-    exchange: Exchange,
+    collectives: Collectives,
 ) -> tuple[Ensemble, Categories]:
     """The ensemble with other numbers, and the categories that have them."""
     learned = Categories(set())
@@ -132,10 +132,10 @@ def _numbered(
     known = _whole_categories(header.feature_infos, sets, column)
     unplaced = sorted(known.keys() - learned.vocabularies.keys())
     found = [_whole_numbers(columns.stored(j)) for j in unplaced]
-    of_peers = zip(*exchange.gather(found), strict=True)
+    of_ranks = zip(*collectives.all_gather(found), strict=True)
     known = {
         j: np.unique(np.concatenate([known[j], *numbers]))
-        for j, numbers in zip(unplaced, of_peers, strict=True)
+        for j, numbers in zip(unplaced, of_ranks, strict=True)
     }
     learned.vocabularies |= {
         j: Vocabulary(words.tolist()) for j, words in known.items()

@@ -387,9 +387,9 @@ def checked(option: Option, value: Any, owner: str) -> Any:
     return converted
 
 
-def value(estimator: Any, name: str) -> Any:
-    """Return an option of an estimator, checked."""
-    return checked(_OPTION[name], getattr(estimator, name), estimator._owner)
+def checked_value(name: str, value: Any, owner: str) -> Any:
+    """Return the value of an option as a plain Python object: see `checked`."""
+    return checked(_OPTION[name], value, owner)
 
 
 def checked_options(
@@ -464,15 +464,16 @@ def _number_or_word(text: str) -> int | float | str:
     return text
 
 
-def settings(estimator: Any, **chosen: Any) -> Settings:
-    """Check all options of an estimator and resolve its seeds.
+def settings(values: Mapping[str, Any], owner: str) -> Settings:
+    """Check all options and resolve the seeds.
 
     Parameters
     ----------
-    estimator : LGBMModel
-        It is not changed, but a generator in ``random_state`` draws a number.
-    **chosen : dict
-        Values to use instead of those of the estimator.
+    values : mapping
+        Values by the names that estimators show. Options that are absent have their
+        defaults. A generator in ``random_state`` draws a number.
+    owner : str
+        Whose options they are, for messages.
 
     Returns
     -------
@@ -484,11 +485,8 @@ def settings(estimator: Any, **chosen: Any) -> Settings:
     ValueError
         If an option is outside its domain, or options contradict each other.
     """
-    owner = estimator._owner
     values = {
-        option.name: checked(
-            option, chosen.get(option.name, getattr(estimator, option.name)), owner
-        )
+        option.name: checked(option, values.get(option.name, option.default), owner)
         for option in OPTIONS
     }
     if values["boosting_type"] == "goss":

@@ -13,7 +13,7 @@ from skgoss._engine.model.linear import group_rows
 from skgoss._engine.training.grower import TreeGrower
 from skgoss._engine.training.score import add_trees
 from skgoss.data.dataset import BinnedDataset
-from skgoss.data.row_partition import Share
+from skgoss.data.row_partition import RowPartition
 from skgoss.data.rows import Rows
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
@@ -132,7 +132,8 @@ class Boosting:
         self.linear: list[list[LinearLeaves]] = []
         # The number of constant rounds, where no column can be split.
         self.n_constant = 0
-        # Trees are asked for at any time, but all peers must exchange at the same time.
+        # Trees are asked for at any time, but all processes must communicate at the
+        # same time.
         self._size = (0, 0.0) if len(dataset.feature) else objective.size()
         self._assembled: Ensemble | None = None
         # The number of rounds before a round that failed, until it is undone.
@@ -153,7 +154,7 @@ class Boosting:
             self.constraints,
             self.copies,
             self.objective.concordance if self.bounds_steps else 0.0,
-            self.share,
+            self.partition,
         )
 
     def _sampler(self) -> sampling.Sampler:
@@ -163,13 +164,13 @@ class Boosting:
             self.weight,
             objective.y,
             objective.queries,
-            self.share,
+            self.partition,
         )
 
     @property
-    def share(self) -> Share:
-        """Which of the rows of all peers are those of the training set."""
-        return self.objective.share
+    def partition(self) -> RowPartition:
+        """Which of the rows of all processes are those of the training set."""
+        return self.objective.partition
 
     @property
     def training_names(self) -> set[str]:

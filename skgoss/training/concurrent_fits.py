@@ -67,7 +67,7 @@ class Folds:
     ) -> None:
         self.settings = states[0].settings
         self.first_round = states[0].first_round
-        self.share = states[0].share
+        self.partition = states[0].partition
         self.index = -1
         self._fits = [_Fit(state) for state in states]
         self._ahead = ahead

@@ -32,7 +32,7 @@ _ONE_OF_SEVERAL = (
 
 
 class Said(NamedTuple):
-    """What the callbacks of the first peer have done to the fit.
+    """What the callbacks of the first process have done to the fit.
 
     Attributes
     ----------
@@ -49,13 +49,13 @@ class Said(NamedTuple):
     changed: dict[str, Any]
 
 
-class SharedCalls:
+class DistributedCallbacks:
     """The callbacks of a fit, which several processes may share.
 
-    The first of these peers calls the callbacks. What they have done to the fit reaches
-    the others before the next round and after the last one, in one exchange. If they
-    can only watch, or stop by the metrics, nothing is exchanged: all peers know the
-    metrics and stop by themselves.
+    The first of these processes calls the callbacks. What they have done to the fit
+    reaches the others before the next round and after the last one, in one collective.
+    If they can only watch, or stop by the metrics, nothing is sent: all processes know
+    the metrics and stop by themselves.
 
     A callback has the attribute ``only_watches`` if it never changes a fit, and the
     method ``on_other_peers`` if it decides by the metrics alone: it returns a callback
@@ -66,9 +66,9 @@ class SharedCalls:
     state : Boosting or Folds
     given : sequence of callable
     recorder : Recorder
-        Called on all peers.
+        Called on all processes.
     after_round : callable, default=None
-        Called by the first peer: see `loop.train`.
+        Called by the first process: see `loop.train`.
     """
 
     def __init__(
@@ -79,16 +79,16 @@ class SharedCalls:
         after_round: AfterRound | None = None,
     ) -> None:
         self.state = state
-        self.exchange = state.share.exchange
-        self._is_first = self.exchange.peer == 0
+        self.collectives = state.partition.collectives
+        self._is_first = self.collectives.rank == 0
         deciding = [c for c in given if not getattr(c, "only_watches", False)]
-        alike = [c for c in deciding if hasattr(c, "on_other_peers")]
+        alike = [c for c in deciding if hasattr(c, "on_other_ranks")]
         asks = after_round is not None or len(alike) < len(deciding)
-        known = self.exchange.gather((asks, len(alike)))
-        # Other peers need not have been given the callbacks of the first one.
+        known = self.collectives.all_gather((asks, len(alike)))
+        # Other processes need not have been given the callbacks of the first one.
         self._tells = len(known) > 1 and (known[0][0] or len({n for _, n in known}) > 1)
         if not self._is_first:
-            given = [] if self._tells else [c.on_other_peers() for c in alike]
+            given = [] if self._tells else [c.on_other_ranks() for c in alike]
         self._calls = Calls([*given, recorder])
         self._after_round = after_round if self._is_first else None
         self._settings = state.settings
@@ -98,12 +98,12 @@ class SharedCalls:
 
     @contextmanager
     def _calling(self) -> Iterator[None]:
-        """Callbacks are called; they cannot reach other peers."""
+        """Callbacks are called; they cannot reach other processes."""
         self._may_stop = True
-        if self.exchange.n_peers == 1:
+        if self.collectives.n_ranks == 1:
             yield
         else:
-            with self.exchange.refused(_ONE_OF_SEVERAL):
+            with self.collectives.forbidden(_ONE_OF_SEVERAL):
                 yield
         self._may_stop = False
 
@@ -114,7 +114,7 @@ class SharedCalls:
         return self._agree()
 
     def after_round(self, env: CallbackEnv, index: int) -> bool:
-        """A round has ended; returns whether the fit is over for this peer."""
+        """A round has ended; returns whether the fit is over for this process."""
         with self._calling():
             self._calls.after_round(env)
             if self._after_round is not None:
@@ -131,9 +131,9 @@ class SharedCalls:
             self._agree()
 
     def stop_of(self, error: Exception) -> EarlyStopException | None:
-        """What ends the rounds of all peers after an error; None if it is a failure."""
+        """What ends the rounds on all ranks after an error; None if it is a failure."""
         stop = as_stop(error)
-        if stop is None or self.exchange.n_peers == 1:
+        if stop is None or self.collectives.n_ranks == 1:
             return stop
         if not self._may_stop:
             return None
@@ -146,13 +146,13 @@ class SharedCalls:
         self._calls.close()
 
     def _agree(self, stop: EarlyStopException | None = None) -> bool:
-        """Let what the first peer's callbacks have done be done on all peers.
+        """Let what the first process's callbacks have done be done on all processes.
 
         Returns whether the fit is over.
         """
         if not self._tells:
             return False
-        said = self.exchange.of_first(lambda: self._said(stop))
+        said = self.collectives.broadcast(lambda: self._said(stop))
         if self._is_first:
             return False
         if said.stop is not None:

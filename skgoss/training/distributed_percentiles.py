@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training import exact_sum
-from skgoss.data.collectives import Exchange
-from skgoss.data.row_partition import Share
+from skgoss.data.collectives import Collectives
+from skgoss.data.row_partition import RowPartition
 from skgoss.training.order_statistics import (
     FEW,
     Ordered,
@@ -41,12 +41,12 @@ GRAINS = (2.0**-900, 2.0**900)
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Groups of the rows of all peers; a row may be in several groups.
+    """Groups of the rows of all processes; a row may be in several groups.
 
     Attributes
     ----------
     group : ndarray of shape (n,), intp
-        The group of each row of this peer, ascending.
+        The group of each row of this process, ascending.
     number : ndarray of shape (n,), int64, or None
         Rows of equal value come in the order of these numbers. None: in any order,
         which rows without weights and units may come in.
@@ -54,7 +54,7 @@ class Groups:
     weight, unit : ndarray of shape (n,), float64, or None
         See `percentile`.
     n_groups : int
-    exchange : Exchange
+    collectives : Collectives
     """
 
     group: NDArray[np.intp]
@@ -63,22 +63,22 @@ class Groups:
     weight: Floats | None
     unit: Floats | None
     n_groups: int
-    exchange: Exchange
+    collectives: Collectives
 
     @classmethod
     def of(
         cls,
-        share: Share,
+        partition: RowPartition,
         groups: Sequence[Sequence[NDArray[np.integer]]],
         columns: Callable[
             [NDArray[np.integer]], tuple[Floats, Floats | None, Floats | None]
         ],
     ) -> Groups:
-        """Groups of rows of shares.
+        """Groups of rows of all processes.
 
         Parameters
         ----------
-        share : Share
+        partition : RowPartition
         groups : sequence of sequences of ndarray
             The lists of rows that each group joins. Rows of equal value come in the
             order of the lists.
@@ -92,13 +92,13 @@ class Groups:
         if weight is not None or unit is not None:
             places = [i for lists in groups for i, _ in enumerate(lists)]
             sizes = [len(rows) for lists in groups for rows in lists]
-            number = np.repeat(np.array(places), sizes) * share.n_rows
-            number += share.numbers[rows]
+            number = np.repeat(np.array(places), sizes) * partition.n_rows
+            number += partition.numbers[rows]
         return cls(
             np.repeat(np.arange(len(groups)), size),
             *(number, values, weight, unit),
             len(groups),
-            share.exchange,
+            partition.collectives,
         )
 
     def percentiles(self, level: float) -> Floats:
@@ -136,11 +136,11 @@ class Groups:
     def total(self, own: Floats | None) -> NDArray[np.float64] | Ints:
         """The sums by group of numbers of rows; None: ones."""
         sums = np.bincount(self.group, own, self.n_groups)
-        return np.sum(self.exchange.gather(sums), axis=0)
+        return np.sum(self.collectives.all_gather(sums), axis=0)
 
     def gathered(self, level: float) -> Iterator[float]:
         """The percentiles of all rows, gathered in order."""
-        parts = self.exchange.gather(
+        parts = self.collectives.all_gather(
             (self.group, self.number, self.values, self.weight, self.unit)
         )
         group, number, *columns = (
@@ -246,7 +246,9 @@ def _grains(
         )
         for g in chosen
     ]
-    for g, weight in zip(chosen, rows.exchange.sum(np.stack(own)), strict=True):
+    for g, weight in zip(
+        chosen, rows.collectives.all_reduce(np.stack(own)), strict=True
+    ):
         grain[g] = grain_of(exact_sum.rounded(weight))
     return grain
 
@@ -267,7 +269,7 @@ def _places(weighed: _Weighed, size: Ints, level: float) -> _Places | None:
 
 
 def _counted(weighed: _Weighed, size: Ints, places: _Places) -> Floats:
-    """The percentiles of groups, of which only counts are exchanged."""
+    """The percentiles of groups, of which only counts are sent."""
     rows, by_unit = weighed.rows, weighed.by_unit
     found = select(
         Ordered(
@@ -282,7 +284,7 @@ def _counted(weighed: _Weighed, size: Ints, places: _Places) -> Floats:
             (weighed.grains, weighed.copies) if by_unit.any() else (),
         ),
         places.place,
-        rows.exchange,
+        rows.collectives,
     )
     here, previous = values_of(found.key), values_of(found.previous)
     before, has_previous = found.before, found.has_previous
@@ -304,16 +306,18 @@ def _counted(weighed: _Weighed, size: Ints, places: _Places) -> Floats:
     return result
 
 
-def percentile_of_share(
+def distributed_percentile(
     values: Floats,
     level: float,
     weight: Floats | None,
     unit: Floats | None,
-    share: Share,
+    partition: RowPartition,
 ) -> float:
-    """The `percentile` of the rows of all peers."""
-    if share.is_alone:
+    """The `percentile` of the rows of all processes."""
+    if partition.is_alone:
         return percentile(values, level, weight, unit)
     group = np.zeros(len(values), dtype=np.intp)
-    rows = Groups(group, share.numbers, values, weight, unit, 1, share.exchange)
+    rows = Groups(
+        group, partition.numbers, values, weight, unit, 1, partition.collectives
+    )
     return float(rows.percentiles(level)[0])

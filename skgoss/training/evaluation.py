@@ -72,13 +72,13 @@ class EvaluationSet:
         self._target = self._gathered(self.rows.target)
         weight = self.rows.weight
         self._weight = None if weight is None else self._gathered(weight)
-        share, self._queries = self.rows.share, None
-        if share is not None and queries is not None:
-            self._queries = queries.share(share.exchange)
+        partition, self._queries = self.rows.partition, None
+        if partition is not None and queries is not None:
+            self._queries = queries.partition(partition.collectives)
             # Metrics see rows sorted by query.
-            first = queries.first_rows(share.exchange)
-            share = replace(share, first=first, length=queries.sizes)
-        self._share = share
+            first = queries.first_rows(partition.collectives)
+            partition = replace(partition, first=first, length=queries.sizes)
+        self._partition = partition
         self._warned = False
         # What metrics keep of the targets and weights for later rounds.
         self._kept: dict[Any, Any] = {}
@@ -114,7 +114,7 @@ class EvaluationSet:
                     n_threads,
                     self.rows.source,
                     self._kept,
-                    self._share,
+                    self._partition,
                     self._queries,
                 )
             )

@@ -57,7 +57,7 @@ class Plan:
         settings, n_threads = self.settings, self.n_threads
         objective = objectives.make(
             *(settings, rows.target, rows.weight),
-            *(self.n_scores, rows.queries, rows.share),
+            *(self.n_scores, rows.queries, rows.partition),
         )
         metrics = self.metrics
         self._check_earlier(objective)
@@ -72,7 +72,7 @@ class Plan:
             weight=rows.spread_weight(),
             rows=rows.numbers,
             n_threads=n_threads,
-            share=rows.share,
+            partition=rows.partition,
         )
         evaluated = [self.evaluated(dataset, rows, named) for named in sets]
         start, raw, rows = self._start(rows), self._raw(rows), rows.without_values()

@@ -17,7 +17,7 @@ from skgoss.training.callback_api import (
     Recorder,
 )
 from skgoss.training.concurrent_fits import Folds
-from skgoss.training.distributed_callbacks import AfterRound, SharedCalls
+from skgoss.training.distributed_callbacks import AfterRound, DistributedCallbacks
 from skgoss.training.evaluation import by_name
 
 
@@ -106,7 +106,7 @@ def run(
     Returns what a callback ended them with; None if none did.
     """
     recorder = Recorder(history)
-    calls = SharedCalls(state, given, recorder, after_round)
+    calls = DistributedCallbacks(state, given, recorder, after_round)
     first, planned = state.first_round, state.settings.n_estimators
     params = dict(vars(state.settings)) if given else {}
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from skgoss._engine.training import exact_sum, metrics
 from skgoss._engine.training.ranking import average_precision
-from skgoss.data.collectives import ALONE, Exchange
-from skgoss.data.row_partition import Share
+from skgoss.data.collectives import ALONE, Collectives
+from skgoss.data.row_partition import RowPartition
 from skgoss.data.sparse import INT32_MAX
 from skgoss.training import objectives, ranking
 from skgoss.training.objectives import Link
@@ -35,10 +35,11 @@ Floats = NDArray[np.float64]
 # The largest k of NDCG@k and MAP@k.
 MOST_DOCUMENTS = INT32_MAX
 
-# Of fewer rows of all peers, the first peer computes the area under the ROC curve.
+# Of fewer rows of all processes, the first process computes the area under the ROC
+# curve.
 FEW_PAIRED = 50000
 
-# How many scores of each peer tell in which ranges they lie, about.
+# How many scores of each process tell in which ranges they lie, about.
 TRIED_SCORES = 1024
 
 
@@ -67,10 +68,10 @@ class Sample(NamedTuple):
         What functions of users get in place of targets: see `Rows`.
     kept : dict or None
         What `once` found for the same targets and weights; None: nothing is kept.
-    share : Share or None
-        Which of the rows of all peers these are; None: all.
-    queries : Share or None
-        Which of the queries of all peers these are; None: all.
+    partition : RowPartition or None
+        Which of the rows of all processes these are; None: all.
+    queries : RowPartition or None
+        Which of the queries of all processes these are; None: all.
     """
 
     y: Floats
@@ -80,43 +81,47 @@ class Sample(NamedTuple):
     n_threads: int
     source: Any = None
     kept: dict[Any, Any] | None = None
-    share: Share | None = None
-    queries: Share | None = None
+    partition: RowPartition | None = None
+    queries: RowPartition | None = None
 
     @property
-    def exchange(self) -> Exchange:
-        """How the peers that hold all rows ask each other."""
-        return ALONE if self.share is None else self.share.exchange
+    def collectives(self) -> Collectives:
+        """The collective operations of the processes that hold the rows."""
+        return ALONE if self.partition is None else self.partition.collectives
 
     def of_all(self, measure: Callable[[Sample], Any]) -> Any:
-        """What a function finds for the rows of all peers, in order.
+        """What a function finds for the rows of all processes, in order.
 
-        The first peer alone gets them and calls the function.
+        The first process alone gets them and calls the function.
         """
-        if self.share is None or self.share.is_alone:
+        if self.partition is None or self.partition.is_alone:
             return measure(self)
         known = self.once("all rows", self._on_first)
-        scores = self.share.on_first(self.scores)
-        return self.exchange.of_first(lambda: measure(known._replace(scores=scores)))
+        scores = self.partition.gather_on_first(self.scores)
+        return self.collectives.broadcast(
+            lambda: measure(known._replace(scores=scores))
+        )
 
     def _on_first(self) -> Sample:
-        """The sample of all rows, but for its scores; of use on the first peer."""
-        share, boundaries = self.share, self.boundaries
+        """The sample of all rows, but for its scores; of use on the first process."""
+        partition, boundaries = self.partition, self.boundaries
         if boundaries is not None:
-            sizes = self.queries.on_first(np.diff(boundaries))
+            sizes = self.queries.gather_on_first(np.diff(boundaries))
             boundaries = np.append(0, np.cumsum(sizes))
         return self._replace(
-            y=share.on_first(self.y),
-            weight=None if self.weight is None else share.on_first(self.weight),
+            y=partition.gather_on_first(self.y),
+            weight=None
+            if self.weight is None
+            else partition.gather_on_first(self.weight),
             boundaries=boundaries,
             kept=None if self.kept is None else {},
-            share=None,
+            partition=None,
             queries=None,
         )
 
     def of_all_queries(self, values: Floats) -> Floats:
-        """The values of the queries of all peers, along the last axis, in order."""
-        return values if self.queries is None else self.queries.all_of(values)
+        """The values of the queries of all processes, along the last axis, in order."""
+        return values if self.queries is None else self.queries.all_gather(values)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """What ``make`` returns, which must depend on targets and weights alone."""
@@ -145,15 +150,15 @@ class Sample(NamedTuple):
 
     def _sum_of_weights(self) -> float:
         if self.weight is None:
-            return float(self.exchange.total(len(self.y)))
-        return exact_sum.weighted_sum(self.weight, exchange=self.exchange)
+            return float(self.collectives.total(len(self.y)))
+        return exact_sum.weighted_sum(self.weight, collectives=self.collectives)
 
 
 # --- Values of metrics ----------------------------------------------------------------
 
 
 def _sum(loss: str, sample: Sample, parameter: float = 0.0) -> float:
-    """The weighted sum of a loss over the rows of all peers, rounded once."""
+    """The weighted sum of a loss over the rows of all processes, rounded once."""
     own = metrics.pointwise(
         metrics.LOSSES[loss],
         sample.y,
@@ -162,7 +167,7 @@ def _sum(loss: str, sample: Sample, parameter: float = 0.0) -> float:
         parameter,
         sample.n_threads,
     )
-    return exact_sum.rounded(sample.exchange.sum(own))
+    return exact_sum.rounded(sample.collectives.all_reduce(own))
 
 
 def _mean_of(
@@ -182,7 +187,7 @@ def _rmse(sample: Sample, settings: Settings) -> float:
 def _r2(sample: Sample, settings: Settings) -> float:
 
     def about_mean() -> float:
-        total = exact_sum.weighted_sum(sample.y, sample.weight, sample.exchange)
+        total = exact_sum.weighted_sum(sample.y, sample.weight, sample.collectives)
         mean = total / sample.mass
         return _sum("l2", sample._replace(scores=np.full((1, len(sample.y)), mean)))
 
@@ -225,23 +230,23 @@ def _multi_error(sample: Sample, settings: Settings) -> float:
 def _by_class(sample: Sample, top_k: int) -> float:
     y, scores, weight, _, n_threads, *_ = sample
     own = metrics.by_class(y, scores, weight, top_k, n_threads)
-    return exact_sum.rounded(sample.exchange.sum(own)) / sample.mass
+    return exact_sum.rounded(sample.collectives.all_reduce(own)) / sample.mass
 
 
 def _of_all(
     measure: Callable[[Sample, Settings], float],
 ) -> Callable[[Sample, Settings], float]:
-    """A metric that is measured on the rows of all peers at once."""
+    """A metric that is measured on the rows of all processes at once."""
     return lambda sample, settings: sample.of_all(partial(measure, settings=settings))
 
 
 def _auc(sample: Sample, settings: Settings) -> float:
-    share = sample.share
-    if share is None or share.is_alone:
+    partition = sample.partition
+    if partition is None or partition.is_alone:
         return _auc_of_one(sample)
-    if sample.weight is not None or share.n_rows < FEW_PAIRED:
+    if sample.weight is not None or partition.n_rows < FEW_PAIRED:
         return sample.of_all(_auc_of_one)
-    return _auc_of_peers(sample)
+    return _distributed_auc(sample)
 
 
 def _auc_of_one(sample: Sample) -> float:
@@ -249,24 +254,24 @@ def _auc_of_one(sample: Sample) -> float:
     return metrics.auc(y, scores[0], weight, n_threads)
 
 
-def _auc_of_peers(sample: Sample) -> float:
-    """The area of the rows of all peers, each of which gets a range of scores."""
-    exchange, y, score = sample.exchange, sample.y, sample.scores[0]
-    n_peers = exchange.n_peers
-    step = -(-sample.share.n_rows // (n_peers * TRIED_SCORES))
-    tried = np.sort(np.concatenate(exchange.gather(score[::step].copy())))
-    splitters = tried[len(tried) * np.arange(1, n_peers) // n_peers]
+def _distributed_auc(sample: Sample) -> float:
+    """The area of the rows of all processes, each of which gets a range of scores."""
+    collectives, y, score = sample.collectives, sample.y, sample.scores[0]
+    n_ranks = collectives.n_ranks
+    step = -(-sample.partition.n_rows // (n_ranks * TRIED_SCORES))
+    tried = np.sort(np.concatenate(collectives.all_gather(score[::step].copy())))
+    splitters = tried[len(tried) * np.arange(1, n_ranks) // n_ranks]
     # Equal scores are in the same range.
     scores, start = metrics.scores_by_range(y, score, splitters)
     parts = np.split(scores, start[1:-1])
-    given = exchange.swap(list(zip(parts[::2], parts[1::2], strict=True)))
+    given = collectives.all_to_all(list(zip(parts[::2], parts[1::2], strict=True)))
     scores = [part for parts in given for part in parts]
-    is_positive = np.repeat([1.0, 0.0] * n_peers, [len(part) for part in scores])
+    is_positive = np.repeat([1.0, 0.0] * n_ranks, [len(part) for part in scores])
     counts = metrics.ordered_pairs(
         is_positive, np.concatenate(scores), sample.n_threads
     )
     total = n_positive = n_negative = 0
-    for pairs, own_positive, own_negative in exchange.gather(counts):
+    for pairs, own_positive, own_negative in collectives.all_gather(counts):
         total += pairs + 2 * own_positive * n_negative
         n_positive += own_positive
         n_negative += own_negative
@@ -373,10 +378,10 @@ class Targets(NamedTuple):
     least: float = -np.inf
     most: float = np.inf
 
-    def check(self, y: Floats, name: str, exchange: Exchange = ALONE) -> None:
-        """Raise ValueError unless all of the peers' ``y``, (n,), are in it."""
+    def check(self, y: Floats, name: str, collectives: Collectives = ALONE) -> None:
+        """Raise ValueError unless all of the processes' ``y``, (n,), are in it."""
         own = float(y.min(initial=np.inf)), float(y.max(initial=-np.inf))
-        low, high = zip(*exchange.gather(own), strict=True)
+        low, high = zip(*collectives.all_gather(own), strict=True)
         least, largest = min(low), max(high)
         if not (self.least <= least and largest <= self.most):
             raise ValueError(
@@ -538,7 +543,7 @@ class Metric:
         """
         if self.kind.domain is not ANY:
             check = partial(
-                self.kind.domain.check, sample.y, self.name, sample.exchange
+                self.kind.domain.check, sample.y, self.name, sample.collectives
             )
             sample.once(("domain", self.name), check)
         measured = self.kind.measure(sample, self.settings)
@@ -560,7 +565,7 @@ class Metric:
 
 
 def _query_weights(sample: Sample) -> Floats | None:
-    """The weights of the queries of all peers; None: ones."""
+    """The weights of the queries of all processes; None: ones."""
     own = ranking.query_weights(sample.weight, sample.boundaries)
     return None if own is None else sample.of_all_queries(own)
 

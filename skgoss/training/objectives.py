@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training import exact_sum, losses
-from skgoss.data.collectives import Exchange
+from skgoss.data.collectives import Collectives
 from skgoss.data.queries import Queries
-from skgoss.data.row_partition import Share
+from skgoss.data.row_partition import RowPartition
 from skgoss.data.state import entries
 from skgoss.training import gradients, ranking
-from skgoss.training.distributed_percentiles import Groups, percentile_of_share
+from skgoss.training.distributed_percentiles import Groups, distributed_percentile
 from skgoss.training.percentiles import are_copies, percentile, weighted_mean
 from skgoss.utils.messages import hint
 
@@ -128,42 +128,42 @@ class _TrainingRows:
 
     y: Floats
     weight: Floats | None
-    share: Share
+    partition: RowPartition
 
     @property
-    def exchange(self) -> Exchange:
-        return self.share.exchange
+    def collectives(self) -> Collectives:
+        return self.partition.collectives
 
     def mean(self) -> float:
-        """The weighted mean of the targets of all peers."""
-        return weighted_mean(self.y, self.weight, self.exchange)
+        """The weighted mean of the targets of all processes."""
+        return weighted_mean(self.y, self.weight, self.collectives)
 
     def percentile(self, level: float, unit: Floats | None = None) -> float:
-        """The `percentile` of the targets of all peers."""
-        return percentile_of_share(self.y, level, self.weight, unit, self.share)
+        """The `percentile` of the targets of all processes."""
+        return distributed_percentile(self.y, level, self.weight, unit, self.partition)
 
     def range(self) -> tuple[float, float]:
-        """The smallest and the largest target of all peers."""
+        """The smallest and the largest target of all processes."""
         low, high = self.y.min(initial=np.inf), self.y.max(initial=-np.inf)
-        lows, highs = zip(*self.exchange.gather((low, high)), strict=True)
+        lows, highs = zip(*self.collectives.all_gather((low, high)), strict=True)
         return min(lows), max(highs)
 
     def are(self, condition: NDArray[np.bool_]) -> bool:
-        """Whether a condition holds for the rows of all peers."""
-        return all(self.exchange.gather(bool(condition.all())))
+        """Whether a condition holds for the rows of all processes."""
+        return all(self.collectives.all_gather(bool(condition.all())))
 
     def copies(self) -> NDArray[np.uint32] | None:
-        """The number of copies of each row; None if a peer has other weights."""
+        """The number of copies of each row; None if a process has other weights."""
         if self.weight is None:
             return None
         known = (are_copies(self.weight), float(self.weight.sum()))
-        whole, sums = zip(*self.exchange.gather(known), strict=True)
+        whole, sums = zip(*self.collectives.all_gather(known), strict=True)
         is_number = all(whole) and sum(sums) <= MAX_COPIES
         return self.weight.astype(np.uint32) if is_number else None
 
     def weight_of(self, chosen: NDArray[np.bool_]) -> float:
-        """The weight of some rows of all peers."""
-        return exact_sum.weighted_sum(chosen * 1.0, self.weight, self.exchange)
+        """The weight of some rows of all processes."""
+        return exact_sum.weighted_sum(chosen * 1.0, self.weight, self.collectives)
 
 
 def _mean(rows: _TrainingRows, settings: Settings) -> float:
@@ -517,8 +517,8 @@ class Objective:
         The queries of the rows, for objectives of rankings.
     link : Link
         The function from raw scores to predictions.
-    share : Share
-        Which of the rows of all peers these are.
+    partition : RowPartition
+        Which of the rows of all processes these are.
     renewal_level, renewal_unit : float and (n,) float64, or None
         See ``renewed_leaves``.
     """
@@ -531,7 +531,7 @@ class Objective:
     trained: NDArray[np.bool_]
     row_weight: Floats | None = field(repr=False)
     boost_from_average: bool
-    share: Share = field(repr=False)
+    partition: RowPartition = field(repr=False)
     copies: NDArray[np.uint32] | None = field(repr=False)
     label_weight: Floats | None = field(default=None, repr=False)
     constant_hessian: bool = False
@@ -562,12 +562,12 @@ class Objective:
         return self.renewal_level is not None
 
     def size(self) -> tuple[int, float]:
-        """The number of the rows of all peers, and their weight."""
-        weight, n_rows = self.weight, self.share.n_rows
+        """The number of the rows of all processes, and their weight."""
+        weight, n_rows = self.weight, self.partition.n_rows
         if weight is None:
             return n_rows, float(n_rows)
-        exchange = self.share.exchange
-        return n_rows, exact_sum.weighted_sum(weight.ravel(), exchange=exchange)
+        collectives = self.partition.collectives
+        return n_rows, exact_sum.weighted_sum(weight.ravel(), collectives=collectives)
 
     @cached_property
     def _untrained(self) -> list[int]:
@@ -648,8 +648,8 @@ class Objective:
             )
 
         level = self.renewal_level
-        if not self.share.is_alone:
-            return Groups.of(self.share, groups, residuals).percentiles(level)
+        if not self.partition.is_alone:
+            return Groups.of(self.partition, groups, residuals).percentiles(level)
         new = []
         for leaves in groups:
             values, weights, units = residuals(np.concatenate(leaves))
@@ -663,7 +663,7 @@ def make(
     weight: Floats | None,
     n_scores: int = 1,
     queries: Queries | None = None,
-    share: Share | None = None,
+    partition: RowPartition | None = None,
 ) -> Objective:
     """Join an objective with the data that it is trained on.
 
@@ -687,9 +687,9 @@ def make(
         'multiclassova', else 1 unless the objective is a callable.
     queries : Queries or None
         None if there are no queries.
-    share : Share, default=None
-        Which of the rows of all peers these are; None: all. A callable is called with
-        the rows of this peer.
+    partition : RowPartition, default=None
+        Which of the rows of all processes these are; None: all. A callable is called
+        with the rows of this process.
 
     Raises
     ------
@@ -702,7 +702,7 @@ def make(
     y = np.ascontiguousarray(y, dtype=np.float64)
     if weight is not None:
         weight = np.ascontiguousarray(weight, dtype=np.float64)
-    rows = _TrainingRows(y, weight, share or Share.alone(len(y)))
+    rows = _TrainingRows(y, weight, partition or RowPartition.alone(len(y)))
     if callable(settings.objective):
         return _custom(settings, rows, n_scores, queries)
     name = canonical_name(settings.objective)
@@ -734,7 +734,7 @@ def _numbers(name: str, settings: Settings, rows: _TrainingRows) -> Objective:
         trained=np.array([True]),
         row_weight=None if kind.weighs_rows else weight,
         boost_from_average=settings.boost_from_average,
-        share=rows.share,
+        partition=rows.partition,
         copies=None if kind.weighs_rows else rows.copies(),
         constant_hessian=kind.constant_hessian,
         concordance=kind.concordance(settings),
@@ -758,13 +758,13 @@ def _ranking(
     return Objective(
         name=name,
         y=rows.y,
-        derivatives=kind.ranks(settings, rows.y, queries, rows.exchange),
+        derivatives=kind.ranks(settings, rows.y, queries, rows.collectives),
         link=make_link(name),
         average=np.zeros(1),
         trained=np.array([True]),
         row_weight=rows.weight,
         boost_from_average=False,
-        share=rows.share,
+        partition=rows.partition,
         copies=rows.copies(),
         concordance=kind.concordance(settings),
         queries=queries,
@@ -785,7 +785,7 @@ def _custom(
         trained=np.ones(n_scores, dtype=bool),
         row_weight=None if derivatives.weighs_rows else weight,
         boost_from_average=settings.boost_from_average,
-        share=rows.share,
+        partition=rows.partition,
         copies=None if derivatives.weighs_rows else rows.copies(),
         queries=queries,
     )
@@ -824,7 +824,7 @@ def _classes(
         row_weight=rows.weight,
         label_weight=label_weight,
         boost_from_average=settings.boost_from_average,
-        share=rows.share,
+        partition=rows.partition,
         copies=rows.copies(),
         concordance=OBJECTIVES[name].concordance(settings),
     )

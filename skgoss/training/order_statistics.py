@@ -13,7 +13,7 @@ from skgoss._engine.training.sampling import (
     masses_beside,
     rows_between,
 )
-from skgoss.data.collectives import Exchange
+from skgoss.data.collectives import Collectives
 
 # So many rows in question are gathered, and sorted.
 FEW = 8192
@@ -51,13 +51,13 @@ class Ordered:
     Attributes
     ----------
     keys : ndarray of shape (n,), uint64; or uint32, where rows have no masses
-        Those of this peer's rows, sorted by group.
+        Those of this process's rows, sorted by group.
     start : ndarray of shape (n_groups + 1,), int64
         Where the rows of each group begin, and the end.
     mass : ndarray of shape (n,), int64, or None
-        What each row weighs; the sum over all peers is below 2**53. None: 1.
+        What each row weighs; the sum over all processes is below 2**53. None: 1.
     size, total : ndarray of shape (n_groups,), int64
-        The number of rows of all peers in each group, and what they weigh.
+        The number of rows of all processes in each group, and what they weigh.
     number : ndarray of shape (n,), int64, or None
         Rows of equal keys come in the order of these numbers. None: in any order.
     by_number : ndarray of shape (n_groups,), bool, or None
@@ -121,11 +121,11 @@ class _InQuestion:
     low, high : ndarray of shape (n_groups,), as the keys
         The least and the largest key of the range.
     size, total : ndarray of shape (n_groups,), int64
-        The number of such rows of all peers, and what they weigh.
+        The number of such rows of all processes, and what they weigh.
     n_before, before : ndarray of shape (n_groups,), int64
-        The number of the rows of all peers with smaller keys, and what they weigh.
+        The number of the rows of all processes with smaller keys, and what they weigh.
     largest : ndarray of shape (n_groups,), as the keys
-        The largest key of this peer below the range; 0 if there is none.
+        The largest key of this process below the range; 0 if there is none.
     """
 
     keys: Keys
@@ -174,21 +174,21 @@ class _InQuestion:
 
 
 def select(
-    rows: Ordered, place: Ints, exchange: Exchange, expected: Keys | None = None
+    rows: Ordered, place: Ints, collectives: Collectives, expected: Keys | None = None
 ) -> Found:
     """Find the first row up to which the rows of a group weigh more than ``place``.
 
     A sample of the rows tells between which keys it is expected, and is a list of keys
-    that cut this window into bins. What the rows of all peers in each bin weigh tells
-    in which bin it is. The rows of the bin are gathered if they are few; else they are
-    looked at in the same way.
+    that cut this window into bins. What the rows of all processes in each bin weigh
+    tells in which bin it is. The rows of the bin are gathered if they are few; else
+    they are looked at in the same way.
 
     Parameters
     ----------
     rows : Ordered
     place : ndarray of shape (n_groups,), int64
         Less than all rows of the group weigh; not read in groups without rows.
-    exchange : Exchange
+    collectives : Collectives
     expected : ndarray, as the keys, default=None
         Where there is one group: ascending keys, between which the place is expected.
         None: those of a sample are taken.
@@ -201,7 +201,7 @@ def select(
             *(rows.size, rows.total, np.zeros_like(place), np.zeros_like(place), none),
         ),
         place,
-        exchange,
+        collectives,
         expected,
     )
     has_number = np.full(n_groups, rows.number is not None)
@@ -213,8 +213,8 @@ def select(
     if (is_equal & ~has_number).any():
         asked = np.where(is_equal & ~has_number, ~none, by_key.low)
         known, _ = by_key.between(asked, by_key.high)
-    found = _narrowed_by_number(rows, known, is_equal & has_number, place, exchange)
-    return _found(rows, by_key, found, place, exchange)
+    found = _narrowed_by_number(rows, known, is_equal & has_number, place, collectives)
+    return _found(rows, by_key, found, place, collectives)
 
 
 def _narrowed_by_number(
@@ -222,7 +222,7 @@ def _narrowed_by_number(
     found: _InQuestion,
     is_equal: NDArray[np.bool_],
     place: Ints,
-    exchange: Exchange,
+    collectives: Collectives,
 ) -> _InQuestion:
     """The rows in question, of which those of equal keys are selected by number."""
     if not is_equal.any():
@@ -234,20 +234,22 @@ def _narrowed_by_number(
         low=np.zeros(len(place), np.uint64),
         high=np.where(is_equal, np.iinfo(np.uint64).max, np.uint64(0)),
     )
-    return _narrowed(by_number, place, exchange)
+    return _narrowed(by_number, place, collectives)
 
 
 def _narrowed(
-    rows: _InQuestion, place: Ints, exchange: Exchange, edges: Keys | None = None
+    rows: _InQuestion, place: Ints, collectives: Collectives, edges: Keys | None = None
 ) -> _InQuestion:
     """Rows in question that are few, or of one key in each group."""
     while rows.size[rows.is_open].sum() > FEW:
         if edges is None:
-            edges, first_edge = _edges(rows, place, exchange)
+            edges, first_edge = _edges(rows, place, collectives)
         else:
             first_edge = np.array([0, len(edges)])
         window, own = _counts(rows, edges, first_edge)
-        rows = _in_bin(rows, window, place, edges, first_edge, exchange.sum(own))
+        rows = _in_bin(
+            rows, window, place, edges, first_edge, collectives.all_reduce(own)
+        )
         edges = None
     return rows
 
@@ -272,7 +274,7 @@ def _counts(
 
 
 def _edges(
-    rows: _InQuestion, place: Ints, exchange: Exchange
+    rows: _InQuestion, place: Ints, collectives: Collectives
 ) -> tuple[Keys, NDArray[np.int64]]:
     """Keys near those that are expected at the places, from a sample of the rows."""
     n_groups, is_open = len(place), rows.is_open
@@ -285,7 +287,7 @@ def _edges(
     ]
     ends = np.cumsum([len(own) for own in at])[:-1]
     own = np.concatenate(at)
-    tried = exchange.gather(
+    tried = collectives.all_gather(
         (ends, rows.keys[own], None if rows.mass is None else rows.mass[own])
     )
     keys = [np.split(part, ends) for ends, part, _ in tried]
@@ -369,7 +371,7 @@ def _found(
     by_key: _InQuestion,
     known: _InQuestion,
     place: Ints,
-    exchange: Exchange,
+    collectives: Collectives,
 ) -> Found:
     """What the rows that are left tell, when they are gathered."""
     n_groups, at = len(place), known.places()
@@ -379,7 +381,7 @@ def _found(
     for i, column in enumerate(rows.columns):
         columns[i] = column[at]
     own = (known.group, rows.keys[at], number, mass, columns)
-    *parts, largest = zip(*exchange.gather((*own, by_key.largest)), strict=True)
+    *parts, largest = zip(*collectives.all_gather((*own, by_key.largest)), strict=True)
     group, keys, number, mass, columns = (
         np.concatenate(part, axis=-1) for part in parts
     )

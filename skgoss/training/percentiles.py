@@ -6,23 +6,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training import exact_sum
-from skgoss.data.collectives import ALONE, Exchange
+from skgoss.data.collectives import ALONE, Collectives
 
 Floats = NDArray[np.float64]
 
 
 def weighted_mean(
-    values: Floats, weight: Floats | None, exchange: Exchange = ALONE
+    values: Floats, weight: Floats | None, collectives: Collectives = ALONE
 ) -> float:
     """Mean of ``values``, (n,), with ``weight``, (n,) or None for equal weights.
 
-    It is the mean over the rows of all peers.
+    It is the mean over the rows of all processes.
     """
     if weight is None:
-        total = float(exchange.total(len(values)))
+        total = float(collectives.total(len(values)))
     else:
-        total = exact_sum.weighted_sum(weight, exchange=exchange)
-    return exact_sum.weighted_sum(values, weight, exchange) / total
+        total = exact_sum.weighted_sum(weight, collectives=collectives)
+    return exact_sum.weighted_sum(values, weight, collectives) / total
 
 
 def percentile(

@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from skgoss._engine.training import ranking
 from skgoss.data import queries
-from skgoss.data.collectives import ALONE, Exchange
+from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.queries import Queries
 from skgoss.utils import compat
 
@@ -30,7 +30,7 @@ def gains(
     label_gain: Sequence[float] | None = None,
     *,
     name: str = "The target",
-    exchange: Exchange = ALONE,
+    collectives: Collectives = ALONE,
 ) -> Floats:
     """The gain of each document.
 
@@ -41,8 +41,8 @@ def gains(
         The gain of each grade, from 0; None: 2**grade - 1 for the grades 0 to 30.
     name : str, default="The target"
         The name of the grades in messages.
-    exchange : Exchange, default=ALONE
-        The grades of all peers are checked.
+    collectives : Collectives, default=ALONE
+        The grades of all processes are checked.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def gains(
     )
     is_whole = bool(((grades >= 0) & (grades % 1 == 0)).all())
     known = is_whole, grades.min(initial=np.inf), grades.max(initial=-np.inf)
-    whole, lows, highs = zip(*exchange.gather(known), strict=True)
+    whole, lows, highs = zip(*collectives.all_gather(known), strict=True)
     low, high = min(lows), max(highs)
     if not all(whole):
         raise ValueError(
@@ -73,7 +73,7 @@ def gains(
         )
     gain = table[grades.astype(np.intp)]
     with np.errstate(over="ignore"):
-        total = np.sum(exchange.gather(gain.sum()))
+        total = np.sum(collectives.all_gather(gain.sum()))
     if not np.isfinite(total):
         raise ValueError(
             f"The values of label_gain are too large: the sum of the gains of {name}"
@@ -114,11 +114,11 @@ class LambdaRank(_ByQuery):
     """The gradients of ``lambdarank``: see `lambdarank` in the engine."""
 
     def __init__(
-        self, settings: Settings, y: Floats, queries: Queries, exchange: Exchange
+        self, settings: Settings, y: Floats, queries: Queries, collectives: Collectives
     ) -> None:
         super().__init__(queries)
         self.settings = settings
-        gain = gains(y, settings.label_gain, exchange=exchange)
+        gain = gains(y, settings.label_gain, collectives=collectives)
         gain = queries.gathered(gain)
         levels = [settings.lambdarank_truncation_level]
         self.graded = GradedQueries(gain, queries.boundaries, levels)
@@ -154,12 +154,12 @@ class RankXENDCG(_ByQuery):
     round = 0
 
     def __init__(
-        self, settings: Settings, y: Floats, queries: Queries, exchange: Exchange
+        self, settings: Settings, y: Floats, queries: Queries, collectives: Collectives
     ) -> None:
         super().__init__(queries)
         self.seed = settings.objective_seed
-        self.gain = queries.gathered(gains(y, exchange=exchange))
-        self.first = queries.first_rows(exchange)
+        self.gain = queries.gathered(gains(y, collectives=collectives))
+        self.first = queries.first_rows(collectives)
 
     def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any

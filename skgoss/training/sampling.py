@@ -16,7 +16,7 @@ from skgoss._engine.training.sampling import (
     one_side_sample,
 )
 from skgoss.data.queries import Queries
-from skgoss.data.row_partition import Share
+from skgoss.data.row_partition import RowPartition
 from skgoss.training.order_statistics import WINDOW_SIGMAS, Ordered, select
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def make(
     weight: NDArray[np.float64] | None,
     y: NDArray[np.float64],
     queries: Queries | None = None,
-    share: Share | None = None,
+    partition: RowPartition | None = None,
 ) -> Sampler:
     """The sampler that the options ask for.
 
@@ -84,20 +84,22 @@ def make(
     y : ndarray of shape (n_rows,), float64
         The target; rows with y > 0 are positive.
     queries : Queries, default=None
-    share : Share, default=None
-        Which of the rows of all peers these are; None: all.
+    partition : RowPartition, default=None
+        Which of the rows of all processes these are; None: all.
     """
-    share = share or Share.alone(len(y))
+    partition = partition or RowPartition.alone(len(y))
     if settings.data_sample_strategy == "goss":
-        return OneSide(settings, weight, share)
+        return OneSide(settings, weight, partition)
     fractions = _fractions_of_sides(settings)
     if settings.subsample_freq <= 0 or min(settings.subsample, *fractions) == 1.0:
         return All()
     if settings.bagging_by_query and queries is not None:
-        return Bagging(settings, queries.share(share.exchange), unit=queries.number)
+        return Bagging(
+            settings, queries.partition(partition.collectives), unit=queries.number
+        )
     if min(fractions) < 1.0:
-        return Bagging(settings, share, positive=y > 0, fractions=fractions)
-    return Bagging(settings, share)
+        return Bagging(settings, partition, positive=y > 0, fractions=fractions)
+    return Bagging(settings, partition)
 
 
 def _fractions_of_sides(settings: Settings) -> tuple[float, float]:
@@ -127,7 +129,7 @@ class Bagging:
     Parameters
     ----------
     settings : Settings
-    units : Share
+    units : RowPartition
         The units that are drawn: rows, or queries with all of their rows.
     unit : ndarray of shape (n_rows,), int64, default=None
         The unit that each row belongs to; None: each row is a unit.
@@ -141,7 +143,7 @@ class Bagging:
     def __init__(
         self,
         settings: Settings,
-        units: Share,
+        units: RowPartition,
         *,
         unit: NDArray[np.int64] | None = None,
         positive: NDArray[np.bool_] | None = None,
@@ -173,7 +175,7 @@ class Bagging:
     def _bag(self, begin: int, n_threads: int) -> NDArray[np.uint32]:
         kept = self._kept(begin, n_threads)
         units = self.units
-        if not any(units.exchange.gather(bool(kept.any()))):
+        if not any(units.collectives.all_gather(bool(kept.any()))):
             kept[units.numbers == 0] = True
         if self.unit is not None:
             kept = kept[self.unit]
@@ -208,10 +210,13 @@ class OneSide:
     """
 
     def __init__(
-        self, settings: Settings, weight: NDArray[np.float64] | None, share: Share
+        self,
+        settings: Settings,
+        weight: NDArray[np.float64] | None,
+        partition: RowPartition,
     ) -> None:
-        n_rows = share.n_rows
-        self.share = share
+        n_rows = partition.n_rows
+        self.partition = partition
         self.seed = settings.bagging_seed
         self.warm_up = 1.0 / settings.learning_rate
         self.weight = weight
@@ -223,7 +228,7 @@ class OneSide:
         self.draws = 0 < self.n_other < n_rows - self.n_top
         self.counts: Singles | None = None
         self.room: Keys32 | None = None
-        # The numbers of the rows, if there are several peers.
+        # The numbers of the rows, if there are several processes.
         self.numbers: Keys32 | None = None
 
     def draw(
@@ -241,7 +246,7 @@ class OneSide:
             if self.counts is None:
                 self.counts = np.ones_like(gradient)
             hessian = self.counts
-        draw = self._sample if self.share.is_alone else self._sample_of_share
+        draw = self._sample if self.partition.is_alone else self._sample_distributed
         return Sample(
             draw(gradient, hessian, round_index, n_threads, is_constant), hessian
         )
@@ -269,7 +274,7 @@ class OneSide:
             self.room,
         )
 
-    def _sample_of_share(
+    def _sample_distributed(
         self,
         gradient: Singles,
         hessian: Singles,
@@ -277,29 +282,29 @@ class OneSide:
         n_threads: int,
         is_constant: bool,
     ) -> NDArray[np.uint32]:
-        """This peer's rows of the sample of all rows: see `one_side_sample`."""
-        share, n_top, n_other = self.share, self.n_top, self.n_other
+        """This process's rows of the sample of all rows: see `one_side_sample`."""
+        partition, n_top, n_other = self.partition, self.n_top, self.n_other
         if self.numbers is None:
-            self.numbers = share.numbers.astype(np.uint32)
+            self.numbers = partition.numbers.astype(np.uint32)
         keys = one_side_keys(gradient, self.weight)
-        last_key = _cut(keys, n_top, share)
+        last_key = _cut(keys, n_top, partition)
         draws = one_side_draws(self.numbers, keys, last_key, self.seed, round_index)
-        expected = _expected_draws(share.n_rows - n_top, n_other)
-        last_draw = _cut(draws, n_top + n_other, share, expected)
+        expected = _expected_draws(partition.n_rows - n_top, n_other)
+        last_draw = _cut(draws, n_top + n_other, partition, expected)
         rows = kept_rows(draws <= last_draw, n_threads)
         others = rows[draws[rows] > 0]
         if is_constant:
             hessian[:, rows] = 1.0
-        factor = np.float32((share.n_rows - n_top) / n_other)
+        factor = np.float32((partition.n_rows - n_top) / n_other)
         for slope in (*gradient, *hessian):
             slope[others] *= factor
         return rows
 
 
 def _cut(
-    keys: Keys32, n_wanted: int, share: Share, expected: Keys32 | None = None
+    keys: Keys32, n_wanted: int, partition: RowPartition, expected: Keys32 | None = None
 ) -> int:
-    """The largest of the smallest keys of all peers.
+    """The largest of the smallest keys of all processes.
 
     Parameters
     ----------
@@ -308,16 +313,16 @@ def _cut(
         others that are as large as the result are raised by 1.
     n_wanted : int
         How many are the smallest; at least 1.
-    share : Share
+    partition : RowPartition
     expected : ndarray of shape (m,), uint32, default=None
         See `select`.
     """
-    size = np.array([share.n_rows])
+    size = np.array([partition.n_rows])
     start = np.array([0, len(keys)])
-    ordered = Ordered(keys, start, None, size, size, share.numbers)
-    last = select(ordered, np.array([n_wanted - 1]), share.exchange, expected)
+    ordered = Ordered(keys, start, None, size, size, partition.numbers)
+    last = select(ordered, np.array([n_wanted - 1]), partition.collectives, expected)
     equal = np.flatnonzero(keys == last.key[0])
-    keys[equal[share.numbers[equal] > last.number[0]]] += np.uint32(1)
+    keys[equal[partition.numbers[equal] > last.number[0]]] += np.uint32(1)
     return int(last.key[0])
 
 

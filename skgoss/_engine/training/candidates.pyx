@@ -1,10 +1,10 @@
-"""Best splits of leaves whose columns several peers have searched, each some of them."""
+"""Best splits of leaves whose columns several processes have searched, each some of them."""
 
 from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from skgoss._engine.training.peers cimport gather_all, reserve_message
+from skgoss._engine.training.collectives cimport all_gather, reserve_message
 from skgoss._engine.training.search cimport Siblings
 from skgoss._engine.training.split_sides cimport choose_left, write_set
 from skgoss._engine.training.split cimport Split
@@ -12,7 +12,7 @@ from skgoss._engine.training.workspace cimport (
     NO_MEMORY, SharedSplit, Leaf, Shared, Workspace, better, free_slot)
 
 cdef struct Candidate:
-    # The best split of a leaf that a peer has found; the set of its bins follows.
+    # The best split of a leaf that a process has found; the set of its bins follows.
     Split split
     SharedSplit shared_split
 
@@ -59,26 +59,26 @@ cdef int list_searched(Siblings* siblings, int n, Leaf** leaves_out) noexcept no
 
 
 cdef int share_splits(Shared* shared, Workspace* ws, Siblings* siblings, int n) noexcept nogil:
-    """The best splits of leaves, of all that the peers have found in their columns."""
+    """The best splits of leaves, of all that the processes have found in their columns."""
     cdef Py_ssize_t size = candidate_size(ws)
     cdef Leaf** leaves = <Leaf**>malloc(2 * n * sizeof(Leaf*))
     cdef int64_t* own
     cdef int64_t* received
-    cdef int status, n_leaves, i, peer
+    cdef int status, n_leaves, i, rank
     if leaves == NULL:
         return NO_MEMORY
     n_leaves = list_searched(siblings, n, leaves)
-    own = reserve_message(ws, (shared.n_peers + 1) * n_leaves * size)
+    own = reserve_message(ws, (shared.n_ranks + 1) * n_leaves * size)
     if own == NULL:
         free(leaves)
         return NO_MEMORY
     received = own + n_leaves * size
     for i in range(n_leaves):
         write_candidate(shared, ws, leaves[i], own + i * size)
-    status = gather_all(shared.peers, own, n_leaves * size, received)
+    status = all_gather(shared.collectives, own, n_leaves * size, received)
     for i in range(n_leaves if status == 0 else 0):
-        for peer in range(shared.n_peers):
-            take_candidate(ws, received + (peer * n_leaves + i) * size, leaves[i])
+        for rank in range(shared.n_ranks):
+            take_candidate(ws, received + (rank * n_leaves + i) * size, leaves[i])
         if not leaves[i].best.gain > 0:
             free_slot(ws, leaves[i])
     free(leaves)

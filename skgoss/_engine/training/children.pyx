@@ -14,7 +14,7 @@ from skgoss._engine.training.constraints cimport start_constraints
 from skgoss._engine.training.histogram cimport (
     GradientStats, Roots, encode_round, is_fine, move_rows, read_round, sum_records, take_places)
 from skgoss._engine.training.layout cimport Gradients, Sums
-from skgoss._engine.training.peers cimport choose_columns, share_sums
+from skgoss._engine.training.collectives cimport choose_columns, reduce_histograms
 from skgoss._engine.training.search cimport Siblings, search_single, search_few, search_siblings
 from skgoss._engine.training.split cimport SplitRules, node_stats
 from skgoss._engine.training.sums cimport add_parts, sum_rows
@@ -71,15 +71,15 @@ cdef void merge_parts(Shared* shared, Workspace* ws, Siblings* siblings) noexcep
 cdef int share_root(
     Shared* shared, Workspace* ws, Siblings* siblings, Sums* sums, Roots* roots,
 ) noexcept nogil:
-    """Add up what the peers know of all rows."""
+    """Add up what the processes know of all rows."""
     cdef int64_t[6] totals
     cdef int status
-    if shared.peers == NULL:
+    if shared.collectives == NULL:
         return 0
     merge_parts(shared, ws, siblings)
     totals[0], totals[1], totals[2] = sums.gradient, sums.hessian, sums.count
     totals[3], totals[4], totals[5] = roots.gradient, roots.hessian, roots.n
-    status = share_sums(shared, ws, &siblings.smaller, 1, totals, 6)
+    status = reduce_histograms(shared, ws, &siblings.smaller, 1, totals, 6)
     sums.gradient, sums.hessian, sums.count = totals[0], totals[1], totals[2]
     roots.gradient, roots.hessian, roots.n = totals[3], totals[4], totals[5]
     return status
@@ -101,7 +101,7 @@ cdef int sum_root(
             status = encode_round(ws, &gradients, &stats, wide, records, &roots)
         if status < 0:
             return status
-        if shared.peers == NULL and not wide and not is_fine(&gradients, &roots):
+        if shared.collectives == NULL and not wide and not is_fine(&gradients, &roots):
             continue
         siblings.n_parts = sum_rows(shared, ws, siblings.smaller)
         sums_out[0] = sum_records(&ws.encoding, records, gradients.n, ws.pairs)
@@ -119,7 +119,7 @@ cdef int search_root(Shared* shared, Workspace* ws, const Round* round) noexcept
     cdef Sums sums
     cdef int status
     ws.n_tiles = 0
-    if shared.peers == NULL and start_tiles(shared, ws) < 0:
+    if shared.collectives == NULL and start_tiles(shared, ws) < 0:
         return NO_MEMORY
     choose_columns(shared, ws)
     memset(&siblings, 0, sizeof(Siblings))
@@ -240,15 +240,15 @@ cdef int search_children(
         search_siblings(shared, ws, &siblings)
     return 0
 
-# ------------------------------------------------------------------ peers
+# ------------------------------------------------------------------ processes
 
 cdef int sum_siblings(
     Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,
     Siblings* siblings_out,
 ) noexcept nogil:
-    """Sum this peer's rows of two new leaves into one histogram, if either is searched.
+    """Sum this process's rows of two new leaves into one histogram, if either is searched.
 
-    Among peers every leaf has a histogram.
+    Among processes every leaf has a histogram.
     """
     if start_siblings(shared, ws, parent, left, right, siblings_out) < 0:
         return NO_MEMORY
@@ -261,7 +261,7 @@ cdef int sum_siblings(
 
 
 cdef int finish_siblings(Shared* shared, Workspace* ws, Siblings* siblings, int n) noexcept nogil:
-    """Find the best splits of leaves whose rows each peer has summed."""
+    """Find the best splits of leaves whose rows each process has summed."""
     cdef Leaf** built = <Leaf**>malloc(n * sizeof(Leaf*))
     cdef int n_built = 0
     cdef int status, i
@@ -270,7 +270,7 @@ cdef int finish_siblings(Shared* shared, Workspace* ws, Siblings* siblings, int 
     for i in range(n):
         built[n_built] = siblings[i].smaller
         n_built += siblings[i].n_parts > 0
-    status = share_sums(shared, ws, built, n_built, NULL, 0)
+    status = reduce_histograms(shared, ws, built, n_built, NULL, 0)
     free(built)
     for i in range(n):
         if status == 0 and siblings[i].n_parts > 0:

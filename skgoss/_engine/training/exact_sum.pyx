@@ -83,7 +83,7 @@ def rounded(const int64_t[::1] total) -> float:
 
 
 def weighted_sum(
-    const double[::1] values, const double[::1] weight=None, exchange=None,
+    const double[::1] values, const double[::1] weight=None, collectives=None,
 ) -> float:
     """The sum of values * weight, rounded once.
 
@@ -92,8 +92,8 @@ def weighted_sum(
     values : (n,) float64
     weight : (n,) float64 or None
         None means 1.
-    exchange : skgoss.data.collectives.Exchange, default=None
-        The sum is that of the rows of all peers; None: of these rows.
+    collectives : skgoss.data.collectives.Collectives, default=None
+        The sum is that of the rows of all processes; None: of these rows.
     """
     total = exact_sum(values, weight)
-    return rounded(total if exchange is None else exchange.sum(total))
+    return rounded(total if collectives is None else collectives.all_reduce(total))

@@ -15,16 +15,16 @@ from skgoss._engine.training.forest cimport Forest
 from skgoss._engine.training.histogram cimport (
     FOLD_ROOM, MAX_COUNT_BITS, MIN_COUNT_BITS, WIDE_PARTS)
 from skgoss._engine.training.layout cimport LANE_CODES, Binned, Histogram, Piece, Gradients
-from skgoss._engine.training.peers cimport MIN_SHARED_PLACES, Peers
+from skgoss._engine.training.collectives cimport MIN_SHARED_PLACES, KernelCollectives
 from skgoss._engine.training.split cimport (
     SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, Split, SplitRules, PartialBound, FeatureBounds, split_rules)
 from skgoss._engine.data.store cimport BinStore
 from skgoss._engine.signals cimport end_watch, start_watch
 from skgoss._engine.training.tree cimport grow_tree
 from skgoss._engine.training.workspace cimport (
-    ADVANCED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, PEERS_FAILED, UNBOUNDED, Bounding, Constraints,
-    MIN_ROWS_FOR_TEAM, ForcedSplit, Leaf, Node, Round, Scratch, Settings, Shared, Pool, Tile,
-    TileSums, Workspace, allocate_histogram, clear_histogram)
+    ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, UNBOUNDED, Bounding,
+    Constraints, MIN_ROWS_FOR_TEAM, ForcedSplit, Leaf, Node, Round, Scratch, Settings, Shared,
+    Pool, Tile, TileSums, Workspace, allocate_histogram, clear_histogram)
 
 
 # As `Piece` in layout.h.
@@ -87,10 +87,10 @@ cdef class TreeGrower:
         How many copies each row stands for; None for one.
     concordance : float, default=0.0
         Of the loss: see `skgoss.training.objectives.Objective`.
-    share : skgoss.data.row_partition.Share, default=None
+    partition : skgoss.data.row_partition.RowPartition, default=None
         Which of all rows the data set has; None for all.
     min_shared_places : int, default=5000
-        Peers share the columns of a tree if its histograms have so many places: each adds
+        Processes share the columns of a tree if its histograms have so many places: each adds
         up and searches some of them.
 
     Attributes
@@ -108,21 +108,21 @@ cdef class TreeGrower:
     cdef object dataset
     cdef BinStore store
     cdef object arrays        # keeps what `shared.data` points to
-    cdef Peers peers          # None: all rows are here
-    cdef int64_t n_rows       # of all peers
+    cdef KernelCollectives collectives  # None: all rows are here
+    cdef int64_t n_rows       # of all processes
 
     def __cinit__(
         self, dataset, settings, int n_scores, int n_threads, Forest forest=None,
-        constraints=None, copies=None, double concordance=0.0, share=None,
+        constraints=None, copies=None, double concordance=0.0, partition=None,
         int64_t min_shared_places=MIN_SHARED_PLACES,
     ):
         cdef int i
         self.dataset = dataset
-        self._read_share(share, min_shared_places)
+        self._read_partition(partition, min_shared_places)
         self.forest = Forest() if forest is None else forest
         self.n_threads = max(n_threads, 1)
-        # Peers grow one tree after the other, so that all ask for the same sums.
-        self.n_workspaces = min(self.n_threads, n_scores) if self.peers is None else 1
+        # Processes grow one tree after the other, so that all ask for the same sums.
+        self.n_workspaces = min(self.n_threads, n_scores) if self.collectives is None else 1
         self._read_dataset(
             dataset, (1 << (MAX_COUNT_BITS if copies is None else MIN_COUNT_BITS)) - 1)
         self._read_copies(copies)
@@ -138,15 +138,15 @@ cdef class TreeGrower:
         if self.shared.constraints.bounding < INTERMEDIATE:
             self._allocate_ahead(&self.workspaces[0])
 
-    cdef _read_share(self, share, int64_t min_shared_places):
+    cdef _read_partition(self, partition, int64_t min_shared_places):
         self.n_rows = self.dataset.n_rows
-        if share is None or share.is_alone:
+        if partition is None or partition.is_alone:
             return
-        self.n_rows = share.n_rows
-        self.peers = Peers(share.exchange)
-        self.shared.peers = <void*>self.peers
-        self.shared.n_peers = share.exchange.n_peers
-        self.shared.peer = share.exchange.peer
+        self.n_rows = partition.n_rows
+        self.collectives = KernelCollectives(partition.collectives)
+        self.shared.collectives = <void*>self.collectives
+        self.shared.n_ranks = partition.collectives.n_ranks
+        self.shared.rank = partition.collectives.rank
         self.shared.min_shared_places = min_shared_places
 
     cdef _read_dataset(self, dataset, int block_rows):
@@ -189,9 +189,9 @@ cdef class TreeGrower:
     cdef _counted(self, copies):
         """The sum of the copies of all rows, and the most of one."""
         own = int(copies.sum(dtype=np.int64)), int(copies.max(initial=1))
-        if self.peers is None:
+        if self.collectives is None:
             return own
-        sums, most = zip(*self.peers.exchange.gather(own))
+        sums, most = zip(*self.collectives.wrapped.all_gather(own))
         return sum(sums), max(most)
 
     cdef _read_lanes(self, storage):
@@ -392,15 +392,15 @@ cdef class TreeGrower:
                 out.factor[side] = <double*>allocate(n_features * sizeof(double))
 
     cdef _allocate_ahead(self, Workspace* ws):
-        """What divides leaves ahead of their turn: with peers, or on several threads."""
+        """What divides leaves ahead of their turn: with processes, or on several threads."""
         cdef size_t max_leaves = self.shared.settings.max_leaves
         cdef int i
-        if self.peers is None and self.n_threads == 1:
+        if self.collectives is None and self.n_threads == 1:
             return
         ws.children = <Leaf*>allocate(2 * max_leaves * sizeof(Leaf))
         ws.batch = <int*>allocate(2 * max_leaves * sizeof(int))
-        if self.peers is not None:
-            ws.column_cuts = <int*>allocate((self.shared.n_peers + 1) * sizeof(int))
+        if self.collectives is not None:
+            ws.column_cuts = <int*>allocate((self.shared.n_ranks + 1) * sizeof(int))
             ws.set_size = self._set_size()
             ws.left_sets = <uint32_t*>allocate(
                 2 * max_leaves * ws.set_size * sizeof(uint32_t))
@@ -533,8 +533,8 @@ cdef class TreeGrower:
             status = self._grow_wave(
                 gradient, hessian, weight, rows, scores, round_index, first, wave)
             end_watch(&self.shared.watch)
-            if status == PEERS_FAILED:
-                raise self.peers.error
+            if status == COLLECTIVE_FAILED:
+                raise self.collectives.error
             raise_status(status)
             for i in range(wave):
                 raise_status(forest.add(&self.workspaces[i]))

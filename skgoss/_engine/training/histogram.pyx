@@ -13,7 +13,7 @@ from libc.string cimport memset
 
 from skgoss._engine.training.layout cimport (
     LANE_CODES, Binned, Encoding, Histogram, Piece, Gradients, Sums, unpack)
-from skgoss._engine.training.peers cimport merge
+from skgoss._engine.training.collectives cimport all_reduce_doubles
 from skgoss._engine.training.workspace cimport NO_MEMORY, NOT_FINITE, Shared, Workspace
 
 cdef extern from "histogram.h" nogil:
@@ -364,7 +364,7 @@ cdef bint hessians_vary(const Gradients* gradients, float* first_out) noexcept n
 cdef int read_round(
     Shared* shared, Workspace* ws, Gradients* gradients, GradientStats* stats_out,
 ) noexcept nogil:
-    """What the numbers of a round depend on, of the rows of all peers."""
+    """What the numbers of a round depend on, of the rows of all processes."""
     cdef double[8] facts
     cdef float first = 0
     cdef bint vary, has_rows
@@ -382,7 +382,7 @@ cdef int read_round(
     facts[5] = vary
     facts[6] = first if has_rows else -INFINITY
     facts[7] = -first if has_rows else -INFINITY
-    status = merge(shared.peers, facts, 1, 7)
+    status = all_reduce_doubles(shared.collectives, facts, 1, 7)
     if status < 0:
         return status
     gradients.n_everywhere = <int64_t>facts[0]

@@ -21,8 +21,8 @@
    where the count stands with the integers whose typical magnitude is smaller. Accumulators
    are spilled before the magnitudes of these integers add up to more than `room`. Where many
    are too large for that, it has four: gradient, hessian, count and 0.
-   Formats depend on the rows of all peers (`n_everywhere` of `n_rows_everywhere`, and their
-   copies), so that the peers' sums can be added.
+   Formats depend on the rows of all processes (`n_everywhere` of `n_rows_everywhere`, and
+   their copies), so that the sums of processes can be added.
    A row that stands for copies holds the sums of the copies' integers; its lanes need more
    bits, so blocks have fewer rows.
 

@@ -55,7 +55,7 @@ cdef extern from "layout.h" nogil:
         const uint32_t* ids          # the n rows meant; NULL: all n_rows
         Py_ssize_t n
         Py_ssize_t n_rows
-        # Of the rows of all peers:
+        # Of the rows of all processes:
         int64_t n_everywhere         # how many are meant
         int64_t n_rows_everywhere
         int64_t n_copies             # that all of them stand for

@@ -306,6 +306,6 @@ cdef void settle(
     if searched and leaf.forced >= 0:
         force(shared, ws, side, leaf)
     leaf.best = shared.best[2 * ws.first_thread + side]
-    # Another peer may have found a split of a leaf that is searched.
+    # Another process may have found a split of a leaf that is searched.
     if not (leaf.best.gain > 0 or (searched and ws.shares_columns)):
         free_slot(ws, leaf)

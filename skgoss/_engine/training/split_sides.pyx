@@ -48,7 +48,7 @@ cdef void write_set(const uint8_t* goes_left, int n_bins, uint32_t* words_out) n
 
 
 cdef double recall_left(Workspace* ws, const Leaf* leaf, Sums* left_out) noexcept nogil:
-    """What `choose_left` finds, of a leaf whose best split another peer may have found."""
+    """What `choose_left` finds, of a leaf whose best split another process may have found."""
     cdef const uint32_t* words = ws.left_sets + leaf.mask * ws.set_size
     cdef int b
     if ws.data.categorical[leaf.best.feature]:

@@ -5,8 +5,8 @@ and again; at the end, the leaves' values.
 
 Leaves are also divided ahead of their turn: with the best leaf those that will probably be
 split. Then leaves are split in the same order as ever, and what has been divided in vain is
-dropped. Peers do so because an exchange takes time, and threads where leaves are so small that
-each thread had better have its own.
+dropped. Processes do so because a collective operation takes time, and threads where leaves
+are so small that each thread had better have its own.
 """
 
 from cython.parallel cimport prange
@@ -22,7 +22,7 @@ from skgoss._engine.training.feature_subset cimport subset_rows
 from skgoss._engine.training.histogram cimport prefetch
 from skgoss._engine.training.layout cimport Binned, Gradients, Sums, row_integer
 from skgoss._engine.training.partition cimport index_root, return_rows, rows_to_children
-from skgoss._engine.training.peers cimport add_up
+from skgoss._engine.training.collectives cimport all_reduce
 from skgoss._engine.random cimport TREE_FEATURES, key
 from skgoss._engine.training.sampling cimport sample_features
 from skgoss._engine.training.search cimport Siblings, choose_summed, search_again
@@ -212,7 +212,7 @@ cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
     link_node(ws, index)
     ws.n_leaves += 1
     order_children(shared, ws, index, &parent, left, right)
-    if shared.peers == NULL:
+    if shared.collectives == NULL:
         status = search_children(shared, ws, &parent, left, right)
     else:
         status = sum_siblings(shared, ws, &parent, left, right, &siblings)
@@ -228,7 +228,7 @@ cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
 cdef int divide_ahead(Shared* shared, Workspace* ws, int index, Siblings* siblings_out) noexcept nogil:
     """Divide a leaf that may be split later.
 
-    Among peers, sum the rows of its children; ``siblings_out``: NULL: search these.
+    Among processes, sum the rows of its children; ``siblings_out``: NULL: search these.
     """
     cdef Leaf parent = ws.leaves[index]
     cdef Leaf* left = &ws.children[2 * index]
@@ -286,7 +286,7 @@ cdef int choose_ahead(Shared* shared, Workspace* ws, int first) noexcept nogil:
     there is one for each thread. They are put into ``ws.batch``, the largest first; returns
     how many.
     """
-    cdef bint alone = shared.peers == NULL
+    cdef bint alone = shared.collectives == NULL
     cdef double most = WORK_PER_THREAD * <double>ws.n_threads
     cdef double work = work_of(ws, first)
     cdef int* waiting = ws.batch + shared.settings.max_leaves
@@ -312,10 +312,10 @@ cdef int choose_ahead(Shared* shared, Workspace* ws, int first) noexcept nogil:
     return n if not alone or work > MIN_WORK_FOR_TEAM else 1
 
 
-cdef int divide_with_peers(Shared* shared, Workspace* ws, int n) noexcept nogil:
-    """Divide the leaves of the batch with one exchange for all.
+cdef int divide_distributed(Shared* shared, Workspace* ws, int n) noexcept nogil:
+    """Divide the leaves of the batch with one collective operation for all.
 
-    Trees of peers would else wait for each other at every split.
+    Trees of processes would else wait for each other at every split.
     """
     cdef Siblings* siblings = <Siblings*>malloc(n * sizeof(Siblings))
     cdef int status = 0
@@ -374,8 +374,8 @@ cdef int take_turn(Shared* shared, Workspace* ws, int index) noexcept nogil:
     cdef int status, n
     if not ws.leaves[index].is_divided:
         n = choose_ahead(shared, ws, index)
-        if shared.peers != NULL:
-            status = divide_with_peers(shared, ws, n)
+        if shared.collectives != NULL:
+            status = divide_distributed(shared, ws, n)
         elif n == 1:
             return split_leaf(shared, ws, index)
         else:
@@ -499,11 +499,11 @@ cdef int fill_leaves(Shared* shared, Workspace* ws, const Round* round) noexcept
     if ws.n_leaves == 1:
         ws.leaf_value[0] = 0.0
         ws.leaf_weight[0] = ws.leaves[0].stats.sums.hessian * ws.rules.hessian_unit
-    elif shared.peers == NULL:
+    elif shared.collectives == NULL:
         fill_all(ws, round, True, True, ws.leaf_sums)
     else:
         fill_all(ws, round, True, False, ws.leaf_sums)
-        status = add_up(shared.peers, ws.leaf_sums, 2 * ws.n_leaves)
+        status = all_reduce(shared.collectives, ws.leaf_sums, 2 * ws.n_leaves)
         if status == 0:
             fill_all(ws, round, False, True, ws.leaf_sums)
     return status
@@ -513,7 +513,7 @@ cdef int grow_tree(Shared* shared, Workspace* ws, const Round* round) noexcept n
     """Grow one tree; 0, or what growing may end with."""
     cdef int status = start_tree(shared, ws, round)
     cdef int leaf
-    ws.divides_ahead = shared.peers != NULL and ws.children != NULL
+    ws.divides_ahead = shared.collectives != NULL and ws.children != NULL
     while status == 0 and ws.n_heap > 0 and ws.n_leaves < shared.settings.max_leaves:
         leaf = heap_pop(ws)
         if ws.divides_ahead or (ws.n_threads > 1 and ws.helpers != NULL):

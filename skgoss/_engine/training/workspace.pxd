@@ -13,7 +13,7 @@ cdef enum:
     NO_MEMORY = -1
     NOT_FINITE = -2
     INTERRUPTED = -3          # the watch has the exception
-    PEERS_FAILED = -4         # the peers have it
+    COLLECTIVE_FAILED = -4    # `KernelCollectives.error` says why
     # The records of the root if rows are found by lists.
     ROOT_BUFFER = 2
     # The turn of a leaf whose split is not a forced one.
@@ -29,7 +29,7 @@ cdef enum Bounding:
     ADVANCED                  # of those next to either side of a cut
 
 cdef struct SharedSplit:
-    # What a peer that searched a column tells the others of a split; the set of its bins is
+    # What a process that searched a column tells the others of a split; the set of its bins is
     # in `Workspace.left_sets`.
     Sums left                 # of the rows that go left
     double l2                 # the ridge penalty below
@@ -49,7 +49,7 @@ cdef struct Leaf:
     double l2                 # the ridge penalty of its output
     NodeStats stats
     Split best
-    SharedSplit shared_split               # if columns are searched by several peers
+    SharedSplit shared_split               # if columns are searched by several processes
     int32_t forced            # the forced split wanted here; -1: none
     int32_t turn              # forced splits come first, by their numbers
 
@@ -150,10 +150,10 @@ cdef struct Workspace:
     Leaf* children            # two of each leaf; NULL: no leaf is ever divided ahead
     int* batch                # leaves that are divided together
     int64_t* leaf_sums        # of gradients and hessians, two for each leaf
-    int64_t* message          # to the peers
+    int64_t* message          # to the processes
     Py_ssize_t message_room
-    # Where there are many columns, each peer adds up and searches some of `summed`: peer p
-    # those from column_cuts[p] to column_cuts[p + 1].
+    # Where there are many columns, each process adds up and searches some of `summed`:
+    # rank r those from column_cuts[r] to column_cuts[r + 1].
     bint shares_columns
     int* column_cuts
     int first_searched        # of `summed`; those that are searched here
@@ -220,9 +220,9 @@ cdef struct Shared:
     int32_t* all_features
     int max_bins
     Watch watch
-    void* peers               # a `Peers`; NULL: all rows are here
-    int n_peers
-    int peer
+    void* collectives         # a `KernelCollectives`; NULL: all rows are here
+    int n_ranks
+    int rank
     int64_t min_shared_places  # histograms of so many are added up and searched by columns
 
 cdef struct Round:

@@ -1,12 +1,12 @@
-"""Fits of several peers: what depends on all rows is that of the local fit."""
+"""Fits of several processes: what depends on all rows is that of the local fit."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from peers import deal, rows_of, run, share_of
+from ranks import deal, partition_of, rows_of, run
 
-from skgoss import LGBMClassifier, LGBMRegressor
+from skgoss import LGBMRegressor
 from skgoss._engine.training import sampling as kernels
 from skgoss.data import frames
 from skgoss.data.collectives import ALONE
@@ -24,18 +24,18 @@ from skgoss.training.boosting_types import KINDS
 from skgoss.training.distributed_percentiles import Groups
 from skgoss.training.percentiles import percentile
 
-PEERS = [1, 2, 3]
+N_RANKS = [1, 2, 3]
 
 
-def by_share(n_rows, n_peers, seed, function, n_parts=None):
-    """What a function of (share, row numbers) returns for each peer."""
-    dealt = deal(n_rows, n_peers, seed, n_parts)
+def by_partition(n_rows, n_ranks, seed, function, n_parts=None):
+    """What a function of (partition, row numbers) returns for each process."""
+    dealt = deal(n_rows, n_ranks, seed, n_parts)
 
-    def work(exchange):
-        parts = dealt[exchange.peer]
-        return function(share_of(exchange, parts), rows_of(parts))
+    def work(collectives):
+        parts = dealt[collectives.rank]
+        return function(partition_of(collectives, parts), rows_of(parts))
 
-    return run(n_peers, work)
+    return run(n_ranks, work)
 
 
 @pytest.fixture(params=[(0, 2), (7, 5), (7, 1000), (8192, 1 << 14)])
@@ -79,8 +79,8 @@ def of_rows(column, rows):
     return None if column is None else column[rows]
 
 
-@pytest.mark.parametrize(("n_peers", "n"), [(1, 60), (2, 1), (3, 2), (3, 60)])
-def test_percentiles_of_shares(n, n_peers, few):
+@pytest.mark.parametrize(("n_ranks", "n"), [(1, 60), (2, 1), (3, 2), (3, 60)])
+def test_percentiles_of_partitions(n, n_ranks, few):
     values, weights, units = columns(n, n)
     random = np.random.default_rng(1)
     cases = [(v, w, u) for v in values for w in weights for u in units]
@@ -91,12 +91,12 @@ def test_percentiles_of_shares(n, n_peers, few):
     number = random.permutation(n)
     for level in (0.5, 0.9, 0.013, 1.0):
 
-        def found(share, rows, level=level):
+        def found(partition, rows, level=level):
             return [
                 Groups(
                     *(group[rows], number[rows]),
                     *(of_rows(column, rows) for column in case),
-                    *(6, share.exchange),
+                    *(6, partition.collectives),
                 ).percentiles(level)
                 for case in cases
             ]
@@ -109,7 +109,7 @@ def test_percentiles_of_shares(n, n_peers, few):
                 columns_of_group = (of_rows(column, of_group) for column in case)
                 v, w, u = columns_of_group
                 expected[i, g] = percentile(v, level, w, u)
-        for got in by_share(n, n_peers, n, found):
+        for got in by_partition(n, n_ranks, n, found):
             assert np.array(got).tobytes() == expected.tobytes()
 
 
@@ -159,7 +159,7 @@ def test_rows_by_key_are_those_of_numpy(sizes, dtype):
 
 
 @pytest.mark.parametrize("kind", ["sorted", "few values", "one value", "far"])
-def test_select_needs_few_exchanges(kind, monkeypatch):
+def test_select_needs_few_collectives(kind, monkeypatch):
     monkeypatch.setattr(order_statistics, "FEW", 200)
     monkeypatch.setattr(order_statistics, "TRIED", 300)
     random = np.random.default_rng(3)
@@ -173,13 +173,17 @@ def test_select_needs_few_exchanges(kind, monkeypatch):
     order = np.argsort(values, kind="stable")
     size = np.array([n])
 
-    def check(share, rows):
-        before = share.exchange.meeting.n_exchanges
+    def check(partition, rows):
+        before = partition.collectives.meeting.n_collectives
         keys = order_statistics.ordered_keys(values[rows])
         start = np.array([0, len(rows)])
-        ordered = order_statistics.Ordered(keys, start, None, size, size, share.numbers)
+        ordered = order_statistics.Ordered(
+            keys, start, None, size, size, partition.numbers
+        )
         for place in (0, 1, n // 2, n - 2, n - 1):
-            found = order_statistics.select(ordered, np.array([place]), share.exchange)
+            found = order_statistics.select(
+                ordered, np.array([place]), partition.collectives
+            )
             assert order_statistics.values_of(found.key)[0] == values[order[place]]
             assert found.number[0] == order[place]
             assert found.has_previous[0] == (place > 0)
@@ -187,11 +191,11 @@ def test_select_needs_few_exchanges(kind, monkeypatch):
             if place > 0:
                 previous = order_statistics.values_of(found.previous)[0]
                 assert previous == values[order[place - 1]]
-        return share.exchange.meeting.n_exchanges - before
+        return partition.collectives.meeting.n_collectives - before
 
     # Samples, counts, and the rows of a bin; twice for rows of equal values.
     most = 3 if kind in ("sorted", "far") else 7
-    assert max(by_share(n, 3, 1, check)) <= 5 * most
+    assert max(by_partition(n, 3, 1, check)) <= 5 * most
 
 
 # --- Objectives -----------------------------------------------------------------------
@@ -225,26 +229,25 @@ QUERY = np.sort(RNG.integers(0, 40, N))
 
 
 def settings(objective, **options):
-    estimator = LGBMClassifier if objective in ("binary",) else LGBMRegressor
-    return parameters.settings(estimator(objective=objective, **options))
+    return parameters.settings({"objective": objective, **options}, "LGBMModel")
 
 
-def made(name, y, weight, query=None, share=None, **options):
+def made(name, y, weight, query=None, partition=None, **options):
     """An objective on rows; ``query`` has a number for the query of each."""
-    exchange = ALONE if share is None else share.exchange
+    collectives = ALONE if partition is None else partition.collectives
     return objectives.make(
         settings(name, **options),
         y,
         weight,
         3 if name in ("multiclass", "multiclassova") else 1,
-        None if query is None else Queries.of(query, np.arange(1000), exchange),
-        share,
+        None if query is None else Queries.of(query, np.arange(1000), collectives),
+        partition,
     )
 
 
-def parts_of_queries(n_peers, seed):
-    """Whole queries, dealt to peers."""
-    dealt = deal(QUERY[-1] + 1, n_peers, seed)
+def parts_of_queries(n_ranks, seed):
+    """Whole queries, dealt to processes."""
+    dealt = deal(QUERY[-1] + 1, n_ranks, seed)
     return [
         {part: np.flatnonzero(np.isin(QUERY, queries)) for part, queries in own.items()}
         for own in dealt
@@ -274,7 +277,7 @@ def assert_same(got, expected):
         assert np.asarray(mine).tobytes() == np.asarray(theirs).tobytes()
 
 
-@pytest.mark.parametrize("n_peers", [2, 5])
+@pytest.mark.parametrize("n_ranks", [2, 5])
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -286,11 +289,11 @@ def assert_same(got, expected):
         ("multiclassova", {"scale_pos_weight": 2.0}),
     ],
 )
-def test_objectives_of_shares(name, options, n_peers, monkeypatch):
+def test_objectives_of_partitions(name, options, n_ranks, monkeypatch):
     monkeypatch.setattr(distributed_percentiles, "FEW", 0)
     y = TARGETS.get(name, SIGNAL)
     scores = RNG.normal(size=(3, N))
-    dealt = parts_of_queries(n_peers, seed=n_peers)
+    dealt = parts_of_queries(n_ranks, seed=n_ranks)
     assert min(len(rows_of(parts)) for parts in dealt) < N / 4
 
     for weight in WEIGHTS.values():
@@ -298,17 +301,18 @@ def test_objectives_of_shares(name, options, n_peers, monkeypatch):
             made(name, y, weight, QUERY, **options), scores, np.arange(N)
         )
 
-        def check(exchange, weight=weight, everything=everything):
-            parts = dealt[exchange.peer]
-            rows, share = rows_of(parts), share_of(exchange, parts)
+        def check(collectives, weight=weight, everything=everything):
+            parts = dealt[collectives.rank]
+            rows, partition = rows_of(parts), partition_of(collectives, parts)
             of = made(
-                *(name, y[rows], of_rows(weight, rows), QUERY[rows], share), **options
+                *(name, y[rows], of_rows(weight, rows), QUERY[rows], partition),
+                **options,
             )
             of_all, by_row = facts(of, scores, rows)
             assert_same(of_all, everything[0])
             assert_same(by_row, (one[..., rows] for one in everything[1]))
 
-        run(n_peers, check)
+        run(n_ranks, check)
 
 
 @pytest.mark.parametrize(
@@ -319,59 +323,59 @@ def test_objectives_of_shares(name, options, n_peers, monkeypatch):
         *(("lambdarank", 0.5), ("lambdarank", 77.0), ("rank_xendcg", -1.0)),
     ],
 )
-def test_wrong_targets_of_one_peer_are_errors_of_all(name, wrong):
+def test_wrong_targets_of_one_rank_are_errors_of_all(name, wrong):
     y = np.append(TARGETS[name], wrong)
     query = np.append(QUERY, QUERY[-1])
     with pytest.raises(ValueError, match=r"target|classification") as expected:
         made(name, y, None, query)
 
-    def check(exchange):
-        # One peer has the last row alone, another has none.
-        rows = [np.arange(N), np.array([N]), np.arange(0)][exchange.peer]
-        share = share_of(exchange, {exchange.peer: rows})
+    def check(collectives):
+        # One process has the last row alone, another has none.
+        rows = [np.arange(N), np.array([N]), np.arange(0)][collectives.rank]
+        partition = partition_of(collectives, {collectives.rank: rows})
         # The queries of the rows differ, but nobody looks at them.
         with pytest.raises(ValueError, match=r"target|classification") as error:
-            made(name, y[rows], None, query[rows] + exchange.peer, share)
+            made(name, y[rows], None, query[rows] + collectives.rank, partition)
         return str(error.value)
 
     assert run(3, check) == [str(expected.value)] * 3
 
 
-def test_targets_of_all_peers_count():
-    """No peer alone would do."""
+def test_targets_of_all_ranks_count():
+    """No process alone would do."""
     y = np.array([-1.0, 1.0, 1.0, 0.0])
     for part, name in ((y[:3], "binary"), (y[2:], "binary"), (y[2:], "poisson")):
         n = len(part)
 
-        def check(share, rows, part=part, name=name):
-            return made(name, part[rows], None, None, share).average[0]
+        def check(partition, rows, part=part, name=name):
+            return made(name, part[rows], None, None, partition).average[0]
 
         expected = made(name, part, None).average[0]
-        assert by_share(n, 3, 1, check, n_parts=4) == [expected] * 3
+        assert by_partition(n, 3, 1, check, n_parts=4) == [expected] * 3
 
 
 # --- Renewed leaves -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_peers", [2, 3])
+@pytest.mark.parametrize("n_ranks", [2, 3])
 @pytest.mark.parametrize("name", ["regression_l1", "quantile", "mape"])
 @pytest.mark.parametrize("weight", WEIGHTS.values(), ids=WEIGHTS)
-def test_renewed_leaves_of_shares(name, weight, n_peers, few):
+def test_renewed_leaves_of_partitions(name, weight, n_ranks, few):
     y = TARGETS.get(name, SIGNAL)
     score = np.round(RNG.normal(size=N), 1)
     leaf = RNG.integers(0, 6, N)
     # Values of leaves, of joined ones, and of a leaf without rows.
     sets = [[0], [1], [2], [3], [4], [5], [4, 1], [2, 0, 5], [6]]
 
-    def values(share, rows):
-        objective = made(name, y[rows], of_rows(weight, rows), None, share)
+    def values(partition, rows):
+        objective = made(name, y[rows], of_rows(weight, rows), None, partition)
         lists = [np.flatnonzero(leaf[rows] == number) for number in range(7)]
         groups = [[lists[number] for number in chosen] for chosen in sets]
         return objective.renewed_leaves(score[rows], groups, of_rows(weight, rows))
 
     expected = values(None, np.arange(N))
     assert len(np.unique(expected)) > 5
-    for got in by_share(N, n_peers, n_peers, values):
+    for got in by_partition(N, n_ranks, n_ranks, values):
         assert got.tobytes() == expected.tobytes()
 
 
@@ -402,7 +406,7 @@ def test_nodes_that_constraints_compare_are_valued_by_level():
 # --- Samples of rows ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_peers", PEERS)
+@pytest.mark.parametrize("n_ranks", N_RANKS)
 @pytest.mark.parametrize(
     "options",
     [
@@ -413,33 +417,33 @@ def test_nodes_that_constraints_compare_are_valued_by_level():
         {"subsample": 1e-9, "bagging_by_query": True},
     ],
 )
-def test_bags_of_shares(options, n_peers):
+def test_bags_of_partitions(options, n_ranks):
     chosen = settings("binary", subsample_freq=2, **options)
     y = TARGETS["binary"]
-    dealt = parts_of_queries(n_peers, seed=7)
+    dealt = parts_of_queries(n_ranks, seed=7)
 
-    def drawn(share, rows, exchange=ALONE):
-        queries = Queries.of(QUERY[rows], np.arange(1000), exchange)
-        sampler = sampling.make(chosen, None, y[rows], queries, share)
+    def drawn(partition, rows, collectives=ALONE):
+        queries = Queries.of(QUERY[rows], np.arange(1000), collectives)
+        sampler = sampling.make(chosen, None, y[rows], queries, partition)
         gradient = np.zeros((1, len(rows)), np.float32)
         return [rows[sampler.draw(i, gradient, None, 1).rows] for i in range(5)]
 
-    def of_peer(exchange):
-        parts = dealt[exchange.peer]
-        return drawn(share_of(exchange, parts), rows_of(parts), exchange)
+    def of_rank(collectives):
+        parts = dealt[collectives.rank]
+        return drawn(partition_of(collectives, parts), rows_of(parts), collectives)
 
     expected = drawn(None, np.arange(N))
     assert min(map(len, expected)) > 0
     assert expected[0].tolist() != expected[2].tolist() or "subsample" in options
-    got = run(n_peers, of_peer)
-    for bag, of_peers in zip(expected, zip(*got, strict=True), strict=True):
-        assert np.array_equal(np.sort(np.concatenate(of_peers)), bag)
+    got = run(n_ranks, of_rank)
+    for bag, of_ranks in zip(expected, zip(*got, strict=True), strict=True):
+        assert np.array_equal(np.sort(np.concatenate(of_ranks)), bag)
 
 
-@pytest.mark.parametrize("n_peers", PEERS)
+@pytest.mark.parametrize("n_ranks", N_RANKS)
 @pytest.mark.parametrize("n_scores", [1, 3])
 @pytest.mark.parametrize("n", [5, 1000])
-def test_one_side_samples_of_shares(n, n_scores, n_peers, few):
+def test_one_side_samples_of_partitions(n, n_scores, n_ranks, few):
     random = np.random.default_rng(n)
     chosen = settings(
         "regression",
@@ -463,14 +467,16 @@ def test_one_side_samples_of_shares(n, n_scores, n_peers, few):
         )
     ]
 
-    def drawn(share, rows):
+    def drawn(partition, rows):
         found = []
         for gradient, weight in cases:
             gradient = np.ascontiguousarray(gradient[:, rows])
             weight = None if weight is None else np.ascontiguousarray(weight[:, rows])
             hessian = 0.5 + np.arange(n_scores * n, dtype=np.float32)
             hessian = np.ascontiguousarray(hessian.reshape(n_scores, n)[:, rows])
-            sampler = sampling.make(chosen, weight, np.zeros(len(rows)), None, share)
+            sampler = sampling.make(
+                chosen, weight, np.zeros(len(rows)), None, partition
+            )
             for given in (hessian, None):
                 sample = sampler.draw(2, gradient, given, 1)
                 at = sample.rows
@@ -482,7 +488,7 @@ def test_one_side_samples_of_shares(n, n_scores, n_peers, few):
     expected = drawn(None, np.arange(n))
     assert len(expected[0][0]) == int(n * 0.21) + int(n * 0.2)
     for whole, *parts in zip(
-        expected, *by_share(n, n_peers, n, drawn, n_parts=7), strict=True
+        expected, *by_partition(n, n_ranks, n, drawn, n_parts=7), strict=True
     ):
         rows, gradient, hessian = (
             np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)
@@ -534,37 +540,37 @@ class Case:
             frames.columns(known, columns, reset=False), self.settings
         )
 
-    def fit(self, rows=None, share=None):
+    def fit(self, rows=None, partition=None):
         """The arrays of the trees, and the scores of the rows."""
         dataset = self.dataset if rows is None else self.dataset.take(rows)
         rows = np.arange(len(self.y)) if rows is None else rows
-        exchange = ALONE if share is None else share.exchange
+        collectives = ALONE if partition is None else partition.collectives
         objective = objectives.make(
             self.settings,
             self.y[rows],
             of_rows(self.weight, rows),
             3 if self.name in ("multiclass", "multiclassova") else 1,
-            Queries.of(self.query[rows], np.arange(1000), exchange),
-            share,
+            Queries.of(self.query[rows], np.arange(1000), collectives),
+            partition,
         )
         state = KINDS[self.settings.boosting_type](dataset, objective, self.settings, 1)
         for _ in range(ROUNDS):
             state.boost()
         return state.ensemble().arrays, state.scores
 
-    def deal(self, n_peers):
-        """Whole queries, dealt to peers that have rows each."""
+    def deal(self, n_ranks):
+        """Whole queries, dealt to processes that have rows each."""
         for seed in range(100):
             dealt = [
                 {
                     part: np.flatnonzero(np.isin(self.query, queries))
                     for part, queries in own.items()
                 }
-                for own in deal(60, n_peers, seed)
+                for own in deal(60, n_ranks, seed)
             ]
             if all(len(rows_of(parts)) for parts in dealt):
                 return dealt
-        raise AssertionError("A peer has no rows.")
+        raise AssertionError("A process has no rows.")
 
 
 @pytest.mark.parametrize(
@@ -594,17 +600,17 @@ class Case:
         ("multiclass", {"is_unbalance": True, "columns": 0 * COLUMNS[:, :1]}),
     ],
 )
-def test_rounds_of_shares(name, options, monkeypatch):
+def test_rounds_of_partitions(name, options, monkeypatch):
     monkeypatch.setattr(distributed_percentiles, "FEW", 50)
     monkeypatch.setattr(order_statistics, "FEW", 50)
     case = Case(name, **options)
     model, scores = case.fit()
     dealt = case.deal(3)
 
-    def check(exchange):
-        parts = dealt[exchange.peer]
+    def check(collectives):
+        parts = dealt[collectives.rank]
         rows = rows_of(parts)
-        own, own_scores = case.fit(rows, share_of(exchange, parts))
+        own, own_scores = case.fit(rows, partition_of(collectives, parts))
         for key, values in model.items():
             assert own[key].tobytes() == values.tobytes(), key
         assert own_scores.tobytes() == scores[:, rows].tobytes()

@@ -1,4 +1,4 @@
-"""Run a function on all workers that hold parts of the data, as peers of a fit."""
+"""Run a function on all workers that hold parts of the data, as processes of a fit."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any, TypeVar
 
 from distributed import CancelledError, Client, Future, get_worker, secede, wait
 
-from skgoss.dask.collectives import DaskExchange, exchange
+from skgoss.dask.collectives import DaskCollectives, collectives
 from skgoss.dask.connections import install
-from skgoss.dask.sockets import PeerLost
+from skgoss.dask.sockets import RankLost
 
 Result = TypeVar("Result")
-Work = Callable[[DaskExchange, dict[Any, Any], int], Result]
+Work = Callable[[DaskCollectives, dict[Any, Any], int], Result]
 
 # Seconds between looks whether the workers are still there.
 INTERVAL = 1.0
-# Seconds in which the cause is awaited of which a peer has only seen the effect.
+# Seconds in which the cause is awaited of which a process has only seen the effect.
 PATIENCE = 5.0
 
 # Where the events of each fit of this process go.
@@ -43,8 +43,8 @@ def run(
 ) -> Result:
     """Call a function on each worker that holds parts of the data.
 
-    The calls are the peers of a fit. They run at the same time, each in a task of
-    its own worker, and ask each other by the exchange that they are given. The tasks
+    The calls are the processes of a fit. They run at the same time, each in a task of
+    its own worker, and communicate by the collectives that they are given. The tasks
     leave their slots to others as soon as they run, so that fits at the same time on
     workers of one thread do not wait for each other.
 
@@ -58,32 +58,32 @@ def run(
         target and weights. Parts stay where they are. Of the workers that hold a part,
         the one that has been given the fewest bytes is chosen.
     work : callable
-        ``work(exchange, held, n_threads)``. ``held`` are the values of the peer's
+        ``work(collectives, held, n_threads)``. ``held`` are the values of the process's
         parts, by their keys, in the order of ``parts``. ``n_threads`` is the number of
-        threads of the worker. ``exchange.tell(event)`` sends a small event to the
-        client. The function is pickled. If it raises, the other peers stop at their
-        next exchange.
+        threads of the worker. ``collectives.tell(event)`` sends a small event to the
+        client. The function is pickled. If it raises, the other processes stop at their
+        next collective operation.
     name : str
         What the tasks are called on the dashboard, such as ``"LGBMClassifier.fit"``.
     workers : collection of str, optional
         The addresses of the workers that may run the fit. Parts that none of them holds
         are moved to them. By default, all workers of the cluster.
     on_event : callable, optional
-        Is called with each event that the peers tell, in the thread of the caller. If
-        it raises, the fit ends with this exception.
+        Is called with each event that the processes tell, in the thread of the caller.
+        If it raises, the fit ends with this exception.
 
     Returns
     -------
     object
-        What the function returned for peer 0. What it returned for the other peers is
-        dropped, on their workers.
+        What the function returned on rank 0. What it returned for the other processes
+        is dropped, on their workers.
 
     Raises
     ------
     WorkersLost
         A worker died or left the cluster.
     Exception
-        What the function raised for a peer.
+        What the function raised for a process.
     """
     held = _deal(client, parts, workers)
     run = _Run(client, list(held), on_event)
@@ -142,12 +142,12 @@ class _Run:
         self.inbox: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         self.futures: list[Future] = []
         self.unfinished = set(range(len(addresses)))
-        self.effect: tuple[float, PeerLost] | None = None
+        self.effect: tuple[float, RankLost] | None = None
 
     def start(
         self, work: Work[Any], name: str, held: list[dict[Hashable, Future]]
     ) -> None:
-        """Submit the tasks of the peers."""
+        """Submit the tasks of the processes."""
         for error in self.client.run(
             install, workers=self.addresses, on_error="return"
         ).values():
@@ -158,29 +158,29 @@ class _Run:
         if self.on_event is not None:
             _inboxes[self.fit] = self.inbox
             self.client.subscribe_topic(topic, _take_event)
-        for peer, address in enumerate(self.addresses):
-            key = f"{name}-{self.fit}-{peer}"
+        for rank, address in enumerate(self.addresses):
+            key = f"{name}-{self.fit}-{rank}"
             future = self.client.submit(
-                _peer,
+                _task,
                 work,
-                held[peer],
+                held[rank],
                 self.fit,
                 key,
-                peer,
+                rank,
                 self.addresses,
                 topic,
                 key=key,
                 workers=[address],
                 pure=False,
             )
-            future.add_done_callback(partial(self._put, "end", peer))
+            future.add_done_callback(partial(self._put, "end", rank))
             self.futures.append(future)
 
     def _put(self, kind: str, what: Any, future: Future) -> None:
         self.inbox.put((kind, what))
 
     def follow(self) -> Any:
-        """Wait for the peers, and get the result."""
+        """Wait for the processes, and get the result."""
         while self.unfinished:
             try:
                 kind, what = self.inbox.get(timeout=INTERVAL)
@@ -200,15 +200,15 @@ class _Run:
                 self.check()
                 timeout *= 2
 
-    def look(self, peer: int) -> None:
-        """See how a peer has ended."""
-        future = self.futures[peer]
+    def look(self, rank: int) -> None:
+        """See how a process has ended."""
+        future = self.futures[rank]
         if future.status == "finished":
-            self.unfinished.remove(peer)
+            self.unfinished.remove(rank)
             return
         try:
             future.result()
-        except PeerLost as error:
+        except RankLost as error:
             if self.effect is None:
                 self.effect = time.monotonic() + PATIENCE, error
             self.check()
@@ -216,11 +216,11 @@ class _Run:
             raise RuntimeError(f"The fit was cancelled: {error}") from error
 
     def check(self) -> None:
-        """Raise an exception if workers are gone on which peers have not finished."""
+        """Raise an exception if workers are gone whose tasks have not finished."""
         # If the scheduler is lost, the client cancels its futures.
         if self.client.status != "running":
             return
-        addresses = [self.addresses[peer] for peer in self.unfinished]
+        addresses = [self.addresses[rank] for rank in self.unfinished]
         try:
             there = self.client.sync(
                 self.client.scheduler.ncores,
@@ -240,7 +240,7 @@ class _Run:
             raise self.effect[1]
 
     def end(self) -> None:
-        """Stop the peers that still run, and drop what they returned."""
+        """Stop the processes that still run, and drop what they returned."""
         _inboxes.pop(self.fit, None)
         if self.client.status == "running":
             self.client.cancel(self.futures)
@@ -254,18 +254,18 @@ def _take_event(event: tuple[float, dict[str, Any]]) -> None:
         inbox.put(("event", message["event"]))
 
 
-def _peer(
+def _task(
     work: Work[Result],
     held: dict[Any, Any],
     fit: str,
     key: str,
-    peer: int,
+    rank: int,
     addresses: list[str],
     topic: str,
 ) -> Result | None:
-    """The task of a peer."""
+    """The task of a process."""
     secede()
     n_threads = get_worker().state.nthreads
-    with exchange(fit, key, peer, addresses, topic) as among:
+    with collectives(fit, key, rank, addresses, topic) as among:
         result = work(among, held, n_threads)
-    return result if peer == 0 else None
+    return result if rank == 0 else None

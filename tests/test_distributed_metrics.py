@@ -1,4 +1,4 @@
-"""Metrics, hold-out and callbacks of rows that several peers hold: those of one."""
+"""Metrics, hold-out and callbacks of rows that several processes hold: those of one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from peers import Meeting, ThreadExchange, deal, rows_of, run, share_of
+from ranks import Meeting, ThreadCollectives, deal, partition_of, rows_of, run
 
-from skgoss import LGBMRegressor
 from skgoss._engine.training import metrics as kernels
 from skgoss.data.queries import Queries
-from skgoss.data.row_partition import Share
+from skgoss.data.row_partition import RowPartition
 from skgoss.data.rows import Rows, held_out
 from skgoss.fit import callbacks
 from skgoss.parameters import settings as parameters
@@ -66,7 +65,7 @@ MIXED = np.array([3, 1, 7, 0, 2, 6, 5, 4])[QUERY]
 
 
 def settings(**options):
-    return parameters.settings(LGBMRegressor(**options))
+    return parameters.settings(options, "LGBMRegressor")
 
 
 def last_weight(y, predicted, weight):
@@ -78,21 +77,23 @@ def sizes(y, predicted, weight, group):
     return "sizes", float(group @ np.arange(len(group)) + predicted[7]), True
 
 
-def evaluated(chosen, y, scores, weight, metric, exchange=None, parts=None, query=None):
+def evaluated(
+    chosen, y, scores, weight, metric, collectives=None, parts=None, query=None
+):
     """The values of a metric of some rows, in two rounds."""
     at = rows_of(parts) if parts is not None else chosen
-    queries = share = None
-    if exchange is not None:
-        share = share_of(exchange, parts)
+    queries = partition = None
+    if collectives is not None:
+        partition = partition_of(collectives, parts)
     if query is not None:
         keys = np.arange(8)
-        queries = Queries.of(query[at], keys, *([exchange] if exchange else []))
+        queries = Queries.of(query[at], keys, *([collectives] if collectives else []))
     rows = Rows(
         None,
         y[at],
         None if weight is None else weight[at],
         queries,
-        share=share,
+        partition=partition,
     )
     found = EvaluationSet("valid", rows.existing(), [metric], None)
     kept = slice(None) if weight is None else weight[at] > 0
@@ -100,35 +101,34 @@ def evaluated(chosen, y, scores, weight, metric, exchange=None, parts=None, quer
     return [found.measure(scores, 1) for scores in (own, own**2)]
 
 
-def of_peers(n_peers, seed, *args, query=None):
-    dealt = deal(N, n_peers, seed) if query is None else queries_of(n_peers, seed)
-    work = lambda e: evaluated(None, *args, e, dealt[e.peer], query)  # noqa: E731
-    return run(n_peers, work)
+def of_ranks(n_ranks, seed, *args, query=None):
+    dealt = deal(N, n_ranks, seed) if query is None else queries_of(n_ranks, seed)
+    work = lambda e: evaluated(None, *args, e, dealt[e.rank], query)  # noqa: E731
+    return run(n_ranks, work)
 
 
-def queries_of(n_peers, seed):
-    """Whole queries for peers; the last has none, if there are three."""
+def queries_of(n_ranks, seed):
+    """Whole queries for processes; the last has none, if there are three."""
     random = np.random.default_rng(seed)
-    owner = random.integers(0, min(n_peers, 2), 8)
+    owner = random.integers(0, min(n_ranks, 2), 8)
     rows = np.split(np.arange(N), np.cumsum(SIZES)[:-1])
     return [
-        {q: rows[q] for q in np.flatnonzero(owner == peer).tolist()}
-        for peer in range(n_peers)
+        {q: rows[q] for q in np.flatnonzero(owner == rank).tolist()}
+        for rank in range(n_ranks)
     ]
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("name", metrics.METRICS)
-def test_metrics_of_peers_are_those_of_one(name, weights):
-    of_ranks = metrics.METRICS[name].task == "rank"
-    query = QUERY if of_ranks else None
+def test_metrics_of_ranks_are_those_of_one(name, weights):
+    query = QUERY if metrics.METRICS[name].task == "rank" else None
     scores = SHARES if metrics.METRICS[name].task == "many" else SCORES
     metric = metrics.Metric(name, settings(eval_at=[2, 7]))
     given = Y[TARGET_OF.get(name, "one")], scores, WEIGHTS[weights], metric
     expected = evaluated(np.arange(N), *given, query=query)
     assert np.isfinite([result[2] for round_ in expected for result in round_]).all()
-    for n_peers in (1, 2, 3):
-        for found in of_peers(n_peers, n_peers, *given, query=query):
+    for n_ranks in (1, 2, 3):
+        for found in of_ranks(n_ranks, n_ranks, *given, query=query):
             assert found == expected
 
 
@@ -146,7 +146,7 @@ SCORE_KINDS = {
 @pytest.mark.parametrize("kind", SCORE_KINDS)
 @pytest.mark.parametrize("n", [1, 2, 5, 3000])
 @pytest.mark.parametrize("tried", [1, 1024])
-def test_areas_of_peers_that_get_ranges_of_scores(n, kind, tried, monkeypatch):
+def test_areas_of_ranks_that_get_ranges_of_scores(n, kind, tried, monkeypatch):
     monkeypatch.setattr(metrics, "FEW_PAIRED", 0)
     monkeypatch.setattr(metrics, "TRIED_SCORES", tried)
     random = np.random.default_rng(n)
@@ -154,20 +154,20 @@ def test_areas_of_peers_that_get_ranges_of_scores(n, kind, tried, monkeypatch):
     score = SCORE_KINDS[kind](random, n)
     for y in ((random.random(n) > 0.3) * 1.0, np.zeros(n), np.ones(n)):
         expected = kernels.auc(y, score, None, 1)
-        for n_peers in (2, 3):
-            dealt = deal(n, n_peers, seed=n)
+        for n_ranks in (2, 3):
+            dealt = deal(n, n_ranks, seed=n)
 
-            def work(exchange, y=y, dealt=dealt):
-                parts = dealt[exchange.peer]
-                at, share = rows_of(parts), share_of(exchange, parts)
-                before = exchange.meeting.n_exchanges
+            def work(collectives, y=y, dealt=dealt):
+                parts = dealt[collectives.rank]
+                at, partition = rows_of(parts), partition_of(collectives, parts)
+                before = collectives.meeting.n_collectives
                 sample = metrics.Sample(
-                    *(y[at], score[None, at], None, None, 1), share=share
+                    *(y[at], score[None, at], None, None, 1), partition=partition
                 )
                 found = metric(sample)[0].value
-                return found, exchange.meeting.n_exchanges - before
+                return found, collectives.meeting.n_collectives - before
 
-            assert run(n_peers, work) == [(expected, 3)] * n_peers
+            assert run(n_ranks, work) == [(expected, 3)] * n_ranks
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
@@ -176,39 +176,41 @@ def test_functions_of_users_get_all_rows_in_order(weights, query):
     function = last_weight if query is None else sizes
     given = Y["one"], SCORES, WEIGHTS[weights], metrics.Custom(function)
     expected = evaluated(np.arange(N), *given, query=query)
-    for n_peers in (1, 2, 3):
-        for found in of_peers(n_peers, 5, *given, query=query):
+    for n_ranks in (1, 2, 3):
+        for found in of_ranks(n_ranks, 5, *given, query=query):
             assert found == expected
 
 
 @pytest.mark.parametrize("value", [1e160, 1e-170, np.inf])
-def test_extreme_losses_of_peers(value):
+def test_extreme_losses_of_ranks(value):
     y = Y["one"].copy()
     y[::7] *= value
     given = y, SCORES, None, metrics.Metric("l2", settings())
     with np.errstate(invalid="ignore"):
         expected = evaluated(np.arange(N), *given)
-    assert str(of_peers(3, 1, *given)) == str([expected] * 3)
+    assert str(of_ranks(3, 1, *given)) == str([expected] * 3)
 
 
-def test_targets_outside_the_domain_fail_on_all_peers():
+def test_targets_outside_the_domain_fail_on_all_ranks():
     y = Y["positive"].copy()
     y[N // 2] = -3.0
     metric = metrics.Metric("gamma", settings())
     dealt = deal(N, 3, 1)
 
-    def measure(exchange):
+    def measure(collectives):
         with pytest.raises(ValueError, match="ranges from -3 to") as error:
-            evaluated(None, y, SCORES, None, metric, exchange, dealt[exchange.peer])
+            evaluated(
+                None, y, SCORES, None, metric, collectives, dealt[collectives.rank]
+            )
         return str(error.value)
 
     assert len(set(run(3, measure))) == 1
 
 
-def test_weights_of_peers_that_are_all_zero():
+def test_weights_of_ranks_that_are_all_zero():
     metric = metrics.Metric("l2", settings())
     with pytest.raises(ValueError, match="no row of positive weight"):
-        of_peers(2, 1, Y["one"], SCORES, np.zeros(N), metric)
+        of_ranks(2, 1, Y["one"], SCORES, np.zeros(N), metric)
 
 
 # --- Rows that are held out -----------------------------------------------------------
@@ -222,29 +224,29 @@ def test_held_out_rows_are_those_of_one(kind, n):
     if kind == "queries" and n == 4:
         query = np.array([1, 1, 2, 5])
 
-    def chosen(at, share, queries):
-        return held_out(Rows(None, y[at], queries=queries, share=share), **own)
+    def chosen(at, partition, queries):
+        return held_out(Rows(None, y[at], queries=queries, partition=partition), **own)
 
     at = np.arange(n)
     expected = chosen(at, None, Queries.of(query) if kind == "queries" else None)
     assert expected.any()
-    for n_peers in (1, 2, 3):
-        dealt = deal(n, n_peers, seed=n_peers)
+    for n_ranks in (1, 2, 3):
+        dealt = deal(n, n_ranks, seed=n_ranks)
         if kind == "queries":
-            owner = np.random.default_rng(n_peers).integers(0, n_peers, 8)
+            owner = np.random.default_rng(n_ranks).integers(0, n_ranks, 8)
             dealt = [
-                {q: at[query == q] for q in np.flatnonzero(owner == peer).tolist()}
-                for peer in range(n_peers)
+                {q: at[query == q] for q in np.flatnonzero(owner == rank).tolist()}
+                for rank in range(n_ranks)
             ]
 
-        def work(exchange, dealt=dealt):
-            parts = dealt[exchange.peer]
+        def work(collectives, dealt=dealt):
+            parts = dealt[collectives.rank]
             rows, queries = rows_of(parts), None
             if kind == "queries":
-                queries = Queries.of(query[rows], np.arange(8), exchange)
-            return rows, chosen(rows, share_of(exchange, parts), queries)
+                queries = Queries.of(query[rows], np.arange(8), collectives)
+            return rows, chosen(rows, partition_of(collectives, parts), queries)
 
-        for rows, found in run(n_peers, work):
+        for rows, found in run(n_ranks, work):
             assert np.array_equal(found, expected[rows])
 
 
@@ -264,9 +266,9 @@ class FakeState:
 
     first_round = 0
 
-    def __init__(self, exchange, n_rounds=8, best=3):
+    def __init__(self, collectives, n_rounds=8, best=3):
         self.settings = settings(n_estimators=n_rounds)
-        self.share = Share(exchange, np.zeros(1, int), np.ones(1, int), 1)
+        self.partition = RowPartition(collectives, np.zeros(1, int), np.ones(1, int), 1)
         self.rates = []
         self.best = best
         self._training_names = set()
@@ -283,73 +285,73 @@ class FakeState:
         return [EvalResult("valid", "l2", value, False)]
 
     def measure(self):
-        return self.share.exchange.total(1)
+        return self.partition.collectives.total(1)
 
     def ensemble(self):
         return FakeEnsemble(len(self.rates))
 
 
-def trained(exchange, given, after_round=None, **options):
-    state = FakeState(exchange, **options)
+def trained(collectives, given, after_round=None, **options):
+    state = FakeState(collectives, **options)
     made = loop.train(state, state, given=given, after_round=after_round)
     return made.ensemble.n_rounds, made.best_iteration, made.best_score, state.rates
 
 
-def of_all(n_peers, make, **options):
-    """What each peer has trained, and the number of exchanges."""
+def of_all(n_ranks, make, **options):
+    """What each process has trained, and the number of collectives."""
     counts = []
 
-    def work(exchange):
-        found = trained(exchange, make(exchange.peer), **options)
-        counts.append(exchange.meeting.n_exchanges)
+    def work(collectives):
+        found = trained(collectives, make(collectives.rank), **options)
+        counts.append(collectives.meeting.n_collectives)
         return found
 
-    return run(n_peers, work), max(counts)
+    return run(n_ranks, work), max(counts)
 
 
 @pytest.fixture(params=[1, 2, 3])
-def n_peers(request):
+def n_ranks(request):
     return request.param
 
 
 def one(make, **options):
-    return trained(ThreadExchange(Meeting(1), 0), make(0), **options)
+    return trained(ThreadCollectives(Meeting(1), 0), make(0), **options)
 
 
-def test_early_stopping_of_peers_needs_no_exchange(n_peers, capsys):
+def test_early_stopping_of_ranks_needs_no_collective(n_ranks, capsys):
     history = {}
 
-    def make(peer):
+    def make(rank):
         return [
             callbacks.early_stopping(2),
             callbacks.log_evaluation(),
-            callbacks.record_evaluation(history if peer == 0 else {}),
+            callbacks.record_evaluation(history if rank == 0 else {}),
         ]
 
     expected = one(make)
     printed = capsys.readouterr().out
     recorded = dict(history)
-    found, n_exchanges = of_all(n_peers, make)
-    assert found == [expected] * n_peers
+    found, n_collectives = of_all(n_ranks, make)
+    assert found == [expected] * n_ranks
     assert found[0][:2] == (4, 4)
-    assert n_exchanges == 1  # which callbacks there are
+    assert n_collectives == 1  # which callbacks there are
     assert capsys.readouterr().out == printed
     assert history == recorded
 
 
-def test_callbacks_of_other_peers_may_be_missing(n_peers):
-    expected = one(lambda peer: [callbacks.early_stopping(2)])
-    found, _ = of_all(n_peers, lambda peer: [callbacks.early_stopping(2)][peer:])
-    assert found == [expected] * n_peers
+def test_callbacks_of_other_ranks_may_be_missing(n_ranks):
+    expected = one(lambda rank: [callbacks.early_stopping(2)])
+    found, _ = of_all(n_ranks, lambda rank: [callbacks.early_stopping(2)][rank:])
+    assert found == [expected] * n_ranks
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_a_stop_by_the_first_peer_stops_all(n_peers, before):
+def test_a_stop_by_the_first_rank_stops_all(n_ranks, before):
     called = []
 
-    def make(peer):
+    def make(rank):
         def stop(env):
-            called.append(peer)
+            called.append(rank)
             if env.iteration == 5:
                 raise EarlyStopException(2, None if before else [("a", "b", 1.0, 0)])
 
@@ -359,14 +361,14 @@ def test_a_stop_by_the_first_peer_stops_all(n_peers, before):
     expected = one(make)
     assert expected[:2] == (3, 3)
     called.clear()
-    found, n_exchanges = of_all(n_peers, make)
-    assert found == [expected] * n_peers
+    found, n_collectives = of_all(n_ranks, make)
+    assert found == [expected] * n_ranks
     assert set(called) == {0}
-    assert n_exchanges <= 8
+    assert n_collectives <= 8
 
 
-def test_a_stop_after_the_last_round_stops_all(n_peers):
-    def make(peer):
+def test_a_stop_after_the_last_round_stops_all(n_ranks):
+    def make(rank):
         def watch(env):
             pass
 
@@ -374,75 +376,75 @@ def test_a_stop_after_the_last_round_stops_all(n_peers):
 
     expected = one(make)
     assert expected[:2] == (4, 4)
-    assert of_all(n_peers, make)[0] == [expected] * n_peers
+    assert of_all(n_ranks, make)[0] == [expected] * n_ranks
 
 
-def test_reset_parameter_reaches_all_peers(n_peers):
+def test_reset_parameter_reaches_all_ranks(n_ranks):
     draws = iter(range(1000))
 
     def rate(index):
         return 0.1 + 0.01 * next(draws)
 
-    def make(peer):
+    def make(rank):
         return [
             callbacks.reset_parameter(learning_rate=rate),
             callbacks.reset_parameter(num_leaves=list(range(10, 18))),
             callbacks.early_stopping(3),
         ]
 
-    found, n_exchanges = of_all(n_peers, make)
+    found, n_collectives = of_all(n_ranks, make)
     assert len(set(found[0][3])) == len(found[0][3]) == 7
-    assert found == [found[0]] * n_peers
-    assert n_exchanges <= 1 + 8
+    assert found == [found[0]] * n_ranks
+    assert n_collectives <= 1 + 8
 
 
-def test_hooks_of_the_first_peer_stop_all(n_peers):
-    def work(exchange):
-        hook = (lambda index, _: index == 4) if exchange.peer == 0 else None
-        return trained(exchange, [], hook)
+def test_hooks_of_the_first_rank_stop_all(n_ranks):
+    def work(collectives):
+        hook = (lambda index, _: index == 4) if collectives.rank == 0 else None
+        return trained(collectives, [], hook)
 
-    found = run(n_peers, work)
-    assert found == [found[0]] * n_peers
+    found = run(n_ranks, work)
+    assert found == [found[0]] * n_ranks
     assert found[0][0] == 5
 
 
-def test_hooks_that_never_stop(n_peers):
-    found = run(n_peers, lambda e: trained(e, [], lambda *_: False))
-    assert [made[0] for made in found] == [8] * n_peers
+def test_hooks_that_never_stop(n_ranks):
+    found = run(n_ranks, lambda e: trained(e, [], lambda *_: False))
+    assert [made[0] for made in found] == [8] * n_ranks
 
 
-def test_errors_of_callbacks_fail_on_all_peers():
+def test_errors_of_callbacks_fail_on_all_ranks():
     ended = []
 
     def fail(env):
         raise KeyError("mine")
 
-    def work(exchange):
+    def work(collectives):
         try:
-            trained(exchange, [fail])
+            trained(collectives, [fail])
         finally:
-            ended.append(exchange.peer)
+            ended.append(collectives.rank)
 
     with pytest.raises(KeyError, match="mine"):
         run(3, work)
     assert sorted(ended) == [0, 1, 2]
 
 
-def test_callbacks_cannot_ask_other_peers():
+def test_callbacks_cannot_ask_other_ranks():
     def measure(env):
         env.model.measure()
 
     with pytest.raises(RuntimeError, match="Callbacks run in one of the processes"):
         run(2, lambda e: trained(e, [measure]))
-    assert trained(ThreadExchange(Meeting(1), 0), [measure])[0] == 8
+    assert trained(ThreadCollectives(Meeting(1), 0), [measure])[0] == 8
 
 
-def test_only_callbacks_end_the_fit_of_peers():
+def test_only_callbacks_end_the_fit_of_ranks():
     def boost():
         raise EarlyStopException(0)
 
-    def work(exchange):
-        state = FakeState(exchange)
+    def work(collectives):
+        state = FakeState(collectives)
         state.boost = boost
         loop.train(state, SimpleNamespace(), given=[lambda env: None])
 

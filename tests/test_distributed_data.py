@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from peers import deal, rows_of, run
+from ranks import deal, rows_of, run
 from sklearn.base import clone
 
 from skgoss import Booster, Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
@@ -16,12 +16,12 @@ from skgoss.fit import fit as fitting
 from skgoss.fit.arguments import FitArguments
 
 
-def parts_of(exchange, dealt):
-    return Parts(exchange, {part: len(rows) for part, rows in dealt.items()})
+def parts_of(collectives, dealt):
+    return Parts(collectives, {part: len(rows) for part, rows in dealt.items()})
 
 
-def deal_queries(sizes, n_peers, seed):
-    """Deal whole queries; returns the row numbers of each part of each peer."""
+def deal_queries(sizes, n_ranks, seed):
+    """Deal whole queries; returns the row numbers of each part of each process."""
     ends = np.concatenate([[0], np.cumsum(sizes)])
     return [
         {
@@ -30,21 +30,21 @@ def deal_queries(sizes, n_peers, seed):
             )
             for part, chosen in parts.items()
         }
-        for parts in deal(len(sizes), n_peers, seed)
+        for parts in deal(len(sizes), n_ranks, seed)
     ]
 
 
 # --- Queries --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_peers", [1, 2, 3])
+@pytest.mark.parametrize("n_ranks", [1, 2, 3])
 @pytest.mark.parametrize("kind", ["group", "qid", "words"])
-def test_queries_of_parts_have_the_numbers_of_all_rows(n_peers, kind):
-    random = np.random.default_rng(n_peers)
+def test_queries_of_parts_have_the_numbers_of_all_rows(n_ranks, kind):
+    random = np.random.default_rng(n_ranks)
     sizes = random.integers(0, 6, 40)
     names = random.permutation(100)[:40] * 7 - 50
     names = names.astype(str) if kind == "words" else names
-    dealt = deal_queries(sizes, n_peers, seed=n_peers)
+    dealt = deal_queries(sizes, n_ranks, seed=n_ranks)
     qid = np.repeat(names, sizes)
     # Rows of a query need not be consecutive.
     for parts in dealt:
@@ -55,34 +55,34 @@ def test_queries_of_parts_have_the_numbers_of_all_rows(n_peers, kind):
     kept = np.flatnonzero(random.random(len(qid)) < 0.3)
     whole_kept = whole.take(kept)
 
-    def check(exchange):
-        parts = dealt[exchange.peer]
+    def check(collectives):
+        parts = dealt[collectives.rank]
         rows = rows_of(parts)
         if kind == "group":
             counts = np.bincount(np.repeat(np.arange(40), sizes)[rows], minlength=40)
             own = {"group": counts[counts > 0]}
         else:
             own = {"qid": qid[rows]}
-        got = queries.make(len(rows), **own, parts=parts_of(exchange, parts))
+        got = queries.make(len(rows), **own, parts=parts_of(collectives, parts))
         assert got.n_global == whole.n_queries
         assert np.array_equal(got.global_number[got.number], whole.number[rows])
         assert np.array_equal(got.sizes, whole.sizes[got.global_number])
         at = np.flatnonzero(np.isin(rows, kept))
-        left = got.take(at, exchange)
+        left = got.take(at, collectives)
         assert left.n_global == whole_kept.n_queries
         place = np.searchsorted(kept, rows[at])
         assert np.array_equal(left.global_number[left.number], whole_kept.number[place])
 
-    run(n_peers, check)
+    run(n_ranks, check)
 
 
 def make_queries(own, **given):
-    """Make the queries of peers that hold some parts, by number and length."""
+    """Make the queries of processes that hold some parts, by number and length."""
 
-    def work(exchange):
-        parts = Parts(exchange, own[exchange.peer])
+    def work(collectives):
+        parts = Parts(collectives, own[collectives.rank])
         values = {
-            name: np.array(value[exchange.peer], dtype=None if len(value) else int)
+            name: np.array(value[collectives.rank], dtype=None if len(value) else int)
             for name, value in given.items()
         }
         return queries.make(parts.n_rows, parts=parts, **values)
@@ -131,7 +131,7 @@ def binned(fit):
         fit.settings,
         weight=rows.spread_weight(),
         rows=rows.numbers,
-        share=rows.share,
+        partition=rows.partition,
     )
 
 
@@ -144,8 +144,8 @@ def assert_same_mappers(got, expected):
 
 def assert_same_rows(got, expected, numbers):
     assert len(got) == len(numbers)
-    assert np.array_equal(got.share.numbers, numbers)
-    assert got.share.n_rows == len(expected)
+    assert np.array_equal(got.partition.numbers, numbers)
+    assert got.partition.n_rows == len(expected)
     assert np.array_equal(got.target, expected.target[numbers])
     assert (got.weight is None) == (expected.weight is None)
     if got.weight is not None:
@@ -157,7 +157,7 @@ def assert_same_rows(got, expected, numbers):
 
 
 def assert_same_parts(make, X, y, dealt, **given):
-    """Read all rows, and those of peers; returns what was read of all."""
+    """Read all rows, and those of processes; returns what was read of all."""
     whole = make()
     expected = read(whole, X, y, FitArguments(**given))
     existing = np.ones(X.shape[0], dtype=bool)
@@ -165,12 +165,12 @@ def assert_same_parts(make, X, y, dealt, **given):
         existing = given["sample_weight"] > 0
     place = np.cumsum(existing) - 1
 
-    def work(exchange):
-        rows = rows_of(dealt[exchange.peer])
+    def work(collectives):
+        rows = rows_of(dealt[collectives.rank])
         own = dict(given)
         if own.get("sample_weight") is not None:
             own["sample_weight"] = own["sample_weight"][rows]
-        estimator, parts = make(), parts_of(exchange, dealt[exchange.peer])
+        estimator, parts = make(), parts_of(collectives, dealt[collectives.rank])
         got = read(estimator, taken(X, rows), y[rows], FitArguments(**own), parts)
         assert estimator.n_features_in_ == whole.n_features_in_
         assert estimator._categories.__getstate__() == whole._categories.__getstate__()
@@ -197,7 +197,7 @@ def dense(random, n_rows):
     X = random.normal(size=(n_rows, 7)) * [1, 1e-3, 1e30, 1, 1, 1, 1]
     X[:, 1] = random.integers(0, 4, n_rows)
     X[:, 2] = np.round(X[:, 2], -30)
-    # Few rows for a leaf, on one peer or another.
+    # Few rows for a leaf, on one process or another.
     X[:, 3] = random.random(n_rows) < 15 / n_rows
     X[:, 4] *= random.random(n_rows) < 0.3
     return X
@@ -249,15 +249,15 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize("n_peers", [1, 2, 3])
+@pytest.mark.parametrize("n_ranks", [1, 2, 3])
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_bins_of_parts_are_those_of_all_rows(n_peers, container):
+def test_bins_of_parts_are_those_of_all_rows(n_ranks, container):
     random = np.random.default_rng(7)
     n_rows = 700
     X = CONTAINERS[container](random, n_rows)
     y = random.normal(size=n_rows)
     weight = random.choice([0, 0.3, 1.5, 2], n_rows)
-    dealt = deal(n_rows, n_peers, seed=n_peers)
+    dealt = deal(n_rows, n_ranks, seed=n_ranks)
     for options, given in (
         ({}, {}),
         ({"subsample_for_bin": 200, "max_bin": 15}, {"sample_weight": weight}),
@@ -273,7 +273,7 @@ def test_few_rows(n_rows, container):
     random = np.random.default_rng(n_rows)
     X, y = CONTAINERS[container](random, n_rows), random.normal(size=n_rows)
     dealt = [{0: np.arange(1)}, {1: np.arange(1, 2)}, {2: np.arange(2, n_rows)}]
-    # The first two peers have no row that exists, in turn.
+    # The first two processes have no row that exists, in turn.
     for weight in (np.ones(n_rows), np.arange(n_rows), np.arange(n_rows) != 1):
         weight = weight.astype(float)
         assert_same_parts(
@@ -286,7 +286,7 @@ def test_few_rows(n_rows, container):
 @pytest.mark.parametrize("sparse_columns", [False, True])
 def test_many_rows_and_columns_share_places(sparse_columns):
     random = np.random.default_rng(0)
-    # As many rows as columns in lists need, but on no peer alone.
+    # As many rows as columns in lists need, but on no process alone.
     X = random.normal(size=(5000, 6)) * (random.random((5000, 6)) < 0.2)
     X = sp.csr_array(X) if sparse_columns else X
     y = random.normal(size=5000)
@@ -304,7 +304,7 @@ def test_categories_named_by_the_option():
     given = {"categorical_feature": [0, 3]}
     with pytest.warns(UserWarning, match="negative numbers count as missing"):
         assert_same_parts(LGBMRegressor, X, y, dealt, **given)
-    # Stored zeros, none, and zeros that are not stored, on one peer or another.
+    # Stored zeros, none, and zeros that are not stored, on one process or another.
     rows = sp.csr_array(np.abs(np.nan_to_num(X)))
     assert_same_parts(LGBMRegressor, rows, y, dealt, **given)
     objects = np.where(np.isnan(X), None, np.abs(np.nan_to_num(X)).astype(int))
@@ -325,9 +325,9 @@ def test_categories_of_frames_that_differ():
     def make():
         return LGBMRegressor(min_child_samples=1, min_data_in_bin=1)
 
-    def work(exchange):
-        estimator, parts = make(), Parts(exchange, {exchange.peer: 3})
-        X = frames[exchange.peer]
+    def work(collectives):
+        estimator, parts = make(), Parts(collectives, {collectives.rank: 3})
+        X = frames[collectives.rank]
         _, dataset, _ = read(estimator, X, np.arange(3.0), FitArguments(), parts)
         return estimator._categories, dataset.mappers
 
@@ -347,10 +347,10 @@ def test_missing_values_alone_have_no_kind(second):
         for values in ([None, None], second)
     ]
 
-    def work(exchange):
+    def work(collectives):
         estimator = LGBMRegressor(min_child_samples=1, min_data_in_bin=1)
-        parts = Parts(exchange, {exchange.peer: 2})
-        X = frames[exchange.peer]
+        parts = Parts(collectives, {collectives.rank: 2})
+        X = frames[collectives.rank]
         _, dataset, _ = read(estimator, X, np.arange(2.0), FitArguments(), parts)
         return estimator._categories, dataset.mappers
 
@@ -388,9 +388,9 @@ def test_columns_must_be_the_same(second, message):
     if isinstance(second, dict):
         frames[1] = pd.DataFrame(second)
 
-    def work(exchange):
-        own = {1: 1, 2: 0} if exchange.peer else {0: 1}
-        X, parts = frames[exchange.peer], Parts(exchange, own)
+    def work(collectives):
+        own = {1: 1, 2: 0} if collectives.rank else {0: 1}
+        X, parts = frames[collectives.rank], Parts(collectives, own)
         read(LGBMRegressor(), X, np.ones(1), FitArguments(), parts)
 
     with pytest.raises(ValueError, match=message):
@@ -414,25 +414,25 @@ def test_what_cannot_be_spread():
             lambda e: work_of(
                 *(e, LGBMRegressor(), X, y),
                 eval_set=[Dataset(X, y)],
-                eval_parts=[Parts(e, {e.peer: 6})],
+                eval_parts=[Parts(e, {e.rank: 6})],
             ),
         )
 
 
-def work_of(exchange, estimator, X, y, **given):
-    parts = Parts(exchange, {exchange.peer: 6})
+def work_of(collectives, estimator, X, y, **given):
+    parts = Parts(collectives, {collectives.rank: 6})
     fitting.fit(clone(estimator), X, y, FitArguments(**given), parts)
 
 
 # --- Targets, weights and queries -----------------------------------------------------
 
 
-@pytest.mark.parametrize("n_peers", [1, 2, 3])
+@pytest.mark.parametrize("n_ranks", [1, 2, 3])
 @pytest.mark.parametrize(
     "labels", [[0, 1], [3, 1, 7], ["no", "yes", "why not"], [True]]
 )
 @pytest.mark.parametrize("class_weight", [None, "balanced", "dict"])
-def test_classes_of_parts_are_those_of_all_rows(n_peers, labels, class_weight):
+def test_classes_of_parts_are_those_of_all_rows(n_ranks, labels, class_weight):
     random = np.random.default_rng(2)
     X = random.normal(size=(400, 2))
     y = np.array(labels)[random.integers(0, len(labels), 400)]
@@ -443,17 +443,17 @@ def test_classes_of_parts_are_those_of_all_rows(n_peers, labels, class_weight):
     for weight in (None, random.random(400) * (random.random(400) < 0.7)):
         assert_same_parts(
             lambda: LGBMClassifier(class_weight=class_weight),
-            *(X, y, deal(400, n_peers, seed=3)),
+            *(X, y, deal(400, n_ranks, seed=3)),
             sample_weight=weight,
         )
 
 
 def test_targets_that_differ():
     def learn(first, second, estimator=LGBMClassifier):
-        def work(exchange):
-            y = (first, second)[exchange.peer]
+        def work(collectives):
+            y = (first, second)[collectives.rank]
             X = np.arange(float(len(y)))[:, None]
-            parts = Parts(exchange, {exchange.peer: len(y)})
+            parts = Parts(collectives, {collectives.rank: len(y)})
             read(estimator(), X, np.array(y), FitArguments(), parts)
 
         run(2, work)
@@ -471,10 +471,10 @@ def test_targets_that_differ():
 
 
 def test_the_number_of_labels_is_that_of_all_rows():
-    # A fit of one peer's rows would warn that most rows have labels of their own.
-    def work(exchange):
+    # A fit of one process's rows would warn that most rows have labels of their own.
+    def work(collectives):
         y = np.arange(40) + 0.0
-        parts = Parts(exchange, {exchange.peer: 40})
+        parts = Parts(collectives, {collectives.rank: 40})
         return targets.classes(y, parts)
 
     with pytest.warns(UserWarning, match="greater than 50%"):
@@ -483,9 +483,9 @@ def test_the_number_of_labels_is_that_of_all_rows():
 
 
 def test_weights_of_all_rows_must_not_be_zero():
-    def work(exchange, weights):
-        parts = Parts(exchange, {exchange.peer: 2})
-        given = FitArguments(sample_weight=weights[exchange.peer])
+    def work(collectives, weights):
+        parts = Parts(collectives, {collectives.rank: 2})
+        given = FitArguments(sample_weight=weights[collectives.rank])
         read(LGBMRegressor(), np.ones((2, 1)), np.ones(2), given, parts)
 
     with pytest.raises(ValueError, match="sample_weight and class_weight are all zero"):
@@ -496,15 +496,16 @@ def test_weights_of_all_rows_must_not_be_zero():
         run(2, lambda e: work(e, [None, [1, 1]]))
 
 
-@pytest.mark.parametrize("n_peers", [1, 2, 3])
-def test_evaluation_sets_and_queries_of_parts(n_peers):
+@pytest.mark.parametrize("n_ranks", [1, 2, 3])
+def test_evaluation_sets_and_queries_of_parts(n_ranks):
     random = np.random.default_rng(4)
     sizes = random.integers(1, 9, 60)
-    dealt = deal_queries(sizes, n_peers, seed=4)
+    dealt = deal_queries(sizes, n_ranks, seed=4)
     X = frame(random, sizes.sum())
     qid, y = np.repeat(np.arange(60)[::-1], sizes), random.integers(0, 3, len(X))
     weight = random.choice([0.0, 1.0], len(X))
-    # All rows of the evaluation set are on the last peer, with categories of their own.
+    # All rows of the evaluation set are on the last process, with categories of their
+    # own.
     E, e_qid, e_y = X.iloc[:30].copy(), qid[:30], y[:30]
     E["category"] = pd.Categorical(["new", *"zyx"] * 7 + ["w", "z"])
     common = {"eval_metric": "ndcg", "qid": qid, "sample_weight": weight}
@@ -514,17 +515,17 @@ def test_evaluation_sets_and_queries_of_parts(n_peers):
         FitArguments(**common, eval_set=[(E, e_y), (X, y)], eval_qid=[e_qid, None]),
     )
 
-    def work(exchange):
-        rows = rows_of(dealt[exchange.peer])
-        is_last = exchange.peer == exchange.n_peers - 1
+    def work(collectives):
+        rows = rows_of(dealt[collectives.rank])
+        is_last = collectives.rank == collectives.n_ranks - 1
         own, target = X.iloc[rows], y[rows]
-        parts = parts_of(exchange, dealt[exchange.peer])
+        parts = parts_of(collectives, dealt[collectives.rank])
         given = FitArguments(
             qid=qid[rows],
             sample_weight=weight[rows],
             eval_set=[(E, e_y) if is_last else (None, None), (own, target)],
             eval_qid=[e_qid if is_last else None, None],
-            eval_parts=[Parts(exchange, {0: 30} if is_last else {}), parts],
+            eval_parts=[Parts(collectives, {0: 30} if is_last else {}), parts],
         )
         got = read(LGBMRanker(), own, target, given, parts)
         numbers = (np.cumsum(weight > 0) - 1)[rows[weight[rows] > 0]]
@@ -544,13 +545,13 @@ def test_evaluation_sets_and_queries_of_parts(n_peers):
             bins, all_bins = (store.bins(column) for store in stores)
             assert np.array_equal(bins, all_bins[numbers])
 
-    run(n_peers, work)
+    run(n_ranks, work)
 
 
 def test_evaluation_sets_need_rows():
-    def work(exchange):
-        parts = Parts(exchange, {exchange.peer: 2})
-        none = Parts(exchange, {})
+    def work(collectives):
+        parts = Parts(collectives, {collectives.rank: 2})
+        none = Parts(collectives, {})
         given = FitArguments(eval_set=[(None, None)], eval_parts=[none])
         read(LGBMRegressor(), np.ones((2, 1)), np.ones(2), given, parts)
 
@@ -558,18 +559,18 @@ def test_evaluation_sets_need_rows():
         run(2, work)
 
 
-def test_a_fit_holds_no_values_of_a_peer():
+def test_a_fit_holds_no_values_of_a_rank():
     X, y = np.arange(60.0).reshape(30, 2), np.arange(30.0)
 
-    def work(exchange):
-        parts = Parts(exchange, {exchange.peer: 30})
+    def work(collectives):
+        parts = Parts(collectives, {collectives.rank: 30})
         given = FitArguments(eval_set=[(X + 1, y)], eval_parts=[parts])
         settings = fitting.settings(LGBMRegressor(), X, given)
         fit = fitting.Fit(LGBMRegressor(), X, y, given, settings, 1, parts)
         fit.start()
         for rows in (fit.rows, fit.fitted, fit.state.sets[0].rows):
             assert rows.columns is None
-            assert rows.share.n_rows == 60
+            assert rows.partition.n_rows == 60
         assert fit.training.X is None
         assert fit.given.eval_set is None
 

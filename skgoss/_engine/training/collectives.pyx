@@ -1,6 +1,6 @@
-"""What kernels without the GIL ask the peers of a fit: sums and maxima of all rows.
+"""Collective operations of kernels without the GIL: sums and maxima of all rows.
 
-A process alone has no `Peers`: the pointer to it is NULL, and what it sums is all there is.
+A process that holds all rows has no `KernelCollectives`: the pointer to it is NULL.
 """
 
 from cpython.buffer cimport PyBUF_WRITE
@@ -13,7 +13,7 @@ import numpy as np
 
 from skgoss._engine.training.layout cimport Encoding, Histogram
 from skgoss._engine.training.workspace cimport (
-    NO_MEMORY, PEERS_FAILED, Leaf, Shared, Workspace, encoding_of)
+    COLLECTIVE_FAILED, NO_MEMORY, Leaf, Shared, Workspace, encoding_of)
 
 
 cdef object array_at(const void* values, Py_ssize_t n, dtype):
@@ -22,21 +22,21 @@ cdef object array_at(const void* values, Py_ssize_t n, dtype):
         n, dtype, PyMemoryView_FromMemory(<char*>values, 8 * n, PyBUF_WRITE))
 
 
-cdef class Peers:
-    """The way to the peers, and what went wrong on it.
+cdef class KernelCollectives:
+    """The collective operations of a fit, and the error of one that failed.
 
     Parameters
     ----------
-    exchange : skgoss.data.collectives.Exchange
+    collectives : skgoss.data.collectives.Collectives
 
     Attributes
     ----------
     error : BaseException or None
-        What the exchange has raised.
+        What a collective operation has raised.
     """
 
-    def __cinit__(self, exchange):
-        self.exchange = exchange
+    def __cinit__(self, collectives):
+        self.wrapped = collectives
 
     def __enter__(self):
         self.error = None
@@ -47,78 +47,78 @@ cdef class Peers:
         return True
 
     cdef int _status(self) noexcept:
-        return 0 if self.error is None else PEERS_FAILED
+        return 0 if self.error is None else COLLECTIVE_FAILED
 
-    cdef int _add_up(self, int64_t* values, Py_ssize_t n) noexcept:
+    cdef int _all_reduce(self, int64_t* values, Py_ssize_t n) noexcept:
         with self:
-            self.exchange.sum(array_at(values, n, np.int64))
+            self.wrapped.all_reduce(array_at(values, n, np.int64))
         return self._status()
 
-    cdef int _add_pieces(
+    cdef int _reduce_scatter(
         self, int64_t* values, const Py_ssize_t* ends, Py_ssize_t n_pieces,
     ) noexcept:
         cdef Py_ssize_t piece
         with self:
             array = array_at(values, ends[n_pieces - 1], np.int64)
-            self.exchange.sum_pieces(
+            self.wrapped.reduce_scatter(
                 np.split(array, [ends[piece] for piece in range(n_pieces - 1)]))
         return self._status()
 
-    cdef int _gather(self, const int64_t* values, Py_ssize_t n, int64_t* out) noexcept:
+    cdef int _all_gather(self, const int64_t* values, Py_ssize_t n, int64_t* out) noexcept:
         with self:
             own = array_at(values, n, np.int64)
             np.concatenate(
-                self.exchange.gather(own.copy()),
-                out=array_at(out, n * self.exchange.n_peers, np.int64))
+                self.wrapped.all_gather(own.copy()),
+                out=array_at(out, n * self.wrapped.n_ranks, np.int64))
         return self._status()
 
-    cdef int _merge(
+    cdef int _all_reduce_doubles(
         self, double* values, Py_ssize_t n_sums, Py_ssize_t n_most,
     ) noexcept:
         with self:
             out = array_at(values, n_sums + n_most, np.float64)
-            gathered = np.array(self.exchange.gather(out.copy()))
+            gathered = np.array(self.wrapped.all_gather(out.copy()))
             out[:n_sums] = gathered[:, :n_sums].sum(axis=0)
             out[n_sums:] = gathered[:, n_sums:].max(axis=0)
         return self._status()
 
 
-cdef int add_up(void* peers, int64_t* values_inout, Py_ssize_t n) noexcept nogil:
-    """Replace integers by the sums of those of all peers; 0 or PEERS_FAILED."""
-    if peers == NULL or n == 0:
+cdef int all_reduce(void* collectives, int64_t* values_inout, Py_ssize_t n) noexcept nogil:
+    """Replace integers by the sums of those of all processes; 0 or COLLECTIVE_FAILED."""
+    if collectives == NULL or n == 0:
         return 0
     with gil:
-        return (<Peers>peers)._add_up(values_inout, n)
+        return (<KernelCollectives>collectives)._all_reduce(values_inout, n)
 
 
-cdef int merge(
-    void* peers, double* values_inout, Py_ssize_t n_sums, Py_ssize_t n_most,
+cdef int all_reduce_doubles(
+    void* collectives, double* values_inout, Py_ssize_t n_sums, Py_ssize_t n_most,
 ) noexcept nogil:
     """The same for whole numbers that are sums, and numbers of which the maxima are wanted."""
-    if peers == NULL:
+    if collectives == NULL:
         return 0
     with gil:
-        return (<Peers>peers)._merge(values_inout, n_sums, n_most)
+        return (<KernelCollectives>collectives)._all_reduce_doubles(values_inout, n_sums, n_most)
 
 
-cdef int add_pieces(
-    void* peers, int64_t* values_inout, const Py_ssize_t* ends, Py_ssize_t n_pieces,
+cdef int reduce_scatter(
+    void* collectives, int64_t* values_inout, const Py_ssize_t* ends, Py_ssize_t n_pieces,
 ) noexcept nogil:
-    """Replace the integers of this peer's piece by the sums of those of all peers."""
+    """Replace the integers of this process's piece by the sums of those of all processes."""
     if ends[n_pieces - 1] == 0:
         return 0
     with gil:
-        return (<Peers>peers)._add_pieces(values_inout, ends, n_pieces)
+        return (<KernelCollectives>collectives)._reduce_scatter(values_inout, ends, n_pieces)
 
 
-cdef int gather_all(
-    void* peers, const int64_t* values, Py_ssize_t n, int64_t* values_out,
+cdef int all_gather(
+    void* collectives, const int64_t* values, Py_ssize_t n, int64_t* values_out,
 ) noexcept nogil:
-    """The integers of all peers, one after the other; 0 or PEERS_FAILED."""
+    """The integers of all processes, one after the other; 0 or COLLECTIVE_FAILED."""
     if n == 0:
         return 0
     with gil:
-        return (<Peers>peers)._gather(values, n, values_out)
+        return (<KernelCollectives>collectives)._all_gather(values, n, values_out)
 
 
 # ------------------------------------------------------------------ columns
@@ -139,27 +139,27 @@ cdef void choose_columns(const Shared* shared, Workspace* ws) noexcept nogil:
     """
     cdef int64_t n_places = places_of(ws, 0, ws.n_summed)
     cdef int64_t before = 0
-    cdef int peer = 0
+    cdef int rank = 0
     cdef int i
     ws.first_searched = 0
     ws.n_searched = ws.n_summed
     ws.shares_columns = (
         n_places >= shared.min_shared_places
-        and shared.peers != NULL
+        and shared.collectives != NULL
         and ws.children != NULL
         and shared.constraints.n_forced == 0
     )
     if not ws.shares_columns:
         return
     for i in range(ws.n_summed):
-        while before * shared.n_peers >= peer * n_places and peer < shared.n_peers:
-            ws.column_cuts[peer] = i
-            peer += 1
+        while before * shared.n_ranks >= rank * n_places and rank < shared.n_ranks:
+            ws.column_cuts[rank] = i
+            rank += 1
         before += places_of(ws, i, i + 1)
-    for peer in range(peer, shared.n_peers + 1):
-        ws.column_cuts[peer] = ws.n_summed
-    ws.first_searched = ws.column_cuts[shared.peer]
-    ws.n_searched = ws.column_cuts[shared.peer + 1] - ws.first_searched
+    for rank in range(rank, shared.n_ranks + 1):
+        ws.column_cuts[rank] = ws.n_summed
+    ws.first_searched = ws.column_cuts[shared.rank]
+    ws.n_searched = ws.column_cuts[shared.rank + 1] - ws.first_searched
 
 
 # ------------------------------------------------------------------ histograms
@@ -223,7 +223,7 @@ cdef Py_ssize_t copy_piece(
     Workspace* ws, Leaf** leaves, int n_leaves, int first, int end, bint back,
     int64_t* others, int n_others, int64_t* values,
 ) noexcept nogil:
-    """Copy what a peer adds up to a message, or back: other integers, and some features."""
+    """Copy what a process adds up to a message, or back: other integers, and some features."""
     cdef Py_ssize_t n = n_others
     cdef int i
     for i in range(n_others):
@@ -236,19 +236,20 @@ cdef Py_ssize_t copy_piece(
     return n
 
 
-cdef int share_sums(
+cdef int reduce_histograms(
     Shared* shared, Workspace* ws, Leaf** leaves, int n_leaves, int64_t* others, int n_others,
 ) noexcept nogil:
-    """Add up the histograms of leaves, and some other integers, in one exchange.
+    """Add up the histograms of leaves, and some other integers, in one
+    collective operation.
 
-    Where peers share columns, only those that are searched here are added up.
+    Where processes share columns, only those that are searched here are added up.
     """
-    cdef int n_pieces = shared.n_peers if ws.shares_columns else 1
+    cdef int n_pieces = shared.n_ranks if ws.shares_columns else 1
     cdef Py_ssize_t size = 3 * ws.data.n_places * n_leaves + n_pieces * n_others
     cdef int64_t* values = reserve_message(ws, size + n_pieces)
     cdef Py_ssize_t* ends = <Py_ssize_t*>(values + size)
     cdef Py_ssize_t n = 0
-    cdef int own = shared.peer if ws.shares_columns else 0
+    cdef int own = shared.rank if ws.shares_columns else 0
     cdef int first = 0
     cdef int last = ws.n_summed
     cdef int status, piece
@@ -262,9 +263,9 @@ cdef int share_sums(
             ws, leaves, n_leaves, first, last, False, others, n_others, values + n)
         ends[piece] = n
     if ws.shares_columns:
-        status = add_pieces(shared.peers, values, ends, n_pieces)
+        status = reduce_scatter(shared.collectives, values, ends, n_pieces)
     else:
-        status = add_up(shared.peers, values, n)
+        status = all_reduce(shared.collectives, values, n)
     if status == 0:
         copy_piece(
             ws, leaves, n_leaves, ws.first_searched, ws.first_searched + ws.n_searched, True,

@@ -1,4 +1,4 @@
-"""Peers of a fit on the workers of a Dask cluster."""
+"""Processes of a fit on the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 
 distributed = pytest.importorskip("distributed")
 
-from skgoss.dask import peers  # noqa: E402
+from skgoss.dask import launch  # noqa: E402
 from skgoss.dask.connections import PLUGIN  # noqa: E402
 
 N_WORKERS = 3
@@ -81,27 +81,27 @@ def assert_clean(client: Any) -> None:
 
 
 def total_of(client: Any, parts: dict[int, Any]) -> int:
-    return peers.run(
+    return launch.run(
         client,
         parts,
-        lambda exchange, held, n_threads: exchange.total(
+        lambda collectives, held, n_threads: collectives.total(
             sum(int(part.sum()) for part in held.values())
         ),
         name="fit",
     )
 
 
-def ask_forever(exchange: Any, held: Any, n_threads: int) -> None:
+def ask_forever(collectives: Any, held: Any, n_threads: int) -> None:
     """A fit without an end."""
-    exchange.tell(
+    collectives.tell(
         {
             "pid": os.getpid(),
             "worker": distributed.get_worker().address,
-            "last": exchange.peer == exchange.n_peers - 1,
+            "last": collectives.rank == collectives.n_ranks - 1,
         }
     )
     while True:
-        exchange.total(1)
+        collectives.total(1)
         time.sleep(0.001)
 
 
@@ -120,41 +120,43 @@ def _pickle_by_value() -> Iterator[None]:
     cloudpickle.unregister_pickle_by_value(module)
 
 
-def exchange_all(exchange: Any, held: Any, n_threads: int) -> Any:
-    """One of each exchange, checked by the peers themselves."""
-    n, own = exchange.n_peers, exchange.peer
-    given = exchange.swap([(own, other, "text") for other in range(n)])
+def call_all(collectives: Any, held: Any, n_threads: int) -> Any:
+    """One of each collective, checked by the processes themselves."""
+    n, own = collectives.n_ranks, collectives.rank
+    given = collectives.all_to_all([(own, other, "text") for other in range(n)])
     assert given == [(other, own, "text") for other in range(n)]
     for size in (0, 1, 100, 5_000, 200_000):
         array = np.arange(size, dtype=np.int64).reshape(-1, 1) + own
         expected = n * np.arange(size).reshape(-1, 1) + sum(range(n))
-        gathered = exchange.gather(array)
+        gathered = collectives.all_gather(array)
         for other in range(n):
             np.testing.assert_array_equal(gathered[other] - other, array - own)
-        returned = exchange.sum(array)
+        returned = collectives.all_reduce(array)
         assert returned is array
         np.testing.assert_array_equal(array, expected)
         # What was got must not change when the others write to their arrays.
-        exchange.total(0)
+        collectives.total(0)
         for other in set(range(n)) - {own}:
             np.testing.assert_array_equal(
                 gathered[other] - other, np.arange(size)[:, None]
             )
-    names, array = exchange.gather((["a"] * (own + 1), np.arange(40_000)[::2]))[n - 1]
+    names, array = collectives.all_gather((["a"] * (own + 1), np.arange(40_000)[::2]))[
+        n - 1
+    ]
     assert len(names) == n
     np.testing.assert_array_equal(array, np.arange(0, 40_000, 2))
-    return exchange.total(10**30), exchange.n_exchanges, exchange.n_bytes
+    return collectives.total(10**30), collectives.n_collectives, collectives.n_bytes
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 7])
-def test_exchange(client: Any, n_parts: int) -> None:
-    total, n_exchanges, n_bytes = peers.run(
-        client, put(client, n_parts), lambda *args: exchange_all(*args), name="fit"
+def test_collectives(client: Any, n_parts: int) -> None:
+    total, n_collectives, n_bytes = launch.run(
+        client, put(client, n_parts), lambda *args: call_all(*args), name="fit"
     )
-    n_peers = min(n_parts, N_WORKERS)
-    assert total == n_peers * 10**30
-    assert n_exchanges >= 18
-    assert (n_bytes > 1_000_000) == (n_peers > 1)
+    n_ranks = min(n_parts, N_WORKERS)
+    assert total == n_ranks * 10**30
+    assert n_collectives >= 18
+    assert (n_bytes > 1_000_000) == (n_ranks > 1)
     assert_clean(client)
 
 
@@ -165,15 +167,15 @@ def test_within_a_process() -> None:
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        total, *_ = peers.run(
-            client, put(client, 3), lambda *args: exchange_all(*args), name="fit"
+        total, *_ = launch.run(
+            client, put(client, 3), lambda *args: call_all(*args), name="fit"
         )
         assert total == 3 * 10**30
         with pytest.raises(ZeroDivisionError):
-            peers.run(
+            launch.run(
                 client,
                 put(client, 3),
-                lambda exchange, *_: 1 // exchange.peer,
+                lambda collectives, *_: 1 // collectives.rank,
                 name="fit",
             )
         assert_clean(client)
@@ -193,11 +195,11 @@ def test_over_tls() -> None:
         distributed.Client(cluster) as client,
     ):
         assert cluster.scheduler_address.startswith("tls://")
-        total, *_ = peers.run(
-            client, put(client, 2), lambda *args: exchange_all(*args), name="fit"
+        total, *_ = launch.run(
+            client, put(client, 2), lambda *args: call_all(*args), name="fit"
         )
         assert total == 2 * 10**30
-        assert_fails_soon(client, put(client, 2), kill_last, peers.WorkersLost)
+        assert_fails_soon(client, put(client, 2), kill_last, launch.WorkersLost)
 
 
 def test_parts_stay_where_they_are(client: Any) -> None:
@@ -205,13 +207,13 @@ def test_parts_stay_where_they_are(client: Any) -> None:
     distributed.wait(list(parts.values()))
     held_by = client.who_has(list(parts.values()))
 
-    def look(exchange: Any, held: Any, n_threads: int) -> Any:
+    def look(collectives: Any, held: Any, n_threads: int) -> Any:
         worker = distributed.get_worker()
         same = all(worker.data[keys[part]] is value for part, value in held.items())
-        return exchange.gather((worker.address, list(held), same, n_threads))
+        return collectives.all_gather((worker.address, list(held), same, n_threads))
 
     keys = {part: future.key for part, future in parts.items()}
-    seen = peers.run(client, parts, look, name="fit")
+    seen = launch.run(client, parts, look, name="fit")
     assert min(seen[0][1]) == 0
     for address, held, same, n_threads in seen:
         assert held == sorted(held)
@@ -223,21 +225,24 @@ def test_parts_stay_where_they_are(client: Any) -> None:
 def test_parts_on_several_workers_are_balanced(client: Any) -> None:
     futures = client.scatter([np.zeros(100) for _ in range(6)], broadcast=True)
     parts = {("X", number): future for number, future in enumerate(futures)}
-    seen = peers.run(
-        client, parts, lambda exchange, held, _: exchange.gather(len(held)), name="fit"
+    seen = launch.run(
+        client,
+        parts,
+        lambda collectives, held, _: collectives.all_gather(len(held)),
+        name="fit",
     )
     assert seen == [2, 2, 2]
     worker = sorted(client.nthreads())[0]
-    seen = peers.run(
+    seen = launch.run(
         client,
         put(client, 3),
-        lambda exchange, held, _: exchange.gather(sorted(held)),
+        lambda collectives, held, _: collectives.all_gather(sorted(held)),
         name="fit",
         workers=[worker],
     )
     assert seen == [[0, 1, 2]]
     with pytest.raises(ValueError, match="no partitions"):
-        peers.run(client, {}, lambda *_: None, name="fit")
+        launch.run(client, {}, lambda *_: None, name="fit")
 
 
 def test_fits_at_the_same_time(cluster: Any) -> None:
@@ -245,10 +250,10 @@ def test_fits_at_the_same_time(cluster: Any) -> None:
 
     def fit(number: int) -> int:
         with distributed.Client(cluster) as client:
-            return peers.run(
+            return launch.run(
                 client,
                 put(client, 3),
-                lambda exchange, *_: sum(exchange.total(i) for i in range(100)),
+                lambda collectives, *_: sum(collectives.total(i) for i in range(100)),
                 name=f"fit{number}",
             )
 
@@ -257,11 +262,11 @@ def test_fits_at_the_same_time(cluster: Any) -> None:
 
 
 def test_events_come_in_order_in_the_thread_of_the_caller(client: Any) -> None:
-    def work(exchange: Any, held: Any, n_threads: int) -> str:
+    def work(collectives: Any, held: Any, n_threads: int) -> str:
         for number in range(20):
-            if exchange.peer == 0:
-                exchange.tell({"round": number, "values": [1.5, "text"]})
-            exchange.total(1)
+            if collectives.rank == 0:
+                collectives.tell({"round": number, "values": [1.5, "text"]})
+            collectives.total(1)
         return "done"
 
     events, threads = [], set()
@@ -271,28 +276,28 @@ def test_events_come_in_order_in_the_thread_of_the_caller(client: Any) -> None:
         threads.add(threading.get_ident())
 
     assert (
-        peers.run(client, put(client, 3), work, name="f", on_event=on_event) == "done"
+        launch.run(client, put(client, 3), work, name="f", on_event=on_event) == "done"
     )
     assert events == [{"round": i, "values": (1.5, "text")} for i in range(20)]
     assert threads == {threading.get_ident()}
 
 
 @pytest.mark.parametrize("n_parts", [1, 3])
-@pytest.mark.parametrize("peer", [0, -1])
-def test_an_error_of_one_peer_reaches_the_client(
-    client: Any, peer: int, n_parts: int
+@pytest.mark.parametrize("rank", [0, -1])
+def test_an_error_of_one_rank_reaches_the_client(
+    client: Any, rank: int, n_parts: int
 ) -> None:
     class OfMyOwn(ValueError):
         pass
 
-    def work(exchange: Any, held: Any, n_threads: int) -> None:
-        exchange.total(1)
-        if exchange.peer == peer % exchange.n_peers:
+    def work(collectives: Any, held: Any, n_threads: int) -> None:
+        collectives.total(1)
+        if collectives.rank == rank % collectives.n_ranks:
             raise OfMyOwn("what is wrong")
-        exchange.total(1)
+        collectives.total(1)
 
     with pytest.raises(ValueError, match="what is wrong"):
-        peers.run(client, put(client, n_parts), work, name="fit")
+        launch.run(client, put(client, n_parts), work, name="fit")
     assert_clean(client)
 
 
@@ -305,12 +310,12 @@ def test_an_error_of_a_part_reaches_the_client(client: Any) -> None:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
 @pytest.mark.parametrize("n_parts", [1, 3])
-def test_an_interrupt_stops_the_peers(client: Any, error: type, n_parts: int) -> None:
+def test_an_interrupt_stops_the_ranks(client: Any, error: type, n_parts: int) -> None:
     def interrupt(event: Any) -> None:
         raise error
 
     with pytest.raises(error):
-        peers.run(
+        launch.run(
             client, put(client, n_parts), endless(), name="fit", on_event=interrupt
         )
     assert_clean(client)
@@ -331,7 +336,7 @@ def assert_fails_soon(
         struck.append(time.monotonic())
 
     with pytest.raises(error, match=match):
-        peers.run(client, parts, endless(), name="fit", on_event=on_event)
+        launch.run(client, parts, endless(), name="fit", on_event=on_event)
     assert time.monotonic() - struck[-1] < 5
 
 
@@ -346,7 +351,7 @@ def test_a_worker_that_is_killed(client: Any, n_parts: int) -> None:
         client,
         put(client, n_parts),
         kill_last,
-        peers.WorkersLost,
+        launch.WorkersLost,
         "Call fit again",
     )
     assert_clean(client)
@@ -356,17 +361,17 @@ CLIENT = """
 import sys
 import time
 from distributed import Client
-from skgoss.dask import peers
+from skgoss.dask import launch
 
 client = Client(sys.argv[1])
 parts = dict(enumerate(client.map(lambda x: x, range(6))))
 
-def forever(exchange, held, n_threads):
-    exchange.tell("runs")
+def forever(collectives, held, n_threads):
+    collectives.tell("runs")
     while True:
-        exchange.total(1)
+        collectives.total(1)
 
-peers.run(client, parts, forever, name="fit", on_event=lambda e: print(e, flush=True))
+launch.run(client, parts, forever, name="fit", on_event=lambda e: print(e, flush=True))
 """
 
 CLUSTER = """
@@ -425,7 +430,7 @@ def test_a_worker_that_leaves(client: Any) -> None:
             client.retire_workers([event["worker"]])
 
     parts = put(client, 3)
-    assert_fails_soon(client, parts, retire, peers.WorkersLost)
+    assert_fails_soon(client, parts, retire, launch.WorkersLost)
     # Dask has moved the part of the worker to another one.
     assert total_of(client, parts) == 2 * 3
     assert_clean(client)

@@ -1,8 +1,8 @@
-"""Trees that peers grow together are those of a process that holds all rows."""
+"""Trees that processes grow together are those of a process that holds all rows."""
 
 import numpy as np
 import pytest
-from peers import deal, rows_of, run, share_of
+from ranks import deal, partition_of, rows_of, run
 
 from skgoss import LGBMRegressor
 from skgoss._engine.training.grower import TreeGrower
@@ -15,7 +15,7 @@ from skgoss.training import constraints
 def make_columns(kind, n, seed):
     random = np.random.default_rng(seed)
     if kind == "wide":
-        # So many bins that peers share the columns.
+        # So many bins that processes share the columns.
         X = random.normal(size=(n, 280))
         X[:, 0] = random.integers(0, 300, n)
         return X
@@ -38,7 +38,7 @@ class Case:
             categorical_feature="auto" if kind in ("dense", "sparse") else [0],
         ).fit(X, X.shape[1] * np.arange(n))
         base = {"num_leaves": 15, "min_child_samples": 5}
-        self.settings = parameters.settings(LGBMRegressor(**(base | options)))
+        self.settings = parameters.settings(base | options, "LGBMRegressor")
         self.dataset = BinnedDataset.build(
             frames.columns(known, X, reset=False), self.settings
         )
@@ -52,7 +52,7 @@ class Case:
         self.weight = np.exp(8 * random.normal(size=(1, n))) if weighted else None
         self.rows = np.flatnonzero(random.random(n) < 0.4) if sampled else None
 
-    def grow(self, rows=slice(None), share=None, n_threads=1, **options):
+    def grow(self, rows=slice(None), partition=None, n_threads=1, **options):
         """The arrays of two trees, and the scores of the rows."""
 
         def of_rows(values):
@@ -67,7 +67,7 @@ class Case:
             1,
             n_threads,
             constraints=constraints.of_trees(self.settings, dataset),
-            share=share,
+            partition=partition,
             **options,
         )
         sample = self.rows
@@ -87,30 +87,30 @@ class Case:
         return b"".join(array.tobytes() for array in arrays), scores
 
 
-def check(case, n_peers, *, n_threads=1, seed=0):
+def check(case, n_ranks, *, n_threads=1, seed=0):
     model, scores = case.grow()
     n_rows = case.dataset.n_rows
-    dealt = deal(n_rows, n_peers, seed)
-    # A peer has at least one row.
-    for peer, parts in enumerate(dealt):
+    dealt = deal(n_rows, n_ranks, seed)
+    # A process has at least one row.
+    for rank, parts in enumerate(dealt):
         if not len(rows_of(parts)):
-            pytest.skip(f"peer {peer} got no row")
+            pytest.skip(f"rank {rank} got no row")
 
-    def grow(exchange):
-        parts = dealt[exchange.peer]
-        rows, share = rows_of(parts), share_of(exchange, parts)
-        # Every peer has all columns, or each some of them or none.
+    def grow(collectives):
+        parts = dealt[collectives.rank]
+        rows, partition = rows_of(parts), partition_of(collectives, parts)
+        # Every process has all columns, or each some of them or none.
         for fewest in (10**9, 0):
             own, own_scores = case.grow(
-                rows, share, n_threads, min_shared_places=fewest
+                rows, partition, n_threads, min_shared_places=fewest
             )
             assert own == model
             assert np.array_equal(own_scores, scores[:, rows])
 
-    run(n_peers, grow)
+    run(n_ranks, grow)
 
 
-@pytest.mark.parametrize("n_peers", [2, 3])
+@pytest.mark.parametrize("n_ranks", [2, 3])
 @pytest.mark.parametrize(
     ("kind", "n", "options"),
     [
@@ -145,9 +145,9 @@ def check(case, n_peers, *, n_threads=1, seed=0):
         ),
     ],
 )
-def test_peers_grow_the_trees_of_one_process(kind, n, options, n_peers):
+def test_ranks_grow_the_trees_of_one_process(kind, n, options, n_ranks):
     plain = {"constant": False, "weighted": False, "sampled": False}
-    check(Case(kind, n, 1, options, **plain), n_peers)
+    check(Case(kind, n, 1, options, **plain), n_ranks)
 
 
 @pytest.mark.parametrize("constant", [False, True])
@@ -159,45 +159,45 @@ def test_number_formats_are_those_of_all_rows(kind, constant, weighted, sampled)
     check(Case(kind, 5000, 2, {}, **flags), 2, n_threads=2)
 
 
-def test_few_rows_and_many_peers():
+def test_few_rows_and_many_ranks():
     flags = {"constant": False, "weighted": False, "sampled": False}
     check(Case("dense", 40, 3, {"num_leaves": 4}, **flags), 4, seed=5)
 
 
-def test_infinite_gradients_fail_on_all_peers():
+def test_infinite_gradients_fail_on_all_ranks():
     case = Case("dense", 500, 4, {}, constant=False, weighted=False, sampled=False)
     case.gradient[0, 499] = np.inf
     with pytest.raises(FloatingPointError):
         check(case, 1)
     dealt = deal(500, 2, seed=0)
 
-    def grow(exchange):
-        parts = dealt[exchange.peer]
+    def grow(collectives):
+        parts = dealt[collectives.rank]
         with pytest.raises(FloatingPointError):
-            case.grow(rows_of(parts), share_of(exchange, parts))
+            case.grow(rows_of(parts), partition_of(collectives, parts))
 
     run(2, grow)
 
 
 @pytest.mark.parametrize("kind", ["dense", "wide"])
 @pytest.mark.parametrize("n_calls", [0, 1, 3])
-def test_errors_of_an_exchange_leave_the_kernels(kind, n_calls):
+def test_errors_of_a_collective_leave_the_kernels(kind, n_calls):
     case = Case(kind, 3000, 1, {}, constant=False, weighted=False, sampled=False)
     dealt = deal(3000, 2, seed=0)
 
-    def grow(exchange):
-        swap, left = exchange.swap, [n_calls]
+    def grow(collectives):
+        all_to_all, left = collectives.all_to_all, [n_calls]
 
         def fail(values):
-            if exchange.peer == 1 and not left[0]:
-                raise OSError("no way to the peer")
+            if collectives.rank == 1 and not left[0]:
+                raise OSError("no way to the process")
             left[0] -= 1
-            return swap(values)
+            return all_to_all(values)
 
-        parts = dealt[exchange.peer]
-        share = share_of(exchange, parts)
-        exchange.swap = fail
-        case.grow(rows_of(parts), share)
+        parts = dealt[collectives.rank]
+        partition = partition_of(collectives, parts)
+        collectives.all_to_all = fail
+        case.grow(rows_of(parts), partition)
 
-    with pytest.raises(OSError, match="no way to the peer"):
+    with pytest.raises(OSError, match="no way to the process"):
         run(2, grow)

@@ -1,0 +1,39 @@
+from libc.stdint cimport int64_t
+
+from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace
+
+
+cdef enum:
+    # Fewer places of a histogram are sooner added up and searched by every process.
+    MIN_SHARED_PLACES = 5000
+
+
+cdef class KernelCollectives:
+    cdef object wrapped
+    cdef readonly object error
+
+    cdef int _status(self) noexcept
+    cdef int _all_reduce(self, int64_t* values, Py_ssize_t n) noexcept
+    cdef int _reduce_scatter(
+        self, int64_t* values, const Py_ssize_t* ends, Py_ssize_t n_pieces) noexcept
+    cdef int _all_gather(self, const int64_t* values, Py_ssize_t n, int64_t* out) noexcept
+    cdef int _all_reduce_doubles(
+        self, double* values, Py_ssize_t n_sums, Py_ssize_t n_most) noexcept
+
+cdef int all_reduce(void* collectives, int64_t* values_inout, Py_ssize_t n) noexcept nogil
+
+cdef int all_reduce_doubles(
+    void* collectives, double* values_inout, Py_ssize_t n_sums, Py_ssize_t n_most,
+) noexcept nogil
+
+cdef int all_gather(
+    void* collectives, const int64_t* values, Py_ssize_t n, int64_t* values_out,
+) noexcept nogil
+
+cdef void choose_columns(const Shared* shared, Workspace* ws) noexcept nogil
+
+cdef int64_t* reserve_message(Workspace* ws, Py_ssize_t n) noexcept nogil
+
+cdef int reduce_histograms(
+    Shared* shared, Workspace* ws, Leaf** leaves, int n_leaves, int64_t* others, int n_others,
+) noexcept nogil

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.model.few_rows import Walks
+from skgoss._engine.model.few_rows import FewRowsPredictor
 from skgoss._engine.model.predict import Predictor
 from skgoss.data.columns import Columns
 from skgoss.data.state import entries, vector, vectors
@@ -167,9 +167,9 @@ class Ensemble:
         return make_predictor(self.arrays, self.leaf_start, self.n_scores, self.sets)
 
     @cached_property
-    def _walks(self) -> Walks:
+    def _few_rows(self) -> FewRowsPredictor:
         arrays = self.arrays
-        return Walks(
+        return FewRowsPredictor(
             arrays["left_child"],
             arrays["right_child"],
             arrays["split_feature"],
@@ -328,7 +328,7 @@ class Ensemble:
             raw = RawColumns(columns)
             self._add_linear(columns, raw, first, stop, n_threads, scores)
         elif self._are_few(columns):
-            self._walks.scores(columns, first, stop, scores)
+            self._few_rows.scores(columns, first, stop, scores)
         else:
             self._predictor.scores(columns, first, stop, n_threads, scores)
         if self.average and stop > first:
@@ -428,7 +428,7 @@ class Ensemble:
         leaves_out: NDArray[np.int32],
     ) -> None:
         if self._are_few(columns):
-            self._walks.leaves(columns, first, stop, leaves_out)
+            self._few_rows.leaves(columns, first, stop, leaves_out)
         else:
             self._predictor.leaves(columns, first, stop, n_threads, leaves_out)
 

@@ -17,7 +17,7 @@ from skgoss._engine.training.sampling import (
 )
 from skgoss.data.queries import Queries
 from skgoss.data.row_partition import RowPartition
-from skgoss.training.order_statistics import HARDLY_EVER, Ordered, select
+from skgoss.training.order_statistics import WINDOW_SIGMAS, Ordered, select
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
@@ -329,6 +329,6 @@ def _cut(
 def _expected_draws(n_rest: int, n_other: int) -> Keys32:
     """Draws near the largest of those that are taken: they are like random numbers."""
     fraction = n_other / n_rest
-    spread = HARDLY_EVER * np.sqrt(fraction * (1.0 - fraction) / n_rest)
+    spread = WINDOW_SIGMAS * np.sqrt(fraction * (1.0 - fraction) / n_rest)
     ends = np.clip((fraction - spread, fraction + spread), 0.0, 1.0)
     return np.unique(np.linspace(*(1 + ends * (2**31 - 1)), 512).astype(np.uint32))

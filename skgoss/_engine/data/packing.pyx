@@ -8,7 +8,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from skgoss._engine.data.sparse_columns cimport list_bins, stored_bin
+from skgoss._engine.data.sparse_columns cimport stored_bins, stored_bin
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
 ctypedef fused Integer:
@@ -73,12 +73,12 @@ def pack_rows(
 
 
 def pack_entries(
-    const int64_t[::1] list_start,
-    const uint32_t[::1] list_rows,
+    const int64_t[::1] sparse_start,
+    const uint32_t[::1] sparse_rows,
     const int64_t[::1] bin_start,
     const uint16_t[::1] bins,
     const int64_t[::1] chosen,
-    const int64_t[::1] list_place,
+    const int64_t[::1] sparse_place,
     const uint16_t[:, ::1] shorts,
     const int64_t[::1] short_place,
     int64_t[::1] entry_start_out,
@@ -88,15 +88,15 @@ def pack_entries(
 
     Parameters
     ----------
-    list_start : array of shape (n_lists + 1,)
-    list_rows : array
+    sparse_start : array of shape (n_columns + 1,)
+    sparse_rows : array
         Rows, list by list.
-    bin_start : array of shape (n_lists + 1,)
+    bin_start : array of shape (n_columns + 1,)
         Where the stored bins of each list begin in ``bins``; without any, all are 0.
     bins : array
     chosen : array of shape (n_chosen,)
         Numbers of lists.
-    list_place : array of shape (n_chosen,)
+    sparse_place : array of shape (n_chosen,)
         The place of each one's stored bin 0.
     shorts : array of shape (n_shorts, n_rows)
         Bins of columns of which every row has a place.
@@ -118,8 +118,8 @@ def pack_entries(
         for k in range(chosen.shape[0]):
             if is_stopped(&watch):
                 break
-            for i in range(list_start[chosen[k]], list_start[chosen[k] + 1]):
-                at[list_rows[i] + 1] += 1
+            for i in range(sparse_start[chosen[k]], sparse_start[chosen[k] + 1]):
+                at[sparse_rows[i] + 1] += 1
         for i in range(n_rows):
             at[i + 1] += at[i] + n_shorts
         # The starts move to the ends of their rows, and so become those of the next.
@@ -127,11 +127,11 @@ def pack_entries(
             if is_stopped(&watch):
                 break
             j = chosen[k]
-            stored = list_bins(bins, bin_start, j)
-            for i in range(list_start[j], list_start[j + 1]):
-                entries_out[at[list_rows[i]]] = <uint32_t>(
-                    list_place[k] + stored_bin(stored, i - list_start[j]))
-                at[list_rows[i]] += 1
+            stored = stored_bins(bins, bin_start, j)
+            for i in range(sparse_start[j], sparse_start[j + 1]):
+                entries_out[at[sparse_rows[i]]] = <uint32_t>(
+                    sparse_place[k] + stored_bin(stored, i - sparse_start[j]))
+                at[sparse_rows[i]] += 1
         for j in range(n_shorts):
             if is_stopped(&watch):
                 break

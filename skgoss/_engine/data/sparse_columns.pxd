@@ -8,7 +8,7 @@ all rows have stored bin 0, as those of columns of two bins, hold row numbers al
 from libc.stdint cimport int64_t, uint16_t
 
 
-cdef inline const uint16_t* list_bins(
+cdef inline const uint16_t* stored_bins(
     const uint16_t[::1] bins, const int64_t[::1] bin_start, Py_ssize_t j,
 ) noexcept nogil:
     """The stored bins of list j; NULL: all are 0."""

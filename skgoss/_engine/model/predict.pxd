@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from skgoss._engine.data.columns cimport Frame
+from skgoss._engine.data.columns cimport InputColumns
 from skgoss._engine.model.leaves cimport Routes
 
 
@@ -91,7 +91,7 @@ cdef struct Sink:
 # Write what nodes compare with their thresholds: value i of column j, from column 1 on, to
 # `values_out[i * row_step + j * column_step]`; `slot_values` has room for n values.
 cdef void fill_values(
-    const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n,
+    const Tables* model, const InputColumns* inputs, Py_ssize_t start, Py_ssize_t n,
     Py_ssize_t row_step, Py_ssize_t column_step, double* slot_values, double* values_out,
 ) noexcept nogil
 
@@ -139,5 +139,5 @@ cdef class Predictor:
         const int64_t[::1] leaf_start,
     ) except -1
     cdef int run(
-        self, const Frame* frame, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink
+        self, const InputColumns* inputs, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink
     ) except -1

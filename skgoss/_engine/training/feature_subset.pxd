@@ -3,11 +3,11 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from skgoss._engine.data.store cimport BinColumn
-from skgoss._engine.training.layout cimport Binned, Piece, Slopes
+from skgoss._engine.training.layout cimport Binned, Piece, Gradients
 
-cdef struct Sources:
+cdef struct SubsetSource:
     # Where the bins of drawn features come from. Each feature is in a lane or in entries.
-    int most_drawn                # features a tree has; 0: all trees read all lanes
+    int max_features                # features a tree has; 0: all trees read all lanes
     int lane_codes                # that groups may share a lane for; 0: they share none
     const BinColumn* columns      # by feature
     const int32_t* group          # by feature; read of those in lanes
@@ -17,7 +17,7 @@ cdef struct Sources:
     int n_in_entries
     int64_t most_entries          # that all rows can have of them
 
-cdef struct Drawn:
+cdef struct SubsetBuffers:
     # Memory for the rows of drawn features: arrays of a `Binned`, then work space.
     uint8_t* rows
     int64_t* offset
@@ -35,7 +35,7 @@ cdef struct Drawn:
     uint32_t* heavy
     uint8_t* chosen               # by feature; zero between trees
     const uint8_t** codes         # of each group, by row
-    int32_t* n_given              # codes that these are
+    int32_t* n_source_codes              # codes that these are
     uint8_t* digit                # LANE_CODES for each group: of a given code in its lane
     int32_t* place                # by place of all features; -1: not drawn
     int64_t* block_entries
@@ -44,7 +44,7 @@ cdef enum:
     ENTRY_BLOCK = 4096            # rows whose entries a thread takes at a time
 
 
-cdef Binned drawn_rows(
-    const Binned* all_rows, const Sources* sources, const int32_t* features, int n,
-    const Slopes* sampled, int n_threads, Drawn* room,
+cdef Binned subset_rows(
+    const Binned* all_rows, const SubsetSource* source, const int32_t* features, int n,
+    const Gradients* sampled, int n_threads, SubsetBuffers* room,
 ) noexcept nogil

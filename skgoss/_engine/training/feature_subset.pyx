@@ -10,30 +10,30 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from skgoss._engine.data.store cimport BinColumn, first_from
-from skgoss._engine.training.layout cimport LANE_CODES, Binned, Piece, Slopes
+from skgoss._engine.training.layout cimport LANE_CODES, Binned, Piece, Gradients
 
 cdef extern from "feature_subset.h" nogil:
     enum:
-        DRAWN_BLOCK
+        SUBSET_BLOCK
     void interleave(
         const uint8_t** lanes, Py_ssize_t n, Py_ssize_t stride, uint8_t* out)
-    void gather(
+    void gather_lanes(
         const uint8_t** lanes, const uint32_t* ids, Py_ssize_t n, Py_ssize_t first,
         Py_ssize_t stride, uint8_t* out)
     void add_digits(const uint8_t* codes, Py_ssize_t n, int radix, uint8_t* lane)
 
 cdef enum:
     # Measured: gathering one row costs as much as packing so many rows of a block.
-    ROWS_A_GATHERED = 6
+    ROWS_PER_GATHERED = 6
     # Below so many bytes of rows, or entries, a team costs more than it gives.
-    MIN_BYTES_A_TEAM = 200000
-    MIN_ENTRIES_A_TEAM = 20000
+    MIN_BYTES_FOR_TEAM = 200000
+    MIN_ENTRIES_FOR_TEAM = 20000
 
 
 # ------------------------------------------------------------------ places, groups, lanes
 
-cdef void give_places(
-    const Binned* all_rows, Drawn* room, Binned* out,
+cdef void assign_places(
+    const Binned* all_rows, SubsetBuffers* room, Binned* out,
 ) noexcept nogil:
     """Number the places of the chosen features, in the features' order."""
     cdef int64_t at = 0
@@ -62,16 +62,16 @@ cdef int add_piece(Piece* pieces, int n, int first, Piece piece) noexcept nogil:
 
 
 cdef void start_group(
-    const Binned* all_rows, const Sources* sources, int feature, int n_pieces, Drawn* room,
+    const Binned* all_rows, const SubsetSource* source, int feature, int n_pieces, SubsetBuffers* room,
     Binned* out,
 ) noexcept nogil:
     """Begin a group. A bundle has one code already: that of rows that no feature lists."""
     cdef int group = out.n_groups
-    cdef const BinColumn* column = &sources.columns[feature]
+    cdef const BinColumn* column = &source.columns[feature]
     room.lane_groups[group] = group
     room.piece_start[group] = n_pieces
     room.codes[group] = <const uint8_t*>column.codes
-    room.n_given[group] = all_rows.n_codes[sources.group[feature]]
+    room.n_source_codes[group] = all_rows.n_codes[source.group[feature]]
     room.n_codes[group] = column.implied >= 0
     room.place_of_code[group * LANE_CODES] = -1
     memset(room.digit + group * LANE_CODES, 0, LANE_CODES)
@@ -79,7 +79,7 @@ cdef void start_group(
 
 
 cdef int add_codes(
-    const BinColumn* column, int64_t at, int n_stored, int n_pieces, Drawn* room, int group,
+    const BinColumn* column, int64_t at, int n_stored, int n_pieces, SubsetBuffers* room, int group,
 ) noexcept nogil:
     """Give a feature's stored bins codes in a group; returns the number of pieces."""
     cdef int32_t first = room.n_codes[group]
@@ -98,22 +98,22 @@ cdef int add_codes(
 
 
 cdef void list_groups(
-    const Binned* all_rows, const Sources* sources, Drawn* room, Binned* out,
+    const Binned* all_rows, const SubsetSource* source, SubsetBuffers* room, Binned* out,
 ) noexcept nogil:
     """The groups of the chosen features, with new codes without those of others."""
     cdef int group = -1
     cdef int n_pieces = 0
     cdef int feature, i
     out.n_groups = 0
-    for i in range(sources.n_in_lanes):
-        feature = sources.in_lanes[i]
+    for i in range(source.n_in_lanes):
+        feature = source.in_lanes[i]
         if not room.chosen[feature]:
             continue
-        if sources.group[feature] != group:
-            group = sources.group[feature]
-            start_group(all_rows, sources, feature, n_pieces, room, out)
+        if source.group[feature] != group:
+            group = source.group[feature]
+            start_group(all_rows, source, feature, n_pieces, room, out)
         n_pieces = add_codes(
-            &sources.columns[feature], out.offset[feature],
+            &source.columns[feature], out.offset[feature],
             <int>(out.offset[feature + 1] - out.offset[feature]), n_pieces, room,
             out.n_groups - 1)
     room.piece_start[out.n_groups] = n_pieces
@@ -123,18 +123,18 @@ cdef void list_groups(
     out.place_of_code = room.place_of_code
 
 
-cdef bint is_plain(const Drawn* room, int group) noexcept nogil:
+cdef bint is_plain(const SubsetBuffers* room, int group) noexcept nogil:
     """Whether the codes of a group are those given."""
-    return room.n_codes[group] == room.n_given[group]
+    return room.n_codes[group] == room.n_source_codes[group]
 
 
-cdef void share_lanes(const Sources* sources, Drawn* room, Binned* out) noexcept nogil:
+cdef void share_lanes(const SubsetSource* source, SubsetBuffers* room, Binned* out) noexcept nogil:
     """Put groups together in lanes, in their order."""
     cdef int size = 1
     cdef int group, i
     out.n_lanes = 0
     for group in range(out.n_groups):
-        if out.n_lanes == 0 or size * room.n_codes[group] > sources.lane_codes:
+        if out.n_lanes == 0 or size * room.n_codes[group] > source.lane_codes:
             room.lane_start[out.n_lanes] = group
             out.n_lanes += 1
             size = 1
@@ -154,7 +154,7 @@ cdef void share_lanes(const Sources* sources, Drawn* room, Binned* out) noexcept
 # ------------------------------------------------------------------ lanes of rows
 
 cdef const uint8_t* lane_values(
-    const Binned* data, const Drawn* room, int lane, Py_ssize_t first, Py_ssize_t n,
+    const Binned* data, const SubsetBuffers* room, int lane, Py_ssize_t first, Py_ssize_t n,
     uint8_t* values,
 ) noexcept nogil:
     """A lane of n rows, from ``first`` on: a column as it is, or put into ``values``."""
@@ -179,12 +179,12 @@ cdef const uint8_t* lane_values(
 
 
 cdef void pack_block(
-    const Binned* data, const Drawn* room, const Slopes* sampled, Py_ssize_t first,
+    const Binned* data, const SubsetBuffers* room, const Gradients* sampled, Py_ssize_t first,
 ) noexcept nogil:
     """The lanes of the sampled rows of a block, and of others where that is cheaper."""
     cdef const uint8_t* lanes[8]
-    cdef uint8_t[8 * DRAWN_BLOCK] values
-    cdef Py_ssize_t n = min(<Py_ssize_t>DRAWN_BLOCK, data.n_rows - first)
+    cdef uint8_t[8 * SUBSET_BLOCK] values
+    cdef Py_ssize_t n = min(<Py_ssize_t>SUBSET_BLOCK, data.n_rows - first)
     cdef Py_ssize_t at = 0
     cdef Py_ssize_t n_sampled = n
     cdef uint8_t* out = room.rows + first * data.row_bytes
@@ -195,30 +195,30 @@ cdef void pack_block(
     for lane in range(0, <int>data.row_bytes, 8):
         for k in range(8):
             lanes[k] = lane_values(
-                data, room, lane + k, first, n, values + k * DRAWN_BLOCK)
-        if ROWS_A_GATHERED * n_sampled < n:
-            gather(
+                data, room, lane + k, first, n, values + k * SUBSET_BLOCK)
+        if ROWS_PER_GATHERED * n_sampled < n:
+            gather_lanes(
                 lanes, sampled.ids + at, n_sampled, first, data.row_bytes, out + lane)
         else:
             interleave(lanes, n, data.row_bytes, out + lane)
 
 
 cdef void pack_rows(
-    const Binned* data, const Drawn* room, const Slopes* sampled, int n_threads,
+    const Binned* data, const SubsetBuffers* room, const Gradients* sampled, int n_threads,
 ) noexcept nogil:
     cdef Py_ssize_t block
     for block in prange(
-        (data.n_rows + DRAWN_BLOCK - 1) // DRAWN_BLOCK, schedule="static",
+        (data.n_rows + SUBSET_BLOCK - 1) // SUBSET_BLOCK, schedule="static",
         num_threads=n_threads,
-        use_threads_if=n_threads > 1 and data.n_rows * data.row_bytes > MIN_BYTES_A_TEAM,
+        use_threads_if=n_threads > 1 and data.n_rows * data.row_bytes > MIN_BYTES_FOR_TEAM,
     ):
-        pack_block(data, room, sampled, block * DRAWN_BLOCK)
+        pack_block(data, room, sampled, block * SUBSET_BLOCK)
 
 
 # ------------------------------------------------------------------ entries
 
 cdef bint place_entries(
-    const Binned* all_rows, const Sources* sources, Drawn* room, Binned* out,
+    const Binned* all_rows, const SubsetSource* source, SubsetBuffers* room, Binned* out,
 ) noexcept nogil:
     """Number the places that entries name anew; whether there are any."""
     cdef Piece piece
@@ -226,8 +226,8 @@ cdef bint place_entries(
     cdef int64_t at, to
     piece.code = 0
     out.n_entry_pieces = 0
-    for i in range(sources.n_in_entries):
-        feature = sources.in_entries[i]
+    for i in range(source.n_in_entries):
+        feature = source.in_entries[i]
         to = out.offset[feature]
         for at in range(all_rows.offset[feature], all_rows.offset[feature + 1]):
             room.place[at] = <int32_t>to if room.chosen[feature] else -1
@@ -248,8 +248,8 @@ cdef bint place_entries(
 
 
 cdef int64_t count_block(
-    const Binned* all_rows, const Slopes* sampled, Py_ssize_t first, Py_ssize_t last,
-    Drawn* room,
+    const Binned* all_rows, const Gradients* sampled, Py_ssize_t first, Py_ssize_t last,
+    SubsetBuffers* room,
 ) noexcept nogil:
     """Where the drawn entries of each row of a block end; how many all of them have."""
     cdef Py_ssize_t at = (
@@ -267,7 +267,7 @@ cdef int64_t count_block(
 
 
 cdef void fill_block(
-    const Binned* all_rows, int64_t begin, Py_ssize_t first, Py_ssize_t last, Drawn* room,
+    const Binned* all_rows, int64_t begin, Py_ssize_t first, Py_ssize_t last, SubsetBuffers* room,
 ) noexcept nogil:
     """The drawn entries of a block's rows, from ``begin`` on."""
     cdef int64_t n = begin
@@ -286,7 +286,7 @@ cdef void fill_block(
 
 
 cdef int64_t filter_entries(
-    const Binned* all_rows, const Slopes* sampled, int n_threads, Drawn* room, Binned* out,
+    const Binned* all_rows, const Gradients* sampled, int n_threads, SubsetBuffers* room, Binned* out,
 ) noexcept nogil:
     """The entries of the sampled rows whose features are drawn; returns how many."""
     cdef Py_ssize_t n_rows = all_rows.n_rows
@@ -295,7 +295,7 @@ cdef int64_t filter_entries(
     cdef int64_t n = 0
     cdef int64_t n_here
     cdef bint together = (
-        n_threads > 1 and all_rows.entry_start[n_rows] > MIN_ENTRIES_A_TEAM)
+        n_threads > 1 and all_rows.entry_start[n_rows] > MIN_ENTRIES_FOR_TEAM)
     for block in prange(n_blocks, num_threads=n_threads, use_threads_if=together):
         room.block_entries[block] = count_block(
             all_rows, sampled, block * ENTRY_BLOCK, min((block + 1) * ENTRY_BLOCK, n_rows),
@@ -316,9 +316,9 @@ cdef int64_t filter_entries(
 
 # ------------------------------------------------------------------ all of it
 
-cdef Binned drawn_rows(
-    const Binned* all_rows, const Sources* sources, const int32_t* features, int n,
-    const Slopes* sampled, int n_threads, Drawn* room,
+cdef Binned subset_rows(
+    const Binned* all_rows, const SubsetSource* source, const int32_t* features, int n,
+    const Gradients* sampled, int n_threads, SubsetBuffers* room,
 ) noexcept nogil:
     """The sampled rows, with the places of n ``features`` alone, in ascending order.
 
@@ -328,15 +328,15 @@ cdef Binned drawn_rows(
     cdef int i
     for i in range(n):
         room.chosen[features[i]] = True
-    give_places(all_rows, room, &out)
-    list_groups(all_rows, sources, room, &out)
-    share_lanes(sources, room, &out)
+    assign_places(all_rows, room, &out)
+    list_groups(all_rows, source, room, &out)
+    share_lanes(source, room, &out)
     pack_rows(&out, room, sampled, n_threads)
     out.entry_start = NULL
     out.entries = NULL
     out.entry_sums = out.row_bytes * out.lane_stride
     out.row_updates = out.n_groups
-    if place_entries(all_rows, sources, room, &out):
+    if place_entries(all_rows, source, room, &out):
         out.row_updates += filter_entries(
             all_rows, sampled, n_threads, room, &out) / <double>max(sampled.n, 1)
     for i in range(n):

@@ -99,7 +99,7 @@ typedef struct {
     int64_t n_rows_everywhere;
     int64_t n_copies;
     int64_t most_copies;
-} Slopes;
+} Gradients;
 
 typedef struct {
     int packed;

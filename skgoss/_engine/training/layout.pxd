@@ -47,7 +47,7 @@ cdef extern from "layout.h" nogil:
         Py_ssize_t sums_size         # of all accumulators, and room to fold a lane
         double row_updates           # places a row reaches, on average
 
-    ctypedef struct Slopes:
+    ctypedef struct Gradients:
         const float* gradient
         const float* hessian         # NULL: ones
         const double* weight         # of each copy; NULL: ones
@@ -93,5 +93,5 @@ cdef extern from "fixed_point.h" nogil:
     int64_t row_integer(
         const float* values, const double* weight, const uint32_t* copies, Py_ssize_t row,
         double scale)
-    Sums unpack(int64_t packed, const Encoding* code)
-    int64_t pack(Sums sums, const Encoding* code)
+    Sums unpack(int64_t packed, const Encoding* encoding)
+    int64_t pack(Sums sums, const Encoding* encoding)

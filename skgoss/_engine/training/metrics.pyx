@@ -55,7 +55,7 @@ LOSSES = {
 
 cdef enum:
     # Fewer rows (times classes) are summed sooner than a team of threads starts.
-    SERIAL = 500000
+    MIN_ROWS_FOR_TEAM = 500000
 
 
 def pointwise(
@@ -90,7 +90,7 @@ def pointwise(
         metric_rows rows = METRIC_LOSSES[kind]
         int64_t block, start, size
         double* loss
-    if n < SERIAL:
+    if n < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
@@ -151,7 +151,7 @@ def by_class(
         double[:, ::1] losses = np.empty((n_threads, 2 * EXACT_BLOCK))
         int64_t block, start, size
         double* loss
-    if n * n_classes < SERIAL:
+    if n * n_classes < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
@@ -178,9 +178,9 @@ cdef enum:
     # Rows that are sorted by insertion.
     FEW = 40
     # Fewer rows are ranked sooner than a team of threads starts.
-    SERIAL_RANKS = 200000
+    MIN_RANKED_FOR_TEAM = 200000
     # The same where rows have no weights.
-    SERIAL_PAIRS = 50000
+    MIN_PAIRED_FOR_TEAM = 50000
     MOST_BUCKETS = 16384
     # Pairs of scores, times rows, that are compared one by one.
     PAIRS = 64
@@ -423,10 +423,10 @@ cdef (double, double) scale_of(
 
 cdef double total(const double[:, ::1] sums) noexcept:
     cdef double found = 0.0
-    cdef Py_ssize_t i, lane
+    cdef Py_ssize_t i, k
     for i in range(sums.shape[0]):
-        for lane in range(sums.shape[1]):
-            found += sums[i, lane]
+        for k in range(sums.shape[1]):
+            found += sums[i, k]
     return found
 
 
@@ -449,7 +449,7 @@ cdef class Ranking:
 
     def __init__(self, y, score, weight, int n_threads):
         cdef int64_t n = y.shape[0]
-        self.n_threads = n_threads if n >= SERIAL_RANKS else 1
+        self.n_threads = n_threads if n >= MIN_RANKED_FOR_TEAM else 1
         self.n_buckets = max(1, min(<int64_t>BUCKETS, n // BUCKET_ROWS))
         self.memory = np.empty((n, 2))
         cdef double[:, ::1] memory = self.memory
@@ -676,7 +676,7 @@ def ordered_pairs(const double[::1] y, const double[::1] score, int n_threads):
         int64_t[::1] start = np.zeros(2 * n_buckets + 1, dtype=np.int64)
         int64_t part, positive = 0, pairs, bucket
         double best, scale
-    if n_threads > 1 and n < SERIAL_PAIRS:
+    if n_threads > 1 and n < MIN_PAIRED_FOR_TEAM:
         return ordered_pairs(y, score, 1)
     if n == 0:
         return 0, 0, 0

@@ -17,7 +17,7 @@ import numpy as np
 
 cdef extern from "ranking.h" nogil:
     enum:
-        RANK_LANES
+        RANK_WIDTH
         RANK_RUN
     void count_before(const double* score, int64_t n, int64_t* before_out) noexcept
     void rank_pairs(
@@ -29,7 +29,7 @@ cdef extern from "ranking.h" nogil:
 
 cdef enum:
     # Below so many documents (times the pairs of each) a thread team costs more than it saves.
-    SERIAL = 20000
+    MIN_ROWS_FOR_TEAM = 20000
     # Queries that a thread takes at a time: they differ in size.
     CHUNK = 16
     # So many best documents are found without an order of the others.
@@ -128,7 +128,7 @@ cdef int64_t longest_query(const int64_t[::1] boundaries) noexcept:
 
 
 cdef int64_t padded(int64_t n) noexcept nogil:
-    return (n + RANK_LANES - 1) // RANK_LANES * RANK_LANES
+    return (n + RANK_WIDTH - 1) // RANK_WIDTH * RANK_WIDTH
 
 
 def _work(const int64_t[::1] boundaries, int n_threads):
@@ -228,7 +228,7 @@ def lambdarank(
     cdef int64_t query, start, n
     cdef int64_t n_queries = boundaries.shape[0] - 1
     cdef Watch watch = start_watch()
-    if scores.shape[0] * min(truncation, longest_query(boundaries)) < SERIAL:
+    if scores.shape[0] * min(truncation, longest_query(boundaries)) < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for query in prange(
         n_queries, nogil=True, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads,
@@ -320,7 +320,7 @@ def rank_xendcg(
     cdef int64_t query, start, n
     cdef int64_t n_queries = boundaries.shape[0] - 1
     cdef Watch watch = start_watch()
-    if scores.shape[0] < SERIAL:
+    if scores.shape[0] < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for query in prange(
         n_queries, nogil=True, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads,
@@ -391,7 +391,7 @@ def dcg(
     cdef int64_t n_queries = boundaries.shape[0] - 1
     cdef Watch watch = start_watch()
     cdef double* sums
-    if scores.shape[0] < SERIAL:
+    if scores.shape[0] < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for query in prange(
         n_queries, nogil=True, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads,
@@ -460,7 +460,7 @@ def average_precision(
     cdef int64_t n_queries = boundaries.shape[0] - 1
     cdef Watch watch = start_watch()
     cdef double* sums
-    if scores.shape[0] < SERIAL:
+    if scores.shape[0] < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for query in prange(
         n_queries, nogil=True, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads,

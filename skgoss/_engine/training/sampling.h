@@ -114,14 +114,14 @@ static SIMD_INLINE void rank_tile(const float *gradient, ptrdiff_t stride, int n
     for (int i = 0; i < n; i++)
         total[i] = 0;
     for (int k = 0; k < n_scores; k++) {
-        const float *slope = gradient + k * stride;
+        const float *values = gradient + k * stride;
         const double *times = weight ? weight + k * weight_stride : NULL;
         if (times)
             for (int i = 0; i < n; i++)
-                total[i] += (float)(fabsf(slope[i * step]) * times[i * step]);
+                total[i] += (float)(fabsf(values[i * step]) * times[i * step]);
         else
             for (int i = 0; i < n; i++)
-                total[i] += fabsf(slope[i * step]);
+                total[i] += fabsf(values[i * step]);
     }
     for (int i = 0; i < n; i++) {
         uint32_t bits;
@@ -247,45 +247,60 @@ SIMD_KERNEL(find_range,
             (values, n, low_out, high_out))
 
 /* Multiplies what some rows have. */
-static inline void scale_rows(const uint32_t *rows, ptrdiff_t n, float factor, float *slope)
+static inline void scale_rows(const uint32_t *rows, ptrdiff_t n, float factor, float *values)
 {
     for (ptrdiff_t i = 0; i < n; i++)
-        slope[rows[i]] *= factor;
+        values[rows[i]] *= factor;
 }
 
-static inline void set_rows(const uint32_t *rows, ptrdiff_t n, float value, float *slope)
+static inline void set_rows(const uint32_t *rows, ptrdiff_t n, float value, float *values)
 {
     for (ptrdiff_t i = 0; i < n; i++)
-        slope[rows[i]] = value;
+        values[rows[i]] = value;
 }
 
 /* ----------------------------------------------------------------- order statistics */
 
 /* Which keys are from `low` to `high`; adds how many are below, and raises `largest` to the
    largest of these. */
-#define KEEP_KEYS(name, key_type)                                                     \
-    static SIMD_INLINE void name##_body(const key_type *keys, key_type low,           \
-                                        key_type high, ptrdiff_t n,                   \
-                                        uint8_t *kept_out, int64_t *n_below,          \
-                                        key_type *largest)                            \
-    {                                                                                 \
-        key_type most = *largest;                                                     \
-        uint32_t below = 0;                                                           \
-        for (ptrdiff_t i = 0; i < n; i++) {                                           \
-            key_type under = keys[i] < low ? keys[i] : 0;                             \
-            kept_out[i] = (keys[i] >= low) & (keys[i] <= high);                       \
-            below += keys[i] < low;                                                   \
-            most = under > most ? under : most;                                       \
-        }                                                                             \
-        *n_below += below;                                                            \
-        *largest = most;                                                              \
-    }                                                                                 \
-    SIMD_KERNEL(name,                                                                 \
-                (const key_type *keys, key_type low, key_type high, ptrdiff_t n,      \
-                 uint8_t *kept_out, int64_t *n_below, key_type *largest),             \
-                (keys, low, high, n, kept_out, n_below, largest))
-KEEP_KEYS(keep_keys_32, uint32_t)
-KEEP_KEYS(keep_keys_64, uint64_t)
+static SIMD_INLINE void keep_keys_32_body(const uint32_t *keys, uint32_t low, uint32_t high,
+                                          ptrdiff_t n, uint8_t *kept_out, int64_t *n_below,
+                                          uint32_t *largest)
+{
+    uint32_t most = *largest, below = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        uint32_t under = keys[i] < low ? keys[i] : 0;
+        kept_out[i] = (keys[i] >= low) & (keys[i] <= high);
+        below += keys[i] < low;
+        most = under > most ? under : most;
+    }
+    *n_below += below;
+    *largest = most;
+}
+SIMD_KERNEL(keep_keys_32,
+            (const uint32_t *keys, uint32_t low, uint32_t high, ptrdiff_t n,
+             uint8_t *kept_out, int64_t *n_below, uint32_t *largest),
+            (keys, low, high, n, kept_out, n_below, largest))
+
+static SIMD_INLINE void keep_keys_64_body(const uint64_t *keys, uint64_t low, uint64_t high,
+                                          ptrdiff_t n, uint8_t *kept_out, int64_t *n_below,
+                                          uint64_t *largest)
+{
+    uint64_t most = *largest;
+    uint32_t below = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        uint64_t under = keys[i] < low ? keys[i] : 0;
+        kept_out[i] = (keys[i] >= low) & (keys[i] <= high);
+        below += keys[i] < low;
+        most = under > most ? under : most;
+    }
+    *n_below += below;
+    *largest = most;
+}
+SIMD_KERNEL(keep_keys_64,
+            (const uint64_t *keys, uint64_t low, uint64_t high, ptrdiff_t n,
+             uint8_t *kept_out, int64_t *n_below, uint64_t *largest),
+            (keys, low, high, n, kept_out, n_below, largest))
 
 /* Adds what the rows with keys below `low` weigh, and those with keys above `high`. */
 static SIMD_INLINE void weigh_beside_body(const uint64_t *keys, const int64_t *mass,

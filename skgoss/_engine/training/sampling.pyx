@@ -38,7 +38,7 @@ cdef extern from "sampling.h" nogil:
     void part_equals(uint32_t cut, Py_ssize_t n, uint32_t* values, int64_t* n_left)
     void find_range(
         const uint32_t* values, Py_ssize_t n, uint32_t* low_out, uint32_t* high_out)
-    void scale_rows(const uint32_t* rows, Py_ssize_t n, float factor, float* slope)
+    void scale_rows(const uint32_t* rows, Py_ssize_t n, float factor, float* values)
     void keep_keys_32(
         const uint32_t* keys, uint32_t low, uint32_t high, Py_ssize_t n,
         uint8_t* kept_out, int64_t* n_below, uint32_t* largest)
@@ -48,7 +48,7 @@ cdef extern from "sampling.h" nogil:
     void weigh_beside(
         const uint64_t* keys, const int64_t* mass, uint64_t low, uint64_t high,
         Py_ssize_t n, int64_t* below, int64_t* above)
-    void set_rows(const uint32_t* rows, Py_ssize_t n, float value, float* slope)
+    void set_rows(const uint32_t* rows, Py_ssize_t n, float value, float* values)
 
 cdef enum:
     BLOCK = 32768
@@ -56,14 +56,14 @@ cdef enum:
     # A bit for each digit of a radix selection; counters stay in the first cache.
     DIGIT_BITS = 10
     # One-side sampling looks at so many rows first, where there are more than
-    # STEP times as many.
-    MAX_TRIED = 8192
-    STEP = 32
+    # MIN_PILOT_STRIDE times as many.
+    MAX_PILOT_ROWS = 8192
+    MIN_PILOT_STRIDE = 32
     # The largest draw of a row.
-    LAST_DRAW = 0x80000000
+    MAX_DRAW = 0x80000000
 
 # So many standard deviations from the mean, a random number is hardly ever.
-cdef double HARDLY_EVER = 5.0
+cdef double WINDOW_SIGMAS = 5.0
 
 
 cdef int sample_features(
@@ -241,10 +241,10 @@ cdef Cut cut_few(uint32_t* values, int64_t n, int64_t n_wanted) noexcept nogil:
 
 cdef Window expected_keys(const Sides* sides, int64_t n_top) noexcept nogil:
     """The window in which the cut of the keys is expected, by those of some rows."""
-    cdef Py_ssize_t step = max(<Py_ssize_t>STEP, sides.n // MAX_TRIED)
+    cdef Py_ssize_t step = max(<Py_ssize_t>MIN_PILOT_STRIDE, sides.n // MAX_PILOT_ROWS)
     cdef Py_ssize_t n = sides.n // step
     cdef double share = n_top / <double>sides.n
-    cdef double spread = HARDLY_EVER * sqrt(n * share * (1.0 - share))
+    cdef double spread = WINDOW_SIGMAS * sqrt(n * share * (1.0 - share))
     cdef int64_t low = <int64_t>(n * share - spread)
     cdef int64_t high = <int64_t>(n * share + spread) + 2
     cdef uint32_t* again = sides.draws + n
@@ -266,10 +266,10 @@ cdef Window expected_keys(const Sides* sides, int64_t n_top) noexcept nogil:
 cdef Window expected_draws(int64_t n_rest, int64_t n_other) noexcept nogil:
     """The window in which the cut of the draws is expected: they are like random numbers."""
     cdef double share = n_other / <double>n_rest
-    cdef double spread = HARDLY_EVER * sqrt(share * (1.0 - share) / n_rest)
+    cdef double spread = WINDOW_SIGMAS * sqrt(share * (1.0 - share) / n_rest)
     cdef Window window
-    window.low = 1 + <uint32_t>(max(share - spread, 0.0) * (LAST_DRAW - 1))
-    window.high = 1 + <uint32_t>(min(share + spread, 1.0) * (LAST_DRAW - 1))
+    window.low = 1 + <uint32_t>(max(share - spread, 0.0) * (MAX_DRAW - 1))
+    window.high = 1 + <uint32_t>(min(share + spread, 1.0) * (MAX_DRAW - 1))
     return window
 
 
@@ -423,7 +423,7 @@ cdef Cut cut_draws(
     cdef Cut cut
     if not find_draws(sides, keys, draws, n_top, n_other, &cut):
         keys.low, keys.high = 0, UINT32_MAX
-        draws.low, draws.high = 1, LAST_DRAW
+        draws.low, draws.high = 1, MAX_DRAW
         find_draws(sides, keys, draws, n_top, n_other, &cut)
     return cut
 

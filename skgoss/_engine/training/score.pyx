@@ -21,7 +21,7 @@ from skgoss._engine.training.forest cimport Forest, StoredLeaf, StoredNode, node
 
 cdef enum:
     BYTE_CODES = 256
-    NODES_OF_A_BYTE = 8
+    NODES_PER_BYTE = 8
     # Rows that a thread takes at once.
     SCORE_ROWS = 16 * LEAF_TILE
 
@@ -248,7 +248,7 @@ cdef int test_bit(
     cdef uint8_t* table
     cdef uint8_t bit
     cdef int32_t c
-    if slot[0] < 0 or (<Source*>plan.sources.items)[slot[0]].n_nodes == NODES_OF_A_BYTE:
+    if slot[0] < 0 or (<Source*>plan.sources.items)[slot[0]].n_nodes == NODES_PER_BYTE:
         slot[0] = new_source(plan, column, plan.tables.n)
         memset(more(&plan.tables, n_codes(column), 1), 0, n_codes(column))
     source = &(<Source*>plan.sources.items)[slot[0]]

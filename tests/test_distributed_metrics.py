@@ -293,7 +293,7 @@ class FakeState:
 
 def trained(collectives, given, after_round=None, **options):
     state = FakeState(collectives, **options)
-    made = loop.train(state, state, given=given, after_round=after_round)
+    made = loop.train(state, state, callbacks=given, after_round=after_round)
     return made.ensemble.n_rounds, made.best_iteration, made.best_score, state.rates
 
 
@@ -446,7 +446,7 @@ def test_only_callbacks_end_the_fit_of_ranks():
     def work(collectives):
         state = FakeState(collectives)
         state.boost = boost
-        loop.train(state, SimpleNamespace(), given=[lambda env: None])
+        loop.train(state, SimpleNamespace(), callbacks=[lambda env: None])
 
     with pytest.raises(EarlyStopException):
         run(2, work)

@@ -20,7 +20,7 @@ from skgoss.training import (
     order_statistics,
     sampling,
 )
-from skgoss.training.boosting_types import KINDS
+from skgoss.training.boosting_types import BOOSTING_TYPES
 from skgoss.training.distributed_percentiles import Groups
 from skgoss.training.percentiles import percentile
 
@@ -553,7 +553,9 @@ class Case:
             Queries.of(self.query[rows], np.arange(1000), collectives),
             partition,
         )
-        state = KINDS[self.settings.boosting_type](dataset, objective, self.settings, 1)
+        state = BOOSTING_TYPES[self.settings.boosting_type](
+            dataset, objective, self.settings, 1
+        )
         for _ in range(ROUNDS):
             state.boost()
         return state.ensemble().arrays, state.scores

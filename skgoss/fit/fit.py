@@ -34,10 +34,10 @@ from skgoss.model.file_header import Header
 from skgoss.model.link import Link
 from skgoss.parameters import settings as parameters
 from skgoss.training import constraints, loop, metrics
-from skgoss.training.callback_api import Calls
+from skgoss.training.callback_api import CallbackList
 from skgoss.training.distributed_callbacks import AfterRound
 from skgoss.training.evaluation import EvaluationSet, NamedRows
-from skgoss.training.fit_setup import Plan
+from skgoss.training.fit_setup import FitSetup
 from skgoss.training.loop import Trained
 from skgoss.training.user_functions import OfDataset
 from skgoss.utils import compat
@@ -186,7 +186,7 @@ class Fit:
         The rows of the training set whose weight is not 0.
     fitted : Rows
         Those to learn from: without the rows that are held out for early stopping.
-    plan : Plan
+    plan : FitSetup
     state : Boosting
         The rounds so far.
     history : dict
@@ -217,7 +217,7 @@ class Fit:
         sets = self.read()
         self.calls = self._callbacks(evaluates=bool(sets))
         self.plan = self._plan(self.rows)
-        self.state = self.plan.start(self.fitted, sets)
+        self.state = self.plan.begin(self.fitted, sets)
         if self.rows.partition is not None:
             self._forget_values()
 
@@ -251,7 +251,7 @@ class Fit:
         """Add an evaluation set: see `Boosting.add`."""
         given = evaluation_set(self.training, name, X)
         named = self._evaluated(given, self.rows)
-        added = self.plan.evaluated(self.state.dataset, self.fitted, named)
+        added = self.plan.evaluation_set(self.state.dataset, self.fitted, named)
         self.state.add(added, is_listed=is_listed)
         return added
 
@@ -296,8 +296,8 @@ class Fit:
                 " belongs to an estimator."
             )
 
-    def _go_on(self, plan: Plan, rows: Rows) -> None:
-        self.state = plan.go_on(self.state, rows)
+    def _go_on(self, plan: FitSetup, rows: Rows) -> None:
+        self.state = plan.resume(self.state, rows)
         self.plan = plan
 
     def run(self, booster: Booster, hooks: compat.RoundHooks | compat.NoHooks) -> None:
@@ -314,7 +314,7 @@ class Fit:
             self.state,
             booster,
             history=self.history,
-            given=self.calls,
+            callbacks=self.calls,
             after_round=self._after_round(hooks) if listens else None,
         )
         if self.settings.refit and self.fitted is not self.rows:
@@ -334,11 +334,11 @@ class Fit:
         Of the callbacks, only those that are called before rounds are called again.
         """
         n_earlier = 0 if self.earlier is None else self.earlier.current_iteration()
-        self.state = self.plan.start(self.rows, [])
+        self.state = self.plan.begin(self.rows, [])
         again = loop.train(
             self.state,
             booster,
-            given=Calls(self.calls).before,
+            callbacks=CallbackList(self.calls).before,
             n_rounds=max(1, trained.ensemble.n_rounds - n_earlier),
         )
         return dataclasses.replace(trained, ensemble=again.ensemble)
@@ -560,12 +560,12 @@ class Fit:
             calls.append(callbacks.log_evaluation(int(given.verbose)))
         return calls
 
-    def _plan(self, rows: Rows) -> Plan:
+    def _plan(self, rows: Rows) -> FitSetup:
         settings = self.settings
         if callable(settings.objective) and rows.source is not None:
             bound = OfDataset(settings.objective, rows.source)
             settings = dataclasses.replace(settings, objective=bound)
-        return Plan(
+        return FitSetup(
             settings,
             self.estimator._n_scores,
             partial(

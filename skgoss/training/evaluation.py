@@ -68,9 +68,9 @@ class EvaluationSet:
     def __post_init__(self) -> None:
         queries = self.rows.queries
         self._boundaries = None if queries is None else queries.boundaries
-        self._target = self._gathered(self.rows.target)
+        self._target = self._by_query(self.rows.target)
         weight = self.rows.weight
-        self._weight = None if weight is None else self._gathered(weight)
+        self._weight = None if weight is None else self._by_query(weight)
         partition, self._queries = self.rows.partition, None
         if partition is not None and queries is not None:
             self._queries = queries.partition(partition.collectives)
@@ -79,10 +79,10 @@ class EvaluationSet:
             partition = replace(partition, first=first, length=queries.sizes)
         self._partition = partition
         self._warned = False
-        # What metrics keep of the targets and weights for later rounds.
-        self._kept: dict[Any, Any] = {}
+        # What metrics compute from targets and weights alone, for all rounds.
+        self._cache: dict[Any, Any] = {}
 
-    def _gathered(self, values: Floats) -> Floats:
+    def _by_query(self, values: Floats) -> Floats:
         """The values of the rows, sorted by query if there are queries."""
         queries = self.rows.queries
         return np.ascontiguousarray(
@@ -96,23 +96,23 @@ class EvaluationSet:
 
         No two of the results have the same name.
         """
-        raw = self._gathered(scores)
+        raw = self._by_query(scores)
         # Predictions are computed once for all metrics with the same link.
-        seen: dict[Link | None, Floats] = {None: raw}
+        predictions: dict[Link | None, Floats] = {None: raw}
         results: list[Result] = []
         for metric in (*self.metrics, *more):
             link = metric.link
-            if link not in seen:
-                seen[link] = transform(link, raw, n_threads)
+            if link not in predictions:
+                predictions[link] = transform(link, raw, n_threads)
             results += metric(
                 Sample(
                     self._target,
-                    seen[link],
+                    predictions[link],
                     self._weight,
                     self._boundaries,
                     n_threads,
                     self.rows.source,
-                    self._kept,
+                    self._cache,
                     self._partition,
                     self._queries,
                 )
@@ -121,10 +121,10 @@ class EvaluationSet:
 
     def _distinct(self, results: list[Result]) -> list[Result]:
         """The results, renamed if an earlier result has the same name."""
-        given = [result.name for result in results]
-        if len(set(given)) == len(given):
+        old_names = [result.name for result in results]
+        if len(set(old_names)) == len(old_names):
             return results
-        names = _distinct_names(given)
+        names = _distinct_names(old_names)
         renamed = [
             result._replace(name=name)
             for name, result in zip(names, results, strict=True)
@@ -132,9 +132,7 @@ class EvaluationSet:
         if not self._warned:
             self._warned = True
             new = [
-                name
-                for name, result in zip(names, results, strict=True)
-                if name != result.name
+                name for name, old in zip(names, old_names, strict=True) if name != old
             ]
             warn(
                 "Several metrics have the same name; the later ones are recorded as"

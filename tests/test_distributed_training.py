@@ -22,6 +22,7 @@ from skgoss.training import (
 )
 from skgoss.training.boosting_types import BOOSTING_TYPES
 from skgoss.training.distributed_percentiles import Groups
+from skgoss.training.losses import LOSSES
 from skgoss.training.percentiles import percentile
 
 N_RANKS = [1, 2, 3]
@@ -281,7 +282,7 @@ def assert_same(got, expected):
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *((name, {}) for name in objectives.LOSSES),
+        *((name, {}) for name in LOSSES),
         ("regression_l1", {"reg_sqrt": True}),
         ("quantile", {"boost_from_average": False}),
         ("binary", {"is_unbalance": True}),
@@ -578,7 +579,7 @@ class Case:
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *((name, {}) for name in objectives.LOSSES),
+        *((name, {}) for name in LOSSES),
         ("regression", {"weight": "whole"}),
         ("regression", {"data_sample_strategy": "goss", "learning_rate": 1.5}),
         ("multiclass", {"data_sample_strategy": "goss", "learning_rate": 1.5}),

@@ -164,7 +164,8 @@ class Refit:
     ) -> LinearLeaves:
         """Linear models of the old columns; those that are not fitted have 0."""
         coefficient = np.zeros(len(old.coefficient))
-        coefficient[np.isin(_coefficient_keys(old), _coefficient_keys(new))] = new.coefficient
+        is_fitted = np.isin(_coefficient_keys(old), _coefficient_keys(new))
+        coefficient[is_fitted] = new.coefficient
         return old._replace(
             constant=self._moved(old.constant, start + new.constant),
             coefficient=self._moved(old.coefficient, coefficient),

@@ -36,7 +36,7 @@ from skgoss.parameters import settings as parameters
 from skgoss.training import loop
 from skgoss.training.callback_api import CallbackList, EarlyStopException, History
 from skgoss.training.concurrent_fits import AHEAD, ConcurrentFits, at_once
-from skgoss.training.metrics import sorted_words
+from skgoss.training.metrics import names_and_functions
 from skgoss.utils import compat
 from skgoss.utils.messages import type_name
 
@@ -252,7 +252,7 @@ def _threads(
     """How many folds run at once, and how many threads each of them has."""
     settings = fitting.settings(learner, train_set, given)
     n_threads = compat.n_threads(settings.n_jobs)
-    _, functions = sorted_words([given.eval_metric, settings.metric])
+    _, functions = names_and_functions([given.eval_metric, settings.metric])
     # Functions of users need not be ready to be called by several threads at once.
     if functions or callable(settings.objective):
         return 1, n_threads

@@ -580,14 +580,14 @@ class Fit:
             self.earlier and self.earlier._ensemble,
         )
 
-    def metrics_of(self, feval: Any) -> list[metrics.Custom]:
+    def metrics_of(self, feval: Any) -> list[metrics.CustomMetric]:
         """The metrics that functions compute.
 
         Parameters
         ----------
         feval : callable, list of callable, or None
         """
-        words, functions = metrics.sorted_words([feval])
+        words, functions = metrics.names_and_functions([feval])
         if words:
             raise TypeError(
                 f"feval must be a function or a list of functions, got {feval!r}."
@@ -661,9 +661,9 @@ def _custom_metrics(
     estimator: LGBMModel,
     functions: Sequence[Callable[..., Any]],
     link: Link | None,
-) -> list[metrics.Custom]:
+) -> list[metrics.CustomMetric]:
     takes_dataset = estimator._functions_take_dataset
-    kind = metrics.CustomOfDataset if takes_dataset else metrics.Custom
+    kind = metrics.CustomMetricOfDataset if takes_dataset else metrics.CustomMetric
     return [kind(function, link) for function in functions]
 
 
@@ -673,14 +673,14 @@ def _metrics(
     eval_metric: Any,
     link: Link | None,
     ranks: bool,
-) -> list[metrics.Metric | metrics.Custom]:
+) -> list[metrics.Metric | metrics.CustomMetric]:
     """The metrics in LightGBM's order.
 
     First those of fit, then the option's or else the objective's, then functions.
     """
     option, objective = options.metric, estimator.objective or options.objective
     usual = estimator._default_objective()
-    words, functions = metrics.sorted_words([eval_metric, option])
+    words, functions = metrics.names_and_functions([eval_metric, option])
     is_open = option in (None, "") or not words
     if is_open and not metrics.any_means_none(words):
         default = usual if callable(objective) else objective

@@ -22,7 +22,7 @@ from skgoss.training import constraints, ensemble_builder, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
 from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.metrics import Custom
+from skgoss.training.metrics import CustomMetric
 from skgoss.training.objectives import Objective
 
 if TYPE_CHECKING:
@@ -194,14 +194,14 @@ class Boosting:
             self.unlisted_sets.append(self.make_training_set())
         return known or self.unlisted_sets[-1:]
 
-    def eval_train(self, more: Sequence[Custom] = ()) -> list[EvalResult]:
+    def eval_train(self, more: Sequence[CustomMetric] = ()) -> list[EvalResult]:
         """The metrics of the training set after the last round.
 
         The training set need not be among the evaluation sets.
         """
         return self.evaluate_sets(self.training_sets(), more)
 
-    def eval_valid(self, more: Sequence[Custom] = ()) -> list[EvalResult]:
+    def eval_valid(self, more: Sequence[CustomMetric] = ()) -> list[EvalResult]:
         """The metrics of the evaluation sets that are not the training set."""
         return self.evaluate_sets([e for e in self.sets if not e.is_training], more)
 
@@ -584,7 +584,7 @@ class Boosting:
         return self.evaluate_sets(self.sets)
 
     def evaluate_sets(
-        self, sets: Sequence[EvaluationSet], more: Sequence[Custom] = ()
+        self, sets: Sequence[EvaluationSet], more: Sequence[CustomMetric] = ()
     ) -> list[EvalResult]:
         """The metrics of some evaluation sets, and ``more`` metrics."""
         self._undo_failed_round()

@@ -13,7 +13,8 @@ from skgoss.data.rows import Rows
 from skgoss.model.link import Link, transform
 from skgoss.training.binned import BinnedRows
 from skgoss.training.callback_api import EvalResult
-from skgoss.training.metrics import Custom, Metric, Result, Sample
+from skgoss.training.metric_functions import EvalData
+from skgoss.training.metrics import CustomMetric, Metric, Result
 from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
@@ -46,7 +47,7 @@ class EvaluationSet:
     ----------
     name : str
     rows : Rows
-    metrics : list of Metric and Custom
+    metrics : list of Metric and CustomMetric
     binned : BinnedRows or None
         The rows in bins; None: the set is the training set, whose scores are used.
     is_training : bool
@@ -59,7 +60,7 @@ class EvaluationSet:
 
     name: str
     rows: Rows
-    metrics: list[Metric | Custom]
+    metrics: list[Metric | CustomMetric]
     binned: BinnedRows | None
     is_training: bool = False
     data: Any = None
@@ -90,7 +91,7 @@ class EvaluationSet:
         )
 
     def measure(
-        self, scores: Floats, n_threads: int, more: Sequence[Custom] = ()
+        self, scores: Floats, n_threads: int, more: Sequence[CustomMetric] = ()
     ) -> list[EvalResult]:
         """Compute all metrics, and ``more``, from raw scores, (n_scores, n_rows).
 
@@ -105,7 +106,7 @@ class EvaluationSet:
             if link not in predictions:
                 predictions[link] = transform(link, raw, n_threads)
             results += metric(
-                Sample(
+                EvalData(
                     self._target,
                     predictions[link],
                     self._weight,

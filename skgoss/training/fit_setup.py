@@ -18,7 +18,7 @@ from skgoss.training.binned import BinnedRows
 from skgoss.training.boosting import Boosting, Floats
 from skgoss.training.boosting_types import BOOSTING_TYPES
 from skgoss.training.evaluation import EvaluationSet, NamedRows
-from skgoss.training.metrics import Custom, Metric
+from skgoss.training.metrics import CustomMetric, Metric
 from skgoss.training.objectives import Objective
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ class FitSetup:
 
     settings: Settings
     n_scores: int
-    make_metrics: Callable[[], list[Metric | Custom]]
+    make_metrics: Callable[[], list[Metric | CustomMetric]]
     n_threads: int
     init_ensemble: Ensemble | None
 
     @cached_property
-    def metrics(self) -> list[Metric | Custom]:
+    def metrics(self) -> list[Metric | CustomMetric]:
         """The metrics of the evaluation sets."""
         return self.make_metrics()
 

@@ -342,7 +342,7 @@ def test_threads_do_not_change_a_bit(name, many_rows):
     y, scores, weight = many_rows
     if METRICS[name].task != "multiclass":
         y, scores = y / 2, scores[0]
-    if METRICS[name].domain is metrics.POSITIVE:
+    if METRICS[name].targets is metrics.POSITIVE:
         y = y + 1
     first, *others = (value(name, y, scores, weight, n_threads=k) for k in (1, 2, 3))
     assert np.isfinite(first)

@@ -394,13 +394,17 @@ def test_nodes_that_constraints_compare_are_valued_by_level():
         assert len(set(together)) == len(together)
         return np.array([values[leaves].mean() for leaves in sets])
 
-    new = constraints.in_order(values, nodes, np.array([1, 0], np.int8), values_of)
+    new = constraints.clip_to_monotone(
+        values, nodes, np.array([1, 0], np.int8), values_of
+    )
     assert sorted(map(len, asked)) == [1, 1, 2]
     # The left side of the root is at most the mean of both.
     middle = np.mean([values[[0, 3, 2]].mean(), values[[1, 6, 5, 4]].mean()])
     assert (new[[0, 2, 3]] <= middle).all()
     assert (new[[1, 4, 5, 6]] >= middle).all()
-    free = constraints.in_order(values, nodes, np.array([0, 0], np.int8), values_of)
+    free = constraints.clip_to_monotone(
+        values, nodes, np.array([0, 0], np.int8), values_of
+    )
     assert free.tobytes() == values.tobytes()
 
 

@@ -464,7 +464,7 @@ class Fit:
 
     def _number_columns(self) -> None:
         """Replace names of columns in the options by their numbers."""
-        self.settings = constraints.resolved(
+        self.settings = constraints.resolve_columns(
             self.settings,
             self.estimator.n_features_in_,
             self.estimator._categories.vocabularies,

@@ -139,7 +139,7 @@ class Boosting:
         # The number of rounds before a round that failed, until it is undone.
         self._n_before_failure: int | None = None
         self._lock = NonBlockingLock()
-        self.constraints = constraints.of_trees(self.settings, dataset)
+        self.constraints = constraints.tree_constraints(self.settings, dataset)
         self.grower = self._grower() if len(dataset.feature) else None
         # The settings that the sampler and the grower were made of.
         self._used_settings = self.settings
@@ -471,7 +471,7 @@ class Boosting:
         values = values_of([[leaf] for leaf in range(len(leaves))])
         if self.constraints is not None and self.constraints.sign is not None:
             sign = self.constraints.sign
-            values = constraints.in_order(values, nodes, sign, values_of)
+            values = constraints.clip_to_monotone(values, nodes, sign, values_of)
         forest.set_leaf_values(self.settings.learning_rate * values)
 
     def _fit_linear_leaves(

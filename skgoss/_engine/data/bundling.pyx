@@ -64,7 +64,8 @@ cdef bint has_room(
 
 
 cdef int find_slot(
-    const SparseColumns* sparse, const Slots* slots, Py_ssize_t column, int first, int64_t* conflicts_out,
+    const SparseColumns* sparse, const Slots* slots, Py_ssize_t column, int first,
+    int64_t* conflicts_out,
 ) noexcept nogil:
     """The slot that takes the column: the next one after `first` - 1, cyclically; -1: none.
 
@@ -132,7 +133,8 @@ cdef void place(
 
 
 cdef Py_ssize_t fill_slots(
-    const SparseColumns* sparse, Slots* slots, int64_t* columns_inout, Py_ssize_t n, int32_t first_bundle,
+    const SparseColumns* sparse, Slots* slots, int64_t* columns_inout, Py_ssize_t n,
+    int32_t first_bundle,
     int* n_opened_out, int32_t* bundle_out, Watch* watch,
 ) noexcept nogil:
     """First fit into at most 64 new bundles; keeps the columns that fit none, returns how many."""
@@ -163,7 +165,8 @@ cdef Py_ssize_t fill_slots(
 
 
 cdef void first_fit_passes(
-    const SparseColumns* sparse, Slots* slots, int64_t* columns, int64_t max_passes, int32_t* bundle_out,
+    const SparseColumns* sparse, Slots* slots, int64_t* columns, int64_t max_passes,
+    int32_t* bundle_out,
     Watch* watch,
 ) noexcept nogil:
     """Sixty-four bundles a pass: the columns that are left see what one long search would."""
@@ -216,7 +219,7 @@ cdef int are_valid(
     const int64_t* start, const uint32_t* rows, Py_ssize_t n_columns, Py_ssize_t n_entries,
     Py_ssize_t n_rows,
 ) noexcept nogil:
-    """Whether the sparse are within bounds and ascending."""
+    """Whether the stored rows are within bounds and ascending."""
     cdef Py_ssize_t j
     cdef int64_t i
     if start[0] != 0 or start[n_columns] != n_entries:
@@ -249,7 +252,7 @@ cdef SparseColumns as_sparse_columns(
                 sparse.start, sparse.rows, sparse.n_columns, rows.shape[0], n_rows)
     if not valid:
         raise ValueError(
-            "start and rows must be sparse of columns: start from 0 to len(rows), rows "
+            "start and rows must be lists of columns: start from 0 to len(rows), rows "
             "ascending within a column and below n_rows")
     return sparse
 
@@ -481,7 +484,7 @@ def conflict_degrees(
 
 
 def most_columns(const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows):
-    """The largest number of columns that list the same row."""
+    """The largest number of columns that store the same row."""
     cdef SparseColumns sparse = as_sparse_columns(start, rows, n_rows)
     counts = np.zeros(n_rows, dtype=np.int32)
     cdef int32_t[::1] count = counts
@@ -589,7 +592,7 @@ cdef void write_codes(
 
 
 def have_bins(start, bin_start, n_bins):
-    """Whether each list has a stored bin for each of its rows, or none at all."""
+    """Whether each column has a stored bin for each of its rows, or none at all."""
     length = np.diff(bin_start)
     return (
         len(start) == len(bin_start)

@@ -107,7 +107,9 @@ cdef inline bint is_sparse(const InputColumns* inputs, Py_ssize_t column) noexce
     return inputs.index != NULL and inputs.index[column] != 0
 
 
-cdef inline int64_t first_stored(const InputColumns* inputs, Py_ssize_t column, int64_t row) noexcept nogil:
+cdef inline int64_t first_stored(
+    const InputColumns* inputs, Py_ssize_t column, int64_t row,
+) noexcept nogil:
     """The place of the first stored value of a sparse column in ``row`` or below it."""
     cdef const int32_t* index = <const int32_t*> inputs.index[column]
     cdef int64_t low = 0

@@ -84,18 +84,18 @@ def pack_entries(
     int64_t[::1] entry_start_out,
     uint32_t[::1] entries_out,
 ) -> None:
-    """Write each row's places: those of the chosen lists it is in, then one for each short.
+    """Write each row's places: those of the sparse columns that store it, then of each short.
 
     Parameters
     ----------
     sparse_start : array of shape (n_columns + 1,)
     sparse_rows : array
-        Rows, list by list.
+        Stored rows, column by column.
     bin_start : array of shape (n_columns + 1,)
-        Where the stored bins of each list begin in ``bins``; without any, all are 0.
+        Where the stored bins of each column begin in ``bins``; without any, all are 0.
     bins : array
     chosen : array of shape (n_chosen,)
-        Numbers of lists.
+        Numbers of sparse columns.
     sparse_place : array of shape (n_chosen,)
         The place of each one's stored bin 0.
     shorts : array of shape (n_shorts, n_rows)
@@ -105,7 +105,7 @@ def pack_entries(
     entry_start_out : array of shape (n_rows + 1,)
         Where the entries of each row begin.
     entries_out : array
-        As long as the chosen lists and the shorts.
+        As long as the chosen columns and the shorts.
     """
     cdef Py_ssize_t n_rows = entry_start_out.shape[0] - 1
     cdef Py_ssize_t n_shorts = shorts.shape[0]

@@ -3,7 +3,7 @@
 
 Tile by tile, each value becomes its rank among the ensemble's own thresholds (value <=
 threshold k exactly when rank <= k), and each category the tests of eight sets. These are
-bytes, and `leaves` finds the leaves. `walks` gives the same leaves of few rows.
+bytes, and `leaves` finds the leaves. `few_rows` gives the same leaves of few rows.
 """
 
 from cython.parallel cimport prange
@@ -263,8 +263,8 @@ cdef bint score_many_rows(
 
 
 cdef void run_own_block(
-    const Tables* model, const Routes* routes, const InputColumns* inputs, uint8_t* kept, char* memory,
-    size_t bytes, Py_ssize_t start, Py_ssize_t stop, const Sink* sink,
+    const Tables* model, const Routes* routes, const InputColumns* inputs, uint8_t* kept,
+    char* memory, size_t bytes, Py_ssize_t start, Py_ssize_t stop, const Sink* sink,
 ) noexcept nogil:
     cdef Block block
     block.bytes = <uint8_t*> memory if kept == NULL else kept + start * model.n_bytes

@@ -11,7 +11,7 @@ cdef extern from "histogram.h" nogil:
         double zero             # NaN where a number is not finite
 
     enum:
-        WIDE_PARTS              # records of an accumulator of a wide round
+        WIDE_PARTS              # integers of an accumulator of a wide round
 
     ctypedef struct Roots:
         int64_t gradient

@@ -2,7 +2,8 @@
 
 A round's gradients and hessians become fixed-point numbers once (`encode`); a node's
 histogram is their exact sum by feature and bin (`accumulate`), so it depends neither on the
-order of the rows nor on the number of threads. The formats are described in ``layout.h``.
+order of the rows nor on the number of threads, and the difference of the histograms of a node
+and a child is exact (`take_places`). The formats are described in ``layout.h``.
 """
 
 from cython.parallel cimport prange
@@ -80,15 +81,15 @@ cdef enum:
     STAT_BLOCK = 16384
     ENCODE_BLOCK = 16384    # so few stay near between the two sweeps over them
     MAX_COUNT_BITS_CONSTANT = 20
-    MIN_PAIR_BITS = 10      # of counts; accumulators of four records cost less than smaller blocks
-    MIN_TYPICAL_LEVELS = 16  # packed numbers that are typically fewer quanta are too coarse
+    MIN_PAIR_BITS = 10      # of counts; accumulators of four cost less than smaller blocks
+    MIN_TYPICAL_UNITS = 16  # packed numbers that are typically fewer units are too coarse
     MAX_WIDE_BITS = 50      # `nearest` rounds up to 51
     MAX_PACKED_BITS = 38    # sums of a block stay below 2**51, exact as doubles
     MAX_EXPONENT = 1000     # its power of two and the reciprocal are normal numbers
 
 
 cdef int gather_sampled(Workspace* ws, Gradients* gradients_inout) noexcept nogil:
-    """Let gradients be those of the sampled rows, one after the other; 0 or NO_MEMORY.
+    """Gather the gradients of the sampled rows, one after the other; 0 or NO_MEMORY.
 
     Several sweeps read them, and this is the only one that jumps.
     """
@@ -188,16 +189,16 @@ cdef inline bint all_ones(const Gradients* rows) noexcept nogil:
 cdef Encoding choose_encoding(
     const GradientStats* stats, const Gradients* rows, bint wide,
 ) noexcept nogil:
-    """Number format of a round; ``wide``: its magnitudes need more range than a lane has.
+    """Number format of a round; ``wide``: its magnitudes need more range than a field has.
 
     The units are those of a round of the rows' copies.
     """
     cdef Encoding encoding
     cdef bint constant = all_ones(rows)
-    cdef int lanes = 2 if constant else 3
+    cdef int n_fields = 2 if constant else 3
     cdef int count_bits = min(
         bit_length(rows.n_copies), MAX_COUNT_BITS_CONSTANT if constant else MAX_COUNT_BITS)
-    cdef int value_bits = 63 - lanes * count_bits
+    cdef int value_bits = 63 - n_fields * count_bits
     cdef int hessian_bits = 0 if constant else min(value_bits // 2, MAX_PACKED_BITS)
     cdef int gradient_bits = min(value_bits - hessian_bits, MAX_PACKED_BITS)
     memset(&encoding, 0, sizeof(Encoding))
@@ -214,14 +215,14 @@ cdef Encoding choose_encoding(
             1.0, -fixed_point_exponent(stats.gradient_max, gradient_bits))
         encoding.hessian_unit = stats.hessian_max if constant else ldexp(
             1.0, -fixed_point_exponent(stats.hessian_max, hessian_bits))
-        encoding.packed = lay_out(rows, gradient_bits, hessian_bits, &encoding)
+        encoding.packed = assign_bits(rows, gradient_bits, hessian_bits, &encoding)
     if encoding.packed:
         encoding.parts = 1
     encoding.compact = encoding.packed and rows.n_everywhere <= encoding.block_rows
     return encoding
 
 
-cdef bint lay_out(
+cdef bint assign_bits(
     const Gradients* rows, int gradient_bits, int hessian_bits, Encoding* encoding,
 ) noexcept nogil:
     """Find room for records and for the sums of a block; whether there is any.
@@ -259,11 +260,11 @@ cdef void choose_parts(
     const Binned* data, const uint64_t* records, Py_ssize_t n, const int64_t* pairs,
     Encoding* encoding,
 ) noexcept nogil:
-    """Let accumulators of a wide round have two records if most blocks can have many rows.
+    """Let accumulators of a wide round have two integers if most blocks can have many rows.
 
-    The count joins the smaller integers. The larger its part of the record, the more rows and
-    the smaller magnitudes a block may have: its bits are chosen so that on average both
-    limits are reached together.
+    The count joins the smaller sums. The more bits it has, the more rows and the smaller
+    magnitudes a block may have: they are chosen so that on average both limits are reached
+    together.
     """
     cdef Sizes gradient, hessian, counted
     cdef int most_bits = bit_length(n)
@@ -287,12 +288,12 @@ cdef void choose_parts(
 
 
 cdef bint typical(int64_t roots, int64_t n) noexcept nogil:
-    """Whether typical magnitudes are many quanta.
+    """Whether typical magnitudes are many units.
 
     The mean of the square roots tells, as a few giants do not move it far.
     """
     cdef double mean_root = roots / (ROOT_LEVELS * n)
-    return mean_root * mean_root >= MIN_TYPICAL_LEVELS
+    return mean_root * mean_root >= MIN_TYPICAL_UNITS
 
 
 cdef Roots encode_block(
@@ -418,9 +419,11 @@ cdef int encode_round(
 
 
 cdef inline int64_t addend(const Encoding* encoding, uint64_t record) noexcept nogil:
+    cdef uint64_t gradient = <uint64_t>(<int64_t>record >> encoding.gradient_down)
+    cdef uint64_t hessian = record >> encoding.hessian_down & encoding.hessian_mask
     return (
-        <int64_t>(<uint64_t>(<int64_t>record >> encoding.gradient_down) << encoding.gradient_up)
-        + <int64_t>((record >> encoding.hessian_down & encoding.hessian_mask) << encoding.count_bits)
+        <int64_t>(gradient << encoding.gradient_up)
+        + <int64_t>(hessian << encoding.count_bits)
         + 1
     )
 
@@ -438,7 +441,11 @@ cdef inline void add_bytes(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
     Py_ssize_t stride, int64_t* lanes,
 ) noexcept nogil:
-    """Packed sums of rows of one-byte bins, eight bins read as one record."""
+    """Add rows to packed accumulators, lane by lane: the inner loop of histograms.
+
+    Eight lanes are read as one integer, and a row's addend is made once for all of them. Rows
+    are taken in blocks, and lanes in turns, so that both stay in the first cache.
+    """
     cdef bint half = 0 < data.n_lanes % 8 <= 4
     cdef int n_octets = data.n_lanes // 8 if half else (data.n_lanes + 7) // 8
     cdef Py_ssize_t first, last, i
@@ -473,7 +480,7 @@ cdef void add_entries(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
     int64_t* sums,
 ) noexcept nogil:
-    """Packed sums of the places that rows name themselves."""
+    """Add rows to the packed accumulators of the places that their entries name."""
     cdef Py_ssize_t i, row
     cdef int64_t e
     cdef int64_t x

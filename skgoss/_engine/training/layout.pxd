@@ -47,6 +47,7 @@ cdef extern from "layout.h" nogil:
         Py_ssize_t sums_size         # of all accumulators, and room to fold a lane
         double row_updates           # places a row reaches, on average
 
+    # The rows of a round, with their gradients and hessians.
     ctypedef struct Gradients:
         const float* gradient
         const float* hessian         # NULL: ones
@@ -61,12 +62,14 @@ cdef extern from "layout.h" nogil:
         int64_t n_copies             # that all of them stand for
         int64_t most_copies          # that one of them stands for
 
+    # How a round's records, addends and accumulators are written: by what their fields are
+    # shifted, and how many bits the count has.
     ctypedef struct Encoding:
         int packed
         int compact
         int constant_hessian
-        int parts                    # words of an accumulator
-        int64_t room                 # of the sums that share a word with counts
+        int parts                    # integers of an accumulator
+        int64_t room                 # of the sums that share an integer with counts
         int gradient_down
         int gradient_up
         int hessian_up

@@ -12,8 +12,9 @@ from libc.string cimport memcpy, memset
 
 from skgoss._engine.training.candidates cimport share_splits
 from skgoss._engine.training.constraints cimport start_constraints
-from skgoss._engine.training.histogram cimport (
-    GradientStats, Roots, encode_round, is_fine, move_rows, read_round, sum_records, take_places)
+from skgoss._engine.training.encoding cimport (
+    GradientStats, Roots, encode_round, is_fine, read_round)
+from skgoss._engine.training.histogram cimport move_rows, sum_records, take_places
 from skgoss._engine.training.layout cimport Encoding, Gradients, Histogram, Sums
 from skgoss._engine.training.collectives cimport choose_columns, reduce_histograms
 from skgoss._engine.training.search cimport Siblings, search_single, search_few, search_siblings

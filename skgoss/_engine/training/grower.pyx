@@ -12,9 +12,10 @@ import numpy as np
 
 from skgoss._engine.training.feature_subset cimport ENTRY_BLOCK, SubsetBuffers, SubsetSource
 from skgoss._engine.training.forest cimport Forest
-from skgoss._engine.training.histogram cimport (
-    FOLD_ROOM, MAX_COUNT_BITS, MIN_COUNT_BITS, WIDE_PARTS)
-from skgoss._engine.training.layout cimport LANE_CODES, Binned, Histogram, Piece, Gradients
+from skgoss._engine.training.encoding cimport MAX_COUNT_BITS, MIN_COUNT_BITS
+from skgoss._engine.training.histogram cimport FOLD_ROOM
+from skgoss._engine.training.layout cimport (
+    LANE_CODES, WIDE_PARTS, Binned, Gradients, Histogram, Piece)
 from skgoss._engine.training.collectives cimport MIN_SHARED_PLACES, KernelCollectives
 from skgoss._engine.training.split cimport (
     SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, Split, SplitRules,

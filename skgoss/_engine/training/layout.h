@@ -48,6 +48,10 @@
 
 #define LANE_CODES 256
 
+/* Integers of an accumulator of a wide round, which is one vector. */
+#define PAIR_PARTS 2
+#define WIDE_PARTS 4
+
 typedef struct {
     int64_t at;
     int32_t code;

@@ -5,6 +5,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 cdef extern from "layout.h" nogil:
     enum:
         LANE_CODES
+        PAIR_PARTS                   # integers of an accumulator of a wide round
+        WIDE_PARTS
 
     ctypedef struct Piece:
         int64_t at

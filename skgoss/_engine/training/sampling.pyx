@@ -11,6 +11,9 @@ import numpy as np
 
 from skgoss._engine.random cimport BAGGING, ONE_SIDE, below, draw, key
 
+cdef extern from "bits.h" nogil:
+    int bit_length(uint64_t x)
+
 cdef extern from "sampling.h" nogil:
     enum:
         LIST_SPARE
@@ -200,14 +203,6 @@ cdef struct Goss:
     int64_t* n_kept
     int64_t* n_below     # of their keys or draws, how many are below the window
     int64_t* n_inside
-
-
-cdef int bit_length(uint32_t x) noexcept nogil:
-    cdef int bits = 0
-    while x:
-        x >>= 1
-        bits += 1
-    return bits
 
 
 cdef Threshold select_few(uint32_t* values, int64_t n, int64_t n_wanted) noexcept nogil:

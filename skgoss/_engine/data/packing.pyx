@@ -8,8 +8,13 @@ from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from skgoss._engine.data.sparse_columns cimport stored_bins, stored_bin
+import numpy as np
+
+from skgoss._engine.data.sparse_columns cimport stored_bin, stored_bins
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+
+# Where a run of codes goes in a histogram: `Piece` of layout.h.
+PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
 
 ctypedef fused Integer:
     int8_t
@@ -146,7 +151,6 @@ def pack_entries(
 
 def count_places(const uint32_t[::1] entries, int64_t n_places):
     """How many rows have each place: ndarray of shape (n_places,), int64."""
-    import numpy as np
     counts = np.zeros(n_places, dtype=np.int64)
     cdef int64_t[::1] out = counts
     cdef Py_ssize_t i

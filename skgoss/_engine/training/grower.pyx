@@ -20,6 +20,7 @@ from skgoss._engine.training.collectives cimport MIN_SHARED_PLACES, KernelCollec
 from skgoss._engine.training.split cimport (
     SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, Split, SplitRules,
     split_rules)
+from skgoss._engine.data.packing import PIECE
 from skgoss._engine.data.store cimport BinStore
 from skgoss._engine.signals cimport end_watch, start_watch
 from skgoss._engine.training.tree cimport grow_tree
@@ -28,9 +29,6 @@ from skgoss._engine.training.workspace cimport (
     Constraints, MIN_ROWS_FOR_TEAM, ForcedSplit, Leaf, Node, Round, Scratch, Settings, Shared,
     Pool, Tile, TileSums, Workspace, allocate_histogram, clear_histogram)
 
-
-# As `Piece` in layout.h.
-PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
 
 # Trees that sample features read rows of these alone if this takes at most this part of the
 # time of reading all features: see `Storage.subset_work`.

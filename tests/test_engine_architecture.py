@@ -48,7 +48,8 @@ LAYERS = tuple(
         # Binned data.
         "data.store data.packing data.bundling data.binning data.categories",
         "data.gather_rows data.transposition data.arrow",
-        "data.sparse_columns data.columns",
+        "data.columns",
+        "data.sparse_columns",
         # Threads, signals, random numbers, instruction sets.
         "runtime signals random",
         "simd.h signals.h bits.h atomics.h",

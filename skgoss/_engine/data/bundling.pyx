@@ -544,44 +544,6 @@ def find_bundles(
     return np.argsort(np.argsort(first)).astype(np.int32)[bundle]
 
 
-def count_conflicts(
-    const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows,
-    const int32_t[::1] bundle,
-):
-    """Count the conflicts of bundles: entries less rows that have one.
-
-    Parameters
-    ----------
-    start : ndarray of shape (n_columns + 1,), int64
-    rows : ndarray of shape (n_entries,), uint32
-    n_rows : int
-    bundle : ndarray of shape (n_columns,), int32
-        Each column's bundle; -1: none.
-
-    Returns
-    -------
-    ndarray of shape (n_bundles,), int64
-    """
-    cdef SparseColumns sparse = as_sparse_columns(start, rows, n_rows)
-    if bundle.shape[0] != sparse.n_columns:
-        raise ValueError("bundle must have one entry for each column")
-    conflicts = np.zeros(np.max(bundle, initial=-1) + 1, dtype=np.int64)
-    cdef int64_t[::1] conflicts_out = conflicts
-    cdef int64_t[::1] order = np.argsort(bundle, kind="stable").astype(np.int64)
-    cdef int32_t[::1] holder = np.full(n_rows, -1, dtype=np.int32)
-    cdef Py_ssize_t j, column
-    cdef int64_t i
-    with nogil:
-        for j in range(sparse.n_columns):
-            column = order[j]
-            if bundle[column] < 0:
-                continue
-            for i in range(start[column], start[column + 1]):
-                conflicts_out[bundle[column]] += holder[rows[i]] == bundle[column]
-                holder[rows[i]] = bundle[column]
-    return conflicts
-
-
 cdef void write_codes(
     const uint32_t* rows, int64_t n, const uint16_t* stored, int32_t first_code,
     code_t* codes_out,
@@ -655,10 +617,3 @@ def merge_bundles(
                     sparse.rows + start[j], start[j + 1] - start[j],
                     stored_bins(bins, bin_start, j), first_code[j], &codes_out[b, 0])
     end_watch(&watch)
-
-
-def merge_bundle(start, rows, bin_start, bins, members, first_code, codes_out):
-    """Write the codes of one bundle into ``codes_out``, of shape (n_rows,); see `merge_bundles`."""
-    merge_bundles(
-        start, rows, bin_start, bins, np.array([0, len(members)], dtype=np.int64), members,
-        first_code, codes_out[None])

@@ -5,7 +5,11 @@ These are the stored rows. Each has a stored bin: numbered without the implied o
 all stored rows have stored bin 0, as those of two bins, hold row numbers alone.
 """
 
-from libc.stdint cimport int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
+
+ctypedef fused row_t:
+    int32_t
+    uint32_t
 
 
 cdef inline const uint16_t* stored_bins(
@@ -17,3 +21,17 @@ cdef inline const uint16_t* stored_bins(
 
 cdef inline uint16_t stored_bin(const uint16_t* bins, int64_t i) noexcept nogil:
     return bins[i] if bins != NULL else 0
+
+
+cdef inline int64_t first_from(const row_t* rows, int64_t n, int64_t row) noexcept nogil:
+    """Where ascending row numbers from ``row`` on begin: a binary search."""
+    cdef int64_t low = 0
+    cdef int64_t high = n
+    cdef int64_t middle
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle] < row:
+            low = middle + 1
+        else:
+            high = middle
+    return low

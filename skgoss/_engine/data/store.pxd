@@ -39,19 +39,3 @@ cdef inline int32_t bin_of_code(const BinColumn* column, int32_t code) noexcept 
     if stored < 0 or stored >= column.n_bins - 1:
         return column.implied
     return bin_of_stored(column, stored)
-
-
-cdef inline Py_ssize_t first_from(
-    const uint32_t* rows, Py_ssize_t n, Py_ssize_t row,
-) noexcept nogil:
-    """Where ascending row numbers from ``row`` on begin."""
-    cdef Py_ssize_t low = 0
-    cdef Py_ssize_t high = n
-    cdef Py_ssize_t middle
-    while low < high:
-        middle = (low + high) // 2
-        if rows[middle] < row:
-            low = middle + 1
-        else:
-            high = middle
-    return low

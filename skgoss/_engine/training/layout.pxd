@@ -99,4 +99,3 @@ cdef extern from "fixed_point.h" nogil:
         const float* values, const double* weight, const uint32_t* copies, Py_ssize_t row,
         double scale)
     Sums unpack(int64_t packed, const Encoding* encoding)
-    int64_t pack(Sums sums, const Encoding* encoding)

@@ -32,20 +32,28 @@ cdef enum:
     ROWS_PER_STORED = 4
 
 
-cdef inline int64_t gallop_rows(
-    const uint32_t* rows, int64_t first, int64_t n, uint64_t row,
+ctypedef fused record_t:
+    uint32_t
+    uint64_t
+
+
+cdef inline int64_t gallop(
+    const record_t* records, int64_t first, int64_t n, record_t id_mask, uint64_t row,
 ) noexcept nogil:
-    """The first of ascending rows, from ``first`` on, that is not below ``row``."""
+    """The first of ascending rows, from ``first`` on, that is not below ``row``.
+
+    Steps double until they are too large, so a near row is found soon.
+    """
     cdef int64_t step = 1
     cdef int64_t low = first
     cdef int64_t high, middle
-    while low + step < n and rows[low + step] < row:
+    while low + step < n and (records[low + step] & id_mask) < row:
         low = low + step
         step = 2 * step
     high = min(low + step, n)
     while low < high:
         middle = (low + high) // 2
-        if rows[middle] < row:
+        if (records[middle] & id_mask) < row:
             low = middle + 1
         else:
             high = middle
@@ -66,10 +74,11 @@ cdef Py_ssize_t decide_sparse(
     cdef int64_t at = 0
     memset(mask_out, 255 if others_left else 0, (n + 7) // 8)
     while i < n and at < column.length:
-        at = gallop_rows(column.rows, at, column.length, records[i] & id_mask)
+        at = gallop(
+            column.rows, at, column.length, <uint32_t>0xFFFFFFFF, records[i] & id_mask)
         if at == column.length:
             break
-        i = gallop_records(records, i, n, id_mask, column.rows[at])
+        i = gallop(records, i, n, id_mask, column.rows[at])
         if i < n and (records[i] & id_mask) == column.rows[at]:
             if goes_left[bin_of_stored(column, column.stored[at])] != others_left:
                 mask_out[i // 8] ^= <uint8_t>(1 << (i % 8))

@@ -82,3 +82,13 @@ def expected_places(data: BinnedDataset) -> list[set[int]]:
         for row in np.flatnonzero(column != implied):
             found[row].add(int(place[row]))
     return found
+
+
+def count_conflicts(start, rows, n_rows, bundle) -> np.ndarray:
+    """The conflicts of each bundle: entries less rows that have one."""
+    of_entry = np.repeat(bundle, np.diff(start)).astype(np.int64)
+    of_row = np.unique(of_entry * n_rows + rows) // n_rows
+    n_bundles = bundle.max(initial=-1) + 1
+    return np.bincount(of_entry, minlength=n_bundles) - np.bincount(
+        of_row, minlength=n_bundles
+    )

@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.data.bundling import find_bundles, merge_bundles
-from skgoss._engine.data.packing import count_places, pack_entries, pack_rows
+from skgoss._engine.data.packing import (
+    PIECE,
+    count_places,
+    pack_entries,
+    pack_rows,
+)
 from skgoss._engine.data.store import BinStore
-from skgoss._engine.training.grower import PIECE
 from skgoss.data.binning import BinMapper, bin_categories, bin_columns, bin_lists, team
 from skgoss.data.columns import Columns
 

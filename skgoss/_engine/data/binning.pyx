@@ -12,7 +12,8 @@ from libc.math cimport INFINITY, fabs, isnan, nextafter
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from skgoss._engine.data.columns cimport InputColumns, is_sparse, load_block, load_values, read_columns
+from skgoss._engine.data.columns cimport (
+    InputColumns, is_sparse, load_block, load_values, read_columns)
 from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
@@ -41,7 +42,7 @@ NAN_IS_MISSING = MISSING_NAN
 cdef double ZERO = 1.0000000180025095e-35
 ZERO_BOUND = ZERO
 
-#: Words of a grid's description.
+#: Numbers of a grid's description.
 GRID_FIELDS = 4
 
 cdef enum:
@@ -49,7 +50,7 @@ cdef enum:
     # Columns read together: where a row's values lie side by side, a line of the cache
     # holds several of them. Fewer where each needs room for all its values.
     TILE = 4
-    LIST_TILE = 8
+    SPARSE_TILE = 8
 
 
 cdef Py_ssize_t tile_width(Py_ssize_t n_features, int n_threads) noexcept nogil:
@@ -58,7 +59,7 @@ cdef Py_ssize_t tile_width(Py_ssize_t n_features, int n_threads) noexcept nogil:
 
 
 def scratch_per_value(Py_ssize_t n_features, int n_threads) -> int:
-    """Words of scratch space ``find_bounds`` needs for each value of a column and thread."""
+    """64-bit numbers that ``find_bounds`` needs for each value of a column and thread."""
     return SCRATCH_PER_VALUE + tile_width(n_features, n_threads)
 
 
@@ -99,7 +100,7 @@ cdef struct Grid:
     double origin
     double scale
     double last
-    # Steps of the search within a bucket; as wide as the others to fill whole words.
+    # Steps of the search within a bucket; as wide as the other fields.
     int64_t n_steps
 
 
@@ -267,8 +268,8 @@ cdef Tally read_sparse(
         start = block * BLOCK
         n_block = min(<int64_t> BLOCK, inputs.length[column] - start)
         load_values(
-            inputs.address[column], inputs.stride[column], inputs.kind[column], NULL, start, n_block,
-            values)
+            inputs.address[column], inputs.stride[column], inputs.kind[column], NULL, start,
+            n_block, values)
         row = index + start
         if place != NULL:
             # Nobody can predict whether a row is in the sample, so there is no branch.
@@ -580,15 +581,15 @@ def find_bounds(
     end_watch(&watch)
 
 
-cdef Scratch split_scratch(uint64_t* words, int64_t n) noexcept nogil:
+cdef Scratch split_scratch(uint64_t* room, int64_t n) noexcept nogil:
     cdef Scratch scratch
-    scratch.key = words
-    scratch.key_swap = words + n
-    scratch.mass = <double*> (words + 2 * n)
-    scratch.mass_swap = <double*> (words + 3 * n)
-    scratch.value = <double*> (words + 4 * n)
-    scratch.count = <int64_t*> (words + 5 * n)
-    scratch.value_mass = <double*> (words + 6 * n)
+    scratch.key = room
+    scratch.key_swap = room + n
+    scratch.mass = <double*> (room + 2 * n)
+    scratch.mass_swap = <double*> (room + 3 * n)
+    scratch.value = <double*> (room + 4 * n)
+    scratch.count = <int64_t*> (room + 5 * n)
+    scratch.value_mass = <double*> (room + 6 * n)
     return scratch
 
 
@@ -853,7 +854,9 @@ cdef int64_t list_block(
     return n_listed
 
 
-cdef inline int64_t n_read(const InputColumns* inputs, Py_ssize_t column, int64_t n_rows) noexcept nogil:
+cdef inline int64_t n_read(
+    const InputColumns* inputs, Py_ssize_t column, int64_t n_rows,
+) noexcept nogil:
     """How many values stand for a column: of a sparse one those that are stored."""
     return inputs.length[column] if is_sparse(inputs, column) else n_rows
 
@@ -939,10 +942,10 @@ cdef void list_tile(
 ) noexcept nogil:
     """List the rows of some columns, or with NULL for out count them."""
     cdef double[BLOCK] values
-    cdef Search[LIST_TILE] search
-    cdef uint32_t* to_rows[LIST_TILE]
-    cdef uint16_t* to_bins[LIST_TILE]
-    cdef int64_t[LIST_TILE] at
+    cdef Search[SPARSE_TILE] search
+    cdef uint32_t* to_rows[SPARSE_TILE]
+    cdef uint16_t* to_bins[SPARSE_TILE]
+    cdef int64_t[SPARSE_TILE] at
     cdef const int32_t* index
     cdef int64_t n_longest = 0
     cdef int64_t n
@@ -1026,7 +1029,7 @@ def list_columns(
         &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first_start[0], &first[0],
         &nan_bin[0])
     cdef Py_ssize_t width = max(
-        1, min(<Py_ssize_t> LIST_TILE, n_columns // (2 * n_threads)))
+        1, min(<Py_ssize_t> SPARSE_TILE, n_columns // (2 * n_threads)))
     cdef Py_ssize_t j
     cdef Watch watch = start_watch()
     if not counts and to_rows == NULL:

@@ -64,7 +64,8 @@ cdef bint has_room(
 
 
 cdef int find_slot(
-    const SparseColumns* sparse, const Slots* slots, Py_ssize_t column, int first, int64_t* conflicts_out,
+    const SparseColumns* sparse, const Slots* slots, Py_ssize_t column, int first,
+    int64_t* conflicts_out,
 ) noexcept nogil:
     """The slot that takes the column: the next one after `first` - 1, cyclically; -1: none.
 
@@ -132,7 +133,8 @@ cdef void place(
 
 
 cdef Py_ssize_t fill_slots(
-    const SparseColumns* sparse, Slots* slots, int64_t* columns_inout, Py_ssize_t n, int32_t first_bundle,
+    const SparseColumns* sparse, Slots* slots, int64_t* columns_inout, Py_ssize_t n,
+    int32_t first_bundle,
     int* n_opened_out, int32_t* bundle_out, Watch* watch,
 ) noexcept nogil:
     """First fit into at most 64 new bundles; keeps the columns that fit none, returns how many."""
@@ -163,7 +165,8 @@ cdef Py_ssize_t fill_slots(
 
 
 cdef void first_fit_passes(
-    const SparseColumns* sparse, Slots* slots, int64_t* columns, int64_t max_passes, int32_t* bundle_out,
+    const SparseColumns* sparse, Slots* slots, int64_t* columns, int64_t max_passes,
+    int32_t* bundle_out,
     Watch* watch,
 ) noexcept nogil:
     """Sixty-four bundles a pass: the columns that are left see what one long search would."""
@@ -216,7 +219,7 @@ cdef int are_valid(
     const int64_t* start, const uint32_t* rows, Py_ssize_t n_columns, Py_ssize_t n_entries,
     Py_ssize_t n_rows,
 ) noexcept nogil:
-    """Whether the sparse are within bounds and ascending."""
+    """Whether the stored rows are within bounds and ascending."""
     cdef Py_ssize_t j
     cdef int64_t i
     if start[0] != 0 or start[n_columns] != n_entries:
@@ -249,7 +252,7 @@ cdef SparseColumns as_sparse_columns(
                 sparse.start, sparse.rows, sparse.n_columns, rows.shape[0], n_rows)
     if not valid:
         raise ValueError(
-            "start and rows must be sparse of columns: start from 0 to len(rows), rows "
+            "start and rows must be lists of columns: start from 0 to len(rows), rows "
             "ascending within a column and below n_rows")
     return sparse
 
@@ -481,7 +484,7 @@ def conflict_degrees(
 
 
 def most_columns(const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows):
-    """The largest number of columns that list the same row."""
+    """The largest number of columns that store the same row."""
     cdef SparseColumns sparse = as_sparse_columns(start, rows, n_rows)
     counts = np.zeros(n_rows, dtype=np.int32)
     cdef int32_t[::1] count = counts
@@ -541,44 +544,6 @@ def find_bundles(
     return np.argsort(np.argsort(first)).astype(np.int32)[bundle]
 
 
-def count_conflicts(
-    const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows,
-    const int32_t[::1] bundle,
-):
-    """Count the conflicts of bundles: entries less rows that have one.
-
-    Parameters
-    ----------
-    start : ndarray of shape (n_columns + 1,), int64
-    rows : ndarray of shape (n_entries,), uint32
-    n_rows : int
-    bundle : ndarray of shape (n_columns,), int32
-        Each column's bundle; -1: none.
-
-    Returns
-    -------
-    ndarray of shape (n_bundles,), int64
-    """
-    cdef SparseColumns sparse = as_sparse_columns(start, rows, n_rows)
-    if bundle.shape[0] != sparse.n_columns:
-        raise ValueError("bundle must have one entry for each column")
-    conflicts = np.zeros(np.max(bundle, initial=-1) + 1, dtype=np.int64)
-    cdef int64_t[::1] conflicts_out = conflicts
-    cdef int64_t[::1] order = np.argsort(bundle, kind="stable").astype(np.int64)
-    cdef int32_t[::1] holder = np.full(n_rows, -1, dtype=np.int32)
-    cdef Py_ssize_t j, column
-    cdef int64_t i
-    with nogil:
-        for j in range(sparse.n_columns):
-            column = order[j]
-            if bundle[column] < 0:
-                continue
-            for i in range(start[column], start[column + 1]):
-                conflicts_out[bundle[column]] += holder[rows[i]] == bundle[column]
-                holder[rows[i]] = bundle[column]
-    return conflicts
-
-
 cdef void write_codes(
     const uint32_t* rows, int64_t n, const uint16_t* stored, int32_t first_code,
     code_t* codes_out,
@@ -589,7 +554,7 @@ cdef void write_codes(
 
 
 def have_bins(start, bin_start, n_bins):
-    """Whether each list has a stored bin for each of its rows, or none at all."""
+    """Whether each column has a stored bin for each of its rows, or none at all."""
     length = np.diff(bin_start)
     return (
         len(start) == len(bin_start)
@@ -652,10 +617,3 @@ def merge_bundles(
                     sparse.rows + start[j], start[j + 1] - start[j],
                     stored_bins(bins, bin_start, j), first_code[j], &codes_out[b, 0])
     end_watch(&watch)
-
-
-def merge_bundle(start, rows, bin_start, bins, members, first_code, codes_out):
-    """Write the codes of one bundle into ``codes_out``, of shape (n_rows,); see `merge_bundles`."""
-    merge_bundles(
-        start, rows, bin_start, bins, np.array([0, len(members)], dtype=np.int64), members,
-        first_code, codes_out[None])

@@ -11,6 +11,8 @@ from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
 )
 
+from skgoss._engine.data.sparse_columns cimport first_from
+
 cdef enum:
     FLOAT64 = 0
     FLOAT32 = 1
@@ -107,21 +109,6 @@ cdef inline bint is_sparse(const InputColumns* inputs, Py_ssize_t column) noexce
     return inputs.index != NULL and inputs.index[column] != 0
 
 
-cdef inline int64_t first_stored(const InputColumns* inputs, Py_ssize_t column, int64_t row) noexcept nogil:
-    """The place of the first stored value of a sparse column in ``row`` or below it."""
-    cdef const int32_t* index = <const int32_t*> inputs.index[column]
-    cdef int64_t low = 0
-    cdef int64_t high = inputs.length[column]
-    cdef int64_t middle
-    while low < high:
-        middle = (low + high) // 2
-        if index[middle] < row:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 cdef inline void load_sparse(
     const InputColumns* inputs,
     Py_ssize_t column,
@@ -132,7 +119,7 @@ cdef inline void load_sparse(
 ) noexcept nogil:
     cdef const int32_t* index = <const int32_t*> inputs.index[column]
     cdef int64_t length = inputs.length[column]
-    cdef int64_t at = first_stored(inputs, column, rows[start] if rows != NULL else start)
+    cdef int64_t at = first_from(index, length, rows[start] if rows != NULL else start)
     cdef int64_t i, row
     for i in range(n):
         row = rows[start + i] if rows != NULL else start + i

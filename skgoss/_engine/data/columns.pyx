@@ -20,7 +20,7 @@ KINDS = {
 
 
 cdef InputColumns read_columns(object columns):
-    """The columns of a `skgoss.data.columns.Columns`, which must outlive the inputs."""
+    """The columns of a `skgoss.data.columns.Columns`, which must outlive them."""
     cdef InputColumns inputs
     cdef const uint64_t[::1] address = columns.address
     cdef const int64_t[::1] stride = columns.stride

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""The bins of some rows, gathered from those of all rows.
+"""The bins of some rows, gathered from those of all rows, as for a fold or a subset.
 
 Rows are always ascending and distinct. They are not checked here.
 """
@@ -76,10 +76,10 @@ cdef void gather_sparse_column(
     const uint32_t* rows, const uint16_t* bins, const int32_t* place, int64_t n,
     uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
-    """Write the ``n`` elements of a list whose rows are taken."""
+    """Write the ``n`` stored rows of a column that are gathered."""
     cdef int64_t i = 0
     cdef int64_t at = 0
-    # Each element is written; the next one takes its place if its row is not taken.
+    # Each stored row is written, and the next one over it if it is not gathered.
     while at < n:
         rows_out[at] = <uint32_t> place[rows[i]]
         if bins != NULL:
@@ -92,18 +92,18 @@ def gather_sparse_columns(
     const int64_t[::1] start, const uint32_t[::1] sparse_rows, const int64_t[::1] bin_start,
     const uint16_t[::1] bins, const int32_t[::1] place, int n_threads,
 ):
-    """Keep the elements of lists whose rows are taken, and number the rows anew.
+    """Keep the stored rows of sparse columns that are gathered, and number them anew.
 
     Parameters
     ----------
     start : array of shape (n_columns + 1,)
-        Where each list begins in ``sparse_rows``.
+        Where each column begins in ``sparse_rows``.
     sparse_rows : array
     bin_start : array of shape (n_columns + 1,)
-        Where the stored bins of each list begin in ``bins``; without any, all are 0.
+        Where the stored bins of each column begin in ``bins``; without any, all are 0.
     bins : array
     place : array of shape (n_rows,)
-        Where each row is among the taken ones; -1: it is not.
+        Where each row is among the gathered ones; -1: it is not.
     n_threads : int
 
     Returns
@@ -122,11 +122,12 @@ def gather_sparse_columns(
         return taken_start, np.empty(0, np.uint32), taken_start, np.empty(0, np.uint16)
     watch = start_watch()
     for j in prange(
-        n_columns, nogil=True, schedule="dynamic", chunksize=COLUMNS_PER_TASK, num_threads=n_threads,
-        use_threads_if=n_threads > 1,
+        n_columns, nogil=True, schedule="dynamic", chunksize=COLUMNS_PER_TASK,
+        num_threads=n_threads, use_threads_if=n_threads > 1,
     ):
         if start[j] < start[j + 1] and not is_stopped(&watch):
-            start_out[j + 1] = count_gathered(&sparse_rows[start[j]], start[j + 1] - start[j], &place[0])
+            start_out[j + 1] = count_gathered(
+                &sparse_rows[start[j]], start[j + 1] - start[j], &place[0])
     taken_bin_start = np.zeros(n_columns + 1, dtype=np.int64)
     np.cumsum(taken_start[1:] * (np.diff(bin_start) > 0), out=taken_bin_start[1:])
     np.cumsum(taken_start, out=taken_start)
@@ -136,8 +137,8 @@ def gather_sparse_columns(
     cdef uint32_t[::1] rows_out = taken_rows
     cdef uint16_t[::1] bins_out = taken_bins
     for j in prange(
-        n_columns, nogil=True, schedule="dynamic", chunksize=COLUMNS_PER_TASK, num_threads=n_threads,
-        use_threads_if=n_threads > 1,
+        n_columns, nogil=True, schedule="dynamic", chunksize=COLUMNS_PER_TASK,
+        num_threads=n_threads, use_threads_if=n_threads > 1,
     ):
         if start[j] < start[j + 1] and not is_stopped(&watch):
             gather_sparse_column(

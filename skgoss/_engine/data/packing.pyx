@@ -8,8 +8,13 @@ from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from skgoss._engine.data.sparse_columns cimport stored_bins, stored_bin
+import numpy as np
+
+from skgoss._engine.data.sparse_columns cimport stored_bin, stored_bins
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+
+# Where a run of codes goes in a histogram: `Piece` of layout.h.
+PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
 
 ctypedef fused Integer:
     int8_t
@@ -84,18 +89,18 @@ def pack_entries(
     int64_t[::1] entry_start_out,
     uint32_t[::1] entries_out,
 ) -> None:
-    """Write each row's places: those of the chosen lists it is in, then one for each short.
+    """Write each row's places: those of the sparse columns that store it, then of each short.
 
     Parameters
     ----------
     sparse_start : array of shape (n_columns + 1,)
     sparse_rows : array
-        Rows, list by list.
+        Stored rows, column by column.
     bin_start : array of shape (n_columns + 1,)
-        Where the stored bins of each list begin in ``bins``; without any, all are 0.
+        Where the stored bins of each column begin in ``bins``; without any, all are 0.
     bins : array
     chosen : array of shape (n_chosen,)
-        Numbers of lists.
+        Numbers of sparse columns.
     sparse_place : array of shape (n_chosen,)
         The place of each one's stored bin 0.
     shorts : array of shape (n_shorts, n_rows)
@@ -105,7 +110,7 @@ def pack_entries(
     entry_start_out : array of shape (n_rows + 1,)
         Where the entries of each row begin.
     entries_out : array
-        As long as the chosen lists and the shorts.
+        As long as the chosen columns and the shorts.
     """
     cdef Py_ssize_t n_rows = entry_start_out.shape[0] - 1
     cdef Py_ssize_t n_shorts = shorts.shape[0]
@@ -146,7 +151,6 @@ def pack_entries(
 
 def count_places(const uint32_t[::1] entries, int64_t n_places):
     """How many rows have each place: ndarray of shape (n_places,), int64."""
-    import numpy as np
     counts = np.zeros(n_places, dtype=np.int64)
     cdef int64_t[::1] out = counts
     cdef Py_ssize_t i

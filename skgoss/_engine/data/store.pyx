@@ -18,19 +18,19 @@ cdef class BinStore:
     implied : ndarray of shape (n_features,), int32
         The bin of rows with no code of the feature, -1 where there is none.
     column : ndarray of shape (n_features,), int32
-        The feature's row of ``bytes``; from ``len(bytes)`` on, of ``shorts``. -1: it is
-        a list only.
+        The feature's row of ``bytes``; from ``len(bytes)`` on, of ``shorts``. -1: it has
+        no codes, only stored rows.
     first_code : ndarray of shape (n_features,), int32
         The code of the feature's stored bin 0.
     bytes : ndarray of shape (n, n_rows), uint8
     shorts : ndarray of shape (m, n_rows), uint16
     sparse_start : ndarray of shape (n_features + 1,), int64
-        Where the feature's list begins in ``sparse_rows``.
+        Where the feature's stored rows begin in ``sparse_rows``.
     sparse_rows : ndarray of uint32
-        Ascending within a list.
+        Ascending within a feature.
     bin_start : ndarray of shape (n_features + 1,), int64
-        Where the stored bins of the rows of a list begin in ``sparse_bins``. Lists without
-        any are those of features of two bins: all are 0.
+        Where the bins of a feature's stored rows begin in ``sparse_bins``. Features of two
+        bins have none: all are 0.
     sparse_bins : ndarray of uint16
 
     Attributes
@@ -106,7 +106,8 @@ cdef class BinStore:
             *features,
             gather_columns(bytes, rows, n_threads),
             gather_columns(shorts, rows, n_threads),
-            *gather_sparse_columns(sparse_start, sparse_rows, bin_start, sparse_bins, place, n_threads),
+            *gather_sparse_columns(
+                sparse_start, sparse_rows, bin_start, sparse_bins, place, n_threads),
         )
 
     def bins(self, int feature):

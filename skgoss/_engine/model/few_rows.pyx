@@ -2,8 +2,8 @@
 """Few rows through trees: values are compared with thresholds.
 
 Tables are made in one pass over the nodes, so that the first row does not wait for those of
-`predict`, which gives the same leaves. A row takes WALK_WIDTH walks at a time, so that their
-latencies overlap.
+`predict`, which gives the same leaves. A row goes down WALK_WIDTH trees at a time, so that the
+latencies of their nodes overlap.
 """
 
 from libc.math cimport INFINITY, NAN, fabs, isnan
@@ -78,7 +78,7 @@ cdef inline bint is_member(double category, const Set* one) noexcept nogil:
     return number < 32 * one.n_words and one.words[number // 32] >> (number % 32) & 1
 
 
-# ------------------------------------------------------------------ walks
+# ------------------------------------------------------------------ rows
 
 
 cdef inline int32_t next_node(
@@ -96,7 +96,7 @@ cdef inline int32_t next_node(
 cdef inline void walk_down(
     const Trees* trees, const double* row, int32_t* at_inout, bint with_sets,
 ) noexcept nogil:
-    """Trees down WALK_WIDTH trees to the leaves; look whether all have arrived every other step."""
+    """Go down WALK_WIDTH trees to the leaves; look whether all have arrived every other step."""
     cdef int k
     cdef int32_t moved = 1
     while moved:
@@ -149,7 +149,7 @@ cdef inline int reading_of(uint8_t decision) noexcept nogil:
 
 
 cdef class FewRowsPredictor:
-    """The trees as few rows need them. They do not change.
+    """Predictions of few rows. Its tables do not change.
 
     The arrays must make an ensemble (`skgoss.model.checks`); this is not checked here.
 

@@ -108,36 +108,6 @@ cdef class Predictor:
     cdef const uint32_t[::1] set_words
     cdef uint64_t[::1] outside
 
-    cdef void fill_slots(
-        self,
-        const int32_t[::1] feature,
-        const uint8_t[::1] missing,
-        const int32_t[:, ::1] column,
-        const int32_t[:, ::1] bytes,
-        const int64_t[::1] start,
-        const int64_t[::1] set_of,
-        const int64_t[::1] set_start,
-    ) noexcept
-    cdef void fill_sets(
-        self, const uint8_t[::1] bit, const int64_t[::1] start
-    ) noexcept
-    cdef int fill_trees(
-        self,
-        const int32_t[::1] left,
-        const int32_t[::1] right,
-        const double[::1] threshold,
-        const int32_t[::1] column,
-        const int64_t[::1] leaf_start,
-    ) except -1
-    cdef int fill_routes(
-        self,
-        const int32_t[::1] left,
-        const int32_t[::1] right,
-        const int32_t[::1] column,
-        const uint8_t[::1] bits,
-        const uint8_t[::1] limit,
-        const int64_t[::1] leaf_start,
-    ) except -1
     cdef int run(
         self, const InputColumns* inputs, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink
     ) except -1

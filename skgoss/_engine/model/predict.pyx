@@ -3,7 +3,7 @@
 
 Tile by tile, each value becomes its rank among the ensemble's own thresholds (value <=
 threshold k exactly when rank <= k), and each category the tests of eight sets. These are
-bytes, and `leaves` finds the leaves. `walks` gives the same leaves of few rows.
+bytes, and `leaves` finds the leaves. `few_rows` gives the same leaves of few rows.
 """
 
 from cython.parallel cimport prange
@@ -263,8 +263,8 @@ cdef bint score_many_rows(
 
 
 cdef void run_own_block(
-    const Tables* model, const Routes* routes, const InputColumns* inputs, uint8_t* kept, char* memory,
-    size_t bytes, Py_ssize_t start, Py_ssize_t stop, const Sink* sink,
+    const Tables* model, const Routes* routes, const InputColumns* inputs, uint8_t* kept,
+    char* memory, size_t bytes, Py_ssize_t start, Py_ssize_t stop, const Sink* sink,
 ) noexcept nogil:
     cdef Block block
     block.bytes = <uint8_t*> memory if kept == NULL else kept + start * model.n_bytes
@@ -394,12 +394,12 @@ cdef class Predictor:
         self.tables.n_slots = slot_feature.shape[0]
         self.tables.n_bytes = n_bytes
         self.tables.n_set_bytes = n_set_bytes
-        self.fill_slots(
-            slot_feature, slot_missing, slot_column, slot_bytes, slot_start, slot_set,
+        fill_slots(
+            self, slot_feature, slot_missing, slot_column, slot_bytes, slot_start, slot_set,
             set_start)
-        self.fill_sets(slot_bit, outside_start)
-        self.fill_trees(left, right, threshold, column, leaf_start)
-        self.fill_routes(left, right, byte_column, bits, limit, leaf_start)
+        fill_sets(self, slot_bit, outside_start)
+        fill_trees(self, left, right, threshold, column, leaf_start)
+        fill_routes(self, left, right, byte_column, bits, limit, leaf_start)
         self.tables.nodes = self.nodes
         self.tables.trees = self.trees
         self.tables.slots = self.slots
@@ -412,108 +412,6 @@ cdef class Predictor:
         free(self.slots)
         free(self.set_bytes)
         free_routes(&self.routes)
-
-    cdef void fill_slots(
-        self,
-        const int32_t[::1] feature,
-        const uint8_t[::1] missing,
-        const int32_t[:, ::1] column,
-        const int32_t[:, ::1] bytes,
-        const int64_t[::1] start,
-        const int64_t[::1] set_of,
-        const int64_t[::1] set_start,
-    ) noexcept:
-        cdef Py_ssize_t s
-        self.tables.n_columns = 1
-        for s in range(feature.shape[0]):
-            self.slots[s].feature = feature[s]
-            self.slots[s].left_column = column[s, 0]
-            self.slots[s].right_column = column[s, 1]
-            self.slots[s].left_bytes = bytes[s, 0]
-            self.slots[s].right_bytes = bytes[s, 1]
-            self.tables.n_columns = max(
-                self.tables.n_columns, column[s, 0] + 1, column[s, 1] + 1)
-            self.slots[s].missing = missing[s]
-            self.slots[s].words = NULL
-            self.slots[s].n_words = -1
-            if set_of[s] >= 0:
-                self.slots[s].n_words = set_start[set_of[s] + 1] - set_start[set_of[s]]
-                if self.slots[s].n_words > 0:
-                    self.slots[s].words = &self.set_words[set_start[set_of[s]]]
-            self.slots[s].thresholds = &self.slot_threshold[start[s]]
-            self.slots[s].n_thresholds = start[s + 1] - start[s]
-
-    cdef void fill_sets(
-        self, const uint8_t[::1] bit, const int64_t[::1] start
-    ) noexcept:
-        """Tell of each category which sets it is not in."""
-        cdef int64_t first = self.tables.n_bytes - BYTES_PER_WORD * self.tables.n_set_bytes
-        cdef const Slot* slot
-        cdef int64_t table, word
-        cdef uint64_t bits
-        cdef Py_ssize_t s
-        for s in range(self.tables.n_slots):
-            slot = &self.slots[s]
-            if slot.n_words < 0:
-                continue
-            table = (slot.left_bytes - first) // BYTES_PER_WORD
-            self.set_bytes[table] = SetBytes(
-                slot.feature, first + BYTES_PER_WORD * table,
-                <int32_t> (start[table + 1] - start[table] - 1),
-                &self.outside[start[table]])
-            for word in range(slot.n_words):
-                bits = slot.words[word]
-                while bits:
-                    self.outside[start[table] + 32 * word + lowest_bit(bits)] &= ~(
-                        <uint64_t> 1 << bit[s])
-                    bits &= bits - 1
-
-    cdef int fill_trees(
-        self,
-        const int32_t[::1] left,
-        const int32_t[::1] right,
-        const double[::1] threshold,
-        const int32_t[::1] column,
-        const int64_t[::1] leaf_start,
-    ) except -1:
-        cdef int32_t[::1] place = np.empty(left.shape[0] + 1, dtype=np.int32)
-        cdef int64_t node
-        cdef Py_ssize_t t
-        for t in range(leaf_start.shape[0] - 1):
-            node = leaf_start[t] - t
-            self.trees[t] = TreeTables(2 * leaf_start[t] - t, leaf_start[t])
-            plant(
-                &left[0] + node, &right[0] + node, &threshold[0] + node, &column[0] + node,
-                <int32_t> (leaf_start[t + 1] - leaf_start[t]), self.trees[t].root, &place[0],
-                self.nodes)
-        return 0
-
-    cdef int fill_routes(
-        self,
-        const int32_t[::1] left,
-        const int32_t[::1] right,
-        const int32_t[::1] column,
-        const uint8_t[::1] bits,
-        const uint8_t[::1] limit,
-        const int64_t[::1] leaf_start,
-    ) except -1:
-        cdef Test* tests = <Test*> malloc((left.shape[0] + 1) * sizeof(Test))
-        cdef int64_t node
-        cdef Py_ssize_t i, t
-        if tests == NULL:
-            raise MemoryError
-        for i in range(left.shape[0]):
-            tests[i] = Test(column[i], 0, bits[i], limit[i])
-        try:
-            for t in range(leaf_start.shape[0] - 1):
-                node = leaf_start[t] - t
-                add_route(
-                    &self.routes, &left[0] + node, &right[0] + node, tests + node,
-                    &self.leaf_value[leaf_start[t]],
-                    <int32_t> (leaf_start[t + 1] - leaf_start[t]))
-        finally:
-            free(tests)
-        return 0
 
     def scores(
         self,
@@ -585,3 +483,109 @@ cdef class Predictor:
         if not done:
             raise MemoryError
         return 0
+
+
+cdef void fill_slots(
+    Predictor self,
+    const int32_t[::1] feature,
+    const uint8_t[::1] missing,
+    const int32_t[:, ::1] column,
+    const int32_t[:, ::1] bytes,
+    const int64_t[::1] start,
+    const int64_t[::1] set_of,
+    const int64_t[::1] set_start,
+) noexcept:
+    cdef Py_ssize_t s
+    self.tables.n_columns = 1
+    for s in range(feature.shape[0]):
+        self.slots[s].feature = feature[s]
+        self.slots[s].left_column = column[s, 0]
+        self.slots[s].right_column = column[s, 1]
+        self.slots[s].left_bytes = bytes[s, 0]
+        self.slots[s].right_bytes = bytes[s, 1]
+        self.tables.n_columns = max(
+            self.tables.n_columns, column[s, 0] + 1, column[s, 1] + 1)
+        self.slots[s].missing = missing[s]
+        self.slots[s].words = NULL
+        self.slots[s].n_words = -1
+        if set_of[s] >= 0:
+            self.slots[s].n_words = set_start[set_of[s] + 1] - set_start[set_of[s]]
+            if self.slots[s].n_words > 0:
+                self.slots[s].words = &self.set_words[set_start[set_of[s]]]
+        self.slots[s].thresholds = &self.slot_threshold[start[s]]
+        self.slots[s].n_thresholds = start[s + 1] - start[s]
+
+
+cdef void fill_sets(
+    Predictor self, const uint8_t[::1] bit, const int64_t[::1] start
+) noexcept:
+    """Tell of each category which sets it is not in."""
+    cdef int64_t first = self.tables.n_bytes - BYTES_PER_WORD * self.tables.n_set_bytes
+    cdef const Slot* slot
+    cdef int64_t table, word
+    cdef uint64_t bits
+    cdef Py_ssize_t s
+    for s in range(self.tables.n_slots):
+        slot = &self.slots[s]
+        if slot.n_words < 0:
+            continue
+        table = (slot.left_bytes - first) // BYTES_PER_WORD
+        self.set_bytes[table] = SetBytes(
+            slot.feature, first + BYTES_PER_WORD * table,
+            <int32_t> (start[table + 1] - start[table] - 1),
+            &self.outside[start[table]])
+        for word in range(slot.n_words):
+            bits = slot.words[word]
+            while bits:
+                self.outside[start[table] + 32 * word + lowest_bit(bits)] &= ~(
+                    <uint64_t> 1 << bit[s])
+                bits &= bits - 1
+
+
+cdef int fill_trees(
+    Predictor self,
+    const int32_t[::1] left,
+    const int32_t[::1] right,
+    const double[::1] threshold,
+    const int32_t[::1] column,
+    const int64_t[::1] leaf_start,
+) except -1:
+    cdef int32_t[::1] place = np.empty(left.shape[0] + 1, dtype=np.int32)
+    cdef int64_t node
+    cdef Py_ssize_t t
+    for t in range(leaf_start.shape[0] - 1):
+        node = leaf_start[t] - t
+        self.trees[t] = TreeTables(2 * leaf_start[t] - t, leaf_start[t])
+        plant(
+            &left[0] + node, &right[0] + node, &threshold[0] + node, &column[0] + node,
+            <int32_t> (leaf_start[t + 1] - leaf_start[t]), self.trees[t].root, &place[0],
+            self.nodes)
+    return 0
+
+
+cdef int fill_routes(
+    Predictor self,
+    const int32_t[::1] left,
+    const int32_t[::1] right,
+    const int32_t[::1] column,
+    const uint8_t[::1] bits,
+    const uint8_t[::1] limit,
+    const int64_t[::1] leaf_start,
+) except -1:
+    cdef Test* tests = <Test*> malloc((left.shape[0] + 1) * sizeof(Test))
+    cdef int64_t node
+    cdef Py_ssize_t i, t
+    if tests == NULL:
+        raise MemoryError
+    for i in range(left.shape[0]):
+        tests[i] = Test(column[i], 0, bits[i], limit[i])
+    try:
+        for t in range(leaf_start.shape[0] - 1):
+            node = leaf_start[t] - t
+            add_route(
+                &self.routes, &left[0] + node, &right[0] + node, tests + node,
+                &self.leaf_value[leaf_start[t]],
+                <int32_t> (leaf_start[t + 1] - leaf_start[t]))
+    finally:
+        free(tests)
+    return 0

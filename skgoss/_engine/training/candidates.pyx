@@ -9,7 +9,7 @@ from skgoss._engine.training.search cimport Siblings
 from skgoss._engine.training.split_sides cimport choose_left, write_set
 from skgoss._engine.training.split cimport Split
 from skgoss._engine.training.workspace cimport (
-    NO_MEMORY, SharedSplit, Leaf, Shared, Workspace, better, free_slot)
+    NO_MEMORY, Leaf, Shared, SharedSplit, Workspace, better, free_slot)
 
 cdef struct Candidate:
     # The best split of a leaf that a process has found; the set of its bins follows.

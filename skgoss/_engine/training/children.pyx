@@ -1,7 +1,8 @@
 """New leaves: the root, and the two children of a leaf.
 
-Sum the rows of the smaller child, subtract them from the parent's for the larger, and find the
-best splits of both. Leaves of few rows need no histogram.
+Histogram subtraction: sum the rows of the smaller sibling, subtract its histogram from the
+parent's to get the larger one's, and find the best splits of both. Leaves of few rows need no
+histogram.
 """
 
 from libc.math cimport INFINITY
@@ -11,9 +12,10 @@ from libc.string cimport memcpy, memset
 
 from skgoss._engine.training.candidates cimport share_splits
 from skgoss._engine.training.constraints cimport start_constraints
-from skgoss._engine.training.histogram cimport (
-    GradientStats, Roots, encode_round, is_fine, move_rows, read_round, sum_records, take_places)
-from skgoss._engine.training.layout cimport Gradients, Sums
+from skgoss._engine.training.encoding cimport (
+    GradientStats, Roots, encode_round, is_fine, read_round)
+from skgoss._engine.training.histogram cimport move_rows, sum_records, take_places
+from skgoss._engine.training.layout cimport Encoding, Gradients, Histogram, Sums
 from skgoss._engine.training.collectives cimport choose_columns, reduce_histograms
 from skgoss._engine.training.search cimport Siblings, search_single, search_few, search_siblings
 from skgoss._engine.training.split cimport SplitRules, node_stats
@@ -27,7 +29,7 @@ cdef extern from "atomics.h" nogil:
 
 
 cdef enum:
-    # A leaf gets a histogram unless it has so many more places than updates: where rows are
+    # A leaf gets a histogram unless it has more places per update than this: where rows are
     # summed in tiles, and where they are put into an empty histogram one by one.
     PLACES_PER_TILED_UPDATE = 2
     PLACES_PER_UPDATE = 8
@@ -143,24 +145,26 @@ cdef int search_root(Shared* shared, Workspace* ws, const Round* round) noexcept
 
 # ------------------------------------------------------------------ children
 
-cdef bint has_few(const Workspace* ws, const Leaf* leaf, int places_an_update) noexcept nogil:
+cdef bint has_few(const Workspace* ws, const Leaf* leaf, int places_per_update) noexcept nogil:
     """Whether a leaf has so few rows that a histogram costs more than they do."""
-    return leaf.stats.sums.count * ws.data.row_updates * places_an_update < ws.data.n_places
+    return leaf.stats.sums.count * ws.data.row_updates * places_per_update < ws.data.n_places
 
 
-cdef void take_small(Workspace* ws, const Siblings* siblings) noexcept nogil:
-    """Take the few rows of a leaf out of the histogram of its parent, row by row."""
-    cdef const Leaf* small = siblings.smaller
+cdef void subtract_rows(Workspace* ws, const Siblings* siblings) noexcept nogil:
+    """Subtract the few rows of the smaller sibling from the parent's histogram, row by row."""
+    cdef const Leaf* smaller = siblings.smaller
+    cdef const Encoding* encoding = encoding_of(ws, siblings.larger)
+    cdef Histogram* histogram = &ws.slots[siblings.larger.slot]
     take_places(
-        encoding_of(ws, small), siblings.parent_encoding, encoding_of(ws, siblings.larger), 0,
-        ws.data.n_places, NULL, &ws.slots[siblings.larger.slot])
+        encoding_of(ws, smaller), siblings.parent_encoding, encoding, 0, ws.data.n_places, NULL,
+        histogram)
     move_rows(
-        &ws.data, encoding_of(ws, siblings.larger), ws.records[small.buffer] + small.begin,
-        small.end - small.begin, ws.pairs, -1, &ws.slots[siblings.larger.slot], NULL, NULL, NULL)
+        &ws.data, encoding, ws.records[smaller.buffer] + smaller.begin,
+        smaller.end - smaller.begin, ws.pairs, -1, histogram, NULL, NULL, NULL)
 
 
 cdef void search_both_few(Shared* shared, Workspace* ws, const Siblings* siblings) noexcept nogil:
-    """Search leaves that have no histograms."""
+    """Search two siblings of few rows, which have no histograms."""
     if siblings.search_larger:
         search_few(shared, ws, siblings.larger)
     if siblings.search_smaller:
@@ -168,21 +172,21 @@ cdef void search_both_few(Shared* shared, Workspace* ws, const Siblings* sibling
 
 
 cdef void search_larger_alone(Shared* shared, Workspace* ws, Siblings* siblings) noexcept nogil:
-    """Search two leaves, of which the small one gets no histogram."""
+    """Search two siblings, of which the smaller one gets no histogram."""
     if not siblings.search_larger:
         search_few(shared, ws, siblings.smaller)
     elif ws.n_tiles > 0:
         siblings.n_parts = 0
         search_siblings(shared, ws, siblings)
     else:
-        take_small(ws, siblings)
+        subtract_rows(ws, siblings)
         search_single(shared, ws, siblings.larger, 1)
         if siblings.search_smaller:
             search_few(shared, ws, siblings.smaller)
 
 
-cdef int build_both(Shared* shared, Workspace* ws, Siblings* siblings) noexcept nogil:
-    """Sum the rows of the small one of two leaves that both get histograms."""
+cdef int sum_smaller(Shared* shared, Workspace* ws, Siblings* siblings) noexcept nogil:
+    """Sum the rows of the smaller one of two siblings that both get histograms."""
     siblings.smaller.slot = take_slot(&ws.data, ws)
     if siblings.smaller.slot < 0:
         return NO_MEMORY
@@ -196,7 +200,7 @@ cdef int start_siblings(
     Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,
     Siblings* siblings_out,
 ) noexcept nogil:
-    """Which of two new leaves are searched. The large one takes over the parent's histogram."""
+    """Which of two siblings are searched. The larger takes over the parent's histogram."""
     cdef bint swapped = right.stats.sums.count < left.stats.sums.count
     siblings_out.smaller = right if swapped else left
     siblings_out.larger = left if swapped else right
@@ -234,7 +238,7 @@ cdef int search_children(
         search_both_few(shared, ws, &siblings)
     elif has_few(ws, siblings.smaller, share if siblings.search_smaller else 1):
         search_larger_alone(shared, ws, &siblings)
-    elif build_both(shared, ws, &siblings) < 0:
+    elif sum_smaller(shared, ws, &siblings) < 0:
         return NO_MEMORY
     else:
         search_siblings(shared, ws, &siblings)
@@ -254,7 +258,7 @@ cdef int sum_siblings(
         return NO_MEMORY
     if not (siblings_out.search_smaller or siblings_out.search_larger):
         return 0
-    if build_both(shared, ws, siblings_out) < 0:
+    if sum_smaller(shared, ws, siblings_out) < 0:
         return NO_MEMORY
     merge_parts(shared, ws, siblings_out)
     return 0
@@ -262,16 +266,16 @@ cdef int sum_siblings(
 
 cdef int finish_siblings(Shared* shared, Workspace* ws, Siblings* siblings, int n) noexcept nogil:
     """Find the best splits of leaves whose rows each process has summed."""
-    cdef Leaf** built = <Leaf**>malloc(n * sizeof(Leaf*))
-    cdef int n_built = 0
+    cdef Leaf** smaller = <Leaf**>malloc(n * sizeof(Leaf*))
+    cdef int n_summed = 0
     cdef int status, i
-    if built == NULL:
+    if smaller == NULL:
         return NO_MEMORY
     for i in range(n):
-        built[n_built] = siblings[i].smaller
-        n_built += siblings[i].n_parts > 0
-    status = reduce_histograms(shared, ws, built, n_built, NULL, 0)
-    free(built)
+        smaller[n_summed] = siblings[i].smaller
+        n_summed += siblings[i].n_parts > 0
+    status = reduce_histograms(shared, ws, smaller, n_summed, NULL, 0)
+    free(smaller)
     for i in range(n):
         if status == 0 and siblings[i].n_parts > 0:
             search_siblings(shared, ws, &siblings[i])

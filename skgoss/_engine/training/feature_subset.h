@@ -1,4 +1,5 @@
-/* Columns of codes become the lanes of rows, a block of rows at a time. */
+/* Columns of codes become the lanes of rows, a block of rows at a time: a transposition of
+   bytes, eight columns at once, as plain stores of single bytes would be slower. */
 #ifndef SKGOSS_FEATURE_SUBSET_H
 #define SKGOSS_FEATURE_SUBSET_H
 

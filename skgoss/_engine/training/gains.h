@@ -101,7 +101,7 @@ typedef struct {
     uint8_t *splittable_out; /* by feature: 0 where no cut gains anything; NULL: not asked */
     const int32_t *cut;      /* by feature: the only bin to cut after; NULL: all cuts */
     const double *factor;    /* by feature: of the gains; NULL: ones */
-    const MonotoneBounds *monotone;      /* in FORM_BOUNDED */
+    const MonotoneBounds *monotone; /* in FORM_BOUNDED */
     int n;
     int consecutive; /* whether the next feature in the list is the next one of all */
 } FeatureSet;

@@ -12,12 +12,15 @@ import numpy as np
 
 from skgoss._engine.training.feature_subset cimport ENTRY_BLOCK, SubsetBuffers, SubsetSource
 from skgoss._engine.training.forest cimport Forest
-from skgoss._engine.training.histogram cimport (
-    FOLD_ROOM, MAX_COUNT_BITS, MIN_COUNT_BITS, WIDE_PARTS)
-from skgoss._engine.training.layout cimport LANE_CODES, Binned, Histogram, Piece, Gradients
+from skgoss._engine.training.encoding cimport MAX_COUNT_BITS, MIN_COUNT_BITS
+from skgoss._engine.training.histogram cimport FOLD_ROOM
+from skgoss._engine.training.layout cimport (
+    LANE_CODES, WIDE_PARTS, Binned, Gradients, Histogram, Piece)
 from skgoss._engine.training.collectives cimport MIN_SHARED_PLACES, KernelCollectives
 from skgoss._engine.training.split cimport (
-    SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, Split, SplitRules, PartialBound, FeatureBounds, split_rules)
+    SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, Split, SplitRules,
+    split_rules)
+from skgoss._engine.data.packing import PIECE
 from skgoss._engine.data.store cimport BinStore
 from skgoss._engine.signals cimport end_watch, start_watch
 from skgoss._engine.training.tree cimport grow_tree
@@ -27,15 +30,12 @@ from skgoss._engine.training.workspace cimport (
     Pool, Tile, TileSums, Workspace, allocate_histogram, clear_histogram)
 
 
-# As `Piece` in layout.h.
-PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
-
-# Trees that draw features read rows of these alone if this takes at most this share of the
+# Trees that sample features read rows of these alone if this takes at most this part of the
 # time of reading all features: see `Storage.subset_work`.
 MAX_RELATIVE_WORK = 0.9
 
 cdef enum:
-    # Trees of fewer updates do not pay for a team that grows them side by side.
+    # Trees of fewer updates do not pay for threads that grow one each.
     MIN_UPDATES_PER_WAVE = 20000
 
 # Row numbers and counts of rows have 31 bits.
@@ -100,7 +100,7 @@ cdef class TreeGrower:
     """
 
     cdef Shared shared
-    cdef Gradients gradients        # of a round, but for what `grow` is given
+    cdef Gradients gradients  # of a round, but for the arguments of `grow`
     cdef readonly Forest forest
     cdef Workspace* workspaces
     cdef int n_workspaces
@@ -255,7 +255,7 @@ cdef class TreeGrower:
         out.learning_rate = settings.learning_rate
 
     cdef _read_subset_source(self, settings):
-        """What trees of drawn features are grown on, where reading their bins alone pays."""
+        """What trees of sampled features are grown on, where reading their bins alone pays."""
         cdef SubsetSource* out = &self.shared.subset_source
         cdef Binned* data = &self.shared.data
         cdef int i
@@ -339,7 +339,7 @@ cdef class TreeGrower:
         if self.shared.has_sparse:
             ws.records[2] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
             ws.stays = <uint8_t*>allocate(n_rows)
-            ws.places = <uint32_t*>allocate(n_rows * sizeof(uint32_t))
+            ws.root_position = <uint32_t*>allocate(n_rows * sizeof(uint32_t))
         ws.pool = <Pool*>allocate(sizeof(Pool))
         self._allocate_scratch(&ws.scratch, n_rows)
         ws.features = <int32_t*>allocate(n_features * sizeof(int32_t))
@@ -411,7 +411,7 @@ cdef class TreeGrower:
                 &ws.helpers[i].scratch, min(self.shared.data.n_rows, MIN_ROWS_FOR_TEAM))
 
     cdef Py_ssize_t _set_size(self):
-        """The words of the largest set of categories."""
+        """The words, of 32 bits, of the largest set of categories."""
         n_bins = self.dataset.n_bins[self.dataset.categorical]
         return (int(n_bins.max(initial=0)) + 31) // 32
 
@@ -652,7 +652,7 @@ cdef void free_workspace(Workspace* ws, int max_leaves, int n_threads) noexcept:
     free(ws.records[1])
     free(ws.records[2])
     free(ws.stays)
-    free(ws.places)
+    free(ws.root_position)
     free(ws.pairs)
     free(ws.gathered)
     free(ws.features)

@@ -11,7 +11,6 @@ cdef extern from "losses.h" nogil:
         const double*, const double*, double, double, int64_t, float*, float*
     ) noexcept nogil
     const pointwise_loss* POINTWISE
-    const int simd_level
     void softmax_rows "softmax"(
         const double* score, const double* y, int64_t n_classes, int64_t stride,
         double factor, int64_t n, double* work, float* gradient_out, float* hessian_out
@@ -37,11 +36,6 @@ cdef enum:
     WORK = 32768
     # Below this many rows (times classes) starting a thread team costs more than it saves.
     MIN_ROWS_FOR_TEAM = 20000
-
-
-def simd_level_name() -> str:
-    """The instruction set the kernels use: plain, avx2 or avx512."""
-    return ("plain", "avx2", "avx512")[simd_level]
 
 
 def pointwise(

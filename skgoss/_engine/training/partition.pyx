@@ -1,4 +1,8 @@
-"""How the rows of a leaf move to its children: stable partition, and rows found by lists."""
+"""How the rows of a leaf move to its children.
+
+A stable partition sweeps over all rows of the leaf. If the split column is sparse and few of its
+stored rows leave, only these are moved, and the others stay where they are.
+"""
 
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -24,24 +28,32 @@ cdef enum:
     MAX_CHUNKS = 256
     MIN_STORED_FOR_TEAM = 4000
     MAX_SLICES = 64
-    # Finding a row by a list costs as much as moving so many from a leaf to its children.
+    # Finding a stored row costs as much as moving so many from a leaf to its children.
     ROWS_PER_STORED = 4
 
 
-cdef inline int64_t gallop_rows(
-    const uint32_t* rows, int64_t first, int64_t n, uint64_t row,
+ctypedef fused record_t:
+    uint32_t
+    uint64_t
+
+
+cdef inline int64_t gallop(
+    const record_t* records, int64_t first, int64_t n, record_t id_mask, uint64_t row,
 ) noexcept nogil:
-    """The first row of a list, from ``first`` on, that is not below ``row``."""
+    """The first of ascending rows, from ``first`` on, that is not below ``row``.
+
+    Steps double until they are too large, so a near row is found soon.
+    """
     cdef int64_t step = 1
     cdef int64_t low = first
     cdef int64_t high, middle
-    while low + step < n and rows[low + step] < row:
+    while low + step < n and (records[low + step] & id_mask) < row:
         low = low + step
         step = 2 * step
     high = min(low + step, n)
     while low < high:
         middle = (low + high) // 2
-        if rows[middle] < row:
+        if (records[middle] & id_mask) < row:
             low = middle + 1
         else:
             high = middle
@@ -52,9 +64,9 @@ cdef Py_ssize_t decide_sparse(
     const BinColumn* column, const uint64_t* records, Py_ssize_t n, uint64_t id_mask,
     const uint8_t* goes_left, uint8_t* mask_out,
 ) noexcept nogil:
-    """All rows go where the implied bin goes, but for listed ones whose bin does not.
+    """All rows go where the implied bin goes, but for stored ones whose bin does not.
 
-    Rows and list are both ascending: whichever is behind jumps ahead.
+    The leaf's rows and the stored ones are both ascending: whichever is behind jumps ahead.
     """
     cdef bint others_left = goes_left[column.implied]
     cdef Py_ssize_t n_left = n if others_left else 0
@@ -62,10 +74,11 @@ cdef Py_ssize_t decide_sparse(
     cdef int64_t at = 0
     memset(mask_out, 255 if others_left else 0, (n + 7) // 8)
     while i < n and at < column.length:
-        at = gallop_rows(column.rows, at, column.length, records[i] & id_mask)
+        at = gallop(
+            column.rows, at, column.length, <uint32_t>0xFFFFFFFF, records[i] & id_mask)
         if at == column.length:
             break
-        i = gallop_records(records, i, n, id_mask, column.rows[at])
+        i = gallop(records, i, n, id_mask, column.rows[at])
         if i < n and (records[i] & id_mask) == column.rows[at]:
             if goes_left[bin_of_stored(column, column.stored[at])] != others_left:
                 mask_out[i // 8] ^= <uint8_t>(1 << (i % 8))
@@ -95,7 +108,7 @@ cdef Py_ssize_t partition(
     """Write the records that go left, then the others, each side in its order.
 
     Returns how many go left. ``goes_left`` is 1 for the codes of the left side, or for the
-    bins where the column is a list. ``mask``: n / 8 bytes and one more for each thread.
+    bins where the column is sparse. ``mask``: n / 8 bytes and one more for each thread.
     """
     cdef Py_ssize_t[MAX_CHUNKS] chunk_left
     cdef int n_chunks = min(n_threads, MAX_CHUNKS)
@@ -129,18 +142,18 @@ cdef Py_ssize_t partition(
 # ------------------------------------------------------------------ rows of leaves
 
 cdef void index_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Let all rows of the round be with the root's records, and tell where there they are."""
+    """Let all rows of the round stay with the root's records, and note where there they are."""
     cdef const uint32_t* ids = round.gradients.ids
     cdef Py_ssize_t i
     memset(ws.stays, ids == NULL, shared.data.n_rows)
     if ids != NULL:
         for i in range(round.gradients.n):
             ws.stays[ids[i]] = True
-            ws.places[ids[i]] = <uint32_t>i
+            ws.root_position[ids[i]] = <uint32_t>i
 
 
 cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexcept nogil:
-    """Which codes of a column go left; bins where it is a list. Only bytes are shared."""
+    """Which codes of a column go left; bins where it is sparse. Only bytes are shared."""
     cdef int c
     if column.width == 0 or column.implied < 0:
         return ws.scratch.goes_left
@@ -169,7 +182,7 @@ cdef void part_rows(
 cdef bint moves_stored_rows(
     const BinColumn* column, const Leaf* parent, Py_ssize_t n_moved,
 ) noexcept nogil:
-    """Whether few rows leave a leaf, and a list tells which.
+    """Whether few rows leave a leaf, and a sparse column tells which.
 
     Only where the leaf's records are the root's, which nothing overwrites as long as the rows
     that stay behind are mixed with those that left.
@@ -186,7 +199,7 @@ cdef Py_ssize_t move_slice(
     Workspace* ws, const BinColumn* column, bint sampled, Py_ssize_t first, Py_ssize_t last,
     Py_ssize_t n_most, uint64_t* records_out,
 ) noexcept nogil:
-    """Copy the records of the rows that a part of a list names; returns how many.
+    """Copy the records of a part of the stored rows, if they leave; returns how many.
 
     They are at most ``n_most``, for which there is room.
     """
@@ -203,7 +216,7 @@ cdef Py_ssize_t move_slice(
         row = column.rows[i]
         leaves = ws.stays[row] & (
             ws.scratch.goes_left[bin_of_stored(column, column.stored[i])] != others_left)
-        records_out[n] = root[ws.places[row] if sampled else row]
+        records_out[n] = root[ws.root_position[row] if sampled else row]
         ws.stays[row] ^= leaves
         n += leaves
     return n
@@ -213,7 +226,7 @@ cdef void move_stored_rows(
     Workspace* ws, const Leaf* parent, const BinColumn* column, bint sampled, Leaf* small,
     Leaf* large,
 ) noexcept nogil:
-    """Let the rows that a list names leave for the small child; the others stay.
+    """Let the stored rows leave for the small child; the others stay.
 
     Threads fill slices of the other buffer, which has room for the rows that stay.
     """
@@ -250,7 +263,7 @@ cdef void rows_to_children(
     Shared* shared, Workspace* ws, Leaf* parent, const BinColumn* column, Leaf* left,
     Leaf* right,
 ) noexcept nogil:
-    """Move the rows of a leaf to its children, all of them or those that a list names."""
+    """Move the rows of a leaf to its children, all of them or only the stored ones."""
     cdef Leaf* moved = left
     cdef Leaf* staying = right
     if column.rows != NULL and ws.scratch.goes_left[column.implied]:

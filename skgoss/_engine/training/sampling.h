@@ -50,7 +50,7 @@ SIMD_FOR_AVX512 static ptrdiff_t list_kept_avx512(const uint8_t *kept, uint32_t 
 }
 #endif
 
-/* Lists the places, counted from `first` on, where `kept` is 1 and not 0; returns how
+/* Lists the positions, counted from `first` on, where `kept` is 1 and not 0; returns how
    many. */
 static inline ptrdiff_t list_kept(const uint8_t *kept, uint32_t first, ptrdiff_t n,
                                   uint32_t *numbers_out)
@@ -165,20 +165,20 @@ SIMD_KERNEL(keep_either,
              ptrdiff_t first, ptrdiff_t n, uint8_t *kept_out),
             (keys, last_key, row_key, last_draw, first, n, kept_out))
 
-/* The draws of some rows; 0 for those whose keys are at most `cut`. */
+/* The draws of some rows; 0 for those whose keys are at most `threshold`. */
 static SIMD_INLINE void draw_rows_body(uint64_t row_key, const uint32_t *restrict rows,
-                                       const uint32_t *restrict keys, uint32_t cut,
+                                       const uint32_t *restrict keys, uint32_t threshold,
                                        ptrdiff_t n, uint32_t *restrict draws_out)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
         uint32_t drawn = row_draw(row_key, rows[i]);
-        draws_out[i] = keys[i] <= cut ? 0 : drawn;
+        draws_out[i] = keys[i] <= threshold ? 0 : drawn;
     }
 }
 SIMD_KERNEL(draw_rows,
-            (uint64_t row_key, const uint32_t *rows, const uint32_t *keys, uint32_t cut,
+            (uint64_t row_key, const uint32_t *rows, const uint32_t *keys, uint32_t threshold,
              ptrdiff_t n, uint32_t *draws_out),
-            (row_key, rows, keys, cut, n, draws_out))
+            (row_key, rows, keys, threshold, n, draws_out))
 
 /* Which numbers are from `low` to `high`; adds how many are below. */
 static SIMD_INLINE void keep_between_body(const uint32_t *values, uint32_t low,
@@ -197,39 +197,39 @@ SIMD_KERNEL(keep_between,
              uint8_t *kept_out, int64_t *n_below),
             (values, low, high, n, kept_out, n_below))
 
-/* Copies the numbers that `places`, less `first`, name. */
-static SIMD_INLINE void copy_places_body(const uint32_t *restrict values,
-                                         const uint32_t *restrict places, uint32_t first,
+/* Copies the numbers that `positions`, less `first`, name. */
+static SIMD_INLINE void copy_positions_body(const uint32_t *restrict values,
+                                         const uint32_t *restrict positions, uint32_t first,
                                          ptrdiff_t n, uint32_t *restrict values_out)
 {
     for (ptrdiff_t i = 0; i < n; i++)
-        values_out[i] = values[places[i] - first];
+        values_out[i] = values[positions[i] - first];
 }
-SIMD_KERNEL(copy_places,
-            (const uint32_t *values, const uint32_t *places, uint32_t first, ptrdiff_t n,
+SIMD_KERNEL(copy_positions,
+            (const uint32_t *values, const uint32_t *positions, uint32_t first, ptrdiff_t n,
              uint32_t *values_out),
-            (values, places, first, n, values_out))
+            (values, positions, first, n, values_out))
 
-/* Adds 1 to the numbers that equal `cut`, but for the first `n_left` of them. */
-static SIMD_INLINE void part_equals_body(uint32_t cut, ptrdiff_t n, uint32_t *values,
+/* Adds 1 to the numbers that equal `threshold`, but for the first `n_left` of them. */
+static SIMD_INLINE void part_equals_body(uint32_t threshold, ptrdiff_t n, uint32_t *values,
                                          int64_t *n_left)
 {
     uint32_t n_equal = 0;
     for (ptrdiff_t i = 0; i < n; i++)
-        n_equal += values[i] == cut;
+        n_equal += values[i] == threshold;
     if (n_equal <= *n_left) {
         *n_left -= n_equal;
         return;
     }
     ptrdiff_t start = 0;
     for (; *n_left > 0; start++)
-        *n_left -= values[start] == cut;
+        *n_left -= values[start] == threshold;
     for (ptrdiff_t i = start; i < n; i++)
-        values[i] += values[i] == cut;
+        values[i] += values[i] == threshold;
 }
 SIMD_KERNEL(part_equals,
-            (uint32_t cut, ptrdiff_t n, uint32_t *values, int64_t *n_left),
-            (cut, n, values, n_left))
+            (uint32_t threshold, ptrdiff_t n, uint32_t *values, int64_t *n_left),
+            (threshold, n, values, n_left))
 
 static SIMD_INLINE void find_range_body(const uint32_t *values, ptrdiff_t n,
                                         uint32_t *low_out, uint32_t *high_out)

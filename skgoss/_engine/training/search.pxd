@@ -2,13 +2,15 @@ from skgoss._engine.training.layout cimport Encoding
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace
 
 cdef struct Siblings:
-    # One or two leaves whose best splits are looked for.
-    Leaf* smaller               # its rows are summed
-    Leaf* larger               # has its parent's histogram until then; NULL: there is none
-    const Encoding* parent_encoding    # of that
-    bint search_smaller
+    # Two new leaves, or one: the root or a leaf that is searched again. Histogram subtraction
+    # (Ke et al., LightGBM, NeurIPS 2017, section 2): only the rows of the smaller sibling are
+    # summed, and the larger one's histogram is what is left of the parent's.
+    Leaf* smaller
+    Leaf* larger              # its slot has the parent's histogram until then; NULL: none
+    const Encoding* parent_encoding
+    bint search_smaller       # whether its best split is looked for
     bint search_larger
-    int n_parts               # threads that have summed the rows; 0: nothing is summed yet
+    int n_parts               # threads that have summed the rows; 0: tiles are summed instead
 
 
 cdef void choose_summed(const Shared* shared, Workspace* ws) noexcept nogil

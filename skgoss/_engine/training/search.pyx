@@ -1,4 +1,4 @@
-"""The best split of a leaf, or of two that share the sums of their parent.
+"""The best split of a leaf, or of two siblings.
 
 Which features are searched, by how many threads, and what becomes of the split that is found.
 """
@@ -113,23 +113,24 @@ cdef void search_leaf(
 
 # ------------------------------------------------------------------ leaves
 
-cdef void complete(
-    Shared* shared, Workspace* ws, const Siblings* siblings, Histogram* built,
+cdef void subtract_histograms(
+    Shared* shared, Workspace* ws, const Siblings* siblings, Histogram* smaller,
     int64_t first_place, int64_t last_place,
 ) noexcept nogil:
-    """Some places of both leaves: merge what threads have summed, subtract."""
-    add_parts(shared, ws, siblings.smaller, siblings.n_parts, first_place, last_place, built)
+    """Some places of both siblings: merge what threads have summed, subtract it from the parent."""
+    add_parts(shared, ws, siblings.smaller, siblings.n_parts, first_place, last_place, smaller)
     if siblings.larger != NULL:
         take_places(
-            encoding_of(ws, siblings.smaller), siblings.parent_encoding, encoding_of(ws, siblings.larger),
-            first_place, last_place, built, &ws.slots[siblings.larger.slot])
+            encoding_of(ws, siblings.smaller), siblings.parent_encoding,
+            encoding_of(ws, siblings.larger), first_place, last_place, smaller,
+            &ws.slots[siblings.larger.slot])
 
 
 cdef void finish_features(
-    Shared* shared, Workspace* ws, const Siblings* siblings, Histogram* built,
+    Shared* shared, Workspace* ws, const Siblings* siblings, Histogram* smaller,
     const int32_t* features, int n, bint consecutive, int thread,
 ) noexcept nogil:
-    """Some features of the leaves: complete their sums and search them."""
+    """Some features of both siblings: complete their sums and search them."""
     cdef int last
     cdef int at = 0
     while at < n:
@@ -137,17 +138,17 @@ cdef void finish_features(
         while last + 1 < n and (
                 ws.data.offset[features[last + 1]] == ws.data.offset[features[last] + 1]):
             last = last + 1
-        complete(
-            shared, ws, siblings, built, ws.data.offset[features[at]],
+        subtract_histograms(
+            shared, ws, siblings, smaller, ws.data.offset[features[at]],
             ws.data.offset[features[last] + 1])
         at = last + 1
     if siblings.search_smaller:
         search_leaf(
-            shared, ws, 0, siblings.smaller, built, features, n, consecutive, thread)
+            shared, ws, 0, siblings.smaller, smaller, features, n, consecutive, thread)
     if siblings.search_larger:
         search_leaf(
-            shared, ws, 1, siblings.larger, &ws.slots[siblings.larger.slot], features, n, consecutive,
-            thread)
+            shared, ws, 1, siblings.larger, &ws.slots[siblings.larger.slot], features, n,
+            consecutive, thread)
 
 
 cdef void finish_chunk(
@@ -161,7 +162,8 @@ cdef void finish_chunk(
     cdef Histogram sums
     if siblings.n_parts > 0:
         finish_features(
-            shared, ws, siblings, &ws.slots[siblings.smaller.slot], ws.summed + ws.first_searched + first,
+            shared, ws, siblings, &ws.slots[siblings.smaller.slot],
+            ws.summed + ws.first_searched + first,
             <int>((chunk + 1) * n // n_chunks - first), n == ws.data.n_features, thread)
         return
     tile = &ws.tiles[chunk]
@@ -192,9 +194,10 @@ cdef void prepare_search(
 
 
 cdef void search_siblings(Shared* shared, Workspace* ws, const Siblings* siblings) noexcept nogil:
-    """Complete the sums of the leaves and find their best splits."""
+    """Complete the sums of the siblings and find their best splits."""
     cdef int i, thread, side
-    cdef double n_visits = <double>ws.data.n_places * (siblings.search_smaller + siblings.search_larger)
+    cdef int n_leaves = siblings.search_smaller + siblings.search_larger
+    cdef double n_visits = <double>ws.data.n_places * n_leaves
     cdef int n_threads = ws.n_threads if n_visits > MIN_VISITS_FOR_TEAM else 1
     cdef int64_t n_chunks = ws.n_tiles
     if siblings.n_parts > 0:

@@ -1,4 +1,10 @@
-/* The search for the best split of one feature in one node. */
+/* The search for the best split of one feature in one node.
+
+   One sweep over the bins adds up the sums on the left of each cut, and lists only cuts behind
+   bins that hold rows; a second one computes the gains, in vectors. The gain formula has several
+   forms (ridge, elastic net, clipped outputs, monotone bounds), each compiled by itself, so that
+   the usual one has no branch. Missing values are tried on both sides (XGBoost, KDD 2016,
+   algorithm 3). */
 #ifndef SKGOSS_SPLIT_H
 #define SKGOSS_SPLIT_H
 
@@ -10,7 +16,7 @@
 #include "layout.h"
 #include "simd.h"
 
-/* Cuts come in whole vectors; those that fill up the last one have a count that no rows
+/* Cuts come in vectors of so many; those that fill up the last one have a count that no rows
    of missing values make acceptable. */
 #define SPLIT_WIDTH 8
 #define NO_CUT INT32_MIN

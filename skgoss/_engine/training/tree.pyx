@@ -225,7 +225,9 @@ cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
 
 # ------------------------------------------------------------------ ahead of their turn
 
-cdef int divide_ahead(Shared* shared, Workspace* ws, int index, Siblings* siblings_out) noexcept nogil:
+cdef int divide_ahead(
+    Shared* shared, Workspace* ws, int index, Siblings* siblings_out,
+) noexcept nogil:
     """Divide a leaf that may be split later.
 
     Among processes, sum the rows of its children; ``siblings_out``: NULL: search these.
@@ -258,7 +260,7 @@ cdef double work_of(const Workspace* ws, int index) noexcept nogil:
 cdef bint is_small(const Workspace* ws, int index) noexcept nogil:
     """Whether a leaf is divided by one thread, while others divide other leaves.
 
-    Where lists tell which rows leave, leaves share the root's order of rows.
+    Where sparse columns tell which rows leave, leaves share the root's records.
     """
     cdef const Leaf* leaf = &ws.leaves[index]
     return (

@@ -3,8 +3,9 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from skgoss._engine.training.feature_subset cimport SubsetBuffers, SubsetSource
-from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Gradients, Sums
-from skgoss._engine.training.split cimport NodeStats, MonotoneBounds, Split, SplitRules, PartialBound
+from skgoss._engine.training.layout cimport Binned, Encoding, Gradients, Histogram, Sums
+from skgoss._engine.training.split cimport (
+    MonotoneBounds, NodeStats, PartialBound, Split, SplitRules)
 from skgoss._engine.data.store cimport BinColumn
 from skgoss._engine.signals cimport Watch
 
@@ -14,7 +15,7 @@ cdef enum:
     NOT_FINITE = -2
     INTERRUPTED = -3          # the watch has the exception
     COLLECTIVE_FAILED = -4    # `KernelCollectives.error` says why
-    # The records of the root if rows are found by lists.
+    # The records of the root if sparse columns tell which rows leave a leaf.
     ROOT_BUFFER = 2
     # The turn of a leaf whose split is not a forced one.
     NO_TURN = 0x7FFFFFFF
@@ -49,7 +50,7 @@ cdef struct Leaf:
     double l2                 # the ridge penalty of its output
     NodeStats stats
     Split best
-    SharedSplit shared_split               # if columns are searched by several processes
+    SharedSplit shared_split  # if columns are searched by several processes
     int32_t forced            # the forced split wanted here; -1: none
     int32_t turn              # forced splits come first, by their numbers
 
@@ -80,8 +81,8 @@ cdef struct TileSums:
     int64_t room              # places
 
 cdef struct Pool:
-    # What all threads take from that divide leaves of a tree.
-    int64_t lock          # by one of them: see `spin_lock`
+    # What all threads that divide leaves of a tree take from: histograms, masks and sets.
+    int64_t lock              # see `spin_lock`
     int n_slots               # of histograms
     int n_free
     int64_t n_masks
@@ -114,16 +115,16 @@ cdef struct Workspace:
     Workspace* helpers        # the workspaces of the other threads; NULL: there are none
     Scratch scratch
     Pool* pool
-    uint64_t* records[3]        # the last one: see ROOT_BUFFER
+    uint64_t* records[3]      # see layout.h; the last one: see ROOT_BUFFER
     # By row, then: whether it is in the one leaf that still has the root's records, and where
     # among these its own is, if the rows are sampled.
     uint8_t* stays
-    uint32_t* places
+    uint32_t* root_position
     Py_ssize_t n_rows         # of the root
     int64_t* pairs
-    double* gathered          # gradients of sampled rows
+    double* gathered          # gradients of sampled rows, one after the other
     Binned data               # the rows as the tree reads them
-    SubsetBuffers subset               # where they are if they are of drawn features alone
+    SubsetBuffers subset      # where they are if trees sample features
     int32_t* features         # sampled for the tree
     int n_features
     int32_t* summed           # with others in forced splits
@@ -134,8 +135,8 @@ cdef struct Workspace:
     int32_t* tile_features
     int32_t* tile_of          # by feature
     uint8_t** splittable      # masks of features that nodes above a leaf could be split by
-    MonotoneBounds monotone[2]            # and what bounds their children
-    PartialBound* partial_bounds[2]            # of all their rows
+    MonotoneBounds monotone[2]  # what bounds the children of a leaf and of its sibling
+    PartialBound* partial_bounds[2]  # of all their features
     int8_t* above             # by two leaves: 1: the second bounds the first from above,
     #                           -1: from below, 0: it does not
     int32_t* row_of           # by feature: see MonotoneBounds; NULL unless bounds are ADVANCED

@@ -63,7 +63,7 @@ cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept
 # ------------------------------------------------------------------ rows of leaves
 
 cdef void gather(Workspace* ws, Leaf* leaf) noexcept nogil:
-    """Bring the rows of a leaf together, where others have left it by lists.
+    """Bring the rows of a leaf together, where stored rows of sparse columns have left it.
 
     Those others fill the first part of its place in the next buffer.
     """
@@ -75,7 +75,7 @@ cdef void gather(Workspace* ws, Leaf* leaf) noexcept nogil:
     cdef Py_ssize_t i
     if leaf.n_left_behind == 0:
         return
-    # Every word is stored, and the next one over it if it has left: no branch to mispredict.
+    # Every record is stored, and the next one over it if it has left: no branch to mispredict.
     for i in range(leaf.begin, leaf.end):
         if n == n_staying:
             break

@@ -56,7 +56,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 def bits(monkeypatch, most_work, model, X, y, **given) -> bytes:
     """All predictions of a fit that packs drawn features always, or never."""
-    monkeypatch.setattr(grower, "MOST_WORK", most_work)
+    monkeypatch.setattr(grower, "MAX_RELATIVE_WORK", most_work)
     return model.fit(X, y, **given).predict(X, raw_score=True).tobytes()
 
 

@@ -15,7 +15,7 @@
 #define NO_CATEGORY 0x7FFFFFFF
 
 /* Thresholds of one column of bytes. */
-#define RANKS_OF_A_BYTE 255
+#define RANKS_PER_BYTE 255
 
 /* Which values are missing, and 0 for NaN where none is. */
 enum { MISSING_NONE = 0, MISSING_ZERO = 1 };
@@ -70,7 +70,7 @@ static SIMD_INLINE void skgoss_rank_bytes_body(const int64_t *restrict rank, int
     for (int r = 0; r < LEAF_TILE; r++) {
         const int64_t above = rank[r] - first;
         const int64_t low = above > 0 ? above : 0;
-        const uint8_t byte = (uint8_t)(low < RANKS_OF_A_BYTE ? low : RANKS_OF_A_BYTE);
+        const uint8_t byte = (uint8_t)(low < RANKS_PER_BYTE ? low : RANKS_PER_BYTE);
         byte_out[r] = (byte & ~missing[r]) | (filled & missing[r]);
     }
 }

@@ -12,8 +12,8 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.runtime cimport omp_get_thread_num
-from skgoss._engine.data.store cimport (
-    BinColumn, BinStore, bin_of_code, bin_of_stored, first_from)
+from skgoss._engine.data.sparse_columns cimport first_from
+from skgoss._engine.data.store cimport BinColumn, BinStore, bin_of_code, bin_of_stored
 from skgoss._engine.model.leaves cimport (
     LEAF_TILE, Pile, Routes, Test, add_route, add_values, clear_routes, free_routes, more,
 )
@@ -21,7 +21,7 @@ from skgoss._engine.training.forest cimport Forest, StoredLeaf, StoredNode, node
 
 cdef enum:
     BYTE_CODES = 256
-    NODES_OF_A_BYTE = 8
+    NODES_PER_BYTE = 8
     # Rows that a thread takes at once.
     SCORE_ROWS = 16 * LEAF_TILE
 
@@ -248,7 +248,7 @@ cdef int test_bit(
     cdef uint8_t* table
     cdef uint8_t bit
     cdef int32_t c
-    if slot[0] < 0 or (<Source*>plan.sources.items)[slot[0]].n_nodes == NODES_OF_A_BYTE:
+    if slot[0] < 0 or (<Source*>plan.sources.items)[slot[0]].n_nodes == NODES_PER_BYTE:
         slot[0] = new_source(plan, column, plan.tables.n)
         memset(more(&plan.tables, n_codes(column), 1), 0, n_codes(column))
     source = &(<Source*>plan.sources.items)[slot[0]]

@@ -1,4 +1,4 @@
-"""The best split of a leaf, or of two that share the sums of their parent.
+"""The best split of a leaf, or of two siblings.
 
 Which features are searched, by how many threads, and what becomes of the split that is found.
 """
@@ -19,13 +19,13 @@ from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, NO_TURN, ForcedSplit, Leaf, Scratch, Shared, Tile, Workspace, better,
     encoding_of, free_slot, gather)
 
-cdef extern from "team.h" nogil:
-    int64_t take_next(int64_t* next)
+cdef extern from "atomics.h" nogil:
+    int64_t fetch_increment(int64_t* next)
 
 cdef enum:
-    CHUNKS_A_THREAD = 8       # of features
+    CHUNKS_PER_THREAD = 8       # of features
     # Below so many bin visits a team of threads costs more than it gives.
-    MIN_VISITS_A_TEAM = 24000
+    MIN_VISITS_FOR_TEAM = 24000
 
 # ------------------------------------------------------------------ features
 
@@ -96,7 +96,7 @@ cdef FeatureSet feature_set(
     if out.cut != NULL or shared.constraints.bounding >= INTERMEDIATE:
         out.splittable_out = NULL
     out.factor = ws.scratch.factor[side]
-    out.order = &ws.order[side]
+    out.monotone = &ws.monotone[side]
     out.consecutive = consecutive
     return out
 
@@ -113,23 +113,24 @@ cdef void search_leaf(
 
 # ------------------------------------------------------------------ leaves
 
-cdef void complete(
-    Shared* shared, Workspace* ws, const Look* look, Histogram* built,
+cdef void subtract_histograms(
+    Shared* shared, Workspace* ws, const Siblings* siblings, Histogram* smaller,
     int64_t first_place, int64_t last_place,
 ) noexcept nogil:
-    """Some places of both leaves: merge what threads have summed, subtract."""
-    add_parts(shared, ws, look.built, look.n_parts, first_place, last_place, built)
-    if look.other != NULL:
+    """Some places of both siblings: merge what threads have summed, subtract it from the parent."""
+    add_parts(shared, ws, siblings.smaller, siblings.n_parts, first_place, last_place, smaller)
+    if siblings.larger != NULL:
         take_places(
-            encoding_of(ws, look.built), look.before, encoding_of(ws, look.other),
-            first_place, last_place, built, &ws.slots[look.other.slot])
+            encoding_of(ws, siblings.smaller), siblings.parent_encoding,
+            encoding_of(ws, siblings.larger), first_place, last_place, smaller,
+            &ws.slots[siblings.larger.slot])
 
 
 cdef void finish_features(
-    Shared* shared, Workspace* ws, const Look* look, Histogram* built,
+    Shared* shared, Workspace* ws, const Siblings* siblings, Histogram* smaller,
     const int32_t* features, int n, bint consecutive, int thread,
 ) noexcept nogil:
-    """Some features of the leaves: complete their sums and search them."""
+    """Some features of both siblings: complete their sums and search them."""
     cdef int last
     cdef int at = 0
     while at < n:
@@ -137,21 +138,21 @@ cdef void finish_features(
         while last + 1 < n and (
                 ws.data.offset[features[last + 1]] == ws.data.offset[features[last] + 1]):
             last = last + 1
-        complete(
-            shared, ws, look, built, ws.data.offset[features[at]],
+        subtract_histograms(
+            shared, ws, siblings, smaller, ws.data.offset[features[at]],
             ws.data.offset[features[last] + 1])
         at = last + 1
-    if look.search_built:
+    if siblings.search_smaller:
         search_leaf(
-            shared, ws, 0, look.built, built, features, n, consecutive, thread)
-    if look.search_other:
+            shared, ws, 0, siblings.smaller, smaller, features, n, consecutive, thread)
+    if siblings.search_larger:
         search_leaf(
-            shared, ws, 1, look.other, &ws.slots[look.other.slot], features, n, consecutive,
-            thread)
+            shared, ws, 1, siblings.larger, &ws.slots[siblings.larger.slot], features, n,
+            consecutive, thread)
 
 
 cdef void finish_chunk(
-    Shared* shared, Workspace* ws, const Look* look, int64_t chunk, int64_t n_chunks,
+    Shared* shared, Workspace* ws, const Siblings* siblings, int64_t chunk, int64_t n_chunks,
     int thread,
 ) noexcept nogil:
     """A tile, or as large a part of the features as each chunk has."""
@@ -159,27 +160,28 @@ cdef void finish_chunk(
     cdef int64_t first = chunk * n // n_chunks
     cdef const Tile* tile
     cdef Histogram sums
-    if look.n_parts > 0:
+    if siblings.n_parts > 0:
         finish_features(
-            shared, ws, look, &ws.slots[look.built.slot], ws.summed + ws.first_searched + first,
+            shared, ws, siblings, &ws.slots[siblings.smaller.slot],
+            ws.summed + ws.first_searched + first,
             <int>((chunk + 1) * n // n_chunks - first), n == ws.data.n_features, thread)
         return
     tile = &ws.tiles[chunk]
-    sums = sum_tile(shared, ws, tile, look.built, thread)
+    sums = sum_tile(shared, ws, tile, siblings.smaller, thread)
     finish_features(
-        shared, ws, look, &sums, tile.features, tile.n_features, tile.consecutive, thread)
+        shared, ws, siblings, &sums, tile.features, tile.n_features, tile.consecutive, thread)
 
 
 cdef void finish_chunks(
-    Shared* shared, Workspace* ws, const Look* look, int64_t n_chunks, int thread,
+    Shared* shared, Workspace* ws, const Siblings* siblings, int64_t n_chunks, int thread,
 ) noexcept nogil:
     """Finish the chunk that has the thread's number, and others that are left."""
     cdef int64_t chunk = thread - ws.first_thread
     shared.best[2 * thread].gain = 0
     shared.best[2 * thread + 1].gain = 0
     while chunk < n_chunks:
-        finish_chunk(shared, ws, look, chunk, n_chunks, thread)
-        chunk = take_next(&ws.next_chunk)
+        finish_chunk(shared, ws, siblings, chunk, n_chunks, thread)
+        chunk = fetch_increment(&ws.next_chunk)
 
 
 cdef void prepare_search(
@@ -191,42 +193,43 @@ cdef void prepare_search(
         draw_cuts(shared, ws, leaf, ws.scratch.cut[side])
 
 
-cdef void search_look(Shared* shared, Workspace* ws, const Look* look) noexcept nogil:
-    """Complete the sums of the leaves and find their best splits."""
+cdef void search_siblings(Shared* shared, Workspace* ws, const Siblings* siblings) noexcept nogil:
+    """Complete the sums of the siblings and find their best splits."""
     cdef int i, thread, side
-    cdef double n_visits = <double>ws.data.n_places * (look.search_built + look.search_other)
-    cdef int n_threads = ws.n_threads if n_visits > MIN_VISITS_A_TEAM else 1
+    cdef int n_leaves = siblings.search_smaller + siblings.search_larger
+    cdef double n_visits = <double>ws.data.n_places * n_leaves
+    cdef int n_threads = ws.n_threads if n_visits > MIN_VISITS_FOR_TEAM else 1
     cdef int64_t n_chunks = ws.n_tiles
-    if look.n_parts > 0:
-        n_chunks = n_threads * CHUNKS_A_THREAD if n_threads > 1 else 1
-    if look.search_built:
-        prepare_search(shared, ws, look.built, 0)
-    if look.search_other:
-        prepare_search(shared, ws, look.other, 1)
+    if siblings.n_parts > 0:
+        n_chunks = n_threads * CHUNKS_PER_THREAD if n_threads > 1 else 1
+    if siblings.search_smaller:
+        prepare_search(shared, ws, siblings.smaller, 0)
+    if siblings.search_larger:
+        prepare_search(shared, ws, siblings.larger, 1)
     ws.next_chunk = n_threads
     if n_threads == 1:
-        finish_chunks(shared, ws, look, n_chunks, ws.first_thread)
+        finish_chunks(shared, ws, siblings, n_chunks, ws.first_thread)
     else:
         for i in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-            finish_chunks(shared, ws, look, n_chunks, ws.first_thread + i)
+            finish_chunks(shared, ws, siblings, n_chunks, ws.first_thread + i)
     for side in range(2):
         for thread in range(ws.first_thread + 1, ws.first_thread + n_threads):
             if better(&shared.best[2 * thread + side],
                       &shared.best[2 * ws.first_thread + side]):
                 shared.best[2 * ws.first_thread + side] = shared.best[2 * thread + side]
-    settle(shared, ws, 0, look.built, look.search_built)
-    if look.other != NULL:
-        settle(shared, ws, 1, look.other, look.search_other)
+    settle(shared, ws, 0, siblings.smaller, siblings.search_smaller)
+    if siblings.larger != NULL:
+        settle(shared, ws, 1, siblings.larger, siblings.search_larger)
 
 
-cdef void search_built(Shared* shared, Workspace* ws, Leaf* leaf, int n_parts) noexcept nogil:
+cdef void search_single(Shared* shared, Workspace* ws, Leaf* leaf, int n_parts) noexcept nogil:
     """Find the best split of a leaf alone."""
-    cdef Look look
-    memset(&look, 0, sizeof(Look))
-    look.built = leaf
-    look.n_parts = n_parts
-    look.search_built = True
-    search_look(shared, ws, &look)
+    cdef Siblings siblings
+    memset(&siblings, 0, sizeof(Siblings))
+    siblings.smaller = leaf
+    siblings.n_parts = n_parts
+    siblings.search_smaller = True
+    search_siblings(shared, ws, &siblings)
 
 
 cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
@@ -240,7 +243,7 @@ cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
     cdef int i
     gather(ws, leaf)
     if ws.n_tiles > 0:
-        search_built(shared, ws, leaf, 0)
+        search_single(shared, ws, leaf, 0)
         return
     prepare_search(shared, ws, leaf, 0)
     show_rows(ws, leaf, scratch.seen)
@@ -259,7 +262,7 @@ cdef void search_again(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil
     if leaf.slot < 0:
         search_few(shared, ws, leaf)
     else:
-        search_built(shared, ws, leaf, 1)
+        search_single(shared, ws, leaf, 1)
 
 # ------------------------------------------------------------------ the split that is kept
 

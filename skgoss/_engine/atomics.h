@@ -1,6 +1,6 @@
 /* What threads that share out work among themselves need. */
-#ifndef SKGOSS_TEAM_H
-#define SKGOSS_TEAM_H
+#ifndef SKGOSS_ATOMICS_H
+#define SKGOSS_ATOMICS_H
 
 #include <stdint.h>
 
@@ -9,15 +9,15 @@
 #endif
 
 #if defined(__x86_64__) || defined(__i386__)
-#define TEAM_PAUSE() __builtin_ia32_pause()
+#define SPIN_PAUSE() __builtin_ia32_pause()
 #elif defined(_M_X64)
-#define TEAM_PAUSE() _mm_pause()
+#define SPIN_PAUSE() _mm_pause()
 #else
-#define TEAM_PAUSE() ((void)0)
+#define SPIN_PAUSE() ((void)0)
 #endif
 
 /* The next number: each is given to one thread only. */
-static inline int64_t take_next(int64_t *next)
+static inline int64_t fetch_increment(int64_t *next)
 {
 #if defined(_MSC_VER)
     return _InterlockedExchangeAdd64(next, 1);
@@ -27,23 +27,23 @@ static inline int64_t take_next(int64_t *next)
 }
 
 /* Only one thread is between both: for a few instructions, as others wait busily. */
-static inline void enter_alone(int64_t *is_taken)
+static inline void spin_lock(int64_t *lock)
 {
 #if defined(_MSC_VER)
-    while (_InterlockedExchange64(is_taken, 1))
-        TEAM_PAUSE();
+    while (_InterlockedExchange64(lock, 1))
+        SPIN_PAUSE();
 #else
-    while (__atomic_exchange_n(is_taken, 1, __ATOMIC_ACQUIRE))
-        TEAM_PAUSE();
+    while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+        SPIN_PAUSE();
 #endif
 }
 
-static inline void leave(int64_t *is_taken)
+static inline void spin_unlock(int64_t *lock)
 {
 #if defined(_MSC_VER)
-    _InterlockedExchange64(is_taken, 0);
+    _InterlockedExchange64(lock, 0);
 #else
-    __atomic_store_n(is_taken, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
 #endif
 }
 

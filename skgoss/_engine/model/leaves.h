@@ -65,6 +65,7 @@ typedef struct {
 #include "leaf_exits.h"
 #endif
 
+/* The exit of each row of a tile, by the best instruction set. */
 static void skgoss_exits(const skgoss_mask_op *ops, const skgoss_plane *planes, int n_planes,
                          const uint8_t *const *columns, uint8_t *exit_out)
 {
@@ -79,6 +80,7 @@ static void skgoss_exits(const skgoss_mask_op *ops, const skgoss_plane *planes, 
     levels[simd_level](ops, planes, n_planes, columns, exit_out);
 }
 
+/* The child that a row goes to; a leaf is its own. */
 static SIMD_INLINE int32_t skgoss_next(const skgoss_walk_node *nodes, int32_t at,
                                        const uint8_t *const *columns, int row)
 {

@@ -14,8 +14,7 @@ from libc.string cimport memset
 
 from skgoss._engine.data.columns cimport InputColumns, load_block, read_columns
 from skgoss._engine.model.leaves cimport (
-    LEAF_TILE, Routes, Test, add_route, add_values, free_routes, write_leaves,
-)
+    LEAF_TILE, Routes, Test, add_route, add_values, free_routes, write_leaves)
 from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
@@ -193,6 +192,10 @@ cdef struct Block:
 cdef void score_block(
     const Tables* model, const Routes* routes, const Block* block, const Sink* sink,
 ) noexcept nogil:
+    """Score the tiles of a block, tree by tree.
+
+    A tree's masks stay in the cache for all tiles of the block.
+    """
     cdef int64_t width = sink.stop_tree - sink.first_tree
     cdef Py_ssize_t n_tiles = (block.stop - block.start + LEAF_TILE - 1) // LEAF_TILE
     cdef int64_t tree, j

@@ -10,24 +10,24 @@ from libc.stdlib cimport calloc, free
 
 import numpy as np
 
-from skgoss._engine.training.feature_subset cimport ENTRY_BLOCK, SubsetBuffers, SubsetSource
-from skgoss._engine.training.forest cimport Forest
-from skgoss._engine.training.encoding cimport MAX_COUNT_BITS, MIN_COUNT_BITS
-from skgoss._engine.training.histogram cimport FOLD_ROOM
-from skgoss._engine.training.layout cimport (
-    LANE_CODES, WIDE_PARTS, Binned, Gradients, Histogram, Piece)
-from skgoss._engine.training.collectives cimport MIN_SHARED_PLACES, KernelCollectives
-from skgoss._engine.training.split cimport (
-    SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, Split, SplitRules,
-    split_rules)
 from skgoss._engine.data.packing import PIECE
 from skgoss._engine.data.store cimport BinStore
 from skgoss._engine.signals cimport end_watch, start_watch
+from skgoss._engine.training.collectives cimport MIN_SHARED_PLACES, KernelCollectives
+from skgoss._engine.training.encoding cimport MAX_COUNT_BITS, MIN_COUNT_BITS
+from skgoss._engine.training.feature_subset cimport ENTRY_BLOCK, SubsetBuffers, SubsetSource
+from skgoss._engine.training.forest cimport Forest
+from skgoss._engine.training.histogram cimport FOLD_ROOM
+from skgoss._engine.training.layout cimport (
+    LANE_CODES, WIDE_PARTS, Binned, Gradients, Histogram, Piece)
+from skgoss._engine.training.split cimport (
+    SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, Split, SplitRules,
+    split_rules)
 from skgoss._engine.training.tree cimport grow_tree
 from skgoss._engine.training.workspace cimport (
-    ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, UNBOUNDED, Bounding,
-    Constraints, MIN_ROWS_FOR_TEAM, ForcedSplit, Leaf, Node, Round, Scratch, Settings, Shared,
-    Pool, Tile, TileSums, Workspace, allocate_histogram, clear_histogram)
+    ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, MIN_ROWS_FOR_TEAM, NO_MEMORY, NOT_FINITE, UNBOUNDED,
+    Bounding, Constraints, ForcedSplit, Leaf, Node, Pool, Round, Scratch, Settings, Shared, Tile,
+    TileSums, Workspace, allocate_histogram, clear_histogram)
 
 
 # Trees that sample features read rows of these alone if this takes at most this part of the

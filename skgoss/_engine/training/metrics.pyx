@@ -307,6 +307,10 @@ cdef void sort_place(Row* rows, int64_t n, Row* other) noexcept nogil:
 cdef double roc(
     const Row* rows, int64_t n, double positive, double negative
 ) noexcept nogil:
+    """The area under a part of the ROC curve, by the trapezoidal rule; equal scores count one half.
+
+    Times the masses of positive and of negative rows.
+    """
     cdef double area = 0.0, score, own_positive, own_negative
     cdef int64_t i = 0
     while i < n:
@@ -325,6 +329,7 @@ cdef double roc(
 cdef double precision_and_recall(
     const Row* rows, int64_t n, double positive, double negative
 ) noexcept nogil:
+    """The sum of the precisions at the thresholds, times the positive mass of each."""
     cdef double area = 0.0, score, own
     cdef int64_t i = 0
     while i < n:
@@ -376,6 +381,7 @@ cdef void deal(
     const double* y, const double* score, const double* weight, int64_t n, double best,
     double scale, int64_t n_places, int64_t* next_of, Row* rows_out,
 ) noexcept nogil:
+    """Write rows to their buckets, in the order of rows."""
     cdef int64_t i, at, row
     cdef double w = 1.0
     for i in range(n):
@@ -460,6 +466,7 @@ cdef class Ranking:
     cdef _deal(
         self, const double[::1] y, const double[::1] score, const double[::1] weight
     ):
+        """Deal the rows to buckets by score, part by part: a counting sort."""
         cdef:
             int64_t n = y.shape[0]
             int64_t n_buckets = self.n_buckets
@@ -491,6 +498,7 @@ cdef class Ranking:
                 self.rows)
 
     cdef _sort(self):
+        """Sort the buckets, and sum the masses before each."""
         cdef:
             int64_t longest = longest_bucket(self.start)
             double[:, ::1] work = np.empty((self.n_threads, WORK_PER_ROW * longest + 2))

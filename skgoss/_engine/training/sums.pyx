@@ -3,7 +3,7 @@
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint8_t
 
-from skgoss._engine.training.histogram cimport accumulate, add_places, move_rows
+from skgoss._engine.training.histogram cimport accumulate, add_few_rows, add_places
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram
 from skgoss._engine.training.tiles cimport sum_tile
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace, encoding_of
@@ -91,19 +91,20 @@ cdef void add_parts(
             built)
 
 
-cdef void show_rows(
+cdef void fill_rows_histogram(
     Workspace* ws, Leaf* leaf, uint8_t* seen,
 ) noexcept nogil:
-    """Put a leaf's few rows into the empty histogram kept for such."""
+    """Put a leaf's few rows into `Scratch.rows_histogram`, which is empty."""
     ws.scratch.n_touched = 0
-    move_rows(
+    add_few_rows(
         &ws.data, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
         leaf.end - leaf.begin, ws.pairs, 1, &ws.scratch.rows_histogram, seen, ws.scratch.touched,
         &ws.scratch.n_touched)
 
 
-cdef void hide_rows(Workspace* ws, const Leaf* leaf) noexcept nogil:
-    move_rows(
+cdef void clear_rows_histogram(Workspace* ws, const Leaf* leaf) noexcept nogil:
+    """Take them out again: sooner than to clear all places."""
+    add_few_rows(
         &ws.data, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
         leaf.end - leaf.begin, ws.pairs, -1, &ws.scratch.rows_histogram, NULL, NULL, NULL)
 

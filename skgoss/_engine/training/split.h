@@ -318,7 +318,8 @@ static SIMD_INLINE void tighten(double value, int is_above, int inside, double *
 /* The bounds of the cuts of a feature. `missing_left`: where missing values go; see
    cut_bin. */
 static SIMD_INLINE void list_limits(const MonotoneBounds *monotone, int feature,
-                                    const NodeStats *node, const Cuts *cuts, int missing_left, CutLimits *limits)
+                                    const NodeStats *node, const Cuts *cuts, int missing_left,
+                                    CutLimits *limits)
 {
     FeatureBounds row = {node->lower, node->upper, NULL, 0};
     if (monotone->row_of && monotone->row_of[feature] >= 0)

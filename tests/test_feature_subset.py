@@ -1,4 +1,4 @@
-"""Trees of a subset of the features: rows of these alone, and the same models as without."""
+"""Trees of a subset of the features: the same models from rows of these alone."""
 
 from __future__ import annotations
 

@@ -13,13 +13,10 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from skgoss._engine.bits cimport bits_set, lowest_bit
 from skgoss._engine.data.sparse_columns cimport stored_bin, stored_bins
 from skgoss._engine.random cimport mix
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
-
-cdef extern from "bits.h" nogil:
-    int lowest_bit(uint64_t x) noexcept nogil
-    int bits_set(uint64_t x) noexcept nogil
 
 cdef enum:
     SLOTS = 64              # bundles at hand: one for each bit of a row's word

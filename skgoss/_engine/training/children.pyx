@@ -10,6 +10,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+from skgoss._engine.atomics cimport fetch_increment
 from skgoss._engine.training.candidates cimport share_splits
 from skgoss._engine.training.collectives cimport choose_columns, reduce_histograms
 from skgoss._engine.training.constraints cimport start_constraints
@@ -23,10 +24,6 @@ from skgoss._engine.training.sums cimport add_parts, sum_rows
 from skgoss._engine.training.tiles cimport start_tiles
 from skgoss._engine.training.workspace cimport (
     NO_MEMORY, Leaf, Round, Shared, Workspace, encoding_of, free_slot, take_slot)
-
-cdef extern from "atomics.h" nogil:
-    int64_t fetch_increment(int64_t* next)
-
 
 cdef enum:
     # A leaf gets a histogram unless it has more places per update than this: where rows are

@@ -312,7 +312,7 @@ cdef class TreeGrower:
         cdef int n_shares = SCRATCH_BOUNDED if shared.rules.bounded else SCRATCH_SHARES
         cdef int n = self.n_threads
         cdef int i
-        shared.sums = <int64_t**>allocate(n * sizeof(int64_t*))
+        shared.accumulators = <int64_t**>allocate(n * sizeof(int64_t*))
         shared.scratch = <double**>allocate(n * sizeof(double*))
         shared.partial = <Histogram*>allocate(n * sizeof(Histogram))
         shared.tile_sums = <TileSums*>allocate(n * sizeof(TileSums))
@@ -321,7 +321,7 @@ cdef class TreeGrower:
         for i in range(shared.data.n_features):
             shared.all_features[i] = i
         for i in range(n):
-            shared.sums[i] = <int64_t*>allocate(
+            shared.accumulators[i] = <int64_t*>allocate(
                 WIDE_PARTS * (shared.data.sums_size + 1) * sizeof(int64_t))
             shared.scratch[i] = <double*>allocate(
                 n_shares * (shared.max_bins + SCRATCH_ROOM) * sizeof(double))
@@ -477,15 +477,15 @@ cdef class TreeGrower:
                 free_workspace(&self.workspaces[i], shared.settings.max_leaves, self.n_threads)
             free(self.workspaces)
         for i in range(self.n_threads):
-            if shared.sums != NULL:
-                free(shared.sums[i])
+            if shared.accumulators != NULL:
+                free(shared.accumulators[i])
             if shared.scratch != NULL:
                 free(shared.scratch[i])
             if shared.tile_sums != NULL:
                 free(shared.tile_sums[i].values)
             if shared.partial != NULL:
                 free(shared.partial[i].gradient)
-        free(shared.sums)
+        free(shared.accumulators)
         free(shared.scratch)
         free(shared.partial)
         free(shared.tile_sums)

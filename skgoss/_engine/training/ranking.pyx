@@ -84,7 +84,7 @@ cdef void merge(
 
 
 cdef Ranked* rank(const double* score, int64_t n, Ranked* work) noexcept nogil:
-    """The documents by falling score, equal scores in the order of rows.
+    """The documents by falling score, equal scores in the order of rows: a merge sort of runs.
 
     ``work``: room for 2 n of them; the result is one half of it.
     """

@@ -7,6 +7,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from skgoss._engine.atomics cimport fetch_increment
 from skgoss._engine.random cimport NODE_FEATURES, RANDOM_THRESHOLD, below, draw, key
 from skgoss._engine.training.constraints cimport allowed_features, prepare_constraints
 from skgoss._engine.training.histogram cimport subtract_places
@@ -19,9 +20,6 @@ from skgoss._engine.training.tiles cimport sum_tile
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, NO_TURN, ForcedSplit, Leaf, Scratch, Shared, Tile, Workspace, better, encoding_of,
     free_slot, gather)
-
-cdef extern from "atomics.h" nogil:
-    int64_t fetch_increment(int64_t* next)
 
 cdef enum:
     CHUNKS_PER_THREAD = 8     # of features

@@ -3,13 +3,11 @@
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint8_t
 
+from skgoss._engine.atomics cimport fetch_increment
 from skgoss._engine.training.histogram cimport accumulate, add_few_rows, add_places
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram
 from skgoss._engine.training.tiles cimport sum_tile
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace, encoding_of
-
-cdef extern from "atomics.h" nogil:
-    int64_t fetch_increment(int64_t* next)
 
 cdef enum:
     # Threads take rows in chunks that have so many updates a place of the histogram or more.
@@ -51,7 +49,7 @@ cdef void sum_part(
     while fresh or first < leaf.end:
         accumulate(
             &ws.data, encoding_of(ws, leaf), ws.records[leaf.buffer] + first,
-            min(size, leaf.end - first), ws.pairs, fresh, shared.sums[thread], out)
+            min(size, leaf.end - first), ws.pairs, fresh, shared.accumulators[thread], out)
         fresh = False
         first = leaf.begin + fetch_increment(&ws.next_chunk) * size
 

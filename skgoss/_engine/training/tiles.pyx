@@ -124,5 +124,5 @@ cdef Histogram sum_tile(
         out = ws.slots[leaf.slot]
     accumulate(
         &part, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
-        leaf.end - leaf.begin, ws.pairs, True, shared.sums[thread], &out)
+        leaf.end - leaf.begin, ws.pairs, True, shared.accumulators[thread], &out)
     return out

@@ -14,6 +14,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
+from skgoss._engine.atomics cimport fetch_increment, spin_lock, spin_unlock
 from skgoss._engine.data.store cimport BinColumn
 from skgoss._engine.random cimport TREE_FEATURES, key
 from skgoss._engine.signals cimport is_stopped
@@ -34,11 +35,6 @@ from skgoss._engine.training.split_sides cimport choose_left, recall_left, write
 from skgoss._engine.training.workspace cimport (
     INTERMEDIATE, INTERRUPTED, MIN_ROWS_FOR_TEAM, NO_MEMORY, NO_TURN, ROOT_BUFFER, Leaf, Node, Pool,
     Round, Scratch, Shared, Workspace, free_slot, gather, heap_pop, heap_push, heap_remove)
-
-cdef extern from "atomics.h" nogil:
-    int64_t fetch_increment(int64_t* next)
-    void spin_lock(int64_t* lock)
-    void spin_unlock(int64_t* lock)
 
 cdef enum:
     PREFETCH_AHEAD = 24

@@ -168,7 +168,7 @@ cdef struct Workspace:
     int n_heap
     int n_leaves
     Encoding encoding
-    Encoding block_encoding       # of leaves whose rows fit in a block
+    Encoding block_encoding   # of leaves whose rows fit in a block
     SplitRules rules
     double gradient_scale     # of the leaves' own sums, finer than the histograms'
     double hessian_scale
@@ -213,7 +213,7 @@ cdef struct Shared:
     Settings settings
     SplitRules rules
     Constraints constraints
-    int64_t** sums            # accumulators of each thread
+    int64_t** accumulators    # of each thread
     Histogram* partial        # of each thread
     TileSums* tile_sums       # of each thread
     double** scratch          # of each thread

@@ -6,8 +6,8 @@ from libc.stdlib cimport calloc, free
 
 import numpy as np
 
-from skgoss._engine.data.sparse_columns cimport stored_bins
 from skgoss._engine.data.gather_rows import gather_columns, gather_sparse_columns
+from skgoss._engine.data.sparse_columns cimport stored_bins
 
 cdef class BinStore:
     """The bins of the training rows, column by column.

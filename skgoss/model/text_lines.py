@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.sparse import INT32_MAX
-from skgoss.data.state import entries
+from skgoss.data.values import entries
 from skgoss.model.text_keys import (
     END_OF_TREES,
     PANDAS_CATEGORICAL,

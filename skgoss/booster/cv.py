@@ -5,7 +5,6 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,18 +17,15 @@ from skgoss.booster.booster import init_model as earlier_model
 from skgoss.booster.cv_booster import CVBooster
 from skgoss.data import queries
 from skgoss.dataset.dataset import Dataset
+from skgoss.fit import lightgbm3
 from skgoss.fit.arguments import FitArguments
-from skgoss.fit.callbacks import log_evaluation
 from skgoss.fit.fit import Fit
 from skgoss.fit.train_arguments import (
     TrainOptions,
-    callbacks_of,
     check_label,
     check_rounds,
     check_training_set,
-    describe_columns,
     functions_of,
-    period_of,
 )
 from skgoss.model.objective_names import canonical_name
 from skgoss.training import loop
@@ -50,26 +46,6 @@ _NAMES = ("train", "valid")
 
 # Objectives whose labels are classes.
 _OF_CLASSES = ("binary", "multiclass", "multiclassova")
-
-
-class Results(dict[str, Any]):
-    """The metrics of all rounds, by set and metric: 'valid auc-mean'.
-
-    The names of LightGBM before version 4, such as 'auc-mean', are understood, too.
-    """
-
-    def __missing__(self, key: Any) -> Any:
-        name = f"valid {key}"
-        if not super().__contains__(name):
-            raise KeyError(key)
-        return super().__getitem__(name)
-
-    def __contains__(self, key: Any) -> bool:
-        return super().__contains__(key) or super().__contains__(f"valid {key}")
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """Return the values of a key, or else ``default``."""
-        return super().get(key, super().get(f"valid {key}", default))
 
 
 def cv(
@@ -192,26 +168,21 @@ def cv(
     """
     check_training_set(train_set, "cv")
     check_rounds(num_boost_round)
-    make_options = partial(
-        TrainOptions.of,
-        owner="cv",
-        fobj=fobj,
-        n_estimators=num_boost_round,
-        early_stopping_round=early_stopping_rounds,
-    )
+
+    def make_options(params: Any) -> TrainOptions:
+        options = TrainOptions.of(params, owner="cv", n_estimators=num_boost_round)
+        return lightgbm3.with_arguments(options, fobj, early_stopping_rounds)
+
     params = _with_metrics(params, metrics)
     options = make_options(params)
     check_label(train_set, options, "train_set")
-    calls = callbacks_of(callbacks)
-    if period := period_of(verbose_eval):
-        calls.append(log_evaluation(period, show_stdv))
     arguments = FitArguments(
         eval_names=_NAMES if eval_train_metric else _NAMES[1:],
         eval_metric=functions_of(feval),
-        callbacks=calls,
+        callbacks=lightgbm3.cv_callbacks(callbacks, verbose_eval, show_stdv),
     )
     earlier = earlier_model(init_model)
-    describe_columns(train_set, options, feature_name, categorical_feature)
+    lightgbm3.describe_columns(train_set, feature_name, categorical_feature)
     parts = _given_parts(train_set, folds) or _equal_parts(
         train_set, options.task.objective, nfold, stratified, seed if shuffle else None
     )
@@ -355,7 +326,7 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     with ConcurrentFits([fit.state for fit in fits], n_at_once, ahead) as together:
         stop = loop.run(together, model, history=history, callbacks=calls)
     n_rounds = None if stop is None else stop.best_iteration + 1 - together.first_round
-    results = Results(
+    results = lightgbm3.CVResults(
         {
             f"{name} {metric}": values[:n_rounds]
             for name, by_metric in history.items()

@@ -162,7 +162,7 @@ class _OnCluster(LGBMModel):
         training = training_set(X, y, arguments, self.class_weight)
         sets = [training, *evaluation_sets(arguments, training)]
         sets, delayed = partitions.cut(sets)
-        calls = callbacks.checked(arguments.callbacks or [])
+        calls = callbacks.checked(arguments.callbacks)
         arguments = dataclasses.replace(
             arguments.without_values(),
             eval_names=None,

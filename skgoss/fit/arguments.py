@@ -12,6 +12,7 @@ import numpy as np
 from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.row_partition import Parts
 from skgoss.dataset.dataset import Dataset
+from skgoss.fit import lightgbm3
 from skgoss.utils.messages import warn
 
 # The default name of an evaluation set that is the training set.
@@ -47,27 +48,24 @@ class FitArguments:
     init_model: Any = None
     eval_X: Any = None
     eval_y: Any = None
-    early_stopping_rounds: Any = None
-    verbose: Any = False
+    # Replaces the option of this name.
+    early_stopping_round: Any = None
+    # Whether early stopping prints messages, as it does with verbosity=1.
+    early_stopping_messages: bool = False
     # Of each evaluation set, if rows are spread over processes: the parts of this
     # process.
     eval_parts: Sequence[Parts] | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.verbose, bool | int | np.integer):
-            raise TypeError(
-                f"verbose must be a bool or an int, got {type(self.verbose).__name__}."
-            )
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> FitArguments:
         """Take the arguments from ``locals()`` at the start of a ``fit``.
 
-        All names except ``self``, ``X`` and ``y`` must be fields. Other names raise
-        TypeError, so that no argument of ``fit`` can be lost.
+        All names except ``self``, ``X`` and ``y`` must be fields, or arguments of
+        `lightgbm3`. Other names raise TypeError, so that no argument of ``fit`` can be
+        lost.
         """
         others = parameters.keys() - {"self", "X", "y"}
-        return cls(**{name: parameters[name] for name in others})
+        return cls(**lightgbm3.fit_arguments(**{k: parameters[k] for k in others}))
 
     def without_values(self) -> FitArguments:
         """The arguments without what belongs to rows."""

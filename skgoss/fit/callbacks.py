@@ -157,10 +157,6 @@ def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
     return _LogEvaluation(period, bool(show_stdv))
 
 
-# The name that log_evaluation had before LightGBM 3.3.
-print_evaluation = log_evaluation
-
-
 class _LogEvaluation:
     order = 10
     before_iteration = False
@@ -545,11 +541,17 @@ _COUNTERPARTS: dict[str, Callable[[Any], Callback]] = {
 def checked(callbacks: Any) -> list[Callback]:
     """The user's callbacks as a list; callbacks of lightgbm are replaced by ours.
 
+    Parameters
+    ----------
+    callbacks : list of callable, or None
+
     Raises
     ------
     TypeError
         If the argument is not a list, or a callback is not callable.
     """
+    if callbacks is None:
+        return []
     if not isinstance(callbacks, list | tuple | set):
         raise TypeError(
             "callbacks must be a list of callables, got a single"

@@ -73,7 +73,7 @@ def checked_settings(
         name: value
         for name, value, absent in (
             ("categorical_feature", arguments.categorical_feature, "auto"),
-            ("early_stopping_round", arguments.early_stopping_rounds, None),
+            ("early_stopping_round", arguments.early_stopping_round, None),
             ("eval_at", arguments.eval_at, None),
         )
         if not (isinstance(value, str) and value == absent) and value is not absent
@@ -172,7 +172,7 @@ class Fit:
 
     def _start(self, sets: list[NamedRows]) -> None:
         """Put the rows into bins, and make the state of the rounds."""
-        self.calls = self._callbacks(evaluates=bool(sets))
+        self.calls = self._callbacks()
         self.plan = self._plan(self.rows)
         self.state = self.plan.begin(self.fitted, sets)
         if self.rows.partition is not None:
@@ -380,24 +380,22 @@ class Fit:
 
     # --- Rounds -----------------------------------------------------------------------
 
-    def _callbacks(self, *, evaluates: bool) -> list[callbacks.Callback]:
+    def _callbacks(self) -> list[callbacks.Callback]:
         """The user's callbacks, and those that options ask for."""
-        given, options = self.arguments, self.settings
-        calls = [] if given.callbacks is None else callbacks.checked(given.callbacks)
+        arguments, options = self.arguments, self.settings
+        calls = callbacks.checked(arguments.callbacks)
         patience = options.early_stopping_round or 0
         if patience > 0:
             calls.append(
                 callbacks.early_stopping(
                     patience,
                     options.first_metric_only,
-                    verbose=options.verbosity >= 1 or given.verbose > 0,
+                    verbose=options.verbosity >= 1 or arguments.early_stopping_messages,
                     min_delta=options.early_stopping_min_delta,
                 )
             )
         if options.verbosity >= 1:
             calls.append(callbacks.ProgressBar())
-        if given.verbose > 0 and evaluates:
-            calls.append(callbacks.log_evaluation(int(given.verbose)))
         return calls
 
     def _plan(self, rows: Rows) -> FitSetup:

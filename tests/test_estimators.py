@@ -340,8 +340,12 @@ def test_every_argument_of_fit_arrives(cls, monkeypatch):
 
     monkeypatch.setattr(cls, "_fit", keep)
     names = list(inspect.signature(cls.fit).parameters)[1:]
-    given = {name: object() for name in names} | {"verbose": 7}
+    given = {name: object() for name in names} | {"callbacks": [print], "verbose": 7}
     cls().fit(**given)
+    assert taken["early_stopping_messages"]
+    first, log = taken.pop("callbacks")
+    assert (first, log.period) == (given.pop("callbacks")[0], given.pop("verbose"))
+    taken["early_stopping_rounds"] = taken.pop("early_stopping_round")
     assert all(taken[name] is value for name, value in given.items())
 
 

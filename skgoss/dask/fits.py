@@ -17,7 +17,7 @@ from skgoss.dask import launch, parts
 from skgoss.dask.collectives import DaskCollectives
 from skgoss.data.row_partition import Parts
 from skgoss.fit import callbacks
-from skgoss.fit.arguments import OF_A_SET, OF_ROWS, FitArguments, GivenSet
+from skgoss.fit.arguments import OF_A_SET, OF_ROWS, FitArguments, InputSet
 from skgoss.fit.fit import Fit, check_can_be_distributed
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters.settings import Settings
@@ -63,7 +63,7 @@ class Work:
         A local one, to be fitted.
     arguments : FitArguments
         Those that do not belong to a set of rows.
-    sets : list of GivenSet
+    sets : list of InputSet
         The training set, then the evaluation sets, as `parts.cut` returns them.
     tells_rounds : bool
         Whether the client hears of each round.
@@ -71,7 +71,7 @@ class Work:
 
     estimator: LGBMModel
     arguments: FitArguments
-    sets: list[GivenSet]
+    sets: list[InputSet]
     tells_rounds: bool
 
     def __call__(
@@ -152,7 +152,7 @@ class _Asks(Listener):
 
 
 def _arguments(
-    given: FitArguments, sets: Sequence[GivenSet], own: Sequence[Parts]
+    given: FitArguments, sets: Sequence[InputSet], own: Sequence[Parts]
 ) -> FitArguments:
     """The arguments of ``fit`` with the rows of a process."""
     training, *others = sets
@@ -172,7 +172,7 @@ def _arguments(
     )
 
 
-def _besides(training: GivenSet, other: GivenSet, name: str) -> Any:
+def _besides(training: InputSet, other: InputSet, name: str) -> Any:
     """An argument of an evaluation set; None where it has that of the training set."""
     value = getattr(other, name)
     is_same = other.is_training and value is getattr(training, name)

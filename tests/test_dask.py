@@ -244,7 +244,7 @@ def test_parts_let_go_of_their_rows():
     lazy = given._replace(X=array(X[:4], (3, 1)), y=array(X[:4, 0], (3, 1)))
     (columns,), delayed_parts = parts.cut([lazy])
     held = dict(zip(delayed_parts, dask.compute(*delayed_parts.values()), strict=True))
-    (together,), _ = parts.together(ALONE, [columns], held)
+    (together,) = parts.together(ALONE, [columns], held)
     np.testing.assert_array_equal(together.X, given.X)
     np.testing.assert_array_equal(together.y, given.y)
     assert [part.pieces for part in held.values()] == [{}, {}]
@@ -494,7 +494,7 @@ def test_equal_values_of_one_part_are_two_objects():
     held = dict(zip(delayed_parts, dask.compute(*delayed_parts.values()), strict=True))
     for part in held.values():
         part.pieces[3] = part.pieces[2]
-    (training, again), _ = parts.together(ALONE, sets, held)
+    training, again = parts.together(ALONE, sets, held)
     assert (training.X, training.y) == (again.X, again.y)
     assert training.sample_weight is not again.sample_weight
 

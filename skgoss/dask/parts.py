@@ -223,7 +223,7 @@ def n_rows_of(value: Any) -> int:
 
 def together(
     collectives: Collectives, sets: Sequence[InputSet], held: dict[PartKey, Part]
-) -> tuple[list[InputSet], list[Parts]]:
+) -> list[InputSet]:
     """Put the rows of a process together.
 
     Parameters
@@ -236,11 +236,9 @@ def together(
 
     Returns
     -------
-    sets : list of InputSet
+    list of InputSet
         With the rows of the process, in the order of its parts. A process without rows
         has one of another process.
-    parts : list of Parts
-        For each set, the parts that they are.
     """
     columns = {value for given in sets for value in given if isinstance(value, Column)}
     values: dict[Column, Any] = {}
@@ -253,17 +251,17 @@ def together(
             if column.table == table:
                 whole = joined([of_part.pop(column.number) for of_part in found])
                 values[column] = _unlike(whole, values.values())
-    filled = [
+    return [
         given._replace(
             **{
                 field: values[value]
                 for field, value in given._asdict().items()
                 if isinstance(value, Column)
-            }
+            },
+            parts=known[given.X.table],
         )
         for given in sets
     ]
-    return filled, [known[given.X.table] for given in sets]
 
 
 def _pieces(

@@ -54,9 +54,6 @@ class FitArguments:
     early_stopping_round: Any = None
     # Whether early stopping prints messages, as it does with verbosity=1.
     early_stopping_messages: bool = False
-    # Of each evaluation set, if rows are spread over processes: the parts of this
-    # process.
-    eval_parts: Sequence[Parts] | None = None
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> FitArguments:
@@ -71,7 +68,7 @@ class FitArguments:
 
     def without_values(self) -> FitArguments:
         """The arguments without what belongs to rows."""
-        of_sets = ("set", "X", "y", *OF_A_SET, "parts")
+        of_sets = ("set", "X", "y", *OF_A_SET)
         names = (*OF_ROWS, *(f"eval_{name}" for name in of_sets))
         return replace(self, **dict.fromkeys(names))
 
@@ -170,11 +167,6 @@ class InputSet(NamedTuple):
         """The set, with what a `Dataset` holds where nothing else is passed."""
         if not isinstance(self.X, Dataset):
             return self
-        if self.parts is not None:
-            raise ValueError(
-                "The rows of a Dataset cannot be spread over several processes: pass"
-                " its data."
-            )
         self.X._load()
         held = {
             "y": self.X.label,
@@ -201,12 +193,16 @@ class InputSet(NamedTuple):
         return all(getattr(self, name) is getattr(other, name) for name in names)
 
 
+def input_sets(
+    X: Any, y: Any, arguments: FitArguments, class_weight: Any
+) -> list[InputSet]:
+    """Collect the arguments of the training set and of each evaluation set."""
+    training = training_set(X, y, arguments, class_weight)
+    return [training, *evaluation_sets(arguments, training)]
+
+
 def training_set(
-    X: Any,
-    y: Any,
-    arguments: FitArguments,
-    class_weight: Any,
-    parts: Parts | None = None,
+    X: Any, y: Any, arguments: FitArguments, class_weight: Any
 ) -> InputSet:
     """Collect the arguments of the training set."""
     return InputSet(
@@ -220,7 +216,6 @@ def training_set(
         arguments.qid,
         prefix="",
         is_training=True,
-        parts=parts,
     ).of_dataset()
 
 
@@ -252,7 +247,6 @@ def evaluation_sets(arguments: FitArguments, training: InputSet) -> list[InputSe
             names[i] or f"valid_{i}",
             names[i] or TRAINING,
             *pair,
-            parts=arguments.eval_parts and arguments.eval_parts[i],
             **{argument: values[i] for argument, values in by_set.items()},
         )
         for i, pair in enumerate(pairs)
@@ -284,10 +278,9 @@ def _evaluation_set(
     training_name: str,
     X: Any,
     y: Any,
-    parts: Parts | None = None,
     **values: Any,
 ) -> InputSet:
-    input_set = InputSet(name, X, y, **values, parts=parts).of_dataset()
+    input_set = InputSet(name, X, y, **values).of_dataset()
     if X is not training.X or input_set.y is not training.y:
         return input_set
     passed = {argument for argument, value in values.items() if value is not None}
@@ -299,8 +292,6 @@ def _evaluation_set(
 
 
 def _check_queries(input_set: InputSet, training: InputSet) -> None:
-    if input_set.is_empty:
-        return
     if training.has_queries and not input_set.has_queries:
         raise ValueError(
             "eval_group cannot be None if any of eval_set, eval_X, or eval_y are"

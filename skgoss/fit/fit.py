@@ -10,12 +10,12 @@ from typing import Any, Self
 
 from skgoss import parameters
 from skgoss.data import names
-from skgoss.data.row_partition import Parts
 from skgoss.data.rows import Rows
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import (
     FitArguments,
+    InputSet,
     evaluation_set,
     training_set,
 )
@@ -98,10 +98,13 @@ class Fit(FitData):
 
     Parameters
     ----------
-    X, y : object
-        The training set, as the user passed it.
+    sets : list of InputSet
+        The training set, then the evaluation sets. If their rows are spread over
+        processes, all ranks make their fits at the same time, each with its rows, and
+        all get the same model. A rank without rows passes any row as ``X``, to know the
+        columns.
     arguments : FitArguments
-        The other arguments of ``fit``.
+        The arguments of ``fit``. Those that belong to rows are not used.
     settings : Settings
         The checked options.
     task : Task
@@ -113,11 +116,6 @@ class Fit(FitData):
         What the model keeps of the estimator.
     n_threads : int, default=None
         Threads of the rounds; None: those of the option ``n_jobs``.
-    parts : Parts, default=None
-        The parts of the data that ``X`` and ``y`` are; None: all. Then all ranks make
-        their fits at the same time, each with its rows, and all get the same model. A
-        rank without rows passes any row as ``X``, to know the columns. The parts of
-        evaluation sets are in ``arguments``.
 
     Attributes
     ----------
@@ -132,8 +130,7 @@ class Fit(FitData):
 
     def __init__(
         self,
-        X: Any,
-        y: Any,
+        sets: Sequence[InputSet],
         arguments: FitArguments,
         settings: Settings,
         task: Task,
@@ -142,18 +139,16 @@ class Fit(FitData):
         init_model: FittedModel | None = None,
         record: EstimatorRecord | None = None,
         n_threads: int | None = None,
-        parts: Parts | None = None,
     ) -> None:
-        if parts is not None and parts.collectives.n_ranks > 1:
+        training, *others = sets
+        if training.collectives.n_ranks > 1:
             check_can_be_distributed(settings)
-        super().__init__(
-            X, y, arguments, settings, task, passed or {}, init_model, parts
-        )
+        super().__init__(training, arguments, settings, task, passed or {}, init_model)
         self.record = record
         self.n_threads = n_threads
         self.history: dict[str, dict[str, list[float]]] = {}
         self._last_model: FittedModel | None = None
-        self._start(self.read())
+        self._start(self.read(others))
 
     def _start(self, sets: list[NamedRows]) -> None:
         """Put the rows into bins, and make the state of the rounds."""

@@ -11,7 +11,6 @@ import numpy as np
 from skgoss.data import categories, frames, merged_schema, names, targets
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
-from skgoss.data.row_partition import Parts
 from skgoss.data.rows import Rows, held_out, start_scores
 from skgoss.data.schema import ColumnSchema
 from skgoss.dataset import binning
@@ -20,8 +19,6 @@ from skgoss.dataset.dataset import Dataset
 from skgoss.fit.arguments import (
     FitArguments,
     InputSet,
-    evaluation_sets,
-    training_set,
 )
 from skgoss.fit.task import Task
 from skgoss.model import lightgbm_file, objective_names
@@ -38,7 +35,9 @@ class FitData:
 
     Attributes
     ----------
-    arguments, passed, init_model : object
+    arguments : FitArguments
+        Those that do not belong to rows.
+    passed, init_model : object
         As in `Fit`. The model has the categories of the training set.
     settings : Settings
         The options, with columns by number and the objective by its canonical name.
@@ -63,30 +62,27 @@ class FitData:
 
     def __init__(
         self,
-        X: Any,
-        y: Any,
+        training: InputSet,
         arguments: FitArguments,
         settings: Settings,
         task: Task,
         passed: Mapping[str, Any],
         init_model: FittedModel | None,
-        parts: Parts | None,
     ) -> None:
-        self.arguments = arguments
+        self.arguments = arguments.without_values()
         self.settings = settings
         self.task = task.going_on(init_model)
         self.passed = passed
         self.init_model = init_model
-        self.training = training_set(X, y, arguments, settings.class_weight, parts)
+        self.training = training
 
-    def read(self) -> list[NamedRows]:
-        """Read the training set, and return the evaluation sets."""
-        input_sets = evaluation_sets(self.arguments, self.training)
+    def read(self, evaluation_sets: Sequence[InputSet]) -> list[NamedRows]:
+        """Read the training set and the evaluation sets, and return the latter."""
         prepared = self._training_columns()
         self._number_columns()
         rows = self._rows(prepared, self.training).existing()
         self._set_objective()
-        sets = [self._evaluated(input_set, rows) for input_set in input_sets]
+        sets = [self._evaluated(input_set, rows) for input_set in evaluation_sets]
         self.rows = rows
         self.fitted, sets = self._with_held_out(rows, sets)
         return sets
@@ -282,7 +278,6 @@ class FitData:
     def _forget_values(self) -> None:
         """Free the values of the rows: a rank keeps only the bins of its rows."""
         self.training = self.training.without_values()
-        self.arguments = self.arguments.without_values()
         if self.fitted is self.rows or not self.settings.refit:
             self.rows = self.rows.without_values()
         self.fitted = self.fitted.without_values()

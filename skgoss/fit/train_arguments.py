@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit.arguments import FitArguments
+from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.fit import Fit, checked_settings
 from skgoss.fit.task import TrainTask
 from skgoss.model.estimator_record import EstimatorRecord, changed
@@ -122,11 +122,11 @@ class TrainOptions:
         n_threads: int | None = None,
     ) -> Fit:
         """A fit that has read its data, without a round."""
+        settings = self.settings(train_set, arguments)
         return Fit(
-            train_set,
-            None,
+            input_sets(train_set, None, arguments, settings.class_weight),
             arguments,
-            self.settings(train_set, arguments),
+            settings,
             self.task,
             passed=self.passed_options,
             init_model=init_model,

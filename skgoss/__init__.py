@@ -15,6 +15,7 @@ from skgoss.data.sequences import Sequence
 from skgoss.dataset.dataset import Dataset
 from skgoss.estimators.base import LGBMModel
 from skgoss.estimators.classifier import LGBMClassifier
+from skgoss.estimators.ndcg_scorer import ndcg_scorer
 from skgoss.estimators.ranker import LGBMRanker
 from skgoss.estimators.regressor import LGBMRegressor
 from skgoss.export.to_onnx import to_onnx
@@ -34,7 +35,6 @@ from skgoss.inspection.plotting import (
 from skgoss.inspection.tree_plots import create_tree_digraph, plot_tree
 from skgoss.inspection.tree_text import draw_tree
 from skgoss.training.callback_api import EarlyStopException, EvalResult
-from skgoss.training.ranking import ndcg_scorer
 from skgoss.utils.messages import UnusedParameterWarning
 
 __all__ = [

@@ -108,3 +108,13 @@ def trained(data: BinnedDataset, **options) -> Ensemble:
     y = np.random.default_rng(0).normal(size=data.n_rows)
     objective = objectives.make(settings, y, None, None)
     return loop.train(boosting.Boosting(data, objective, settings, 1)).ensemble
+
+
+def count_conflicts(start, rows, n_rows, bundle) -> np.ndarray:
+    """The conflicts of each bundle: entries less rows that have one."""
+    of_entry = np.repeat(bundle, np.diff(start)).astype(np.int64)
+    of_row = np.unique(of_entry * n_rows + rows) // n_rows
+    n_bundles = bundle.max(initial=-1) + 1
+    return np.bincount(of_entry, minlength=n_bundles) - np.bincount(
+        of_row, minlength=n_bundles
+    )

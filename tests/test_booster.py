@@ -20,7 +20,7 @@ from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.objective_names import OBJECTIVES, make_link
-from skgoss.model.trees import Sets, Tree
+from skgoss.model.trees import CategorySets, Tree
 
 lightgbm = pytest.importorskip("lightgbm")
 
@@ -90,7 +90,7 @@ def words_of(sets):
         for c in members:
             word[c // 32] |= np.uint32(1 << c % 32)
     start = np.cumsum([0, *map(len, words)], dtype=np.int64)
-    return Sets(start, np.concatenate([np.empty(0, np.uint32), *words]))
+    return CategorySets(start, np.concatenate([np.empty(0, np.uint32), *words]))
 
 
 def linear_of(trees):

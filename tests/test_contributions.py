@@ -25,7 +25,7 @@ from skgoss.model.contributions import (
 )
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.linear import LinearLeaves
-from skgoss.model.trees import Sets
+from skgoss.model.trees import CategorySets
 
 EXACT = {"rtol": 0, "atol": 1e-12}
 
@@ -174,7 +174,9 @@ def test_all_subsets(dtype, options):
 
 def test_categories_by_all_subsets():
     trees, _ = make(2, [4, 9, 12], n_features=4)
-    sets = Sets(np.array([0, 1, 3, 3]), np.array([0b1011, 0, 0b100], dtype=np.uint32))
+    sets = CategorySets(
+        np.array([0, 1, 3, 3]), np.array([0b1011, 0, 0b100], dtype=np.uint32)
+    )
     rng = np.random.default_rng(3)
     for tree in trees:
         categorical = tree.split_feature < 2
@@ -420,7 +422,7 @@ def of_lightgbm(booster, **options):
             bounds = np.array(given["cat_boundaries"].split(), dtype=int)
             start += (bounds[1:] + len(words)).tolist()
             words += [int(word) for word in given["cat_threshold"].split()]
-    sets = Sets(np.array(start), np.array(words, dtype=np.uint32))
+    sets = CategorySets(np.array(start), np.array(words, dtype=np.uint32))
     n_scores = booster.num_model_per_iteration()
     return Ensemble.of_trees(
         trees, n_scores, booster.num_feature(), sets=sets, **options

@@ -22,7 +22,7 @@ from test_state import WAYS, skops_io
 import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 from skgoss.model.objective_names import OBJECTIVES
-from skgoss.model.text_keys import OWN
+from skgoss.model.text_keys import SKGOSS_LINE
 
 SMALL = {"n_estimators": 4, "num_leaves": 7, "min_child_samples": 5}
 SMALL |= {"min_data_per_group": 5, "cat_smooth": 1.0}
@@ -69,10 +69,10 @@ def assert_same(again, model, X):
 
 def with_own(text, change):
     """A model's text, with another line of skgoss."""
-    line = next(line for line in text.splitlines() if line.startswith(OWN))
-    own = json.loads(line[len(OWN) :])
+    line = next(line for line in text.splitlines() if line.startswith(SKGOSS_LINE))
+    own = json.loads(line[len(SKGOSS_LINE) :])
     change(own["model"])
-    return text.replace(line, OWN + json.dumps(own))
+    return text.replace(line, SKGOSS_LINE + json.dumps(own))
 
 
 # --- Estimators -----------------------------------------------------------------------

@@ -28,7 +28,7 @@ from skgoss._engine.model import links
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.link import Link
 from skgoss.model.objective_names import OBJECTIVES
-from skgoss.model.trees import Sets
+from skgoss.model.trees import CategorySets
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -148,7 +148,7 @@ def test_sets_of_categories():
     for number, numbers in enumerate(members):
         for c in numbers:
             words[number, c // 32] |= np.uint32(1 << c % 32)
-    sets = Sets(3 * np.arange(len(members) + 1), words.ravel())
+    sets = CategorySets(3 * np.arange(len(members) + 1), words.ravel())
     trees = []
     for n_leaves in (2, 10, 40):
         tree = random_tree(rng, n_leaves, 2, [-0.5, 3.5, 31.0])
@@ -236,12 +236,12 @@ def fitted(objective, data, **options):
     """A small model of an objective, and its predictions."""
     X, y = data
     options |= {"objective": objective, "n_estimators": 6, "n_jobs": 1}
-    kind = OBJECTIVES[objective]
-    if kind.ranks is not None:
+    task = OBJECTIVES[objective].task
+    if task == "ranking":
         grades = np.digitize(y, [0.0, 1.0])
         model = LGBMRanker(**options).fit(X, grades, group=[40] * 10)
         return model, model.predict(X)
-    if kind.start is None:
+    if task == "classification":
         n_classes = 2 if objective == "binary" else 4
         codes = np.digitize(y, [0.5, 1.0, 2.0][: n_classes - 1])
         model = LGBMClassifier(**options).fit(X, codes)

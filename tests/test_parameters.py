@@ -428,9 +428,7 @@ def test_columns_of_categories_become_a_list(passed, expected):
 def test_columns_of_categories_passed_to_fit_come_first():
     model = LGBMRegressor(categorical_feature=["a"])
     for passed, expected in (("auto", ["a"]), ([1], [1]), (None, None)):
-        settings = fitting.settings(
-            model, None, FitArguments(categorical_feature=passed)
-        )
+        settings = model._settings(None, FitArguments(categorical_feature=passed))
         assert settings.categorical_feature == expected
     with pytest.raises(
         ValueError, match="The 'categorical_feature' parameter of LGBMR"

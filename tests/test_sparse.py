@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from binned import count_conflicts
 from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -17,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss._engine.data.bundling import count_conflicts, find_bundles
+from skgoss._engine.data.bundling import find_bundles
 from skgoss.data import binning
 from skgoss.data.binning import bin_lists, find_bin_mappers
 from skgoss.model.ensemble import Tree

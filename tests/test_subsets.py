@@ -143,8 +143,8 @@ def test_rows_reach_the_places_of_their_bins(made):
 
 def test_layouts_are_those_that_the_cases_are_named_after():
     held = {name: case(**options).data.storage for name, options in LAYOUTS.items()}
-    has_lists = {name for name, one in held.items() if one.store.has_lists}
-    assert has_lists == {*LAYOUTS} - {"plain", "few rows", "one column"}
+    has_sparse = {name for name, one in held.items() if one.store.has_sparse}
+    assert has_sparse == {*LAYOUTS} - {"plain", "few rows", "one column"}
     assert len(held["lists and entries"].entries) > N_ROWS
     assert len(held["a sparse matrix"].entries) > N_ROWS
     assert held["bundles that are lanes"].entry_start is None
@@ -167,7 +167,7 @@ def test_rows_of_rows(made):
 
 
 def test_any_number_of_threads_gives_the_same(made, monkeypatch):
-    monkeypatch.setattr(storage, "TAKEN_A_VALUE", 1)
+    monkeypatch.setattr(storage, "GATHERED_PER_VALUE", 1)
     monkeypatch.setattr(binning, "VALUES_PER_THREAD", 1)
     for rows in row_sets(made.data.n_rows):
         assert_same_storage(made.data.take(rows), made.data.take(rows, n_threads=3))
@@ -190,7 +190,7 @@ def test_lists_may_become_empty():
     data = BinnedDataset.build(columns, settings)
     rows = np.arange(0, N_ROWS, 2)
     taken = data.take(rows)
-    assert data.storage.store.has_lists
+    assert data.storage.store.has_sparse
     assert len(taken.storage.entries) < len(data.storage.entries) / 10
     np.testing.assert_array_equal(bins(taken), bins(data)[:, rows])
     assert places_of_rows(taken) == expected_places(taken)

@@ -18,7 +18,7 @@ from skgoss.model import text
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.text_writer import safe_names
-from skgoss.model.trees import Sets
+from skgoss.model.trees import CategorySets
 from skgoss.parameters.settings import lightgbm_parameters, settings
 from skgoss.parameters.table import ONLY_OURS, OPTIONS
 
@@ -132,7 +132,7 @@ def test_lightgbm_files_of_every_objective(objective):
     peer = booster(X, y, objective=objective)
     ensemble, header = text.read(peer.model_to_string())
     assert_same(ensemble, peer, odd_rows())
-    name, constants = text.objective_words(header.objective)
+    name, constants = text.split_objective(header.objective)
     assert name == objective
     assert constants.get("num_class", 1) == ensemble.n_scores
     assert header.parameters["objective"] == objective
@@ -477,7 +477,7 @@ def one_split(numbers, n_features=1):
         words[number // 32] |= np.uint32(1) << np.uint32(number % 32)
     tree = stump(0, 0.0, 1, 2)
     tree.decision_type[:] = 1
-    sets = Sets(np.array([0, len(words)]), words)
+    sets = CategorySets(np.array([0, len(words)]), words)
     return Ensemble.of_trees([tree], 1, n_features, sets=sets)
 
 
@@ -530,7 +530,7 @@ def test_values_that_are_no_categories(n_rows):
 def test_sets_without_words_hold_nothing():
     tree = stump(0, 0.0, 1, 2)
     tree.decision_type[:] = 1
-    empty = Sets(np.zeros(2, dtype=np.int64), np.empty(0, dtype=np.uint32))
+    empty = CategorySets(np.zeros(2, dtype=np.int64), np.empty(0, dtype=np.uint32))
     ensemble = Ensemble.of_trees([tree], 1, 1, sets=empty)
     X = np.array([[-0.5], [0.0], [0.5], [1.0], [np.nan]])
     assert ensemble.raw_scores(frame(X)).ravel().tolist() == [2.0] * 5
@@ -652,12 +652,12 @@ def test_headers_that_do_not_fit(options, message):
     ],
 )
 def test_words_of_objectives(words, name, constants):
-    assert text.objective_words(words) == (name, constants)
+    assert text.split_objective(words) == (name, constants)
 
 
 def test_constants_of_objectives_are_numbers():
     with pytest.raises(ValueError, match="got 'sigmoid:x'"):
-        text.objective_words("binary sigmoid:x")
+        text.split_objective("binary sigmoid:x")
 
 
 def test_lightgbm_takes_our_parameters(fitted):

@@ -98,7 +98,9 @@ def assert_same_state(one: Booster, other: Booster) -> None:
     second._settle()
     np.testing.assert_array_equal(first.scores, second.scores)
     for ours, theirs in zip(first.sets, second.sets, strict=True):
-        np.testing.assert_array_equal(first._evaluated(ours), second._evaluated(theirs))
+        np.testing.assert_array_equal(
+            first._raw_scores(ours), second._raw_scores(theirs)
+        )
 
 
 # --- Rounds ---------------------------------------------------------------------------
@@ -178,11 +180,11 @@ def test_what_is_interrupted_is_done_again(case):
         booster.eval_train()
     state, other = stopped._live_fit.state, dataset(case)
     for call in (stopped.rollback_one_iter, lambda: stopped.add_valid(other, "v")):
-        add = state._add
-        state._add = stopped_after(add)
+        add = state._add_trees
+        state._add_trees = stopped_after(add)
         with contextlib.suppress(KeyboardInterrupt):
             call()
-        state._add = add
+        state._add_trees = add
     assert stopped.current_iteration() == 3
     if not stopped.eval_valid():
         stopped.add_valid(other, "v")
@@ -246,7 +248,7 @@ def test_other_rows(case):
         before = booster.predict(X[:100], num_iteration=n_before, raw_score=True)
         np.testing.assert_array_equal(before, scores)
     np.testing.assert_allclose(
-        np.squeeze(state._evaluated(state.training_sets()[0]).T),
+        np.squeeze(state._raw_scores(state.training_sets()[0]).T),
         booster.predict(X[:100], raw_score=True),
     )
     (train_result,), (valid_result,) = booster.eval_train(), booster.eval_valid()

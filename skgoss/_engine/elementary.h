@@ -1,4 +1,8 @@
-/* Exponentials and logarithms without branches, for loops that compilers vectorise. */
+/* Exponentials and logarithms, for losses, links and metrics.
+ *
+ * They are our own: those of C libraries differ in the last bit, and would give models
+ * that depend on the machine. They have no branches and no tables, so loops become vectors.
+ */
 #ifndef SKGOSS_ELEMENTARY_H
 #define SKGOSS_ELEMENTARY_H
 

@@ -33,9 +33,9 @@ from skgoss.fit.train_arguments import (
 )
 from skgoss.model.objective_names import canonical_name
 from skgoss.training import loop
-from skgoss.training.callback_api import Calls, EarlyStopException, History
-from skgoss.training.concurrent_fits import AHEAD, Folds, at_once
-from skgoss.training.metrics import sorted_words
+from skgoss.training.callback_api import CallbackList, EarlyStopException, History
+from skgoss.training.concurrent_fits import AHEAD, ConcurrentFits, at_once
+from skgoss.training.metrics import names_and_functions
 from skgoss.utils import compat
 from skgoss.utils.messages import type_name
 
@@ -252,7 +252,7 @@ def _threads(
     """How many folds run at once, and how many threads each of them has."""
     settings = options.settings(train_set, arguments)
     n_threads = compat.n_threads(settings.n_jobs)
-    _, functions = sorted_words([arguments.eval_metric, settings.metric])
+    _, functions = names_and_functions([arguments.eval_metric, settings.metric])
     # Functions of users need not be ready to be called by several threads at once.
     if functions or callable(settings.objective):
         return 1, n_threads
@@ -351,9 +351,9 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     history: History = {}
     model.boosters = [Booster._in_training(fit) for fit in fits]
     calls = fits[0].calls
-    ahead = AHEAD if Calls(calls).may_lag else 0
-    with Folds([fit.state for fit in fits], n_at_once, ahead) as together:
-        stop = loop.run(together, model, history=history, given=calls)
+    ahead = AHEAD if CallbackList(calls).may_lag else 0
+    with ConcurrentFits([fit.state for fit in fits], n_at_once, ahead) as together:
+        stop = loop.run(together, model, history=history, callbacks=calls)
     n_rounds = None if stop is None else stop.best_iteration + 1 - together.first_round
     results = Results(
         {

@@ -171,7 +171,7 @@ class InTraining:
         """
         fit = self._fit
         evaluated = self._known_set(data) or fit.add_set(name, data, is_listed=False)
-        results = fit.state.measured([evaluated], fit.metrics_of(feval))
+        results = fit.state.evaluate_sets([evaluated], fit.metrics_of(feval))
         return [result._replace(dataset_name=name) for result in results]
 
     def _known_set(self, data: Any) -> EvaluationSet | None:
@@ -179,7 +179,7 @@ class InTraining:
         fit = self._fit
         if data is fit.training.X:
             return fit.state.training_sets()[0]
-        sets = (*fit.state.sets, *fit.state.others)
+        sets = (*fit.state.sets, *fit.state.unlisted_sets)
         return next((e for e in sets if e.data is data and not e.is_training), None)
 
     def eval_train(self, feval: Feval = None) -> list[EvalResult]:

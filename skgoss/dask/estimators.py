@@ -191,7 +191,7 @@ class _OnCluster(LGBMModel):
         local.__dict__.update({name: vars(self)[name] for name in names})
         # All workers get the same number, and need no file of this machine.
         local.random_state = parameters.draw_seed(self.random_state)
-        local.forcedsplits_filename = constraints.json_of(
+        local.forcedsplits_filename = constraints.read_json(
             self.forcedsplits_filename, "forcedsplits_filename"
         )
         return local

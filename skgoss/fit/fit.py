@@ -35,9 +35,9 @@ from skgoss.model.fitted import FittedModel
 from skgoss.model.link import Link
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints, loop, metrics
-from skgoss.training.callback_api import Calls
+from skgoss.training.callback_api import CallbackList
 from skgoss.training.evaluation import EvaluationSet, NamedRows
-from skgoss.training.fit_setup import Plan
+from skgoss.training.fit_setup import FitSetup
 from skgoss.training.loop import Trained
 from skgoss.training.user_functions import OfDataset
 from skgoss.utils import compat
@@ -135,7 +135,7 @@ class Fit:
         The rows of the training set whose weight is not 0.
     fitted : Rows
         Those to learn from: without the rows that are held out for early stopping.
-    plan : Plan
+    plan : FitSetup
     state : Boosting
         The rounds so far.
     history : dict
@@ -174,7 +174,7 @@ class Fit:
         """Put the rows into bins, and make the state of the rounds."""
         self.calls = self._callbacks(evaluates=bool(sets))
         self.plan = self._plan(self.rows)
-        self.state = self.plan.start(self.fitted, sets)
+        self.state = self.plan.begin(self.fitted, sets)
         if self.rows.partition is not None:
             self._forget_values()
 
@@ -293,7 +293,7 @@ class Fit:
 
     def _number_columns(self) -> None:
         """Replace names of columns in the options by their numbers."""
-        self.settings = constraints.resolved(
+        self.settings = constraints.resolve_columns(
             self.settings,
             self.schema.n_features,
             self.schema.categories.vocabularies,
@@ -400,12 +400,12 @@ class Fit:
             calls.append(callbacks.log_evaluation(int(given.verbose)))
         return calls
 
-    def _plan(self, rows: Rows) -> Plan:
+    def _plan(self, rows: Rows) -> FitSetup:
         settings = self.settings
         if callable(settings.objective) and rows.source is not None:
             bound = OfDataset(settings.objective, rows.source)
             settings = dataclasses.replace(settings, objective=bound)
-        return Plan(
+        return FitSetup(
             settings,
             self.task.n_scores,
             partial(
@@ -441,7 +441,7 @@ class Fit:
             self.state,
             model,
             history=self.history,
-            given=self.calls,
+            callbacks=self.calls,
             after_round=after_round
             and (lambda i, trees: after_round(i, lambda: self.model(Trained(trees())))),
         )
@@ -455,11 +455,11 @@ class Fit:
         Of the callbacks, only those that are called before rounds are called again.
         """
         n_earlier = 0 if self.init_model is None else self.init_model.trees.n_rounds
-        self.state = self.plan.start(self.rows, [])
+        self.state = self.plan.begin(self.rows, [])
         again = loop.train(
             self.state,
             model,
-            given=Calls(self.calls).before,
+            callbacks=CallbackList(self.calls).before,
             n_rounds=max(1, trained.ensemble.n_rounds - n_earlier),
         )
         return dataclasses.replace(trained, ensemble=again.ensemble)
@@ -513,7 +513,7 @@ class Fit:
         """Add an evaluation set: see `Boosting.add`."""
         given = evaluation_set(self.training, name, X)
         named = self._evaluated(given, self.rows)
-        added = self.plan.evaluated(self.state.dataset, self.fitted, named)
+        added = self.plan.evaluation_set(self.state.dataset, self.fitted, named)
         self.state.add(added, is_listed=is_listed)
         return added
 
@@ -545,7 +545,7 @@ class Fit:
 
     def _going_on_from(self, other: Fit) -> Self:
         self.plan = self._plan(self.rows)
-        self.state = self.plan.go_on(other.state, self.fitted)
+        self.state = self.plan.resume(other.state, self.fitted)
         self._last_model = None
         return self
 
@@ -566,14 +566,14 @@ class Fit:
                 " belongs to an estimator."
             )
 
-    def metrics_of(self, feval: Any) -> list[metrics.Custom]:
+    def metrics_of(self, feval: Any) -> list[metrics.CustomMetric]:
         """The metrics that functions compute.
 
         Parameters
         ----------
         feval : callable, list of callable, or None
         """
-        words, functions = metrics.sorted_words([feval])
+        words, functions = metrics.names_and_functions([feval])
         if words:
             raise TypeError(
                 f"feval must be a function or a list of functions, got {feval!r}."
@@ -594,8 +594,9 @@ class FunctionOfRound:
 
 def _custom_metrics(
     task: Task, functions: Sequence[Callable[..., Any]], link: Link | None
-) -> list[metrics.Custom]:
-    kind = metrics.CustomOfDataset if task.functions_take_dataset else metrics.Custom
+) -> list[metrics.CustomMetric]:
+    takes_dataset = task.functions_take_dataset
+    kind = metrics.CustomMetricOfDataset if takes_dataset else metrics.CustomMetric
     return [kind(function, link) for function in functions]
 
 
@@ -607,13 +608,13 @@ def _metrics(
     link: Link | None,
     *,
     ranks: bool,
-) -> list[metrics.Metric | metrics.Custom]:
+) -> list[metrics.Metric | metrics.CustomMetric]:
     """The metrics in LightGBM's order.
 
     First those of fit, then the option's or else the objective's, then functions.
     """
     option, usual = settings.metric, task.default_objective
-    words, functions = metrics.sorted_words([eval_metric, option])
+    words, functions = metrics.names_and_functions([eval_metric, option])
     is_open = option in (None, "") or not words
     if is_open and not metrics.any_means_none(words):
         default = usual if callable(objective) else objective

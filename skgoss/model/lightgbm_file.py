@@ -19,13 +19,13 @@ from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.columns import Columns
 from skgoss.data.schema import ColumnSchema
 from skgoss.model import text
-from skgoss.model.category_sets import members, renamed, taken
+from skgoss.model.category_sets import map_categories, members, take
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
 from skgoss.model.link import Link
 from skgoss.model.objective_names import ALIASES, make_link
-from skgoss.model.trees import CATEGORICAL, Sets
+from skgoss.model.trees import CATEGORICAL, CategorySets
 from skgoss.utils.limits import INT32_MAX
 from skgoss.utils.messages import warn
 
@@ -65,7 +65,7 @@ def state_without_trees(header: Header, n_scores: int) -> dict[str, Any]:
 
 def _objective(words: str, n_scores: int) -> tuple[str | None, Link]:
     """The name and link of an objective; None if it is unknown, or a function."""
-    name, constants = text.objective_words(words)
+    name, constants = text.split_objective(words)
     if not name:
         return None, Link()
     if name not in ALIASES:
@@ -131,7 +131,7 @@ def _encoded(
     arrays = ensemble.arrays
     node = np.flatnonzero(arrays["decision_type"] & CATEGORICAL)
     number = arrays["threshold"][node].astype(np.int64)
-    sets = taken(ensemble.sets, number)
+    sets = take(ensemble.sets, number)
     column = arrays["split_feature"][node]
     known = _whole_categories(header.feature_infos, sets, column)
     unplaced = sorted(known.keys() - learned.vocabularies.keys())
@@ -149,13 +149,15 @@ def _encoded(
     ensemble = replace(
         ensemble,
         arrays=arrays | {"threshold": threshold},
-        sets=renamed(sets, column, {j: _places(words) for j, words in known.items()}),
+        sets=map_categories(
+            sets, column, {j: _places(values) for j, values in known.items()}
+        ),
     )
     return ensemble, learned
 
 
 def _whole_categories(
-    infos: Sequence[str], sets: Sets, column: NDArray[np.int32]
+    infos: Sequence[str], sets: CategorySets, column: NDArray[np.int32]
 ) -> dict[int, NDArray[np.int64]]:
     """The categories of the columns that have any: those seen, and those in sets."""
     owner, category = members(sets)

@@ -19,7 +19,7 @@ from skgoss.model.trees import (
     MISSING_SHIFT,
     NO_SETS,
     NODE_TYPES,
-    Sets,
+    CategorySets,
     Tree,
 )
 
@@ -129,7 +129,7 @@ def _values(
 
 def _sets(
     words: NDArray[np.uint32], dataset: BinnedDataset, nodes: NDArray[Any]
-) -> tuple[Sets, NDArray[np.int64]]:
+) -> tuple[CategorySets, NDArray[np.int64]]:
     """The categories that go left at categorical nodes, and each node's set."""
     set_of = np.cumsum(nodes["last_word"] > nodes["first_word"]) - 1
     chosen = nodes[nodes["last_word"] > nodes["first_word"]]
@@ -144,7 +144,9 @@ def _sets(
         numbers = categories[node["feature"]]
         bins = 32 * node["first_word"] + np.arange(len(numbers))
         into[32 * first + numbers[bits[bins] > 0]] = 1
-    return Sets(start, np.packbits(into, bitorder="little").view(np.uint32)), set_of
+    return CategorySets(
+        start, np.packbits(into, bitorder="little").view(np.uint32)
+    ), set_of
 
 
 def constant(values: Floats, n_features: int, n_rows: int, mass: float) -> Ensemble:

@@ -23,7 +23,7 @@ TRIED = 1 << 14
 LEAST_TRIED = 16
 
 # So many standard deviations from the mean, a random number is hardly ever.
-HARDLY_EVER = 5.0
+WINDOW_SIGMAS = 5.0
 
 # All of one search have the same dtype.
 Keys = NDArray[np.uint64] | NDArray[np.uint32]
@@ -320,7 +320,7 @@ def _window(keys: Keys, mass: Ints | None, share: float) -> Keys:
         up_to = np.cumsum(mass)
         # As many rows of equal masses would have the same deviation.
         n = float(up_to[-1] ** 2 / max(np.cumsum(mass**2)[-1], 1.0))
-    spread = HARDLY_EVER * np.sqrt(share * (1.0 - share) / max(n, 1.0))
+    spread = WINDOW_SIGMAS * np.sqrt(share * (1.0 - share) / max(n, 1.0))
     first, last = np.searchsorted(
         up_to, ((share - spread) * up_to[-1], (share + spread) * up_to[-1])
     )

@@ -1,4 +1,4 @@
-/* The loops over rows of every link, from raw scores to predictions. */
+/* Every link: from raw scores to predictions. */
 #ifndef SKGOSS_LINKS_H
 #define SKGOSS_LINKS_H
 
@@ -10,13 +10,11 @@
 
 /* ---------------------------------------------------------------------------- softmax */
 
-/* From scores to probabilities in place: n rows, class-major, `stride` rows a class.
+/* From scores to probabilities in place: n rows, class-major, `stride` rows a class. The
+ * largest score of a row is subtracted first, so that no exponential is infinite.
  * work: 2 n doubles. */
-#define SOFTMAX_LINK                                                                  \
-    (double *restrict x, int64_t n_classes, int64_t stride, int64_t n,                \
-     double *restrict work)
-
-static SIMD_INLINE void softmax_link_body SOFTMAX_LINK
+static SIMD_INLINE void softmax_link_body(double *restrict x, int64_t n_classes, int64_t stride,
+                                          int64_t n, double *restrict work)
 {
     double *restrict top = work;
     double *restrict total = work + n;
@@ -45,30 +43,56 @@ static SIMD_INLINE void softmax_link_body SOFTMAX_LINK
     }
 }
 
-SIMD_KERNEL(softmax_link, SOFTMAX_LINK, (x, n_classes, stride, n, work))
+SIMD_KERNEL(softmax_link,
+            (double *x, int64_t n_classes, int64_t stride, int64_t n, double *work),
+            (x, n_classes, stride, n, work))
 
 /* ------------------------------------------------- links of single scores, in place */
 
-#define LINK_ROWS (double *restrict x, double slope, int64_t n)
+static SIMD_INLINE double exp_of(double f, double slope)
+{
+    (void)slope;
+    return exponential(f);
+}
 
-#define LINK(name, prediction)                                                        \
-    static SIMD_INLINE void name##_link_body LINK_ROWS                                \
-    {                                                                                 \
-        for (int64_t i = 0; i < n; i++) {                                             \
-            double f = x[i];                                                          \
-            x[i] = prediction;                                                        \
-        }                                                                             \
-    }                                                                                 \
-    SIMD_KERNEL(name##_link, LINK_ROWS, (x, slope, n))
-
-static void identity_link LINK_ROWS {}
-LINK(exp, exponential(f))
 /* Right to the last bits in both tails, and it never falls, as each step is rounded. */
-LINK(logistic, 1.0 / (1.0 + exponential(-slope * f)))
-LINK(log1p_exp, log_1_plus_exponential(f))
-LINK(signed_square, f * fabs(f))
+static SIMD_INLINE double logistic_of(double f, double slope)
+{
+    return 1.0 / (1.0 + exponential(-slope * f));
+}
 
-typedef void(*link_rows) LINK_ROWS;
+static SIMD_INLINE double log1p_exp_of(double f, double slope)
+{
+    (void)slope;
+    return log_1_plus_exponential(f);
+}
+
+static SIMD_INLINE double signed_square_of(double f, double slope)
+{
+    (void)slope;
+    return f * fabs(f);
+}
+
+/* The kernel of a link, `<link>_of` of each score. */
+#define LINK(name)                                                                         \
+    static SIMD_INLINE void name##_link_body(double *x, double slope, int64_t n)           \
+    {                                                                                      \
+        for (int64_t i = 0; i < n; i++)                                                    \
+            x[i] = name##_of(x[i], slope);                                                 \
+    }                                                                                      \
+    SIMD_KERNEL(name##_link, (double *x, double slope, int64_t n), (x, slope, n))
+
+LINK(exp)
+LINK(logistic)
+LINK(log1p_exp)
+LINK(signed_square)
+
+static void identity_link(double *x, double slope, int64_t n)
+{
+    (void)x, (void)slope, (void)n;
+}
+
+typedef void (*link_rows)(double *x, double slope, int64_t n);
 
 /* In the order of LINKS in links.pyx. */
 static const link_rows LINKS[] = {

@@ -28,7 +28,7 @@ cdef enum:
     # Doubles a block of softmax works on (they must stay in the level 2 cache).
     WORK = 32768
     # Below this many rows (times classes) starting a thread team costs more than it saves.
-    SERIAL = 20000
+    MIN_ROWS_FOR_TEAM = 20000
 
 
 cdef int64_t _softmax_rows(int64_t n_classes) noexcept nogil:
@@ -83,7 +83,7 @@ def apply(
         const double* x = &scores[0, 0] if scores.size else NULL
         double* x_out = &predictions_out[0, 0] if scores.size else NULL
         link_rows rows = NULL if by_row else LINK_TABLE[kind]
-    if n * n_classes < SERIAL:
+    if n * n_classes < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,

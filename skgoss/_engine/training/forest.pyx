@@ -72,7 +72,7 @@ cdef class Forest:
                        &self.leaf_room, sizeof(StoredLeaf)) < 0
             or reserve(<void**>&self.leaf_start, self.n_trees + 2, &self.tree_room,
                        sizeof(int64_t)) < 0
-            or reserve(<void**>&self.set_words, self.n_words + ws.stock.n_set_words,
+            or reserve(<void**>&self.set_words, self.n_words + ws.pool.n_set_words,
                        &self.word_room, sizeof(uint32_t)) < 0
         ):
             return NO_MEMORY
@@ -93,7 +93,7 @@ cdef class Forest:
             n_words = node.last_word - node.first_word
             node_out[i].first_word = self.n_words
             if n_words > 0:
-                memcpy(self.set_words + self.n_words, ws.stock.set_words + node.first_word,
+                memcpy(self.set_words + self.n_words, ws.pool.set_words + node.first_word,
                        n_words * sizeof(uint32_t))
             self.n_words += n_words
             node_out[i].last_word = self.n_words

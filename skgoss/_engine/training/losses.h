@@ -1,8 +1,8 @@
-/* The loops over rows of every loss, scores and targets in, gradients and hessians out.
+/* Every loss: from scores and targets to gradients and hessians.
  *
- * A loss is one function of a row, `<loss>_row`; LOSS makes its loop, `<loss>_loss`, and simd.h its
- * versions for the instruction sets. `a` and `b` are the loss's parameters. Results are
- * float32, computed in double.
+ * A loss is a function of one row, `<loss>_row`; LOSS makes its kernel, `<loss>_loss`, of one
+ * of three loops over rows. `a` and `b` are the loss's parameters. Results are float32,
+ * computed in double.
  */
 #ifndef SKGOSS_LOSSES_H
 #define SKGOSS_LOSSES_H
@@ -53,39 +53,39 @@ static SIMD_INLINE double quantile_row(double f, double y, double a, double b)
 
 typedef struct {
     double gradient, hessian;
-} slopes;
+} gradient_pair;
 
 /* a: about where the loss turns from a parabola into a line. */
-static SIMD_INLINE slopes fair_row(double f, double y, double a, double b)
+static SIMD_INLINE gradient_pair fair_row(double f, double y, double a, double b)
 {
     double x = f - y;
     double share = a / (fabs(x) + a);
-    slopes s = {x * share, share * share};
-    return s;
+    gradient_pair pair = {x * share, share * share};
+    return pair;
 }
 
 /* a: exp(poisson_max_delta_step). */
-static SIMD_INLINE slopes poisson_row(double f, double y, double a, double b)
+static SIMD_INLINE gradient_pair poisson_row(double f, double y, double a, double b)
 {
     double mean = exponential(f);
-    slopes s = {within_float(mean - y), within_float(mean * a)};
-    return s;
+    gradient_pair pair = {within_float(mean - y), within_float(mean * a)};
+    return pair;
 }
 
-static SIMD_INLINE slopes gamma_row(double f, double y, double a, double b)
+static SIMD_INLINE gradient_pair gamma_row(double f, double y, double a, double b)
 {
     double ratio = y * exponential(-f);
-    slopes s = {within_float(1.0 - ratio), within_float(ratio)};
-    return s;
+    gradient_pair pair = {within_float(1.0 - ratio), within_float(ratio)};
+    return pair;
 }
 
 /* a: 1 - variance power, b: 2 - variance power. */
-static SIMD_INLINE slopes tweedie_row(double f, double y, double a, double b)
+static SIMD_INLINE gradient_pair tweedie_row(double f, double y, double a, double b)
 {
     double u = y * exponential(a * f);
     double v = exponential(b * f);
-    slopes s = {within_float(v - u), within_float(b * v - a * u)};
-    return s;
+    gradient_pair pair = {within_float(v - u), within_float(b * v - a * u)};
+    return pair;
 }
 
 /* Losses of the odds of a margin. */
@@ -96,12 +96,12 @@ static SIMD_INLINE double binary_margin(double f, double y, double a, double b)
     return (y == b ? a : -a) * f;
 }
 
-static SIMD_INLINE slopes binary_row(double f, double y, double a, double b, odds p)
+static SIMD_INLINE gradient_pair binary_row(double f, double y, double a, double b, odds p)
 {
     double signed_a = y == b ? a : -a;
     double wrong = binary_margin(f, y, a, b) >= 0.0 ? p.small : p.large;
-    slopes s = {-signed_a * wrong, a * a * (p.large * p.small)};
-    return s;
+    gradient_pair pair = {-signed_a * wrong, a * a * (p.large * p.small)};
+    return pair;
 }
 
 static SIMD_INLINE double cross_entropy_margin(double f, double y, double a, double b)
@@ -109,20 +109,20 @@ static SIMD_INLINE double cross_entropy_margin(double f, double y, double a, dou
     return f;
 }
 
-static SIMD_INLINE slopes cross_entropy_row(double f, double y, double a, double b, odds p)
+static SIMD_INLINE gradient_pair cross_entropy_row(double f, double y, double a, double b, odds p)
 {
     double yes = f >= 0.0 ? p.large : p.small;
     double no = f >= 0.0 ? p.small : p.large;
-    slopes s = {(1.0 - y) * yes - y * no, p.large * p.small};
-    return s;
+    gradient_pair pair = {(1.0 - y) * yes - y * no, p.large * p.small};
+    return pair;
 }
 
 /* The cross entropy of y and z = 1 - exp(-w u), with u = log(1 + exp(f)) and a weight w.
  *
- * With p = sigmoid(f) and q = w p / z, the slopes are w p - y q and
+ * With p = sigmoid(f) and q = w p / z, the gradient and the hessian are w p - y q and
  * w p (1 - p) + y q (1 - p) (w (exp(u) - 1) / (exp(w u) - 1) - 1).
  */
-static SIMD_INLINE slopes intensity_row(double f, double y, double w)
+static SIMD_INLINE gradient_pair intensity_row(double f, double y, double w)
 {
     odds p = logistic(f);
     double yes = f >= 0.0 ? p.large : p.small;
@@ -136,77 +136,97 @@ static SIMD_INLINE slopes intensity_row(double f, double y, double w)
     bend = (u > v ? u : v) < 1e-8 ? 0.5 * (u - v) : bend;
     double hessian = no * (w * yes + y * q * bend);
     /* It is never negative, but may round to it. */
-    slopes s = {within_float(w * yes - y * q),
+    gradient_pair pair = {within_float(w * yes - y * q),
                 within_float(hessian > 0.0 ? hessian : 0.0)};
-    return s;
+    return pair;
 }
 
 /* --------------------------------------------------------------------------- the loops */
 
-#define ROWS                                                                          \
-    (const double *restrict score, const double *restrict y, double a, double b,      \
-     int64_t n, float *restrict gradient_out, float *restrict hessian_out)
-#define ROW_ARGUMENTS (score, y, a, b, n, gradient_out, hessian_out)
+/* The hessian is 1 and is not written. */
+typedef double (*gradient_row)(double f, double y, double a, double b);
 
-#define CONSTANT_HESSIAN_LOSS(name)                                                   \
-    static SIMD_INLINE void name##_loss_body ROWS                                     \
-    {                                                                                 \
-        for (int64_t i = 0; i < n; i++)                                               \
-            gradient_out[i] = (float)name##_row(score[i], y[i], a, b);                \
-    }                                                                                 \
-    SIMD_KERNEL(name##_loss, ROWS, ROW_ARGUMENTS)
+static SIMD_INLINE void gradient_loop(gradient_row row, const double *restrict score,
+                                      const double *restrict y, double a, double b, int64_t n,
+                                      float *restrict gradient_out,
+                                      float *restrict hessian_out)
+{
+    (void)hessian_out;
+    for (int64_t i = 0; i < n; i++)
+        gradient_out[i] = (float)row(score[i], y[i], a, b);
+}
 
-#define LOSS(name)                                                                    \
-    static SIMD_INLINE void name##_loss_body ROWS                                     \
-    {                                                                                 \
-        for (int64_t i = 0; i < n; i++) {                                             \
-            slopes s = name##_row(score[i], y[i], a, b);                              \
-            gradient_out[i] = (float)s.gradient;                                      \
-            hessian_out[i] = (float)s.hessian;                                        \
-        }                                                                             \
-    }                                                                                 \
-    SIMD_KERNEL(name##_loss, ROWS, ROW_ARGUMENTS)
+typedef gradient_pair (*pair_row)(double f, double y, double a, double b);
 
-/* Three loops over a tile: one would be too long for its rows to overlap. */
+static SIMD_INLINE void pair_loop(pair_row row, const double *restrict score,
+                                  const double *restrict y, double a, double b, int64_t n,
+                                  float *restrict gradient_out, float *restrict hessian_out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        gradient_pair pair = row(score[i], y[i], a, b);
+        gradient_out[i] = (float)pair.gradient;
+        hessian_out[i] = (float)pair.hessian;
+    }
+}
+
+/* Losses of the odds of a margin: exp is taken of the margin alone. Three loops over a tile, as
+ * one would be too long for its rows to overlap. */
 #define LOSS_TILE 512
 
-#define ODDS_LOSS(name)                                                               \
-    static SIMD_INLINE void name##_loss_body ROWS                                     \
-    {                                                                                 \
-        double e[LOSS_TILE];                                                          \
-        for (int64_t start = 0; start < n; start += LOSS_TILE) {                      \
-            int m = n - start < LOSS_TILE ? (int)(n - start) : LOSS_TILE;             \
-            const double *f = score + start, *target = y + start;                     \
-            for (int i = 0; i < m; i++) {                                             \
-                double x = -fabs(name##_margin(f[i], target[i], a, b));               \
-                e[i] = x < -EXP_LIMIT ? -EXP_LIMIT : x;                               \
-            }                                                                         \
-            for (int i = 0; i < m; i++) {                                             \
-                scaled_exponential part = limited_exponential(e[i]);                  \
-                e[i] = (1.0 + part.rest) * part.scale;                                \
-            }                                                                         \
-            for (int i = 0; i < m; i++) {                                             \
-                slopes s = name##_row(f[i], target[i], a, b, odds_of(e[i]));          \
-                gradient_out[start + i] = (float)s.gradient;                          \
-                hessian_out[start + i] = (float)s.hessian;                            \
-            }                                                                         \
-        }                                                                             \
-    }                                                                                 \
-    SIMD_KERNEL(name##_loss, ROWS, ROW_ARGUMENTS)
+typedef double (*margin_row)(double f, double y, double a, double b);
+typedef gradient_pair (*odds_row)(double f, double y, double a, double b, odds p);
 
-CONSTANT_HESSIAN_LOSS(squared)
-CONSTANT_HESSIAN_LOSS(absolute)
-CONSTANT_HESSIAN_LOSS(huber)
-CONSTANT_HESSIAN_LOSS(quantile)
-CONSTANT_HESSIAN_LOSS(relative)
-LOSS(fair)
-LOSS(poisson)
-LOSS(gamma)
-LOSS(tweedie)
-ODDS_LOSS(binary)
-ODDS_LOSS(cross_entropy)
+static SIMD_INLINE void odds_loop(margin_row margin, odds_row row, const double *restrict score,
+                                  const double *restrict y, double a, double b, int64_t n,
+                                  float *restrict gradient_out, float *restrict hessian_out)
+{
+    double e[LOSS_TILE];
+    for (int64_t start = 0; start < n; start += LOSS_TILE) {
+        int m = n - start < LOSS_TILE ? (int)(n - start) : LOSS_TILE;
+        const double *f = score + start, *target = y + start;
+        for (int i = 0; i < m; i++) {
+            double x = -fabs(margin(f[i], target[i], a, b));
+            e[i] = x < -EXP_LIMIT ? -EXP_LIMIT : x;
+        }
+        for (int i = 0; i < m; i++) {
+            scaled_exponential part = limited_exponential(e[i]);
+            e[i] = (1.0 + part.rest) * part.scale;
+        }
+        for (int i = 0; i < m; i++) {
+            gradient_pair pair = row(f[i], target[i], a, b, odds_of(e[i]));
+            gradient_out[start + i] = (float)pair.gradient;
+            hessian_out[start + i] = (float)pair.hessian;
+        }
+    }
+}
 
-typedef void(*pointwise_loss) ROWS;
+/* The kernel of a loss: a loop, with what it calls for each row. */
+#define LOSS(name, loop, ...)                                                              \
+    static SIMD_INLINE void name##_loss_body(const double *score, const double *y, double a, \
+                                             double b, int64_t n, float *gradient_out,     \
+                                             float *hessian_out)                           \
+    {                                                                                      \
+        loop(__VA_ARGS__, score, y, a, b, n, gradient_out, hessian_out);                   \
+    }                                                                                      \
+    SIMD_KERNEL(name##_loss,                                                               \
+                (const double *score, const double *y, double a, double b, int64_t n,      \
+                 float *gradient_out, float *hessian_out),                                 \
+                (score, y, a, b, n, gradient_out, hessian_out))
+
+LOSS(squared, gradient_loop, squared_row)
+LOSS(absolute, gradient_loop, absolute_row)
+LOSS(huber, gradient_loop, huber_row)
+LOSS(quantile, gradient_loop, quantile_row)
+LOSS(relative, gradient_loop, relative_row)
+LOSS(fair, pair_loop, fair_row)
+LOSS(poisson, pair_loop, poisson_row)
+LOSS(gamma, pair_loop, gamma_row)
+LOSS(tweedie, pair_loop, tweedie_row)
+LOSS(binary, odds_loop, binary_margin, binary_row)
+LOSS(cross_entropy, odds_loop, cross_entropy_margin, cross_entropy_row)
+
+typedef void (*pointwise_loss)(const double *score, const double *y, double a, double b,
+                               int64_t n, float *gradient_out, float *hessian_out);
 
 /* In the order of losses.pyx's LOSSES. */
 static const pointwise_loss POINTWISE[] = {
@@ -215,32 +235,33 @@ static const pointwise_loss POINTWISE[] = {
     cross_entropy_loss,
 };
 
-#define INTENSITY_ROWS                                                                \
-    (const double *restrict score, const double *restrict y,                          \
-     const double *restrict weight, int64_t n, float *restrict gradient_out,          \
-     float *restrict hessian_out)
-
-static SIMD_INLINE void intensity_body INTENSITY_ROWS
+static SIMD_INLINE void intensity_body(const double *restrict score, const double *restrict y,
+                                       const double *restrict weight, int64_t n,
+                                       float *restrict gradient_out,
+                                       float *restrict hessian_out)
 {
     for (int64_t i = 0; i < n; i++) {
-        slopes s = intensity_row(score[i], y[i], weight[i]);
-        gradient_out[i] = (float)s.gradient;
-        hessian_out[i] = (float)s.hessian;
+        gradient_pair pair = intensity_row(score[i], y[i], weight[i]);
+        gradient_out[i] = (float)pair.gradient;
+        hessian_out[i] = (float)pair.hessian;
     }
 }
 
-SIMD_KERNEL(intensity, INTENSITY_ROWS, (score, y, weight, n, gradient_out, hessian_out))
+SIMD_KERNEL(intensity,
+            (const double *score, const double *y, const double *weight, int64_t n,
+             float *gradient_out, float *hessian_out),
+            (score, y, weight, n, gradient_out, hessian_out))
 
 /* ---------------------------------------------------------------------------- softmax */
 
-/* The slopes of n rows whose scores and results are class-major, `stride` rows a class.
- * factor: scale of the hessian; work: (n_classes + 2) * n doubles. */
-#define SOFTMAX_ROWS                                                                  \
-    (const double *restrict score, const double *restrict y, int64_t n_classes,       \
-     int64_t stride, double factor, int64_t n, double *restrict work,                 \
-     float *restrict gradient_out, float *restrict hessian_out)
-
-static SIMD_INLINE void softmax_body SOFTMAX_ROWS
+/* The gradients and hessians of n rows whose scores and results are class-major, `stride`
+ * rows a class: p - 1(y = k) and factor p (1 - p), with p = softmax(scores).
+ * work: (n_classes + 2) * n doubles. */
+static SIMD_INLINE void softmax_body(const double *restrict score, const double *restrict y,
+                                     int64_t n_classes, int64_t stride, double factor,
+                                     int64_t n, double *restrict work,
+                                     float *restrict gradient_out,
+                                     float *restrict hessian_out)
 {
     double *probability = work + 2 * n;
     for (int64_t k = 0; k < n_classes; k++)
@@ -257,7 +278,10 @@ static SIMD_INLINE void softmax_body SOFTMAX_ROWS
     }
 }
 
-SIMD_KERNEL(softmax, SOFTMAX_ROWS,
+SIMD_KERNEL(softmax,
+            (const double *score, const double *y, int64_t n_classes, int64_t stride,
+             double factor, int64_t n, double *work, float *gradient_out,
+             float *hessian_out),
             (score, y, n_classes, stride, factor, n, work, gradient_out, hessian_out))
 
 #endif

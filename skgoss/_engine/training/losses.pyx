@@ -11,7 +11,6 @@ cdef extern from "losses.h" nogil:
         const double*, const double*, double, double, int64_t, float*, float*
     ) noexcept nogil
     const pointwise_loss* POINTWISE
-    const int simd_level
     void softmax_rows "softmax"(
         const double* score, const double* y, int64_t n_classes, int64_t stride,
         double factor, int64_t n, double* work, float* gradient_out, float* hessian_out
@@ -36,12 +35,7 @@ cdef enum:
     # Doubles a block of softmax works on (they must stay in the level 2 cache).
     WORK = 32768
     # Below this many rows (times classes) starting a thread team costs more than it saves.
-    SERIAL = 20000
-
-
-def simd_level_name() -> str:
-    """The instruction set the kernels use: plain, avx2 or avx512."""
-    return ("plain", "avx2", "avx512")[simd_level]
+    MIN_ROWS_FOR_TEAM = 20000
 
 
 def pointwise(
@@ -73,7 +67,7 @@ def pointwise(
         float* hessian = NULL
     if hessian_out is not None and n:
         hessian = &hessian_out[0]
-    if n < SERIAL:
+    if n < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
@@ -102,7 +96,7 @@ def cross_entropy_lambda(
         int64_t n = scores.shape[0]
         int64_t n_blocks = (n + BLOCK - 1) // BLOCK
         int64_t block, start
-    if n < SERIAL:
+    if n < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
@@ -148,7 +142,7 @@ def softmax(
         int64_t size = work.shape[1] // (n_classes + 2)
         int64_t n_blocks = (n + size - 1) // size
         int64_t block, start
-    if n * n_classes < SERIAL:
+    if n * n_classes < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,

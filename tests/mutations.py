@@ -773,6 +773,7 @@ def use_dataset(data: skgoss.Dataset) -> None:
 
 # --- States of estimators -------------------------------------------------------------
 
+
 @cache
 def data() -> tuple[np.ndarray, np.ndarray]:
     """Rows and a target that need splits, NaN among the values."""

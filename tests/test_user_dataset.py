@@ -390,9 +390,9 @@ def test_unknown_params():
     assert data.get_params() == {}
     with pytest.raises(ValueError, match="The 'max_bin' parameter of Dataset must be"):
         Dataset(np.zeros((3, 1)), params={"max_bin": -1}).construct()
+    data = Dataset(np.zeros((3, 1)), params={"max_bin_by_feature": np.array(3)})
     with pytest.raises(ValueError, match="'max_bin_by_feature' parameter of Dataset"):
-        params = {"max_bin_by_feature": np.array(3)}
-        Dataset(np.zeros((3, 1)), params=params).construct()
+        data.construct()
 
 
 # --- Columns --------------------------------------------------------------------------

@@ -21,14 +21,14 @@ from measure import parser, report, table
 
 from skgoss._engine.training.sampling import one_side_sample
 from skgoss.training import sampling
-from skgoss.training.sampling import OneSide
+from skgoss.training.sampling import OneSideSampling
 
 RATES = [(0.2, 0.1), (0.1, 0.1)]
 STEPS = [(0.1, 100), (0.05, 200)]
 BY_GRADIENT, BY_BOTH, ALIKE = "by g", "by g h", "uniform"
 
 
-class ByBoth(OneSide):
+class ByBoth(OneSideSampling):
     """The sampler with LightGBM's rule: the sum over the scores of |g h|."""
 
     def draw(
@@ -39,7 +39,7 @@ class ByBoth(OneSide):
         n_threads: int,
     ) -> sampling.Sample:
         """Draw rows by another score than the gradient, which the kernel knows."""
-        sees_all = not self.draws or round_index + 1 <= self.warm_up
+        sees_all = not self.leaves_out or round_index + 1 <= self.warm_up
         if sees_all or hessian is None:
             return super().draw(round_index, gradient, hessian, n_threads)
         weight = 1.0 if self.weight is None else self.weight
@@ -73,21 +73,24 @@ DATA: Mapping[str, Callable[[], Problem]] = {
 def methods(top: float, other: float) -> dict[str, tuple[type, dict[str, Any]]]:
     """Return the sampler that stands behind 'goss', and the options, by method."""
     return {
-        BY_GRADIENT: (OneSide, goss(top, other)),
+        BY_GRADIENT: (OneSideSampling, goss(top, other)),
         BY_BOTH: (ByBoth, goss(top, other)),
-        ALIKE: (OneSide, uniform(round(top + other, 6))),
+        ALIKE: (OneSideSampling, uniform(round(top + other, 6))),
     }
 
 
 def fit(
-    problem: Problem, seed: int, parameters: Mapping[str, Any], sampler: type = OneSide
+    problem: Problem,
+    seed: int,
+    parameters: Mapping[str, Any],
+    sampler: type = OneSideSampling,
 ) -> tuple[Any, np.ndarray]:
     """Fit four fifths of the rows, return the others; the seed shuffles and draws."""
     rows = np.random.default_rng(seed).permutation(len(problem.y))
     train, test = np.split(rows, [len(rows) * 4 // 5])
     weight = None if problem.weight is None else problem.weight[train]
     model = make("skgoss", problem.task, {**EQUAL, **parameters, "random_state": seed})
-    with patch.object(sampling, "OneSide", sampler):
+    with patch.object(sampling, "OneSideSampling", sampler):
         model.fit(rows_of(problem.X, train), problem.y[train], sample_weight=weight)
     return model, test
 

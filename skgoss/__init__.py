@@ -15,6 +15,7 @@ from skgoss.data.sequences import Sequence
 from skgoss.dataset.dataset import Dataset
 from skgoss.estimators.base import LGBMModel
 from skgoss.estimators.classifier import LGBMClassifier
+from skgoss.estimators.ndcg_scorer import ndcg_scorer
 from skgoss.estimators.ranker import LGBMRanker
 from skgoss.estimators.regressor import LGBMRegressor
 from skgoss.export.to_onnx import to_onnx
@@ -27,15 +28,14 @@ from skgoss.fit.callbacks import (
     reset_parameter,
 )
 from skgoss.inspection.plotting import (
-    create_tree_digraph,
-    draw_tree,
     plot_importance,
     plot_metric,
     plot_split_value_histogram,
-    plot_tree,
 )
+from skgoss.inspection.tree_plots import create_tree_digraph, plot_tree
+from skgoss.inspection.tree_text import draw_tree
 from skgoss.training.callback_api import EarlyStopException, EvalResult
-from skgoss.training.ranking import ndcg_scorer
+from skgoss.utils.compat import version as _version
 from skgoss.utils.messages import UnusedParameterWarning
 
 __all__ = [
@@ -78,11 +78,8 @@ def __getattr__(name: str) -> Any:
         return getattr(dask, name)
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(__name__)
-    except PackageNotFoundError as error:
+    if not (version := _version()):
         raise AttributeError(
             f"{__name__} has no version: the package is not installed."
-        ) from error
+        )
+    return version

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from skgoss.data import binning
 from skgoss.data.binning import BinMapper, bin_columns, bin_lists, find_bin_mappers
 from skgoss.data.columns import Columns
-from skgoss.data.frames import columns
 
 N_ROWS = 3000
 

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from binned import count_conflicts
 
 from skgoss._engine.data import bundling
 
@@ -106,7 +107,7 @@ def test_bundles_keep_their_limits(rate, seed):
     n_codes = np.random.default_rng(seed).integers(1, 300, 400).astype(np.int32)
     start, rows = as_lists(columns)
     bundle = bundling.find_bundles(start, rows, 1000, n_codes, rate, 256)
-    conflicts = bundling.count_conflicts(start, rows, 1000, bundle)
+    conflicts = count_conflicts(start, rows, 1000, bundle)
     members = by_column(columns, bundle)
     for found, bundled in zip(conflicts, members, strict=True):
         lists = [columns[j] for j in bundled]
@@ -213,7 +214,16 @@ def test_a_wide_matrix_takes_a_moment():
         start, rows, n_rows, np.ones(n_columns, np.int32), 0.0, 256
     )
     assert bundle.max() < 300
-    assert not bundling.count_conflicts(start, rows, n_rows, bundle).any()
+    assert not count_conflicts(start, rows, n_rows, bundle).any()
+
+
+def merge_bundle(start, rows, bin_start, bins, members, first_code, codes_out):
+    """Write the codes of one bundle."""
+    member_start = np.array([0, len(members)], dtype=np.int64)
+    bundling.merge_bundles(
+        *(start, rows, bin_start, bins),
+        *(member_start, members, first_code, codes_out[None]),
+    )
 
 
 def merge_twin(columns, stored, members, first_code, n_rows) -> np.ndarray:
@@ -243,9 +253,6 @@ def test_merged_codes_are_the_twins(dtype, n_threads):
         bundled = members[begin:end]
         expected = merge_twin(columns, stored, bundled, first_code, 500)
         np.testing.assert_array_equal(codes, expected)
-        codes[:] = 7
-        bundling.merge_bundle(start, rows, start, entries, bundled, first_code, codes)
-        np.testing.assert_array_equal(codes, expected)
 
 
 def test_lists_without_stored_bins_have_bin_0():
@@ -253,21 +260,20 @@ def test_lists_without_stored_bins_have_bin_0():
     bin_start, bins = np.array([0, 0, 1, 1]), np.array([2], np.uint16)
     out = np.full(6, 7, np.uint8)
     members, first_code = np.arange(3, dtype=np.int32), np.array([1, 2, 9], np.int32)
-    bundling.merge_bundle(start, rows, bin_start, bins, members, first_code, out)
+    merge_bundle(start, rows, bin_start, bins, members, first_code, out)
     assert out.tolist() == [1, 4, 9, 1, 9, 0]
 
 
 def test_no_columns_and_empty_columns():
     none = np.zeros(1, dtype=np.int64), np.empty(0, np.uint32)
     assert bundling.find_bundles(*none, 5, np.empty(0, np.int32), 0.0, 256).size == 0
-    assert bundling.count_conflicts(*none, 5, np.empty(0, np.int32)).size == 0
     empty = np.zeros(4, dtype=np.int64), np.empty(0, np.uint32)
     bundle = bundling.find_bundles(*empty, 5, np.ones(3, np.int32), 0.0, 256)
     assert bundle.tolist() == [0, 0, 0]
     out = np.ones(5, dtype=np.uint8)
     members = np.arange(3, dtype=np.int32)
     no_bins = np.zeros(4, np.int64), np.empty(0, np.uint16)
-    bundling.merge_bundle(*empty, *no_bins, members, np.ones(3, np.int32), out)
+    merge_bundle(*empty, *no_bins, members, np.ones(3, np.int32), out)
     assert not out.any()
 
 
@@ -297,11 +303,9 @@ def test_arguments_that_do_not_fit_are_refused():
         bundling.recent_fit(start, rows, 5, 0, one, 256)
     with pytest.raises(ValueError, match="order must name each column once"):
         bundling.first_fit(start, rows, 5, np.array([0, 0]), 0, two, 256)
-    with pytest.raises(ValueError, match="bundle must have one entry"):
-        bundling.count_conflicts(start, rows, 5, one)
     out = np.empty(5, np.uint8)
     bins = np.zeros(3, np.uint16)
     with pytest.raises(ValueError, match="must fit start, rows"):
-        bundling.merge_bundle(start, rows, start, bins, two + 1, two, out)
+        merge_bundle(start, rows, start, bins, two + 1, two, out)
     with pytest.raises(ValueError, match="must fit start, rows"):
-        bundling.merge_bundle(start, rows, start - start, bins, two, two, out)
+        merge_bundle(start, rows, start - start, bins, two, two, out)

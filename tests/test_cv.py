@@ -569,7 +569,7 @@ def boost(together, n_rounds):
 def test_an_error_in_a_fold_ends_all(n_at_once):
     states = [Bad(None), Bad(7), Bad(3)]
     before = threading.active_count()
-    together = concurrent_fits.Folds(states, n_at_once, ahead=5)
+    together = concurrent_fits.ConcurrentFits(states, n_at_once, ahead=5)
     with pytest.raises(ValueError, match="round 3"):
         boost(together, 10)
     assert together.index == 3
@@ -592,7 +592,7 @@ def test_ctrl_c_ends_folds():
         release.set()
         raise KeyboardInterrupt
 
-    together = concurrent_fits.Folds([Slow(None), Bad(None)], 2)
+    together = concurrent_fits.ConcurrentFits([Slow(None), Bad(None)], 2)
     before = signal.signal(signal.SIGINT, handler)
     try:
         with pytest.raises(KeyboardInterrupt):

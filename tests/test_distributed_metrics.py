@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from ranks import Meeting, ThreadCollectives, deal, partition_of, rows_of, run
 
+from skgoss import parameters
 from skgoss._engine.training import metrics as kernels
 from skgoss.data.queries import Queries
 from skgoss.data.row_partition import RowPartition
 from skgoss.data.rows import Rows, held_out
 from skgoss.fit import callbacks
-from skgoss.parameters import settings as parameters
-from skgoss.training import loop, metrics
+from skgoss.training import loop, metric_functions, metrics
 from skgoss.training.callback_api import EarlyStopException, EvalResult
 from skgoss.training.evaluation import EvaluationSet
 
@@ -65,7 +65,7 @@ MIXED = np.array([3, 1, 7, 0, 2, 6, 5, 4])[QUERY]
 
 
 def settings(**options):
-    return parameters.settings(options, "LGBMRegressor")
+    return parameters.make_settings(options, "LGBMRegressor")
 
 
 def last_weight(y, predicted, weight):
@@ -121,8 +121,8 @@ def queries_of(n_ranks, seed):
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("name", metrics.METRICS)
 def test_metrics_of_ranks_are_those_of_one(name, weights):
-    query = QUERY if metrics.METRICS[name].task == "rank" else None
-    scores = SHARES if metrics.METRICS[name].task == "many" else SCORES
+    query = QUERY if metrics.METRICS[name].task == "ranking" else None
+    scores = SHARES if metrics.METRICS[name].task == "multiclass" else SCORES
     metric = metrics.Metric(name, settings(eval_at=[2, 7]))
     given = Y[TARGET_OF.get(name, "one")], scores, WEIGHTS[weights], metric
     expected = evaluated(np.arange(N), *given, query=query)
@@ -147,8 +147,8 @@ SCORE_KINDS = {
 @pytest.mark.parametrize("n", [1, 2, 5, 3000])
 @pytest.mark.parametrize("tried", [1, 1024])
 def test_areas_of_ranks_that_get_ranges_of_scores(n, kind, tried, monkeypatch):
-    monkeypatch.setattr(metrics, "FEW_PAIRED", 0)
-    monkeypatch.setattr(metrics, "TRIED_SCORES", tried)
+    monkeypatch.setattr(metric_functions, "MIN_ROWS_DISTRIBUTED_AUC", 0)
+    monkeypatch.setattr(metric_functions, "SAMPLED_SCORES", tried)
     random = np.random.default_rng(n)
     metric = metrics.Metric("auc", settings())
     score = SCORE_KINDS[kind](random, n)
@@ -161,7 +161,7 @@ def test_areas_of_ranks_that_get_ranges_of_scores(n, kind, tried, monkeypatch):
                 parts = dealt[collectives.rank]
                 at, partition = rows_of(parts), partition_of(collectives, parts)
                 before = collectives.meeting.n_collectives
-                sample = metrics.Sample(
+                sample = metric_functions.EvalData(
                     *(y[at], score[None, at], None, None, 1), partition=partition
                 )
                 found = metric(sample)[0].value
@@ -174,7 +174,7 @@ def test_areas_of_ranks_that_get_ranges_of_scores(n, kind, tried, monkeypatch):
 @pytest.mark.parametrize("query", [None, QUERY, MIXED], ids=["no", "in", "out"])
 def test_functions_of_users_get_all_rows_in_order(weights, query):
     function = last_weight if query is None else sizes
-    given = Y["one"], SCORES, WEIGHTS[weights], metrics.Custom(function)
+    given = Y["one"], SCORES, WEIGHTS[weights], metrics.CustomMetric(function)
     expected = evaluated(np.arange(N), *given, query=query)
     for n_ranks in (1, 2, 3):
         for found in of_ranks(n_ranks, 5, *given, query=query):
@@ -293,7 +293,7 @@ class FakeState:
 
 def trained(collectives, given, after_round=None, **options):
     state = FakeState(collectives, **options)
-    made = loop.train(state, state, given=given, after_round=after_round)
+    made = loop.train(state, state, callbacks=given, after_round=after_round)
     return made.ensemble.n_rounds, made.best_iteration, made.best_score, state.rates
 
 
@@ -446,7 +446,7 @@ def test_only_callbacks_end_the_fit_of_ranks():
     def work(collectives):
         state = FakeState(collectives)
         state.boost = boost
-        loop.train(state, SimpleNamespace(), given=[lambda env: None])
+        loop.train(state, SimpleNamespace(), callbacks=[lambda env: None])
 
     with pytest.raises(EarlyStopException):
         run(2, work)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ranks import deal, partition_of, rows_of, run
+from reading import columns as read_columns
 
-from skgoss import LGBMRegressor
+from skgoss import LGBMRegressor, parameters
 from skgoss._engine.training import sampling as kernels
-from skgoss.data import frames
 from skgoss.data.collectives import ALONE
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.queries import Queries
-from skgoss.parameters import settings as parameters
 from skgoss.training import (
     constraints,
     distributed_percentiles,
@@ -20,8 +19,9 @@ from skgoss.training import (
     order_statistics,
     sampling,
 )
-from skgoss.training.boosting_types import KINDS
+from skgoss.training.boosting_types import BOOSTING_TYPES
 from skgoss.training.distributed_percentiles import Groups
+from skgoss.training.losses import LOSSES
 from skgoss.training.percentiles import percentile
 
 N_RANKS = [1, 2, 3]
@@ -229,7 +229,7 @@ QUERY = np.sort(RNG.integers(0, 40, N))
 
 
 def settings(objective, **options):
-    return parameters.settings({"objective": objective, **options}, "LGBMModel")
+    return parameters.make_settings({"objective": objective, **options}, "LGBMModel")
 
 
 def made(name, y, weight, query=None, partition=None, **options):
@@ -281,7 +281,7 @@ def assert_same(got, expected):
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *((name, {}) for name in objectives.OBJECTIVES),
+        *((name, {}) for name in LOSSES),
         ("regression_l1", {"reg_sqrt": True}),
         ("quantile", {"boost_from_average": False}),
         ("binary", {"is_unbalance": True}),
@@ -393,13 +393,17 @@ def test_nodes_that_constraints_compare_are_valued_by_level():
         assert len(set(together)) == len(together)
         return np.array([values[leaves].mean() for leaves in sets])
 
-    new = constraints.in_order(values, nodes, np.array([1, 0], np.int8), values_of)
+    new = constraints.clip_to_monotone(
+        values, nodes, np.array([1, 0], np.int8), values_of
+    )
     assert sorted(map(len, asked)) == [1, 1, 2]
     # The left side of the root is at most the mean of both.
     middle = np.mean([values[[0, 3, 2]].mean(), values[[1, 6, 5, 4]].mean()])
     assert (new[[0, 2, 3]] <= middle).all()
     assert (new[[1, 4, 5, 6]] >= middle).all()
-    free = constraints.in_order(values, nodes, np.array([0, 0], np.int8), values_of)
+    free = constraints.clip_to_monotone(
+        values, nodes, np.array([0, 0], np.int8), values_of
+    )
     assert free.tobytes() == values.tobytes()
 
 
@@ -537,7 +541,7 @@ class Case:
         known = LGBMRegressor(n_estimators=1, categorical_feature=[0])
         known.fit(columns, np.arange(n))
         self.dataset = BinnedDataset.build(
-            frames.columns(known, columns, reset=False), self.settings
+            read_columns(known, columns, reset=False), self.settings
         )
 
     def fit(self, rows=None, partition=None):
@@ -553,7 +557,9 @@ class Case:
             Queries.of(self.query[rows], np.arange(1000), collectives),
             partition,
         )
-        state = KINDS[self.settings.boosting_type](dataset, objective, self.settings, 1)
+        state = BOOSTING_TYPES[self.settings.boosting_type](
+            dataset, objective, self.settings, 1
+        )
         for _ in range(ROUNDS):
             state.boost()
         return state.ensemble().arrays, state.scores
@@ -576,7 +582,7 @@ class Case:
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *((name, {}) for name in objectives.OBJECTIVES),
+        *((name, {}) for name in LOSSES),
         ("regression", {"weight": "whole"}),
         ("regression", {"data_sample_strategy": "goss", "learning_rate": 1.5}),
         ("multiclass", {"data_sample_strategy": "goss", "learning_rate": 1.5}),

@@ -10,7 +10,6 @@ import pickle
 import re
 import stat
 
-import booster_mutations
 import mutations
 import numpy as np
 import pytest
@@ -22,8 +21,8 @@ from test_state import WAYS, skops_io
 
 import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
-from skgoss.model.text_keys import OWN
-from skgoss.training import objectives
+from skgoss.model.objective_names import OBJECTIVES
+from skgoss.model.text_keys import SKGOSS_LINE
 
 SMALL = {"n_estimators": 4, "num_leaves": 7, "min_child_samples": 5}
 SMALL |= {"min_data_per_group": 5, "cat_smooth": 1.0}
@@ -63,17 +62,17 @@ def assert_same(again, model, X):
             np.testing.assert_array_equal(
                 getattr(again, name), getattr(model, name), strict=True
             )
-    state = model._categories.__getstate__()
-    assert again._categories.__getstate__() == state
-    assert again.booster_._categories.__getstate__() == state
+    state = model._model.categories.__getstate__()
+    assert again._model.categories.__getstate__() == state
+    assert again.booster_._model.categories.__getstate__() == state
 
 
 def with_own(text, change):
     """A model's text, with another line of skgoss."""
-    line = next(line for line in text.splitlines() if line.startswith(OWN))
-    own = json.loads(line[len(OWN) :])
+    line = next(line for line in text.splitlines() if line.startswith(SKGOSS_LINE))
+    own = json.loads(line[len(SKGOSS_LINE) :])
     change(own["model"])
-    return text.replace(line, OWN + json.dumps(own))
+    return text.replace(line, SKGOSS_LINE + json.dumps(own))
 
 
 # --- Estimators -----------------------------------------------------------------------
@@ -96,16 +95,15 @@ def of_objective(objective):
     options = SMALL | {"objective": objective, "sigmoid": 0.123456789}
     if objective in ("multiclass", "multiclassova"):
         return LGBMClassifier(**options).fit(X, np.digitize(y, [0, 1])), X
-    kind = objectives.OBJECTIVES[objective]
-    if kind.ranks:
+    if OBJECTIVES[objective].task == "ranking":
         return LGBMRanker(**options).fit(X, np.digitize(y, [0, 1, 2])), X
-    y = np.abs(y) + 0.1 if kind.check else y
+    y = np.abs(y) + 0.1
     is_share = "cross_entropy" in objective or objective == "binary"
     y = (y > 1) * 1.0 if is_share else y
     return LGBMModel(**options, reg_sqrt=True).fit(X, y), X
 
 
-@pytest.mark.parametrize("objective", objectives.OBJECTIVES)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_models_of_all_objectives_come_back(objective, tmp_path):
     model, X = of_objective(objective)
     assert_same(by_file(model, tmp_path / "m.txt"), model, X)
@@ -382,7 +380,7 @@ def test_an_estimator_of_a_booster_is_its_own():
     assert len(model.evals_result_["training"]["l2"]) == 3
     assert (
         model.categorical_feature
-        == model.booster_._origin.parameters["categorical_feature"]
+        == model.booster_._model.record.parameters["categorical_feature"]
         == [3]
     )
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
@@ -523,7 +521,7 @@ def test_boosters_are_saved(way, kind):
     for part in again.best_score.values():
         part.clear()
     again.best_iteration = 99
-    again._header.feature_names[0] = "other"
+    again._model.header.feature_names[0] = "other"
     assert booster.model_to_string() == model.booster_.model_to_string()
     assert booster.best_score == model.best_score_
     assert all(part for part in booster.best_score.values())
@@ -908,7 +906,7 @@ def test_earlier_models_of_lightgbm(objective):
         model.predict(X, raw_score=True, num_iteration=4),
         peer.predict(X, raw_score=True),
     )
-    numbers = model._categories.vocabularies[peers.CATEGORY].values
+    numbers = model._model.categories.vocabularies[peers.CATEGORY].values
     assert numbers == np.unique(X[:, peers.CATEGORY])[:-1].tolist()
     assert model.score(X, y) > kind.from_booster(
         Booster(model_str=peer.model_to_string()),
@@ -930,7 +928,7 @@ def test_earlier_models_of_lightgbm_and_data_frames():
         model.predict(new, num_iteration=5), peer.predict(new)
     )
     assert model.feature_names_in_.tolist() == X.columns.tolist()
-    words = model._categories.vocabularies
+    words = model._model.categories.vocabularies
     assert {j: v.is_ordered for j, v in words.items()} == {
         **{1: False, 2: False, 3: True, 4: False, 5: False}
     }
@@ -1051,7 +1049,7 @@ def test_rounds_that_others_leave_out():
 
 def test_mutations_are_refused_or_serve():
     """Of files that were changed at random: none ends the process."""
-    assert 100 < mutations.n_refused(booster_mutations.__file__, 0, 500) < 400
+    assert 100 < mutations.n_refused("booster", 0, 500) < 400
 
 
 def test_names_of_foreign_models_are_checked_when_asked(tmp_path):

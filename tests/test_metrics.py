@@ -12,12 +12,12 @@ from sklearn import metrics as sk
 from sklearn.base import clone
 
 import skgoss
-from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor, parameters
 from skgoss._engine.training import exact_sum
 from skgoss._engine.training import metrics as kernels
-from skgoss.parameters import settings as parameters
 from skgoss.training import metrics
-from skgoss.training.metrics import METRICS, Sample
+from skgoss.training.metric_functions import EvalData
+from skgoss.training.metrics import METRICS
 
 RNG = np.random.default_rng(0)
 N = 600
@@ -27,12 +27,12 @@ BOUNDARIES = np.concatenate([[0], np.cumsum(SIZES)])
 
 
 def settings(**options):
-    return parameters.settings(options, "LGBMRegressor")
+    return parameters.make_settings(options, "LGBMRegressor")
 
 
 def sample(y, scores, weight=None, n_threads=1, boundaries=None):
     scores = np.ascontiguousarray(np.atleast_2d(scores), dtype=np.float64)
-    return Sample(np.asarray(y, np.float64), scores, weight, boundaries, n_threads)
+    return EvalData(np.asarray(y, np.float64), scores, weight, boundaries, n_threads)
 
 
 def value(name, *args, **options):
@@ -106,7 +106,7 @@ def lightgbm_s(objective, name, options, weight):
         callbacks=[lightgbm.record_evaluation(found)],
     )
     last = {name: values[-1] for name, values in found["training"].items()}
-    on_raw = METRICS[name].on_raw
+    on_raw = METRICS[name].uses_raw_scores
     return y, model.predict(X, raw_score=on_raw).T, last
 
 
@@ -336,12 +336,12 @@ def many_rows():
     return y, shares / shares.sum(axis=0), rng.random(n)
 
 
-@pytest.mark.parametrize("name", [n for n, k in METRICS.items() if k.task != "rank"])
+@pytest.mark.parametrize("name", [n for n, k in METRICS.items() if k.task != "ranking"])
 def test_threads_do_not_change_a_bit(name, many_rows):
     y, scores, weight = many_rows
-    if METRICS[name].task != "many":
+    if METRICS[name].task != "multiclass":
         y, scores = y / 2, scores[0]
-    if METRICS[name].domain is metrics.POSITIVE:
+    if METRICS[name].targets is metrics.POSITIVE:
         y = y + 1
     first, *others = (value(name, y, scores, weight, n_threads=k) for k in (1, 2, 3))
     assert np.isfinite(first)
@@ -421,7 +421,7 @@ def test_no_weight_at_all():
 
 
 def made(words, n_classes=None, ranks=False, **options):
-    words, functions = metrics.sorted_words(words)
+    words, functions = metrics.names_and_functions(words)
     found = metrics.make(
         words,
         settings(**options),
@@ -490,7 +490,7 @@ def test_bad_names(words, n_classes, message):
     with pytest.raises(ValueError, match=message):
         made(words, n_classes)
     with pytest.raises(TypeError, match="eval_metric must be a str"):
-        metrics.sorted_words([3])
+        metrics.names_and_functions([3])
 
 
 @pytest.mark.parametrize(
@@ -537,23 +537,23 @@ def test_functions_of_any_arity():
         return [("a", 1.0, True), ("b", 2.0, False)]
 
     given = sample([0.0, 1, 2], [[1.0, 2, 3]], np.ones(3), boundaries=np.array([0, 3]))
-    assert metrics.Custom(two)(given) == [("two", 1.0, False)]
-    assert [r.name for r in metrics.Custom(four)(given)] == ["a", "b"]
+    assert metrics.CustomMetric(two)(given) == [("two", 1.0, False)]
+    assert [r.name for r in metrics.CustomMetric(four)(given)] == ["a", "b"]
     assert seen[0] == ((3,), (3,))
     np.testing.assert_array_equal(seen[1][1], [3])
     assert (given.scores == [1.0, 2, 3]).all()
     many = sample([0.0, 1], np.ones((3, 2)))
-    metrics.Custom(two)(many)
+    metrics.CustomMetric(two)(many)
     assert seen[-1] == ((2,), (2, 3))
 
 
 def test_bad_functions():
     with pytest.raises(TypeError, match="eval function should have 2, 3 or 4"):
-        metrics.Custom(lambda y: 0)
+        metrics.CustomMetric(lambda y: 0)
     bad: tuple = (3.0, None, "ab", ("a", 1.0), ("a", "b", True), ("a", None, True))
     for found in (*bad, ("a", [1.0], True), ("a", 1.0, "yes"), [("a", 1.0)], [3.0]):
         with pytest.raises(ValueError, match=r"must return \(name, value"):
-            metrics.Custom(lambda y, p, found=found: found)(sample([0.0], [0.0]))
+            metrics.CustomMetric(lambda y, p, found=found: found)(sample([0.0], [0.0]))
 
 
 # --- In a fit -------------------------------------------------------------------------

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import skgoss
+from skgoss.model import objective_names
+from skgoss.model.link import transform
+from skgoss.model.objective_names import OBJECTIVES
 from skgoss.training import objectives
 from skgoss.training.percentiles import percentile
 
@@ -108,8 +111,8 @@ def gradients(objective, scores, n_threads=1):
 )
 def test_aliases(name, aliases):
     for alias in [name, *aliases.split()]:
-        assert objectives.canonical_name(alias) == name
-        assert objectives.canonical_name(alias.upper()) == name
+        assert objective_names.canonical_name(alias) == name
+        assert objective_names.canonical_name(alias.upper()) == name
         y = target(name)
         objective = objectives.make(settings(alias), y, None, n_scores_of(name))
         assert objective.name == name
@@ -119,14 +122,14 @@ def test_unknown_objective():
     with pytest.raises(ValueError, match=r"objective='mse2' is not known.*poisson"):
         make("mse2")
     with pytest.raises(ValueError, match="is not known"):
-        objectives.canonical_name(["l2"])
+        objective_names.canonical_name(["l2"])
     for name in ("none", "None", "null", "custom", "na"):
         with pytest.raises(ValueError, match=f"'{name}'.*pass a function"):
             make(name)
 
 
 WITHOUT_QUERIES = [
-    name for name, kind in objectives.OBJECTIVES.items() if kind.ranks is None
+    name for name, known in OBJECTIVES.items() if known.task != "ranking"
 ]
 
 
@@ -207,7 +210,7 @@ def test_leaf_values_are_those_of_lightgbm(name, changed, weighted, average):
 
     predicted = model.predict(X).reshape(N, k)
     np.testing.assert_allclose(objective.link(raw), predicted, rtol=1e-12)
-    link = objectives.make_link(
+    link = objective_names.make_link(
         name, changed.get("sigmoid", 1.0), changed.get("reg_sqrt", False)
     )
     assert pickle.loads(pickle.dumps(link)) == objective.link
@@ -522,16 +525,16 @@ def test_binary_of_numbers():
 # --- Links ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", objectives.OBJECTIVES)
+@pytest.mark.parametrize("name", OBJECTIVES)
 def test_links_are_silent_and_finite_at_any_score(name):
-    link = objectives.make_link(name)
+    link = objective_names.make_link(name)
     raw = np.array([[-1e4, 0.0, 1e4], [5.0, -800.0, 800.0]])
     assert np.isfinite(link(raw)).all()
     if name != "multiclass":
         np.testing.assert_array_equal(link(raw[0]), link(raw)[0])
     class_major = np.ascontiguousarray(raw.T)
-    np.testing.assert_array_equal(objectives.transform(link, class_major).T, link(raw))
-    assert objectives.transform(link, class_major, out=class_major) is class_major
+    np.testing.assert_array_equal(transform(link, class_major).T, link(raw))
+    assert transform(link, class_major, out=class_major) is class_major
     np.testing.assert_array_equal(class_major.T, link(raw))
     assert link(raw).flags.c_contiguous
 

@@ -24,10 +24,11 @@ from test_predict import frame, make, random_data, random_tree
 import skgoss
 from skgoss import LGBMClassifier, LGBMModel, LGBMRanker, LGBMRegressor
 from skgoss._engine.data.binning import ZERO_BOUND
-from skgoss._engine.training import losses
+from skgoss._engine.model import links
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.trees import Sets
-from skgoss.training.objectives import OBJECTIVES
+from skgoss.model.link import Link
+from skgoss.model.objective_names import OBJECTIVES
+from skgoss.model.trees import CategorySets
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -72,7 +73,7 @@ def data():
 
 def at_the_thresholds(model, X):
     """Rows of X, each with a value at a threshold, next to it, or a special one."""
-    arrays = model.booster_._ensemble.arrays
+    arrays = model._model.trees.arrays
     feature, threshold = arrays["split_feature"], arrays["threshold"]
     tiny = [ZERO_BOUND, np.nextafter(ZERO_BOUND, 1), 1e-36, 1e-35, -0.0, 0.0]
     special = np.array([*tiny, np.inf, np.nan])
@@ -147,7 +148,7 @@ def test_sets_of_categories():
     for number, numbers in enumerate(members):
         for c in numbers:
             words[number, c // 32] |= np.uint32(1 << c % 32)
-    sets = Sets(3 * np.arange(len(members) + 1), words.ravel())
+    sets = CategorySets(3 * np.arange(len(members) + 1), words.ravel())
     trees = []
     for n_leaves in (2, 10, 40):
         tree = random_tree(rng, n_leaves, 2, [-0.5, 3.5, 31.0])
@@ -227,7 +228,7 @@ def test_values_whose_sums_are_infinite(value):
 
 
 def test_every_link_is_there():
-    assert set(to_onnx._LINKS) == {*losses.LINKS, "softmax"}
+    assert set(to_onnx._LINKS) == {*links.LINKS, "softmax"}
     assert set(to_onnx._LINKS) >= {kind.link for kind in OBJECTIVES.values()}
 
 
@@ -235,12 +236,12 @@ def fitted(objective, data, **options):
     """A small model of an objective, and its predictions."""
     X, y = data
     options |= {"objective": objective, "n_estimators": 6, "n_jobs": 1}
-    kind = OBJECTIVES[objective]
-    if kind.ranks is not None:
+    task = OBJECTIVES[objective].task
+    if task == "ranking":
         grades = np.digitize(y, [0.0, 1.0])
         model = LGBMRanker(**options).fit(X, grades, group=[40] * 10)
         return model, model.predict(X)
-    if kind.start is None:
+    if task == "classification":
         n_classes = 2 if objective == "binary" else 4
         codes = np.digitize(y, [0.5, 1.0, 2.0][: n_classes - 1])
         model = LGBMClassifier(**options).fit(X, codes)
@@ -267,7 +268,7 @@ def test_links_in_both_tails():
     """Scores far from 0 keep their relative precision."""
     scores = np.concatenate([np.linspace(-700, 700, 999), [0.0, -1e-9, 1e-17]])
     for kind, function in to_onnx._LINKS.items():
-        link = skgoss.training.objectives.Link(kind, 0.9)
+        link = Link(kind, 0.9)
         graph = graphs.Graph(to_onnx._UniqueNames())
         inputs = to_onnx.Value("f", np.dtype(float), 2)
         name = function(graph, graph.add("Identity", "f"), link)

@@ -13,7 +13,7 @@ import pytest
 
 from skgoss._engine.data import columns
 from skgoss.data.columns import Columns
-from skgoss.model.ensemble import Ensemble, Sets, Tree
+from skgoss.model.ensemble import CategorySets, Ensemble, Tree
 
 NONE, ZERO, NAN = 0, 1, 2
 TINY = float(np.float32(1e-35))
@@ -171,7 +171,9 @@ def test_sets_of_categories(n_rows):
         chosen = rng.random(tree.n_leaves - 1) < 0.7
         tree.decision_type[chosen] = 1
         tree.threshold[chosen] = rng.integers(len(words), size=chosen.sum())
-    ensemble = Ensemble.of_trees(trees, 1, 5, sets=Sets(start, np.concatenate(words)))
+    ensemble = Ensemble.of_trees(
+        trees, 1, 5, sets=CategorySets(start, np.concatenate(words))
+    )
     X = np.where(
         rng.random((n_rows, 5)) < 0.7,
         rng.integers(-2, 140, size=(n_rows, 5)) + rng.choice([0, 0.5], (n_rows, 5)),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
@@ -10,7 +11,6 @@ from skgoss.data import sparse as ours
 from skgoss.data.binning import bin_lists, find_bin_mappers
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import DatasetOptions
-from skgoss.data.frames import columns
 
 N_ROWS, N_COLUMNS = 3000, 90
 

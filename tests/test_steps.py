@@ -11,10 +11,11 @@ from scipy.special import expit, log_softmax, softplus
 from twin import fit, smooth_target, table
 
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss.training import objectives
+from skgoss.model.objective_names import OBJECTIVES
+from skgoss.training import losses as loss_table
 
 POWER = 1.5
-LINKS = {name: kind.link for name, kind in objectives.OBJECTIVES.items()}
+LINKS = {name: objective.link for name, objective in OBJECTIVES.items()}
 
 
 def exp_losses(y, raw, power):
@@ -107,9 +108,9 @@ def test_rare_classes_do_not_run_away(objective, seed):
 
 def test_without_the_limit_they_would(monkeypatch):
     """The data above are what the limit is for."""
-    kind = objectives.OBJECTIVES["multiclass"]
-    unlimited = replace(kind, concordance=lambda settings: 0.0)
-    monkeypatch.setitem(objectives.OBJECTIVES, "multiclass", unlimited)
+    loss = loss_table.LOSSES["multiclass"]
+    unlimited = replace(loss, concordance=lambda settings: 0.0)
+    monkeypatch.setitem(loss_table.LOSSES, "multiclass", unlimited)
     assert max(largest_climb(*rare_classes(6000, seed)) for seed in range(2)) > 0.01
 
 
@@ -149,7 +150,7 @@ def test_long_steps_are_the_twins(name):
 def test_third_derivatives_are_bounded_by_second_ones(name):
     """The constant of an objective is that of its loss, from the loss itself."""
     settings = fit(np.arange(9.0)[:, None], np.arange(9.0)).settings
-    constant = objectives.OBJECTIVES[name].concordance(settings)
+    constant = loss_table.LOSSES[name].concordance(settings)
     raw = np.linspace(-8, 8, 4001)
     for y in (0.0, 1.0) if name == "binary" else (0.5, 3.0):
         loss = LOSSES[name](y, raw)

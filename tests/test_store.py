@@ -13,10 +13,10 @@ def test_a_feature_lies_alone_shares_a_column_or_is_a_list():
         first_code=np.array([0, 1, 2, 0, 0], np.int32),
         bytes=np.array([[0, 1, 2, 1], [0, 1, 2, 3]], np.uint8),
         shorts=np.array([[299, 0, 5, 7]], np.uint16),
-        list_start=np.array([0, 0, 0, 0, 0, 2], np.int64),
-        list_rows=np.array([1, 3], np.uint32),
+        sparse_start=np.array([0, 0, 0, 0, 0, 2], np.int64),
+        sparse_rows=np.array([1, 3], np.uint32),
         bin_start=np.array([0, 0, 0, 0, 0, 2], np.int64),
-        list_bins=np.array([2, 0], np.uint16),
+        sparse_bins=np.array([2, 0], np.uint16),
     )
     assert [store.bins(j).tolist() for j in range(5)] == [
         [0, 1, 2, 1],

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from binned import bins, expected_places, places_of_rows, table
+from reading import columns as read_columns
 from scipy import sparse
 
-from skgoss import Dataset, LGBMRegressor, train
-from skgoss.data import binning, frames, storage
+from skgoss import Dataset, LGBMRegressor, parameters, train
+from skgoss.data import binning, storage
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
-from skgoss.parameters import settings as parameters
 from skgoss.training import boosting, loop, objectives
 
 N_ROWS = 5000
@@ -61,8 +61,8 @@ def case(
 ) -> Case:
     X = convert(table(n_rows)[:, columns])
     estimator = LGBMRegressor(**{"min_child_samples": 5} | options)
-    settings = parameters.settings(estimator.get_params(), "LGBMRegressor")
-    read = frames.columns(
+    settings = parameters.make_settings(estimator.get_params(), "LGBMRegressor")
+    read = read_columns(
         estimator,
         X,
         reset=True,
@@ -107,7 +107,7 @@ def trees(
 ) -> dict[str, np.ndarray]:
     """The trees of a fit on the rows, which the data set has."""
     defaults = {"objective": "regression", "n_estimators": 4}
-    settings = parameters.settings(defaults | options, "LGBMRegressor")
+    settings = parameters.make_settings(defaults | options, "LGBMRegressor")
     rng = np.random.default_rng(1)
     y = bins(case.data)[:5].T @ np.arange(1.0, 1 + min(5, len(case.data.feature)))
     y = (y / y.std() + rng.standard_normal(len(y)))[rows]
@@ -143,8 +143,8 @@ def test_rows_reach_the_places_of_their_bins(made):
 
 def test_layouts_are_those_that_the_cases_are_named_after():
     held = {name: case(**options).data.storage for name, options in LAYOUTS.items()}
-    has_lists = {name for name, one in held.items() if one.store.has_lists}
-    assert has_lists == {*LAYOUTS} - {"plain", "few rows", "one column"}
+    has_sparse = {name for name, one in held.items() if one.store.has_sparse}
+    assert has_sparse == {*LAYOUTS} - {"plain", "few rows", "one column"}
     assert len(held["lists and entries"].entries) > N_ROWS
     assert len(held["a sparse matrix"].entries) > N_ROWS
     assert held["bundles that are lanes"].entry_start is None
@@ -167,7 +167,7 @@ def test_rows_of_rows(made):
 
 
 def test_any_number_of_threads_gives_the_same(made, monkeypatch):
-    monkeypatch.setattr(storage, "TAKEN_A_VALUE", 1)
+    monkeypatch.setattr(storage, "GATHERED_PER_VALUE", 1)
     monkeypatch.setattr(binning, "VALUES_PER_THREAD", 1)
     for rows in row_sets(made.data.n_rows):
         assert_same_storage(made.data.take(rows), made.data.take(rows, n_threads=3))
@@ -185,12 +185,12 @@ def test_what_does_not_depend_on_rows_is_shared():
 def test_lists_may_become_empty():
     X = table(N_ROWS)
     X[np.arange(N_ROWS) % 2 == 0, 20:] = 0.0
-    settings = parameters.settings({"enable_bundle": False}, "LGBMRegressor")
-    columns = frames.columns(LGBMRegressor(), X, reset=True)
+    settings = parameters.make_settings({"enable_bundle": False}, "LGBMRegressor")
+    columns = read_columns(LGBMRegressor(), X, reset=True)
     data = BinnedDataset.build(columns, settings)
     rows = np.arange(0, N_ROWS, 2)
     taken = data.take(rows)
-    assert data.storage.store.has_lists
+    assert data.storage.store.has_sparse
     assert len(taken.storage.entries) < len(data.storage.entries) / 10
     np.testing.assert_array_equal(bins(taken), bins(data)[:, rows])
     assert places_of_rows(taken) == expected_places(taken)
@@ -198,9 +198,9 @@ def test_lists_may_become_empty():
 
 def test_columns_that_are_all_left_out():
     estimator = LGBMRegressor()
-    columns = frames.columns(estimator, np.ones((50, 3)), reset=True)
+    columns = read_columns(estimator, np.ones((50, 3)), reset=True)
     data = BinnedDataset.build(
-        columns, parameters.settings(estimator.get_params(), "LGBMRegressor")
+        columns, parameters.make_settings(estimator.get_params(), "LGBMRegressor")
     )
     taken = data.take(np.arange(10))
     assert (taken.n_rows, bins(taken).shape) == (10, (0, 10))
@@ -289,7 +289,7 @@ def test_a_subset_of_a_dataset_is_its_rows_in_the_same_bins(options):
         for data in (whole.subset(rows), again)
     )
     assert one.num_trees() == 5
-    assert_same_trees(one._ensemble.arrays, other._ensemble.arrays)
+    assert_same_trees(one._model.trees.arrays, other._model.trees.arrays)
 
 
 # --- Other rows -----------------------------------------------------------------------
@@ -309,11 +309,11 @@ def test_other_rows_have_the_bins_of_their_values(made):
 
 def test_values_that_the_bins_have_not_seen():
     estimator = LGBMRegressor()
-    settings = parameters.settings(estimator.get_params(), "LGBMRegressor")
+    settings = parameters.make_settings(estimator.get_params(), "LGBMRegressor")
     X = np.arange(200.0)[:, None] % 50
-    data = BinnedDataset.build(frames.columns(estimator, X, reset=True), settings)
+    data = BinnedDataset.build(read_columns(estimator, X, reset=True), settings)
     new = np.array([[-9.0], [99.0], [np.nan], [30.2]])
-    other = data.of_same_bins(frames.columns(estimator, new, reset=False), settings)
+    other = data.of_same_bins(read_columns(estimator, new, reset=False), settings)
     bounds = data.upper_bounds[0]
     expected = np.searchsorted(bounds, [-9.0, 99.0, 0.0, 30.2])
     np.testing.assert_array_equal(bins(other)[0], expected)

@@ -85,7 +85,7 @@ def updated(booster: Booster, n_rounds: int = ROUNDS) -> Booster:
 
 
 def assert_same_trees(one: Booster, other: Booster) -> None:
-    first, second = (b._ensemble.__getstate__() for b in (one, other))
+    first, second = (b._model.trees.__getstate__() for b in (one, other))
     np.testing.assert_equal(first, second)
 
 
@@ -93,9 +93,14 @@ def assert_same_state(one: Booster, other: Booster) -> None:
     """The trees and all scores have the same bits."""
     assert_same_trees(one, other)
     first, second = one._live_fit.state, other._live_fit.state
+    # A round that failed is undone before the next change.
+    first._settle()
+    second._settle()
     np.testing.assert_array_equal(first.scores, second.scores)
     for ours, theirs in zip(first.sets, second.sets, strict=True):
-        np.testing.assert_array_equal(first._evaluated(ours), second._evaluated(theirs))
+        np.testing.assert_array_equal(
+            first._raw_scores(ours), second._raw_scores(theirs)
+        )
 
 
 # --- Rounds ---------------------------------------------------------------------------
@@ -175,11 +180,11 @@ def test_what_is_interrupted_is_done_again(case):
         booster.eval_train()
     state, other = stopped._live_fit.state, dataset(case)
     for call in (stopped.rollback_one_iter, lambda: stopped.add_valid(other, "v")):
-        add = state._add
-        state._add = stopped_after(add)
+        add = state._add_trees
+        state._add_trees = stopped_after(add)
         with contextlib.suppress(KeyboardInterrupt):
             call()
-        state._add = add
+        state._add_trees = add
     assert stopped.current_iteration() == 3
     if not stopped.eval_valid():
         stopped.add_valid(other, "v")
@@ -243,7 +248,7 @@ def test_other_rows(case):
         before = booster.predict(X[:100], num_iteration=n_before, raw_score=True)
         np.testing.assert_array_equal(before, scores)
     np.testing.assert_allclose(
-        np.squeeze(state._evaluated(state.training_sets()[0]).T),
+        np.squeeze(state._raw_scores(state.training_sets()[0]).T),
         booster.predict(X[:100], raw_score=True),
     )
     (train_result,), (valid_result,) = booster.eval_train(), booster.eval_valid()
@@ -505,7 +510,7 @@ def test_use_in_the_middle_of_training():
         booster.update()
         whole = train(options("gbdt"), dataset(), i + 1)
         np.testing.assert_array_equal(booster.predict(X), whole.predict(X))
-        assert booster._ensemble is booster._ensemble
+        assert booster._model.trees is booster._model.trees
         for kind in ("split", "gain"):
             np.testing.assert_array_equal(
                 booster.feature_importance(kind), whole.feature_importance(kind)

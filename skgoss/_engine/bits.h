@@ -1,4 +1,4 @@
-/* Bits of 64-bit words. */
+/* Bits of 64-bit integers. */
 #ifndef SKGOSS_BITS_H
 #define SKGOSS_BITS_H
 
@@ -17,5 +17,14 @@ static inline int bits_set(uint64_t x)
 }
 static inline int lowest_bit(uint64_t x) { return bits_set((x & (~x + 1)) - 1); }
 #endif
+
+/* How many bits a number has, without leading zeros. */
+static inline int bit_length(uint64_t x)
+{
+    int n = 0;
+    for (; x; x >>= 1)
+        n++;
+    return n;
+}
 
 #endif

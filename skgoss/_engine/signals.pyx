@@ -13,8 +13,8 @@ cdef extern from "signals.h" nogil:
     void set_flag(int* flag)
 
 cdef enum:
-    # Between two looks. A kernel that ends before the first one never needs the GIL.
-    PATIENCE = 50
+    # Between two polls. A kernel that ends before the first one never needs the GIL.
+    POLL_INTERVAL_MS = 50
 
 
 cdef Watch start_watch() except *:
@@ -23,7 +23,7 @@ cdef Watch start_watch() except *:
     watch.handler = PyThread_get_thread_ident()
     if threading.main_thread().ident != watch.handler:
         watch.handler = 0
-    watch.next_look = milliseconds() + PATIENCE
+    watch.next_look = milliseconds() + POLL_INTERVAL_MS
     watch.stopped = False
     return watch
 
@@ -41,7 +41,7 @@ cdef bint is_stopped(Watch* watch) noexcept nogil:
     if has_raised():
         set_flag(&watch.stopped)
         return True
-    watch.next_look = milliseconds() + PATIENCE
+    watch.next_look = milliseconds() + POLL_INTERVAL_MS
     return False
 
 

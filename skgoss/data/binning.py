@@ -352,8 +352,8 @@ def _find_numeric(
     n_rows, n_features = sample.size(columns), columns.n_features
     n_values = _n_values(columns, n_rows)
     n_threads = team(n_values.sum(), n_threads)
-    n_words = kernels.words_per_value(n_features, n_threads)
-    scratch = np.empty((n_threads, n_words * n_values.max()), dtype=np.uint64)
+    n_scratch = kernels.scratch_per_value(n_features, n_threads)
+    scratch = np.empty((n_threads, n_scratch * n_values.max()), dtype=np.uint64)
     # Bins hold enough rows, but for that of zero and the last ones below and above it.
     n_full = n_values // max(settings.min_data_in_bin, 1)
     bounds_start = np.zeros(n_features + 1, dtype=np.int64)
@@ -738,7 +738,7 @@ def _plan_search(
     bounds = np.full(int(end[-1]), np.inf)
     place = np.repeat(start - np.cumsum(n_bounds) + n_bounds, n_bounds)
     bounds[place + np.arange(len(place))] = np.concatenate(inner)
-    grid = np.empty((len(mappers), kernels.GRID_WORDS))
+    grid = np.empty((len(mappers), kernels.GRID_FIELDS))
     first_start = np.zeros(len(mappers) + 1, dtype=np.int64)
     np.cumsum(
         np.clip(BUCKETS_PER_BOUND * n_bounds, 1, MAX_BUCKETS), out=first_start[1:]

@@ -14,7 +14,6 @@ from skgoss.data import storage
 from skgoss.data.binning import BinMapper, BinningSettings, find_bin_mappers
 from skgoss.data.columns import Columns
 from skgoss.data.row_partition import RowPartition
-from skgoss.data.rows import Rows
 from skgoss.data.storage import Bins, Layout, Storage, StorageSettings
 
 
@@ -233,10 +232,17 @@ class BinnedDataset:
         )
         return BinnedDataset.of(mappers, laid_out)
 
-    def store(self, rows: Rows, settings: DatasetSettings, n_threads: int) -> BinStore:
+    def store(
+        self,
+        columns: Columns,
+        settings: DatasetSettings,
+        *,
+        rows: NDArray[np.int64] | None = None,
+        n_threads: int = 1,
+    ) -> BinStore:
         """The store alone of `of_same_bins`: for rows that trees are applied to."""
         return storage.store(
-            *self._to_store(rows.columns, settings, rows.numbers), n_threads=n_threads
+            *self._to_store(columns, settings, rows), n_threads=n_threads
         )
 
     def _to_store(

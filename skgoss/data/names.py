@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from skgoss.utils.messages import hint
@@ -72,3 +73,60 @@ def numbered(categorical_feature: Any, names: Sequence[str] | None) -> Any:
         return categorical_feature
     number = {name: j for j, name in enumerate(names)}
     return [number.get(name, name) for name in categorical_feature]
+
+
+@dataclass(frozen=True)
+class ColumnFinder:
+    """Finds columns that options give by name or number.
+
+    Attributes
+    ----------
+    n_features : int
+    names : sequence of str, or None
+        The names of the columns.
+    """
+
+    n_features: int
+    names: Sequence[Any] | None
+
+    def name(self, column: int) -> Any:
+        """The name of a column; its number if columns have no names."""
+        return column if self.names is None else self.names[column]
+
+    def number(self, column: Any, option: str) -> int:
+        """The number of the column that an option gives by name or number."""
+        if isinstance(column, str):
+            names = [] if self.names is None else list(self.names)
+            number = names.index(column) if column in names else -1
+        else:
+            number = int(column)
+        if not 0 <= number < self.n_features:
+            raise unknown_column(option, column, self.names, self.n_features)
+        return number
+
+    def values(self, given: Any, option: str, default: Any) -> list[Any] | None:
+        """The value of an option for each column; None if all are the default.
+
+        Parameters
+        ----------
+        given : dict by name or number, list, or None
+            What the user passes.
+        option : str
+            The option's name, for messages.
+        default : object
+            The value of columns that a dict does not name.
+        """
+        if given is None:
+            return None
+        if isinstance(given, Mapping):
+            values = [default] * self.n_features
+            for column, value in given.items():
+                values[self.number(column, option)] = value
+        else:
+            values = list(given)
+        if len(values) != self.n_features:
+            raise ValueError(
+                f"{option} must have one entry for each of the {self.n_features}"
+                f" columns, or be a dict by column. Got {len(values)} entries."
+            )
+        return None if all(value == default for value in values) else values

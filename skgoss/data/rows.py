@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.columns import Columns
+from skgoss.data.dataset import BinnedDataset
 from skgoss.data.floats import as_floats
 from skgoss.data.queries import Queries
 from skgoss.data.row_partition import RowPartition
-
-if TYPE_CHECKING:
-    from skgoss.data.dataset import BinnedDataset
 
 Floats = NDArray[np.float64]
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from skgoss._engine.data.transposition import count_columns, count_sampled, move_columns
 from skgoss.data.columns import KIND_OF_DTYPE, Columns, as_kind
-
-INT32_MAX = 2**31 - 1
+from skgoss.utils.limits import INT32_MAX
 
 # So many entries are turned into columns at a time, or a part of all if that is more.
 BLOCK_ENTRIES = 1 << 21

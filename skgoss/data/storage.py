@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.data.bundling import find_bundles, merge_bundles
-from skgoss._engine.data.packing import count_places, pack_entries, pack_rows
+from skgoss._engine.data.packing import (
+    PIECE,
+    count_places,
+    pack_entries,
+    pack_rows,
+)
 from skgoss._engine.data.store import BinStore
-from skgoss._engine.training.grower import PIECE
 from skgoss.data.binning import BinMapper, bin_categories, bin_columns, bin_lists, team
 from skgoss.data.columns import Columns
 
@@ -31,7 +35,7 @@ LISTED_SHARE = 0.5
 MIN_COLUMNS_TO_LIST = 256
 
 # Measured: an entry costs as much as so many lanes.
-LANES_AN_ENTRY = 6.0
+LANES_PER_ENTRY = 6.0
 
 # Measured, beside a lane in the histograms of a tree: a column that is packed for
 # the tree, a bundle whose codes change then, and an entry that is looked at.
@@ -41,7 +45,7 @@ FILTERED_WORK = 0.2
 
 # Measured: so many bins are gathered in the time that puts one value into its bin, so a
 # further thread pays for so many times more of them.
-TAKEN_A_VALUE = 64
+GATHERED_PER_VALUE = 64
 
 NO_LISTS = (
     np.zeros(1, dtype=np.int64),
@@ -239,7 +243,7 @@ class Storage:
         length = np.where(column < 0, np.diff(list_start), self.store.n_rows)
         return np.where(self.group < 0, length, 0)
 
-    def drawn_work(self, share: float, sampled: float) -> float:
+    def subset_work(self, share: float, sampled: float) -> float:
         """The cost of a tree that packs its drawn columns; 1: that of reading all.
 
         Parameters
@@ -264,7 +268,7 @@ class Storage:
         weight = np.log(n_codes) / np.log(LANE_CODES)
         lanes = chance * (weight if n_lanes < len(self.lane) else 1)
         packing = chance * np.where(n_members > 1, RECODED_WORK, PACKED_WORK)
-        entries = LANES_AN_ENTRY * len(self.entries) / max(len(self.rows), 1)
+        entries = LANES_PER_ENTRY * len(self.entries) / max(len(self.rows), 1)
         drawn = (
             lanes.sum()
             + packing.sum() / max(sampled, 0.01)
@@ -276,7 +280,7 @@ class Storage:
         """The storage of some rows, ascending and distinct; all else is shared."""
         *_, bytes_, shorts, _, list_rows, _, _ = self.store.arrays
         n_values = len(rows) * (len(bytes_) + len(shorts)) + len(list_rows)
-        store = self.store.take(rows, team(n_values // TAKEN_A_VALUE, n_threads))
+        store = self.store.take(rows, team(n_values // GATHERED_PER_VALUE, n_threads))
         return replace(self, store=store, n_threads=n_threads)
 
     def heavy(self, n_rows: int) -> NDArray[np.uint32]:
@@ -666,7 +670,7 @@ def _dense_bundles(
     n_codes = 1 + np.bincount(bundle, n_stored, n_bundles).astype(np.int64)
     mass = np.bincount(bundle, np.diff(lists.start), n_bundles)
     lanes = np.log(n_codes) / np.log(LANE_CODES) if settings.enable_bundle else 1.0
-    cheaper = LANES_AN_ENTRY * mass >= lanes * n_rows
+    cheaper = LANES_PER_ENTRY * mass >= lanes * n_rows
     fits = n_codes <= LANE_CODES
     return fits & (cheaper | (not settings.is_enable_sparse)), n_codes
 

@@ -13,7 +13,6 @@ import io
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from os import PathLike
 from typing import NamedTuple
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from skgoss.data import disk
 from skgoss.data.names import default as default_names
 from skgoss.utils import compat
 from skgoss.utils.messages import hint
@@ -115,7 +115,7 @@ def read(path: str | PathLike[str], options: FileOptions | None = None) -> TextD
     """
     options = options or FileOptions()
     file = os.fspath(path)
-    with _named(file):
+    with disk.named(file):
         text = _split(_content(file, options.header), options.label_column)
         inside = _inside(text, options)
         beside = _beside(file, text.data.shape[0])
@@ -156,7 +156,7 @@ def read_features(
         As for `read`; or if the file does not have the columns of the model.
     """
     file = os.fspath(path)
-    with _named(file):
+    with disk.named(file):
         text = _content(file, header)
         n_columns = text.data.shape[1]
         if text.names and _is_by_name(names, text.names):
@@ -279,7 +279,7 @@ def _beside(path: str, n_rows: int) -> dict[str, NDArray]:
         file = path + suffix
         if not os.path.exists(file):
             continue
-        with _named(file):
+        with disk.named(file):
             found[name] = values = reader(file)
             n = int(values.sum()) if name == "group" else len(values)
             if n != n_rows:
@@ -315,17 +315,6 @@ def _positions(file: str) -> NDArray[np.int64]:
 
 
 # --- From bytes to numbers ------------------------------------------------------------
-
-
-@contextmanager
-def _named(path: str) -> Iterator[None]:
-    """Let errors of the block begin with the name of the file."""
-    try:
-        yield
-    except ValueError as error:
-        if str(error).startswith(path):
-            raise  # it names this file or one beside it
-        raise ValueError(f"{path}: {error}") from error
 
 
 def _bytes(path: str) -> bytes:

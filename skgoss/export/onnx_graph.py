@@ -23,7 +23,7 @@ from skgoss.model.trees import (
     CATEGORICAL,
     LEAF_TYPES,
     NODE_TYPES,
-    Sets,
+    CategorySets,
     Tree,
     nan_goes_left,
     zero_is_missing,
@@ -392,7 +392,7 @@ def _node_tests(
     )
 
 
-def _members(sets: Sets, number: int, values: Floats | None) -> Floats:
+def _members(sets: CategorySets, number: int, values: Floats | None) -> Floats:
     """The values of the categories in a set; of an empty set NaN, which none equals."""
     members = members_of(sets, number)
     if values is not None:

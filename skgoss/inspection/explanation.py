@@ -90,7 +90,7 @@ def trees_for_shap(ensemble: Ensemble, link: str) -> dict[str, Any]:
     ----------
     ensemble : Ensemble
     link : str
-        The kind of the link: see `skgoss.training.objectives.Link`.
+        The kind of the link: see `skgoss.model.link.Link`.
 
     Raises
     ------

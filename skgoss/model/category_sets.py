@@ -7,56 +7,56 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.sparse import INT32_MAX
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.trees import CATEGORICAL, Sets
+from skgoss.model.trees import CATEGORICAL, CategorySets
+from skgoss.utils.limits import INT32_MAX
 
 Ints = NDArray[np.int64]
 
 
-def taken(sets: Sets, numbers: Ints) -> Sets:
+def take(sets: CategorySets, numbers: Ints) -> CategorySets:
     """Some of the sets, in the order of their numbers in `numbers`."""
     first, size = sets.start[numbers], np.diff(sets.start)[numbers]
     start = np.concatenate([[0], np.cumsum(size)])
     place = np.arange(start[-1]) + np.repeat(first - start[:-1], size)
-    return Sets(start, sets.words[place])
+    return CategorySets(start, sets.words[place])
 
 
-def renamed(
-    sets: Sets,
+def map_categories(
+    sets: CategorySets,
     column: NDArray[np.int32],
-    renames: Mapping[int, Callable[[Ints], Ints]],
+    mappings: Mapping[int, Callable[[Ints], Ints]],
     n_words: Mapping[int, int] | None = None,
-) -> Sets:
+) -> CategorySets:
     """Replace the categories in the sets of some columns.
 
     Parameters
     ----------
-    sets : Sets
+    sets : CategorySets
     column : ndarray of shape (n_sets,), int32
         The column of each set.
-    renames : mapping from int to callable
+    mappings : mapping from int to callable
         For some columns, a function from categories to other categories, all different.
     n_words : mapping from int to int, default=None
         The number of words of each set of these columns. None: as few as it needs.
     """
-    if not np.isin(column, list(renames)).any():
+    if not np.isin(column, list(mappings)).any():
         return sets
     owner, category = members(sets)
     size = np.diff(sets.start)
-    for j, rename in renames.items():
+    for j, mapping in mappings.items():
         here = column[owner] == j
-        category[here] = rename(category[here])
+        category[here] = mapping(category[here])
         size[column == j] = 0 if n_words is None else n_words[j]
     np.maximum.at(size, owner, category // 32 + 1)
     start = np.concatenate([[0], np.cumsum(size)])
     words = np.zeros(start[-1], dtype=np.uint32)
     bit = np.uint32(1) << (category % 32).astype(np.uint32)
     np.bitwise_or.at(words, start[owner] + category // 32, bit)
-    return Sets(start, words)
+    return CategorySets(start, words)
 
 
-def members(sets: Sets) -> tuple[Ints, Ints]:
+def members(sets: CategorySets) -> tuple[Ints, Ints]:
     """All members of all sets: the number of the set, and the category."""
     word = np.flatnonzero(sets.words)
     owner = np.searchsorted(sets.start, word, side="right") - 1
@@ -64,7 +64,7 @@ def members(sets: Sets) -> tuple[Ints, Ints]:
     return owner[row], 32 * (word - sets.start[owner])[row] + bit
 
 
-def members_of(sets: Sets, number: int) -> Ints:
+def members_of(sets: CategorySets, number: int) -> Ints:
     """The categories in a set, ascending."""
     words = sets.words[sets.start[number] : sets.start[number + 1]]
     return np.flatnonzero(_bits(words))
@@ -85,7 +85,7 @@ def check(
     ----------
     ensemble : Ensemble
     infos : sequence of str
-        The words of ``feature_infos``.
+        The entries of ``feature_infos``.
     n_categories : mapping from int to int
         The number of categories of the columns that number them.
 
@@ -100,7 +100,7 @@ def check(
     known[list(n_categories)] = list(n_categories.values())
     node = np.flatnonzero(ensemble.arrays["decision_type"] & CATEGORICAL)
     number = ensemble.arrays["threshold"][node].astype(np.int64)
-    owner, category = members(taken(ensemble.sets, number))
+    owner, category = members(take(ensemble.sets, number))
     column = ensemble.arrays["split_feature"][node[owner]]
     for j, info in enumerate(infos):
         if j in n_categories and info != "none" and not info.startswith("["):

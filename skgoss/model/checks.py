@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.sparse import INT32_MAX
-from skgoss.data.state import check_lengths, check_start
+from skgoss.data.values import check_lengths, check_start
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.trees import (
     CATEGORICAL,
@@ -21,8 +20,9 @@ from skgoss.model.trees import (
     LEAF_TYPES,
     MISSING_SHIFT,
     NODE_TYPES,
-    Sets,
+    CategorySets,
 )
+from skgoss.utils.limits import INT32_MAX
 
 # Nodes and leaves of all trees together are numbered by int32.
 MAX_LEAVES = 1 << 30
@@ -46,7 +46,7 @@ def check(
     leaf_start: NDArray[np.int64],
     n_scores: int,
     n_features: int,
-    sets: Sets,
+    sets: CategorySets,
     linear: LinearLeaves | None,
 ) -> None:
     """Check that arrays of the right dtypes make an ensemble.
@@ -150,7 +150,7 @@ def _check_features(feature: NDArray[np.int32], n_features: int, name: str) -> N
         raise ValueError(f"{name} must lie in 0..{n_features - 1}")
 
 
-def _check_sets(arrays: Mapping[str, NDArray[Any]], sets: Sets) -> None:
+def _check_sets(arrays: Mapping[str, NDArray[Any]], sets: CategorySets) -> None:
     check_start(sets.start, len(sets.words), "start of the sets")
     number = arrays["threshold"][arrays["decision_type"] & CATEGORICAL != 0]
     n_sets = len(sets.start) - 1

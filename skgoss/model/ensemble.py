@@ -5,29 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property
-from itertools import pairwise
 from numbers import Integral
 from types import NoneType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.model.few_rows import Walks
+from skgoss._engine.model.few_rows import FewRowsPredictor
 from skgoss._engine.model.predict import Predictor
 from skgoss.data.columns import Columns
-from skgoss.data.state import entries, vector, vectors
+from skgoss.data.values import entries, vector, vectors
 from skgoss.model import checks
 from skgoss.model.linear import LINEAR_TYPES, LinearLeaves, RawColumns
+from skgoss.model.predictor_tables import make_predictor
 from skgoss.model.trees import (
     CATEGORICAL,
-    DEFAULT_LEFT,
     LEAF_TYPES,
-    MISSING_SHIFT,
     NO_SETS,
     NODE_TYPES,
     SET_TYPES,
-    Sets,
+    CategorySets,
     Tree,
 )
 
@@ -62,7 +60,7 @@ class Ensemble:
         K, the number of scores of a row. Trees are ordered by round, K trees a round.
     n_features : int
         Columns of the input.
-    sets : Sets, default=NO_SETS
+    sets : CategorySets, default=NO_SETS
         The sets of categories that go left at categorical nodes.
     average : bool, default=False
         Whether scores are the mean over rounds (random forests) and not the sum.
@@ -80,7 +78,7 @@ class Ensemble:
     leaf_start: NDArray[np.int64]
     n_scores: int
     n_features: int
-    sets: Sets = NO_SETS
+    sets: CategorySets = NO_SETS
     _: KW_ONLY
     average: bool = False
     linear: LinearLeaves | None = None
@@ -149,7 +147,7 @@ class Ensemble:
             vector(leaf_start, np.int64, "leaf_start"),
             int(n_scores),
             int(n_features),
-            Sets(**vectors(sets, SET_TYPES, "the sets")),
+            CategorySets(**vectors(sets, SET_TYPES, "the sets")),
             average=average,
             linear=linear,
         )
@@ -166,12 +164,12 @@ class Ensemble:
 
     @cached_property
     def _predictor(self) -> Predictor:
-        return _make_predictor(self.arrays, self.leaf_start, self.n_scores, self.sets)
+        return make_predictor(self.arrays, self.leaf_start, self.n_scores, self.sets)
 
     @cached_property
-    def _walks(self) -> Walks:
+    def _few_rows(self) -> FewRowsPredictor:
         arrays = self.arrays
-        return Walks(
+        return FewRowsPredictor(
             arrays["left_child"],
             arrays["right_child"],
             arrays["split_feature"],
@@ -217,7 +215,7 @@ class Ensemble:
         if len(later.sets.start) > 1:
             categorical = later.arrays["decision_type"] & CATEGORICAL != 0
             threshold = threshold + np.where(categorical, len(sets.start) - 1.0, 0.0)
-            sets = Sets(
+            sets = CategorySets(
                 np.concatenate([sets.start, sets.start[-1] + later.sets.start[1:]]),
                 np.concatenate([sets.words, later.sets.words]),
             )
@@ -330,7 +328,7 @@ class Ensemble:
             raw = RawColumns(columns)
             self._add_linear(columns, raw, first, stop, n_threads, scores)
         elif self._are_few(columns):
-            self._walks.scores(columns, first, stop, scores)
+            self._few_rows.scores(columns, first, stop, scores)
         else:
             self._predictor.scores(columns, first, stop, n_threads, scores)
         if self.average and stop > first:
@@ -430,7 +428,7 @@ class Ensemble:
         leaves_out: NDArray[np.int32],
     ) -> None:
         if self._are_few(columns):
-            self._walks.leaves(columns, first, stop, leaves_out)
+            self._few_rows.leaves(columns, first, stop, leaves_out)
         else:
             self._predictor.leaves(columns, first, stop, n_threads, leaves_out)
 
@@ -470,135 +468,3 @@ def _join(parts: list[NDArray[Any]], dtype: type) -> NDArray[Any]:
     return np.concatenate(
         [np.empty(0, dtype), *parts], dtype=dtype, casting="same_kind"
     )
-
-
-def _make_predictor(
-    arrays: dict[str, NDArray[Any]],
-    leaf_start: NDArray[np.int64],
-    n_scores: int,
-    sets: Sets,
-) -> Predictor:
-    """Sort the thresholds of each column and fill the tables of the kernel.
-
-    A slot is a column with one meaning of "missing", so a model may mix the meanings.
-    A column with one set of categories is a slot, too: its values are 0 in the set and
-    1 outside.
-    """
-    feature, threshold = arrays["split_feature"], arrays["threshold"]
-    decision = arrays["decision_type"]
-    categorical = decision & CATEGORICAL != 0
-    set_of = _distinct_sets(threshold, categorical, sets)
-    missing = np.where(categorical, 0, decision >> MISSING_SHIFT)
-    # By feature first, so that the values of a column are loaded once for all slots.
-    n_kinds = 3 + int(set_of.max(initial=-1)) + 1
-    kind = np.where(categorical, 3 + set_of, missing)
-    slot_key, slot = np.unique(feature * np.int64(n_kinds) + kind, return_inverse=True)
-    goes_right = (missing > 0) & (decision & DEFAULT_LEFT == 0)
-    is_there = np.zeros((len(slot_key), 2), dtype=bool)
-    is_there[slot, goes_right.astype(int)] = True
-    sides = np.flatnonzero(is_there)
-    slot_column = np.zeros((len(slot_key), 2), dtype=np.int32)
-    slot_column[is_there] = 1 + np.arange(len(sides))
-    column = slot_column[slot, goes_right.astype(int)] - 1
-    threshold = np.where(categorical, 0.0, threshold)
-    order = np.argsort(threshold)
-    # NumPy sorts short integers by their digits.
-    short = slot[order].astype(np.min_scalar_type(len(slot_key)))
-    order = order[np.argsort(short, kind="stable")]
-    slot_sorted, threshold_sorted = slot[order], threshold[order]
-    is_new = np.ones(len(order), dtype=bool)
-    is_new[1:] = (slot_sorted[1:] != slot_sorted[:-1]) | (
-        threshold_sorted[1:] != threshold_sorted[:-1]
-    )
-    slot_start = np.searchsorted(slot_sorted[is_new], np.arange(len(slot_key) + 1))
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.cumsum(is_new) - 1 - slot_start[slot_sorted]
-    slot_feature, slot_kind = np.divmod(slot_key, n_kinds)
-    slot_set = np.maximum(slot_kind - 3, -1)
-    places = _byte_columns(slot_feature, slot_set, np.diff(slot_start), sides, sets)
-    first_byte = places.slot_bytes.flat[sides][column]
-    return Predictor(
-        arrays["left_child"],
-        arrays["right_child"],
-        threshold,
-        (1 + column).astype(np.int32),
-        np.where(categorical, first_byte, first_byte + rank // 255).astype(np.int32),
-        np.where(categorical, 1 << places.slot_bit[slot] % 8, 255).astype(np.uint8),
-        np.where(categorical, 0, rank % 255).astype(np.uint8),
-        leaf_start,
-        arrays["leaf_value"],
-        slot_feature.astype(np.int32),
-        np.where(slot_kind < 3, slot_kind, 0).astype(np.uint8),
-        slot_column,
-        places.slot_bytes,
-        slot_start.astype(np.int64),
-        threshold_sorted[is_new],
-        slot_set,
-        sets.start,
-        sets.words,
-        places.slot_bit,
-        places.outside_start,
-        places.n_bytes,
-        n_scores,
-    )
-
-
-class _ByteColumns(NamedTuple):
-    """The columns of bytes of the slots, as `Predictor` takes them."""
-
-    slot_bytes: NDArray[np.int32]
-    slot_bit: NDArray[np.uint8]
-    outside_start: NDArray[np.int64]
-    n_bytes: int
-
-
-def _byte_columns(
-    feature: NDArray[np.int64],
-    set_of: NDArray[np.int64],
-    n_thresholds: NDArray[np.int64],
-    sides: NDArray[np.int64],
-    sets: Sets,
-) -> _ByteColumns:
-    """Number the columns of bytes: one for 255 thresholds, eight for 64 sets.
-
-    Sets of similar sizes share a table, which is as long as the largest needs.
-    """
-    slot_bytes = np.full((len(feature), 2), -1, dtype=np.int32)
-    n_columns = np.where(set_of < 0, -(-n_thresholds // 255), 0)[sides // 2]
-    n_numeric = int(n_columns.sum())
-    slot_bytes.flat[sides] = np.cumsum(n_columns) - n_columns
-    size = np.diff(sets.start)[set_of] if len(sets.start) > 1 else np.zeros(0, int)
-    with_set = np.flatnonzero(set_of >= 0)
-    with_set = with_set[np.lexsort((size[with_set], feature[with_set]))]
-    sorted_feature = feature[with_set]
-    place = np.arange(len(with_set)) - np.searchsorted(sorted_feature, sorted_feature)
-    slot_bit = np.zeros(len(feature), dtype=np.uint8)
-    slot_bit[with_set] = place % 64
-    is_first = place % 64 == 0
-    table = np.cumsum(is_first) - 1
-    slot_bytes[with_set, 0] = n_numeric + 8 * table + place % 64 // 8
-    is_last = np.ones(len(with_set), dtype=bool)
-    is_last[:-1] = is_first[1:]
-    lengths = 32 * size[with_set[is_last]] + 1
-    outside_start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return _ByteColumns(
-        slot_bytes, slot_bit, outside_start, n_numeric + 8 * len(lengths)
-    )
-
-
-def _distinct_sets(
-    threshold: NDArray[np.float64], categorical: NDArray[np.bool_], sets: Sets
-) -> NDArray[np.int64]:
-    """The number of the first set that is equal to each categorical node's."""
-    set_of = np.zeros(len(threshold), dtype=np.int64)
-    first: dict[bytes, int] = {}
-    number = np.array(
-        [
-            first.setdefault(sets.words[start:stop].tobytes(), j)
-            for j, (start, stop) in enumerate(pairwise(sets.start.tolist()))
-        ],
-        dtype=np.int64,
-    )
-    if categorical.any():
-        set_of[categorical] = number[threshold[categorical].astype(np.int64)]
-    return set_of

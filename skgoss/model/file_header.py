@@ -1,4 +1,4 @@
-"""What a model file tells beside the trees."""
+"""The content of a model file besides the trees."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any
 
-from skgoss.data.state import entries
+from skgoss.data.values import entries
 
 _BOUND = r"-?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|inf|nan)"
 _INFO = re.compile(rf"none|\[{_BOUND}:{_BOUND}\]|-?[0-9]{{1,10}}(?::-?[0-9]{{1,10}})*")
@@ -16,7 +16,7 @@ _INFO = re.compile(rf"none|\[{_BOUND}:{_BOUND}\]|-?[0-9]{{1,10}}(?::-?[0-9]{{1,1
 
 @dataclass(frozen=True, eq=False)
 class Header:
-    """What a model file tells beside the trees, in LightGBM's words.
+    """The content of a model file besides the trees, in LightGBM's terms.
 
     Attributes
     ----------
@@ -36,8 +36,8 @@ class Header:
     pandas_categorical : list of list, or None
         The categories of each categorical column of the training data frame.
     own : dict
-        What only skgoss reads, of JSON's types, keys in any order; empty in files of
-        other libraries.
+        What only skgoss reads: values of JSON's types, keys in any order. Empty in
+        files of other libraries.
     """
 
     feature_names: list[str]
@@ -87,7 +87,7 @@ def check(header: Header, n_features: int) -> None:
 
 
 def check_infos(infos: Iterable[str]) -> None:
-    """Check the words of ``feature_infos``.
+    """Check the entries of ``feature_infos``.
 
     Raises
     ------

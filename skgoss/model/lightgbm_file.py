@@ -6,10 +6,9 @@ Their sets hold the categories themselves, or the places of categories in the li
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,26 +17,26 @@ from skgoss.data import frames
 from skgoss.data.categories import Categories, Vocabulary
 from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.columns import Columns
-from skgoss.data.sparse import INT32_MAX
+from skgoss.data.schema import ColumnSchema
 from skgoss.model import text
-from skgoss.model.category_sets import members, renamed, taken
+from skgoss.model.category_sets import map_categories, members, take
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
-from skgoss.model.trees import CATEGORICAL, Sets
-from skgoss.training.objectives import ALIASES, Link, make_link
+from skgoss.model.fitted import FittedModel
+from skgoss.model.link import Link
+from skgoss.model.objective_names import ALIASES, make_link
+from skgoss.model.trees import CATEGORICAL, CategorySets
+from skgoss.utils.limits import INT32_MAX
 from skgoss.utils.messages import warn
 
-if TYPE_CHECKING:
-    from skgoss.booster.booster import Booster
 
-
-def knowledge(header: Header, n_scores: int) -> dict[str, Any]:
+def state_without_trees(header: Header, n_scores: int) -> dict[str, Any]:
     """The content of a file of another library besides the trees.
 
     Returns
     -------
     dict
-        As from `booster_state.knowledge`.
+        As from `FittedModel.state_without_trees`.
 
     Raises
     ------
@@ -66,7 +65,7 @@ def knowledge(header: Header, n_scores: int) -> dict[str, Any]:
 
 def _objective(words: str, n_scores: int) -> tuple[str | None, Link]:
     """The name and link of an objective; None if it is unknown, or a function."""
-    name, constants = text.objective_words(words)
+    name, constants = text.split_objective(words)
     if not name:
         return None, Link()
     if name not in ALIASES:
@@ -85,31 +84,36 @@ def _objective(words: str, n_scores: int) -> tuple[str | None, Link]:
 # --- Categories in training -----------------------------------------------------------
 
 
-def numbered(booster: Booster, X: Any, collectives: Collectives = ALONE) -> Booster:
-    """The same model with the numbers of categories that training uses.
+def encoded(
+    model: FittedModel, X: Any, owner: str, collectives: Collectives = ALONE
+) -> FittedModel:
+    """The same model with the label encoding of categories that training uses.
 
     Parameters
     ----------
-    booster : Booster
+    model : FittedModel
         A model of another library.
     X : array-like or data frame of shape (n_samples, n_features)
         The training set.
+    owner : str
+        The name of the estimator, for messages.
     collectives : Collectives
-        By it processes learn what the rows of the others hold.
+        By these each rank learns what the rows of the others hold.
     """
-    numbered = copy.copy(booster)
-    numbered._ensemble, numbered._categories = _numbered(
-        booster._ensemble,
-        booster._header,
-        booster._categories,
+    trees, categories = _encoded(
+        model.trees,
+        model.header,
+        model.categories,
         frames.word_columns(X),
-        frames.columns(booster, X, reset=False, by_name=False),
+        frames.columns(X, model.schema, owner=owner, by_name=False),
         collectives,
     )
-    return numbered
+    names = frames.feature_names(X)
+    schema = ColumnSchema(trees.n_features, names, categories)
+    return replace(model, trees=trees, schema=schema)
 
 
-def _numbered(
+def _encoded(
     ensemble: Ensemble,
     header: Header,
     categories: Categories,
@@ -127,7 +131,7 @@ def _numbered(
     arrays = ensemble.arrays
     node = np.flatnonzero(arrays["decision_type"] & CATEGORICAL)
     number = arrays["threshold"][node].astype(np.int64)
-    sets = taken(ensemble.sets, number)
+    sets = take(ensemble.sets, number)
     column = arrays["split_feature"][node]
     known = _whole_categories(header.feature_infos, sets, column)
     unplaced = sorted(known.keys() - learned.vocabularies.keys())
@@ -145,13 +149,15 @@ def _numbered(
     ensemble = replace(
         ensemble,
         arrays=arrays | {"threshold": threshold},
-        sets=renamed(sets, column, {j: _places(words) for j, words in known.items()}),
+        sets=map_categories(
+            sets, column, {j: _places(values) for j, values in known.items()}
+        ),
     )
     return ensemble, learned
 
 
 def _whole_categories(
-    infos: Sequence[str], sets: Sets, column: NDArray[np.int32]
+    infos: Sequence[str], sets: CategorySets, column: NDArray[np.int32]
 ) -> dict[int, NDArray[np.int64]]:
     """The categories of the columns that have any: those seen, and those in sets."""
     owner, category = members(sets)

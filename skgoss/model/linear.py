@@ -84,8 +84,8 @@ class LinearLeaves(NamedTuple):
         )
 
 
-class Slopes(NamedTuple):
-    """What the models of leaves are fitted to.
+class Gradients(NamedTuple):
+    """Gradients and hessians of rows, which the models of leaves are fitted to.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ def fit(
     raw: RawColumns,
     paths: Sequence[Sequence[int]],
     grouped: tuple[NDArray[np.int64], NDArray[np.int64]],
-    slopes: Slopes,
+    gradients: Gradients,
     leaf_value: Floats,
     settings: Settings,
     n_threads: int,
@@ -234,8 +234,7 @@ def fit(
     grouped : tuple of ndarrays of int64
         The sampled rows, leaf by leaf: where those of each leaf begin, (n_leaves + 1,),
         and their numbers.
-    slopes : Slopes
-        Of each row.
+    gradients : Gradients
     leaf_value : ndarray of shape (n_leaves,), float64
         The values of constant leaves, times the learning rate.
     settings : Settings
@@ -258,7 +257,7 @@ def fit(
         start,
         feature,
         *grouped,
-        *slopes,
+        *gradients,
         leaf_value,
         settings.linear_lambda,
         settings.learning_rate,

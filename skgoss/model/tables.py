@@ -14,7 +14,13 @@ from skgoss.model.category_sets import members_of
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.linear import LinearLeaves
-from skgoss.model.trees import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT, Sets, Tree
+from skgoss.model.trees import (
+    CATEGORICAL,
+    DEFAULT_LEFT,
+    MISSING_SHIFT,
+    CategorySets,
+    Tree,
+)
 
 Floats = NDArray[np.float64]
 
@@ -205,7 +211,7 @@ def _dicts(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _thresholds(
     tree: Tree,
     categorical: NDArray[np.bool_],
-    sets: Sets,
+    sets: CategorySets,
     values: Mapping[int, list[Any]],
 ) -> list[float | str]:
     """The number of each node, or the categories that go left."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from skgoss.model.text_reader import read
 from skgoss.model.text_writer import write
 
-__all__ = ["objective_words", "read", "write"]
+__all__ = ["read", "split_objective", "write"]
 
 
-def objective_words(text: str) -> tuple[str, dict[str, float]]:
+def split_objective(text: str) -> tuple[str, dict[str, float]]:
     """Split the objective of a file into its name and its constants.
 
     Parameters
@@ -21,22 +21,22 @@ def objective_words(text: str) -> tuple[str, dict[str, float]]:
     name : str
         Empty if the text is.
     constants : dict from str to float
-        A word without a number, such as ``sqrt``, has the value 1.
+        A constant without a number, such as ``sqrt``, has the value 1.
 
     Raises
     ------
     ValueError
         If a constant is not a number.
     """
-    name, *words = text.split() or [""]
+    name, *items = text.split() or [""]
     constants = {}
-    for word in words:
-        key, colon, value = word.partition(":")
+    for item in items:
+        key, colon, value = item.partition(":")
         try:
             constants[key] = float(value) if colon else 1.0
         except ValueError:
             raise ValueError(
                 f"the objective {text!r} must consist of a name and numbers such as"
-                f" 'sigmoid:1', got {word!r}"
+                f" 'sigmoid:1', got {item!r}"
             ) from None
     return name, constants

@@ -1,22 +1,26 @@
-"""What the reader and the writer of LightGBM's text format share."""
+"""The lines of LightGBM's text format that the reader and the writer share."""
 
 from __future__ import annotations
 
-# The line of skgoss, the last of the parameters: JSON follows this beginning. LightGBM
-# keeps the line when it saves a file again. It takes it for a parameter without a
-# value, which it skips without a warning.
-OWN = "[skgoss: ]:"
-# A line of the head that announces our line: without that, the file was cut short.
-# LightGBM drops it when it saves a file again.
-ANNOUNCEMENT = "skgoss"
-PANDAS = "pandas_categorical:"
+# The line that only skgoss reads, the last of the parameters: JSON follows this key.
+# LightGBM keeps the line when it saves a file again: to it, this is a parameter without
+# a value, which it skips without a warning.
+SKGOSS_LINE = "[skgoss: ]:"
+# A key of the header that announces this line: without the line, the file was cut
+# short. LightGBM drops the key when it saves a file again.
+SKGOSS_KEY = "skgoss"
+PANDAS_CATEGORICAL = "pandas_categorical:"
 PARAMETERS = "parameters:", "end of parameters"
 END_OF_TREES = "end of trees"
 
-# The numbers of a tree's nodes and leaves, in the order of the lines.
+# The arrays of a tree, in the order of their lines.
 NODE_LINES = (
-    *("split_feature", "split_gain", "threshold", "decision_type"),
-    *("left_child", "right_child"),
+    "split_feature",
+    "split_gain",
+    "threshold",
+    "decision_type",
+    "left_child",
+    "right_child",
 )
 LEAF_LINES = ("leaf_value", "leaf_weight", "leaf_count")
-INNER_LINES = ("internal_value", "internal_weight", "internal_count")
+INTERNAL_LINES = ("internal_value", "internal_weight", "internal_count")

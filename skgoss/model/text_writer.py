@@ -20,21 +20,21 @@ from numpy.typing import NDArray
 from skgoss.data.categories import Categories
 from skgoss.model import file_header as headers
 from skgoss.model import tables
-from skgoss.model.category_sets import renamed, taken
+from skgoss.model.category_sets import map_categories, take
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.text_keys import (
-    ANNOUNCEMENT,
     END_OF_TREES,
-    INNER_LINES,
+    INTERNAL_LINES,
     LEAF_LINES,
     NODE_LINES,
-    OWN,
-    PANDAS,
+    PANDAS_CATEGORICAL,
     PARAMETERS,
+    SKGOSS_KEY,
+    SKGOSS_LINE,
 )
-from skgoss.model.trees import CATEGORICAL, LEAF_TYPES, NODE_TYPES, Sets
+from skgoss.model.trees import CATEGORICAL, LEAF_TYPES, NODE_TYPES, CategorySets
 from skgoss.utils.messages import warn
 
 # Sets of values have a bit for each number up to the largest: 61 kB of text for this.
@@ -89,11 +89,11 @@ def write(
     blocks = list(_blocks(part, _by_value(part, values), shrinkage))
     known = tables.pandas_categorical(header, categories or Categories(None))
     sections = [
-        _head(part, header, names, values, blocks),
+        _header_lines(part, header, names, values, blocks),
         "".join(blocks) + END_OF_TREES + "\n",
         _importances(part.importances(importance), names),
         _parameters(header, names, values),
-        PANDAS + json.dumps(tables.jsonable(known)) + "\n",
+        PANDAS_CATEGORICAL + json.dumps(tables.jsonable(known)) + "\n",
     ]
     return "\n".join(sections)
 
@@ -101,7 +101,7 @@ def write(
 def safe_names(names: Sequence[str]) -> list[str]:
     """Distinct names that LightGBM accepts, equal to the given ones where possible."""
     safe = ["".join("_" if _is_forbidden(c) else c for c in name) for name in names]
-    used = {name for name, own in zip(safe, names, strict=True) if name == own}
+    used = {new for new, old in zip(safe, names, strict=True) if new == old}
     kept: set[str] = set()
     for j, name in enumerate(names):
         if safe[j] == name and name and name not in kept:
@@ -154,7 +154,7 @@ def _part(ensemble: Ensemble, start_round: int, stop_round: int | None) -> Ensem
         ensemble,
         arrays=arrays | {"threshold": threshold},
         leaf_start=start - start[0],
-        sets=taken(ensemble.sets, number),
+        sets=take(ensemble.sets, number),
         linear=linear and linear.leaves(leaves.start, leaves.stop),
     )
 
@@ -163,14 +163,16 @@ def _are_categorical(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
     return arrays["decision_type"] & CATEGORICAL != 0
 
 
-def _blocks(part: Ensemble, sets: Sets, shrinkage: Sequence[str]) -> Iterator[str]:
+def _blocks(
+    part: Ensemble, sets: CategorySets, shrinkage: Sequence[str]
+) -> Iterator[str]:
     """The text of each tree.
 
     Parameters
     ----------
     part : Ensemble
         As returned by `_part`.
-    sets : Sets
+    sets : CategorySets
         The sets to write in place of the ensemble's.
     shrinkage : sequence of str
         For each tree.
@@ -184,14 +186,14 @@ def _blocks(part: Ensemble, sets: Sets, shrinkage: Sequence[str]) -> Iterator[st
     arrays = part.arrays | {"threshold": part.arrays["threshold"] - before}
     starts = {name: first_node.tolist() for name in NODE_TYPES}
     starts |= {name: leaf_start.tolist() for name in LEAF_TYPES}
-    words = {name: _words(arrays[name]) for name in starts}
+    texts = {name: _texts(arrays[name]) for name in starts}
     for tree in range(part.n_trees):
         lines = [f"Tree={tree}"]
         lines.append(f"num_leaves={leaf_start[tree + 1] - leaf_start[tree]}")
         lines.append(f"num_cat={first_set[tree + 1] - first_set[tree]}")
-        for name in (*NODE_LINES, *LEAF_LINES, *INNER_LINES):
+        for name in (*NODE_LINES, *LEAF_LINES, *INTERNAL_LINES):
             start, stop = starts[name][tree : tree + 2]
-            lines.append(f"{name}={' '.join(words[name][start:stop])}")
+            lines.append(f"{name}={' '.join(texts[name][start:stop])}")
         if first_set[tree + 1] > first_set[tree]:
             lines += _set_lines(sets, *first_set[tree : tree + 2].tolist())
         lines.append(f"is_linear={int(part.linear is not None)}")
@@ -202,24 +204,24 @@ def _blocks(part: Ensemble, sets: Sets, shrinkage: Sequence[str]) -> Iterator[st
         yield "\n".join(lines) + "\n\n\n"
 
 
-def _words(values: NDArray[Any]) -> list[str]:
+def _texts(values: NDArray[Any]) -> list[str]:
     """Numbers as the shortest text that gives the same bits."""
     return list(map(repr, values.tolist()))
 
 
-def _set_lines(sets: Sets, first: int, stop: int) -> list[str]:
+def _set_lines(sets: CategorySets, first: int, stop: int) -> list[str]:
     start = sets.start[first : stop + 1]
-    boundaries = " ".join(_words(start - start[0]))
-    threshold = " ".join(_words(sets.words[start[0] : start[-1]]))
+    boundaries = " ".join(_texts(start - start[0]))
+    threshold = " ".join(_texts(sets.words[start[0] : start[-1]]))
     return [f"cat_boundaries={boundaries}", f"cat_threshold={threshold}"]
 
 
 def _linear_lines(leaves: LinearLeaves) -> list[str]:
     return [
-        f"leaf_const={' '.join(_words(leaves.constant))}",
-        f"num_features={' '.join(_words(np.diff(leaves.start)))}",
-        f"leaf_features={' '.join(_words(leaves.feature))}",
-        f"leaf_coeff={' '.join(_words(leaves.coefficient))}",
+        f"leaf_const={' '.join(_texts(leaves.constant))}",
+        f"num_features={' '.join(_texts(np.diff(leaves.start)))}",
+        f"leaf_features={' '.join(_texts(leaves.feature))}",
+        f"leaf_coeff={' '.join(_texts(leaves.coefficient))}",
     ]
 
 
@@ -252,11 +254,11 @@ def _values(categories: Categories | None, part: Ensemble) -> dict[int, list[int
     return {j: known for j, known in values.items() if j not in large}
 
 
-def _by_value(part: Ensemble, values: Mapping[int, list[int]]) -> Sets:
+def _by_value(part: Ensemble, values: Mapping[int, list[int]]) -> CategorySets:
     """The sets of a part, with values in place of numbers in some columns."""
     column = part.arrays["split_feature"][_are_categorical(part.arrays)]
-    names = {j: partial(_looked_up, known) for j, known in values.items()}
-    return renamed(part.sets, column, names)
+    lookups = {j: partial(_looked_up, known) for j, known in values.items()}
+    return map_categories(part.sets, column, lookups)
 
 
 def _looked_up(values: list[int], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -269,19 +271,19 @@ def _looked_up(values: list[int], numbers: NDArray[np.int64]) -> NDArray[np.int6
 
 
 def _info(info: str, values: list[int] | None) -> str:
-    """A word of ``feature_infos``, with values in place of numbers of categories."""
+    """An entry of ``feature_infos``, with values in place of numbers of categories."""
     if values is None or info.startswith("[") or info == "none":
         return info
-    numbers = np.array([int(word) for word in info.split(":")])
+    numbers = np.array(info.split(":"), dtype=np.int64)
     known = numbers >= 0
     numbers[known] = _looked_up(values, numbers[known])
-    return ":".join(_words(numbers))
+    return ":".join(_texts(numbers))
 
 
 # --- Other lines ----------------------------------------------------------------------
 
 
-def _head(
+def _header_lines(
     part: Ensemble,
     header: Header,
     names: Sequence[str],
@@ -303,7 +305,7 @@ def _head(
         f"feature_names={' '.join(names)}",
         *([f"monotone_constraints={' '.join(map(str, signs))}"] if signs else []),
         f"feature_infos={' '.join(infos)}",
-        f"{ANNOUNCEMENT}=1",
+        f"{SKGOSS_KEY}=1",
         f"tree_sizes={' '.join(map(str, sizes))}",
     ]
     return "\n".join([*lines, ""])
@@ -330,5 +332,5 @@ def _parameters(
         "values": {str(column): known for column, known in values.items()},
     }
     lines = [f"[{key}: {value}]" for key, value in header.parameters.items()]
-    lines.append(OWN + json.dumps(own, sort_keys=True))
+    lines.append(SKGOSS_LINE + json.dumps(own, sort_keys=True))
     return "\n".join([PARAMETERS[0], *lines, "", PARAMETERS[1], ""])

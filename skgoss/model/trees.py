@@ -101,8 +101,8 @@ class Tree:
         return len(self.leaf_value)
 
 
-class Sets(NamedTuple):
-    """Sets of category numbers.
+class CategorySets(NamedTuple):
+    """Sets of categories, as strings of bits.
 
     Attributes
     ----------
@@ -116,4 +116,4 @@ class Sets(NamedTuple):
     words: NDArray[np.uint32]
 
 
-NO_SETS = Sets(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32))
+NO_SETS = CategorySets(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32))

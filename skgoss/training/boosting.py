@@ -1,4 +1,4 @@
-"""The state of a fit: gradients, samples of rows, trees, scores, metrics."""
+"""Gradient boosting: gradients, samples of rows, trees, scores, metrics."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from skgoss.data.row_partition import RowPartition
 from skgoss.data.rows import Rows
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.linear import LinearLeaves, RawColumns
+from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
 from skgoss.training import constraints, ensemble_builder, sampling
 from skgoss.training.binned import BinnedRows, BinnedTrees
 from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
-from skgoss.training.metrics import Custom
+from skgoss.training.metrics import CustomMetric
 from skgoss.training.objectives import Objective
 
 if TYPE_CHECKING:
@@ -31,15 +31,48 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class Followed(NamedTuple):
-    """Rows and their scores, (n_scores, n_rows), to which trees are added."""
+class ScoredRows(NamedTuple):
+    """Rows and the scores, (n_scores, n_rows), that trees are added to."""
 
     rows: BinnedRows
     scores: Floats
 
 
-class OneAtATime:
-    """A lock that refuses a second change instead of waiting for the first."""
+class FinishedRounds:
+    """The rounds that are finished: what readers see of a fit that goes on.
+
+    It never changes but for `ensemble`, which is set when it is first needed.
+
+    Attributes
+    ----------
+    n : int
+    start : ndarray of shape (n_scores,)
+    factors : ndarray of shape (n,), or None
+    linear : list of list of LinearLeaves
+    n_drops : int
+        How often trees had been dropped from the forest: if it has become more, the
+        forest may hold others.
+    ensemble : Ensemble or None
+    """
+
+    def __init__(
+        self,
+        n: int,
+        start: Floats,
+        factors: Floats | None,
+        linear: list[list[LinearLeaves]],
+        n_drops: int,
+    ) -> None:
+        self.n = n
+        self.start = start
+        self.factors = factors
+        self.linear = linear
+        self.n_drops = n_drops
+        self.ensemble: Ensemble | None = None
+
+
+class NonBlockingLock:
+    """A lock that raises an error instead of waiting."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -72,7 +105,7 @@ class Boosting:
         them.
     sets : sequence of EvaluationSet, default=()
         The evaluation sets.
-    first : Ensemble, default=None
+    init_ensemble : Ensemble, default=None
         The trees of an earlier model, to which new trees are added. ``init_score``
         includes their scores.
     raw : RawColumns, default=None
@@ -81,12 +114,12 @@ class Boosting:
         Returns an evaluation set of the rows of ``dataset``, for `eval_train`.
     """
 
-    # Whether the grower may add the values of new trees to the training scores.
-    adds_early = True
-    # Whether predictions are means of trees and not sums.
-    averages = False
+    # Whether the grower may add the values of new trees to the training scores itself.
+    adds_while_growing = True
+    # Whether predictions are means of the trees and not sums.
+    average_output = False
     # Whether the steps of trees are limited: see `Objective.concordance`.
-    bounds_steps = True
+    limits_steps = True
 
     def __init__(
         self,
@@ -97,27 +130,27 @@ class Boosting:
         *,
         init_score: Floats | None = None,
         sets: Sequence[EvaluationSet] = (),
-        first: Ensemble | None = None,
+        init_ensemble: Ensemble | None = None,
         raw: RawColumns | None = None,
         make_training_set: Callable[[], EvaluationSet] | None = None,
     ) -> None:
         shape = (objective.n_scores, dataset.n_rows)
         self.dataset = dataset
         self.objective = objective
-        self.settings = self._own(settings)
+        self.settings = self._effective_settings(settings)
         self.n_threads = n_threads
         self.sets = list(sets)
-        # Sets that are measured when asked for, but not after each round.
-        self.others: list[EvaluationSet] = []
+        # Sets that are evaluated when asked for, but not after each round.
+        self.unlisted_sets: list[EvaluationSet] = []
         self.make_training_set = make_training_set
-        self.first = first
+        self.init_ensemble = init_ensemble
         self.init_score = init_score
-        self.starts_itself = init_score is None
-        self.first_start = (
+        self.has_default_start = init_score is None
+        self.initial_start = (
             objective.start_scores() if init_score is None else np.zeros(shape[0])
         )
-        self.start = self.first_start
-        self._begin()
+        self.start = self.initial_start
+        self._reset_scores()
         self.gradient = np.empty(shape, dtype=np.float32)
         self.hessian = (
             None if objective.constant_hessian else np.empty(shape, dtype=np.float32)
@@ -135,14 +168,14 @@ class Boosting:
         # Trees are asked for at any time, but all processes must communicate at the
         # same time.
         self._size = (0, 0.0) if len(dataset.feature) else objective.size()
-        self._assembled: Ensemble | None = None
         # The number of rounds before a round that failed, until it is undone.
-        self._failed: int | None = None
-        self._alone = OneAtATime()
-        self.constraints = constraints.of_trees(self.settings, dataset)
+        self._n_before_failure: int | None = None
+        self._lock = NonBlockingLock()
+        self.constraints = constraints.tree_constraints(self.settings, dataset)
         self.grower = self._grower() if len(dataset.feature) else None
         # The settings that the sampler and the grower were made of.
         self._used_settings = self.settings
+        self._publish()
 
     def _grower(self, forest: Any = None) -> TreeGrower:
         return TreeGrower(
@@ -153,7 +186,7 @@ class Boosting:
             forest,
             self.constraints,
             self.copies,
-            self.objective.concordance if self.bounds_steps else 0.0,
+            self.objective.concordance if self.limits_steps else 0.0,
             self.partition,
         )
 
@@ -175,69 +208,85 @@ class Boosting:
     @property
     def training_names(self) -> set[str]:
         """The names of the evaluation sets that are the training set."""
-        return {evaluated.name for evaluated in self.sets if evaluated.is_training}
+        return {e.name for e in self.sets if e.is_training}
 
     @property
     def first_round(self) -> int:
         """The number of the first new round."""
-        return 0 if self.first is None else self.first.n_rounds
+        return 0 if self.init_ensemble is None else self.init_ensemble.n_rounds
 
     def current_iteration(self) -> int:
-        """The number of rounds so far, including those of ``first``."""
-        self._settle()
-        return self.first_round + self._n_grown
+        """The number of finished rounds, including those of ``init_ensemble``."""
+        return self.first_round + self._finished.n
 
     def training_sets(self) -> list[EvaluationSet]:
         """The evaluation sets that are the training set, at least one."""
-        known = [e for e in (*self.sets, *self.others) if e.is_training]
+        known = [e for e in (*self.sets, *self.unlisted_sets) if e.is_training]
         if not known:
-            self.others.append(self.make_training_set())
-        return known or self.others[-1:]
+            self.unlisted_sets.append(self.make_training_set())
+        return known or self.unlisted_sets[-1:]
 
-    def eval_train(self, more: Sequence[Custom] = ()) -> list[EvalResult]:
+    def eval_train(self, more: Sequence[CustomMetric] = ()) -> list[EvalResult]:
         """The metrics of the training set after the last round.
 
         The training set need not be among the evaluation sets.
         """
-        return self.measured(self.training_sets(), more)
+        return self.evaluate_sets(self.training_sets(), more)
 
-    def eval_valid(self, more: Sequence[Custom] = ()) -> list[EvalResult]:
+    def eval_valid(self, more: Sequence[CustomMetric] = ()) -> list[EvalResult]:
         """The metrics of the evaluation sets that are not the training set."""
-        return self.measured([e for e in self.sets if not e.is_training], more)
+        return self.evaluate_sets([e for e in self.sets if not e.is_training], more)
+
+    def _publish(self) -> None:
+        """Let readers see the rounds that are finished now, in one assignment."""
+        self._finished = FinishedRounds(
+            self._n_grown,
+            self.start,
+            self._factor_by_round(),
+            list(self.linear),
+            0 if self.grower is None else self.grower.forest.n_drops,
+        )
 
     def ensemble(self) -> Ensemble:
-        """The trees so far, in terms of columns and thresholds."""
-        self._settle()
-        if self._assembled is None:
-            self._assembled = self._assemble()
-        return self._assembled
+        """The trees of the finished rounds, in terms of columns and thresholds.
 
-    def _assemble(self) -> Ensemble:
+        Any thread may ask for them, also while a round grows.
+        """
+        while True:
+            finished = self._finished
+            if finished.ensemble is not None:
+                return finished.ensemble
+            ensemble = self._build_ensemble(finished)
+            # Else these rounds were taken back while their trees were read.
+            if self.grower is None or self.grower.forest.n_drops == finished.n_drops:
+                finished.ensemble = ensemble
+
+    def _build_ensemble(self, finished: FinishedRounds) -> Ensemble:
         grown = (
-            self._constant().truncated(self.n_constant)
+            self._constant(finished.start).truncated(finished.n)
             if self.grower is None
             else ensemble_builder.ensemble(
                 self.grower.forest,
                 self.dataset,
-                self._starts(),
-                self._factors(),
-                self.linear,
-                average=self.averages,
+                self._start_by_round(finished),
+                finished.factors,
+                finished.linear,
+                average=self.average_output,
             )
         )
-        return grown if self.first is None else self.first.joined(grown)
+        return grown if self.init_ensemble is None else self.init_ensemble.joined(grown)
 
-    def _constant(self) -> Ensemble:
-        values = self.objective.average if self.starts_itself else self.start
+    def _constant(self, start: Floats) -> Ensemble:
+        values = self.objective.average if self.has_default_start else start
         return ensemble_builder.constant(values, self.dataset.n_features, *self._size)
 
-    def _starts(self) -> Floats:
+    def _start_by_round(self, finished: FinishedRounds) -> Floats:
         """The constants added to the leaves of each round, (n_rounds, n_scores)."""
-        starts = np.zeros((self._n_grown, self.objective.n_scores))
-        starts[:1] = self.start
+        starts = np.zeros((finished.n, self.objective.n_scores))
+        starts[:1] = finished.start
         return starts
 
-    def _factors(self) -> Floats | None:
+    def _factor_by_round(self) -> Floats | None:
         """The factors of each round's trees, (n_rounds,); None: 1."""
         return None
 
@@ -248,16 +297,16 @@ class Boosting:
             return self.n_constant
         return self.grower.forest.n_trees // self.objective.n_scores
 
-    def _own(self, settings: Settings) -> Settings:
-        """The settings, changed where this type of boosting requires it."""
+    def _effective_settings(self, settings: Settings) -> Settings:
+        """The settings, changed where the boosting type requires it."""
         return settings
 
     def reset_parameter(self, params: Mapping[str, Any]) -> Self:
         """Change options of single trees, by any of their names."""
-        self.settings = self._own(self.settings.changed(params))
+        self.settings = self._effective_settings(self.settings.changed(params))
         return self
 
-    def _use_settings(self) -> None:
+    def _apply_changed_settings(self) -> None:
         """Make anew what depends on settings that have changed since the last round."""
         if self.settings == self._used_settings:
             return
@@ -282,67 +331,70 @@ class Boosting:
         RuntimeError
             If a round is going on.
         """
-        with self._alone:
-            self._settle()
+        with self._lock:
+            self._undo_failed_round()
             before = self._n_grown
             try:
-                self._use_settings()
-                return self._round(self.first_round + before)
+                self._apply_changed_settings()
+                grew = self._boost_round(self.first_round + before)
             except BaseException:
-                self._failed = before
+                self._n_before_failure = before
                 raise
-            finally:
-                self._assembled = None
+            self._publish()
+            return grew
 
     def rollback(self) -> None:
         """Forget the last round, as if it had not happened.
 
-        Trees of ``first`` stay.
+        Trees of ``init_ensemble`` stay.
         """
-        with self._alone:
-            self._settle()
+        with self._lock:
+            self._undo_failed_round()
             self._rewind(max(self._n_grown - 1, 0))
 
-    def add(self, evaluated: EvaluationSet, *, is_listed: bool = True) -> None:
+    def add(self, evaluation_set: EvaluationSet, *, is_listed: bool = True) -> None:
         """Add an evaluation set, with the scores of the trees so far.
 
-        It is measured after each round only if ``is_listed``.
+        It is evaluated after each round only if ``is_listed``.
         """
-        with self._alone:
-            self._settle()
-            self._catch_up(evaluated)
-            (self.sets if is_listed else self.others).append(evaluated)
+        with self._lock:
+            self._undo_failed_round()
+            self._start_scoring(evaluation_set)
+            (self.sets if is_listed else self.unlisted_sets).append(evaluation_set)
 
-    def go_on_from(
-        self, other: Boosting, again: Callable[[EvaluationSet], EvaluationSet]
+    def resume(
+        self, other: Boosting, with_metrics: Callable[[EvaluationSet], EvaluationSet]
     ) -> None:
-        """Take over trees and evaluation sets of rounds on other rows in these bins.
+        """Take over the trees and evaluation sets of a fit on other rows in these bins.
 
-        ``again`` makes an evaluation set of these rounds of one of the others.
+        ``with_metrics`` turns an evaluation set of the other fit into one of this fit.
         """
-        with self._alone, other._alone:
-            other._settle()
-            self.sets = list(map(again, other.sets))
-            self.others = list(map(again, other.others))
+        # Both are of one Booster: only one of them may change at a time.
+        self._lock = other._lock
+        with self._lock:
+            other._undo_failed_round()
+            self.sets = list(map(with_metrics, other.sets))
+            self.unlisted_sets = list(map(with_metrics, other.unlisted_sets))
             self._take_trees(other)
-            self._begin()
-            self._add_again(self._followed())
+            self._publish()
+            self._reset_scores()
+            self._add_all_trees(self._scored_rows())
 
     def _take_trees(self, other: Boosting) -> None:
         if other._n_grown == 0:
             return
-        self.first_start, self.start = other.first_start, other.start
-        self.linear, self.n_constant = other.linear, other.n_constant
+        self.initial_start, self.start = other.initial_start, other.start
+        self.linear, self.n_constant = list(other.linear), other.n_constant
         if self.grower is not None:
-            self.grower = self._grower(other.grower.forest)
+            self.grower = self._grower(other.grower.forest.copy())
 
-    def _settle(self) -> None:
+    def _undo_failed_round(self) -> None:
         """Undo a round that failed.
 
         This takes time, so a fit that failed and is not used again does not do it.
         """
-        if self._failed is not None:
-            self._rewind(self._failed)
+        if self._n_before_failure is not None:
+            self._rewind(self._n_before_failure)
 
     def _rewind(self, n_rounds: int) -> None:
         """Forget later rounds, and add the trees of the others to the scores again.
@@ -350,46 +402,48 @@ class Boosting:
         Added in the same order, they give the same scores to the last bit; subtracting
         trees would not.
         """
-        self._failed, self._assembled = n_rounds, None
-        self._forget(n_rounds)
-        self._begin()
-        self._add_again(self._followed())
-        self._failed = None
+        self._n_before_failure = n_rounds
+        self._drop_trees(n_rounds)
+        self._publish()
+        self._reset_scores()
+        self._add_all_trees(self._scored_rows())
+        self._n_before_failure = None
 
-    def _forget(self, n_rounds: int) -> None:
+    def _drop_trees(self, n_rounds: int) -> None:
         """Forget the trees of later rounds."""
         if self.grower is None:
             self.n_constant = n_rounds
         else:
             self.grower.forest.drop(n_rounds * self.objective.n_scores)
-        del self.linear[n_rounds:]
+        self.linear = self.linear[:n_rounds]
         if n_rounds == 0:
-            self.start = self.first_start
+            self.start = self.initial_start
 
-    def _begin(self) -> None:
+    def _reset_scores(self) -> None:
         """Set all scores to those before the first round."""
-        self.scores = _started(self.start, self.init_score, self.dataset.n_rows)
-        for evaluated in self._binned_sets():
-            evaluated.scores = self._at_start(evaluated.rows)
+        self.scores = _initial_scores(self.start, self.init_score, self.dataset.n_rows)
+        for evaluation_set in self._binned_sets():
+            evaluation_set.scores = self._start_scores(evaluation_set.rows)
 
-    def _at_start(self, rows: Rows) -> Floats:
-        return _started(self.start, rows.init_score, len(rows))
+    def _start_scores(self, rows: Rows) -> Floats:
+        return _initial_scores(self.start, rows.init_score, len(rows))
 
-    def _catch_up(self, evaluated: EvaluationSet) -> None:
+    def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
         """Set the scores of a new evaluation set."""
-        if evaluated.binned is not None:
-            evaluated.scores = self._at_start(evaluated.rows)
-            self._add_again([Followed(evaluated.binned, evaluated.scores)])
+        if evaluation_set.binned is not None:
+            evaluation_set.scores = self._start_scores(evaluation_set.rows)
+            scored_rows = ScoredRows(evaluation_set.binned, evaluation_set.scores)
+            self._add_all_trees([scored_rows])
 
     def _binned_sets(self) -> list[EvaluationSet]:
         """The evaluation sets that have scores of their own."""
-        return [e for e in (*self.sets, *self.others) if e.binned is not None]
+        return [e for e in (*self.sets, *self.unlisted_sets) if e.binned is not None]
 
-    def _round(self, round_index: int) -> bool:
+    def _boost_round(self, round_index: int) -> bool:
         """Grow the trees of one round: see `boost`."""
         before = self._n_grown
         if self.grower is None:
-            self._stay_constant(np.ones(self.objective.n_scores, dtype=bool))
+            self._keep_average(np.ones(self.objective.n_scores, dtype=bool))
             self.n_constant = 1
             return False
         self.objective.begin_round(before)
@@ -400,18 +454,18 @@ class Boosting:
             round_index, self.gradient, self.hessian, self.n_threads
         )
         renews, is_linear = self.objective.renews_leaves, self.settings.linear_tree
-        added = self.adds_early and sample.rows is None and not renews
+        added = self.adds_while_growing and sample.rows is None and not renews
         # Linear leaves are added once they are fitted.
         scores = self.scores if added else None
         grew = self._grow(sample, None if is_linear else scores, round_index)
         if before == 0:
-            self._stay_constant(np.diff(self.grower.forest.arrays()[2]) == 1)
+            self._keep_average(np.diff(self.grower.forest.arrays()[2]) == 1)
         if grew and renews:
-            self._renew(sample.hessian)
+            self._renew_leaves(sample.hessian)
         if self._n_grown > before:
             if is_linear:
-                self.linear.append(self._linear_leaves(sample, scores))
-            self._add_round(added)
+                self.linear.append(self._fit_linear_leaves(sample, scores))
+            self._add_new_trees(added)
         return grew
 
     def _grow(
@@ -432,21 +486,22 @@ class Boosting:
                 f"round {round_index}. Scale huge targets or weights down."
             ) from error
 
-    def _stay_constant(self, is_stump: NDArray[np.bool_]) -> None:
+    def _keep_average(self, is_stump: NDArray[np.bool_]) -> None:
         """Let classes whose first tree has no split predict their average.
 
         LightGBM does the same.
         """
-        if not self.starts_itself or not is_stump.any():
+        if not self.has_default_start or not is_stump.any():
             return
         self.start = self.start + np.where(
             is_stump, self.objective.average - self.start, 0.0
         )
         self.scores[is_stump] = self.start[is_stump, None]
-        for evaluated in self._binned_sets():
-            evaluated.scores[is_stump] = self._at_start(evaluated.rows)[is_stump]
+        for evaluation_set in self._binned_sets():
+            start_scores = self._start_scores(evaluation_set.rows)
+            evaluation_set.scores[is_stump] = start_scores[is_stump]
 
-    def _renew(self, counts: NDArray[np.float32] | None) -> None:
+    def _renew_leaves(self, counts: NDArray[np.float32] | None) -> None:
         """Replace the values of the leaves, before they are added to the scores.
 
         Objectives with renewed leaves have constant hessians, so the hessians of a
@@ -469,19 +524,19 @@ class Boosting:
         values = values_of([[leaf] for leaf in range(len(leaves))])
         if self.constraints is not None and self.constraints.sign is not None:
             sign = self.constraints.sign
-            values = constraints.in_order(values, nodes, sign, values_of)
+            values = constraints.clip_to_monotone(values, nodes, sign, values_of)
         forest.set_leaf_values(self.settings.learning_rate * values)
 
-    def _linear_leaves(
+    def _fit_linear_leaves(
         self, sample: sampling.Sample, scores: Floats | None
     ) -> list[LinearLeaves]:
         """The linear models of the new trees' leaves; the first trees have none.
 
         Their values are added to ``scores`` unless it is None.
         """
-        trees = self._last_trees()
+        trees = self._new_trees()
         numbers = range(self.objective.n_scores)
-        if self._n_grown == 1 and self.first is None:
+        if self._n_grown == 1 and self.init_ensemble is None:
             leaves = [LinearLeaves.constants(trees.tree(k)[1]) for k in numbers]
             if scores is not None:
                 trees._replace(linear=leaves).add(
@@ -494,7 +549,7 @@ class Boosting:
                 self.rows.raw,
                 linear.paths(trees.tree(k)[0], self.dataset.feature, is_numeric),
                 self._rows_by_leaf(trees, k, sample.rows),
-                self._slopes(sample, k),
+                self._gradients(sample, k),
                 trees.tree(k)[1].copy(),
                 self.settings,
                 self.n_threads,
@@ -517,38 +572,38 @@ class Boosting:
         leaf = trees.leaf_of(self.rows, k, self.n_threads)
         return group_rows(leaf, rows, len(trees.tree(k)[1]))
 
-    def _slopes(self, sample: sampling.Sample, k: int) -> linear.Slopes:
+    def _gradients(self, sample: sampling.Sample, k: int) -> Gradients:
         """The gradients, hessians and weights of score ``k``."""
         hessian, weight = sample.hessian, self.weight
-        return linear.Slopes(
+        return Gradients(
             self.gradient[k],
             None if hessian is None else hessian[k],
             None if weight is None else weight[k % len(weight)],
         )
 
-    def _add_round(self, added: bool) -> None:
+    def _add_new_trees(self, added: bool) -> None:
         """Add the new trees to all scores.
 
         If ``added``, the grower has added them to the training scores.
         """
-        followed = self._followed()[1 if added else 0 :]
+        scored_rows = self._scored_rows()[1 if added else 0 :]
         # All rows find their leaves by their bins, also those outside the sample.
         if self.linear:
-            self._add(followed, self._last_trees())
+            self._add_trees(scored_rows, self._new_trees())
             return
         forest = self.grower.forest
         first = forest.n_trees - self.objective.n_scores
-        for rows, scores in followed:
+        for rows, scores in scored_rows:
             add_trees(
                 forest, first, rows.store, rows.missing_bin, self.n_threads, scores
             )
 
-    def _add_again(self, followed: Sequence[Followed]) -> None:
+    def _add_all_trees(self, scored_rows: Sequence[ScoredRows]) -> None:
         """Add the trees of all rounds to scores, in the order of the rounds."""
-        for trees in self._all_trees() if followed else ():
-            self._add(followed, trees)
+        for trees in self._trees_by_round() if scored_rows else ():
+            self._add_trees(scored_rows, trees)
 
-    def _all_trees(self) -> list[BinnedTrees]:
+    def _trees_by_round(self) -> list[BinnedTrees]:
         """The trees of each round."""
         if self.grower is None:
             return []
@@ -556,48 +611,53 @@ class Boosting:
         trees = BinnedTrees(*forest.arrays(), forest.words())
         return trees.by_round(self.objective.n_scores, self.linear)
 
-    def _followed(self) -> list[Followed]:
+    def _scored_rows(self) -> list[ScoredRows]:
         """The rows and scores that trees are added to, the training rows first."""
-        others = [Followed(e.binned, e.scores) for e in self._binned_sets()]
-        return [Followed(self.rows, self.scores), *others]
+        others = [ScoredRows(e.binned, e.scores) for e in self._binned_sets()]
+        return [ScoredRows(self.rows, self.scores), *others]
 
-    def _add(
-        self, followed: Sequence[Followed], trees: BinnedTrees, factor: float = 1.0
+    def _add_trees(
+        self,
+        scored_rows: Sequence[ScoredRows],
+        trees: BinnedTrees,
+        factor: float = 1.0,
     ) -> None:
         """Add a multiple of the trees of a round to scores."""
-        for rows, scores in followed:
+        for rows, scores in scored_rows:
             trees.add(rows, factor, self.n_threads, scores)
 
-    def _last_trees(self) -> BinnedTrees:
+    def _new_trees(self) -> BinnedTrees:
         forest = self.grower.forest
         first = forest.n_trees - self.objective.n_scores
-        own = self.linear[-1] if len(self.linear) == self._n_grown else None
-        return BinnedTrees(*forest.arrays(first), forest.words(first), own)
+        linear_leaves = self.linear[-1] if len(self.linear) == self._n_grown else None
+        return BinnedTrees(*forest.arrays(first), forest.words(first), linear_leaves)
 
     def evaluate(self) -> list[EvalResult]:
         """The metrics of the evaluation sets after the last round."""
-        return self.measured(self.sets)
+        return self.evaluate_sets(self.sets)
 
-    def measured(
-        self, sets: Sequence[EvaluationSet], more: Sequence[Custom] = ()
+    def evaluate_sets(
+        self, sets: Sequence[EvaluationSet], more: Sequence[CustomMetric] = ()
     ) -> list[EvalResult]:
-        """The metrics of some evaluation sets, and ``more`` of them."""
-        self._settle()
-        return [
-            result
-            for evaluated in sets
-            for result in evaluated.measure(
-                self._evaluated(evaluated), self.n_threads, more
-            )
-        ]
+        """The metrics of some evaluation sets, and ``more`` metrics."""
+        with self._lock:
+            self._undo_failed_round()
+            return [
+                result
+                for evaluation_set in sets
+                for result in evaluation_set.measure(
+                    self._raw_scores(evaluation_set), self.n_threads, more
+                )
+            ]
 
-    def _evaluated(self, evaluated: EvaluationSet) -> Floats:
+    def _raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
         """The raw scores of an evaluation set: the sum of the trees so far."""
-        is_training = evaluated.binned is None
+        is_training = evaluation_set.binned is None
         if self._n_grown == 0:
-            init_score = self.init_score if is_training else evaluated.rows.init_score
-            return _started(np.zeros_like(self.start), init_score, len(evaluated.rows))
-        return self.scores if is_training else evaluated.scores
+            rows = evaluation_set.rows
+            init_score = self.init_score if is_training else rows.init_score
+            return _initial_scores(np.zeros_like(self.start), init_score, len(rows))
+        return self.scores if is_training else evaluation_set.scores
 
 
 def _by_score(weight: Floats | None) -> Floats | None:
@@ -605,6 +665,6 @@ def _by_score(weight: Floats | None) -> Floats | None:
     return None if weight is None else np.atleast_2d(weight)
 
 
-def _started(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:
+def _initial_scores(start: Floats, init_score: Floats | None, n_rows: int) -> Floats:
     scores = np.repeat(start[:, None], n_rows, axis=1)
     return scores if init_score is None else scores + init_score

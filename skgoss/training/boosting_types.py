@@ -1,4 +1,4 @@
-"""The kinds of boosting besides gradient boosting: DART and random forests."""
+"""The boosting types besides gradient boosting: DART and random forests."""
 
 from __future__ import annotations
 
@@ -10,41 +10,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.training.binned import BinnedTrees
-from skgoss.training.boosting import Boosting, Floats, Followed
+from skgoss.training.boosting import Boosting, FinishedRounds, Floats, ScoredRows
 from skgoss.training.evaluation import EvaluationSet
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
 
 
-class Drop(NamedTuple):
-    """What is dropped while the trees of a round are grown.
+class Dropout(NamedTuple):
+    """The rounds whose trees are dropped while those of a new round are grown.
 
     Attributes
     ----------
     rounds : ndarray of intp
-    share : float
+    new_weight : float
         The weight of the new trees; that of each dropped round is 1.
     """
 
     rounds: NDArray[np.intp]
-    share: float
+    new_weight: float
 
     @property
     def factor(self) -> float:
         """The factor of the new trees."""
         n = len(self.rounds)
-        return 1.0 / (self.share + n) if n else 1.0
+        return 1.0 / (self.new_weight + n) if n else 1.0
 
-    def changed(self, factor: Floats) -> Floats:
+    def normalized(self, factor: Floats) -> Floats:
         """The factors of all rounds, given those of the rounds before."""
         n, new = len(self.rounds), np.append(factor, self.factor)
-        new[self.rounds] *= n / (n + self.share)
+        new[self.rounds] *= n / (n + self.new_weight)
         return new
 
 
 class Dart(Boosting):
-    """Boosting in which trees are dropped at random while new trees are grown.
+    """DART: trees are dropped at random while new trees are grown.
+
+    Then the new trees and the dropped ones are scaled down, so that their sum keeps its
+    size.
 
     References
     ----------
@@ -52,123 +55,130 @@ class Dart(Boosting):
     Regression Trees", AISTATS 2015.
     """
 
-    adds_early = False
+    adds_while_growing = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
         self.trees: list[BinnedTrees] = []
-        self.drops: list[Drop] = []
+        self.dropouts: list[Dropout] = []
         self.factor = np.empty(0)
+        super().__init__(*args, **kwargs)
 
-    def _factors(self) -> Floats:
+    def _factor_by_round(self) -> Floats:
         return self.factor
 
-    def _round(self, round_index: int) -> bool:
+    def _boost_round(self, round_index: int) -> bool:
         """Grow the trees of one round on scores without the dropped trees."""
         before = len(self.trees)
-        self.drop = self._draw(round_index)
-        self._leave_out(self._followed(), self.drop, self.factor)
-        grew = super()._round(round_index)
-        if len(self.trees) == before and len(self.drop.rounds):
+        self.dropout = self._draw(round_index)
+        self._subtract(self._scored_rows(), self.dropout, self.factor)
+        grew = super()._boost_round(round_index)
+        if len(self.trees) == before and len(self.dropout.rounds):
             self._rewind(before)
         return grew
 
-    def _draw(self, round_index: int) -> Drop:
+    def _draw(self, round_index: int) -> Dropout:
         """The rounds to drop, with probabilities proportional to their weights."""
         settings, n = self.settings, len(self.factor)
-        share = settings.learning_rate if settings.xgboost_dart_mode else 1.0
+        new_weight = settings.learning_rate if settings.xgboost_dart_mode else 1.0
         random = np.random.default_rng([settings.drop_seed, round_index])
         if n == 0 or random.random() < settings.skip_drop:
-            return Drop(np.empty(0, dtype=np.intp), share)
+            return Dropout(np.empty(0, dtype=np.intp), new_weight)
         limit = settings.max_drop if settings.max_drop > 0 else n
         weight = (
             np.ones(n) if settings.uniform_drop else self.factor / self.factor.mean()
         )
         chance = min(settings.drop_rate, limit / n) * weight
-        return Drop(np.flatnonzero(random.random(n) < chance)[:limit], share)
+        return Dropout(np.flatnonzero(random.random(n) < chance)[:limit], new_weight)
 
-    def _add_round(self, added: bool) -> None:
-        self.trees.append(self._last_trees())
-        self.drops.append(self.drop)
-        self.factor = self._put_in(self._followed(), len(self.trees) - 1, self.factor)
+    def _add_new_trees(self, added: bool) -> None:
+        self.trees.append(self._new_trees())
+        self.dropouts.append(self.dropout)
+        index = len(self.trees) - 1
+        self.factor = self._add_normalized(self._scored_rows(), index, self.factor)
 
-    def _add_again(self, followed: Sequence[Followed]) -> None:
+    def _add_all_trees(self, scored_rows: Sequence[ScoredRows]) -> None:
         factor = np.empty(0)
-        for index, drop in enumerate(self.drops):
-            self._leave_out(followed, drop, factor)
-            factor = self._put_in(followed, index, factor)
+        for index, dropout in enumerate(self.dropouts):
+            self._subtract(scored_rows, dropout, factor)
+            factor = self._add_normalized(scored_rows, index, factor)
 
-    def _leave_out(
-        self, followed: Sequence[Followed], drop: Drop, factor: Floats
+    def _subtract(
+        self, scored_rows: Sequence[ScoredRows], dropout: Dropout, factor: Floats
     ) -> None:
         """Subtract dropped trees from scores."""
-        for i in drop.rounds:
-            self._add(followed, self.trees[i], -factor[i])
+        for i in dropout.rounds:
+            self._add_trees(scored_rows, self.trees[i], -factor[i])
 
-    def _put_in(
-        self, followed: Sequence[Followed], index: int, factor: Floats
+    def _add_normalized(
+        self, scored_rows: Sequence[ScoredRows], index: int, factor: Floats
     ) -> Floats:
         """Add the trees of a round, and those that it dropped, to scores.
 
         Takes the factors of the rounds before and returns those of all rounds.
         """
-        drop = self.drops[index]
-        factor = drop.changed(factor)
-        self._add(followed, self.trees[index], drop.factor)
-        for i in drop.rounds:
-            self._add(followed, self.trees[i], factor[i])
+        dropout = self.dropouts[index]
+        factor = dropout.normalized(factor)
+        self._add_trees(scored_rows, self.trees[index], dropout.factor)
+        for i in dropout.rounds:
+            self._add_trees(scored_rows, self.trees[i], factor[i])
         return factor
 
-    def _forget(self, n_rounds: int) -> None:
-        super()._forget(n_rounds)
-        del self.trees[n_rounds:], self.drops[n_rounds:]
+    def _drop_trees(self, n_rounds: int) -> None:
+        super()._drop_trees(n_rounds)
+        del self.trees[n_rounds:], self.dropouts[n_rounds:]
         self.factor = np.empty(0)
-        for drop in self.drops:
-            self.factor = drop.changed(self.factor)
+        for dropout in self.dropouts:
+            self.factor = dropout.normalized(self.factor)
 
     def _take_trees(self, other: Dart) -> None:
         super()._take_trees(other)
-        self.trees, self.drops, self.factor = other.trees, other.drops, other.factor
+        self.trees, self.dropouts = list(other.trees), list(other.dropouts)
+        self.factor = other.factor
 
 
 class Forest(Boosting):
     """A random forest: all trees are grown on the start scores and averaged."""
 
-    adds_early = False
-    averages = True
-    bounds_steps = False
+    adds_while_growing = False
+    average_output = True
+    limits_steps = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # The sums of the trees, besides the start scores, of sets that were measured.
+        # The sums of the trees, without the start scores, of sets that were evaluated.
         self.sums: dict[EvaluationSet, Floats] = {}
         super().__init__(*args, **kwargs)
 
-    def _own(self, settings: Settings) -> Settings:
+    def _effective_settings(self, settings: Settings) -> Settings:
         return replace(settings, learning_rate=1.0)
 
-    def _starts(self) -> Floats:
-        return np.tile(self.start, (self._n_grown, 1))
+    def _start_by_round(self, finished: FinishedRounds) -> Floats:
+        return np.tile(finished.start, (finished.n, 1))
 
-    def _begin(self) -> None:
-        super()._begin()
+    def _reset_scores(self) -> None:
+        super()._reset_scores()
         self.sums = {e: np.zeros_like(total) for e, total in self.sums.items()}
 
-    def _catch_up(self, evaluated: EvaluationSet) -> None:
-        if evaluated.binned is not None:
-            evaluated.scores = self._at_start(evaluated.rows)
+    def _start_scoring(self, evaluation_set: EvaluationSet) -> None:
+        if evaluation_set.binned is not None:
+            evaluation_set.scores = self._start_scores(evaluation_set.rows)
 
-    def _followed(self) -> list[Followed]:
+    def _scored_rows(self) -> list[ScoredRows]:
         return [
-            Followed(e.binned or self.rows, total) for e, total in self.sums.items()
+            ScoredRows(e.binned or self.rows, total) for e, total in self.sums.items()
         ]
 
-    def _evaluated(self, evaluated: EvaluationSet) -> Floats:
-        start = super()._evaluated(evaluated)
-        if evaluated not in self.sums:
+    def _raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
+        start = super()._raw_scores(evaluation_set)
+        if evaluation_set not in self.sums:
             total = np.zeros_like(start)
-            self._add_again([Followed(evaluated.binned or self.rows, total)])
-            self.sums[evaluated] = total
-        return start + self.sums[evaluated] / max(1, self._n_grown)
+            rows = evaluation_set.binned or self.rows
+            self._add_all_trees([ScoredRows(rows, total)])
+            self.sums[evaluation_set] = total
+        return start + self.sums[evaluation_set] / max(1, self._n_grown)
 
 
-KINDS: dict[str, type[Boosting]] = {"gbdt": Boosting, "dart": Dart, "rf": Forest}
+BOOSTING_TYPES: dict[str, type[Boosting]] = {
+    "gbdt": Boosting,
+    "dart": Dart,
+    "rf": Forest,
+}

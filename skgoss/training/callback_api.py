@@ -1,4 +1,4 @@
-"""The interface between the rounds of a fit and callbacks."""
+"""The interface of callbacks: their argument, their results, their order."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ class EvalResult(tuple[Any, ...]):
 
     __slots__ = ()
     _fields = (
-        *("dataset_name", "metric_name", "metric_value", "maximize"),
+        "dataset_name",
+        "metric_name",
+        "metric_value",
+        "maximize",
         "metric_std_dev",
     )
     __match_args__ = _fields
@@ -209,9 +212,9 @@ class EarlyStopException(Exception):
         self.best_score = best_score
 
 
-def _are_results(given: object) -> bool:
-    return isinstance(given, list | tuple) and all(
-        isinstance(result, list | tuple) and len(result) >= 3 for result in given
+def _are_results(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(
+        isinstance(result, list | tuple) and len(result) >= 3 for result in value
     )
 
 
@@ -285,7 +288,7 @@ class Recorder:
             self(env)
 
 
-class Calls:
+class CallbackList:
     """The callbacks of a fit, in the order in which they are called.
 
     Parameters
@@ -321,14 +324,14 @@ class Calls:
 
     def at_end(self) -> None:
         """The last round is over, and no callback has ended the fit."""
-        _tell(self.after, "at_end")
+        _notify(self.after, "at_end")
 
     def close(self) -> None:
         """The fit has ended, perhaps by an error."""
-        _tell(self.after, "close")
+        _notify(self.after, "close")
 
 
-def _tell(callbacks: Sequence[Callback], event: str) -> None:
+def _notify(callbacks: Sequence[Callback], event: str) -> None:
     """Call a method of the listeners among the callbacks."""
     for callback in callbacks:
         if isinstance(callback, Listener):

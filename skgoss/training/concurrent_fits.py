@@ -19,8 +19,8 @@ _EFFICIENCY = 0.8
 # round of another. They are lost if a callback stops. Not tuned.
 AHEAD = 8
 
-# Seconds between two looks for signals: Windows shows none to a thread that waits.
-_PATIENCE = 0.1
+# Seconds between two checks for signals: on Windows, a thread that waits gets none.
+_SIGNAL_INTERVAL = 0.1
 
 
 def at_once(n_fits: int, n_threads: int) -> tuple[int, int]:
@@ -42,14 +42,14 @@ def at_once(n_fits: int, n_threads: int) -> tuple[int, int]:
     return best, n_threads // best
 
 
-class Folds:
+class ConcurrentFits:
     """Fits that advance together, with the interface of `Boosting` for rounds.
 
     Use it as a context manager: its threads end with the block.
 
     Parameters
     ----------
-    states : sequence of Boosting
+    fits : sequence of Boosting
     n_at_once : int, default=1
         How many of them advance at the same time; 1: in the thread that calls.
     ahead : int, default=0
@@ -63,19 +63,19 @@ class Folds:
     """
 
     def __init__(
-        self, states: Sequence[Boosting], n_at_once: int = 1, ahead: int = 0
+        self, fits: Sequence[Boosting], n_at_once: int = 1, ahead: int = 0
     ) -> None:
-        self.settings = states[0].settings
-        self.first_round = states[0].first_round
-        self.partition = states[0].partition
+        self.settings = fits[0].settings
+        self.first_round = fits[0].first_round
+        self.partition = fits[0].partition
         self.index = -1
-        self._fits = [_Fit(state) for state in states]
+        self._fits = [_Fit(boosting) for boosting in fits]
         self._ahead = ahead
         self._limit = 0
         self._closed = False
         lock = threading.Lock()
-        self._wanted = threading.Condition(lock)
-        self._advanced = threading.Condition(lock)
+        self._work_available = threading.Condition(lock)
+        self._round_done = threading.Condition(lock)
         self._threads = [
             threading.Thread(target=self._work, name="skgoss-fold", daemon=True)
             for _ in range(n_at_once if n_at_once > 1 else 0)
@@ -92,9 +92,9 @@ class Folds:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        with self._wanted:
+        with self._work_available:
             self._closed = True
-            self._wanted.notify_all()
+            self._work_available.notify_all()
         for thread in self._threads:
             thread.join()
 
@@ -105,13 +105,13 @@ class Folds:
         """
         self.index += 1
         n_rounds = self.index + 1
-        most = self.settings.n_estimators
+        max_rounds = self.settings.n_estimators
         if self._threads:
-            with self._wanted:
-                self._limit = max(n_rounds, min(n_rounds + self._ahead, most))
-                self._wanted.notify_all()
+            with self._work_available:
+                self._limit = max(n_rounds, min(n_rounds + self._ahead, max_rounds))
+                self._work_available.notify_all()
                 while any(len(fit.results) < n_rounds for fit in self._fits):
-                    self._advanced.wait(_PATIENCE)
+                    self._round_done.wait(_SIGNAL_INTERVAL)
         for fit in self._fits:
             if not self._threads:
                 fit.advance()
@@ -142,24 +142,24 @@ class Folds:
         return histories
 
     def _work(self) -> None:
-        """Advance fits until the folds are closed."""
-        while (fit := self._next()) is not None:
+        """Advance fits until `__exit__` is called."""
+        while (fit := self._next_fit()) is not None:
             fit.advance()
-            with self._wanted:
+            with self._work_available:
                 fit.is_busy = False
                 if all(len(other.results) > self.index for other in self._fits):
-                    self._advanced.notify()
+                    self._round_done.notify()
 
-    def _next(self) -> _Fit | None:
+    def _next_fit(self) -> _Fit | None:
         """The fit that has fallen behind most; None if there is nothing left to do."""
-        with self._wanted:
+        with self._work_available:
             while not self._closed:
                 waiting = [fit for fit in self._fits if fit.can_advance(self._limit)]
                 if waiting:
                     fit = min(waiting, key=lambda fit: len(fit.results))
                     fit.is_busy = True
                     return fit
-                self._wanted.wait()
+                self._work_available.wait()
             return None
 
 
@@ -178,8 +178,8 @@ class _Fit:
         Whether a thread advances it.
     """
 
-    def __init__(self, state: Boosting) -> None:
-        self.state = state
+    def __init__(self, boosting: Boosting) -> None:
+        self.boosting = boosting
         self.results: list[list[EvalResult]] = []
         self.n_grown = 0
         self.error: BaseException | None = None
@@ -192,15 +192,15 @@ class _Fit:
         """Boost one round, unless an earlier round could not grow."""
         results: list[EvalResult] = []
         try:
-            results = self._boosted()
+            results = self._boost()
         except BaseException as error:
             self.error = error
         self.results.append(results)
 
-    def _boosted(self) -> list[EvalResult]:
+    def _boost(self) -> list[EvalResult]:
         n_rounds = len(self.results)
         if self.n_grown < n_rounds:
             return self.results[-1]
-        grew = self.state.boost()
+        grew = self.boosting.boost()
         self.n_grown += grew
-        return self.state.evaluate() if grew or n_rounds == 0 else self.results[-1]
+        return self.boosting.evaluate() if grew or n_rounds == 0 else self.results[-1]

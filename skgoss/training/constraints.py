@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.dataset import BinnedDataset
-from skgoss.data.names import unknown_column
+from skgoss.data.names import ColumnFinder
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 UNBOUNDED = 0
 BOUNDINGS = {"basic": 1, "intermediate": 2, "advanced": 3}
 
-# A bin after which no column can be cut.
+# The bin of a forced split of a column that cannot be split.
 NO_BIN = -1
 
 # The options with a value for each column, and the value of columns that are not named.
-BY_COLUMN = {
+PER_COLUMN = {
     "monotone_constraints": 0,
     "feature_contri": 1.0,
     "max_bin_by_feature": None,
 }
 
-OF_COLUMNS = (*BY_COLUMN, "interaction_constraints", "forcedsplits_filename")
+OPTIONS = (*PER_COLUMN, "interaction_constraints", "forcedsplits_filename")
 
 
 class ForcedSplit(NamedTuple):
@@ -101,7 +101,7 @@ class TreeConstraints:
 # --- Options --------------------------------------------------------------------------
 
 
-def resolved(
+def resolve_columns(
     settings: Settings,
     n_features: int,
     categorical: Container[int],
@@ -130,66 +130,28 @@ def resolved(
         If a column is unknown, a list does not have one entry for each column, or a
         constraint is not possible.
     """
-    if all(getattr(settings, option) is None for option in OF_COLUMNS):
+    if all(getattr(settings, option) is None for option in OPTIONS):
         return settings
-    finder = _Finder(n_features, names)
-    changes = {name: finder.by_column(settings, name) for name in BY_COLUMN}
-    changes["interaction_constraints"] = finder.sets(settings.interaction_constraints)
-    changes["forcedsplits_filename"] = finder.forced(settings.forcedsplits_filename)
-    _check_order(changes["monotone_constraints"], settings, finder, categorical)
+    reader = _ConstraintReader(n_features, names)
+    changes = {
+        option: reader.values(getattr(settings, option), option, default)
+        for option, default in PER_COLUMN.items()
+    }
+    changes["interaction_constraints"] = reader.sets(settings.interaction_constraints)
+    changes["forcedsplits_filename"] = reader.forced(settings.forcedsplits_filename)
+    _check_monotone(changes["monotone_constraints"], settings, reader, categorical)
     for split in changes["forcedsplits_filename"] or ():
         if split.column in categorical:
             raise ValueError(
                 "forcedsplits_filename can only split columns of numbers; column"
-                f" {finder.name(split.column)!r} holds categories."
+                f" {reader.name(split.column)!r} holds categories."
             )
     return replace(settings, **changes)
 
 
-def by_column(
-    settings: Any, option: str, n_features: int, names: Sequence[Any] | None
-) -> list[Any] | None:
-    """One option of ``BY_COLUMN`` as a list; None if all values are the default."""
-    return _Finder(n_features, names).by_column(settings, option)
-
-
 @dataclass(frozen=True)
-class _Finder:
-    """Finds columns by name or number."""
-
-    n_features: int
-    names: Sequence[Any] | None
-
-    def name(self, column: int) -> Any:
-        return column if self.names is None else self.names[column]
-
-    def column(self, word: Any, option: str) -> int:
-        if isinstance(word, str):
-            names = [] if self.names is None else list(self.names)
-            column = names.index(word) if word in names else -1
-        else:
-            column = int(word)
-        if not 0 <= column < self.n_features:
-            raise unknown_column(option, word, self.names, self.n_features)
-        return column
-
-    def by_column(self, settings: Any, option: str) -> list[Any] | None:
-        """A list of one value for each column; None if all are the default."""
-        given, default = getattr(settings, option), BY_COLUMN[option]
-        if given is None:
-            return None
-        if isinstance(given, Mapping):
-            values = [default] * self.n_features
-            for word, value in given.items():
-                values[self.column(word, option)] = value
-        else:
-            values = list(given)
-        if len(values) != self.n_features:
-            raise ValueError(
-                f"{option} must have one entry for each of the {self.n_features}"
-                f" columns, or be a dict by column. Got {len(values)} entries."
-            )
-        return None if all(value == default for value in values) else values
+class _ConstraintReader(ColumnFinder):
+    """Reads constraints, and finds the columns in them."""
 
     def sets(self, given: Any) -> list[list[int]] | None:
         if given is None:
@@ -201,37 +163,38 @@ class _Finder:
             return [list(pair) for pair in pairs] or [[0]]
         option = "interaction_constraints"
         return [
-            sorted({self.column(word, option) for word in words}) for words in given
+            sorted({self.number(column, option) for column in allowed})
+            for allowed in given
         ]
 
     def forced(self, given: Any) -> list[ForcedSplit] | None:
         """The forced splits as a list, parents before children."""
-        tree = json_of(given, "forcedsplits_filename")
+        tree = read_json(given, "forcedsplits_filename")
         splits: list[ForcedSplit] = []
-        waiting = deque([(tree, -1, "")] if tree else [])
-        while waiting:
-            node, parent, side = waiting.popleft()
+        queue = deque([(tree, -1, "")] if tree else [])
+        while queue:
+            node, parent, side = queue.popleft()
             if parent >= 0:
                 splits[parent] = splits[parent]._replace(**{side: len(splits)})
-            for below in ("left", "right"):
-                if isinstance(node, Mapping) and node.get(below):
-                    waiting.append((node[below], len(splits), below))
+            for child in ("left", "right"):
+                if isinstance(node, Mapping) and node.get(child):
+                    queue.append((node[child], len(splits), child))
             splits.append(self._split(node))
         return splits or None
 
     def _split(self, node: Any) -> ForcedSplit:
         try:
-            word, threshold = node["feature"], float(node["threshold"])
+            column, threshold = node["feature"], float(node["threshold"])
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 "Each node of forcedsplits_filename must be an object with a 'feature'"
                 " (name or number) and a 'threshold' (number); 'left' and 'right' are"
                 f" optional. Got {node!r}."
             ) from error
-        return ForcedSplit(self.column(word, "forcedsplits_filename"), threshold)
+        return ForcedSplit(self.number(column, "forcedsplits_filename"), threshold)
 
 
-def json_of(given: Any, option: str) -> Any:
+def read_json(given: Any, option: str) -> Any:
     """The contents of a JSON file, or the object that is given instead of a file."""
     if given is None or given == "" or not isinstance(given, str | Path):
         return given
@@ -243,17 +206,17 @@ def json_of(given: Any, option: str) -> Any:
         ) from error
 
 
-def _check_order(
+def _check_monotone(
     signs: list[int] | None,
     settings: Settings,
-    finder: _Finder,
+    reader: _ConstraintReader,
     categorical: Container[int],
 ) -> None:
     """Check that columns with monotone constraints have ordered values."""
     for column in np.flatnonzero(signs if signs is not None else []).tolist():
         if column in categorical:
             raise ValueError(
-                f"monotone_constraints: column {finder.name(column)!r} holds"
+                f"monotone_constraints: column {reader.name(column)!r} holds"
                 " categories, which have no order. Set its constraint to 0, or give it"
                 " numbers."
             )
@@ -267,13 +230,15 @@ def _check_order(
 # --- Arrays for the engine -----------------------------------------------------------
 
 
-def of_trees(settings: Settings, dataset: BinnedDataset) -> TreeConstraints | None:
+def tree_constraints(
+    settings: Settings, dataset: BinnedDataset
+) -> TreeConstraints | None:
     """The constraints on the trees of a fit; None if there are none.
 
     Parameters
     ----------
     settings : Settings
-        As returned by `resolved`.
+        As returned by `resolve_columns`.
     dataset : BinnedDataset
     """
     used = dataset.feature
@@ -318,12 +283,13 @@ def _forced_bins(
 ) -> NDArray[np.int32]:
     number = {column: j for j, column in enumerate(dataset.feature.tolist())}
     rows = [
-        (*_place(split, number, dataset), split.left, split.right) for split in forced
+        (*_bin_of_split(split, number, dataset), split.left, split.right)
+        for split in forced
     ]
     return np.array(rows, dtype=np.int32).reshape(-1, 4)
 
 
-def _place(
+def _bin_of_split(
     split: ForcedSplit, number: dict[int, int], dataset: BinnedDataset
 ) -> tuple[int, int]:
     """The feature of a split, and the bin of its threshold."""
@@ -336,13 +302,13 @@ def _place(
 # --- Renewed leaves -------------------------------------------------------------------
 
 
-def in_order(
+def clip_to_monotone(
     values: NDArray[np.float64],
     nodes: NDArray[Any],
     sign: NDArray[np.int8],
     values_of: Callable[[list[list[int]]], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
-    """Values of leaves, clipped so that the tree is monotone.
+    """Clip the values of leaves so that the tree is monotone.
 
     A split of a monotone feature bounds the outputs below it: on one side they are at
     most, on the other at least, the mean of the values that its children would have as
@@ -363,10 +329,10 @@ def in_order(
     below: dict[int, list[int]] = {~leaf: [leaf] for leaf in range(len(values))}
     for index in range(len(nodes) - 1, -1, -1):
         below[index] = below[nodes["left"][index]] + below[nodes["right"][index]]
-    free = {~leaf: float(value) for leaf, value in enumerate(values)}
-    for level in _compared(nodes, sign):
+    unbounded = {~leaf: float(value) for leaf, value in enumerate(values)}
+    for level in _compared_nodes(nodes, sign):
         new = values_of([below[index] for index in level])
-        free |= zip(level, new.tolist(), strict=True)
+        unbounded |= zip(level, new.tolist(), strict=True)
     values = values.copy()
     bounds = {0: (-np.inf, np.inf)} if len(nodes) else {}
     for index, node in enumerate(nodes):
@@ -377,7 +343,7 @@ def in_order(
         if direction:
             low, high = children if direction > 0 else children[::-1]
             middle = np.mean(
-                [np.clip(free[child], *bounds[index]) for child in children]
+                [np.clip(unbounded[child], *bounds[index]) for child in children]
             )
             bounds[low] = (bounds[index][0], middle)
             bounds[high] = (middle, bounds[index][1])
@@ -386,7 +352,7 @@ def in_order(
     return values
 
 
-def _compared(nodes: NDArray[Any], sign: NDArray[np.int8]) -> list[list[int]]:
+def _compared_nodes(nodes: NDArray[Any], sign: NDArray[np.int8]) -> list[list[int]]:
     """The nodes that splits of monotone features compare, by level of the tree."""
     level = {0: 0}
     compared: dict[int, list[int]] = {}

@@ -12,13 +12,13 @@ from skgoss.training.boosting import Boosting
 from skgoss.training.callback_api import (
     Callback,
     CallbackEnv,
-    Calls,
+    CallbackList,
     EarlyStopException,
     EvalResult,
     Recorder,
     as_stop,
 )
-from skgoss.training.concurrent_fits import Folds
+from skgoss.training.concurrent_fits import ConcurrentFits
 
 # Of the number of a round and the ensemble so far: whether the fit ends after it.
 AfterRound = Callable[[int, Callable[[], Ensemble]], bool]
@@ -63,7 +63,7 @@ class DistributedCallbacks:
 
     Parameters
     ----------
-    state : Boosting or Folds
+    state : Boosting or ConcurrentFits
     given : sequence of callable
     recorder : Recorder
         Called on all processes.
@@ -73,7 +73,7 @@ class DistributedCallbacks:
 
     def __init__(
         self,
-        state: Boosting | Folds,
+        state: Boosting | ConcurrentFits,
         given: Sequence[Callback],
         recorder: Recorder,
         after_round: AfterRound | None = None,
@@ -89,7 +89,7 @@ class DistributedCallbacks:
         self._tells = len(known) > 1 and (known[0][0] or len({n for _, n in known}) > 1)
         if not self._is_first:
             given = [] if self._tells else [c.on_other_ranks() for c in alike]
-        self._calls = Calls([*given, recorder])
+        self._calls = CallbackList([*given, recorder])
         self._after_round = after_round if self._is_first else None
         self._settings = state.settings
         self._is_over = False

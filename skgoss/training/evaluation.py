@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.rows import Rows
-from skgoss.training import objectives
+from skgoss.model.link import Link, transform
 from skgoss.training.binned import BinnedRows
 from skgoss.training.callback_api import EvalResult
-from skgoss.training.metrics import Custom, Metric, Result, Sample
-from skgoss.training.objectives import Link
+from skgoss.training.metric_functions import EvalData
+from skgoss.training.metrics import CustomMetric, Metric, Result
 from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
@@ -47,7 +47,7 @@ class EvaluationSet:
     ----------
     name : str
     rows : Rows
-    metrics : list of Metric and Custom
+    metrics : list of Metric and CustomMetric
     binned : BinnedRows or None
         The rows in bins; None: the set is the training set, whose scores are used.
     is_training : bool
@@ -60,7 +60,7 @@ class EvaluationSet:
 
     name: str
     rows: Rows
-    metrics: list[Metric | Custom]
+    metrics: list[Metric | CustomMetric]
     binned: BinnedRows | None
     is_training: bool = False
     data: Any = None
@@ -69,9 +69,9 @@ class EvaluationSet:
     def __post_init__(self) -> None:
         queries = self.rows.queries
         self._boundaries = None if queries is None else queries.boundaries
-        self._target = self._gathered(self.rows.target)
+        self._target = self._by_query(self.rows.target)
         weight = self.rows.weight
-        self._weight = None if weight is None else self._gathered(weight)
+        self._weight = None if weight is None else self._by_query(weight)
         partition, self._queries = self.rows.partition, None
         if partition is not None and queries is not None:
             self._queries = queries.partition(partition.collectives)
@@ -80,10 +80,10 @@ class EvaluationSet:
             partition = replace(partition, first=first, length=queries.sizes)
         self._partition = partition
         self._warned = False
-        # What metrics keep of the targets and weights for later rounds.
-        self._kept: dict[Any, Any] = {}
+        # What metrics compute from targets and weights alone, for all rounds.
+        self._cache: dict[Any, Any] = {}
 
-    def _gathered(self, values: Floats) -> Floats:
+    def _by_query(self, values: Floats) -> Floats:
         """The values of the rows, sorted by query if there are queries."""
         queries = self.rows.queries
         return np.ascontiguousarray(
@@ -91,29 +91,29 @@ class EvaluationSet:
         )
 
     def measure(
-        self, scores: Floats, n_threads: int, more: Sequence[Custom] = ()
+        self, scores: Floats, n_threads: int, more: Sequence[CustomMetric] = ()
     ) -> list[EvalResult]:
         """Compute all metrics, and ``more``, from raw scores, (n_scores, n_rows).
 
         No two of the results have the same name.
         """
-        raw = self._gathered(scores)
+        raw = self._by_query(scores)
         # Predictions are computed once for all metrics with the same link.
-        seen: dict[Link | None, Floats] = {None: raw}
+        predictions: dict[Link | None, Floats] = {None: raw}
         results: list[Result] = []
         for metric in (*self.metrics, *more):
             link = metric.link
-            if link not in seen:
-                seen[link] = objectives.transform(link, raw, n_threads)
+            if link not in predictions:
+                predictions[link] = transform(link, raw, n_threads)
             results += metric(
-                Sample(
+                EvalData(
                     self._target,
-                    seen[link],
+                    predictions[link],
                     self._weight,
                     self._boundaries,
                     n_threads,
                     self.rows.source,
-                    self._kept,
+                    self._cache,
                     self._partition,
                     self._queries,
                 )
@@ -122,10 +122,10 @@ class EvaluationSet:
 
     def _distinct(self, results: list[Result]) -> list[Result]:
         """The results, renamed if an earlier result has the same name."""
-        given = [result.name for result in results]
-        if len(set(given)) == len(given):
+        old_names = [result.name for result in results]
+        if len(set(old_names)) == len(old_names):
             return results
-        names = _distinct_names(given)
+        names = _distinct_names(old_names)
         renamed = [
             result._replace(name=name)
             for name, result in zip(names, results, strict=True)
@@ -133,9 +133,7 @@ class EvaluationSet:
         if not self._warned:
             self._warned = True
             new = [
-                name
-                for name, result in zip(names, results, strict=True)
-                if name != result.name
+                name for name, old in zip(names, old_names, strict=True) if name != old
             ]
             warn(
                 "Several metrics have the same name; the later ones are recorded as"

@@ -1,4 +1,4 @@
-"""All that a fit needs besides the rows, and how its state is made of both."""
+"""What a fit needs besides the rows, and how it begins with both."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from skgoss.model.linear import RawColumns
 from skgoss.training import objectives
 from skgoss.training.binned import BinnedRows
 from skgoss.training.boosting import Boosting, Floats
-from skgoss.training.boosting_types import KINDS
+from skgoss.training.boosting_types import BOOSTING_TYPES
 from skgoss.training.evaluation import EvaluationSet, NamedRows
-from skgoss.training.metrics import Custom, Metric
+from skgoss.training.metrics import CustomMetric, Metric
 from skgoss.training.objectives import Objective
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """All that a fit needs besides the rows.
+class FitSetup:
+    """What a fit needs besides the rows.
 
     Attributes
     ----------
@@ -37,30 +37,34 @@ class Plan:
     make_metrics : callable
         Returns the metrics of the evaluation sets.
     n_threads : int
-    earlier : Ensemble or None
+    init_ensemble : Ensemble or None
         The trees of ``init_model``.
     """
 
     settings: Settings
     n_scores: int
-    make_metrics: Callable[[], list[Metric | Custom]]
+    make_metrics: Callable[[], list[Metric | CustomMetric]]
     n_threads: int
-    earlier: Ensemble | None
+    init_ensemble: Ensemble | None
 
     @cached_property
-    def metrics(self) -> list[Metric | Custom]:
+    def metrics(self) -> list[Metric | CustomMetric]:
         """The metrics of the evaluation sets."""
         return self.make_metrics()
 
-    def start(self, rows: Rows, sets: Sequence[NamedRows]) -> Boosting:
+    def begin(self, rows: Rows, sets: Sequence[NamedRows]) -> Boosting:
         """Bin the rows to learn from, and those of the evaluation sets."""
         settings, n_threads = self.settings, self.n_threads
         objective = objectives.make(
-            *(settings, rows.target, rows.weight),
-            *(self.n_scores, rows.queries, rows.partition),
+            settings,
+            rows.target,
+            rows.weight,
+            self.n_scores,
+            rows.queries,
+            rows.partition,
         )
         metrics = self.metrics
-        self._check_earlier(objective)
+        self._check_init_ensemble(objective)
         if settings.linear_tree and objective.renews_leaves:
             raise ValueError(
                 f"linear_tree must be False for objective={objective.name!r}, which"
@@ -74,45 +78,48 @@ class Plan:
             n_threads=n_threads,
             partition=rows.partition,
         )
-        evaluated = [self.evaluated(dataset, rows, named) for named in sets]
-        start, raw, rows = self._start(rows), self._raw(rows), rows.without_values()
-        return KINDS[settings.boosting_type](
+        evaluation_sets = [self.evaluation_set(dataset, rows, named) for named in sets]
+        init_score, raw = self._init_score(rows), self._raw_columns(rows)
+        rows = rows.without_values()
+        return BOOSTING_TYPES[settings.boosting_type](
             dataset,
             objective,
             settings,
             n_threads,
-            init_score=start,
-            sets=evaluated,
-            first=self.earlier,
+            init_score=init_score,
+            sets=evaluation_sets,
+            init_ensemble=self.init_ensemble,
             raw=raw,
             make_training_set=lambda: EvaluationSet(
                 "training", rows, metrics, None, is_training=True
             ),
         )
 
-    def go_on(self, state: Boosting, rows: Rows) -> Boosting:
-        """Go on from the trees of a state, on other rows in the same bins."""
-        changed = replace(state.settings, objective=self.settings.objective)
-        new = replace(self, settings=changed).start(rows, [])
-        new.go_on_from(state, partial(self._again, new))
-        return new
+    def resume(self, boosting: Boosting, rows: Rows) -> Boosting:
+        """Continue from the trees of another fit, on other rows in the same bins."""
+        settings = replace(boosting.settings, objective=self.settings.objective)
+        resumed = replace(self, settings=settings).begin(rows, [])
+        resumed.resume(boosting, partial(self._with_metrics, resumed))
+        return resumed
 
-    def evaluated(
+    def evaluation_set(
         self, dataset: BinnedDataset, training: Rows, named: NamedRows
     ) -> EvaluationSet:
         """The rows of an evaluation set in the bins of the rows to learn from."""
         name, rows, is_training, data = named
         binned = None if rows is training else self._binned(dataset, rows)
-        rows = replace(rows.without_values(), init_score=self._start(rows))
+        rows = replace(rows.without_values(), init_score=self._init_score(rows))
         return EvaluationSet(name, rows, self.metrics, binned, is_training, data)
 
-    def _again(self, state: Boosting, evaluated: EvaluationSet) -> EvaluationSet:
-        """An evaluation set of other rounds, for those of this plan."""
-        if evaluated.binned is None:
-            return replace(state.make_training_set(), name=evaluated.name)
-        return replace(evaluated, metrics=self.metrics)
+    def _with_metrics(
+        self, resumed: Boosting, evaluation_set: EvaluationSet
+    ) -> EvaluationSet:
+        """An evaluation set of another fit, with the metrics of this one."""
+        if evaluation_set.binned is None:
+            return replace(resumed.make_training_set(), name=evaluation_set.name)
+        return replace(evaluation_set, metrics=self.metrics)
 
-    def _raw(self, rows: Rows) -> RawColumns | None:
+    def _raw_columns(self, rows: Rows) -> RawColumns | None:
         is_linear = self.settings.linear_tree
         return RawColumns(rows.columns, rows.numbers) if is_linear else None
 
@@ -120,26 +127,32 @@ class Plan:
         if rows.binned is not None and rows.binned.has_bins_of(dataset):
             store = rows.binned.storage.store
         else:
-            store = dataset.store(rows, self.settings, self.n_threads)
-        return BinnedRows(store, dataset.missing_bin, self._raw(rows), len(rows))
+            store = dataset.store(
+                rows.columns,
+                self.settings,
+                rows=rows.numbers,
+                n_threads=self.n_threads,
+            )
+        raw = self._raw_columns(rows)
+        return BinnedRows(store, dataset.missing_bin, raw, len(rows))
 
-    def _start(self, rows: Rows) -> Floats | None:
-        """The raw scores of ``init_model`` plus the user's start scores."""
-        if self.earlier is None:
+    def _init_score(self, rows: Rows) -> Floats | None:
+        """The raw scores of ``init_model`` plus the user's ``init_score``."""
+        if self.init_ensemble is None:
             return rows.init_score
-        start = _raw_scores(self.earlier, rows, self.n_threads)
-        return start if rows.init_score is None else start + rows.init_score
+        scores = _raw_scores(self.init_ensemble, rows, self.n_threads)
+        return scores if rows.init_score is None else scores + rows.init_score
 
-    def _check_earlier(self, objective: Objective) -> None:
-        if self.earlier is None:
+    def _check_init_ensemble(self, objective: Objective) -> None:
+        if self.init_ensemble is None:
             return
-        if self.settings.boosting_type == "rf" or self.earlier.average:
+        if self.settings.boosting_type == "rf" or self.init_ensemble.average:
             raise ValueError(
                 "init_model cannot be used with random forests (boosting_type='rf')."
             )
-        if self.earlier.n_scores != objective.n_scores:
+        if self.init_ensemble.n_scores != objective.n_scores:
             raise ValueError(
-                f"init_model has {self.earlier.n_scores} trees per round, but"
+                f"init_model has {self.init_ensemble.n_scores} trees per round, but"
                 f" {objective.n_scores} are needed. Pass a model with the same number"
                 " of classes."
             )

@@ -1,4 +1,4 @@
-"""The round loop: from the state of a fit to the trained model."""
+"""The loop over boosting rounds, with callbacks and early stopping."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from skgoss.training.callback_api import (
     History,
     Recorder,
 )
-from skgoss.training.concurrent_fits import Folds
+from skgoss.training.concurrent_fits import ConcurrentFits
 from skgoss.training.distributed_callbacks import AfterRound, DistributedCallbacks
 from skgoss.training.evaluation import by_name
 
@@ -45,11 +45,11 @@ class Trained:
 
 
 def train(
-    state: Boosting,
+    boosting: Boosting,
     model: Any = None,
     *,
     history: History | None = None,
-    given: Sequence[Callback] = (),
+    callbacks: Sequence[Callback] = (),
     after_round: AfterRound | None = None,
     n_rounds: int | None = None,
 ) -> Trained:
@@ -57,12 +57,12 @@ def train(
 
     Parameters
     ----------
-    state : Boosting
+    boosting : Boosting
     model : object, default=None
         What callbacks get as the model.
     history : dict, default=None
         It gets the metrics of all rounds.
-    given : sequence of callable, default=()
+    callbacks : sequence of callable, default=()
         The user's callbacks: see `skgoss.fit.callbacks`.
     after_round : callable, default=None
         Called after each round as ``after_round(round_index, ensemble)``, where
@@ -82,22 +82,22 @@ def train(
     """
     history = {} if history is None else history
     stop = run(
-        state,
+        boosting,
         model,
         history=history,
-        given=given,
+        callbacks=callbacks,
         after_round=after_round,
         n_rounds=n_rounds,
     )
-    return result(state, stop, history)
+    return result(boosting, stop, history)
 
 
 def run(
-    state: Boosting | Folds,
+    boosting: Boosting | ConcurrentFits,
     model: Any,
     *,
     history: History,
-    given: Sequence[Callback] = (),
+    callbacks: Sequence[Callback] = (),
     after_round: AfterRound | None = None,
     n_rounds: int | None = None,
 ) -> EarlyStopException | None:
@@ -106,55 +106,57 @@ def run(
     Returns what a callback ended them with; None if none did.
     """
     recorder = Recorder(history)
-    calls = DistributedCallbacks(state, given, recorder, after_round)
-    first, planned = state.first_round, state.settings.n_estimators
-    params = dict(vars(state.settings)) if given else {}
+    caller = DistributedCallbacks(boosting, callbacks, recorder, after_round)
+    first, n_planned = boosting.first_round, boosting.settings.n_estimators
+    params = dict(vars(boosting.settings)) if callbacks else {}
 
-    def of_round(index: int, results: list[EvalResult]) -> CallbackEnv:
+    def env_of(index: int, results: list[EvalResult]) -> CallbackEnv:
         return CallbackEnv(
-            model, params, first + index, first, first + planned, results
+            model, params, first + index, first, first + n_planned, results
         )
 
-    env = of_round(0, [])
+    env = env_of(0, [])
     try:
-        for index in range(n_rounds or planned):
-            env = of_round(index, [])
-            if calls.before_round(env):
+        for index in range(n_rounds or n_planned):
+            env = env_of(index, [])
+            if caller.before_round(env):
                 break
-            grew = state.boost()
+            grew = boosting.boost()
             if not grew and index > 0:
                 break
-            env = of_round(index, state.evaluate())
-            if calls.after_round(env, index) or not grew:
+            env = env_of(index, boosting.evaluate())
+            if caller.after_round(env, index) or not grew:
                 break
-        calls.at_end()
+        caller.at_end()
     except Exception as error:
-        stop = calls.stop_of(error)
+        stop = caller.stop_of(error)
         if stop is None:
             raise
         recorder.complete(env)
         return stop
     finally:
-        calls.close()
+        caller.close()
     return None
 
 
 def result(
-    state: Boosting, stop: EarlyStopException | None, history: History
+    boosting: Boosting, stop: EarlyStopException | None, history: History
 ) -> Trained:
     """The model after the rounds that `run` has run."""
     if stop is not None:
-        return _stopped(state, stop, history)
+        return _stopped_early(boosting, stop, history)
     last = {
         name: {metric: values[-1] for metric, values in by_metric.items()}
         for name, by_metric in history.items()
     }
-    return Trained(state.ensemble(), best_score=last, history=history)
+    return Trained(boosting.ensemble(), best_score=last, history=history)
 
 
-def _stopped(state: Boosting, stop: EarlyStopException, history: History) -> Trained:
+def _stopped_early(
+    boosting: Boosting, stop: EarlyStopException, history: History
+) -> Trained:
     """The model up to the best round, as the exception tells it."""
-    ensemble = state.ensemble()
+    ensemble = boosting.ensemble()
     if ensemble.n_rounds == 0:
         raise ValueError(
             "EarlyStopException was raised before the first round: there is no model."
@@ -165,7 +167,7 @@ def _stopped(state: Boosting, stop: EarlyStopException, history: History) -> Tra
     return Trained(
         ensemble.truncated(kept),
         best_iteration=kept,
-        best_score=best_score or _recorded(history, kept - 1 - state.first_round),
+        best_score=best_score or _recorded(history, kept - 1 - boosting.first_round),
         history=history,
     )
 

@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.training import exact_sum, metrics
-from skgoss._engine.training.ranking import average_precision
 from skgoss.data.collectives import ALONE, Collectives
-from skgoss.data.row_partition import RowPartition
-from skgoss.data.sparse import INT32_MAX
-from skgoss.training import objectives, ranking
-from skgoss.training.objectives import Link
+from skgoss.model.link import Link
+from skgoss.model.objective_names import NOT_BUILT_IN
+from skgoss.training import metric_functions as functions
+from skgoss.training import ranking
+from skgoss.training.metric_functions import EvalData
 from skgoss.training.user_functions import UserFunction, name_of, predictions
+from skgoss.utils.limits import INT32_MAX
 from skgoss.utils.messages import UnusedParameterWarning, hint, warn
 
 if TYPE_CHECKING:
@@ -35,13 +34,6 @@ Floats = NDArray[np.float64]
 # The largest k of NDCG@k and MAP@k.
 MOST_DOCUMENTS = INT32_MAX
 
-# Of fewer rows of all processes, the first process computes the area under the ROC
-# curve.
-FEW_PAIRED = 50000
-
-# How many scores of each process tell in which ranges they lie, about.
-TRIED_SCORES = 1024
-
 
 class Result(NamedTuple):
     """One value of a metric."""
@@ -51,417 +43,115 @@ class Result(NamedTuple):
     maximize: bool
 
 
-class Sample(NamedTuple):
-    """The data that a metric is computed from.
-
-    Attributes
-    ----------
-    y : ndarray of shape (n,), float64
-        The target: numbers, codes of classes, or grades.
-    scores : ndarray of shape (n_scores, n), float64
-        Raw scores or predictions: see `MetricKind`.
-    weight : ndarray of shape (n,), float64, or None
-    boundaries : ndarray of shape (n_queries + 1,), int64, or None
-        The first row of each query, and the number of rows; rows are sorted by query.
-    n_threads : int
-    source : object
-        What functions of users get in place of targets: see `Rows`.
-    kept : dict or None
-        What `once` found for the same targets and weights; None: nothing is kept.
-    partition : RowPartition or None
-        Which of the rows of all processes these are; None: all.
-    queries : RowPartition or None
-        Which of the queries of all processes these are; None: all.
-    """
-
-    y: Floats
-    scores: Floats
-    weight: Floats | None
-    boundaries: NDArray[np.int64] | None
-    n_threads: int
-    source: Any = None
-    kept: dict[Any, Any] | None = None
-    partition: RowPartition | None = None
-    queries: RowPartition | None = None
-
-    @property
-    def collectives(self) -> Collectives:
-        """The collective operations of the processes that hold the rows."""
-        return ALONE if self.partition is None else self.partition.collectives
-
-    def of_all(self, measure: Callable[[Sample], Any]) -> Any:
-        """What a function finds for the rows of all processes, in order.
-
-        The first process alone gets them and calls the function.
-        """
-        if self.partition is None or self.partition.is_alone:
-            return measure(self)
-        known = self.once("all rows", self._on_first)
-        scores = self.partition.gather_on_first(self.scores)
-        return self.collectives.broadcast(
-            lambda: measure(known._replace(scores=scores))
-        )
-
-    def _on_first(self) -> Sample:
-        """The sample of all rows, but for its scores; of use on the first process."""
-        partition, boundaries = self.partition, self.boundaries
-        if boundaries is not None:
-            sizes = self.queries.gather_on_first(np.diff(boundaries))
-            boundaries = np.append(0, np.cumsum(sizes))
-        return self._replace(
-            y=partition.gather_on_first(self.y),
-            weight=None
-            if self.weight is None
-            else partition.gather_on_first(self.weight),
-            boundaries=boundaries,
-            kept=None if self.kept is None else {},
-            partition=None,
-            queries=None,
-        )
-
-    def of_all_queries(self, values: Floats) -> Floats:
-        """The values of the queries of all processes, along the last axis, in order."""
-        return values if self.queries is None else self.queries.all_gather(values)
-
-    def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What ``make`` returns, which must depend on targets and weights alone."""
-        if self.kept is None:
-            return make()
-        if key not in self.kept:
-            self.kept[key] = make()
-        return self.kept[key]
-
-    @property
-    def mass(self) -> float:
-        """The sum of the weights.
-
-        Raises
-        ------
-        ValueError
-            If all weights are 0.
-        """
-        mass = self.once(("mass", self.weight is None), self._sum_of_weights)
-        if not mass > 0:
-            raise ValueError(
-                "An evaluation set has no row of positive weight. Pass other weights or"
-                " leave the set out."
-            )
-        return mass
-
-    def _sum_of_weights(self) -> float:
-        if self.weight is None:
-            return float(self.collectives.total(len(self.y)))
-        return exact_sum.weighted_sum(self.weight, collectives=self.collectives)
-
-
-# --- Values of metrics ----------------------------------------------------------------
-
-
-def _sum(loss: str, sample: Sample, parameter: float = 0.0) -> float:
-    """The weighted sum of a loss over the rows of all processes, rounded once."""
-    own = metrics.pointwise(
-        metrics.LOSSES[loss],
-        sample.y,
-        sample.scores[0],
-        sample.weight,
-        parameter,
-        sample.n_threads,
-    )
-    return exact_sum.rounded(sample.collectives.all_reduce(own))
-
-
-def _mean_of(
-    loss: str, parameter: str | None = None
-) -> Callable[[Sample, Settings], float]:
-    def measure(sample: Sample, settings: Settings) -> float:
-        value = 0.0 if parameter is None else getattr(settings, parameter)
-        return _sum(loss, sample, value) / sample.mass
-
-    return measure
-
-
-def _rmse(sample: Sample, settings: Settings) -> float:
-    return float(np.sqrt(_sum("l2", sample) / sample.mass))
-
-
-def _r2(sample: Sample, settings: Settings) -> float:
-
-    def about_mean() -> float:
-        total = exact_sum.weighted_sum(sample.y, sample.weight, sample.collectives)
-        mean = total / sample.mass
-        return _sum("l2", sample._replace(scores=np.full((1, len(sample.y)), mean)))
-
-    rest, total = _sum("l2", sample), sample.once("squares", about_mean)
-    if total > 0:
-        return 1.0 - rest / total
-    return 0.0 if rest > 0 else 1.0
-
-
-def _tweedie(sample: Sample, settings: Settings) -> float:
-    power = settings.tweedie_variance_power
-    loss = "tweedie" if power > 1 else "poisson"
-    return _sum(loss, sample, power) / sample.mass
-
-
-def _gamma_deviance(sample: Sample, settings: Settings) -> float:
-    return _sum("gamma_deviance", sample)
-
-
-def _kullback_leibler(sample: Sample, settings: Settings) -> float:
-    entropy = sample.once("entropy", lambda: _sum("entropy", sample))
-    return (_sum("cross_entropy", sample) - entropy) / sample.mass
-
-
-def _cross_entropy_lambda(sample: Sample, settings: Settings) -> float:
-    """Weights are part of the loss: they are numbers of trials."""
-    if sample.weight is not None:
-        sample = sample._replace(scores=sample.scores * sample.weight, weight=None)
-    return _sum("cross_entropy_lambda", sample) / sample.mass
-
-
-def _multi_logloss(sample: Sample, settings: Settings) -> float:
-    return _by_class(sample, 0)
-
-
-def _multi_error(sample: Sample, settings: Settings) -> float:
-    return _by_class(sample, settings.multi_error_top_k)
-
-
-def _by_class(sample: Sample, top_k: int) -> float:
-    y, scores, weight, _, n_threads, *_ = sample
-    own = metrics.by_class(y, scores, weight, top_k, n_threads)
-    return exact_sum.rounded(sample.collectives.all_reduce(own)) / sample.mass
-
-
-def _of_all(
-    measure: Callable[[Sample, Settings], float],
-) -> Callable[[Sample, Settings], float]:
-    """A metric that is measured on the rows of all processes at once."""
-    return lambda sample, settings: sample.of_all(partial(measure, settings=settings))
-
-
-def _auc(sample: Sample, settings: Settings) -> float:
-    partition = sample.partition
-    if partition is None or partition.is_alone:
-        return _auc_of_one(sample)
-    if sample.weight is not None or partition.n_rows < FEW_PAIRED:
-        return sample.of_all(_auc_of_one)
-    return _distributed_auc(sample)
-
-
-def _auc_of_one(sample: Sample) -> float:
-    y, scores, weight, _, n_threads, *_ = sample
-    return metrics.auc(y, scores[0], weight, n_threads)
-
-
-def _distributed_auc(sample: Sample) -> float:
-    """The area of the rows of all processes, each of which gets a range of scores."""
-    collectives, y, score = sample.collectives, sample.y, sample.scores[0]
-    n_ranks = collectives.n_ranks
-    step = -(-sample.partition.n_rows // (n_ranks * TRIED_SCORES))
-    tried = np.sort(np.concatenate(collectives.all_gather(score[::step].copy())))
-    splitters = tried[len(tried) * np.arange(1, n_ranks) // n_ranks]
-    # Equal scores are in the same range.
-    scores, start = metrics.scores_by_range(y, score, splitters)
-    parts = np.split(scores, start[1:-1])
-    given = collectives.all_to_all(list(zip(parts[::2], parts[1::2], strict=True)))
-    scores = [part for parts in given for part in parts]
-    is_positive = np.repeat([1.0, 0.0] * n_ranks, [len(part) for part in scores])
-    counts = metrics.ordered_pairs(
-        is_positive, np.concatenate(scores), sample.n_threads
-    )
-    total = n_positive = n_negative = 0
-    for pairs, own_positive, own_negative in collectives.all_gather(counts):
-        total += pairs + 2 * own_positive * n_negative
-        n_positive += own_positive
-        n_negative += own_negative
-    return metrics.share_of_pairs(total, n_positive, n_negative)
-
-
-def _average_precision(sample: Sample, settings: Settings) -> float:
-    y, scores, weight, _, n_threads, *_ = sample
-    return metrics.average_precision(y, scores[0], weight, n_threads)
-
-
-def _auc_mu(sample: Sample, settings: Settings) -> float:
-    """Kleiman and Page, "AUC mu", ICML 2019, equations 3 to 7."""
-    n_classes = len(sample.scores)
-    costs = _costs(settings.auc_mu_weights, n_classes)
-    order, ends = sample.once("classes", partial(_by_own_class, sample.y, n_classes))
-    scores = np.split(sample.scores[:, order], ends, axis=1)
-    weights = None if sample.weight is None else np.split(sample.weight[order], ends)
-    pairs = list(combinations(range(n_classes), 2))
-    total = 0.0
-    for i, j in pairs:
-        direction = costs[i] - costs[j]
-        direction *= direction[i] - direction[j]
-        of_i = np.repeat([1.0, 0.0], [scores[k].shape[1] for k in (i, j)])
-        distance = np.concatenate([_along(direction, scores[k]) for k in (i, j)])
-        weight = weights and np.concatenate([weights[i], weights[j]])
-        total += metrics.auc(of_i, distance, weight, sample.n_threads)
-    return total / len(pairs)
-
-
-def _by_own_class(
-    y: Floats, n_classes: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The rows sorted by class, and where each class but the last ends.
-
-    With them pairs of classes are copied, not gathered.
-    """
-    code = y.astype(np.int64)
-    order = np.argsort(code.astype(np.min_scalar_type(n_classes)), kind="stable")
-    return order, np.cumsum(np.bincount(code, minlength=n_classes))[:-1]
-
-
-def _along(direction: Floats, scores: Floats) -> Floats:
-    """The product with ``scores``, (n_scores, n), summed in a fixed order."""
-    distance = np.zeros(scores.shape[1])
-    for k in np.flatnonzero(direction):
-        distance += direction[k] * scores[k]
-    return distance
-
-
-def _costs(weights: Sequence[float] | None, n_classes: int) -> Floats:
-    if weights is None:
-        return 1.0 - np.eye(n_classes)
-    if len(weights) != n_classes**2:
-        raise ValueError(
-            f"auc_mu_weights must have {n_classes**2} numbers for {n_classes} classes"
-            f" (a matrix, row by row), got {len(weights)}."
-        )
-    costs = np.array(weights, dtype=np.float64).reshape(n_classes, n_classes)
-    np.fill_diagonal(costs, 0.0)
-    return costs
-
-
-def _ndcg(sample: Sample, settings: Settings) -> Floats:
-    """NDCG of each query, (n_levels, n_queries)."""
-
-    def graded() -> ranking.GradedQueries:
-        gain = ranking.gains(
-            sample.y, settings.label_gain, name="The target of an evaluation set"
-        )
-        return ranking.GradedQueries(
-            gain, sample.boundaries, settings.eval_at, sample.n_threads
-        )
-
-    known = sample.once(("ndcg", settings.eval_at), graded)
-    return known.ndcg(sample.scores[0], sample.n_threads)
-
-
-def _map(sample: Sample, settings: Settings) -> Floats:
-    """Average precision of each query, (n_levels, n_queries)."""
-    at = np.array(settings.eval_at, dtype=np.int64)
-    precision = np.empty((len(at), len(sample.boundaries) - 1))
-    average_precision(
-        sample.scores[0],
-        sample.once("relevant", lambda: (sample.y > 0.5).astype(np.uint8)),
-        sample.boundaries,
-        at,
-        sample.n_threads,
-        precision,
-    )
-    return precision
-
-
 # --- The table ------------------------------------------------------------------------
 
 
-class Targets(NamedTuple):
+class TargetRange(NamedTuple):
     """The targets that a metric is defined for, from ``least`` to ``most``.
 
-    ``words`` completes the sentence "needs ...".
+    ``description`` completes the sentence "needs ...".
     """
 
-    words: str
+    description: str
     least: float = -np.inf
     most: float = np.inf
 
     def check(self, y: Floats, name: str, collectives: Collectives = ALONE) -> None:
         """Raise ValueError unless all of the processes' ``y``, (n,), are in it."""
-        own = float(y.min(initial=np.inf)), float(y.max(initial=-np.inf))
-        low, high = zip(*collectives.all_gather(own), strict=True)
-        least, largest = min(low), max(high)
-        if not (self.least <= least and largest <= self.most):
+        extremes = float(y.min(initial=np.inf)), float(y.max(initial=-np.inf))
+        lows, highs = zip(*collectives.all_gather(extremes), strict=True)
+        low, high = min(lows), max(highs)
+        if not (self.least <= low and high <= self.most):
             raise ValueError(
-                f"metric {name!r} needs {self.words}, but y of an evaluation set"
-                f" ranges from {least:g} to {largest:g}."
+                f"metric {name!r} needs {self.description}, but y of an evaluation set"
+                f" ranges from {low:g} to {high:g}."
             )
 
 
-ANY = Targets("numbers")
-POSITIVE = Targets("y > 0", least=float(np.nextafter(0.0, 1.0)))
-SHARES = Targets("y in [0, 1]", least=0.0, most=1.0)
+ANY = TargetRange("numbers")
+POSITIVE = TargetRange("y > 0", least=float(np.nextafter(0.0, 1.0)))
+PROBABILITIES = TargetRange("y in [0, 1]", least=0.0, most=1.0)
 
 
 @dataclass(frozen=True)
-class MetricKind:
+class MetricSpec:
     """One row of the table of metrics.
 
     Attributes
     ----------
-    measure : callable (sample, settings) -> float or array
+    compute : callable (data, settings) -> float or array
         Computes the value. Metrics of rankings return an array of shape (n_levels,
         n_queries).
     aliases : tuple of str
         Other names, including names of objectives.
     maximize : bool
         Whether higher is better.
-    on_raw : bool
+    uses_raw_scores : bool
         Whether it is computed from raw scores and not from predictions, because only
         their order matters.
     task : str
-        'one': one score a row; 'many': more than two classes; 'rank': rankings.
-    domain : Targets
+        'single': one score per row; 'multiclass': more than two classes; 'ranking'.
+    targets : TargetRange
         The targets that it is defined for.
     """
 
-    measure: Callable[[Sample, Settings], Any]
+    compute: Callable[[EvalData, Settings], Any]
     aliases: tuple[str, ...] = ()
     maximize: bool = False
-    on_raw: bool = False
-    task: str = "one"
-    domain: Targets = ANY
+    uses_raw_scores: bool = False
+    task: str = "single"
+    targets: TargetRange = ANY
 
 
-METRICS: dict[str, MetricKind] = {
-    "l2": MetricKind(
-        _mean_of("l2"), ("mean_squared_error", "mse", "regression", "regression_l2")
+METRICS: dict[str, MetricSpec] = {
+    "l2": MetricSpec(
+        functions.mean_of("l2"),
+        ("mean_squared_error", "mse", "regression", "regression_l2"),
     ),
-    "rmse": MetricKind(_rmse, ("root_mean_squared_error", "l2_root")),
-    "l1": MetricKind(_mean_of("l1"), ("mean_absolute_error", "mae", "regression_l1")),
-    "quantile": MetricKind(_mean_of("quantile", "alpha")),
-    "mape": MetricKind(_mean_of("mape"), ("mean_absolute_percentage_error",)),
-    "huber": MetricKind(_mean_of("huber", "alpha")),
-    "fair": MetricKind(_mean_of("fair", "fair_c")),
-    "poisson": MetricKind(_mean_of("poisson")),
-    "tweedie": MetricKind(_tweedie),
-    "gamma": MetricKind(_mean_of("gamma"), domain=POSITIVE),
-    "gamma_deviance": MetricKind(_gamma_deviance, domain=POSITIVE),
-    "r2": MetricKind(_r2, maximize=True),
-    "binary_logloss": MetricKind(_mean_of("binary_logloss"), ("binary",)),
-    "binary_error": MetricKind(_mean_of("binary_error")),
-    "auc": MetricKind(_auc, maximize=True, on_raw=True),
-    "average_precision": MetricKind(
-        _of_all(_average_precision), maximize=True, on_raw=True
+    "rmse": MetricSpec(functions.rmse, ("root_mean_squared_error", "l2_root")),
+    "l1": MetricSpec(
+        functions.mean_of("l1"), ("mean_absolute_error", "mae", "regression_l1")
     ),
-    "cross_entropy": MetricKind(
-        _mean_of("cross_entropy"), ("xentropy",), domain=SHARES
+    "quantile": MetricSpec(functions.mean_of("quantile", "alpha")),
+    "mape": MetricSpec(functions.mean_of("mape"), ("mean_absolute_percentage_error",)),
+    "huber": MetricSpec(functions.mean_of("huber", "alpha")),
+    "fair": MetricSpec(functions.mean_of("fair", "fair_c")),
+    "poisson": MetricSpec(functions.mean_of("poisson")),
+    "tweedie": MetricSpec(functions.tweedie),
+    "gamma": MetricSpec(functions.mean_of("gamma"), targets=POSITIVE),
+    "gamma_deviance": MetricSpec(functions.gamma_deviance, targets=POSITIVE),
+    "r2": MetricSpec(functions.r2, maximize=True),
+    "binary_logloss": MetricSpec(functions.mean_of("binary_logloss"), ("binary",)),
+    "binary_error": MetricSpec(functions.mean_of("binary_error")),
+    "auc": MetricSpec(functions.auc, maximize=True, uses_raw_scores=True),
+    "average_precision": MetricSpec(
+        functions.on_first_process(functions.average_precision),
+        maximize=True,
+        uses_raw_scores=True,
     ),
-    "cross_entropy_lambda": MetricKind(
-        _cross_entropy_lambda, ("xentlambda",), domain=SHARES
+    "cross_entropy": MetricSpec(
+        functions.mean_of("cross_entropy"), ("xentropy",), targets=PROBABILITIES
     ),
-    "kullback_leibler": MetricKind(_kullback_leibler, ("kldiv",), domain=SHARES),
-    "multi_logloss": MetricKind(
-        _multi_logloss,
+    "cross_entropy_lambda": MetricSpec(
+        functions.cross_entropy_lambda, ("xentlambda",), targets=PROBABILITIES
+    ),
+    "kullback_leibler": MetricSpec(
+        functions.kullback_leibler, ("kldiv",), targets=PROBABILITIES
+    ),
+    "multi_logloss": MetricSpec(
+        functions.multi_logloss,
         ("multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr"),
-        task="many",
+        task="multiclass",
     ),
-    "multi_error": MetricKind(_multi_error, task="many"),
-    "auc_mu": MetricKind(_of_all(_auc_mu), maximize=True, on_raw=True, task="many"),
-    "ndcg": MetricKind(
-        _ndcg,
+    "multi_error": MetricSpec(functions.multi_error, task="multiclass"),
+    "auc_mu": MetricSpec(
+        functions.on_first_process(functions.auc_mu),
+        maximize=True,
+        uses_raw_scores=True,
+        task="multiclass",
+    ),
+    "ndcg": MetricSpec(
+        functions.ndcg,
         (
             "lambdarank",
             "rank_xendcg",
@@ -471,20 +161,24 @@ METRICS: dict[str, MetricKind] = {
             "xendcg_mart",
         ),
         maximize=True,
-        on_raw=True,
-        task="rank",
+        uses_raw_scores=True,
+        task="ranking",
     ),
-    "map": MetricKind(
-        _map, ("mean_average_precision",), maximize=True, on_raw=True, task="rank"
+    "map": MetricSpec(
+        functions.mean_average_precision,
+        ("mean_average_precision",),
+        maximize=True,
+        uses_raw_scores=True,
+        task="ranking",
     ),
 }
 
 _NAME_OF = {
-    word: name for name, kind in METRICS.items() for word in (name, *kind.aliases)
+    alias: name for name, spec in METRICS.items() for alias in (name, *spec.aliases)
 }
 
 # Names of other libraries for the same metrics.
-_OF_OTHERS = {
+_OTHER_LIBRARIES = {
     "roc_auc": "auc",
     "r2_score": "r2",
     "log_loss": "logloss",
@@ -493,7 +187,7 @@ _OF_OTHERS = {
 }
 
 # The names of a classifier's metrics for two classes, and for more than two.
-_BY_CLASSES = (
+_NAMES_BY_CLASSES = (
     {
         "logloss": "binary_logloss",
         "multi_logloss": "binary_logloss",
@@ -523,17 +217,16 @@ class Metric:
     Attributes
     ----------
     link : Link or None
-        The function from raw scores to ``Sample.scores``; None: ``Sample.scores`` are
-        raw scores.
+        The function from raw scores to ``EvalData.scores``; None: these are raw scores.
     """
 
     def __init__(self, name: str, settings: Settings, link: Link | None = None) -> None:
         self.name = name
-        self.kind = METRICS[name]
+        self.spec = METRICS[name]
         self.settings = settings
-        self.link = None if self.kind.on_raw else link
+        self.link = None if self.spec.uses_raw_scores else link
 
-    def __call__(self, sample: Sample) -> list[Result]:
+    def __call__(self, data: EvalData) -> list[Result]:
         """The values, one for each level of a ranking.
 
         Raises
@@ -541,36 +234,36 @@ class Metric:
         ValueError
             If the metric is not defined for the targets, or all weights are 0.
         """
-        if self.kind.domain is not ANY:
+        if self.spec.targets is not ANY:
             check = partial(
-                self.kind.domain.check, sample.y, self.name, sample.collectives
+                self.spec.targets.check, data.y, self.name, data.collectives
             )
-            sample.once(("domain", self.name), check)
-        measured = self.kind.measure(sample, self.settings)
+            data.cached(("targets", self.name), check)
+        values = self.spec.compute(data, self.settings)
         return [
-            Result(name, float(value), self.kind.maximize)
-            for name, value in self._named(measured, sample)
+            Result(name, float(value), self.spec.maximize)
+            for name, value in self._named(values, data)
         ]
 
-    def _named(self, measured: Any, sample: Sample) -> Iterable[tuple[str, float]]:
-        if self.kind.task == "rank":
-            weight = sample.once("query weights", partial(_query_weights, sample))
-            values = sample.of_all_queries(measured)
+    def _named(self, values: Any, data: EvalData) -> Iterable[tuple[str, float]]:
+        if self.spec.task == "ranking":
+            weight = data.cached("query weights", partial(_query_weights, data))
+            values = data.of_all_queries(values)
             means = np.average(values, axis=1, weights=weight)
             names = [f"{self.name}@{k}" for k in self.settings.eval_at]
             return zip(names, means, strict=True)
         top_k = self.settings.multi_error_top_k
         suffix = f"@{top_k}" if self.name == "multi_error" and top_k > 1 else ""
-        return [(self.name + suffix, measured)]
+        return [(self.name + suffix, values)]
 
 
-def _query_weights(sample: Sample) -> Floats | None:
+def _query_weights(data: EvalData) -> Floats | None:
     """The weights of the queries of all processes; None: ones."""
-    own = ranking.query_weights(sample.weight, sample.boundaries)
-    return None if own is None else sample.of_all_queries(own)
+    weights = ranking.query_weights(data.weight, data.boundaries)
+    return None if weights is None else data.of_all_queries(weights)
 
 
-class Custom:
+class CustomMetric:
     """A metric that the user passes as a function.
 
     Of several processes that hold the rows, the first gets all of them and calls it.
@@ -596,19 +289,19 @@ class Custom:
         self.link = link
         self.name = self.function.name
 
-    def __call__(self, sample: Sample) -> list[Result]:
+    def __call__(self, data: EvalData) -> list[Result]:
         """The values that the function returns."""
-        return sample.of_all(self._results)
+        return data.on_all_rows(self._results)
 
-    def _results(self, sample: Sample) -> list[Result]:
-        returned = self._returned(sample)
+    def _results(self, data: EvalData) -> list[Result]:
+        returned = self._returned(data)
         results = returned if isinstance(returned, list) else [returned]
         return [self._checked(result) for result in results]
 
-    def _returned(self, sample: Sample) -> Any:
-        weight = None if sample.weight is None else sample.weight.copy()
-        sizes = None if sample.boundaries is None else np.diff(sample.boundaries)
-        return self.function(sample.y.copy(), sample.scores, weight, sizes)
+    def _returned(self, data: EvalData) -> Any:
+        weight = None if data.weight is None else data.weight.copy()
+        sizes = None if data.boundaries is None else np.diff(data.boundaries)
+        return self.function(data.y.copy(), data.scores, weight, sizes)
 
     def _checked(self, result: Any) -> Result:
         if isinstance(result, tuple | list) and len(result) == 3:
@@ -627,22 +320,22 @@ class Custom:
         )
 
 
-class CustomOfDataset(Custom):
-    """A metric ``f(predictions, dataset)``: see `Custom`."""
+class CustomMetricOfDataset(CustomMetric):
+    """A metric ``f(predictions, dataset)``: see `CustomMetric`."""
 
     def __init__(self, function: Callable[..., Any], link: Link | None = None) -> None:
         self.function = function
         self.link = link
         self.name = name_of(function)
 
-    def _returned(self, sample: Sample) -> Any:
-        return self.function(predictions(sample.scores), sample.source)
+    def _returned(self, data: EvalData) -> Any:
+        return self.function(predictions(data.scores), data.source)
 
 
 # --- Names ----------------------------------------------------------------------------
 
 
-def sorted_words(
+def names_and_functions(
     given: Iterable[Any],
 ) -> tuple[list[str], list[Callable[..., Any]]]:
     """Separate names and functions in the user's metrics.
@@ -655,39 +348,39 @@ def sorted_words(
 
     Returns
     -------
-    words, functions : list
+    names, functions : list
         In the order in which they are given. Names that are repeated or empty are left
         out.
     """
-    words: list[str] = []
-    functions: list[Callable[..., Any]] = []
+    names: list[str] = []
+    callables: list[Callable[..., Any]] = []
     for metric in given:
         items = list(metric) if isinstance(metric, list | tuple | set) else [metric]
         for item in items:
             if callable(item):
-                functions.append(item)
+                callables.append(item)
             elif isinstance(item, str):
-                words += [word.strip() for word in _split_at_commas(item)]
+                names += [name.strip() for name in _split_at_commas(item)]
             elif item is not None:
                 raise TypeError(
                     "eval_metric must be a str, a callable or a list of them, got"
                     f" {type(item).__name__}."
                 )
-    return list(dict.fromkeys(filter(None, words))), functions
+    return list(dict.fromkeys(filter(None, names))), callables
 
 
-def _means_none(word: str) -> bool:
-    return word.lower() in objectives.NOT_BUILT_IN
+def _means_none(name: str) -> bool:
+    return name.lower() in NOT_BUILT_IN
 
 
-def any_means_none(words: Iterable[str]) -> bool:
-    """Whether a name stands for no metric: 'None', or LightGBM's words for it."""
-    return any(map(_means_none, words))
+def any_means_none(names: Iterable[str]) -> bool:
+    """Whether a name stands for no metric: 'None', or LightGBM's names for it."""
+    return any(map(_means_none, names))
 
 
-def _split_at_commas(words: str) -> list[str]:
+def _split_at_commas(names: str) -> list[str]:
     """Split names at commas, but not before the levels of a name, as in 'ndcg@1,3'."""
-    return re.split(r",(?!\s*\d)", words)
+    return re.split(r",(?!\s*\d)", names)
 
 
 def default_name(objective: str) -> str | None:
@@ -696,7 +389,7 @@ def default_name(objective: str) -> str | None:
 
 
 def make(
-    words: Iterable[str],
+    names: Iterable[str],
     settings: Settings,
     n_scores: int = 1,
     *,
@@ -708,7 +401,7 @@ def make(
 
     Parameters
     ----------
-    words : iterable of str
+    names : iterable of str
         Names or aliases. 'ndcg@1,3' means NDCG@1 and NDCG@3; 'None' means no metric.
     settings : Settings
     n_scores : int, default=1
@@ -731,48 +424,48 @@ def make(
         If a name is unknown; the metric is left out.
     """
     chosen: list[Metric] = []
-    by_classes = _BY_CLASSES[n_scores > 1] if classifies else {}
+    synonyms = _NAMES_BY_CLASSES[n_scores > 1] if classifies else {}
     seen: set[tuple[str, int | None]] = set()
-    for word in words:
-        if _means_none(word):
+    for given in names:
+        if _means_none(given):
             continue
-        name, levels = _name_and_levels(word.lower(), by_classes)
-        of_others = word.lower() in _OF_OTHERS
-        if name is None or (of_others and not _fits(name, n_scores, ranks)):
+        name, levels = _name_and_levels(given.lower(), synonyms)
+        is_foreign = given.lower() in _OTHER_LIBRARIES
+        if name is None or (is_foreign and not _fits(name, n_scores, ranks)):
             warn(
-                f"metric {word!r} is not known and has no effect."
-                f"{hint(word, _NAME_OF)} Use one of {', '.join(METRICS)}, or a"
+                f"metric {given!r} is not known and has no effect."
+                f"{hint(given, _NAME_OF)} Use one of {', '.join(METRICS)}, or a"
                 " function.",
                 UnusedParameterWarning,
             )
             continue
         _check_task(name, n_scores, ranks)
-        of_ranks = METRICS[name].task == "rank"
-        wanted = (levels or settings.eval_at) if of_ranks else (None,)
+        is_ranking = METRICS[name].task == "ranking"
+        wanted = (levels or settings.eval_at) if is_ranking else (None,)
         # Levels that an earlier name has asked for are not computed again.
         fresh = tuple(k for k in dict.fromkeys(wanted) if (name, k) not in seen)
         seen.update((name, k) for k in fresh)
         if fresh:
-            options = _with_levels(settings, fresh) if of_ranks else settings
+            options = _with_levels(settings, fresh) if is_ranking else settings
             chosen.append(Metric(name, options, link))
     return chosen
 
 
 def _name_and_levels(
-    word: str, by_classes: Mapping[str, str]
+    given: str, synonyms: Mapping[str, str]
 ) -> tuple[str | None, tuple[int, ...] | None]:
-    stem, at, tail = word.partition("@")
-    stem = _OF_OTHERS.get(stem, stem)
-    stem = by_classes.get(_NAME_OF.get(stem, stem), stem)
+    stem, at, tail = given.partition("@")
+    stem = _OTHER_LIBRARIES.get(stem, stem)
+    stem = synonyms.get(_NAME_OF.get(stem, stem), stem)
     if stem not in _NAME_OF:
         return None, None
     name = _NAME_OF[stem]
     if not at:
         return name, None
     levels = [level.strip() for level in tail.split(",")]
-    if METRICS[name].task != "rank" or not all(map(str.isdecimal, levels)):
+    if METRICS[name].task != "ranking" or not all(map(str.isdecimal, levels)):
         raise ValueError(
-            f"metric {word!r} is not known: only 'ndcg' and 'map' have levels, as in"
+            f"metric {given!r} is not known: only 'ndcg' and 'map' have levels, as in"
             " 'ndcg@10'."
         )
     return name, tuple(map(int, levels))
@@ -789,14 +482,16 @@ def _with_levels(settings: Settings, levels: tuple[int, ...]) -> Settings:
 
 def _fits(name: str, n_scores: int, ranks: bool) -> bool:
     """Whether the metric is for this task."""
-    tasks = ["many"] if n_scores > 1 else ["one", "rank"] if ranks else ["one"]
-    return METRICS[name].task in tasks
+    task = METRICS[name].task
+    if n_scores > 1:
+        return task == "multiclass"
+    return task == "single" or (task == "ranking" and ranks)
 
 
 def _check_task(name: str, n_scores: int, ranks: bool) -> None:
     if _fits(name, n_scores, ranks):
         return
-    fitting = [word for word in METRICS if _fits(word, n_scores, ranks)]
+    fitting = [other for other in METRICS if _fits(other, n_scores, ranks)]
     raise ValueError(
         f"metric {name!r} cannot be computed for this task; use one of"
         f" {', '.join(fitting)}, or a function."

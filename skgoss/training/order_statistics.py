@@ -27,8 +27,8 @@ FEW = 8192
 SAMPLED = 1 << 14
 LEAST_SAMPLED = 16
 
-# A random number is hardly ever more standard deviations away from its mean.
-HARDLY_EVER = 5.0
+# A random number is hardly ever farther from its mean than so many sigmas.
+WINDOW_SIGMAS = 5.0
 
 # The keys of one search have one dtype.
 Keys = NDArray[np.uint64] | NDArray[np.uint32]
@@ -336,7 +336,7 @@ def _window(keys: Keys, mass: Ints | None, fraction: float) -> Keys:
         up_to = np.cumsum(mass)
         # As many rows of equal masses would have the same deviation.
         n = float(up_to[-1] ** 2 / max(np.cumsum(mass**2)[-1], 1.0))
-    spread = HARDLY_EVER * np.sqrt(fraction * (1.0 - fraction) / max(n, 1.0))
+    spread = WINDOW_SIGMAS * np.sqrt(fraction * (1.0 - fraction) / max(n, 1.0))
     first, last = np.searchsorted(
         up_to, ((fraction - spread) * up_to[-1], (fraction + spread) * up_to[-1])
     )

@@ -1,4 +1,4 @@
-"""Learning to rank: gradients of the losses, NDCG and its scorer."""
+"""Learning to rank: gradients of the losses, and NDCG."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.metadata_routing import MetadataRequest
+from numpy.typing import NDArray
 
 from skgoss._engine.training import ranking
-from skgoss.data import queries
 from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.queries import Queries
-from skgoss.utils import compat
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
@@ -58,8 +55,8 @@ def gains(
         2.0 ** np.arange(N_GRADES) - 1 if label_gain is None else label_gain, float
     )
     is_whole = bool(((grades >= 0) & (grades % 1 == 0)).all())
-    known = is_whole, grades.min(initial=np.inf), grades.max(initial=-np.inf)
-    whole, lows, highs = zip(*collectives.all_gather(known), strict=True)
+    found = is_whole, grades.min(initial=np.inf), grades.max(initial=-np.inf)
+    whole, lows, highs = zip(*collectives.all_gather(found), strict=True)
     low, high = min(lows), max(highs)
     if not all(whole):
         raise ValueError(
@@ -111,7 +108,13 @@ class _ByQuery:
 
 
 class LambdaRank(_ByQuery):
-    """The gradients of ``lambdarank``: see `lambdarank` in the engine."""
+    """The gradients of ``lambdarank``: see `lambdarank` in the engine.
+
+    References
+    ----------
+    C. J. C. Burges, "From RankNet to LambdaRank to LambdaMART: An Overview", Microsoft
+    Research, MSR-TR-2010-82, 2010.
+    """
 
     def __init__(
         self, settings: Settings, y: Floats, queries: Queries, collectives: Collectives
@@ -149,6 +152,10 @@ class RankXENDCG(_ByQuery):
     ----------
     round : int
         The number of the round, which random numbers depend on.
+
+    References
+    ----------
+    S. Bruch, "An Alternative Cross Entropy Loss for Learning-to-Rank", WWW 2021.
     """
 
     round = 0
@@ -289,103 +296,3 @@ def mean_ndcg(
     if weight is not None:
         weight = query_weights(queries.gathered(weight), queries.boundaries)
     return float(np.average(values, weights=weight))
-
-
-class NDCGScorer:
-    """A scorer of rankings, for ``scoring=``: see `ndcg_scorer`."""
-
-    def __init__(self, k: int | None) -> None:
-        self.k = k
-        self.requests: dict[str, bool | str | None] = {
-            "qid": True,
-            "group": None,
-            "sample_weight": None,
-        }
-
-    def __call__(
-        self,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        qid: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """The mean NDCG of an estimator's predictions."""
-        grades = np.asarray(y, dtype=np.float64)
-        row_queries = queries.make(len(grades), group=group, qid=qid)
-        weight = sample_weight
-        if weight is not None:
-            weight = compat.sample_weights(weight, grades)
-        scores = np.ascontiguousarray(estimator.predict(X), dtype=np.float64)
-        return mean_ndcg(grades, scores, row_queries, k=self.k, weight=weight)
-
-    def __repr__(self) -> str:
-        return f"ndcg_scorer(k={self.k})"
-
-    def get_metadata_routing(self) -> MetadataRequest:
-        """The metadata that the scorer asks scikit-learn for."""
-        request = MetadataRequest(owner=self)
-        for name, alias in self.requests.items():
-            request.score.add_request(param=name, alias=alias)
-        return request
-
-    def set_score_request(self, **requests: bool | str | None) -> NDCGScorer:
-        """Change which metadata the scorer asks for.
-
-        Parameters
-        ----------
-        **requests : dict
-            For ``qid``, ``group`` and ``sample_weight``: True to ask for it, False or
-            None not to, or the name under which it is passed.
-
-        Returns
-        -------
-        self
-        """
-        unknown = requests.keys() - self.requests.keys()
-        if unknown:
-            raise TypeError(
-                f"Unexpected argument {min(unknown)!r}: ndcg_scorer takes"
-                f" {', '.join(self.requests)}."
-            )
-        self.requests |= requests
-        return self
-
-
-def ndcg_scorer(k: int | None = 10) -> NDCGScorer:
-    """Create an NDCG scorer for rankers, for ``scoring`` of searches.
-
-    The scorer requests ``qid``: with metadata routing, the ``qid`` that is passed to
-    the search reaches the scorer.
-
-    Parameters
-    ----------
-    k : int, default=10
-        The number of top documents of a query. None: all documents.
-
-    Returns
-    -------
-    callable
-        ``scorer(estimator, X, y, *, qid=None, group=None, sample_weight=None)`` returns
-        the mean NDCG@k of the queries, with the gains 2**grade - 1. Higher is better.
-
-    See Also
-    --------
-    LGBMRanker.score : The mean NDCG of all documents.
-
-    References
-    ----------
-    K. Järvelin and J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques",
-    ACM Transactions on Information Systems 20 (2002).
-
-    Examples
-    --------
-    >>> from skgoss import ndcg_scorer
-    >>> ndcg_scorer(k=5)
-    ndcg_scorer(k=5)
-    """
-    if k is not None and (not isinstance(k, int | np.integer) or k < 1):
-        raise ValueError(f"k must be an int >= 1 or None, got {k!r}.")
-    return NDCGScorer(None if k is None else int(k))

@@ -14,7 +14,7 @@ from skgoss._engine.model.linear import group_rows
 from skgoss.data.rows import Rows
 from skgoss.model import linear
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.linear import LinearLeaves, RawColumns, Slopes
+from skgoss.model.linear import Gradients, LinearLeaves, RawColumns
 from skgoss.training.objectives import Objective
 
 Floats = NDArray[np.float64]
@@ -62,20 +62,20 @@ class Refit:
 
     def run(self) -> Ensemble:
         """The ensemble with other leaves; their counts and weights are the old ones."""
-        ensemble, adds = self.ensemble, not self.ensemble.average
+        ensemble, is_additive = self.ensemble, not self.ensemble.average
         scores = np.repeat(self._start[:, None], len(self.rows), axis=1)
         if self.rows.init_score is not None:
             scores += self.rows.init_score
         values, models = [], []
         for index in range(ensemble.n_rounds):
-            if index == 0 or adds:
-                slopes = self._slopes(scores)
+            if index == 0 or is_additive:
+                gradients = self._gradients(scores)
             for k, leaf in enumerate(self._leaves(index)):
                 tree = index * len(scores) + k
-                value, model = self._tree(tree, k, leaf, slopes[k])
+                value, model = self._tree(tree, k, leaf, gradients[k])
                 values.append(value)
                 models.append(model)
-                if adds:
+                if is_additive:
                     self._add(leaf, value, model, scores[k])
         linear_leaves = None if ensemble.linear is None else LinearLeaves.joined(models)
         return ensemble.with_leaves(np.concatenate(values), linear_leaves)
@@ -91,7 +91,7 @@ class Refit:
     def _raw(self) -> RawColumns:
         return RawColumns(self.rows.columns, self.rows.numbers)
 
-    def _slopes(self, scores: Floats) -> list[Slopes]:
+    def _gradients(self, scores: Floats) -> list[Gradients]:
         """The gradients, hessians and weights of each score."""
         objective = self.objective
         gradient = np.empty(scores.shape, dtype=np.float32)
@@ -105,7 +105,7 @@ class Refit:
         weight = np.float64(1.0) if objective.weight is None else objective.weight
         weights = np.ascontiguousarray(np.broadcast_to(weight, scores.shape))
         return [
-            Slopes(*of_score)
+            Gradients(*of_score)
             for of_score in zip(gradient, hessian, weights, strict=True)
         ]
 
@@ -121,17 +121,17 @@ class Refit:
         tree: int,
         k: int,
         leaf: NDArray[np.int32],
-        slopes: Slopes,
+        gradients: Gradients,
     ) -> tuple[Floats, LinearLeaves | None]:
         """The new values, and linear models, of a tree's leaves."""
         first, stop = self.ensemble.leaf_start[tree : tree + 2].tolist()
         old = self.ensemble.arrays["leaf_value"][first:stop]
-        best = self._best(
-            np.bincount(leaf, slopes.gradient * slopes.weight, stop - first),
-            np.bincount(leaf, slopes.hessian * slopes.weight, stop - first),
+        optimal = self._optimal(
+            np.bincount(leaf, gradients.gradient * gradients.weight, stop - first),
+            np.bincount(leaf, gradients.hessian * gradients.weight, stop - first),
         )
-        best *= self.shrinkage[tree]
-        values = self._moved(old, self._start[k] + best)
+        optimal *= self.shrinkage[tree]
+        values = self._moved(old, self._start[k] + optimal)
         if self.ensemble.linear is None:
             return values, None
         models = self.ensemble.linear.leaves(first, stop)
@@ -139,8 +139,8 @@ class Refit:
             self._raw,
             np.split(models.feature, models.start[1:-1]),
             group_rows(leaf, np.arange(len(leaf)), stop - first),
-            slopes,
-            best,
+            gradients,
+            optimal,
             SimpleNamespace(
                 linear_lambda=self.options.linear_lambda,
                 learning_rate=self.shrinkage[tree],
@@ -149,7 +149,7 @@ class Refit:
         )
         return values, self._moved_models(models, fitted, self._start[k])
 
-    def _best(self, gradient: Floats, hessian: Floats) -> Floats:
+    def _optimal(self, gradient: Floats, hessian: Floats) -> Floats:
         """The optimal values of leaves with these sums."""
         options, limit = self.options, self.options.max_delta_step
         shrunk = np.maximum(np.abs(gradient) - options.reg_alpha, 0.0)
@@ -164,7 +164,8 @@ class Refit:
     ) -> LinearLeaves:
         """Linear models of the old columns; those that are not fitted have 0."""
         coefficient = np.zeros(len(old.coefficient))
-        coefficient[np.isin(_places(old), _places(new))] = new.coefficient
+        is_fitted = np.isin(_coefficient_keys(old), _coefficient_keys(new))
+        coefficient[is_fitted] = new.coefficient
         return old._replace(
             constant=self._moved(old.constant, start + new.constant),
             coefficient=self._moved(old.coefficient, coefficient),
@@ -183,7 +184,7 @@ class Refit:
             self._raw.add(leaf, values, model, 1.0, self.n_threads, score_inout)
 
 
-def _places(leaves: LinearLeaves) -> NDArray[np.int64]:
+def _coefficient_keys(leaves: LinearLeaves) -> NDArray[np.int64]:
     """A number for the leaf and the column of each coefficient."""
     owner = np.repeat(np.arange(len(leaves.constant)), np.diff(leaves.start))
     return owner << 32 | leaves.feature

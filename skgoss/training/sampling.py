@@ -17,7 +17,7 @@ from skgoss._engine.training.sampling import (
 )
 from skgoss.data.queries import Queries
 from skgoss.data.row_partition import RowPartition
-from skgoss.training.order_statistics import HARDLY_EVER, KeyedRows, select
+from skgoss.training.order_statistics import WINDOW_SIGMAS, KeyedRows, select
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Singles = NDArray[np.float32]
 Keys32 = NDArray[np.uint32]
 
-_NONE = np.empty(0, dtype=np.bool_)
+_EMPTY = np.empty(0, dtype=np.bool_)
 
 
 class Sample(NamedTuple):
@@ -89,10 +89,10 @@ def make(
     """
     partition = partition or RowPartition.alone(len(y))
     if settings.data_sample_strategy == "goss":
-        return OneSide(settings, weight, partition)
-    fractions = _fractions_of_sides(settings)
+        return OneSideSampling(settings, weight, partition)
+    fractions = _bagging_fractions(settings)
     if settings.subsample_freq <= 0 or min(settings.subsample, *fractions) == 1.0:
-        return All()
+        return AllRows()
     if settings.bagging_by_query and queries is not None:
         return Bagging(
             settings, queries.partition(partition.collectives), unit=queries.number
@@ -102,14 +102,14 @@ def make(
     return Bagging(settings, partition)
 
 
-def _fractions_of_sides(settings: Settings) -> tuple[float, float]:
+def _bagging_fractions(settings: Settings) -> tuple[float, float]:
     """The fractions of negative and of positive rows; 1 if not for two classes."""
     if settings.objective != "binary":
         return 1.0, 1.0
     return settings.neg_bagging_fraction, settings.pos_bagging_fraction
 
 
-class All:
+class AllRows:
     """Every row, in every round."""
 
     def draw(
@@ -182,7 +182,9 @@ class Bagging:
         return kept_rows(kept, n_threads)
 
     def _kept(self, round_index: int, n_threads: int) -> NDArray[np.bool_]:
-        masks = [self._mask(part, round_index, n_threads) for part in self.fractions]
+        masks = [
+            self._mask(fraction, round_index, n_threads) for fraction in self.fractions
+        ]
         if self.positive is None:
             return masks[0]
         return (masks[0] & ~self.positive) | (masks[1] & self.positive)
@@ -197,16 +199,21 @@ class Bagging:
             bagging_mask(n, fraction, seed, round_index, n_threads, first)
             for n, first in runs
         ]
-        return masks[0] if len(masks) == 1 else np.concatenate([*masks, _NONE])
+        return masks[0] if len(masks) == 1 else np.concatenate([*masks, _EMPTY])
 
 
-class OneSide:
-    """Gradient-based one-side sampling (GOSS): Algorithm 2 of Ke et al., NeurIPS 2017.
+class OneSideSampling:
+    """Gradient-based one-side sampling (GOSS).
 
     The fraction ``top_rate`` of the rows, those with the largest gradients, is kept.
     From the rest, the fraction ``other_rate`` of all rows is drawn at random, and
     multiplied by (1 - top_rate) / other_rate. The first 1 / learning_rate rounds use
     all rows, as in LightGBM.
+
+    References
+    ----------
+    G. Ke et al., "LightGBM: A Highly Efficient Gradient Boosting Decision Tree",
+    NeurIPS 2017, Algorithm 2.
     """
 
     def __init__(
@@ -225,9 +232,9 @@ class OneSide:
         # Rates that sum to 1, up to rounding, leave out no row.
         if settings.top_rate + settings.other_rate > 1.0 - 1e-9:
             self.n_other = n_rows - self.n_top
-        self.draws = 0 < self.n_other < n_rows - self.n_top
+        self.leaves_out = 0 < self.n_other < n_rows - self.n_top
         self.counts: Singles | None = None
-        self.room: Keys32 | None = None
+        self.scratch: Keys32 | None = None
         # The numbers of the rows, if there are several processes.
         self.numbers: Keys32 | None = None
 
@@ -239,7 +246,7 @@ class OneSide:
         n_threads: int,
     ) -> Sample:
         """The rows with large gradients and some of the others."""
-        if not self.draws or round_index + 1 <= self.warm_up:
+        if not self.leaves_out or round_index + 1 <= self.warm_up:
             return Sample(None, hessian)
         is_constant = hessian is None
         if is_constant:
@@ -247,9 +254,8 @@ class OneSide:
                 self.counts = np.ones_like(gradient)
             hessian = self.counts
         draw = self._sample if self.partition.is_alone else self._sample_distributed
-        return Sample(
-            draw(gradient, hessian, round_index, n_threads, is_constant), hessian
-        )
+        rows = draw(gradient, hessian, round_index, n_threads, is_constant)
+        return Sample(rows, hessian)
 
     def _sample(
         self,
@@ -259,8 +265,8 @@ class OneSide:
         n_threads: int,
         is_constant: bool,
     ) -> NDArray[np.uint32]:
-        if self.room is None:
-            self.room = np.empty((3, gradient.shape[1]), dtype=np.uint32)
+        if self.scratch is None:
+            self.scratch = np.empty((3, gradient.shape[1]), dtype=np.uint32)
         return one_side_sample(
             gradient,
             hessian,
@@ -271,7 +277,7 @@ class OneSide:
             round_index,
             n_threads,
             is_constant,
-            self.room,
+            self.scratch,
         )
 
     def _sample_distributed(
@@ -287,32 +293,32 @@ class OneSide:
         if self.numbers is None:
             self.numbers = partition.numbers.astype(np.uint32)
         keys = one_side_keys(gradient, self.weight)
-        last_key = _cut(keys, n_top, partition)
+        last_key = _largest_kept(keys, n_top, partition)
         draws = one_side_draws(self.numbers, keys, last_key, self.seed, round_index)
-        expected = _expected_draws(partition.n_rows - n_top, n_other)
-        last_draw = _cut(draws, n_top + n_other, partition, expected)
+        expected = _expected_largest(partition.n_rows - n_top, n_other)
+        last_draw = _largest_kept(draws, n_top + n_other, partition, expected)
         rows = kept_rows(draws <= last_draw, n_threads)
         others = rows[draws[rows] > 0]
         if is_constant:
             hessian[:, rows] = 1.0
         factor = np.float32((partition.n_rows - n_top) / n_other)
-        for slope in (*gradient, *hessian):
-            slope[others] *= factor
+        for derivative in (*gradient, *hessian):
+            derivative[others] *= factor
         return rows
 
 
-def _cut(
+def _largest_kept(
     keys: Keys32, n_wanted: int, partition: RowPartition, expected: Keys32 | None = None
 ) -> int:
-    """The largest of the smallest keys of all processes.
+    """The largest of the ``n_wanted`` smallest keys of all processes.
 
     Parameters
     ----------
     keys : ndarray of shape (n_rows,), uint32
-        Less than 2**32 - 1. Of equals, the first rows have the smallest. The keys of
-        others that are as large as the result are raised by 1.
+        Less than 2**32 - 1. Of equal keys, those of the first rows are kept. Equal keys
+        that are not kept are raised by 1.
     n_wanted : int
-        How many are the smallest; at least 1.
+        At least 1.
     partition : RowPartition
     expected : ndarray of shape (m,), uint32, default=None
         See `select`.
@@ -326,9 +332,9 @@ def _cut(
     return int(last.key[0])
 
 
-def _expected_draws(n_rest: int, n_other: int) -> Keys32:
-    """Draws near the largest of those that are taken: they are like random numbers."""
+def _expected_largest(n_rest: int, n_other: int) -> Keys32:
+    """Random numbers near the largest that is expected to be kept."""
     fraction = n_other / n_rest
-    spread = HARDLY_EVER * np.sqrt(fraction * (1.0 - fraction) / n_rest)
+    spread = WINDOW_SIGMAS * np.sqrt(fraction * (1.0 - fraction) / n_rest)
     ends = np.clip((fraction - spread, fraction + spread), 0.0, 1.0)
     return np.unique(np.linspace(*(1 + ends * (2**31 - 1)), 512).astype(np.uint32))

@@ -12,7 +12,8 @@ from libc.math cimport INFINITY, fabs, isnan, nextafter
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from skgoss._engine.data.columns cimport Frame, is_sparse, load_block, load_values, read_frame
+from skgoss._engine.data.columns cimport (
+    InputColumns, is_sparse, load_block, load_values, read_columns)
 from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
@@ -20,7 +21,7 @@ cdef enum:
     # Rows read at a time: their values and bins stay in the first cache.
     BLOCK = 256
     # Values searched together, to hide the latency of one search behind the others.
-    LANES = 8
+    SEARCH_WIDTH = 8
     SMALL_RADIX_BITS = 8
     RADIX_BITS = 11
     # One histogram of digits a pass: 8 x 256 or 6 x 2048.
@@ -41,15 +42,15 @@ NAN_IS_MISSING = MISSING_NAN
 cdef double ZERO = 1.0000000180025095e-35
 ZERO_BOUND = ZERO
 
-#: Words of a grid's description.
-GRID_WORDS = 4
+#: Numbers of a grid's description.
+GRID_FIELDS = 4
 
 cdef enum:
-    SCRATCH_WORDS = 7
+    SCRATCH_PER_VALUE = 7
     # Columns read together: where a row's values lie side by side, a line of the cache
     # holds several of them. Fewer where each needs room for all its values.
     TILE = 4
-    LIST_TILE = 8
+    SPARSE_TILE = 8
 
 
 cdef Py_ssize_t tile_width(Py_ssize_t n_features, int n_threads) noexcept nogil:
@@ -57,12 +58,12 @@ cdef Py_ssize_t tile_width(Py_ssize_t n_features, int n_threads) noexcept nogil:
     return max(1, min(<Py_ssize_t> TILE, n_features // (8 * n_threads)))
 
 
-def words_per_value(Py_ssize_t n_features, int n_threads) -> int:
-    """Words of scratch space ``find_bounds`` needs for each value of a column and thread."""
-    return SCRATCH_WORDS + tile_width(n_features, n_threads)
+def scratch_per_value(Py_ssize_t n_features, int n_threads) -> int:
+    """64-bit numbers that ``find_bounds`` needs for each value of a column and thread."""
+    return SCRATCH_PER_VALUE + tile_width(n_features, n_threads)
 
 
-ctypedef fused binned:
+ctypedef fused bin_t:
     uint8_t
     uint16_t
 
@@ -99,7 +100,7 @@ cdef struct Grid:
     double origin
     double scale
     double last
-    # Steps of the search within a bucket; as wide as the others to fill whole words.
+    # Steps of the search within a bucket; as wide as the other fields.
     int64_t n_steps
 
 
@@ -212,7 +213,7 @@ cdef inline void tally_value(
 
 
 cdef void load_tile(
-    const Frame* frame,
+    const InputColumns* inputs,
     Py_ssize_t first,
     Py_ssize_t n_columns,
     const int64_t* rows,
@@ -225,9 +226,9 @@ cdef void load_tile(
     for block in range((n + BLOCK - 1) // BLOCK):
         start = block * BLOCK
         for k in range(n_columns):
-            if not is_sparse(frame, first + k):
+            if not is_sparse(inputs, first + k):
                 load_block(
-                    frame, first + k, rows, start, min(<int64_t> BLOCK, n - start),
+                    inputs, first + k, rows, start, min(<int64_t> BLOCK, n - start),
                     values_out + k * n + start)
 
 
@@ -245,7 +246,7 @@ cdef Tally read_values(
 
 
 cdef Tally read_sparse(
-    const Frame* frame,
+    const InputColumns* inputs,
     Py_ssize_t column,
     const int32_t* place,
     const double* weight,
@@ -256,19 +257,19 @@ cdef Tally read_sparse(
 
     Without places and weights no row numbers are read.
     """
-    cdef const int32_t* index = <const int32_t*> frame.index[column]
+    cdef const int32_t* index = <const int32_t*> inputs.index[column]
     cdef double[BLOCK] values
     cdef int32_t[BLOCK] sampled
     cdef Tally tally
     cdef int64_t block, start, i, n_block, n_read
     cdef const int32_t* row
     tally.n_other = tally.n_zero = tally.n_nan = 0
-    for block in range((frame.length[column] + BLOCK - 1) // BLOCK):
+    for block in range((inputs.length[column] + BLOCK - 1) // BLOCK):
         start = block * BLOCK
-        n_block = min(<int64_t> BLOCK, frame.length[column] - start)
+        n_block = min(<int64_t> BLOCK, inputs.length[column] - start)
         load_values(
-            frame.address[column], frame.stride[column], frame.kind[column], NULL, start, n_block,
-            values)
+            inputs.address[column], inputs.stride[column], inputs.kind[column], NULL, start,
+            n_block, values)
         row = index + start
         if place != NULL:
             # Nobody can predict whether a row is in the sample, so there is no branch.
@@ -437,7 +438,7 @@ cdef int32_t bound_around_zero(
 
 
 cdef void find_column_bounds(
-    const Frame* frame,
+    const InputColumns* inputs,
     Py_ssize_t column,
     const double* values,
     const int32_t* place,
@@ -452,13 +453,17 @@ cdef void find_column_bounds(
     double* range_out,
     double* zero_share_out,
 ) noexcept nogil:
+    """Find the boundaries of one column: sort its sampled values, and merge equal ones.
+
+    What the arguments mean says `find_bounds`.
+    """
     cdef bint weighted = weight != NULL
     cdef Tally tally
     cdef Side left, right
     cdef int64_t n_negative = 0
     cdef int32_t max_bin = rule.max_bin
-    if is_sparse(frame, column):
-        tally = read_sparse(frame, column, place, weight, n, &scratch)
+    if is_sparse(inputs, column):
+        tally = read_sparse(inputs, column, place, weight, n, &scratch)
     else:
         tally = read_values(values, weight, n, &scratch)
     sort_keys(&scratch, tally.n_other, weighted)
@@ -529,7 +534,7 @@ def find_bounds(
     n_threads : int
     bounds_start : array of shape (n_features + 1,)
         Where the room for the bounds of a column begins.
-    scratch_out : array of shape (n_threads, words_per_value(n_features, n_threads) * n)
+    scratch_out : array of shape (n_threads, scratch_per_value(n_features, n_threads) * n)
         n: at least the number of values read of any column.
     bounds_out : array of shape (bounds_start[-1],)
         Upper bounds of the bins of numbers, the last one infinite.
@@ -547,10 +552,10 @@ def find_bounds(
     cdef const int32_t* row_place = NULL if place is None else &place[0]
     cdef const double* mass = NULL if weight is None else &weight[0]
     cdef Rule rule = Rule(max_bin, min_data_in_bin, use_missing, zero_as_missing)
-    cdef Frame frame = read_frame(columns)
+    cdef InputColumns inputs = read_columns(columns)
     cdef Py_ssize_t n_features = n_bounds_out.shape[0]
     cdef Py_ssize_t width = tile_width(n_features, n_threads)
-    cdef int64_t room = scratch_out.shape[1] // (SCRATCH_WORDS + width)
+    cdef int64_t room = scratch_out.shape[1] // (SCRATCH_PER_VALUE + width)
     cdef Py_ssize_t first, j, k
     cdef double* values
     cdef Watch watch = start_watch()
@@ -565,14 +570,14 @@ def find_bounds(
     ):
         if is_stopped(&watch):
             continue
-        values = <double*> &scratch_out[omp_get_thread_num(), SCRATCH_WORDS * room]
-        load_tile(&frame, first, min(width, n_features - first), row, n_rows, values)
+        values = <double*> &scratch_out[omp_get_thread_num(), SCRATCH_PER_VALUE * room]
+        load_tile(&inputs, first, min(width, n_features - first), row, n_rows, values)
         for k in range(min(width, n_features - first)):
             if is_stopped(&watch):
                 break
             j = first + k
             find_column_bounds(
-                &frame, j, values + k * n_rows, row_place, mass, n_rows, rule,
+                &inputs, j, values + k * n_rows, row_place, mass, n_rows, rule,
                 split_scratch(&scratch_out[omp_get_thread_num(), 0], room),
                 &bounds_out[bounds_start[j]], &n_bounds_out[j], &missing_type_out[j],
                 &n_occupied_out[j], &range_out[j, 0], &zero_share_out[j],
@@ -580,15 +585,15 @@ def find_bounds(
     end_watch(&watch)
 
 
-cdef Scratch split_scratch(uint64_t* words, int64_t n) noexcept nogil:
+cdef Scratch split_scratch(uint64_t* room, int64_t n) noexcept nogil:
     cdef Scratch scratch
-    scratch.key = words
-    scratch.key_swap = words + n
-    scratch.mass = <double*> (words + 2 * n)
-    scratch.mass_swap = <double*> (words + 3 * n)
-    scratch.value = <double*> (words + 4 * n)
-    scratch.count = <int64_t*> (words + 5 * n)
-    scratch.value_mass = <double*> (words + 6 * n)
+    scratch.key = room
+    scratch.key_swap = room + n
+    scratch.mass = <double*> (room + 2 * n)
+    scratch.mass_swap = <double*> (room + 3 * n)
+    scratch.value = <double*> (room + 4 * n)
+    scratch.count = <int64_t*> (room + 5 * n)
+    scratch.value_mass = <double*> (room + 6 * n)
     return scratch
 
 
@@ -650,7 +655,7 @@ def plan_search(
         The bounds of all columns.
     bounds_start, n_bounds : arrays of shape (n_columns,)
         Where the bounds of a column begin, and how many there are.
-    grid_out : array of shape (n_columns, GRID_WORDS)
+    grid_out : array of shape (n_columns, GRID_FIELDS)
         Origin, scale and last bucket of the grid, and the steps within a bucket.
     first_start : array of shape (n_columns + 1,)
         Where the buckets of a column begin.
@@ -679,52 +684,53 @@ def plan_search(
 
 
 cdef inline void search_block(
-    const double* value, int64_t n, const Plan* plan, Py_ssize_t column, binned* bins_out,
+    const double* value, int64_t n, const Plan* plan, Py_ssize_t column, bin_t* bins_out,
 ) noexcept nogil:
     """Bins of ``n`` values of a column: for each the number of bounds below it.
 
-    Values are read, and bins written, up to the next multiple of LANES.
+    Values are read, and bins written, up to the next multiple of SEARCH_WIDTH.
     """
     cdef const double* bound = plan.bounds + plan.bounds_start[column]
     cdef const uint16_t* first = plan.first + plan.first_start[column]
     cdef int32_t nan_bin = plan.nan_bin[column]
     cdef Grid local = plan.grid[column]
     cdef int64_t _group
-    cdef int lane
+    cdef int i
     cdef uint64_t half
-    cdef uint64_t[LANES] at
-    for _group in range((n + LANES - 1) // LANES):
-        for lane in range(LANES):
-            at[lane] = first[bucket_of(value[lane], &local)]
+    cdef uint64_t[SEARCH_WIDTH] at
+    for _group in range((n + SEARCH_WIDTH - 1) // SEARCH_WIDTH):
+        for i in range(SEARCH_WIDTH):
+            at[i] = first[bucket_of(value[i], &local)]
         half = (<uint64_t> 1 << local.n_steps) >> 1
         while half > 0:
-            for lane in range(LANES):
-                at[lane] += half * (bound[at[lane] + half - 1] < value[lane])
+            for i in range(SEARCH_WIDTH):
+                at[i] += half * (bound[at[i] + half - 1] < value[i])
             half >>= 1
-        for lane in range(LANES):
-            bins_out[lane] = <binned> (nan_bin if isnan(value[lane]) else at[lane])
-        value += LANES
-        bins_out += LANES
+        for i in range(SEARCH_WIDTH):
+            bins_out[i] = <bin_t> (nan_bin if isnan(value[i]) else at[i])
+        value += SEARCH_WIDTH
+        bins_out += SEARCH_WIDTH
 
 
 cdef void bin_block(
-    const Frame* frame,
+    const InputColumns* inputs,
     const int64_t* rows,
     int64_t start,
     int64_t n,
     const Plan* plan,
     int64_t n_columns,
     int64_t n_rows,
-    binned* columns_out,
+    bin_t* columns_out,
 ) noexcept nogil:
+    """Put some rows of all columns into their bins."""
     cdef double[BLOCK] values
-    cdef binned[BLOCK] bins
+    cdef bin_t[BLOCK] bins
     cdef int64_t j
     memset(values, 0, sizeof(values))
     for j in range(n_columns):
-        load_block(frame, j, rows, start, n, values)
+        load_block(inputs, j, rows, start, n, values)
         search_block(values, n, plan, j, &bins[0])
-        memcpy(columns_out + j * n_rows + start, &bins[0], n * sizeof(binned))
+        memcpy(columns_out + j * n_rows + start, &bins[0], n * sizeof(bin_t))
 
 
 def bin_columns(
@@ -737,7 +743,7 @@ def bin_columns(
     const uint16_t[::1] first,
     const int32_t[::1] nan_bin,
     int n_threads,
-    binned[:, ::1] columns_out,
+    bin_t[:, ::1] columns_out,
 ) -> None:
     """Put every value of every column into its bin.
 
@@ -760,7 +766,7 @@ def bin_columns(
         The bins, column-major.
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
-    cdef Frame frame = read_frame(columns)
+    cdef InputColumns inputs = read_columns(columns)
     cdef Plan plan = Plan(
         &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first_start[0], &first[0],
         &nan_bin[0])
@@ -777,7 +783,7 @@ def bin_columns(
     ):
         if not is_stopped(&watch):
             bin_block(
-                &frame, row, block * BLOCK,
+                &inputs, row, block * BLOCK,
                 min(<int64_t> BLOCK, n_rows - block * BLOCK),
                 &plan, columns_out.shape[0], n_rows, &columns_out[0, 0],
             )
@@ -836,9 +842,9 @@ cdef int64_t list_block(
     uint16_t* bins_out,
 ) noexcept nogil:
     """List the rows that `keep_others` keeps; NULL for out leaves rows or bins out."""
-    cdef double[BLOCK + LANES] others
+    cdef double[BLOCK + SEARCH_WIDTH] others
     cdef uint32_t[BLOCK] other_rows
-    cdef uint16_t[BLOCK + LANES] bins
+    cdef uint16_t[BLOCK + SEARCH_WIDTH] bins
     cdef int64_t i
     cdef int64_t n_listed = keep_others(
         values, n, search, index, start, place, others, other_rows)
@@ -846,44 +852,47 @@ cdef int64_t list_block(
         memcpy(rows_out, other_rows, n_listed * sizeof(uint32_t))
     if bins_out == NULL:
         return n_listed
-    memset(others + n_listed, 0, LANES * sizeof(double))
+    memset(others + n_listed, 0, SEARCH_WIDTH * sizeof(double))
     search_block(others, n_listed, plan, search.column, &bins[0])
     for i in range(n_listed):
         bins_out[i] = bins[i] - (bins[i] > search.zero_bin)
     return n_listed
 
 
-cdef inline int64_t n_read(const Frame* frame, Py_ssize_t column, int64_t n_rows) noexcept nogil:
+cdef inline int64_t n_read(
+    const InputColumns* inputs, Py_ssize_t column, int64_t n_rows,
+) noexcept nogil:
     """How many values stand for a column: of a sparse one those that are stored."""
-    return frame.length[column] if is_sparse(frame, column) else n_rows
+    return inputs.length[column] if is_sparse(inputs, column) else n_rows
 
 
 cdef inline const int32_t* load_read(
-    const Frame* frame, Py_ssize_t column, const int64_t* rows, int64_t start, int64_t n,
+    const InputColumns* inputs, Py_ssize_t column, const int64_t* rows, int64_t start, int64_t n,
     double* values_out,
 ) noexcept nogil:
     """Load some of these values; returns the numbers of their rows in a sparse column."""
-    if not is_sparse(frame, column):
-        load_block(frame, column, rows, start, n, values_out)
+    if not is_sparse(inputs, column):
+        load_block(inputs, column, rows, start, n, values_out)
         return NULL
     load_values(
-        frame.address[column], frame.stride[column], frame.kind[column], NULL, start, n,
+        inputs.address[column], inputs.stride[column], inputs.kind[column], NULL, start, n,
         values_out)
-    return <const int32_t*> frame.index[column] + start
+    return <const int32_t*> inputs.index[column] + start
 
 
 cdef int64_t count_column(
-    const Frame* frame, Py_ssize_t column, const int64_t* rows, const int32_t* place,
+    const InputColumns* inputs, Py_ssize_t column, const int64_t* rows, const int32_t* place,
     int64_t n_rows, int64_t limit, bint nan_is_zero,
 ) noexcept nogil:
+    """Count the rows of a column that are not zero, until `limit` is reached."""
     cdef double[BLOCK] values
     cdef const int32_t* index
-    cdef int64_t n = n_read(frame, column, n_rows)
+    cdef int64_t n = n_read(inputs, column, n_rows)
     cdef int64_t n_other = 0
     cdef int64_t block, n_block, i
     for block in range((n + BLOCK - 1) // BLOCK):
         n_block = min(<int64_t> BLOCK, n - block * BLOCK)
-        index = load_read(frame, column, rows, block * BLOCK, n_block, values)
+        index = load_read(inputs, column, rows, block * BLOCK, n_block, values)
         for i in range(n_block):
             if not is_zero(values[i], nan_is_zero):
                 n_other += index == NULL or place == NULL or place[index[i]] >= 0
@@ -920,7 +929,7 @@ def count_others(
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef const int32_t* row_place = NULL if place is None else &place[0]
-    cdef Frame frame = read_frame(columns)
+    cdef InputColumns inputs = read_columns(columns)
     cdef Py_ssize_t j
     cdef Watch watch = start_watch()
     for j in prange(
@@ -928,21 +937,21 @@ def count_others(
         use_threads_if=n_threads > 1,
     ):
         if not is_stopped(&watch):
-            count_out[j] = count_column(&frame, j, row, row_place, n_rows, limit, nan_is_zero)
+            count_out[j] = count_column(&inputs, j, row, row_place, n_rows, limit, nan_is_zero)
     end_watch(&watch)
 
 
 cdef void list_tile(
-    const Frame* frame, Py_ssize_t first, Py_ssize_t n_columns, const int64_t* rows,
+    const InputColumns* inputs, Py_ssize_t first, Py_ssize_t n_columns, const int64_t* rows,
     const int32_t* place, int64_t n_rows, const Plan* plan, const int32_t* zero_bin,
     int64_t* start_inout, const int64_t* bin_start, uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
     """List the rows of some columns, or with NULL for out count them."""
     cdef double[BLOCK] values
-    cdef Search[LIST_TILE] search
-    cdef uint32_t* to_rows[LIST_TILE]
-    cdef uint16_t* to_bins[LIST_TILE]
-    cdef int64_t[LIST_TILE] at
+    cdef Search[SPARSE_TILE] search
+    cdef uint32_t* to_rows[SPARSE_TILE]
+    cdef uint16_t* to_bins[SPARSE_TILE]
+    cdef int64_t[SPARSE_TILE] at
     cdef const int32_t* index
     cdef int64_t n_longest = 0
     cdef int64_t n
@@ -957,12 +966,12 @@ cdef void list_tile(
             if bin_start[first + k] < bin_start[first + k + 1]:
                 to_bins[k] = bins_out + bin_start[first + k]
         at[k] = 0
-        n_longest = max(n_longest, n_read(frame, first + k, n_rows))
+        n_longest = max(n_longest, n_read(inputs, first + k, n_rows))
     while start < n_longest:
         for k in range(n_columns):
-            n = min(<int64_t> BLOCK, n_read(frame, first + k, n_rows) - start)
+            n = min(<int64_t> BLOCK, n_read(inputs, first + k, n_rows) - start)
             if n > 0:
-                index = load_read(frame, first + k, rows, start, n, values)
+                index = load_read(inputs, first + k, rows, start, n, values)
                 at[k] += list_block(
                     values, n, plan, &search[k], index, start, place,
                     to_rows[k] + at[k] if to_rows[k] != NULL else NULL,
@@ -1016,7 +1025,7 @@ def list_columns(
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef const int32_t* row_place = NULL if place is None else &place[0]
-    cdef Frame frame = read_frame(columns)
+    cdef InputColumns inputs = read_columns(columns)
     cdef Py_ssize_t n_columns = zero_bin.shape[0]
     cdef bint counts = rows_out is None
     cdef uint32_t* to_rows = NULL if rows_out is None or len(rows_out) == 0 else &rows_out[0]
@@ -1026,7 +1035,7 @@ def list_columns(
         &bounds[0], &bounds_start[0], <const Grid*> &grid[0, 0], &first_start[0], &first[0],
         &nan_bin[0])
     cdef Py_ssize_t width = max(
-        1, min(<Py_ssize_t> LIST_TILE, n_columns // (2 * n_threads)))
+        1, min(<Py_ssize_t> SPARSE_TILE, n_columns // (2 * n_threads)))
     cdef Py_ssize_t j
     cdef Watch watch = start_watch()
     if not counts and to_rows == NULL:
@@ -1037,7 +1046,7 @@ def list_columns(
     ):
         if not is_stopped(&watch):
             list_tile(
-                &frame, j, min(width, n_columns - j), row, row_place, n_rows, &plan,
+                &inputs, j, min(width, n_columns - j), row, row_place, n_rows, &plan,
                 &zero_bin[0], &start_inout[0], to_start, to_rows, to_bins)
     end_watch(&watch)
     if counts:

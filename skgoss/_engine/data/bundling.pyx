@@ -2,7 +2,7 @@
 """Exclusive feature bundling: which sparse columns share one column of codes, and how.
 
 Algorithms 3 and 4 of Ke et al., "LightGBM: A Highly Efficient Gradient Boosting Decision
-Tree" (NeurIPS 2017). Columns come as lists: ``rows[start[j]:start[j + 1]]`` are, ascending,
+Tree" (NeurIPS 2017). Columns come as sparse: ``rows[start[j]:start[j + 1]]`` are, ascending,
 the rows where column j is not at its default. As all rows are listed conflicts are counted
 exactly. A conflict is an entry on a row that an earlier column of the bundle holds.
 """
@@ -13,17 +13,14 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from skgoss._engine.data.sparse_columns cimport list_bins, stored_bin
+from skgoss._engine.bits cimport bits_set, lowest_bit
+from skgoss._engine.data.sparse_columns cimport stored_bin, stored_bins
 from skgoss._engine.random cimport mix
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
-cdef extern from "bits.h" nogil:
-    int lowest_bit(uint64_t x) noexcept nogil
-    int bits_set(uint64_t x) noexcept nogil
-
 cdef enum:
     SLOTS = 64              # bundles at hand: one for each bit of a row's word
-    LONG_LIST = 64          # worth a look at the room of each bundle before its rows
+    LONG_COLUMN = 64        # worth a look at the room of each bundle before its rows
     MAX_GRAPH = 16384       # columns whose graph, two bits a pair, takes 32 MB
     GRAPH_BUDGET = 1 << 26  # words or bits written to it: about 0.2 s
     MAX_TRIALS = 1 << 23    # columns tried, summed over the passes: about 3 s
@@ -33,7 +30,7 @@ ctypedef fused code_t:
     uint8_t
     uint16_t
 
-cdef struct Lists:
+cdef struct SparseColumns:
     const int64_t* start
     const uint32_t* rows
     const int32_t* n_codes
@@ -53,18 +50,19 @@ cdef struct Slots:
 
 
 cdef bint has_room(
-    const Lists* lists, const Slots* slots, int slot, int64_t n_rows, int64_t n_codes,
+    const SparseColumns* sparse, const Slots* slots, int slot, int64_t n_rows, int64_t n_codes,
 ) noexcept nogil:
     """Whether a column of so many rows and codes may fit, wherever its rows are."""
     return (
-        slots.codes[slot] + n_codes <= lists.max_codes
-        and slots.mass[slot] + n_rows - lists.n_rows
-        <= lists.max_conflicts - slots.conflicts[slot]
+        slots.codes[slot] + n_codes <= sparse.max_codes
+        and slots.mass[slot] + n_rows - sparse.n_rows
+        <= sparse.max_conflicts - slots.conflicts[slot]
     )
 
 
 cdef int find_slot(
-    const Lists* lists, const Slots* slots, Py_ssize_t column, int first, int64_t* conflicts_out,
+    const SparseColumns* sparse, const Slots* slots, Py_ssize_t column, int first,
+    int64_t* conflicts_out,
 ) noexcept nogil:
     """The slot that takes the column: the next one after `first` - 1, cyclically; -1: none.
 
@@ -72,36 +70,36 @@ cdef int find_slot(
     """
     cdef uint64_t free = slots.open
     cdef uint64_t hit, bit
-    cdef int64_t begin = lists.start[column]
-    cdef int64_t end = lists.start[column + 1]
-    cdef int64_t n_codes = lists.n_codes[column]
+    cdef int64_t begin = sparse.start[column]
+    cdef int64_t end = sparse.start[column + 1]
+    cdef int64_t n_codes = sparse.n_codes[column]
     cdef int64_t i
     cdef int slot
-    if end - begin > LONG_LIST:
+    if end - begin > LONG_COLUMN:
         hit = free
         while hit:
             slot = lowest_bit(hit)
             hit &= hit - 1
-            if not has_room(lists, slots, slot, end - begin, n_codes):
+            if not has_room(sparse, slots, slot, end - begin, n_codes):
                 free &= ~(<uint64_t>1 << slot)
     if free == 0:
         return -1
     memcpy(conflicts_out, slots.conflicts, SLOTS * sizeof(int64_t))
     for i in range(begin, end):
-        hit = slots.taken[lists.rows[i]] & free
+        hit = slots.taken[sparse.rows[i]] & free
         while hit:
             slot = lowest_bit(hit)
             bit = hit & (~hit + 1)
             hit ^= bit
             conflicts_out[slot] += 1
-            if conflicts_out[slot] > lists.max_conflicts:
+            if conflicts_out[slot] > sparse.max_conflicts:
                 free ^= bit
                 if free == 0:
                     return -1
     free = (free >> first) | (free << ((SLOTS - first) % SLOTS))
     while free:
         slot = (lowest_bit(free) + first) % SLOTS
-        if has_room(lists, slots, slot, 0, n_codes):
+        if has_room(sparse, slots, slot, 0, n_codes):
             return slot
         free &= free - 1
     return -1
@@ -115,24 +113,25 @@ cdef void open_slot(Slots* slots, int slot, int64_t* conflicts_out) noexcept nog
 
 
 cdef void place(
-    const Lists* lists, Slots* slots, Py_ssize_t column, int slot, int64_t conflicts,
+    const SparseColumns* sparse, Slots* slots, Py_ssize_t column, int slot, int64_t conflicts,
 ) noexcept nogil:
     """Add the column to the slot's bundle, which has so many conflicts then."""
     cdef uint64_t bit = <uint64_t>1 << slot
     cdef uint64_t* word
     cdef int64_t i
-    for i in range(lists.start[column], lists.start[column + 1]):
-        word = &slots.taken[lists.rows[i]]
+    for i in range(sparse.start[column], sparse.start[column + 1]):
+        word = &slots.taken[sparse.rows[i]]
         slots.mass[slot] += (word[0] & bit) == 0
         word[0] |= bit
     slots.conflicts[slot] = conflicts
-    slots.codes[slot] += lists.n_codes[column]
-    if not has_room(lists, slots, slot, lists.least_rows, lists.least_codes):
+    slots.codes[slot] += sparse.n_codes[column]
+    if not has_room(sparse, slots, slot, sparse.least_rows, sparse.least_codes):
         slots.open &= ~bit
 
 
 cdef Py_ssize_t fill_slots(
-    const Lists* lists, Slots* slots, int64_t* columns_inout, Py_ssize_t n, int32_t first_bundle,
+    const SparseColumns* sparse, Slots* slots, int64_t* columns_inout, Py_ssize_t n,
+    int32_t first_bundle,
     int* n_opened_out, int32_t* bundle_out, Watch* watch,
 ) noexcept nogil:
     """First fit into at most 64 new bundles; keeps the columns that fit none, returns how many."""
@@ -142,12 +141,12 @@ cdef Py_ssize_t fill_slots(
     cdef int n_opened = 0
     cdef int slot
     slots.open = 0
-    memset(slots.taken, 0, lists.n_rows * sizeof(uint64_t))
+    memset(slots.taken, 0, sparse.n_rows * sizeof(uint64_t))
     for i in range(n):
         if i % WATCH_EVERY == 0 and is_stopped(watch):
             break
         column = columns_inout[i]
-        slot = find_slot(lists, slots, column, 0, conflicts)
+        slot = find_slot(sparse, slots, column, 0, conflicts)
         if slot < 0 and n_opened < SLOTS:
             slot = n_opened
             open_slot(slots, slot, conflicts)
@@ -156,28 +155,29 @@ cdef Py_ssize_t fill_slots(
             columns_inout[n_left] = column
             n_left += 1
         else:
-            place(lists, slots, column, slot, conflicts[slot])
+            place(sparse, slots, column, slot, conflicts[slot])
             bundle_out[column] = first_bundle + slot
     n_opened_out[0] = n_opened
     return n_left
 
 
 cdef void first_fit_passes(
-    const Lists* lists, Slots* slots, int64_t* columns, int64_t max_passes, int32_t* bundle_out,
+    const SparseColumns* sparse, Slots* slots, int64_t* columns, int64_t max_passes,
+    int32_t* bundle_out,
     Watch* watch,
 ) noexcept nogil:
     """Sixty-four bundles a pass: the columns that are left see what one long search would."""
-    cdef Py_ssize_t n = lists.n_columns
+    cdef Py_ssize_t n = sparse.n_columns
     cdef int32_t n_bundles = 0
     cdef int n_opened
     while n > 0 and max_passes != 0 and not is_stopped(watch):
-        n = fill_slots(lists, slots, columns, n, n_bundles, &n_opened, bundle_out, watch)
+        n = fill_slots(sparse, slots, columns, n, n_bundles, &n_opened, bundle_out, watch)
         n_bundles += n_opened
         max_passes -= 1
 
 
 cdef void recent_fit_pass(
-    const Lists* lists, Slots* slots, int64_t* previous, int32_t* bundle_out, Watch* watch,
+    const SparseColumns* sparse, Slots* slots, int64_t* previous, int32_t* bundle_out, Watch* watch,
 ) noexcept nogil:
     """The slots are a ring: bundle b is in slot -b % 64, from where bundle b + 64 drives it.
 
@@ -191,32 +191,32 @@ cdef void recent_fit_pass(
     cdef int newest = 0
     cdef int slot
     slots.open = 0
-    memset(slots.taken, 0, lists.n_rows * sizeof(uint64_t))
-    for column in range(lists.n_columns):
+    memset(slots.taken, 0, sparse.n_rows * sizeof(uint64_t))
+    for column in range(sparse.n_columns):
         if column % WATCH_EVERY == 0 and is_stopped(watch):
             break
-        slot = find_slot(lists, slots, column, newest, conflicts)
+        slot = find_slot(sparse, slots, column, newest, conflicts)
         if slot < 0:
             slot = newest = (SLOTS - n_bundles % SLOTS) % SLOTS
             old = newest_column[slot] if n_bundles >= SLOTS else -1
             while old >= 0:
-                for i in range(lists.start[old], lists.start[old + 1]):
-                    slots.taken[lists.rows[i]] &= ~(<uint64_t>1 << slot)
+                for i in range(sparse.start[old], sparse.start[old + 1]):
+                    slots.taken[sparse.rows[i]] &= ~(<uint64_t>1 << slot)
                 old = previous[old]
             newest_column[slot] = -1
             open_slot(slots, slot, conflicts)
             n_bundles += 1
-        place(lists, slots, column, slot, conflicts[slot])
+        place(sparse, slots, column, slot, conflicts[slot])
         previous[column] = newest_column[slot]
         newest_column[slot] = column
         bundle_out[column] = n_bundles - 1 - (slot - newest + SLOTS) % SLOTS
 
 
-cdef int check_lists(
+cdef int are_valid(
     const int64_t* start, const uint32_t* rows, Py_ssize_t n_columns, Py_ssize_t n_entries,
     Py_ssize_t n_rows,
 ) noexcept nogil:
-    """Whether the lists are within bounds and ascending."""
+    """Whether the stored rows are within bounds and ascending."""
     cdef Py_ssize_t j
     cdef int64_t i
     if start[0] != 0 or start[n_columns] != n_entries:
@@ -233,43 +233,45 @@ cdef int check_lists(
     return True
 
 
-cdef Lists as_lists(
+cdef SparseColumns as_sparse_columns(
     const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows,
 ) except *:
-    cdef Lists lists
+    """Check arrays, and view them as sparse columns."""
+    cdef SparseColumns sparse
     cdef bint valid = start.shape[0] > 0
-    memset(&lists, 0, sizeof(Lists))
+    memset(&sparse, 0, sizeof(SparseColumns))
     if valid:
-        lists.start = &start[0]
-        lists.rows = &rows[0] if rows.shape[0] else NULL
-        lists.n_columns = start.shape[0] - 1
-        lists.n_rows = n_rows
+        sparse.start = &start[0]
+        sparse.rows = &rows[0] if rows.shape[0] else NULL
+        sparse.n_columns = start.shape[0] - 1
+        sparse.n_rows = n_rows
         with nogil:
-            valid = check_lists(
-                lists.start, lists.rows, lists.n_columns, rows.shape[0], n_rows)
+            valid = are_valid(
+                sparse.start, sparse.rows, sparse.n_columns, rows.shape[0], n_rows)
     if not valid:
         raise ValueError(
             "start and rows must be lists of columns: start from 0 to len(rows), rows "
             "ascending within a column and below n_rows")
-    return lists
+    return sparse
 
 
-cdef Lists with_limits(
-    Lists lists, int64_t max_conflicts, const int32_t[::1] n_codes, int64_t max_codes,
+cdef SparseColumns with_limits(
+    SparseColumns sparse, int64_t max_conflicts, const int32_t[::1] n_codes, int64_t max_codes,
 ) except *:
+    """Add the limits of bundles."""
     cdef Py_ssize_t j
-    if n_codes.shape[0] != lists.n_columns:
+    if n_codes.shape[0] != sparse.n_columns:
         raise ValueError("n_codes must have one entry for each column")
-    lists.max_conflicts = max_conflicts
-    lists.max_codes = max_codes
-    lists.least_rows = lists.n_rows
-    lists.least_codes = max_codes
-    if lists.n_columns:
-        lists.n_codes = &n_codes[0]
-    for j in range(lists.n_columns):
-        lists.least_rows = min(lists.least_rows, lists.start[j + 1] - lists.start[j])
-        lists.least_codes = min(lists.least_codes, <int64_t>n_codes[j])
-    return lists
+    sparse.max_conflicts = max_conflicts
+    sparse.max_codes = max_codes
+    sparse.least_rows = sparse.n_rows
+    sparse.least_codes = max_codes
+    if sparse.n_columns:
+        sparse.n_codes = &n_codes[0]
+    for j in range(sparse.n_columns):
+        sparse.least_rows = min(sparse.least_rows, sparse.start[j + 1] - sparse.start[j])
+        sparse.least_codes = min(sparse.least_codes, <int64_t>n_codes[j])
+    return sparse
 
 
 def first_fit(
@@ -305,21 +307,21 @@ def first_fit(
     ValueError
         If the arrays do not fit together.
     """
-    cdef Lists lists = with_limits(
-        as_lists(start, rows, n_rows), max_conflicts, n_codes, max_codes)
-    if not np.array_equal(np.sort(order), np.arange(lists.n_columns)):
+    cdef SparseColumns sparse = with_limits(
+        as_sparse_columns(start, rows, n_rows), max_conflicts, n_codes, max_codes)
+    if not np.array_equal(np.sort(order), np.arange(sparse.n_columns)):
         raise ValueError("order must name each column once")
     cdef int64_t[::1] columns = np.array(order, dtype=np.int64)
     cdef uint64_t[::1] taken = np.empty(n_rows + 1, dtype=np.uint64)
-    bundle = np.full(lists.n_columns, -1, dtype=np.int32)
+    bundle = np.full(sparse.n_columns, -1, dtype=np.int32)
     cdef int32_t[::1] bundle_out = bundle
     cdef Slots slots
     cdef Watch watch = start_watch()
     slots.taken = &taken[0]
-    if lists.n_columns:
+    if sparse.n_columns:
         with nogil:
             first_fit_passes(
-                &lists, &slots, &columns[0], max_passes, &bundle_out[0], &watch)
+                &sparse, &slots, &columns[0], max_passes, &bundle_out[0], &watch)
     end_watch(&watch)
     return bundle
 
@@ -335,18 +337,18 @@ def recent_fit(
 
     Parameters and the result are those of `first_fit`.
     """
-    cdef Lists lists = with_limits(
-        as_lists(start, rows, n_rows), max_conflicts, n_codes, max_codes)
-    cdef int64_t[::1] previous = np.empty(lists.n_columns, dtype=np.int64)
+    cdef SparseColumns sparse = with_limits(
+        as_sparse_columns(start, rows, n_rows), max_conflicts, n_codes, max_codes)
+    cdef int64_t[::1] previous = np.empty(sparse.n_columns, dtype=np.int64)
     cdef uint64_t[::1] taken = np.empty(n_rows + 1, dtype=np.uint64)
-    bundle = np.empty(lists.n_columns, dtype=np.int32)
+    bundle = np.empty(sparse.n_columns, dtype=np.int32)
     cdef int32_t[::1] bundle_out = bundle
     cdef Slots slots
     cdef Watch watch = start_watch()
     slots.taken = &taken[0]
-    if lists.n_columns:
+    if sparse.n_columns:
         with nogil:
-            recent_fit_pass(&lists, &slots, &previous[0], &bundle_out[0], &watch)
+            recent_fit_pass(&sparse, &slots, &previous[0], &bundle_out[0], &watch)
     end_watch(&watch)
     return bundle
 
@@ -384,35 +386,35 @@ cdef inline bint is_sampled(uint32_t row, int64_t stride) noexcept nogil:
 
 
 cdef int64_t sample_stride(
-    const Lists* lists, Py_ssize_t n_words, int64_t budget, int64_t* n_columns_out,
+    const SparseColumns* sparse, Py_ssize_t n_words, int64_t budget, int64_t* n_columns_out,
 ) noexcept nogil:
     """How sparse a sample of rows is affordable; counts the columns of each row."""
     cdef int64_t work = 0
     cdef int64_t i
-    for i in range(lists.start[lists.n_columns]):
-        n_columns_out[lists.rows[i]] += 1
-    for i in range(lists.n_rows):
+    for i in range(sparse.start[sparse.n_columns]):
+        n_columns_out[sparse.rows[i]] += 1
+    for i in range(sparse.n_rows):
         work += n_columns_out[i] * min(n_columns_out[i], <int64_t>n_words)
     return 1 + work // max(budget, 1)
 
 
 cdef void fill_graph(
-    const Lists* lists, const Graph* graph, int64_t stride, int64_t* place_inout,
+    const SparseColumns* sparse, const Graph* graph, int64_t stride, int64_t* place_inout,
     int32_t* columns_out, Watch* watch,
 ) noexcept nogil:
     """List the columns of each sampled row, from its place on, and join them."""
     cdef Py_ssize_t j
     cdef int64_t i, row
     cdef int64_t begin = 0
-    for j in range(lists.n_columns):
+    for j in range(sparse.n_columns):
         if is_stopped(watch):
             return
-        for i in range(lists.start[j], lists.start[j + 1]):
-            row = lists.rows[i]
+        for i in range(sparse.start[j], sparse.start[j + 1]):
+            row = sparse.rows[i]
             if is_sampled(row, stride):
                 columns_out[place_inout[row]] = j
                 place_inout[row] += 1
-    for row in range(lists.n_rows):
+    for row in range(sparse.n_rows):
         if is_sampled(row, stride):
             add_clique(graph, columns_out + begin, place_inout[row] - begin)
             begin = place_inout[row]
@@ -452,15 +454,15 @@ def conflict_degrees(
     ndarray of shape (n_columns,), int64, or None
         None if there are more than 16384 columns.
     """
-    cdef Lists lists = as_lists(start, rows, n_rows)
-    cdef Py_ssize_t n = lists.n_columns
+    cdef SparseColumns sparse = as_sparse_columns(start, rows, n_rows)
+    cdef Py_ssize_t n = sparse.n_columns
     if n > MAX_GRAPH:
         return None
     degrees = np.zeros(n, dtype=np.int64)
     cdef Py_ssize_t n_words = (n + 63) // 64
     cdef uint64_t[::1] edges = np.zeros((n + 1) * n_words + 1, dtype=np.uint64)
     cdef int64_t[::1] places = np.zeros(n_rows + 1, dtype=np.int64)
-    cdef int64_t stride = sample_stride(&lists, n_words, budget, &places[0])
+    cdef int64_t stride = sample_stride(&sparse, n_words, budget, &places[0])
     cdef int32_t[::1] columns = np.empty(
         start_places(n_rows, stride, &places[0]) + 1, dtype=np.int32)
     cdef Graph graph
@@ -471,7 +473,7 @@ def conflict_degrees(
     graph.members = &edges[n * n_words]
     graph.n_words = n_words
     with nogil:
-        fill_graph(&lists, &graph, stride, &places[0], &columns[0], &watch)
+        fill_graph(&sparse, &graph, stride, &places[0], &columns[0], &watch)
         for j in range(n):
             edges[j * n_words + j // 64] &= ~(<uint64_t>1 << (j % 64))
             for k in range(n_words):
@@ -481,14 +483,14 @@ def conflict_degrees(
 
 
 def most_columns(const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows):
-    """The largest number of columns that list the same row."""
-    cdef Lists lists = as_lists(start, rows, n_rows)
+    """The largest number of columns that store the same row."""
+    cdef SparseColumns sparse = as_sparse_columns(start, rows, n_rows)
     counts = np.zeros(n_rows, dtype=np.int32)
     cdef int32_t[::1] count = counts
     cdef int64_t i
     with nogil:
         for i in range(rows.shape[0]):
-            count[lists.rows[i]] += 1
+            count[sparse.rows[i]] += 1
     return int(counts.max(initial=0))
 
 
@@ -541,44 +543,6 @@ def find_bundles(
     return np.argsort(np.argsort(first)).astype(np.int32)[bundle]
 
 
-def count_conflicts(
-    const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows,
-    const int32_t[::1] bundle,
-):
-    """Count the conflicts of bundles: entries less rows that have one.
-
-    Parameters
-    ----------
-    start : ndarray of shape (n_columns + 1,), int64
-    rows : ndarray of shape (n_entries,), uint32
-    n_rows : int
-    bundle : ndarray of shape (n_columns,), int32
-        Each column's bundle; -1: none.
-
-    Returns
-    -------
-    ndarray of shape (n_bundles,), int64
-    """
-    cdef Lists lists = as_lists(start, rows, n_rows)
-    if bundle.shape[0] != lists.n_columns:
-        raise ValueError("bundle must have one entry for each column")
-    conflicts = np.zeros(np.max(bundle, initial=-1) + 1, dtype=np.int64)
-    cdef int64_t[::1] conflicts_out = conflicts
-    cdef int64_t[::1] order = np.argsort(bundle, kind="stable").astype(np.int64)
-    cdef int32_t[::1] holder = np.full(n_rows, -1, dtype=np.int32)
-    cdef Py_ssize_t j, column
-    cdef int64_t i
-    with nogil:
-        for j in range(lists.n_columns):
-            column = order[j]
-            if bundle[column] < 0:
-                continue
-            for i in range(start[column], start[column + 1]):
-                conflicts_out[bundle[column]] += holder[rows[i]] == bundle[column]
-                holder[rows[i]] = bundle[column]
-    return conflicts
-
-
 cdef void write_codes(
     const uint32_t* rows, int64_t n, const uint16_t* stored, int32_t first_code,
     code_t* codes_out,
@@ -589,7 +553,7 @@ cdef void write_codes(
 
 
 def have_bins(start, bin_start, n_bins):
-    """Whether each list has a stored bin for each of its rows, or none at all."""
+    """Whether each column has a stored bin for each of its rows, or none at all."""
     length = np.diff(bin_start)
     return (
         len(start) == len(bin_start)
@@ -606,7 +570,7 @@ def merge_bundles(
 ):
     """Write the codes of bundles, each a column (Algorithm 4).
 
-    A row's code is ``first_code`` plus its stored bin, of the last member that lists it, or 0.
+    A row's code is ``first_code`` plus its stored bin, of the last member that sparse it, or 0.
 
     Parameters
     ----------
@@ -624,20 +588,20 @@ def merge_bundles(
         Its type must hold the codes; that is not checked.
     n_threads : int, default=1
     """
-    cdef Lists lists = as_lists(start, rows, codes_out.shape[1])
+    cdef SparseColumns sparse = as_sparse_columns(start, rows, codes_out.shape[1])
     cdef Py_ssize_t n_bundles = codes_out.shape[0]
     cdef Py_ssize_t b, k, j
     cdef Watch watch = start_watch()
     if (
         not have_bins(start, bin_start, len(bins))
-        or first_code.shape[0] != lists.n_columns
+        or first_code.shape[0] != sparse.n_columns
         or member_start.shape[0] != n_bundles + 1
-        or not np.array_equal(np.clip(members, 0, lists.n_columns - 1), members)
+        or not np.array_equal(np.clip(members, 0, sparse.n_columns - 1), members)
         or not np.array_equal(
             np.clip(np.maximum.accumulate(member_start), 0, len(members)), member_start)
     ):
         raise ValueError("the arrays must fit start, rows, codes_out and each other")
-    if lists.rows == NULL or members.shape[0] == 0 or lists.n_rows == 0:
+    if sparse.rows == NULL or members.shape[0] == 0 or sparse.n_rows == 0:
         np.asarray(codes_out)[:] = 0
         return
     for b in prange(
@@ -645,17 +609,10 @@ def merge_bundles(
         use_threads_if=n_threads > 1 and n_bundles > 1,
     ):
         if not is_stopped(&watch):
-            memset(&codes_out[b, 0], 0, lists.n_rows * sizeof(code_t))
+            memset(&codes_out[b, 0], 0, sparse.n_rows * sizeof(code_t))
             for k in range(member_start[b], member_start[b + 1]):
                 j = members[k]
                 write_codes(
-                    lists.rows + start[j], start[j + 1] - start[j],
-                    list_bins(bins, bin_start, j), first_code[j], &codes_out[b, 0])
+                    sparse.rows + start[j], start[j + 1] - start[j],
+                    stored_bins(bins, bin_start, j), first_code[j], &codes_out[b, 0])
     end_watch(&watch)
-
-
-def merge_bundle(start, rows, bin_start, bins, members, first_code, codes_out):
-    """Write the codes of one bundle into ``codes_out``, of shape (n_rows,); see `merge_bundles`."""
-    merge_bundles(
-        start, rows, bin_start, bins, np.array([0, len(members)], dtype=np.int64), members,
-        first_code, codes_out[None])

@@ -7,16 +7,16 @@ A value is the number of a category; NaN and numbers that no category has are mi
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint16_t, uint8_t
 
-from skgoss._engine.data.columns cimport Frame, load_block, read_frame
+from skgoss._engine.data.columns cimport InputColumns, load_block, read_columns
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
 cdef enum:
     # Rows read at a time: their values stay in the first cache.
     BLOCK = 256
     # Rows whose bins one thread writes at a time.
-    ROWS_OF_TASK = 1 << 14
+    ROWS_PER_TASK = 1 << 14
 
-ctypedef fused binned:
+ctypedef fused bin_t:
     uint8_t
     uint16_t
 
@@ -27,7 +27,7 @@ cdef inline int64_t entry_of(double value, int64_t n_categories) noexcept nogil:
 
 
 cdef void count_column(
-    const Frame* frame,
+    const InputColumns* inputs,
     Py_ssize_t column,
     const int64_t* rows,
     const double* weight,
@@ -36,12 +36,13 @@ cdef void count_column(
     int64_t* count_out,
     double* mass_out,
 ) noexcept nogil:
+    """Count the rows of each category of a column, and sum their masses."""
     cdef double[BLOCK] values
     cdef int64_t start = 0
     cdef int64_t n, i, entry
     while start < n_rows:
         n = min(<int64_t> BLOCK, n_rows - start)
-        load_block(frame, column, rows, start, n, values)
+        load_block(inputs, column, rows, start, n, values)
         for i in range(n):
             entry = entry_of(values[i], n_categories)
             count_out[entry] += 1
@@ -77,7 +78,7 @@ def count_categories(
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef const double* row_mass = NULL if weight is None else &weight[0]
-    cdef Frame frame = read_frame(columns)
+    cdef InputColumns inputs = read_columns(columns)
     cdef Py_ssize_t j
     cdef Watch watch = start_watch()
     for j in prange(
@@ -89,29 +90,30 @@ def count_categories(
     ):
         if not is_stopped(&watch):
             count_column(
-                &frame, j, row, row_mass, n_rows, first[j + 1] - first[j] - 1,
+                &inputs, j, row, row_mass, n_rows, first[j + 1] - first[j] - 1,
                 &count_out[first[j]], &mass_out[first[j]],
             )
     end_watch(&watch)
 
 
 cdef void bin_rows(
-    const Frame* frame,
+    const InputColumns* inputs,
     Py_ssize_t column,
     const int64_t* rows,
     int64_t start,
     int64_t stop,
     const uint16_t* bin_of,
     int64_t n_categories,
-    binned* bins_out,
+    bin_t* bins_out,
 ) noexcept nogil:
+    """Put some rows of a column of categories into their bins."""
     cdef double[BLOCK] values
     cdef int64_t n, i
     while start < stop:
         n = min(<int64_t> BLOCK, stop - start)
-        load_block(frame, column, rows, start, n, values)
+        load_block(inputs, column, rows, start, n, values)
         for i in range(n):
-            bins_out[start + i] = <binned> bin_of[entry_of(values[i], n_categories)]
+            bins_out[start + i] = <bin_t> bin_of[entry_of(values[i], n_categories)]
         start += n
 
 
@@ -121,7 +123,7 @@ def bin_categories(
     const uint16_t[::1] bin_of,
     const int64_t[::1] first,
     int n_threads,
-    binned[:, ::1] bins_out,
+    bin_t[:, ::1] bins_out,
 ) -> None:
     """Put every category of every column into its bin.
 
@@ -138,9 +140,9 @@ def bin_categories(
     bins_out : array of shape (n_columns, n_rows)
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
-    cdef Frame frame = read_frame(columns)
+    cdef InputColumns inputs = read_columns(columns)
     cdef int64_t n_rows = bins_out.shape[1]
-    cdef int64_t n_parts = (n_rows + ROWS_OF_TASK - 1) // ROWS_OF_TASK
+    cdef int64_t n_parts = (n_rows + ROWS_PER_TASK - 1) // ROWS_PER_TASK
     cdef int64_t task, j, start
     cdef Watch watch = start_watch()
     for task in prange(
@@ -151,10 +153,10 @@ def bin_categories(
         use_threads_if=n_threads > 1,
     ):
         j = task // n_parts
-        start = task % n_parts * ROWS_OF_TASK
+        start = task % n_parts * ROWS_PER_TASK
         if not is_stopped(&watch):
             bin_rows(
-                &frame, j, row, start, min(start + ROWS_OF_TASK, n_rows), &bin_of[first[j]],
+                &inputs, j, row, start, min(start + ROWS_PER_TASK, n_rows), &bin_of[first[j]],
                 first[j + 1] - first[j] - 1, &bins_out[j, 0],
             )
     end_watch(&watch)

@@ -11,6 +11,8 @@ from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
 )
 
+from skgoss._engine.data.sparse_columns cimport first_from
+
 cdef enum:
     FLOAT64 = 0
     FLOAT32 = 1
@@ -92,7 +94,7 @@ cdef inline void load_values(
 
 
 # The columns of a `skgoss.data.columns.Columns`.
-cdef struct Frame:
+cdef struct InputColumns:
     const uint64_t* address
     const int64_t* stride
     const uint8_t* kind
@@ -100,39 +102,24 @@ cdef struct Frame:
     const int64_t* length
 
 
-cdef Frame read_frame(object columns)
+cdef InputColumns read_columns(object columns)
 
 
-cdef inline bint is_sparse(const Frame* frame, Py_ssize_t column) noexcept nogil:
-    return frame.index != NULL and frame.index[column] != 0
-
-
-cdef inline int64_t first_stored(const Frame* frame, Py_ssize_t column, int64_t row) noexcept nogil:
-    """The place of the first stored value of a sparse column in ``row`` or below it."""
-    cdef const int32_t* index = <const int32_t*> frame.index[column]
-    cdef int64_t low = 0
-    cdef int64_t high = frame.length[column]
-    cdef int64_t middle
-    while low < high:
-        middle = (low + high) // 2
-        if index[middle] < row:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+cdef inline bint is_sparse(const InputColumns* inputs, Py_ssize_t column) noexcept nogil:
+    return inputs.index != NULL and inputs.index[column] != 0
 
 
 cdef inline void load_sparse(
-    const Frame* frame,
+    const InputColumns* inputs,
     Py_ssize_t column,
     const int64_t* rows,
     int64_t start,
     int64_t n,
     double* values_out,
 ) noexcept nogil:
-    cdef const int32_t* index = <const int32_t*> frame.index[column]
-    cdef int64_t length = frame.length[column]
-    cdef int64_t at = first_stored(frame, column, rows[start] if rows != NULL else start)
+    cdef const int32_t* index = <const int32_t*> inputs.index[column]
+    cdef int64_t length = inputs.length[column]
+    cdef int64_t at = first_from(index, length, rows[start] if rows != NULL else start)
     cdef int64_t i, row
     for i in range(n):
         row = rows[start + i] if rows != NULL else start + i
@@ -141,12 +128,12 @@ cdef inline void load_sparse(
         values_out[i] = 0.0
         if at < length and index[at] == row:
             load_values(
-                frame.address[column], frame.stride[column], frame.kind[column], NULL, at, 1,
+                inputs.address[column], inputs.stride[column], inputs.kind[column], NULL, at, 1,
                 values_out + i)
 
 
 cdef inline void load_block(
-    const Frame* frame,
+    const InputColumns* inputs,
     Py_ssize_t column,
     const int64_t* rows,
     int64_t start,
@@ -157,9 +144,9 @@ cdef inline void load_block(
 
     With ``rows``, ascending, the i-th value is that of row ``rows[i]``; NULL means all rows.
     """
-    if is_sparse(frame, column):
-        load_sparse(frame, column, rows, start, n, values_out)
+    if is_sparse(inputs, column):
+        load_sparse(inputs, column, rows, start, n, values_out)
     else:
         load_values(
-            frame.address[column], frame.stride[column], frame.kind[column], rows, start, n,
+            inputs.address[column], inputs.stride[column], inputs.kind[column], rows, start, n,
             values_out)

@@ -19,29 +19,29 @@ KINDS = {
 }
 
 
-cdef Frame read_frame(object columns):
-    """The columns of a `skgoss.data.columns.Columns`, which must outlive the frame."""
-    cdef Frame frame
+cdef InputColumns read_columns(object columns):
+    """The columns of a `skgoss.data.columns.Columns`, which must outlive them."""
+    cdef InputColumns inputs
     cdef const uint64_t[::1] address = columns.address
     cdef const int64_t[::1] stride = columns.stride
     cdef const uint8_t[::1] kind = columns.kind
     cdef const uint64_t[::1] index = columns.index
     cdef const int64_t[::1] length = columns.length
-    frame.address = &address[0]
-    frame.stride = &stride[0]
-    frame.kind = &kind[0]
-    frame.index = NULL if index is None else &index[0]
-    frame.length = NULL if length is None else &length[0]
-    return frame
+    inputs.address = &address[0]
+    inputs.stride = &stride[0]
+    inputs.kind = &kind[0]
+    inputs.index = NULL if index is None else &index[0]
+    inputs.length = NULL if length is None else &length[0]
+    return inputs
 
 
 def to_float64(columns, double[:, ::1] values_out) -> None:
     """Write every column, as float64, into one row of ``values_out`` each."""
-    cdef Frame frame = read_frame(columns)
+    cdef InputColumns inputs = read_columns(columns)
     cdef Py_ssize_t j
     with nogil:
         for j in range(values_out.shape[0]):
-            load_block(&frame, j, NULL, 0, values_out.shape[1], &values_out[j, 0])
+            load_block(&inputs, j, NULL, 0, values_out.shape[1], &values_out[j, 0])
 
 
 def locate(

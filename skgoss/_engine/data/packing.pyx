@@ -8,8 +8,13 @@ from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from skgoss._engine.data.sparse_columns cimport list_bins, stored_bin
+import numpy as np
+
+from skgoss._engine.data.sparse_columns cimport stored_bin, stored_bins
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+
+# Where a run of codes goes in a histogram: `Piece` of layout.h.
+PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
 
 ctypedef fused Integer:
     int8_t
@@ -73,30 +78,30 @@ def pack_rows(
 
 
 def pack_entries(
-    const int64_t[::1] list_start,
-    const uint32_t[::1] list_rows,
+    const int64_t[::1] sparse_start,
+    const uint32_t[::1] sparse_rows,
     const int64_t[::1] bin_start,
     const uint16_t[::1] bins,
     const int64_t[::1] chosen,
-    const int64_t[::1] list_place,
+    const int64_t[::1] sparse_place,
     const uint16_t[:, ::1] shorts,
     const int64_t[::1] short_place,
     int64_t[::1] entry_start_out,
     uint32_t[::1] entries_out,
 ) -> None:
-    """Write each row's places: those of the chosen lists it is in, then one for each short.
+    """Write each row's places: those of the sparse columns that store it, then of each short.
 
     Parameters
     ----------
-    list_start : array of shape (n_lists + 1,)
-    list_rows : array
-        Rows, list by list.
-    bin_start : array of shape (n_lists + 1,)
-        Where the stored bins of each list begin in ``bins``; without any, all are 0.
+    sparse_start : array of shape (n_columns + 1,)
+    sparse_rows : array
+        Stored rows, column by column.
+    bin_start : array of shape (n_columns + 1,)
+        Where the stored bins of each column begin in ``bins``; without any, all are 0.
     bins : array
     chosen : array of shape (n_chosen,)
-        Numbers of lists.
-    list_place : array of shape (n_chosen,)
+        Numbers of sparse columns.
+    sparse_place : array of shape (n_chosen,)
         The place of each one's stored bin 0.
     shorts : array of shape (n_shorts, n_rows)
         Bins of columns of which every row has a place.
@@ -105,7 +110,7 @@ def pack_entries(
     entry_start_out : array of shape (n_rows + 1,)
         Where the entries of each row begin.
     entries_out : array
-        As long as the chosen lists and the shorts.
+        As long as the chosen columns and the shorts.
     """
     cdef Py_ssize_t n_rows = entry_start_out.shape[0] - 1
     cdef Py_ssize_t n_shorts = shorts.shape[0]
@@ -118,8 +123,8 @@ def pack_entries(
         for k in range(chosen.shape[0]):
             if is_stopped(&watch):
                 break
-            for i in range(list_start[chosen[k]], list_start[chosen[k] + 1]):
-                at[list_rows[i] + 1] += 1
+            for i in range(sparse_start[chosen[k]], sparse_start[chosen[k] + 1]):
+                at[sparse_rows[i] + 1] += 1
         for i in range(n_rows):
             at[i + 1] += at[i] + n_shorts
         # The starts move to the ends of their rows, and so become those of the next.
@@ -127,11 +132,11 @@ def pack_entries(
             if is_stopped(&watch):
                 break
             j = chosen[k]
-            stored = list_bins(bins, bin_start, j)
-            for i in range(list_start[j], list_start[j + 1]):
-                entries_out[at[list_rows[i]]] = <uint32_t>(
-                    list_place[k] + stored_bin(stored, i - list_start[j]))
-                at[list_rows[i]] += 1
+            stored = stored_bins(bins, bin_start, j)
+            for i in range(sparse_start[j], sparse_start[j + 1]):
+                entries_out[at[sparse_rows[i]]] = <uint32_t>(
+                    sparse_place[k] + stored_bin(stored, i - sparse_start[j]))
+                at[sparse_rows[i]] += 1
         for j in range(n_shorts):
             if is_stopped(&watch):
                 break
@@ -146,7 +151,6 @@ def pack_entries(
 
 def count_places(const uint32_t[::1] entries, int64_t n_places):
     """How many rows have each place: ndarray of shape (n_places,), int64."""
-    import numpy as np
     counts = np.zeros(n_places, dtype=np.int64)
     cdef int64_t[::1] out = counts
     cdef Py_ssize_t i

@@ -1,19 +1,37 @@
 # cython: language_level=3
-"""Columns as lists of the rows that are not in one bin of theirs.
+"""Sparse columns: the rows that are not in one bin, the implied one, and their bins.
 
-Each listed row has a stored bin: numbered without the bin that is left out. Lists of which
-all rows have stored bin 0, as those of columns of two bins, hold row numbers alone.
+These are the stored rows. Each has a stored bin: numbered without the implied one. Columns of which
+all stored rows have stored bin 0, as those of two bins, hold row numbers alone.
 """
 
-from libc.stdint cimport int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
+
+ctypedef fused row_t:
+    int32_t
+    uint32_t
 
 
-cdef inline const uint16_t* list_bins(
+cdef inline const uint16_t* stored_bins(
     const uint16_t[::1] bins, const int64_t[::1] bin_start, Py_ssize_t j,
 ) noexcept nogil:
-    """The stored bins of list j; NULL: all are 0."""
+    """The stored bins of column j; NULL: all are 0."""
     return &bins[bin_start[j]] if bin_start[j] < bin_start[j + 1] else NULL
 
 
 cdef inline uint16_t stored_bin(const uint16_t* bins, int64_t i) noexcept nogil:
     return bins[i] if bins != NULL else 0
+
+
+cdef inline int64_t first_from(const row_t* rows, int64_t n, int64_t row) noexcept nogil:
+    """Where ascending row numbers from ``row`` on begin: a binary search."""
+    cdef int64_t low = 0
+    cdef int64_t high = n
+    cdef int64_t middle
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle] < row:
+            low = middle + 1
+        else:
+            high = middle
+    return low

@@ -3,18 +3,18 @@
 
 A feature's bins, but for one that may be `implied`, are numbered 0, 1, ... as its stored
 bins. They are codes of a column of bytes or 16-bit numbers, which several features that
-exclude each other may share, or a list of the rows that have them, or both.
+exclude each other may share, or a sparse column of the rows that have them, or both.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint8_t
 
 cdef struct BinColumn:
-    const void* codes         # by row; NULL: the feature is a list only
+    const void* codes         # by row; NULL: the feature is sparse only
     int width                 # bytes of a code: 1 or 2
     int32_t first_code        # the code of stored bin 0
     int32_t n_bins
-    int32_t implied           # the bin of rows with other codes or not listed; -1: none
-    const uint32_t* rows      # of a list, ascending; NULL: there is none
+    int32_t implied           # the bin of rows with other codes or not stored; -1: none
+    const uint32_t* rows      # stored rows, ascending; NULL: it is not sparse
     const uint16_t* stored    # their stored bins; of a feature of two bins, shared zeros
     int64_t length
 
@@ -23,7 +23,7 @@ cdef class BinStore:
     cdef BinColumn* columns   # by feature
     cdef readonly Py_ssize_t n_rows
     cdef readonly Py_ssize_t n_features
-    cdef readonly bint has_lists
+    cdef readonly bint has_sparse
     cdef readonly tuple arrays    # the columns point to them
     cdef object zeros             # or to these
 
@@ -39,19 +39,3 @@ cdef inline int32_t bin_of_code(const BinColumn* column, int32_t code) noexcept 
     if stored < 0 or stored >= column.n_bins - 1:
         return column.implied
     return bin_of_stored(column, stored)
-
-
-cdef inline Py_ssize_t first_from(
-    const uint32_t* rows, Py_ssize_t n, Py_ssize_t row,
-) noexcept nogil:
-    """Where ascending row numbers from ``row`` on begin."""
-    cdef Py_ssize_t low = 0
-    cdef Py_ssize_t high = n
-    cdef Py_ssize_t middle
-    while low < high:
-        middle = (low + high) // 2
-        if rows[middle] < row:
-            low = middle + 1
-        else:
-            high = middle
-    return low

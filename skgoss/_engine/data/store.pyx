@@ -6,8 +6,8 @@ from libc.stdlib cimport calloc, free
 
 import numpy as np
 
-from skgoss._engine.data.sparse_columns cimport list_bins as find_bins
-from skgoss._engine.data.gather_rows import take_columns, take_lists
+from skgoss._engine.data.gather_rows import gather_columns, gather_sparse_columns
+from skgoss._engine.data.sparse_columns cimport stored_bins
 
 cdef class BinStore:
     """The bins of the training rows, column by column.
@@ -18,25 +18,25 @@ cdef class BinStore:
     implied : ndarray of shape (n_features,), int32
         The bin of rows with no code of the feature, -1 where there is none.
     column : ndarray of shape (n_features,), int32
-        The feature's row of ``bytes``; from ``len(bytes)`` on, of ``shorts``. -1: it is
-        a list only.
+        The feature's row of ``bytes``; from ``len(bytes)`` on, of ``shorts``. -1: it has
+        no codes, only stored rows.
     first_code : ndarray of shape (n_features,), int32
         The code of the feature's stored bin 0.
     bytes : ndarray of shape (n, n_rows), uint8
     shorts : ndarray of shape (m, n_rows), uint16
-    list_start : ndarray of shape (n_features + 1,), int64
-        Where the feature's list begins in ``list_rows``.
-    list_rows : ndarray of uint32
-        Ascending within a list.
+    sparse_start : ndarray of shape (n_features + 1,), int64
+        Where the feature's stored rows begin in ``sparse_rows``.
+    sparse_rows : ndarray of uint32
+        Ascending within a feature.
     bin_start : ndarray of shape (n_features + 1,), int64
-        Where the stored bins of the rows of a list begin in ``list_bins``. Lists without
-        any are those of features of two bins: all are 0.
-    list_bins : ndarray of uint16
+        Where the bins of a feature's stored rows begin in ``sparse_bins``. Features of two
+        bins have none: all are 0.
+    sparse_bins : ndarray of uint16
 
     Attributes
     ----------
     n_rows, n_features : int
-    has_lists : bool
+    has_sparse : bool
     arrays : tuple of ndarray
         What it was made of, in the order of the parameters.
     """
@@ -49,10 +49,10 @@ cdef class BinStore:
         const int32_t[::1] first_code,
         const uint8_t[:, ::1] bytes,
         const uint16_t[:, ::1] shorts,
-        const int64_t[::1] list_start,
-        const uint32_t[::1] list_rows,
+        const int64_t[::1] sparse_start,
+        const uint32_t[::1] sparse_rows,
         const int64_t[::1] bin_start,
-        const uint16_t[::1] list_bins,
+        const uint16_t[::1] sparse_bins,
     ):
         cdef Py_ssize_t j
         cdef const uint16_t[::1] zeros
@@ -60,10 +60,10 @@ cdef class BinStore:
         self.n_rows = bytes.shape[1]
         self.n_features = n_bins.shape[0]
         self.arrays = tuple(map(np.asarray, (
-            n_bins, implied, column, first_code, bytes, shorts, list_start, list_rows,
-            bin_start, list_bins)))
+            n_bins, implied, column, first_code, bytes, shorts, sparse_start, sparse_rows,
+            bin_start, sparse_bins)))
         has_bins = np.diff(bin_start) > 0
-        longest = np.diff(list_start).max(initial=0, where=~has_bins)
+        longest = np.diff(sparse_start).max(initial=0, where=~has_bins)
         self.zeros = np.zeros(longest + 1, dtype=np.uint16)
         zeros = self.zeros
         self.columns = <BinColumn*> calloc(self.n_features + 1, sizeof(BinColumn))
@@ -74,13 +74,13 @@ cdef class BinStore:
             out.n_bins = n_bins[j]
             out.implied = implied[j]
             out.first_code = first_code[j]
-            out.length = list_start[j + 1] - list_start[j]
+            out.length = sparse_start[j + 1] - sparse_start[j]
             if out.length > 0:
-                out.rows = &list_rows[list_start[j]]
-                out.stored = find_bins(list_bins, bin_start, j)
+                out.rows = &sparse_rows[sparse_start[j]]
+                out.stored = stored_bins(sparse_bins, bin_start, j)
                 if out.stored == NULL:
                     out.stored = &zeros[0]
-                self.has_lists = True
+                self.has_sparse = True
             if column[j] < 0:
                 continue
             if self.n_rows == 0:
@@ -97,16 +97,17 @@ cdef class BinStore:
 
     def take(self, const int64_t[::1] rows, int n_threads):
         """The store of some rows, ascending and distinct."""
-        *features, bytes, shorts, list_start, list_rows, bin_start, list_bins = self.arrays
+        *features, bytes, shorts, sparse_start, sparse_rows, bin_start, sparse_bins = self.arrays
         place = np.empty(0, dtype=np.int32)
-        if self.has_lists:
+        if self.has_sparse:
             place = np.full(self.n_rows, -1, dtype=np.int32)
             place[rows] = np.arange(rows.shape[0], dtype=np.int32)
         return BinStore(
             *features,
-            take_columns(bytes, rows, n_threads),
-            take_columns(shorts, rows, n_threads),
-            *take_lists(list_start, list_rows, bin_start, list_bins, place, n_threads),
+            gather_columns(bytes, rows, n_threads),
+            gather_columns(shorts, rows, n_threads),
+            *gather_sparse_columns(
+                sparse_start, sparse_rows, bin_start, sparse_bins, place, n_threads),
         )
 
     def bins(self, int feature):

@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
-from skgoss._engine.data.columns cimport Frame, read_frame
+from skgoss._engine.data.columns cimport InputColumns, read_columns
 from skgoss._engine.model.predict cimport Node, Predictor, Tables, fill_values
 from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
@@ -86,7 +86,7 @@ cdef enum:
     CACHE_LINE = 64
 
 # Nodes times rows below which a second thread costs more than it brings.
-cdef int64_t SMALL_WORK = 20_000
+cdef int64_t MIN_WORK_FOR_TEAM = 20_000
 
 
 # ------------------------------------------------------------------------------ points
@@ -379,7 +379,7 @@ cdef bint write_tree(Writer* w) noexcept nogil:
 # What the rows of a call have in common.
 cdef struct Call:
     const Tables* tables
-    Frame frame
+    InputColumns inputs
     const TreeSteps* trees
     const Rule* rules
     const Step* steps
@@ -516,7 +516,7 @@ cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* wat
     carve(call, memory, &scratch)
     memset(scratch.sum, 0, n_blocks * size * sizeof(double))
     fill_values(
-        call.tables, &call.frame, start, n_rows, 1, call.n_blocks * SHAP_ROWS,
+        call.tables, &call.inputs, start, n_rows, 1, call.n_blocks * SHAP_ROWS,
         scratch.slot_values, scratch.values)
     for tree in range(call.first_tree, call.stop_tree):
         explain_tree(call, tree, n_blocks, &scratch, watch)
@@ -750,7 +750,7 @@ cdef class Explainer:
         cdef bint done
         if values_out.size == 0 or call.n_slots == 0:
             return
-        call.frame = read_frame(columns)
+        call.inputs = read_columns(columns)
         call.first_tree = first_tree
         call.stop_tree = stop_tree
         call.n_rows = values_out.shape[0]
@@ -762,7 +762,7 @@ cdef class Explainer:
         call.width = values_out.shape[1]
         call.out = &values_out[0, 0]
         blocks = (call.n_rows + SHAP_ROWS - 1) // SHAP_ROWS
-        if blocks * SHAP_ROWS * (stop_tree - first_tree) * call.max_nodes < SMALL_WORK:
+        if blocks * SHAP_ROWS * (stop_tree - first_tree) * call.max_nodes < MIN_WORK_FOR_TEAM:
             n_threads = 1
         size = (call.tables.n_columns + call.n_slots + call.n_pairs) * SHAP_ROWS * 8
         call.n_blocks = min(max(TILE_BYTES // size, LEAST_BLOCKS), MOST_BLOCKS)

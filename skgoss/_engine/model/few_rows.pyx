@@ -2,20 +2,20 @@
 """Few rows through trees: values are compared with thresholds.
 
 Tables are made in one pass over the nodes, so that the first row does not wait for those of
-`predict`, which gives the same leaves. A row takes LANES walks at a time, so that their
-latencies overlap.
+`predict`, which gives the same leaves. A row goes down WALK_WIDTH trees at a time, so that the
+latencies of their nodes overlap.
 """
 
 from libc.math cimport INFINITY, NAN, fabs, isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 
-from skgoss._engine.data.columns cimport Frame, load_block, read_frame
+from skgoss._engine.data.columns cimport InputColumns, load_block, read_columns
 from skgoss._engine.model.predict cimport (
     MISSING_NONE, MISSING_ZERO, ZERO, Node, Sink, category_of, plant)
 
 cdef enum:
-    LANES = 16
+    WALK_WIDTH = 16
     # The bits of a node's decision, as in `skgoss.model.trees`.
     IS_CATEGORICAL = 1
     DEFAULT_LEFT = 2
@@ -37,7 +37,7 @@ cdef struct Set:
     int64_t n_words
 
 
-cdef struct Walk:
+cdef struct Trees:
     const Node* nodes
     const int32_t* roots      # by tree
     const int64_t* first_leaf
@@ -50,7 +50,7 @@ cdef struct Walk:
 
 
 cdef void read_values(
-    const Reading* reading, const Frame* frame, Py_ssize_t n, double* out,
+    const Reading* reading, const InputColumns* inputs, Py_ssize_t n, double* out,
 ) noexcept nogil:
     """Categories are whole numbers; where missing has no meaning, NaN becomes zero.
 
@@ -60,7 +60,7 @@ cdef void read_values(
     cdef int missing = (reading.kind - 1) // 2
     cdef double substitute = NAN if (reading.kind - 1) % 2 else -INFINITY
     cdef Py_ssize_t i
-    load_block(frame, reading.feature, NULL, 0, n, out)
+    load_block(inputs, reading.feature, NULL, 0, n, out)
     if reading.kind == AS_CATEGORIES:
         for i in range(n):
             out[i] = category_of(out[i])
@@ -78,63 +78,63 @@ cdef inline bint is_member(double category, const Set* one) noexcept nogil:
     return number < 32 * one.n_words and one.words[number // 32] >> (number % 32) & 1
 
 
-# ------------------------------------------------------------------ walks
+# ------------------------------------------------------------------ rows
 
 
 cdef inline int32_t next_node(
-    const Walk* walk, int32_t at, const double* row, bint with_sets,
+    const Trees* trees, int32_t at, const double* row, bint with_sets,
 ) noexcept nogil:
     """The child of a node. Columns of categories have negative numbers."""
-    cdef const Node* node = walk.nodes + at
+    cdef const Node* node = trees.nodes + at
     if with_sets and node.column < 0:
         return node.child + (
-            not is_member(row[-node.column], walk.sets + <int64_t> node.threshold))
+            not is_member(row[-node.column], trees.sets + <int64_t> node.threshold))
     # Not `>`: NaN goes right.
     return node.child + (not row[node.column] <= node.threshold)
 
 
 cdef inline void walk_down(
-    const Walk* walk, const double* row, int32_t* at_inout, bint with_sets,
+    const Trees* trees, const double* row, int32_t* at_inout, bint with_sets,
 ) noexcept nogil:
-    """Walk down LANES trees to the leaves; look whether all have arrived every other step."""
-    cdef int lane
+    """Go down WALK_WIDTH trees to the leaves; look whether all have arrived every other step."""
+    cdef int k
     cdef int32_t moved = 1
     while moved:
         moved = 0
-        for lane in range(LANES):
-            at_inout[lane] = next_node(walk, at_inout[lane], row, with_sets)
-        for lane in range(LANES):
-            moved |= walk.nodes[at_inout[lane]].child ^ at_inout[lane]
-            at_inout[lane] = next_node(walk, at_inout[lane], row, with_sets)
+        for k in range(WALK_WIDTH):
+            at_inout[k] = next_node(trees, at_inout[k], row, with_sets)
+        for k in range(WALK_WIDTH):
+            moved |= trees.nodes[at_inout[k]].child ^ at_inout[k]
+            at_inout[k] = next_node(trees, at_inout[k], row, with_sets)
 
 
 cdef inline void deliver(
-    const Walk* walk, const Sink* sink, int64_t tree, Py_ssize_t row, int32_t leaf,
+    const Trees* trees, const Sink* sink, int64_t tree, Py_ssize_t row, int32_t leaf,
 ) noexcept nogil:
     if sink.scores != NULL:
-        sink.scores[row * walk.n_scores + tree % walk.n_scores] += walk.leaf_value[
-            walk.first_leaf[tree] + leaf]
+        sink.scores[row * trees.n_scores + tree % trees.n_scores] += trees.leaf_value[
+            trees.first_leaf[tree] + leaf]
     else:
         sink.leaves[row * (sink.stop_tree - sink.first_tree) + tree - sink.first_tree] = leaf
 
 
 cdef void send_row(
-    const Walk* walk, const double* values, Py_ssize_t row, const Sink* sink,
+    const Trees* trees, const double* values, Py_ssize_t row, const Sink* sink,
 ) noexcept nogil:
-    """Send one row through all trees, LANES trees at a time."""
-    cdef int32_t at[LANES]
+    """Send one row through all trees, WALK_WIDTH trees at a time."""
+    cdef int32_t at[WALK_WIDTH]
     cdef int64_t tree = sink.first_tree
-    cdef int lane
+    cdef int k
     while tree < sink.stop_tree:
-        for lane in range(LANES):
-            at[lane] = walk.roots[min(tree + lane, sink.stop_tree - 1)]
-        if walk.sets == NULL:
-            walk_down(walk, values, at, False)
+        for k in range(WALK_WIDTH):
+            at[k] = trees.roots[min(tree + k, sink.stop_tree - 1)]
+        if trees.sets == NULL:
+            walk_down(trees, values, at, False)
         else:
-            walk_down(walk, values, at, True)
-        for lane in range(<int> min(<int64_t> LANES, sink.stop_tree - tree)):
-            deliver(walk, sink, tree + lane, row, <int32_t> walk.nodes[at[lane]].threshold)
-        tree += LANES
+            walk_down(trees, values, at, True)
+        for k in range(<int> min(<int64_t> WALK_WIDTH, sink.stop_tree - tree)):
+            deliver(trees, sink, tree + k, row, <int32_t> trees.nodes[at[k]].threshold)
+        tree += WALK_WIDTH
 
 
 # ------------------------------------------------------------------ tables
@@ -148,8 +148,8 @@ cdef inline int reading_of(uint8_t decision) noexcept nogil:
     return 1 + 2 * missing + (missing != MISSING_NONE and not decision & DEFAULT_LEFT)
 
 
-cdef class Walks:
-    """The trees as few rows need them. They do not change.
+cdef class FewRowsPredictor:
+    """Predictions of few rows. Its tables do not change.
 
     The arrays must make an ensemble (`skgoss.model.checks`); this is not checked here.
 
@@ -172,7 +172,7 @@ cdef class Walks:
         Trees per round.
     """
 
-    cdef Walk walk
+    cdef Trees trees
     cdef Node* nodes
     cdef int32_t* roots
     cdef Set* sets
@@ -212,12 +212,12 @@ cdef class Walks:
             self.plant_trees(left, right, threshold, column, column + n_nodes)
         finally:
             free(column)
-        self.walk.nodes = self.nodes
-        self.walk.roots = self.roots
-        self.walk.sets = self.sets
-        self.walk.first_leaf = &leaf_start[0]
-        self.walk.leaf_value = &leaf_value[0] if n_leaves else NULL
-        self.walk.n_scores = n_scores
+        self.trees.nodes = self.nodes
+        self.trees.roots = self.roots
+        self.trees.sets = self.sets
+        self.trees.first_leaf = &leaf_start[0]
+        self.trees.leaf_value = &leaf_value[0] if n_leaves else NULL
+        self.trees.n_scores = n_scores
 
     def __dealloc__(self):
         free(self.nodes)
@@ -300,7 +300,7 @@ cdef class Walks:
 
     cdef int send(self, columns, Py_ssize_t n, Sink sink) except -1:
         """Read the values of all rows and send them through the trees."""
-        cdef Frame frame = read_frame(columns)
+        cdef InputColumns inputs = read_columns(columns)
         cdef Py_ssize_t width = 1 + self.n_readings
         cdef double* column = <double*> malloc((1 + width) * n * sizeof(double))
         cdef double* rows = column + n
@@ -311,10 +311,10 @@ cdef class Walks:
             for row in range(n):
                 rows[row * width] = -INFINITY
             for j in range(self.n_readings):
-                read_values(&self.readings[j], &frame, n, column)
+                read_values(&self.readings[j], &inputs, n, column)
                 for row in range(n):
                     rows[row * width + 1 + j] = column[row]
             for row in range(n):
-                send_row(&self.walk, rows + row * width, row, &sink)
+                send_row(&self.trees, rows + row * width, row, &sink)
         free(column)
         return 0

@@ -14,18 +14,18 @@
 /* Rows of a block; its columns lie one after the other, so far apart. */
 #define LINEAR_ROWS 256
 /* Sums have so many parts, whatever the instruction set. */
-#define LINEAR_LANES 8
+#define LINEAR_WIDTH 8
 
 /* The sum of n products, n a multiple of the lanes. */
 static SIMD_INLINE double linear_dot(const double *restrict a, const double *restrict b,
                                      ptrdiff_t n)
 {
-    double lane[LINEAR_LANES] = {0.0};
-    for (ptrdiff_t i = 0; i < n; i += LINEAR_LANES)
-        for (int l = 0; l < LINEAR_LANES; l++)
-            lane[l] += a[i + l] * b[i + l];
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3]))
-           + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    double partial[LINEAR_WIDTH] = {0.0};
+    for (ptrdiff_t i = 0; i < n; i += LINEAR_WIDTH)
+        for (int l = 0; l < LINEAR_WIDTH; l++)
+            partial[l] += a[i + l] * b[i + l];
+    return ((partial[0] + partial[1]) + (partial[2] + partial[3]))
+           + ((partial[4] + partial[5]) + (partial[6] + partial[7]));
 }
 
 /* Whether all values of p columns are finite. */
@@ -56,7 +56,7 @@ static SIMD_INLINE void add_products_body(const double *source, double *block, p
                                           double *sum_inout, double *slope_inout,
                                           double *moment_inout)
 {
-    const ptrdiff_t padded = (n + LINEAR_LANES - 1) / LINEAR_LANES * LINEAR_LANES;
+    const ptrdiff_t padded = (n + LINEAR_WIDTH - 1) / LINEAR_WIDTH * LINEAR_WIDTH;
     double *gradient = block + p * LINEAR_ROWS;
     double *hessian = gradient + LINEAR_ROWS;
     double weighted[LINEAR_ROWS];

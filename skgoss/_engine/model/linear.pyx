@@ -1,6 +1,10 @@
 # cython: language_level=3
 """Linear leaves: their coefficients, and the values of rows.
 
+A leaf's model is the Newton step of the loss in the coefficients, with a ridge penalty (Shi, Li
+and Li, "Gradient boosting with piece-wise linear regression trees", IJCAI 2019): normal equations
+of columns counted from their means, which are solved by Cholesky's factor.
+
 Columns are float64, each with an address and a stride of its own. Leaves share nothing, so
 threads take whole leaves of a fit, and sums do not depend on them.
 """
@@ -28,7 +32,7 @@ cdef extern from "linear.h" nogil:
 
 cdef enum:
     # Fewer rows, times trees, are not worth a team of threads.
-    SERIAL = 20000
+    MIN_ROWS_FOR_TEAM = 20000
     # Rows that a thread takes at a time.
     BLOCK = 512
 
@@ -52,7 +56,7 @@ cdef struct Leaf:
     int64_t n
 
 
-cdef struct Slopes:
+cdef struct Gradients:
     const float* gradient
     const float* hessian    # NULL: ones
     const double* weight    # multiplies both; NULL: ones
@@ -105,18 +109,18 @@ cdef void load_columns(
             x[i] = (<const double*> (address + <uint64_t> (rows[i] * stride)))[0]
 
 
-cdef void load_slopes(
-    const Slopes* slopes, const int64_t* rows, int64_t n, double* gradient_out,
+cdef void load_gradients(
+    const Gradients* gradients, const int64_t* rows, int64_t n, double* gradient_out,
     double* hessian_out,
 ) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        gradient_out[i] = slopes.gradient[rows[i]]
-        hessian_out[i] = slopes.hessian[rows[i]] if slopes.hessian != NULL else 1.0
-    if slopes.weight != NULL:
+        gradient_out[i] = gradients.gradient[rows[i]]
+        hessian_out[i] = gradients.hessian[rows[i]] if gradients.hessian != NULL else 1.0
+    if gradients.weight != NULL:
         for i in range(n):
-            gradient_out[i] *= slopes.weight[rows[i]]
-            hessian_out[i] *= slopes.weight[rows[i]]
+            gradient_out[i] *= gradients.weight[rows[i]]
+            hessian_out[i] *= gradients.weight[rows[i]]
 
 
 cdef int64_t leave_out_broken(
@@ -160,7 +164,7 @@ cdef void choose_centers(
 
 
 cdef Total sum_rows(
-    const Values* values, const Leaf* leaf, const Slopes* slopes, bint keeps,
+    const Values* values, const Leaf* leaf, const Gradients* gradients, bint keeps,
     const Scratch* scratch, double* slope_out,
 ) noexcept nogil:
     """Sums over a leaf's rows of products of columns, counted from centers."""
@@ -178,7 +182,7 @@ cdef Total sum_rows(
         n = min(<int64_t> LINEAR_ROWS, leaf.n - begin)
         kept = scratch.kept + (begin * p if keeps else 0)
         load_columns(values, leaf, begin, n, kept)
-        load_slopes(slopes, leaf.rows + begin, n, gradient, gradient + LINEAR_ROWS)
+        load_gradients(gradients, leaf.rows + begin, n, gradient, gradient + LINEAR_ROWS)
         are_finite(kept, n, p, &finite)
         source = kept
         if not finite:
@@ -266,7 +270,7 @@ cdef void solve(int64_t p, const Scratch* scratch, double* slope_inout) noexcept
 
 
 cdef bint fit_leaf(
-    const Values* values, const Leaf* leaf, const Slopes* slopes, const Rates* rates,
+    const Values* values, const Leaf* leaf, const Gradients* gradients, const Rates* rates,
     bint keeps, const Scratch* scratch, double* constant_out, double* coefficient_out,
 ) noexcept nogil:
     """Fit one leaf; False: it stays constant, and the outputs mean nothing."""
@@ -276,7 +280,7 @@ cdef bint fit_leaf(
     cdef int64_t j
     if p == 0:
         return False
-    total = sum_rows(values, leaf, slopes, keeps, scratch, coefficient_out)
+    total = sum_rows(values, leaf, gradients, keeps, scratch, coefficient_out)
     if total.n < p + 1 or not total.hessian > 0:
         return False
     move_to_means(p, &total, rates.penalty, scratch, coefficient_out)
@@ -293,7 +297,7 @@ cdef bint fit_leaf(
 
 
 cdef void fit_or_stay(
-    const Values* values, const Leaf* leaf, const Slopes* slopes, const Rates* rates,
+    const Values* values, const Leaf* leaf, const Gradients* gradients, const Rates* rates,
     double leaf_value, double* memory, double* score, double* constant_out,
     double* coefficient_out,
 ) noexcept nogil:
@@ -303,7 +307,7 @@ cdef void fit_or_stay(
         memory, memory + p, memory + 2 * p, memory + 3 * p, block,
         block + (p + 2) * LINEAR_ROWS)
     if not fit_leaf(
-        values, leaf, slopes, rates, score != NULL, &scratch, constant_out, coefficient_out,
+        values, leaf, gradients, rates, score != NULL, &scratch, constant_out, coefficient_out,
     ):
         constant_out[0] = leaf_value
         memset(coefficient_out, 0, p * sizeof(double))
@@ -421,17 +425,17 @@ def fit(
     cdef double* score = NULL
     cdef double[:, ::1] memory
     cdef Values values = Values(&address[0], &stride[0])
-    cdef Slopes slopes = Slopes(&gradient[0], NULL, NULL)
+    cdef Gradients gradients = Gradients(&gradient[0], NULL, NULL)
     cdef Rates rates = Rates(penalty, rate)
     cdef int64_t k
     cdef Watch watch = start_watch()
     if hessian is not None:
-        slopes.hessian = &hessian[0]
+        gradients.hessian = &hessian[0]
     if weight is not None:
-        slopes.weight = &weight[0]
+        gradients.weight = &weight[0]
     if score_inout is not None:
         score = &score_inout[0]
-    if rows.shape[0] < SERIAL:
+    if rows.shape[0] < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     memory = np.empty((n_threads, _memory(start, row_start, score != NULL)))
     # The leaves with the most work first: threads end at the same time.
@@ -444,7 +448,7 @@ def fit(
         if not is_stopped(&watch):
             fit_number(
                 by_work[k], &values, &start[0], &feature[0], &row_start[0], &rows[0],
-                &slopes, &rates, leaf_value[by_work[k]],
+                &gradients, &rates, leaf_value[by_work[k]],
                 &memory[omp_get_thread_num(), 0], score, &constant_out[0],
                 &coefficient_out[0])
     end_watch(&watch)
@@ -452,7 +456,7 @@ def fit(
 
 cdef void fit_number(
     int64_t k, const Values* values, const int64_t* start, const int32_t* feature,
-    const int64_t* row_start, const int64_t* rows, const Slopes* slopes, const Rates* rates,
+    const int64_t* row_start, const int64_t* rows, const Gradients* gradients, const Rates* rates,
     double leaf_value, double* memory, double* score, double* constant_out,
     double* coefficient_out,
 ) noexcept nogil:
@@ -460,7 +464,7 @@ cdef void fit_number(
         feature + start[k], start[k + 1] - start[k], rows + row_start[k],
         row_start[k + 1] - row_start[k])
     fit_or_stay(
-        values, &leaf, slopes, rates, leaf_value, memory, score, constant_out + k,
+        values, &leaf, gradients, rates, leaf_value, memory, score, constant_out + k,
         coefficient_out + start[k])
 
 
@@ -514,7 +518,7 @@ def add(
     cdef int64_t block, i, at, k, tree
     cdef Values values = Values(&address[0], &stride[0])
     cdef Watch watch = start_watch()
-    if n * n_trees < SERIAL:
+    if n * n_trees < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from skgoss._engine.data.columns cimport Frame
+from skgoss._engine.data.columns cimport InputColumns
 from skgoss._engine.model.leaves cimport Routes
 
 
@@ -91,7 +91,7 @@ cdef struct Sink:
 # Write what nodes compare with their thresholds: value i of column j, from column 1 on, to
 # `values_out[i * row_step + j * column_step]`; `slot_values` has room for n values.
 cdef void fill_values(
-    const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n,
+    const Tables* model, const InputColumns* inputs, Py_ssize_t start, Py_ssize_t n,
     Py_ssize_t row_step, Py_ssize_t column_step, double* slot_values, double* values_out,
 ) noexcept nogil
 
@@ -108,36 +108,6 @@ cdef class Predictor:
     cdef const uint32_t[::1] set_words
     cdef uint64_t[::1] outside
 
-    cdef void fill_slots(
-        self,
-        const int32_t[::1] feature,
-        const uint8_t[::1] missing,
-        const int32_t[:, ::1] column,
-        const int32_t[:, ::1] bytes,
-        const int64_t[::1] start,
-        const int64_t[::1] set_of,
-        const int64_t[::1] set_start,
-    ) noexcept
-    cdef void fill_sets(
-        self, const uint8_t[::1] bit, const int64_t[::1] start
-    ) noexcept
-    cdef int fill_trees(
-        self,
-        const int32_t[::1] left,
-        const int32_t[::1] right,
-        const double[::1] threshold,
-        const int32_t[::1] column,
-        const int64_t[::1] leaf_start,
-    ) except -1
-    cdef int fill_routes(
-        self,
-        const int32_t[::1] left,
-        const int32_t[::1] right,
-        const int32_t[::1] column,
-        const uint8_t[::1] bits,
-        const uint8_t[::1] limit,
-        const int64_t[::1] leaf_start,
-    ) except -1
     cdef int run(
-        self, const Frame* frame, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink
+        self, const InputColumns* inputs, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink
     ) except -1

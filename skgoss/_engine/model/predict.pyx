@@ -3,7 +3,7 @@
 
 Tile by tile, each value becomes its rank among the ensemble's own thresholds (value <=
 threshold k exactly when rank <= k), and each category the tests of eight sets. These are
-bytes, and `leaves` finds the leaves. `walks` gives the same leaves of few rows.
+bytes, and `leaves` finds the leaves. `few_rows` gives the same leaves of few rows.
 """
 
 from cython.parallel cimport prange
@@ -12,10 +12,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from skgoss._engine.data.columns cimport Frame, load_block, read_frame
+from skgoss._engine.bits cimport lowest_bit
+from skgoss._engine.data.columns cimport InputColumns, load_block, read_columns
 from skgoss._engine.model.leaves cimport (
-    LEAF_TILE, Routes, Test, add_route, add_values, free_routes, write_leaves,
-)
+    LEAF_TILE, Routes, Test, add_route, add_values, free_routes, write_leaves)
 from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
@@ -23,28 +23,25 @@ import numpy as np
 
 cdef extern from "predict.h" nogil:
     enum:
-        RANKS_OF_A_BYTE
-    void skgoss_ranks(
+        RANKS_PER_BYTE
+    void rank_values(
         const double* threshold, int64_t n, const double* value, int64_t* rank_out)
-    void skgoss_find_missing(
+    void find_missing(
         int missing, double zero, double* value_inout, uint8_t* missing_out)
-    void skgoss_rank_bytes(
+    void bytes_of_ranks(
         const int64_t* rank, int64_t first, const uint8_t* missing, uint8_t filled,
         uint8_t* byte_out)
-    void skgoss_bytes_of_words(
+    void bytes_of_words(
         const uint64_t* word, int shift, uint8_t* byte_out)
-
-cdef extern from "bits.h" nogil:
-    int lowest_bit(uint64_t x)
 
 cdef enum:
     # Columns of bytes that the words of a table of sets fill.
-    BYTES_OF_A_WORD = 8
+    BYTES_PER_WORD = 8
     # Bytes of the tiles that go through a tree one after the other.
     BLOCK_BYTES = 1 << 18
 
 # Row-trees below which a second thread costs more than it brings.
-cdef int64_t SMALL_WORK = 50_000
+cdef int64_t MIN_WORK_FOR_TEAM = 50_000
 
 
 # ---------------------------------------------------------------------------- values
@@ -65,14 +62,14 @@ cdef inline bint is_member(double value, const Slot* slot) noexcept nogil:
 
 
 cdef void load_slot(
-    const Slot* slot, const Frame* frame, Py_ssize_t start, Py_ssize_t n, double* out
+    const Slot* slot, const InputColumns* inputs, Py_ssize_t start, Py_ssize_t n, double* out
 ) noexcept nogil:
     """Load one slot's values; where missing has no meaning, NaN becomes zero.
 
     Of a set of categories: 0 for those in it, 1 for others.
     """
     cdef Py_ssize_t i
-    load_block(frame, slot.feature, NULL, start, n, out)
+    load_block(inputs, slot.feature, NULL, start, n, out)
     if slot.n_words >= 0:
         for i in range(n):
             out[i] = 0.0 if is_member(out[i], slot) else 1.0
@@ -103,14 +100,14 @@ cdef void spread_values(
 
 
 cdef void fill_values(
-    const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n,
+    const Tables* model, const InputColumns* inputs, Py_ssize_t start, Py_ssize_t n,
     Py_ssize_t row_step, Py_ssize_t column_step, double* slot_values, double* values_out,
 ) noexcept nogil:
     cdef Py_ssize_t i, s
     for i in range(n):
         values_out[i * row_step] = -INFINITY
     for s in range(model.n_slots):
-        load_slot(&model.slots[s], frame, start, n, slot_values)
+        load_slot(&model.slots[s], inputs, start, n, slot_values)
         spread_values(&model.slots[s], slot_values, n, row_step, column_step, values_out)
 
 
@@ -118,7 +115,7 @@ cdef void fill_values(
 
 
 cdef void rank_slot(
-    const Slot* slot, const Frame* frame, Py_ssize_t start, Py_ssize_t n, double* values,
+    const Slot* slot, const InputColumns* inputs, Py_ssize_t start, Py_ssize_t n, double* values,
     uint8_t* bytes_out,
 ) noexcept nogil:
     """Rank a tile's values among the slot's thresholds, for each side in columns of bytes.
@@ -129,18 +126,18 @@ cdef void rank_slot(
     cdef uint8_t missing[LEAF_TILE]
     cdef int64_t first = 0
     cdef int64_t column = 0
-    load_block(frame, slot.feature, NULL, start, n, values)
-    skgoss_find_missing(slot.missing, ZERO, values, missing)
-    skgoss_ranks(slot.thresholds, slot.n_thresholds, values, rank)
+    load_block(inputs, slot.feature, NULL, start, n, values)
+    find_missing(slot.missing, ZERO, values, missing)
+    rank_values(slot.thresholds, slot.n_thresholds, values, rank)
     while first < slot.n_thresholds:
         if slot.left_bytes >= 0:
-            skgoss_rank_bytes(
+            bytes_of_ranks(
                 rank, first, missing, 0, bytes_out + (slot.left_bytes + column) * LEAF_TILE)
         if slot.right_bytes >= 0:
-            skgoss_rank_bytes(
+            bytes_of_ranks(
                 rank, first, missing, 0xFF,
                 bytes_out + (slot.right_bytes + column) * LEAF_TILE)
-        first += RANKS_OF_A_BYTE
+        first += RANKS_PER_BYTE
         column += 1
 
 
@@ -152,12 +149,12 @@ cdef void look_up_sets(
     cdef int i
     for i in range(LEAF_TILE):
         outside[i] = sets.outside[min(category[i], sets.n_categories)]
-    for i in range(BYTES_OF_A_WORD):
-        skgoss_bytes_of_words(outside, 8 * i, bytes_out + (sets.column + i) * LEAF_TILE)
+    for i in range(BYTES_PER_WORD):
+        bytes_of_words(outside, 8 * i, bytes_out + (sets.column + i) * LEAF_TILE)
 
 
 cdef void rank_tile(
-    const Tables* model, const Frame* frame, Py_ssize_t start, Py_ssize_t n,
+    const Tables* model, const InputColumns* inputs, Py_ssize_t start, Py_ssize_t n,
     uint8_t* bytes_out,
 ) noexcept nogil:
     """Make the bytes of a tile's rows: LEAF_TILE bytes a column."""
@@ -168,11 +165,11 @@ cdef void rank_tile(
     memset(values, 0, sizeof(values))
     for s in range(model.n_slots):
         if model.slots[s].n_words < 0:
-            rank_slot(&model.slots[s], frame, start, n, values, bytes_out)
+            rank_slot(&model.slots[s], inputs, start, n, values, bytes_out)
     for s in range(model.n_set_bytes):
         if model.set_bytes[s].feature != feature:
             feature = model.set_bytes[s].feature
-            load_block(frame, feature, NULL, start, n, values)
+            load_block(inputs, feature, NULL, start, n, values)
             for i in range(LEAF_TILE):
                 category[i] = category_of(values[i])
         look_up_sets(&model.set_bytes[s], category, bytes_out)
@@ -193,6 +190,10 @@ cdef struct Block:
 cdef void score_block(
     const Tables* model, const Routes* routes, const Block* block, const Sink* sink,
 ) noexcept nogil:
+    """Score the tiles of a block, tree by tree.
+
+    A tree's masks stay in the cache for all tiles of the block.
+    """
     cdef int64_t width = sink.stop_tree - sink.first_tree
     cdef Py_ssize_t n_tiles = (block.stop - block.start + LEAF_TILE - 1) // LEAF_TILE
     cdef int64_t tree, j
@@ -215,14 +216,14 @@ cdef void score_block(
 
 
 cdef void run_block(
-    const Tables* model, const Routes* routes, const Frame* frame, const Block* block,
+    const Tables* model, const Routes* routes, const InputColumns* inputs, const Block* block,
     const Sink* sink,
 ) noexcept nogil:
     cdef Py_ssize_t row
-    if frame != NULL:
+    if inputs != NULL:
         for row from block.start <= row < block.stop by LEAF_TILE:
             rank_tile(
-                model, frame, row, min(<Py_ssize_t> LEAF_TILE, block.stop - row),
+                model, inputs, row, min(<Py_ssize_t> LEAF_TILE, block.stop - row),
                 block.bytes + (row - block.start) * model.n_bytes)
     score_block(model, routes, block, sink)
 
@@ -235,12 +236,12 @@ cdef Py_ssize_t rows_of_a_block(const Tables* model, Py_ssize_t n, int n_threads
 
 
 cdef bint score_many_rows(
-    const Tables* model, const Routes* routes, const Frame* frame, uint8_t* kept,
+    const Tables* model, const Routes* routes, const InputColumns* inputs, uint8_t* kept,
     Py_ssize_t n, int n_threads, const Sink* sink, Watch* watch,
 ) noexcept nogil:
     """Score all rows, block by block; false when memory ran out.
 
-    `kept` has the bytes of all rows, which are made if `frame` is not NULL. It may be NULL:
+    `kept` has the bytes of all rows, which are made if `inputs` is not NULL. It may be NULL:
     then the bytes of a block are forgotten.
     """
     cdef Py_ssize_t size = rows_of_a_block(model, n, n_threads)
@@ -256,22 +257,22 @@ cdef bint score_many_rows(
     ):
         if not is_stopped(watch):
             run_own_block(
-                model, routes, frame, kept, memory + share * omp_get_thread_num(), bytes,
+                model, routes, inputs, kept, memory + share * omp_get_thread_num(), bytes,
                 i * size, min((i + 1) * size, n), sink)
     free(memory)
     return True
 
 
 cdef void run_own_block(
-    const Tables* model, const Routes* routes, const Frame* frame, uint8_t* kept, char* memory,
-    size_t bytes, Py_ssize_t start, Py_ssize_t stop, const Sink* sink,
+    const Tables* model, const Routes* routes, const InputColumns* inputs, uint8_t* kept,
+    char* memory, size_t bytes, Py_ssize_t start, Py_ssize_t stop, const Sink* sink,
 ) noexcept nogil:
     cdef Block block
     block.bytes = <uint8_t*> memory if kept == NULL else kept + start * model.n_bytes
     block.columns = <const uint8_t**> (memory + bytes)
     block.start = start
     block.stop = stop
-    run_block(model, routes, frame, &block, sink)
+    run_block(model, routes, inputs, &block, sink)
 
 
 # ------------------------------------------------------------------------------ tables
@@ -394,12 +395,12 @@ cdef class Predictor:
         self.tables.n_slots = slot_feature.shape[0]
         self.tables.n_bytes = n_bytes
         self.tables.n_set_bytes = n_set_bytes
-        self.fill_slots(
-            slot_feature, slot_missing, slot_column, slot_bytes, slot_start, slot_set,
+        fill_slots(
+            self, slot_feature, slot_missing, slot_column, slot_bytes, slot_start, slot_set,
             set_start)
-        self.fill_sets(slot_bit, outside_start)
-        self.fill_trees(left, right, threshold, column, leaf_start)
-        self.fill_routes(left, right, byte_column, bits, limit, leaf_start)
+        fill_sets(self, slot_bit, outside_start)
+        fill_trees(self, left, right, threshold, column, leaf_start)
+        fill_routes(self, left, right, byte_column, bits, limit, leaf_start)
         self.tables.nodes = self.nodes
         self.tables.trees = self.trees
         self.tables.slots = self.slots
@@ -413,108 +414,6 @@ cdef class Predictor:
         free(self.set_bytes)
         free_routes(&self.routes)
 
-    cdef void fill_slots(
-        self,
-        const int32_t[::1] feature,
-        const uint8_t[::1] missing,
-        const int32_t[:, ::1] column,
-        const int32_t[:, ::1] bytes,
-        const int64_t[::1] start,
-        const int64_t[::1] set_of,
-        const int64_t[::1] set_start,
-    ) noexcept:
-        cdef Py_ssize_t s
-        self.tables.n_columns = 1
-        for s in range(feature.shape[0]):
-            self.slots[s].feature = feature[s]
-            self.slots[s].left_column = column[s, 0]
-            self.slots[s].right_column = column[s, 1]
-            self.slots[s].left_bytes = bytes[s, 0]
-            self.slots[s].right_bytes = bytes[s, 1]
-            self.tables.n_columns = max(
-                self.tables.n_columns, column[s, 0] + 1, column[s, 1] + 1)
-            self.slots[s].missing = missing[s]
-            self.slots[s].words = NULL
-            self.slots[s].n_words = -1
-            if set_of[s] >= 0:
-                self.slots[s].n_words = set_start[set_of[s] + 1] - set_start[set_of[s]]
-                if self.slots[s].n_words > 0:
-                    self.slots[s].words = &self.set_words[set_start[set_of[s]]]
-            self.slots[s].thresholds = &self.slot_threshold[start[s]]
-            self.slots[s].n_thresholds = start[s + 1] - start[s]
-
-    cdef void fill_sets(
-        self, const uint8_t[::1] bit, const int64_t[::1] start
-    ) noexcept:
-        """Tell of each category which sets it is not in."""
-        cdef int64_t first = self.tables.n_bytes - BYTES_OF_A_WORD * self.tables.n_set_bytes
-        cdef const Slot* slot
-        cdef int64_t table, word
-        cdef uint64_t bits
-        cdef Py_ssize_t s
-        for s in range(self.tables.n_slots):
-            slot = &self.slots[s]
-            if slot.n_words < 0:
-                continue
-            table = (slot.left_bytes - first) // BYTES_OF_A_WORD
-            self.set_bytes[table] = SetBytes(
-                slot.feature, first + BYTES_OF_A_WORD * table,
-                <int32_t> (start[table + 1] - start[table] - 1),
-                &self.outside[start[table]])
-            for word in range(slot.n_words):
-                bits = slot.words[word]
-                while bits:
-                    self.outside[start[table] + 32 * word + lowest_bit(bits)] &= ~(
-                        <uint64_t> 1 << bit[s])
-                    bits &= bits - 1
-
-    cdef int fill_trees(
-        self,
-        const int32_t[::1] left,
-        const int32_t[::1] right,
-        const double[::1] threshold,
-        const int32_t[::1] column,
-        const int64_t[::1] leaf_start,
-    ) except -1:
-        cdef int32_t[::1] place = np.empty(left.shape[0] + 1, dtype=np.int32)
-        cdef int64_t node
-        cdef Py_ssize_t t
-        for t in range(leaf_start.shape[0] - 1):
-            node = leaf_start[t] - t
-            self.trees[t] = TreeTables(2 * leaf_start[t] - t, leaf_start[t])
-            plant(
-                &left[0] + node, &right[0] + node, &threshold[0] + node, &column[0] + node,
-                <int32_t> (leaf_start[t + 1] - leaf_start[t]), self.trees[t].root, &place[0],
-                self.nodes)
-        return 0
-
-    cdef int fill_routes(
-        self,
-        const int32_t[::1] left,
-        const int32_t[::1] right,
-        const int32_t[::1] column,
-        const uint8_t[::1] bits,
-        const uint8_t[::1] limit,
-        const int64_t[::1] leaf_start,
-    ) except -1:
-        cdef Test* tests = <Test*> malloc((left.shape[0] + 1) * sizeof(Test))
-        cdef int64_t node
-        cdef Py_ssize_t i, t
-        if tests == NULL:
-            raise MemoryError
-        for i in range(left.shape[0]):
-            tests[i] = Test(column[i], 0, bits[i], limit[i])
-        try:
-            for t in range(leaf_start.shape[0] - 1):
-                node = leaf_start[t] - t
-                add_route(
-                    &self.routes, &left[0] + node, &right[0] + node, tests + node,
-                    &self.leaf_value[leaf_start[t]],
-                    <int32_t> (leaf_start[t + 1] - leaf_start[t]))
-        finally:
-            free(tests)
-        return 0
-
     def scores(
         self,
         columns,
@@ -526,18 +425,18 @@ cdef class Predictor:
         """Add the leaf values of trees ``first_tree`` to ``stop_tree`` to the scores."""
         if scores_out.size == 0 or first_tree >= stop_tree:
             return
-        cdef Frame frame = read_frame(columns)
+        cdef InputColumns inputs = read_columns(columns)
         self.run(
-            &frame, NULL, scores_out.shape[0], n_threads,
+            &inputs, NULL, scores_out.shape[0], n_threads,
             Sink(&scores_out[0, 0], NULL, first_tree, stop_tree))
 
     def ranked(self, columns, Py_ssize_t n_rows, int n_threads):
         """The bytes of all rows, for `add_ranked`."""
-        cdef Frame frame = read_frame(columns)
+        cdef InputColumns inputs = read_columns(columns)
         cdef Py_ssize_t n_tiles = (n_rows + LEAF_TILE - 1) // LEAF_TILE
         cdef uint8_t[::1] bytes = np.empty(
             n_tiles * LEAF_TILE * self.tables.n_bytes + 1, dtype=np.uint8)
-        self.run(&frame, &bytes[0], n_rows, n_threads, Sink(NULL, NULL, 0, 0))
+        self.run(&inputs, &bytes[0], n_rows, n_threads, Sink(NULL, NULL, 0, 0))
         return np.asarray(bytes)
 
     def add_ranked(
@@ -565,23 +464,129 @@ cdef class Predictor:
         """Write the number of the leaf that each row reaches in each tree."""
         if leaves_out.size == 0:
             return
-        cdef Frame frame = read_frame(columns)
+        cdef InputColumns inputs = read_columns(columns)
         self.run(
-            &frame, NULL, leaves_out.shape[0], n_threads,
+            &inputs, NULL, leaves_out.shape[0], n_threads,
             Sink(NULL, &leaves_out[0, 0], first_tree, stop_tree))
 
     cdef int run(
-        self, const Frame* frame, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink
+        self, const InputColumns* inputs, uint8_t* kept, Py_ssize_t n, int n_threads, Sink sink
     ) except -1:
         cdef bint done
         cdef Watch watch = start_watch()
-        if n * max(sink.stop_tree - sink.first_tree, 1) < SMALL_WORK:
+        if n * max(sink.stop_tree - sink.first_tree, 1) < MIN_WORK_FOR_TEAM:
             n_threads = 1
         n_threads = <int> max(1, min(<Py_ssize_t> n_threads, (n + LEAF_TILE - 1) // LEAF_TILE))
         with nogil:
             done = score_many_rows(
-                &self.tables, &self.routes, frame, kept, n, n_threads, &sink, &watch)
+                &self.tables, &self.routes, inputs, kept, n, n_threads, &sink, &watch)
         end_watch(&watch)
         if not done:
             raise MemoryError
         return 0
+
+
+cdef void fill_slots(
+    Predictor self,
+    const int32_t[::1] feature,
+    const uint8_t[::1] missing,
+    const int32_t[:, ::1] column,
+    const int32_t[:, ::1] bytes,
+    const int64_t[::1] start,
+    const int64_t[::1] set_of,
+    const int64_t[::1] set_start,
+) noexcept:
+    cdef Py_ssize_t s
+    self.tables.n_columns = 1
+    for s in range(feature.shape[0]):
+        self.slots[s].feature = feature[s]
+        self.slots[s].left_column = column[s, 0]
+        self.slots[s].right_column = column[s, 1]
+        self.slots[s].left_bytes = bytes[s, 0]
+        self.slots[s].right_bytes = bytes[s, 1]
+        self.tables.n_columns = max(
+            self.tables.n_columns, column[s, 0] + 1, column[s, 1] + 1)
+        self.slots[s].missing = missing[s]
+        self.slots[s].words = NULL
+        self.slots[s].n_words = -1
+        if set_of[s] >= 0:
+            self.slots[s].n_words = set_start[set_of[s] + 1] - set_start[set_of[s]]
+            if self.slots[s].n_words > 0:
+                self.slots[s].words = &self.set_words[set_start[set_of[s]]]
+        self.slots[s].thresholds = &self.slot_threshold[start[s]]
+        self.slots[s].n_thresholds = start[s + 1] - start[s]
+
+
+cdef void fill_sets(
+    Predictor self, const uint8_t[::1] bit, const int64_t[::1] start
+) noexcept:
+    """Tell of each category which sets it is not in."""
+    cdef int64_t first = self.tables.n_bytes - BYTES_PER_WORD * self.tables.n_set_bytes
+    cdef const Slot* slot
+    cdef int64_t table, word
+    cdef uint64_t bits
+    cdef Py_ssize_t s
+    for s in range(self.tables.n_slots):
+        slot = &self.slots[s]
+        if slot.n_words < 0:
+            continue
+        table = (slot.left_bytes - first) // BYTES_PER_WORD
+        self.set_bytes[table] = SetBytes(
+            slot.feature, first + BYTES_PER_WORD * table,
+            <int32_t> (start[table + 1] - start[table] - 1),
+            &self.outside[start[table]])
+        for word in range(slot.n_words):
+            bits = slot.words[word]
+            while bits:
+                self.outside[start[table] + 32 * word + lowest_bit(bits)] &= ~(
+                    <uint64_t> 1 << bit[s])
+                bits &= bits - 1
+
+
+cdef int fill_trees(
+    Predictor self,
+    const int32_t[::1] left,
+    const int32_t[::1] right,
+    const double[::1] threshold,
+    const int32_t[::1] column,
+    const int64_t[::1] leaf_start,
+) except -1:
+    cdef int32_t[::1] place = np.empty(left.shape[0] + 1, dtype=np.int32)
+    cdef int64_t node
+    cdef Py_ssize_t t
+    for t in range(leaf_start.shape[0] - 1):
+        node = leaf_start[t] - t
+        self.trees[t] = TreeTables(2 * leaf_start[t] - t, leaf_start[t])
+        plant(
+            &left[0] + node, &right[0] + node, &threshold[0] + node, &column[0] + node,
+            <int32_t> (leaf_start[t + 1] - leaf_start[t]), self.trees[t].root, &place[0],
+            self.nodes)
+    return 0
+
+
+cdef int fill_routes(
+    Predictor self,
+    const int32_t[::1] left,
+    const int32_t[::1] right,
+    const int32_t[::1] column,
+    const uint8_t[::1] bits,
+    const uint8_t[::1] limit,
+    const int64_t[::1] leaf_start,
+) except -1:
+    cdef Test* tests = <Test*> malloc((left.shape[0] + 1) * sizeof(Test))
+    cdef int64_t node
+    cdef Py_ssize_t i, t
+    if tests == NULL:
+        raise MemoryError
+    for i in range(left.shape[0]):
+        tests[i] = Test(column[i], 0, bits[i], limit[i])
+    try:
+        for t in range(leaf_start.shape[0] - 1):
+            node = leaf_start[t] - t
+            add_route(
+                &self.routes, &left[0] + node, &right[0] + node, tests + node,
+                &self.leaf_value[leaf_start[t]],
+                <int32_t> (leaf_start[t + 1] - leaf_start[t]))
+    finally:
+        free(tests)
+    return 0

@@ -96,7 +96,7 @@ static inline double categories_l2(int n_bins, const SplitRules *rules)
 
 /* Sorts the categories with cat_smooth rows and their curvature as far as the search may go
    from the low end (ends_out[1]) and from the high one (ends_out[0]). */
-static inline void rank_categories(const Bins *bins, const Encoding *code,
+static inline void rank_categories(const Bins *bins, const Encoding *encoding,
                                    const NodeStats *node, const SplitRules *rules,
                                    void *scratch, CategoryEnd *ends_out)
 {
@@ -108,7 +108,7 @@ static inline void rank_categories(const Bins *bins, const Encoding *code,
         ends_out[low] = end;
     }
     for (int b = 1; b < bins->n_bins; b++) {
-        Sums sums = bin_sums(bins, b, code);
+        Sums sums = bin_sums(bins, b, encoding);
         if (sums.count == 0 || (double)sums.count < rules->cat_smooth)
             continue;
         double gradient = (double)sums.gradient * rules->gradient_unit;
@@ -153,7 +153,7 @@ static inline int holds_enough(int64_t count, int64_t hessian, int64_t least_cou
 /* The best number of categories to take from one end, and its gain above `needed`; the
    smaller one of equals. Between two numbers that are tried lie min_data_per_group rows. */
 static inline double search_end(const CategoryEnd *end, const Bins *bins,
-                                const Encoding *code, const NodeStats *node,
+                                const Encoding *encoding, const NodeStats *node,
                                 double needed, const SplitRules *rules, int *taken_out)
 {
     int64_t least_right = rules->min_count > rules->min_data_per_group
@@ -164,7 +164,7 @@ static inline double search_end(const CategoryEnd *end, const Bins *bins,
     int64_t tried = 0; /* rows on the left when last a number was tried */
     double top = 0;
     for (int i = 0; i < end->n; i++) {
-        left = add_sums(left, bin_sums(bins, abs(end->list[i].bin), code));
+        left = add_sums(left, bin_sums(bins, abs(end->list[i].bin), encoding));
         if (!holds_enough(left.count, left.hessian, rules->min_count, node->least_hessian,
                           rules))
             continue;
@@ -185,10 +185,10 @@ static inline double search_end(const CategoryEnd *end, const Bins *bins,
 
 /* Improves *best_out by the best split of one categorical feature, whose gains count
    `factor` times; whether any split gains something. `scratch`: see CATEGORY_SCRATCH. */
-static inline int search_categories(const Bins *bins, const Encoding *code, int feature,
-                                     double factor, const NodeStats *node,
-                                     const SplitRules *rules, void *scratch,
-                                     Split *best_out)
+static inline int search_categories(const Bins *bins, const Encoding *encoding, int feature,
+                                    double factor, const NodeStats *node,
+                                    const SplitRules *rules, void *scratch,
+                                    Split *best_out)
 {
     double needed = node->gain + rules->min_gain;
     SplitRules child_rules = *rules;
@@ -196,18 +196,18 @@ static inline int search_categories(const Bins *bins, const Encoding *code, int 
     int gains = 0;
     if (one_against_rest(bins->n_bins, rules)) {
         for (int b = 1; b < bins->n_bins; b++) {
-            double gain = side_gain(bin_sums(bins, b, code), node, needed, rules);
+            double gain = side_gain(bin_sums(bins, b, encoding), node, needed, rules);
             gains |= gain > 0;
             improve(factor * gain, feature, b, 0, rules, best_out);
         }
         return gains;
     }
     child_rules.l2 = categories_l2(bins->n_bins, rules);
-    rank_categories(bins, code, node, rules, scratch, ends);
+    rank_categories(bins, encoding, node, rules, scratch, ends);
     for (int low = 1; low >= 0; low--) {
         int taken = 0;
         double gain =
-            search_end(&ends[low], bins, code, node, needed, &child_rules, &taken);
+            search_end(&ends[low], bins, encoding, node, needed, &child_rules, &taken);
         gains |= gain > 0;
         improve(factor * gain, feature, taken, low, rules, best_out);
     }
@@ -215,7 +215,7 @@ static inline int search_categories(const Bins *bins, const Encoding *code, int 
 }
 
 /* Which bins go left by a split that search_categories found on the same bins. */
-static inline void category_set(const Bins *bins, const Encoding *code,
+static inline void category_set(const Bins *bins, const Encoding *encoding,
                                 const NodeStats *node, const SplitRules *rules,
                                 const Split *split, void *scratch,
                                 uint8_t *goes_left_out)
@@ -226,7 +226,7 @@ static inline void category_set(const Bins *bins, const Encoding *code,
         goes_left_out[split->bin] = 1;
         return;
     }
-    rank_categories(bins, code, node, rules, scratch, ends);
+    rank_categories(bins, encoding, node, rules, scratch, ends);
     for (int i = 0; i < split->bin; i++)
         goes_left_out[abs(ends[split->missing_left].list[i].bin)] = 1;
 }

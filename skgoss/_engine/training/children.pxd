@@ -1,4 +1,4 @@
-from skgoss._engine.training.search cimport Look
+from skgoss._engine.training.search cimport Siblings
 from skgoss._engine.training.workspace cimport Leaf, Round, Shared, Workspace
 
 
@@ -8,9 +8,9 @@ cdef int search_children(
     Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,
 ) noexcept nogil
 
-cdef int build_look(
+cdef int sum_siblings(
     Shared* shared, Workspace* ws, const Leaf* parent, Leaf* left, Leaf* right,
-    Look* look_out,
+    Siblings* siblings_out,
 ) noexcept nogil
 
-cdef int finish_looks(Shared* shared, Workspace* ws, Look* looks, int n) noexcept nogil
+cdef int finish_siblings(Shared* shared, Workspace* ws, Siblings* siblings, int n) noexcept nogil

@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from skgoss._engine.training.layout cimport Binned
-from skgoss._engine.training.split cimport Extent, Step, StepRow
+from skgoss._engine.training.split cimport BinRange, FeatureBounds, PartialBound
 from skgoss._engine.training.workspace cimport (
     ADVANCED, BASIC, INTERMEDIATE, UNBOUNDED, Constraints, Leaf, Node, Shared, Workspace)
 
@@ -77,11 +77,11 @@ cdef int allowed_features(
 
 # ------------------------------------------------------------------ neighbours
 
-cdef Extent extent(
+cdef BinRange bin_range(
     const Binned* data, const Workspace* ws, const Leaf* leaf, int feature,
 ) noexcept nogil:
     """The bins of a feature that lead to a leaf. Missing values have the last bin."""
-    cdef Extent bins
+    cdef BinRange bins
     cdef const Node* above
     cdef int node = leaf.node
     cdef bint is_left = leaf.is_left
@@ -97,7 +97,7 @@ cdef Extent extent(
     return bins
 
 
-cdef inline Extent side(Extent bins, int cut, bint missing_left, bint is_left) noexcept nogil:
+cdef inline BinRange side(BinRange bins, int cut, bint missing_left, bint is_left) noexcept nogil:
     """What a cut leaves of some bins on one side."""
     if is_left:
         bins.last = min(bins.last, cut)
@@ -107,23 +107,23 @@ cdef inline Extent side(Extent bins, int cut, bint missing_left, bint is_left) n
     return bins
 
 
-cdef inline Extent common(Extent a, Extent b) noexcept nogil:
+cdef inline BinRange common(BinRange a, BinRange b) noexcept nogil:
     a.first = max(a.first, b.first)
     a.last = min(a.last, b.last)
     a.missing = a.missing and b.missing
     return a
 
 
-cdef inline bint is_empty(Extent bins) noexcept nogil:
+cdef inline bint is_empty(BinRange bins) noexcept nogil:
     return bins.first > bins.last and not bins.missing
 
 
-cdef inline Extent meeting(Extent own, Extent other) noexcept nogil:
+cdef inline BinRange meeting(BinRange own, BinRange other) noexcept nogil:
     """The bins of a feature by which a neighbour meets either side of a cut of a leaf.
 
     Neighbours along the feature itself share no bins of it, but have to do with both sides.
     """
-    cdef Extent bins = common(own, other)
+    cdef BinRange bins = common(own, other)
     if is_empty(bins):
         return own
     if bins.first > bins.last:
@@ -132,12 +132,12 @@ cdef inline Extent meeting(Extent own, Extent other) noexcept nogil:
     return bins
 
 
-cdef inline bint covers(Extent bins, Extent own) noexcept nogil:
+cdef inline bint covers(BinRange bins, BinRange own) noexcept nogil:
     """Whether there is no side of a cut of a leaf that its neighbour does not meet."""
     return bins.first == own.first and bins.last == own.last and bins.missing == own.missing
 
 
-cdef inline bint meets(Extent bins, int cut, bint missing_left, bint is_left) noexcept nogil:
+cdef inline bint meets(BinRange bins, int cut, bint missing_left, bint is_left) noexcept nogil:
     """Whether shared bins are on one side of a cut, as in `list_limits` of split.h."""
     return (bins.first <= cut if is_left else bins.last > cut) or (
         bins.missing and missing_left == is_left)
@@ -152,10 +152,10 @@ cdef void relate_children(
     cdef int cut = parent.best.bin
     cdef bint missing_left = parent.best.missing_left
     cdef bint categorical = shared.data.categorical[parent.best.feature]
-    cdef Extent own, bins
+    cdef BinRange own, bins
     cdef int other, relation
     if not categorical:
-        own = extent(&shared.data, ws, parent, parent.best.feature)
+        own = bin_range(&shared.data, ws, parent, parent.best.feature)
     ws.above[right * stride + right] = 0
     ws.above[right * stride + index] = ws.above[index * stride + right] = 0
     for other in range(ws.n_leaves):
@@ -167,7 +167,7 @@ cdef void relate_children(
         if relation == 0 or categorical:
             continue
         bins = meeting(
-            own, extent(&shared.data, ws, &ws.leaves[other], parent.best.feature))
+            own, bin_range(&shared.data, ws, &ws.leaves[other], parent.best.feature))
         if not meets(bins, cut, missing_left, False):
             ws.above[right * stride + other] = ws.above[other * stride + right] = 0
         if not meets(bins, cut, missing_left, True):
@@ -209,13 +209,13 @@ cdef void start_constraints(Workspace* ws) noexcept nogil:
 
 cdef void fill_row(
     const Shared* shared, const Workspace* ws, const Leaf* leaf, int feature,
-    StepRow* row_out,
+    FeatureBounds* row_out,
 ) noexcept nogil:
     """What bounds the children of a leaf if a feature is split."""
     cdef const signed char* above = ws.above + (
         (leaf - ws.leaves) * <Py_ssize_t>shared.settings.max_leaves)
-    cdef Extent own = extent(&shared.data, ws, leaf, feature)
-    cdef Step step
+    cdef BinRange own = bin_range(&shared.data, ws, leaf, feature)
+    cdef PartialBound bound
     cdef int other
     row_out.lower = -INFINITY
     row_out.upper = INFINITY
@@ -223,25 +223,25 @@ cdef void fill_row(
     for other in range(ws.n_leaves):
         if above[other] == 0:
             continue
-        step.value = ws.leaves[other].stats.output
-        step.is_above = above[other] > 0
-        step.shared = meeting(own, extent(&shared.data, ws, &ws.leaves[other], feature))
-        if not covers(step.shared, own):
-            row_out.steps[row_out.n] = step
+        bound.value = ws.leaves[other].stats.output
+        bound.is_above = above[other] > 0
+        bound.shared = meeting(own, bin_range(&shared.data, ws, &ws.leaves[other], feature))
+        if not covers(bound.shared, own):
+            row_out.partial[row_out.n] = bound
             row_out.n += 1
-        elif step.is_above:
-            row_out.upper = min(row_out.upper, step.value)
+        elif bound.is_above:
+            row_out.upper = min(row_out.upper, bound.value)
         else:
-            row_out.lower = max(row_out.lower, step.value)
+            row_out.lower = max(row_out.lower, bound.value)
 
 
 cdef void fill_rows(
     const Shared* shared, Workspace* ws, const Leaf* leaf, int side,
 ) noexcept nogil:
-    cdef StepRow* rows = ws.order[side].rows
+    cdef FeatureBounds* rows = ws.monotone[side].rows
     cdef int row
     for row in range(ws.n_split_features):
-        rows[row].steps = ws.steps[side] + row * <Py_ssize_t>shared.settings.max_leaves
+        rows[row].partial = ws.partial_bounds[side] + row * <Py_ssize_t>shared.settings.max_leaves
         fill_row(shared, ws, leaf, ws.split_features[row], &rows[row])
 
 

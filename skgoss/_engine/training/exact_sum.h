@@ -1,14 +1,17 @@
 /* Exact sums of doubles, which do not depend on the order of the terms.
  *
- * A sum is a whole number of 2**-1074, the least double, in limbs: the sum of limb i times
- * 2**(32 i). Limbs have room for 2**30 blocks of terms, so they can be added as they are.
+ * Kahan's and Neumaier's compensated sums are more accurate than plain ones, but still depend on
+ * the order. So a sum is a fixed-point number here, as in Kulisch's accumulator: a whole number
+ * of 2**-1074, the least double, in limbs. The sum of limb i counts 2**(32 i). Limbs have room
+ * for 2**30 blocks of terms, so they can be added as they are.
  *
- * The terms of a block are cut at fixed bits. Adding a large number rounds a term to a
- * multiple of a power of two, the unit: a whole number, and these are added. What is left of
- * the terms is cut by a smaller unit, until nothing is left.
+ * The terms of a block are cut at fixed bits. Adding a large number rounds a term to a multiple
+ * of a power of two, the unit: a whole number, and these are added. What is left of the terms is
+ * cut by a smaller unit, until nothing is left (Rump, Ogita and Oishi, "Accurate floating-point
+ * summation part I", SIAM J. Sci. Comput. 31, 2008, call this error-free extraction).
  */
-#ifndef SKGOSS_EXACT_H
-#define SKGOSS_EXACT_H
+#ifndef SKGOSS_EXACT_SUM_H
+#define SKGOSS_EXACT_SUM_H
 
 #include <math.h>
 #include <stdint.h>
@@ -19,7 +22,9 @@
 /* Terms of a block, at most. */
 #define EXACT_BLOCK 1024
 
-#define EXACT_LANES 8
+/* Plain sums have so many parts, whatever the instruction set, so their bits do not depend on
+ * it. */
+#define EXACT_WIDTH 8
 
 /* The limbs of a sum, and counts of the terms that are not finite. */
 enum {
@@ -33,28 +38,26 @@ enum {
 #define LEAST_EXPONENT (-1074)
 
 /* Multiply terms by their weights; the sum of their sizes. */
-#define WEIGH_ROWS                                                                    \
-    (double *restrict term, const double *restrict weight, int64_t n,                 \
-     double *restrict size_out)
-
-static SIMD_INLINE void weigh_terms_body WEIGH_ROWS
+static SIMD_INLINE void weigh_terms_body(double *restrict term, const double *restrict weight,
+                                         int64_t n, double *restrict size_out)
 {
-    double lane[EXACT_LANES] = {0.0};
+    double partial[EXACT_WIDTH] = {0.0};
     int64_t i = 0;
     if (weight)
         for (int64_t j = 0; j < n; j++)
             term[j] *= weight[j];
-    for (; i + EXACT_LANES <= n; i += EXACT_LANES)
-        for (int l = 0; l < EXACT_LANES; l++)
-            lane[l] += fabs(term[i + l]);
+    for (; i + EXACT_WIDTH <= n; i += EXACT_WIDTH)
+        for (int l = 0; l < EXACT_WIDTH; l++)
+            partial[l] += fabs(term[i + l]);
     for (; i < n; i++)
-        lane[0] += fabs(term[i]);
+        partial[0] += fabs(term[i]);
     *size_out = 0.0;
-    for (int l = 0; l < EXACT_LANES; l++)
-        *size_out += lane[l];
+    for (int l = 0; l < EXACT_WIDTH; l++)
+        *size_out += partial[l];
 }
 
-SIMD_KERNEL(weigh_terms, WEIGH_ROWS, (term, weight, n, size_out))
+SIMD_KERNEL(weigh_terms, (double *term, const double *weight, int64_t n, double *size_out),
+            (term, weight, n, size_out))
 
 static SIMD_INLINE uint64_t bits_of(double x)
 {
@@ -66,11 +69,10 @@ static SIMD_INLINE uint64_t bits_of(double x)
 /* Take multiples of two units from each term: their sums, and the bits that are left in any
  * term. `shift` is 1.5 * 2**52 units, so that the sum with a term has the multiple in its
  * last bits. */
-#define CUT_ROWS                                                                      \
-    (double *restrict term, int64_t n, const double *restrict shift,                  \
-     int64_t *restrict whole_out, uint64_t *restrict left_out)
-
-static SIMD_INLINE void cut_terms_body CUT_ROWS
+static SIMD_INLINE void cut_terms_body(double *restrict term, int64_t n,
+                                       const double *restrict shift,
+                                       int64_t *restrict whole_out,
+                                       uint64_t *restrict left_out)
 {
     const double shift_high = shift[0], shift_low = shift[1];
     uint64_t high = 0, low = 0, left = 0;
@@ -89,7 +91,10 @@ static SIMD_INLINE void cut_terms_body CUT_ROWS
     *left_out = left;
 }
 
-SIMD_KERNEL(cut_terms, CUT_ROWS, (term, n, shift, whole_out, left_out))
+SIMD_KERNEL(cut_terms,
+            (double *term, int64_t n, const double *shift, int64_t *whole_out,
+             uint64_t *left_out),
+            (term, n, shift, whole_out, left_out))
 
 /* Add `whole` times 2**exponent. */
 static inline void add_limbs(int64_t whole, int exponent, int64_t *sum_inout)

@@ -1,6 +1,7 @@
-/* Columns of codes become the lanes of rows, a block of rows at a time. */
-#ifndef SKGOSS_DRAWN_H
-#define SKGOSS_DRAWN_H
+/* Columns of codes become the lanes of rows, a block of rows at a time: a transposition of
+   bytes, eight columns at once, as plain stores of single bytes would be slower. */
+#ifndef SKGOSS_FEATURE_SUBSET_H
+#define SKGOSS_FEATURE_SUBSET_H
 
 #include <stddef.h>
 #include <string.h>
@@ -8,16 +9,16 @@
 #include "simd.h"
 
 /* Rows whose lanes stay in the first cache while the columns take turns. */
-#define DRAWN_BLOCK 512
+#define SUBSET_BLOCK 512
 
-/* Eight lanes of up to DRAWN_BLOCK rows: out[stride * i + j] = lanes[j][i]. */
+/* Eight lanes of up to SUBSET_BLOCK rows: out[stride * i + j] = lanes[j][i]. */
 static SIMD_INLINE void interleave_body(const uint8_t *const *lanes, ptrdiff_t n,
                                         ptrdiff_t stride, uint8_t *out)
 {
     const uint8_t *restrict a = lanes[0], *restrict b = lanes[1], *restrict c = lanes[2],
                   *restrict d = lanes[3], *restrict e = lanes[4], *restrict f = lanes[5],
                   *restrict g = lanes[6], *restrict h = lanes[7];
-    uint8_t octets[8 * DRAWN_BLOCK];
+    uint8_t octets[8 * SUBSET_BLOCK];
     uint8_t *restrict to = octets;
     for (ptrdiff_t i = 0; i < n; i++) {
         to[8 * i] = a[i];
@@ -37,8 +38,8 @@ SIMD_KERNEL(interleave,
             (lanes, n, stride, out))
 
 /* The same of some rows of a block, which begins at row `first`. */
-static inline void gather(const uint8_t *const *lanes, const uint32_t *ids, ptrdiff_t n,
-                          ptrdiff_t first, ptrdiff_t stride, uint8_t *out)
+static inline void gather_lanes(const uint8_t *const *lanes, const uint32_t *ids, ptrdiff_t n,
+                                ptrdiff_t first, ptrdiff_t stride, uint8_t *out)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
         ptrdiff_t row = (ptrdiff_t)ids[i] - first;

@@ -1,13 +1,13 @@
-"""Lanes and entries of the features that a tree draws."""
+"""Lanes and entries of the features that are sampled for a tree."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from skgoss._engine.data.store cimport BinColumn
-from skgoss._engine.training.layout cimport Binned, Piece, Slopes
+from skgoss._engine.training.layout cimport Binned, Gradients, Piece
 
-cdef struct Sources:
-    # Where the bins of drawn features come from. Each feature is in a lane or in entries.
-    int most_drawn                # features a tree has; 0: all trees read all lanes
+cdef struct SubsetSource:
+    # Where the bins of the features come from. Each feature is in a lane or in entries.
+    int max_features              # that a tree may have; 0: all trees read all lanes
     int lane_codes                # that groups may share a lane for; 0: they share none
     const BinColumn* columns      # by feature
     const int32_t* group          # by feature; read of those in lanes
@@ -17,8 +17,8 @@ cdef struct Sources:
     int n_in_entries
     int64_t most_entries          # that all rows can have of them
 
-cdef struct Drawn:
-    # Memory for the rows of drawn features: arrays of a `Binned`, then work space.
+cdef struct SubsetBuffers:
+    # Memory for rows that have a tree's features alone: arrays of a `Binned`, then work space.
     uint8_t* rows
     int64_t* offset
     int32_t* feature_at
@@ -35,16 +35,16 @@ cdef struct Drawn:
     uint32_t* heavy
     uint8_t* chosen               # by feature; zero between trees
     const uint8_t** codes         # of each group, by row
-    int32_t* n_given              # codes that these are
-    uint8_t* digit                # LANE_CODES for each group: of a given code in its lane
-    int32_t* place                # by place of all features; -1: not drawn
+    int32_t* n_source_codes       # of each group, among all features
+    uint8_t* digit                # LANE_CODES for each group: what a source code counts in its lane
+    int32_t* place                # by place of all features; -1: not one of the tree's
     int64_t* block_entries
 
 cdef enum:
     ENTRY_BLOCK = 4096            # rows whose entries a thread takes at a time
 
 
-cdef Binned drawn_rows(
-    const Binned* all_rows, const Sources* sources, const int32_t* features, int n,
-    const Slopes* sampled, int n_threads, Drawn* room,
+cdef Binned subset_rows(
+    const Binned* all_rows, const SubsetSource* source, const int32_t* features, int n,
+    const Gradients* sampled, int n_threads, SubsetBuffers* buffers,
 ) noexcept nogil

@@ -1,55 +1,57 @@
-"""Lanes and entries of the features that a tree draws.
+"""Lanes and entries of the features that are sampled for a tree (colsample_bytree).
 
-They are laid out as ``layout.h`` describes it, anew for each tree. Rows and features keep
-their numbers; rows that are not sampled are not filled. Features that are not drawn have no
-places and no codes; the drawn features of a bundle get new codes.
+A histogram over rows that hold other features, too, would read bytes in vain. So the rows are
+laid out as ``layout.h`` describes it, anew for each tree. Rows and features keep their numbers;
+rows that are not sampled are not filled. Features that are not sampled have no places and no
+codes; the features of a bundle get new codes.
 """
 
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
-from skgoss._engine.data.store cimport BinColumn, first_from
-from skgoss._engine.training.layout cimport LANE_CODES, Binned, Piece, Slopes
+from skgoss._engine.data.sparse_columns cimport first_from
+from skgoss._engine.data.store cimport BinColumn
+from skgoss._engine.training.layout cimport LANE_CODES, Binned, Gradients, Piece
 
 cdef extern from "feature_subset.h" nogil:
     enum:
-        DRAWN_BLOCK
+        SUBSET_BLOCK
     void interleave(
         const uint8_t** lanes, Py_ssize_t n, Py_ssize_t stride, uint8_t* out)
-    void gather(
+    void gather_lanes(
         const uint8_t** lanes, const uint32_t* ids, Py_ssize_t n, Py_ssize_t first,
         Py_ssize_t stride, uint8_t* out)
     void add_digits(const uint8_t* codes, Py_ssize_t n, int radix, uint8_t* lane)
 
 cdef enum:
     # Measured: gathering one row costs as much as packing so many rows of a block.
-    ROWS_A_GATHERED = 6
+    ROWS_PER_GATHERED = 6
     # Below so many bytes of rows, or entries, a team costs more than it gives.
-    MIN_BYTES_A_TEAM = 200000
-    MIN_ENTRIES_A_TEAM = 20000
+    MIN_BYTES_FOR_TEAM = 200000
+    MIN_ENTRIES_FOR_TEAM = 20000
 
 
 # ------------------------------------------------------------------ places, groups, lanes
 
-cdef void give_places(
-    const Binned* all_rows, Drawn* room, Binned* out,
+cdef void assign_places(
+    const Binned* all_rows, SubsetBuffers* buffers, Binned* out,
 ) noexcept nogil:
     """Number the places of the chosen features, in the features' order."""
     cdef int64_t at = 0
     cdef int64_t end
     cdef int feature
     for feature in range(out.n_features):
-        room.offset[feature] = at
-        if room.chosen[feature]:
+        buffers.offset[feature] = at
+        if buffers.chosen[feature]:
             end = at + all_rows.offset[feature + 1] - all_rows.offset[feature]
             while at < end:
-                room.feature_at[at] = feature
+                buffers.feature_at[at] = feature
                 at += 1
-    room.offset[out.n_features] = at
+    buffers.offset[out.n_features] = at
     out.n_places = at
-    out.offset = room.offset
-    out.feature_at = room.feature_at
+    out.offset = buffers.offset
+    out.feature_at = buffers.feature_at
 
 
 cdef int add_piece(Piece* pieces, int n, int first, Piece piece) noexcept nogil:
@@ -62,29 +64,30 @@ cdef int add_piece(Piece* pieces, int n, int first, Piece piece) noexcept nogil:
 
 
 cdef void start_group(
-    const Binned* all_rows, const Sources* sources, int feature, int n_pieces, Drawn* room,
-    Binned* out,
+    const Binned* all_rows, const SubsetSource* source, int feature, int n_pieces,
+    SubsetBuffers* buffers, Binned* out,
 ) noexcept nogil:
-    """Begin a group. A bundle has one code already: that of rows that no feature lists."""
+    """Begin a group. A bundle has one code already: that of rows with implied bins alone."""
     cdef int group = out.n_groups
-    cdef const BinColumn* column = &sources.columns[feature]
-    room.lane_groups[group] = group
-    room.piece_start[group] = n_pieces
-    room.codes[group] = <const uint8_t*>column.codes
-    room.n_given[group] = all_rows.n_codes[sources.group[feature]]
-    room.n_codes[group] = column.implied >= 0
-    room.place_of_code[group * LANE_CODES] = -1
-    memset(room.digit + group * LANE_CODES, 0, LANE_CODES)
+    cdef const BinColumn* column = &source.columns[feature]
+    buffers.lane_groups[group] = group
+    buffers.piece_start[group] = n_pieces
+    buffers.codes[group] = <const uint8_t*>column.codes
+    buffers.n_source_codes[group] = all_rows.n_codes[source.group[feature]]
+    buffers.n_codes[group] = column.implied >= 0
+    buffers.place_of_code[group * LANE_CODES] = -1
+    memset(buffers.digit + group * LANE_CODES, 0, LANE_CODES)
     out.n_groups += 1
 
 
 cdef int add_codes(
-    const BinColumn* column, int64_t at, int n_stored, int n_pieces, Drawn* room, int group,
+    const BinColumn* column, int64_t at, int n_stored, int n_pieces, SubsetBuffers* buffers,
+    int group,
 ) noexcept nogil:
     """Give a feature's stored bins codes in a group; returns the number of pieces."""
-    cdef int32_t first = room.n_codes[group]
-    cdef int32_t* place_of_code = room.place_of_code + group * LANE_CODES + first
-    cdef uint8_t* digit = room.digit + group * LANE_CODES + column.first_code
+    cdef int32_t first = buffers.n_codes[group]
+    cdef int32_t* place_of_code = buffers.place_of_code + group * LANE_CODES + first
+    cdef uint8_t* digit = buffers.digit + group * LANE_CODES + column.first_code
     cdef Piece piece
     cdef int i
     for i in range(n_stored):
@@ -93,68 +96,70 @@ cdef int add_codes(
     piece.at = at
     piece.code = first
     piece.length = n_stored
-    room.n_codes[group] += n_stored
-    return add_piece(room.pieces, n_pieces, room.piece_start[group], piece)
+    buffers.n_codes[group] += n_stored
+    return add_piece(buffers.pieces, n_pieces, buffers.piece_start[group], piece)
 
 
 cdef void list_groups(
-    const Binned* all_rows, const Sources* sources, Drawn* room, Binned* out,
+    const Binned* all_rows, const SubsetSource* source, SubsetBuffers* buffers, Binned* out,
 ) noexcept nogil:
     """The groups of the chosen features, with new codes without those of others."""
     cdef int group = -1
     cdef int n_pieces = 0
     cdef int feature, i
     out.n_groups = 0
-    for i in range(sources.n_in_lanes):
-        feature = sources.in_lanes[i]
-        if not room.chosen[feature]:
+    for i in range(source.n_in_lanes):
+        feature = source.in_lanes[i]
+        if not buffers.chosen[feature]:
             continue
-        if sources.group[feature] != group:
-            group = sources.group[feature]
-            start_group(all_rows, sources, feature, n_pieces, room, out)
+        if source.group[feature] != group:
+            group = source.group[feature]
+            start_group(all_rows, source, feature, n_pieces, buffers, out)
         n_pieces = add_codes(
-            &sources.columns[feature], out.offset[feature],
-            <int>(out.offset[feature + 1] - out.offset[feature]), n_pieces, room,
+            &source.columns[feature], out.offset[feature],
+            <int>(out.offset[feature + 1] - out.offset[feature]), n_pieces, buffers,
             out.n_groups - 1)
-    room.piece_start[out.n_groups] = n_pieces
-    out.n_codes = room.n_codes
-    out.piece_start = room.piece_start
-    out.pieces = room.pieces
-    out.place_of_code = room.place_of_code
+    buffers.piece_start[out.n_groups] = n_pieces
+    out.n_codes = buffers.n_codes
+    out.piece_start = buffers.piece_start
+    out.pieces = buffers.pieces
+    out.place_of_code = buffers.place_of_code
 
 
-cdef bint is_plain(const Drawn* room, int group) noexcept nogil:
-    """Whether the codes of a group are those given."""
-    return room.n_codes[group] == room.n_given[group]
+cdef bint is_plain(const SubsetBuffers* buffers, int group) noexcept nogil:
+    """Whether the codes of a group are those among all features."""
+    return buffers.n_codes[group] == buffers.n_source_codes[group]
 
 
-cdef void share_lanes(const Sources* sources, Drawn* room, Binned* out) noexcept nogil:
+cdef void share_lanes(
+    const SubsetSource* source, SubsetBuffers* buffers, Binned* out,
+) noexcept nogil:
     """Put groups together in lanes, in their order."""
     cdef int size = 1
     cdef int group, i
     out.n_lanes = 0
     for group in range(out.n_groups):
-        if out.n_lanes == 0 or size * room.n_codes[group] > sources.lane_codes:
-            room.lane_start[out.n_lanes] = group
+        if out.n_lanes == 0 or size * buffers.n_codes[group] > source.lane_codes:
+            buffers.lane_start[out.n_lanes] = group
             out.n_lanes += 1
             size = 1
-        room.radix[group] = size
-        if not is_plain(room, group):
+        buffers.radix[group] = size
+        if not is_plain(buffers, group):
             for i in range(LANE_CODES):
-                room.digit[group * LANE_CODES + i] *= size
-        size *= room.n_codes[group]
-    room.lane_start[out.n_lanes] = out.n_groups
-    out.lane_start = room.lane_start
-    out.lane_groups = room.lane_groups
-    out.radix = room.radix
+                buffers.digit[group * LANE_CODES + i] *= size
+        size *= buffers.n_codes[group]
+    buffers.lane_start[out.n_lanes] = out.n_groups
+    out.lane_start = buffers.lane_start
+    out.lane_groups = buffers.lane_groups
+    out.radix = buffers.radix
     out.row_bytes = (out.n_lanes + 7) // 8 * 8
-    out.rows = room.rows
+    out.rows = buffers.rows
 
 
 # ------------------------------------------------------------------ lanes of rows
 
 cdef const uint8_t* lane_values(
-    const Binned* data, const Drawn* room, int lane, Py_ssize_t first, Py_ssize_t n,
+    const Binned* data, const SubsetBuffers* buffers, int lane, Py_ssize_t first, Py_ssize_t n,
     uint8_t* values,
 ) noexcept nogil:
     """A lane of n rows, from ``first`` on: a column as it is, or put into ``values``."""
@@ -163,15 +168,15 @@ cdef const uint8_t* lane_values(
     cdef const uint8_t* codes
     cdef const uint8_t* digit
     cdef Py_ssize_t i
-    if end == group + 1 and is_plain(room, group):
-        return room.codes[group] + first
+    if end == group + 1 and is_plain(buffers, group):
+        return buffers.codes[group] + first
     memset(values, 0, n)
     while group < end:
-        codes = room.codes[group] + first
-        if is_plain(room, group):
+        codes = buffers.codes[group] + first
+        if is_plain(buffers, group):
             add_digits(codes, n, data.radix[group], values)
         else:
-            digit = room.digit + group * LANE_CODES
+            digit = buffers.digit + group * LANE_CODES
             for i in range(n):
                 values[i] += digit[codes[i]]
         group += 1
@@ -179,15 +184,15 @@ cdef const uint8_t* lane_values(
 
 
 cdef void pack_block(
-    const Binned* data, const Drawn* room, const Slopes* sampled, Py_ssize_t first,
+    const Binned* data, const SubsetBuffers* buffers, const Gradients* sampled, Py_ssize_t first,
 ) noexcept nogil:
     """The lanes of the sampled rows of a block, and of others where that is cheaper."""
     cdef const uint8_t* lanes[8]
-    cdef uint8_t[8 * DRAWN_BLOCK] values
-    cdef Py_ssize_t n = min(<Py_ssize_t>DRAWN_BLOCK, data.n_rows - first)
+    cdef uint8_t[8 * SUBSET_BLOCK] values
+    cdef Py_ssize_t n = min(<Py_ssize_t>SUBSET_BLOCK, data.n_rows - first)
     cdef Py_ssize_t at = 0
     cdef Py_ssize_t n_sampled = n
-    cdef uint8_t* out = room.rows + first * data.row_bytes
+    cdef uint8_t* out = buffers.rows + first * data.row_bytes
     cdef int lane, k
     if sampled.ids != NULL:
         at = first_from(sampled.ids, sampled.n, first)
@@ -195,30 +200,30 @@ cdef void pack_block(
     for lane in range(0, <int>data.row_bytes, 8):
         for k in range(8):
             lanes[k] = lane_values(
-                data, room, lane + k, first, n, values + k * DRAWN_BLOCK)
-        if ROWS_A_GATHERED * n_sampled < n:
-            gather(
+                data, buffers, lane + k, first, n, values + k * SUBSET_BLOCK)
+        if ROWS_PER_GATHERED * n_sampled < n:
+            gather_lanes(
                 lanes, sampled.ids + at, n_sampled, first, data.row_bytes, out + lane)
         else:
             interleave(lanes, n, data.row_bytes, out + lane)
 
 
 cdef void pack_rows(
-    const Binned* data, const Drawn* room, const Slopes* sampled, int n_threads,
+    const Binned* data, const SubsetBuffers* buffers, const Gradients* sampled, int n_threads,
 ) noexcept nogil:
     cdef Py_ssize_t block
     for block in prange(
-        (data.n_rows + DRAWN_BLOCK - 1) // DRAWN_BLOCK, schedule="static",
+        (data.n_rows + SUBSET_BLOCK - 1) // SUBSET_BLOCK, schedule="static",
         num_threads=n_threads,
-        use_threads_if=n_threads > 1 and data.n_rows * data.row_bytes > MIN_BYTES_A_TEAM,
+        use_threads_if=n_threads > 1 and data.n_rows * data.row_bytes > MIN_BYTES_FOR_TEAM,
     ):
-        pack_block(data, room, sampled, block * DRAWN_BLOCK)
+        pack_block(data, buffers, sampled, block * SUBSET_BLOCK)
 
 
 # ------------------------------------------------------------------ entries
 
 cdef bint place_entries(
-    const Binned* all_rows, const Sources* sources, Drawn* room, Binned* out,
+    const Binned* all_rows, const SubsetSource* source, SubsetBuffers* buffers, Binned* out,
 ) noexcept nogil:
     """Number the places that entries name anew; whether there are any."""
     cdef Piece piece
@@ -226,32 +231,32 @@ cdef bint place_entries(
     cdef int64_t at, to
     piece.code = 0
     out.n_entry_pieces = 0
-    for i in range(sources.n_in_entries):
-        feature = sources.in_entries[i]
+    for i in range(source.n_in_entries):
+        feature = source.in_entries[i]
         to = out.offset[feature]
         for at in range(all_rows.offset[feature], all_rows.offset[feature + 1]):
-            room.place[at] = <int32_t>to if room.chosen[feature] else -1
+            buffers.place[at] = <int32_t>to if buffers.chosen[feature] else -1
             to += 1
-        if room.chosen[feature]:
+        if buffers.chosen[feature]:
             piece.at = out.offset[feature]
             piece.length = <int32_t>(out.offset[feature + 1] - out.offset[feature])
             out.n_entry_pieces = add_piece(
-                room.entry_pieces, out.n_entry_pieces, 0, piece)
+                buffers.entry_pieces, out.n_entry_pieces, 0, piece)
     out.n_heavy = 0
     for i in range(<int>all_rows.n_heavy):
-        if room.place[all_rows.heavy[i]] >= 0:
-            room.heavy[out.n_heavy] = room.place[all_rows.heavy[i]]
+        if buffers.place[all_rows.heavy[i]] >= 0:
+            buffers.heavy[out.n_heavy] = buffers.place[all_rows.heavy[i]]
             out.n_heavy += 1
-    out.entry_pieces = room.entry_pieces
-    out.heavy = room.heavy
+    out.entry_pieces = buffers.entry_pieces
+    out.heavy = buffers.heavy
     return out.n_entry_pieces > 0
 
 
 cdef int64_t count_block(
-    const Binned* all_rows, const Slopes* sampled, Py_ssize_t first, Py_ssize_t last,
-    Drawn* room,
+    const Binned* all_rows, const Gradients* sampled, Py_ssize_t first, Py_ssize_t last,
+    SubsetBuffers* buffers,
 ) noexcept nogil:
-    """Where the drawn entries of each row of a block end; how many all of them have."""
+    """Where the entries of each row of a block end; how many all of them have."""
     cdef Py_ssize_t at = (
         first_from(sampled.ids, sampled.n, first) if sampled.ids != NULL else 0)
     cdef int64_t n = 0
@@ -261,84 +266,86 @@ cdef int64_t count_block(
         if sampled.ids == NULL or (at < sampled.n and sampled.ids[at] == row):
             at += 1
             for e in range(all_rows.entry_start[row], all_rows.entry_start[row + 1]):
-                n += room.place[all_rows.entries[e]] >= 0
-        room.entry_start[row + 1] = n
+                n += buffers.place[all_rows.entries[e]] >= 0
+        buffers.entry_start[row + 1] = n
     return n
 
 
 cdef void fill_block(
-    const Binned* all_rows, int64_t begin, Py_ssize_t first, Py_ssize_t last, Drawn* room,
+    const Binned* all_rows, int64_t begin, Py_ssize_t first, Py_ssize_t last,
+    SubsetBuffers* buffers,
 ) noexcept nogil:
-    """The drawn entries of a block's rows, from ``begin`` on."""
+    """The entries of a block's rows, from ``begin`` on."""
     cdef int64_t n = begin
     cdef int64_t e, end
     cdef int32_t place
     cdef Py_ssize_t row
     for row in range(first, last):
-        end = begin + room.entry_start[row + 1]
-        room.entry_start[row + 1] = end
+        end = begin + buffers.entry_start[row + 1]
+        buffers.entry_start[row + 1] = end
         e = all_rows.entry_start[row]
         while n < end:
-            place = room.place[all_rows.entries[e]]
-            room.entries[n] = <uint32_t>place
+            place = buffers.place[all_rows.entries[e]]
+            buffers.entries[n] = <uint32_t>place
             n += place >= 0
             e += 1
 
 
 cdef int64_t filter_entries(
-    const Binned* all_rows, const Slopes* sampled, int n_threads, Drawn* room, Binned* out,
+    const Binned* all_rows, const Gradients* sampled, int n_threads, SubsetBuffers* buffers,
+    Binned* out,
 ) noexcept nogil:
-    """The entries of the sampled rows whose features are drawn; returns how many."""
+    """The entries of the sampled rows that name the tree's features; returns how many."""
     cdef Py_ssize_t n_rows = all_rows.n_rows
     cdef Py_ssize_t n_blocks = (n_rows + ENTRY_BLOCK - 1) // ENTRY_BLOCK
     cdef Py_ssize_t block
     cdef int64_t n = 0
     cdef int64_t n_here
     cdef bint together = (
-        n_threads > 1 and all_rows.entry_start[n_rows] > MIN_ENTRIES_A_TEAM)
+        n_threads > 1 and all_rows.entry_start[n_rows] > MIN_ENTRIES_FOR_TEAM)
     for block in prange(n_blocks, num_threads=n_threads, use_threads_if=together):
-        room.block_entries[block] = count_block(
+        buffers.block_entries[block] = count_block(
             all_rows, sampled, block * ENTRY_BLOCK, min((block + 1) * ENTRY_BLOCK, n_rows),
-            room)
+            buffers)
     for block in range(n_blocks):
-        n_here = room.block_entries[block]
-        room.block_entries[block] = n
+        n_here = buffers.block_entries[block]
+        buffers.block_entries[block] = n
         n += n_here
-    room.entry_start[0] = 0
+    buffers.entry_start[0] = 0
     for block in prange(n_blocks, num_threads=n_threads, use_threads_if=together):
         fill_block(
-            all_rows, room.block_entries[block], block * ENTRY_BLOCK,
-            min((block + 1) * ENTRY_BLOCK, n_rows), room)
-    out.entry_start = room.entry_start
-    out.entries = room.entries
+            all_rows, buffers.block_entries[block], block * ENTRY_BLOCK,
+            min((block + 1) * ENTRY_BLOCK, n_rows), buffers)
+    out.entry_start = buffers.entry_start
+    out.entries = buffers.entries
     return n
 
 
 # ------------------------------------------------------------------ all of it
 
-cdef Binned drawn_rows(
-    const Binned* all_rows, const Sources* sources, const int32_t* features, int n,
-    const Slopes* sampled, int n_threads, Drawn* room,
+cdef Binned subset_rows(
+    const Binned* all_rows, const SubsetSource* source, const int32_t* features, int n,
+    const Gradients* sampled, int n_threads, SubsetBuffers* buffers,
 ) noexcept nogil:
     """The sampled rows, with the places of n ``features`` alone, in ascending order.
 
-    They are valid until ``room`` is used for the next tree.
+    They are valid until ``buffers`` is used for the next tree.
     """
     cdef Binned out = all_rows[0]
     cdef int i
     for i in range(n):
-        room.chosen[features[i]] = True
-    give_places(all_rows, room, &out)
-    list_groups(all_rows, sources, room, &out)
-    share_lanes(sources, room, &out)
-    pack_rows(&out, room, sampled, n_threads)
+        buffers.chosen[features[i]] = True
+    assign_places(all_rows, buffers, &out)
+    list_groups(all_rows, source, buffers, &out)
+    share_lanes(source, buffers, &out)
+    pack_rows(&out, buffers, sampled, n_threads)
     out.entry_start = NULL
     out.entries = NULL
     out.entry_sums = out.row_bytes * out.lane_stride
     out.row_updates = out.n_groups
-    if place_entries(all_rows, sources, room, &out):
+    if place_entries(all_rows, source, buffers, &out):
         out.row_updates += filter_entries(
-            all_rows, sampled, n_threads, room, &out) / <double>max(sampled.n, 1)
+            all_rows, sampled, n_threads, buffers, &out) / <double>max(sampled.n, 1)
     for i in range(n):
-        room.chosen[features[i]] = False
+        buffers.chosen[features[i]] = False
     return out

@@ -1,6 +1,6 @@
 /* Fixed-point numbers: rounding to integers, packed sums and their parts. */
-#ifndef SKGOSS_FIXED_H
-#define SKGOSS_FIXED_H
+#ifndef SKGOSS_FIXED_POINT_H
+#define SKGOSS_FIXED_POINT_H
 
 #include <string.h>
 
@@ -22,7 +22,7 @@ static SIMD_INLINE int64_t nearest(double x)
 }
 
 /* A row's integer: that of each of its copies, times their number. `values`, `weight` and
-   `copies` as in Slopes. */
+   `copies` as in Gradients. */
 static SIMD_INLINE int64_t row_integer(const float *values, const double *weight,
                                        const uint32_t *copies, ptrdiff_t row, double scale)
 {
@@ -44,24 +44,24 @@ static SIMD_INLINE double exact_double(int64_t x)
 }
 
 /* The parts of a sum of packed addends. */
-static SIMD_INLINE Sums unpack(int64_t packed, const Encoding *code)
+static SIMD_INLINE Sums unpack(int64_t packed, const Encoding *encoding)
 {
-    int count_bits = code->count_bits, up = code->gradient_up;
+    int count_bits = encoding->count_bits, up = encoding->gradient_up;
     int64_t hessian_mask = ((int64_t)1 << (up - count_bits)) - 1;
     Sums sums;
     sums.count = packed & (((int64_t)1 << count_bits) - 1);
     sums.hessian =
-        code->constant_hessian ? sums.count : (packed >> count_bits) & hessian_mask;
+        encoding->constant_hessian ? sums.count : (packed >> count_bits) & hessian_mask;
     sums.gradient = packed >> up;
     return sums;
 }
 
 /* The sum of packed addends that has these parts. */
-static SIMD_INLINE int64_t pack(Sums sums, const Encoding *code)
+static SIMD_INLINE int64_t pack(Sums sums, const Encoding *encoding)
 {
-    uint64_t hessian = code->constant_hessian ? 0 : (uint64_t)sums.hessian;
-    return (int64_t)(((uint64_t)sums.gradient << code->gradient_up)
-                     + (hessian << code->count_bits) + (uint64_t)sums.count);
+    uint64_t hessian = encoding->constant_hessian ? 0 : (uint64_t)sums.hessian;
+    return (int64_t)(((uint64_t)sums.gradient << encoding->gradient_up)
+                     + (hessian << encoding->count_bits) + (uint64_t)sums.count);
 }
 
 #endif

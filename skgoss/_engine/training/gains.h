@@ -17,7 +17,7 @@
 #define HESSIAN_EPSILON 1e-15
 
 /* A gain that is a smaller share of the node's own is what rounding leaves of none. */
-#define NOISE 1e-12
+#define MIN_RELATIVE_GAIN 1e-12
 
 /* Doubles that a search needs for each bin, and SCRATCH_ROOM more: four for the cuts, three
    for the bins where one is implied. */
@@ -43,7 +43,7 @@ typedef struct {
     int max_cat_threshold;
     int max_cat_to_onehot;
     int64_t min_data_per_group;
-    int bounded; /* whether outputs have bounds: see Order */
+    int bounded; /* whether outputs have bounds: see MonotoneBounds */
 } SplitRules;
 
 typedef struct {
@@ -63,36 +63,36 @@ typedef struct {
     double least_hessian; /* of a child */
 } NodeStats;
 
-/* The bins of a feature that a leaf and a neighbour of it share; see Order. */
+/* The bins of a feature that a leaf and a neighbour of it share; see MonotoneBounds. */
 typedef struct {
     int32_t first;
     int32_t last;
     int32_t missing;
-} Extent;
+} BinRange;
 
 /* A neighbour that bounds one side of some cuts of a feature only: the sides that share
    bins with it. */
 typedef struct {
-    Extent shared;
+    BinRange shared;
     int32_t is_above; /* whether it bounds from above */
     double value;
-} Step;
+} PartialBound;
 
 /* What bounds the children of a node if one feature is split. */
 typedef struct {
     double lower; /* whatever the cut */
     double upper;
-    Step *steps;
+    PartialBound *partial;
     int n;
-} StepRow;
+} FeatureBounds;
 
 /* Monotone features, and the neighbours that bound the outputs of one node. */
 typedef struct {
     const int8_t *sign;    /* by feature: 1 rising, -1 falling, 0 free */
     const int32_t *row_of; /* by feature: its row; -1, or NULL: the node's bounds are those
                               of its children, too */
-    StepRow *rows;
-} Order;
+    FeatureBounds *rows;
+} MonotoneBounds;
 
 /* The features of one node's search. */
 typedef struct {
@@ -101,11 +101,12 @@ typedef struct {
     uint8_t *splittable_out; /* by feature: 0 where no cut gains anything; NULL: not asked */
     const int32_t *cut;      /* by feature: the only bin to cut after; NULL: all cuts */
     const double *factor;    /* by feature: of the gains; NULL: ones */
-    const Order *order;      /* in FORM_BOUNDED */
+    const MonotoneBounds *monotone; /* in FORM_BOUNDED */
     int n;
     int consecutive; /* whether the next feature in the list is the next one of all */
 } FeatureSet;
 
+/* T(G) = sign(G) max(0, |G| - l1): the proximal operator of the lasso. */
 static SIMD_INLINE double soft_threshold(double gradient, double l1)
 {
     double magnitude = (gradient < 0 ? -gradient : gradient) - l1;
@@ -113,6 +114,8 @@ static SIMD_INLINE double soft_threshold(double gradient, double l1)
     return gradient < 0 ? -magnitude : magnitude;
 }
 
+/* The Newton step -T(G) / (H + l2), clipped, and pulled towards the parent's output by
+   path_smooth. Not yet times the learning rate. */
 static SIMD_INLINE double leaf_output(double gradient, double hessian, double count,
                                       double parent_output, const SplitRules *rules)
 {
@@ -126,6 +129,7 @@ static SIMD_INLINE double leaf_output(double gradient, double hessian, double co
     return w;
 }
 
+/* Twice what an output takes from the second-order loss of a leaf. */
 static SIMD_INLINE double output_gain(double gradient, double hessian, double output,
                                       const SplitRules *rules)
 {
@@ -197,6 +201,7 @@ static inline double least_hessian(double rows, Sums node, const SplitRules *rul
     return least > rules->min_hessian ? least : rules->min_hessian;
 }
 
+/* What searches ask of a node. */
 static inline NodeStats node_stats(Sums sums, double parent_output, double lower,
                                    double upper, const SplitRules *rules)
 {
@@ -226,23 +231,30 @@ typedef struct {
 
 /* Copies the sums of stored bins and puts what they leave of `total` where the implied bin
    belongs. */
-#define WITH_IMPLIED(name, sum_t)                                                      \
-    static inline void name(const sum_t *stored, int n_bins, int implied, sum_t total, \
-                            sum_t *sum_out)                                            \
-    {                                                                                  \
-        for (int b = 0; b < implied; b++)                                              \
-            total -= sum_out[b] = stored[b];                                           \
-        for (int b = implied + 1; b < n_bins; b++)                                     \
-            total -= sum_out[b] = stored[b - 1];                                       \
-        sum_out[implied] = total;                                                      \
-    }
-WITH_IMPLIED(longs_with_implied, int64_t)
-WITH_IMPLIED(ints_with_implied, int32_t)
+static inline void longs_with_implied(const int64_t *stored, int n_bins, int implied,
+                                      int64_t total, int64_t *sum_out)
+{
+    for (int b = 0; b < implied; b++)
+        total -= sum_out[b] = stored[b];
+    for (int b = implied + 1; b < n_bins; b++)
+        total -= sum_out[b] = stored[b - 1];
+    sum_out[implied] = total;
+}
+
+static inline void ints_with_implied(const int32_t *stored, int n_bins, int implied,
+                                     int32_t total, int32_t *sum_out)
+{
+    for (int b = 0; b < implied; b++)
+        total -= sum_out[b] = stored[b];
+    for (int b = implied + 1; b < n_bins; b++)
+        total -= sum_out[b] = stored[b - 1];
+    sum_out[implied] = total;
+}
 
 /* The bins of a feature. `room`: 3 n_bins integers, where the sums are put if one bin has
    no place of its own and is what the others leave of `node`. */
 static inline Bins feature_bins(const Binned *data, const Histogram *histogram, int feature,
-                                const Sums *node, const Encoding *code, int64_t *room)
+                                const Sums *node, const Encoding *encoding, int64_t *room)
 {
     int64_t at = data->offset[feature];
     int n = data->n_bins[feature], implied = data->implied[feature];
@@ -251,8 +263,8 @@ static inline Bins feature_bins(const Binned *data, const Histogram *histogram, 
     if (implied < 0)
         return bins;
     longs_with_implied(bins.gradient, n, implied,
-                       code->compact ? pack(*node, code) : node->gradient, room);
-    if (!code->compact) {
+                       encoding->compact ? pack(*node, encoding) : node->gradient, room);
+    if (!encoding->compact) {
         longs_with_implied(bins.hessian, n, implied, node->hessian, room + n);
         ints_with_implied(bins.count, n, implied, (int32_t)node->count,
                           (int32_t *)(room + 2 * n));
@@ -264,18 +276,18 @@ static inline Bins feature_bins(const Binned *data, const Histogram *histogram, 
     return bins;
 }
 
-/* Numbers of the bins in [first, last) that hold rows, word by word. */
+/* Numbers of the bins in [first, last) that hold rows, 64 bins at a time. */
 static inline int held_bins(const Bins *bins, int first, int last, int32_t *bin_out)
 {
     int64_t at = bins->first_bit + first, end = bins->first_bit + last;
     int n = 0;
     while (at < end) {
-        uint64_t word = bins->held[at / 64] >> (at % 64);
-        if (word == 0) {
+        uint64_t bits = bins->held[at / 64] >> (at % 64);
+        if (bits == 0) {
             at = (at / 64 + 1) * 64;
             continue;
         }
-        at += lowest_bit(word);
+        at += lowest_bit(bits);
         if (at < end)
             bin_out[n++] = (int32_t)(at - bins->first_bit);
         at++;
@@ -283,10 +295,10 @@ static inline int held_bins(const Bins *bins, int first, int last, int32_t *bin_
     return n;
 }
 
-static SIMD_INLINE Sums bin_sums(const Bins *bins, int b, const Encoding *code)
+static SIMD_INLINE Sums bin_sums(const Bins *bins, int b, const Encoding *encoding)
 {
-    if (code->compact)
-        return unpack(bins->gradient[b], code);
+    if (encoding->compact)
+        return unpack(bins->gradient[b], encoding);
     Sums sums = {bins->gradient[b], bins->hessian[b], bins->count[b]};
     return sums;
 }
@@ -322,7 +334,7 @@ static SIMD_INLINE double cut_gain(double gl, double hl, double cl, Sums extra,
 {
     const double gu = rules->gradient_unit, hu = rules->hessian_unit;
     const double l1 = rules->l1, l2 = rules->l2, min_count = (double)rules->min_count;
-    const double least = node->least_hessian, noise = NOISE * fabs(node->gain);
+    const double least = node->least_hessian, noise = MIN_RELATIVE_GAIN * fabs(node->gain);
     double gain, gr, hr, cr;
     int in_order = 1;
     gl += (double)extra.gradient;

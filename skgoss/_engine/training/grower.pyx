@@ -10,33 +10,33 @@ from libc.stdlib cimport calloc, free
 
 import numpy as np
 
-from skgoss._engine.training.feature_subset cimport ENTRY_BLOCK, Drawn, Sources
-from skgoss._engine.training.forest cimport Forest
-from skgoss._engine.training.histogram cimport (
-    FOLD_ROOM, MAX_COUNT_BITS, MIN_COUNT_BITS, WIDE_PARTS)
-from skgoss._engine.training.layout cimport LANE_CODES, Binned, Histogram, Piece, Slopes
-from skgoss._engine.training.collectives cimport MIN_SHARED_PLACES, KernelCollectives
-from skgoss._engine.training.split cimport (
-    SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, Split, SplitRules, Step, StepRow, split_rules)
+from skgoss._engine.data.packing import PIECE
 from skgoss._engine.data.store cimport BinStore
 from skgoss._engine.signals cimport end_watch, start_watch
+from skgoss._engine.training.collectives cimport MIN_SHARED_PLACES, KernelCollectives
+from skgoss._engine.training.encoding cimport MAX_COUNT_BITS, MIN_COUNT_BITS
+from skgoss._engine.training.feature_subset cimport ENTRY_BLOCK, SubsetBuffers, SubsetSource
+from skgoss._engine.training.forest cimport Forest
+from skgoss._engine.training.histogram cimport FOLD_ROOM
+from skgoss._engine.training.layout cimport (
+    LANE_CODES, WIDE_PARTS, Binned, Gradients, Histogram, Piece)
+from skgoss._engine.training.split cimport (
+    SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, Split, SplitRules,
+    split_rules)
 from skgoss._engine.training.tree cimport grow_tree
 from skgoss._engine.training.workspace cimport (
-    ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, UNBOUNDED, Bounding,
-    Constraints, MIN_ROWS_A_TEAM, ForcedSplit, Leaf, Node, Round, Scratch, Settings, Shared,
-    Stock, Tile, TileSums, Workspace, allocate_histogram, clear_histogram)
+    ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, MIN_ROWS_FOR_TEAM, NO_MEMORY, NOT_FINITE, UNBOUNDED,
+    Bounding, Constraints, ForcedSplit, Leaf, Node, Pool, Round, Scratch, Settings, Shared, Tile,
+    TileSums, Workspace, allocate_histogram, clear_histogram)
 
 
-# As `Piece` in layout.h.
-PIECE = np.dtype([("at", np.int64), ("code", np.int32), ("length", np.int32)])
-
-# Trees that draw features read rows of these alone if this takes at most this share of the
-# time of reading all features: see `Storage.drawn_work`.
-MOST_WORK = 0.9
+# Trees that sample features read rows of these alone if this takes at most this part of the
+# time of reading all features: see `Storage.subset_work`.
+MAX_RELATIVE_WORK = 0.9
 
 cdef enum:
-    # Trees of fewer updates do not pay for a team that grows them side by side.
-    MIN_UPDATES_A_WAVE = 20000
+    # Trees of fewer updates do not pay for threads that grow one each.
+    MIN_UPDATES_PER_WAVE = 20000
 
 # Row numbers and counts of rows have 31 bits.
 MAX_ROWS = 2**31 - 1
@@ -100,7 +100,7 @@ cdef class TreeGrower:
     """
 
     cdef Shared shared
-    cdef Slopes slopes        # of a round, but for what `grow` is given
+    cdef Gradients gradients  # of a round, but for the arguments of `grow`
     cdef readonly Forest forest
     cdef Workspace* workspaces
     cdef int n_workspaces
@@ -129,7 +129,7 @@ cdef class TreeGrower:
         self._read_settings(settings)
         if constraints is not None:
             self._read_constraints(constraints)
-        self._read_sources(settings)
+        self._read_subset_source(settings)
         self._allocate_threads()
         self.workspaces = <Workspace*>allocate(self.n_workspaces * sizeof(Workspace))
         for i in range(self.n_workspaces):
@@ -160,7 +160,7 @@ cdef class TreeGrower:
             raise ValueError(f"X has {self.n_rows} rows; at most {MAX_ROWS} can be used")
         self.store = storage.store
         self.shared.columns = self.store.columns
-        self.shared.has_lists = self.store.has_lists
+        self.shared.has_sparse = self.store.has_sparse
         self.arrays = []
         data.n_rows = dataset.n_rows
         data.n_features = len(dataset.feature)
@@ -178,13 +178,13 @@ cdef class TreeGrower:
         self._read_entries(storage, block_rows)
 
     cdef _read_copies(self, copies):
-        cdef Slopes* slopes = &self.slopes
-        slopes.n_rows = self.shared.data.n_rows
-        slopes.n_rows_everywhere = slopes.n_copies = self.n_rows
-        slopes.most_copies = 1
+        cdef Gradients* gradients = &self.gradients
+        gradients.n_rows = self.shared.data.n_rows
+        gradients.n_rows_everywhere = gradients.n_copies = self.n_rows
+        gradients.most_copies = 1
         if copies is not None:
-            slopes.copies = <const uint32_t*>self._address(copies, np.uint32)
-            slopes.n_copies, slopes.most_copies = self._counted(copies)
+            gradients.copies = <const uint32_t*>self._address(copies, np.uint32)
+            gradients.n_copies, gradients.most_copies = self._counted(copies)
 
     cdef _counted(self, copies):
         """The sum of the copies of all rows, and the most of one."""
@@ -254,9 +254,9 @@ cdef class TreeGrower:
         out.extra_trees = settings.extra_trees
         out.learning_rate = settings.learning_rate
 
-    cdef _read_sources(self, settings):
-        """What trees of drawn features are grown on, where reading their bins alone pays."""
-        cdef Sources* out = &self.shared.sources
+    cdef _read_subset_source(self, settings):
+        """What trees of sampled features are grown on, where reading their bins alone pays."""
+        cdef SubsetSource* out = &self.shared.subset_source
         cdef Binned* data = &self.shared.data
         cdef int i
         storage = self.dataset.storage
@@ -266,9 +266,9 @@ cdef class TreeGrower:
             + len({self.shared.constraints.forced[i].feature
                    for i in range(self.shared.constraints.n_forced)}))
         share = n_most / data.n_features
-        if share == 1 or storage.drawn_work(share, sampled_share(settings)) > MOST_WORK:
+        if share == 1 or storage.subset_work(share, sampled_share(settings)) > MAX_RELATIVE_WORK:
             return
-        out.most_drawn = n_most
+        out.max_features = n_most
         out.most_entries = sum_of_largest(storage.entry_lengths, n_most)
         if data.n_lanes < data.n_groups:
             out.lane_codes = min(data.lane_stride, LANE_CODES)
@@ -312,7 +312,7 @@ cdef class TreeGrower:
         cdef int n_shares = SCRATCH_BOUNDED if shared.rules.bounded else SCRATCH_SHARES
         cdef int n = self.n_threads
         cdef int i
-        shared.sums = <int64_t**>allocate(n * sizeof(int64_t*))
+        shared.accumulators = <int64_t**>allocate(n * sizeof(int64_t*))
         shared.scratch = <double**>allocate(n * sizeof(double*))
         shared.partial = <Histogram*>allocate(n * sizeof(Histogram))
         shared.tile_sums = <TileSums*>allocate(n * sizeof(TileSums))
@@ -321,7 +321,7 @@ cdef class TreeGrower:
         for i in range(shared.data.n_features):
             shared.all_features[i] = i
         for i in range(n):
-            shared.sums[i] = <int64_t*>allocate(
+            shared.accumulators[i] = <int64_t*>allocate(
                 WIDE_PARTS * (shared.data.sums_size + 1) * sizeof(int64_t))
             shared.scratch[i] = <double*>allocate(
                 n_shares * (shared.max_bins + SCRATCH_ROOM) * sizeof(double))
@@ -334,13 +334,13 @@ cdef class TreeGrower:
         cdef size_t n_features = self.shared.data.n_features
         ws.first_thread = index
         ws.n_threads = 1
-        ws.words[0] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
-        ws.words[1] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
-        if self.shared.has_lists:
-            ws.words[2] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
+        ws.records[0] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
+        ws.records[1] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
+        if self.shared.has_sparse:
+            ws.records[2] = <uint64_t*>allocate(n_rows * sizeof(uint64_t))
             ws.stays = <uint8_t*>allocate(n_rows)
-            ws.places = <uint32_t*>allocate(n_rows * sizeof(uint32_t))
-        ws.stock = <Stock*>allocate(sizeof(Stock))
+            ws.root_position = <uint32_t*>allocate(n_rows * sizeof(uint32_t))
+        ws.pool = <Pool*>allocate(sizeof(Pool))
         self._allocate_scratch(&ws.scratch, n_rows)
         ws.features = <int32_t*>allocate(n_features * sizeof(int32_t))
         ws.summed = <int32_t*>allocate(n_features * sizeof(int32_t))
@@ -359,8 +359,8 @@ cdef class TreeGrower:
         ws.leaf_value = <double*>allocate(max_leaves * sizeof(double))
         ws.leaf_weight = <double*>allocate(max_leaves * sizeof(double))
         ws.learning_rate = self.shared.settings.learning_rate
-        if self.shared.sources.most_drawn > 0:
-            self._allocate_drawn(&ws.drawn)
+        if self.shared.subset_source.max_features > 0:
+            self._allocate_subset(&ws.subset)
         self._allocate_constraints(ws)
 
     cdef _allocate_scratch(self, Scratch* out, Py_ssize_t n_rows):
@@ -408,10 +408,10 @@ cdef class TreeGrower:
         ws.helpers = <Workspace*>allocate(self.n_threads * sizeof(Workspace))
         for i in range(self.n_threads):
             self._allocate_scratch(
-                &ws.helpers[i].scratch, min(self.shared.data.n_rows, MIN_ROWS_A_TEAM))
+                &ws.helpers[i].scratch, min(self.shared.data.n_rows, MIN_ROWS_FOR_TEAM))
 
     cdef Py_ssize_t _set_size(self):
-        """The words of the largest set of categories."""
+        """The words, of 32 bits, of the largest set of categories."""
         n_bins = self.dataset.n_bins[self.dataset.categorical]
         return (int(n_bins.max(initial=0)) + 31) // 32
 
@@ -419,12 +419,12 @@ cdef class TreeGrower:
         """Memory for so many values, for as long as the grower lives."""
         return <void*>self._address(np.empty(size, dtype=dtype), dtype)
 
-    cdef _allocate_drawn(self, Drawn* out):
+    cdef _allocate_subset(self, SubsetBuffers* out):
         cdef const Binned* data = &self.shared.data
-        cdef const Sources* sources = &self.shared.sources
+        cdef const SubsetSource* source = &self.shared.subset_source
         cdef size_t n_rows = data.n_rows
         cdef size_t n_features = data.n_features
-        cdef size_t n_groups = min(sources.most_drawn, data.n_groups)
+        cdef size_t n_groups = min(source.max_features, data.n_groups)
         out.chosen = <uint8_t*>self._address(np.zeros(n_features, np.uint8), np.uint8)
         out.offset = <int64_t*>self._room(n_features + 1, np.int64)
         out.feature_at = <int32_t*>self._room(data.room, np.int32)
@@ -433,19 +433,19 @@ cdef class TreeGrower:
         out.lane_groups = <int32_t*>self._room(n_groups, np.int32)
         out.radix = <int32_t*>self._room(n_groups, np.int32)
         out.n_codes = <int32_t*>self._room(n_groups, np.int32)
-        out.n_given = <int32_t*>self._room(n_groups, np.int32)
+        out.n_source_codes = <int32_t*>self._room(n_groups, np.int32)
         out.codes = <const uint8_t**>self._room(n_groups, np.uintp)
         out.digit = <uint8_t*>self._room(n_groups * LANE_CODES, np.uint8)
         out.place_of_code = <int32_t*>self._room(n_groups * LANE_CODES, np.int32)
         out.piece_start = <int64_t*>self._room(n_groups + 1, np.int64)
-        out.pieces = <Piece*>self._room(sources.most_drawn, PIECE)
+        out.pieces = <Piece*>self._room(source.max_features, PIECE)
         if data.entries == NULL:
             return
         out.place = <int32_t*>self._room(data.n_places, np.int32)
-        out.entry_pieces = <Piece*>self._room(sources.most_drawn, PIECE)
+        out.entry_pieces = <Piece*>self._room(source.max_features, PIECE)
         out.heavy = <uint32_t*>self._room(data.n_heavy, np.uint32)
         out.entry_start = <int64_t*>self._room(n_rows + 1, np.int64)
-        out.entries = <uint32_t*>self._room(sources.most_entries, np.uint32)
+        out.entries = <uint32_t*>self._room(source.most_entries, np.uint32)
         out.block_entries = <int64_t*>self._room(n_rows // ENTRY_BLOCK + 1, np.int64)
 
     cdef _allocate_constraints(self, Workspace* ws):
@@ -462,12 +462,12 @@ cdef class TreeGrower:
                 ws.row_of[i] = -1
         for side in range(2):
             if limits.bounding == ADVANCED:
-                ws.order[side].rows = <StepRow*>allocate(
-                    min(max_leaves, n_features) * sizeof(StepRow))
-                ws.steps[side] = <Step*>allocate(
-                    min(max_leaves, n_features) * max_leaves * sizeof(Step))
-            ws.order[side].sign = limits.sign
-            ws.order[side].row_of = ws.row_of
+                ws.monotone[side].rows = <FeatureBounds*>allocate(
+                    min(max_leaves, n_features) * sizeof(FeatureBounds))
+                ws.partial_bounds[side] = <PartialBound*>allocate(
+                    min(max_leaves, n_features) * max_leaves * sizeof(PartialBound))
+            ws.monotone[side].sign = limits.sign
+            ws.monotone[side].row_of = ws.row_of
 
     def __dealloc__(self):
         cdef Shared* shared = &self.shared
@@ -477,15 +477,15 @@ cdef class TreeGrower:
                 free_workspace(&self.workspaces[i], shared.settings.max_leaves, self.n_threads)
             free(self.workspaces)
         for i in range(self.n_threads):
-            if shared.sums != NULL:
-                free(shared.sums[i])
+            if shared.accumulators != NULL:
+                free(shared.accumulators[i])
             if shared.scratch != NULL:
                 free(shared.scratch[i])
             if shared.tile_sums != NULL:
                 free(shared.tile_sums[i].values)
             if shared.partial != NULL:
                 free(shared.partial[i].gradient)
-        free(shared.sums)
+        free(shared.accumulators)
         free(shared.scratch)
         free(shared.partial)
         free(shared.tile_sums)
@@ -528,7 +528,7 @@ cdef class TreeGrower:
         self.shared.watch = start_watch()
         while first < n_scores:
             wave = 1
-            if n_scores - first >= self.n_threads and n_updates > MIN_UPDATES_A_WAVE:
+            if n_scores - first >= self.n_threads and n_updates > MIN_UPDATES_PER_WAVE:
                 wave = self.n_workspaces
             status = self._grow_wave(
                 gradient, hessian, weight, rows, scores, round_index, first, wave)
@@ -552,7 +552,7 @@ cdef class TreeGrower:
         cdef Round* rounds = <Round*>calloc(wave, sizeof(Round))
         cdef Shared* shared = &self.shared
         cdef Workspace* workspaces = self.workspaces
-        cdef Slopes* slopes
+        cdef Gradients* gradients
         cdef int n_scores = gradient.shape[0]
         cdef int status = 0
         cdef int i, k
@@ -562,15 +562,15 @@ cdef class TreeGrower:
             k = first + i
             workspaces[i].n_threads = self.n_threads if wave == 1 else 1
             workspaces[i].tree_index = round_index * n_scores + k
-            slopes = &rounds[i].slopes
-            slopes[0] = self.slopes
-            slopes.gradient = &gradient[k, 0]
-            slopes.hessian = &hessian[k, 0] if hessian is not None else NULL
+            gradients = &rounds[i].gradients
+            gradients[0] = self.gradients
+            gradients.gradient = &gradient[k, 0]
+            gradients.hessian = &hessian[k, 0] if hessian is not None else NULL
             if weight is not None:
-                slopes.weight = &weight[k if weight.shape[0] > 1 else 0, 0]
-            slopes.ids = &rows[0] if rows is not None else NULL
-            slopes.n = rows.shape[0] if rows is not None else slopes.n_rows
-            slopes.n_everywhere = slopes.n
+                gradients.weight = &weight[k if weight.shape[0] > 1 else 0, 0]
+            gradients.ids = &rows[0] if rows is not None else NULL
+            gradients.n = rows.shape[0] if rows is not None else gradients.n_rows
+            gradients.n_everywhere = gradients.n
             rounds[i].score = &scores[k, 0] if scores is not None else NULL
         with nogil:
             if wave == 1:
@@ -595,7 +595,7 @@ cdef class TreeGrower:
         """
         cdef const Workspace* ws = &self.workspaces[0]
         cdef const Leaf* at
-        cdef const uint64_t* words
+        cdef const uint64_t* records
         cdef int64_t i
         cdef int leaf
         start = np.zeros(ws.n_leaves + 1, dtype=np.int64)
@@ -607,9 +607,9 @@ cdef class TreeGrower:
         cdef int64_t[::1] rows_out = rows
         for leaf in range(ws.n_leaves):
             at = &ws.leaves[leaf]
-            words = ws.words[at.buffer] + at.begin
+            records = ws.records[at.buffer] + at.begin
             for i in range(at.end - at.begin):
-                rows_out[start_out[leaf] + i] = words[i] & ws.code.id_mask
+                rows_out[start_out[leaf] + i] = records[i] & ws.encoding.id_mask
         return start, rows
 
 
@@ -643,16 +643,16 @@ cdef void free_workspace(Workspace* ws, int max_leaves, int n_threads) noexcept:
         for i in range(2 * max_leaves):
             free(ws.splittable[i])
     free(ws.splittable)
-    if ws.stock != NULL:
-        for i in range(ws.stock.n_slots):
+    if ws.pool != NULL:
+        for i in range(ws.pool.n_slots):
             free(ws.slots[i].gradient)
-        free(ws.stock.set_words)
-    free(ws.stock)
-    free(ws.words[0])
-    free(ws.words[1])
-    free(ws.words[2])
+        free(ws.pool.set_words)
+    free(ws.pool)
+    free(ws.records[0])
+    free(ws.records[1])
+    free(ws.records[2])
     free(ws.stays)
-    free(ws.places)
+    free(ws.root_position)
     free(ws.pairs)
     free(ws.gathered)
     free(ws.features)
@@ -665,8 +665,8 @@ cdef void free_workspace(Workspace* ws, int max_leaves, int n_threads) noexcept:
     free(ws.row_of)
     free(ws.split_features)
     for i in range(2):
-        free(ws.order[i].rows)
-        free(ws.steps[i])
+        free(ws.monotone[i].rows)
+        free(ws.partial_bounds[i])
     free(ws.slots)
     free(ws.free_slots)
     free(ws.leaves)

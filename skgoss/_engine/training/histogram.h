@@ -1,59 +1,18 @@
-/* The vectorised loops of the histogram room: statistics and fixed-point encoding of a
-   round's gradients, and the spilling of packed accumulators. */
+/* Histograms: the sums of rows by bin, from accumulators to histograms, and the subtraction of
+   histograms. docs/design.md, section 4, has the formats. */
 #ifndef SKGOSS_HISTOGRAM_H
 #define SKGOSS_HISTOGRAM_H
 
-#include <math.h>
 #include <string.h>
 
 #include "fixed_point.h"
 #include "layout.h"
 #include "simd.h"
 
-#define STAT_LANES 8
-
-/* Levels that roots of quanta are counted in. */
-#define ROOT_LEVELS 256.0f
-
 #define PREFETCH_AHEAD 16
 #define CACHE_LINE 64
-#define ROW_BLOCK 256   /* rows that stay in the first cache while lanes take turns */
-#define LANES_A_TURN 64 /* lanes whose accumulators stay near */
-
-/* Words of an accumulator of a wide round: gradient and hessian, one of which holds the
-   count as well; or gradient, hessian, count and 0. Either is one vector. */
-#define PAIR_PARTS 2
-#define WIDE_PARTS 4
-
-/* Extremes of some rows' weighted gradients and hessians, each row taken once. */
-typedef struct {
-    double gradient_max;
-    double hessian_max;
-    double hessian_min;
-    double zero; /* NaN where a number is not finite */
-} GradientStats;
-
-/* Sums over all copies of the square roots of their integers' magnitudes. Integers, so
-   that they are the same however many copies are one row. */
-typedef struct {
-    int64_t gradient;
-    int64_t hessian;
-    int64_t n;
-} Roots;
-
-/* The magnitudes of integers. */
-typedef struct {
-    int64_t sum;
-    int64_t largest;
-} Sizes;
-
-/* Room for what rows that are meant have, one after the other. */
-typedef struct {
-    float *gradient;
-    float *hessian;
-    double *weight;
-    uint32_t *copies;
-} Gathered;
+#define ROW_BLOCK 256     /* rows that stay in the first cache while lanes take turns */
+#define LANES_PER_TURN 64 /* lanes whose accumulators stay near */
 
 static inline void prefetch(const void *address)
 {
@@ -71,165 +30,15 @@ static inline void prefetch_row(const Binned *data, ptrdiff_t row)
     prefetch(lanes + data->n_lanes - 1);
 }
 
-#define GATHER(name, value_t)                                                            \
-    static SIMD_INLINE void name(const value_t *values, const uint32_t *restrict ids,     \
-                                 ptrdiff_t first, ptrdiff_t n, value_t *restrict out)     \
-    {                                                                                     \
-        if (values)                                                                       \
-            for (ptrdiff_t i = first; i < first + n; i++)                                 \
-                out[i] = values[ids[i]];                                                  \
-    }
-GATHER(gather_floats, float)
-GATHER(gather_doubles, double)
-GATHER(gather_counts, uint32_t)
-
-/* Copies what n of the rows meant have, from `first` on. */
-static SIMD_INLINE void gather_slopes_body(const Slopes *rows, ptrdiff_t first, ptrdiff_t n,
-                                           const Gathered *out)
-{
-    gather_floats(rows->gradient, rows->ids, first, n, out->gradient);
-    gather_floats(rows->hessian, rows->ids, first, n, out->hessian);
-    gather_doubles(rows->weight, rows->ids, first, n, out->weight);
-    gather_counts(rows->copies, rows->ids, first, n, out->copies);
-}
-
-/* Of n of the rows, from `first` on. */
-static SIMD_INLINE void gradient_stats_body(const Slopes *rows, ptrdiff_t first, ptrdiff_t n,
-                                            GradientStats *out)
-{
-    const float *gradient = rows->gradient, *hessian = rows->hessian;
-    const double *weight = rows->weight;
-    double g_max[STAT_LANES] = {0}, h_max[STAT_LANES] = {0}, h_min[STAT_LANES] = {0};
-    double zero[STAT_LANES] = {0};
-    for (ptrdiff_t start = first; start < first + n; start += STAT_LANES) {
-        double g[STAT_LANES] = {0}, h[STAT_LANES] = {0};
-        int m = first + n - start < STAT_LANES ? (int)(first + n - start) : STAT_LANES;
-        for (int k = 0; k < m; k++) {
-            double w = weight ? weight[start + k] : 1.0;
-            g[k] = (double)gradient[start + k] * w;
-            h[k] = hessian ? (double)hessian[start + k] * w : w;
-        }
-        for (int k = 0; k < STAT_LANES; k++) {
-            double g_size = g[k] < 0 ? -g[k] : g[k];
-            g_max[k] = g_size > g_max[k] ? g_size : g_max[k];
-            h_max[k] = h[k] > h_max[k] ? h[k] : h_max[k];
-            h_min[k] = h[k] < h_min[k] ? h[k] : h_min[k];
-            zero[k] += g[k] * 0.0 + h[k] * 0.0;
-        }
-    }
-    memset(out, 0, sizeof *out);
-    for (int k = 0; k < STAT_LANES; k++) {
-        out->gradient_max = g_max[k] > out->gradient_max ? g_max[k] : out->gradient_max;
-        out->hessian_max = h_max[k] > out->hessian_max ? h_max[k] : out->hessian_max;
-        out->hessian_min = h_min[k] < out->hessian_min ? h_min[k] : out->hessian_min;
-        out->zero += zero[k];
-    }
-}
-
-static SIMD_INLINE int64_t root_level(double x)
-{
-    float size = (float)(x < 0 ? -x : x);
-    return nearest((double)(sqrtf(size) * ROOT_LEVELS));
-}
-
-static SIMD_INLINE void roots_of_rows(const float *gradient, const float *hessian,
-                                      const double *weight, const uint32_t *copies,
-                                      ptrdiff_t first, ptrdiff_t n, double gradient_scale,
-                                      double hessian_scale, Roots *out)
-{
-    int64_t g = 0, h = 0, total = 0;
-    for (ptrdiff_t i = first; i < first + n; i++) {
-        double w = weight ? weight[i] : 1.0;
-        int64_t c = copies ? (int64_t)copies[i] : 1;
-        g += c * root_level((double)gradient[i] * w * gradient_scale);
-        if (hessian || weight)
-            h += c
-                 * root_level(hessian ? (double)hessian[i] * w * hessian_scale
-                                      : w * hessian_scale);
-        total += c;
-    }
-    out->gradient = g;
-    out->hessian = h;
-    out->n = total;
-}
-
-/* Of n of the rows, from `first` on. The hessians' are 0 where all of them are 1. */
-static SIMD_INLINE void sum_roots_body(const Slopes *rows, ptrdiff_t first, ptrdiff_t n,
-                                       double gradient_scale, double hessian_scale,
-                                       Roots *out)
-{
-    const float *g = rows->gradient, *h = rows->hessian;
-    if (rows->weight || rows->copies)
-        roots_of_rows(g, h, rows->weight, rows->copies, first, n, gradient_scale,
-                      hessian_scale, out);
-    else if (h)
-        roots_of_rows(g, h, NULL, NULL, first, n, gradient_scale, hessian_scale, out);
-    else
-        roots_of_rows(g, NULL, NULL, NULL, first, n, gradient_scale, hessian_scale, out);
-}
-
-static SIMD_INLINE void encode_rows(const float *gradient, const float *hessian,
-                                    const double *weight, const uint32_t *copies,
-                                    const uint32_t *ids, ptrdiff_t first, ptrdiff_t n,
-                                    double gradient_scale, double hessian_scale,
-                                    const Encoding *code, uint64_t *words_out)
-{
-    const int gradient_down = code->gradient_down, hessian_down = code->hessian_down;
-    for (ptrdiff_t i = first; i < first + n; i++) {
-        uint64_t g = (uint64_t)row_integer(gradient, weight, copies, i, gradient_scale);
-        uint64_t h = (uint64_t)row_integer(hessian, weight, copies, i, hessian_scale);
-        uint64_t row = ids ? ids[i] : (uint64_t)i;
-        words_out[i] = g << gradient_down | h << hessian_down | row;
-    }
-}
-
-/* Words of a packed round: of n of the rows, from `first` on. */
-static SIMD_INLINE void encode_packed_body(const Slopes *rows, ptrdiff_t first, ptrdiff_t n,
-                                           double gradient_scale, double hessian_scale,
-                                           const Encoding *code, uint64_t *words_out)
-{
-    const float *g = rows->gradient, *h = rows->hessian;
-    const double *w = rows->weight;
-    const uint32_t *copies = rows->copies;
-    double hs = code->constant_hessian ? 0.0 : hessian_scale;
-    if (rows->ids ? w || copies || !h : w && copies)
-        encode_rows(g, h, w, copies, rows->ids, first, n, gradient_scale, hs, code,
-                    words_out);
-    else if (rows->ids)
-        encode_rows(g, h, NULL, NULL, rows->ids, first, n, gradient_scale, hs, code,
-                    words_out);
-    else if (copies)
-        encode_rows(g, h, NULL, copies, NULL, first, n, gradient_scale, hs, code, words_out);
-    else if (w)
-        encode_rows(g, h, w, NULL, NULL, first, n, gradient_scale, hs, code, words_out);
-    else if (h)
-        encode_rows(g, h, NULL, NULL, NULL, first, n, gradient_scale, hs, code, words_out);
-    else
-        encode_rows(g, NULL, NULL, NULL, NULL, first, n, gradient_scale, hs, code,
-                    words_out);
-}
-
-/* Pairs of integers of a wide round, by row: of n of the rows, from `first` on. */
-static SIMD_INLINE void encode_wide_body(const Slopes *rows, ptrdiff_t first, ptrdiff_t n,
-                                         double gradient_scale, double hessian_scale,
-                                         int64_t *pairs_out)
-{
-    for (ptrdiff_t i = first; i < first + n; i++) {
-        int64_t *pair = pairs_out + 2 * (rows->ids ? (ptrdiff_t)rows->ids[i] : i);
-        pair[0] = row_integer(rows->gradient, rows->weight, rows->copies, i, gradient_scale);
-        pair[1] = row_integer(rows->hessian, rows->weight, rows->copies, i, hessian_scale);
-    }
-}
-
 /* Adds packed accumulators to separate sums, or stores them there
    if these are the `first`, and clears the accumulators. */
-static SIMD_INLINE void spill_sums_body(int64_t *restrict packed, int n_bins,
-                                           const Encoding *code, int first,
-                                           int64_t *restrict gradient_out,
-                                           int64_t *restrict hessian_out,
-                                           int32_t *restrict count_out)
+static SIMD_INLINE void spill_packed_body(int64_t *restrict packed, int n_bins,
+                                          const Encoding *encoding, int first,
+                                          int64_t *restrict gradient_out,
+                                          int64_t *restrict hessian_out,
+                                          int32_t *restrict count_out)
 {
-    const Encoding local = *code;
+    const Encoding local = *encoding;
     int64_t keep = first ? 0 : -1;
     for (int b = 0; b < n_bins; b++) {
         Sums sums = unpack(packed[b], &local);
@@ -239,25 +48,31 @@ static SIMD_INLINE void spill_sums_body(int64_t *restrict packed, int n_bins,
         packed[b] = 0;
     }
 }
+SIMD_KERNEL(spill_packed,
+            (int64_t *packed, int n_bins, const Encoding *encoding, int first,
+             int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
+            (packed, n_bins, encoding, first, gradient_out, hessian_out, count_out))
 
 /* The same where histograms are written as accumulators are. */
-static SIMD_INLINE void take_sums_body(int64_t *restrict sums, int n_bins, int first,
-                                       int64_t *restrict sums_out)
+static SIMD_INLINE void spill_compact_body(int64_t *restrict sums, int n_bins, int first,
+                                           int64_t *restrict sums_out)
 {
     int64_t keep = first ? 0 : -1;
     for (int b = 0; b < n_bins; b++)
         sums_out[b] = (sums_out[b] & keep) + sums[b];
     memset(sums, 0, n_bins * sizeof *sums);
 }
+SIMD_KERNEL(spill_compact, (int64_t *sums, int n_bins, int first, int64_t *sums_out),
+            (sums, n_bins, first, sums_out))
 
 /* The same with accumulators of a wide round. */
-static SIMD_INLINE void take_parts(int64_t *restrict sums, int n_bins, const Encoding *code,
-                                   const int parts, int first, int64_t *restrict gradient_out,
-                                   int64_t *restrict hessian_out, int32_t *restrict count_out)
+static SIMD_INLINE void spill_parts(int64_t *restrict sums, int n_bins, const Encoding *encoding,
+                                    const int parts, int first, int64_t *restrict gradient_out,
+                                    int64_t *restrict hessian_out, int32_t *restrict count_out)
 {
-    const int gradient_up = code->gradient_up, hessian_up = code->hessian_up;
+    const int gradient_up = encoding->gradient_up, hessian_up = encoding->hessian_up;
     const int counts = parts == WIDE_PARTS ? 2 : hessian_up > 0;
-    const int64_t mask = parts == WIDE_PARTS ? -1 : ((int64_t)1 << code->count_bits) - 1;
+    const int64_t mask = parts == WIDE_PARTS ? -1 : ((int64_t)1 << encoding->count_bits) - 1;
     int64_t keep = first ? 0 : -1;
     for (int b = 0; b < n_bins; b++) {
         const int64_t *part = sums + parts * b;
@@ -268,50 +83,53 @@ static SIMD_INLINE void take_parts(int64_t *restrict sums, int n_bins, const Enc
     memset(sums, 0, parts * n_bins * sizeof *sums);
 }
 
-static SIMD_INLINE void take_wide_body(int64_t *sums, int n_bins, const Encoding *code,
-                                       int first, int64_t *gradient_out,
-                                       int64_t *hessian_out, int32_t *count_out)
+static SIMD_INLINE void spill_wide_body(int64_t *sums, int n_bins, const Encoding *encoding,
+                                        int first, int64_t *gradient_out,
+                                        int64_t *hessian_out, int32_t *count_out)
 {
-    if (code->parts == PAIR_PARTS)
-        take_parts(sums, n_bins, code, PAIR_PARTS, first, gradient_out, hessian_out,
-                   count_out);
+    if (encoding->parts == PAIR_PARTS)
+        spill_parts(sums, n_bins, encoding, PAIR_PARTS, first, gradient_out, hessian_out,
+                    count_out);
     else
-        take_parts(sums, n_bins, code, WIDE_PARTS, first, gradient_out, hessian_out,
-                   count_out);
+        spill_parts(sums, n_bins, encoding, WIDE_PARTS, first, gradient_out, hessian_out,
+                    count_out);
 }
+SIMD_KERNEL(spill_wide,
+            (int64_t *sums, int n_bins, const Encoding *encoding, int first,
+             int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
+            (sums, n_bins, encoding, first, gradient_out, hessian_out, count_out))
 
-#if defined(__GNUC__)
-#define ADD_VECTOR(x, parts, sums)                                              \
-    do {                                                                        \
-        typedef int64_t Sum __attribute__((vector_size(parts * sizeof *sums))); \
-        Sum sum, more;                                                          \
-        memcpy(&sum, sums, sizeof sum);                                         \
-        memcpy(&more, x, sizeof more);                                          \
-        sum += more;                                                            \
-        memcpy(sums, &sum, sizeof sum);                                         \
-    } while (0)
-#else
-#define ADD_VECTOR(x, parts, sums)      \
-    do {                                \
-        for (int k = 0; k < parts; k++) \
-            sums[k] += x[k];            \
-    } while (0)
-#endif
-
+/* Adds an addend to an accumulator, in one vector addition. */
 static SIMD_INLINE void add_parts(const int64_t *x, const int parts, int64_t *sums)
 {
-    if (parts == PAIR_PARTS)
-        ADD_VECTOR(x, PAIR_PARTS, sums);
-    else
-        ADD_VECTOR(x, WIDE_PARTS, sums);
+#if defined(__GNUC__)
+    typedef int64_t Pair __attribute__((vector_size(PAIR_PARTS * sizeof(int64_t))));
+    typedef int64_t Wide __attribute__((vector_size(WIDE_PARTS * sizeof(int64_t))));
+    if (parts == PAIR_PARTS) {
+        Pair sum, more;
+        memcpy(&sum, sums, sizeof sum);
+        memcpy(&more, x, sizeof more);
+        sum += more;
+        memcpy(sums, &sum, sizeof sum);
+    } else {
+        Wide sum, more;
+        memcpy(&sum, sums, sizeof sum);
+        memcpy(&more, x, sizeof more);
+        sum += more;
+        memcpy(sums, &sum, sizeof sum);
+    }
+#else
+    for (int k = 0; k < parts; k++)
+        sums[k] += x[k];
+#endif
 }
 
 /* What a row adds to an accumulator. */
-static SIMD_INLINE void wide_addend(const int64_t *pair, const Encoding *code,
+static SIMD_INLINE void wide_addend(const int64_t *pair, const Encoding *encoding,
                                     const int parts, int64_t *restrict x_out)
 {
-    x_out[0] = (int64_t)((uint64_t)pair[0] << code->gradient_up) + (code->gradient_up > 0);
-    x_out[1] = (int64_t)((uint64_t)pair[1] << code->hessian_up) + (code->hessian_up > 0);
+    x_out[0] = (int64_t)((uint64_t)pair[0] << encoding->gradient_up) + (encoding->gradient_up > 0);
+    x_out[1] = (int64_t)((uint64_t)pair[1] << encoding->hessian_up) + (encoding->hessian_up > 0);
     if (parts == WIDE_PARTS) {
         x_out[2] = 1;
         x_out[3] = 0;
@@ -320,25 +138,25 @@ static SIMD_INLINE void wide_addend(const int64_t *pair, const Encoding *code,
 
 /* The addends of some of n rows: those before the first whose magnitude does not fit into
    what is left of the sums' room. Returns how many. */
-static SIMD_INLINE ptrdiff_t list_addends(const Encoding *code, const uint64_t *words,
+static SIMD_INLINE ptrdiff_t list_addends(const Encoding *encoding, const uint64_t *records,
                                           ptrdiff_t n, const int64_t *pairs,
                                           const int parts, int64_t *room_inout,
                                           int64_t *addends_out)
 {
-    const int counted = code->hessian_up > 0;
+    const int counted = encoding->hessian_up > 0;
     const ptrdiff_t most = n < ROW_BLOCK ? n : ROW_BLOCK;
     int64_t room = *room_inout;
     ptrdiff_t i = 0;
     for (; i < most; i++) {
-        const int64_t *pair = pairs + 2 * words[i];
+        const int64_t *pair = pairs + 2 * records[i];
         if (i + PREFETCH_AHEAD < n)
-            prefetch(pairs + 2 * words[i + PREFETCH_AHEAD]);
+            prefetch(pairs + 2 * records[i + PREFETCH_AHEAD]);
         if (parts == PAIR_PARTS) {
             room -= pair[counted] < 0 ? -pair[counted] : pair[counted];
             if (room < 0)
                 break;
         }
-        wide_addend(pair, code, parts, addends_out + parts * i);
+        wide_addend(pair, encoding, parts, addends_out + parts * i);
     }
     *room_inout = room;
     return i;
@@ -346,18 +164,18 @@ static SIMD_INLINE ptrdiff_t list_addends(const Encoding *code, const uint64_t *
 
 /* Asks for what is needed soon after the i-th of n rows: another row, and the integers of
    one of the next block. */
-static SIMD_INLINE void prefetch_ahead(const Binned *data, const uint64_t *words, ptrdiff_t i,
+static SIMD_INLINE void prefetch_ahead(const Binned *data, const uint64_t *records, ptrdiff_t i,
                                        ptrdiff_t n, const int64_t *pairs)
 {
     if (i + PREFETCH_AHEAD < n)
-        prefetch_row(data, words[i + PREFETCH_AHEAD]);
+        prefetch_row(data, records[i + PREFETCH_AHEAD]);
     if (i + ROW_BLOCK < n)
-        prefetch(pairs + 2 * words[i + ROW_BLOCK]);
+        prefetch(pairs + 2 * records[i + ROW_BLOCK]);
 }
 
 /* Adds n rows, of n_left, to the lanes from `first` to `last`, four of them read as one
-   word. */
-static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *words, ptrdiff_t n,
+   integer. */
+static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *records, ptrdiff_t n,
                                       ptrdiff_t n_left, const int64_t *pairs,
                                       const int64_t *addends, int first, int last,
                                       const int parts, ptrdiff_t stride, int64_t *lanes)
@@ -365,8 +183,8 @@ static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *words,
     const ptrdiff_t step = parts * stride;
     for (ptrdiff_t i = 0; i < n; i++) {
         if (first == 0)
-            prefetch_ahead(data, words, i, n_left, pairs);
-        const uint8_t *row = data->rows + words[i] * data->row_bytes;
+            prefetch_ahead(data, records, i, n_left, pairs);
+        const uint8_t *row = data->rows + records[i] * data->row_bytes;
         int64_t x[WIDE_PARTS];
         memcpy(x, addends + parts * i, parts * sizeof *x);
         for (int lane = first; lane < last; lane += 4) {
@@ -381,19 +199,23 @@ static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *words,
     }
 }
 
-static SIMD_INLINE ptrdiff_t add_wide_strided(const Binned *data, const Encoding *code,
-                                              const uint64_t *words, ptrdiff_t n,
+/* Adds rows to the lanes, block by block: first the addends of a block, then tile by tile their
+   sums. Returns how many rows the sums have room for. */
+static SIMD_INLINE ptrdiff_t add_wide_strided(const Binned *data, const Encoding *encoding,
+                                              const uint64_t *records, ptrdiff_t n,
                                               const int64_t *pairs, const int parts,
                                               ptrdiff_t stride, int64_t *lanes)
 {
     int64_t addends[WIDE_PARTS * ROW_BLOCK];
-    int64_t room = code->room;
+    int64_t room = encoding->room;
     ptrdiff_t first = 0;
     while (first < n && room >= 0) {
-        ptrdiff_t m = list_addends(code, words + first, n - first, pairs, parts, &room, addends);
-        for (int lane = 0; lane < data->n_lanes; lane += LANES_A_TURN) {
-            int last = lane + LANES_A_TURN < data->n_lanes ? lane + LANES_A_TURN : data->n_lanes;
-            add_wide_tile(data, words + first, m, n - first, pairs, addends, lane, last, parts,
+        ptrdiff_t m = list_addends(encoding, records + first, n - first, pairs, parts, &room,
+                                   addends);
+        for (int lane = 0; lane < data->n_lanes; lane += LANES_PER_TURN) {
+            int last = lane + LANES_PER_TURN;
+            last = last < data->n_lanes ? last : data->n_lanes;
+            add_wide_tile(data, records + first, m, n - first, pairs, addends, lane, last, parts,
                           stride, lanes);
         }
         first += m;
@@ -402,84 +224,80 @@ static SIMD_INLINE ptrdiff_t add_wide_strided(const Binned *data, const Encoding
 }
 
 /* Constant strides make the addresses part of the instructions. */
-static SIMD_INLINE ptrdiff_t add_wide_parts(const Binned *data, const Encoding *code,
-                                            const uint64_t *words, ptrdiff_t n,
+static SIMD_INLINE ptrdiff_t add_wide_parts(const Binned *data, const Encoding *encoding,
+                                            const uint64_t *records, ptrdiff_t n,
                                             const int64_t *pairs, const int parts,
                                             int64_t *sums)
 {
     if (data->lane_stride == 24)
-        return add_wide_strided(data, code, words, n, pairs, parts, 24, sums);
+        return add_wide_strided(data, encoding, records, n, pairs, parts, 24, sums);
     if (data->lane_stride == 72)
-        return add_wide_strided(data, code, words, n, pairs, parts, 72, sums);
-    return add_wide_strided(data, code, words, n, pairs, parts, 264, sums);
+        return add_wide_strided(data, encoding, records, n, pairs, parts, 72, sums);
+    return add_wide_strided(data, encoding, records, n, pairs, parts, 264, sums);
 }
 
 /* Adds rows of one-byte bins to the accumulators of a wide round: as many of n as there is
    room for. */
-static SIMD_INLINE void add_wide_bytes_body(const Binned *data, const Encoding *code,
-                                            const uint64_t *words, ptrdiff_t n,
+static SIMD_INLINE void add_wide_bytes_body(const Binned *data, const Encoding *encoding,
+                                            const uint64_t *records, ptrdiff_t n,
                                             const int64_t *pairs, int64_t *sums,
                                             ptrdiff_t *n_out)
 {
-    if (code->parts == PAIR_PARTS)
-        *n_out = add_wide_parts(data, code, words, n, pairs, PAIR_PARTS, sums);
+    if (encoding->parts == PAIR_PARTS)
+        *n_out = add_wide_parts(data, encoding, records, n, pairs, PAIR_PARTS, sums);
     else
-        *n_out = add_wide_parts(data, code, words, n, pairs, WIDE_PARTS, sums);
+        *n_out = add_wide_parts(data, encoding, records, n, pairs, WIDE_PARTS, sums);
 }
+SIMD_KERNEL(add_wide_bytes,
+            (const Binned *data, const Encoding *encoding, const uint64_t *records, ptrdiff_t n,
+             const int64_t *pairs, int64_t *sums, ptrdiff_t *n_out),
+            (data, encoding, records, n, pairs, sums, n_out))
 
 /* Adds to them the places that rows name themselves; they have WIDE_PARTS. */
-static SIMD_INLINE void add_wide_entries_body(const Binned *data, const Encoding *code,
-                                              const uint64_t *words, ptrdiff_t n,
+static SIMD_INLINE void add_wide_entries_body(const Binned *data, const Encoding *encoding,
+                                              const uint64_t *records, ptrdiff_t n,
                                               const int64_t *pairs, int64_t *sums)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
         int64_t x[WIDE_PARTS];
         if (i + 2 * PREFETCH_AHEAD < n)
-            prefetch(data->entry_start + words[i + 2 * PREFETCH_AHEAD]);
+            prefetch(data->entry_start + records[i + 2 * PREFETCH_AHEAD]);
         if (i + PREFETCH_AHEAD < n) {
-            prefetch(pairs + 2 * words[i + PREFETCH_AHEAD]);
-            prefetch(data->entries + data->entry_start[words[i + PREFETCH_AHEAD]]);
+            prefetch(pairs + 2 * records[i + PREFETCH_AHEAD]);
+            prefetch(data->entries + data->entry_start[records[i + PREFETCH_AHEAD]]);
         }
-        wide_addend(pairs + 2 * words[i], code, WIDE_PARTS, x);
-        for (int64_t e = data->entry_start[words[i]]; e < data->entry_start[words[i] + 1]; e++)
+        wide_addend(pairs + 2 * records[i], encoding, WIDE_PARTS, x);
+        for (int64_t e = data->entry_start[records[i]]; e < data->entry_start[records[i] + 1]; e++)
             add_parts(x, WIDE_PARTS, sums + WIDE_PARTS * (int64_t)data->entries[e]);
     }
 }
+SIMD_KERNEL(add_wide_entries,
+            (const Binned *data, const Encoding *encoding, const uint64_t *records, ptrdiff_t n,
+             const int64_t *pairs, int64_t *sums),
+            (data, encoding, records, n, pairs, sums))
 
-/* How large the integers of some rows are. */
-static SIMD_INLINE void sum_sizes_body(const uint64_t *words, ptrdiff_t n,
-                                       const int64_t *pairs, Sizes *gradient_out,
-                                       Sizes *hessian_out)
+/* Sums of the rows of a packed round. */
+static SIMD_INLINE void sum_packed_body(const uint64_t *records, ptrdiff_t n,
+                                        const Encoding *encoding, Sums *out)
 {
-    Sizes sizes[2] = {{0, 0}, {0, 0}};
-    for (ptrdiff_t i = 0; i < n; i++)
-        for (int k = 0; k < 2; k++) {
-            int64_t x = pairs[2 * words[i] + k];
-            x = x < 0 ? -x : x;
-            sizes[k].sum += x;
-            sizes[k].largest = x > sizes[k].largest ? x : sizes[k].largest;
-        }
-    *gradient_out = sizes[0];
-    *hessian_out = sizes[1];
-}
-
-/* Sums of the words of a packed round. */
-static SIMD_INLINE void sum_packed_body(const uint64_t *words, ptrdiff_t n,
-                                        const Encoding *code, Sums *out)
-{
-    const int down = code->gradient_down, hessian_down = code->hessian_down;
-    const uint64_t mask = code->hessian_mask;
+    const int down = encoding->gradient_down, hessian_down = encoding->hessian_down;
+    const uint64_t mask = encoding->hessian_mask;
     int64_t gradient = 0;
     uint64_t hessian = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
-        gradient += (int64_t)words[i] >> down;
-        hessian += words[i] >> hessian_down & mask;
+        gradient += (int64_t)records[i] >> down;
+        hessian += records[i] >> hessian_down & mask;
     }
     out->gradient = gradient;
-    out->hessian = code->constant_hessian ? n : (int64_t)hessian;
+    out->hessian = encoding->constant_hessian ? n : (int64_t)hessian;
     out->count = n;
 }
+SIMD_KERNEL(sum_packed,
+            (const uint64_t *records, ptrdiff_t n, const Encoding *encoding, Sums *out),
+            (records, n, encoding, out))
 
+/* For each value d of the highest digit, one block of `radix` sums: their total is that of d,
+   and the blocks are added up for the digits that remain. */
 static SIMD_INLINE void fold_parts(int64_t *sums, int radix, int n, const int parts,
                                    int64_t *restrict digit_out)
 {
@@ -512,44 +330,60 @@ static SIMD_INLINE void fold_digit_body(int64_t *sums, int radix, int n, int par
     else
         fold_parts(sums, radix, n, WIDE_PARTS, digit_out);
 }
+SIMD_KERNEL(fold_digit, (int64_t *sums, int radix, int n, int parts, int64_t *digit_out),
+            (sums, radix, n, parts, digit_out))
 
 /* Adds values to sums, or subtracts them where sign is negative. */
-#define ADD_SUMS(name, value_t)                                                         \
-    static SIMD_INLINE void name##_body(int n, int sign, const value_t *restrict values, \
-                                        value_t *restrict sums_inout)                   \
-    {                                                                                   \
-        if (sign > 0)                                                                   \
-            for (int b = 0; b < n; b++)                                                 \
-                sums_inout[b] += values[b];                                             \
-        else                                                                            \
-            for (int b = 0; b < n; b++)                                                 \
-                sums_inout[b] -= values[b];                                             \
-    }                                                                                   \
-    SIMD_KERNEL(name, (int n, int sign, const value_t *values, value_t *sums_inout),    \
-                (n, sign, values, sums_inout))
-ADD_SUMS(add_longs, int64_t)
-ADD_SUMS(add_ints, int32_t)
+static SIMD_INLINE void add_longs_body(int n, int sign, const int64_t *restrict values,
+                                       int64_t *restrict sums_inout)
+{
+    if (sign > 0)
+        for (int b = 0; b < n; b++)
+            sums_inout[b] += values[b];
+    else
+        for (int b = 0; b < n; b++)
+            sums_inout[b] -= values[b];
+}
+SIMD_KERNEL(add_longs, (int n, int sign, const int64_t *values, int64_t *sums_inout),
+            (n, sign, values, sums_inout))
+
+static SIMD_INLINE void add_ints_body(int n, int sign, const int32_t *restrict values,
+                                      int32_t *restrict sums_inout)
+{
+    if (sign > 0)
+        for (int b = 0; b < n; b++)
+            sums_inout[b] += values[b];
+    else
+        for (int b = 0; b < n; b++)
+            sums_inout[b] -= values[b];
+}
+SIMD_KERNEL(add_ints, (int n, int sign, const int32_t *values, int32_t *sums_inout),
+            (n, sign, values, sums_inout))
 
 /* Writes separate sums as packed ones, over the first of them. */
-static SIMD_INLINE void pack_sums_body(int n, const Encoding *code, int64_t *gradient_inout,
+static SIMD_INLINE void pack_sums_body(int n, const Encoding *encoding, int64_t *gradient_inout,
                                        const int64_t *restrict hessian,
                                        const int32_t *restrict count)
 {
-    const Encoding local = *code;
+    const Encoding local = *encoding;
     for (int b = 0; b < n; b++) {
         Sums sums = {gradient_inout[b], hessian[b], count[b]};
         gradient_inout[b] = pack(sums, &local);
     }
 }
+SIMD_KERNEL(pack_sums,
+            (int n, const Encoding *encoding, int64_t *gradient_inout, const int64_t *hessian,
+             const int32_t *count),
+            (n, encoding, gradient_inout, hessian, count))
 
 /* Subtracts packed sums from separate ones. */
-static SIMD_INLINE void take_packed_body(int n, const Encoding *code,
-                                         const int64_t *restrict packed,
-                                         int64_t *restrict gradient_inout,
-                                         int64_t *restrict hessian_inout,
-                                         int32_t *restrict count_inout)
+static SIMD_INLINE void subtract_packed_body(int n, const Encoding *encoding,
+                                             const int64_t *restrict packed,
+                                             int64_t *restrict gradient_inout,
+                                             int64_t *restrict hessian_inout,
+                                             int32_t *restrict count_inout)
 {
-    const Encoding local = *code;
+    const Encoding local = *encoding;
     for (int b = 0; b < n; b++) {
         Sums sums = unpack(packed[b], &local);
         gradient_inout[b] -= sums.gradient;
@@ -557,59 +391,9 @@ static SIMD_INLINE void take_packed_body(int n, const Encoding *code,
         count_inout[b] -= (int32_t)sums.count;
     }
 }
-
-SIMD_KERNEL(pack_sums,
-            (int n, const Encoding *code, int64_t *gradient_inout, const int64_t *hessian,
-             const int32_t *count),
-            (n, code, gradient_inout, hessian, count))
-SIMD_KERNEL(take_packed,
-            (int n, const Encoding *code, const int64_t *packed, int64_t *gradient_inout,
+SIMD_KERNEL(subtract_packed,
+            (int n, const Encoding *encoding, const int64_t *packed, int64_t *gradient_inout,
              int64_t *hessian_inout, int32_t *count_inout),
-            (n, code, packed, gradient_inout, hessian_inout, count_inout))
-SIMD_KERNEL(gather_slopes,
-            (const Slopes *rows, ptrdiff_t first, ptrdiff_t n, const Gathered *out),
-            (rows, first, n, out))
-SIMD_KERNEL(gradient_stats,
-            (const Slopes *rows, ptrdiff_t first, ptrdiff_t n, GradientStats *out),
-            (rows, first, n, out))
-SIMD_KERNEL(sum_roots,
-            (const Slopes *rows, ptrdiff_t first, ptrdiff_t n, double gradient_scale,
-             double hessian_scale, Roots *out),
-            (rows, first, n, gradient_scale, hessian_scale, out))
-SIMD_KERNEL(encode_packed,
-            (const Slopes *rows, ptrdiff_t first, ptrdiff_t n, double gradient_scale,
-             double hessian_scale, const Encoding *code, uint64_t *words_out),
-            (rows, first, n, gradient_scale, hessian_scale, code, words_out))
-SIMD_KERNEL(encode_wide,
-            (const Slopes *rows, ptrdiff_t first, ptrdiff_t n, double gradient_scale,
-             double hessian_scale, int64_t *pairs_out),
-            (rows, first, n, gradient_scale, hessian_scale, pairs_out))
-SIMD_KERNEL(spill_sums,
-            (int64_t *packed, int n_bins, const Encoding *code, int first,
-             int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
-            (packed, n_bins, code, first, gradient_out, hessian_out, count_out))
-SIMD_KERNEL(sum_packed,
-            (const uint64_t *words, ptrdiff_t n, const Encoding *code, Sums *out),
-            (words, n, code, out))
-SIMD_KERNEL(fold_digit, (int64_t *sums, int radix, int n, int parts, int64_t *digit_out),
-            (sums, radix, n, parts, digit_out))
-SIMD_KERNEL(take_sums, (int64_t *sums, int n_bins, int first, int64_t *sums_out),
-            (sums, n_bins, first, sums_out))
-SIMD_KERNEL(take_wide,
-            (int64_t *sums, int n_bins, const Encoding *code, int first,
-             int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
-            (sums, n_bins, code, first, gradient_out, hessian_out, count_out))
-SIMD_KERNEL(add_wide_bytes,
-            (const Binned *data, const Encoding *code, const uint64_t *words, ptrdiff_t n,
-             const int64_t *pairs, int64_t *sums, ptrdiff_t *n_out),
-            (data, code, words, n, pairs, sums, n_out))
-SIMD_KERNEL(add_wide_entries,
-            (const Binned *data, const Encoding *code, const uint64_t *words, ptrdiff_t n,
-             const int64_t *pairs, int64_t *sums),
-            (data, code, words, n, pairs, sums))
-SIMD_KERNEL(sum_sizes,
-            (const uint64_t *words, ptrdiff_t n, const int64_t *pairs, Sizes *gradient_out,
-             Sizes *hessian_out),
-            (words, n, pairs, gradient_out, hessian_out))
+            (n, encoding, packed, gradient_inout, hessian_inout, count_inout))
 
 #endif

@@ -1,41 +1,45 @@
 /* How the binned rows, a round's gradients and a node's histogram lie in memory.
 
-   A round's gradients and hessians are integers (docs/design.md, section 4). Rows of a node
-   are 64-bit words. In a packed round a word is
+   A round's gradients and hessians are integers (docs/design.md, section 4), so sums of them do
+   not depend on the order, and the histogram of a leaf less that of a child is exactly that of
+   the other child: histogram subtraction. LightGBM's quantized training (Shi et al., NeurIPS
+   2022) packs gradient and hessian alike, but rounds them at random to few bits.
 
-       gradient | hessian | row id            (hessian: no bits when it is constant)
+   A record is the 64-bit integer that stands for a row of a leaf. In a packed round it is
+
+       gradient | hessian | row number        (hessian: no bits when it is constant)
 
    and becomes, by two shifts, the addend
 
-       gradient lane | hessian lane | count lane
+       gradient | hessian | count
 
-   of one 64-bit addition a bin. `block_rows` words can be added before a lane may overflow
-   into its neighbour; then the accumulators are spilled into a histogram of separate sums.
-   Where all rows fit in one block the round is `compact`: histograms stay packed, in
+   of one 64-bit addition a bin. `block_rows` addends can be summed before a field may overflow
+   into the next one; then the accumulators are spilled into a histogram of separate sums. Where
+   all rows fit in one block the round is `compact`: histograms stay packed, in
    `Histogram.gradient`, and a bin costs a third of the work.
-   In a wide round a word is the row id alone and the integers lie in an array of pairs. An
-   accumulator has two words (`parts`):
+   In a wide round a record is the row number alone and the integers lie in an array of pairs. An
+   accumulator has two integers (`parts`):
 
-       gradient | hessian | count, or gradient | count | hessian
+       gradient | hessian and count, or gradient and count | hessian
 
-   where the count stands with the integers whose typical magnitude is smaller. Accumulators
-   are spilled before the magnitudes of these integers add up to more than `room`. Where many
-   are too large for that, it has four: gradient, hessian, count and 0.
+   where the count shares an integer with the sums whose typical magnitude is smaller.
+   Accumulators are spilled before the magnitudes of these sums add up to more than `room`. Where
+   many are too large for that, an accumulator has four: gradient, hessian, count and 0.
    Formats depend on the rows of all processes (`n_everywhere` of `n_rows_everywhere`, and
    their copies), so that the sums of processes can be added.
-   A row that stands for copies holds the sums of the copies' integers; its lanes need more
+   A row that stands for copies holds the sums of the copies' integers; its fields need more
    bits, so blocks have fewer rows.
 
    A histogram has a place for each stored bin of each feature: all bins but the `implied`
    one, whose sums are what is left of the node's. A row reaches its places in two ways:
    - Its lanes are bytes, accumulated by lane. A lane holds one group of features or several,
      as digits of a number: group g's code counts `radix[g]`. A group's codes are the bins of
-     one feature, or 0 and the stored bins of features that exclude each other. Pieces say
-     where runs of codes go in a histogram.
+     one feature, or 0 and the stored bins of features that exclude each other (a bundle).
+     Pieces say where runs of codes go in a histogram.
    - Its entries are numbers of places themselves: of sparse features, and of those with too
      many bins for a byte.
    `held` has a bit for each place that rows reach, where these are few among many places;
-   NULL: it is not known. */
+   NULL: nothing says which. */
 #ifndef SKGOSS_LAYOUT_H
 #define SKGOSS_LAYOUT_H
 
@@ -43,6 +47,10 @@
 #include <stdint.h>
 
 #define LANE_CODES 256
+
+/* Integers of an accumulator of a wide round, which is one vector. */
+#define PAIR_PARTS 2
+#define WIDE_PARTS 4
 
 typedef struct {
     int64_t at;
@@ -99,7 +107,7 @@ typedef struct {
     int64_t n_rows_everywhere;
     int64_t n_copies;
     int64_t most_copies;
-} Slopes;
+} Gradients;
 
 typedef struct {
     int packed;

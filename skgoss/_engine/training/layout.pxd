@@ -5,6 +5,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 cdef extern from "layout.h" nogil:
     enum:
         LANE_CODES
+        PAIR_PARTS                   # integers of an accumulator of a wide round
+        WIDE_PARTS
 
     ctypedef struct Piece:
         int64_t at
@@ -47,7 +49,8 @@ cdef extern from "layout.h" nogil:
         Py_ssize_t sums_size         # of all accumulators, and room to fold a lane
         double row_updates           # places a row reaches, on average
 
-    ctypedef struct Slopes:
+    # The rows of a round, with their gradients and hessians.
+    ctypedef struct Gradients:
         const float* gradient
         const float* hessian         # NULL: ones
         const double* weight         # of each copy; NULL: ones
@@ -61,12 +64,14 @@ cdef extern from "layout.h" nogil:
         int64_t n_copies             # that all of them stand for
         int64_t most_copies          # that one of them stands for
 
+    # How a round's records, addends and accumulators are written: by what their fields are
+    # shifted, and how many bits the count has.
     ctypedef struct Encoding:
         int packed
         int compact
         int constant_hessian
-        int parts                    # words of an accumulator
-        int64_t room                 # of the sums that share a word with counts
+        int parts                    # integers of an accumulator
+        int64_t room                 # of the sums that share an integer with counts
         int gradient_down
         int gradient_up
         int hessian_up
@@ -93,5 +98,4 @@ cdef extern from "fixed_point.h" nogil:
     int64_t row_integer(
         const float* values, const double* weight, const uint32_t* copies, Py_ssize_t row,
         double scale)
-    Sums unpack(int64_t packed, const Encoding* code)
-    int64_t pack(Sums sums, const Encoding* code)
+    Sums unpack(int64_t packed, const Encoding* encoding)

@@ -1,9 +1,8 @@
-/* The loops over rows of every loss, scores and targets in, gradients and hessians out,
- * and of every link, from scores to predictions.
+/* Every loss: from scores and targets to gradients and hessians.
  *
- * A loss is one function of a row, `<loss>_row`; LOSS makes its loop, `<loss>_loss`, and simd.h its
- * versions for the instruction sets. `a` and `b` are the loss's parameters. Results are
- * float32, computed in double.
+ * A loss is a function of one row, `<loss>_row`; LOSS makes its kernel, `<loss>_loss`, of one
+ * of three loops over rows. `a` and `b` are the loss's parameters. Results are float32,
+ * computed in double.
  */
 #ifndef SKGOSS_LOSSES_H
 #define SKGOSS_LOSSES_H
@@ -13,127 +12,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "elementary.h"
+#include "links.h"
 #include "simd.h"
-
-/* ---------------------------------------------------------------- elementary functions */
-
-#define EXP_LIMIT 708.0
-
-/* 2**k for a whole k held in the low bits of the mantissa of k + 1.5 * 2**52. */
-static SIMD_INLINE double power_of_two(double shifted)
-{
-    uint64_t bits;
-    memcpy(&bits, &shifted, sizeof bits);
-    bits = (bits << 52) + ((uint64_t)1023 << 52);
-    memcpy(&shifted, &bits, sizeof bits);
-    return shifted;
-}
-
-/* exp(x) = scale (1 + rest), with rest = exp(r) - 1 for an |r| <= ln(2) / 2. */
-typedef struct {
-    double rest, scale;
-} scaled_exponential;
-
-/* For |x| <= 708.
- *
- * x = k ln 2 + r; exp(r) = 1 + r + r**2 q(r), where q interpolates at the ten Chebyshev
- * nodes (relative error of the whole 1.6e-17).
- */
-static SIMD_INLINE scaled_exponential limited_exponential(double x)
-{
-    const double shift = 0x1.8p52;
-    double shifted = x * 0x1.71547652b82fep0 + shift;
-    double k = shifted - shift;
-    double r = (x - k * 0x1.62e42feep-1) - k * 0x1.a39ef35793c76p-33;
-    double q = 0x1.af38a9b0ec855p-26;
-    q = q * r + 0x1.289185613a3d6p-22;
-    q = q * r + 0x1.71de0dae63bb3p-19;
-    q = q * r + 0x1.a019b90d2ae7ap-16;
-    q = q * r + 0x1.a01a01a7c41d5p-13;
-    q = q * r + 0x1.6c16c1788bd90p-10;
-    q = q * r + 0x1.11111111109b3p-7;
-    q = q * r + 0x1.5555555553d63p-5;
-    q = q * r + 0x1.5555555555556p-3;
-    q = q * r + 0x1.0000000000001p-1;
-    scaled_exponential e = {r + r * r * q, power_of_two(shifted)};
-    return e;
-}
-
-/* x clipped to +-708, without a branch. */
-static SIMD_INLINE scaled_exponential reduced_exponential(double x)
-{
-    x = x < -EXP_LIMIT ? -EXP_LIMIT : x;
-    x = x > EXP_LIMIT ? EXP_LIMIT : x;
-    return limited_exponential(x);
-}
-
-/* exp(x) within 2 units in the last place, x clipped to +-708. */
-static SIMD_INLINE double exponential(double x)
-{
-    scaled_exponential e = reduced_exponential(x);
-    return (1.0 + e.rest) * e.scale;
-}
-
-/* exp(x) - 1 within 3 units in the last place, also where x is small. */
-static SIMD_INLINE double exponential_minus_1(double x)
-{
-    scaled_exponential e = reduced_exponential(x);
-    return e.scale * e.rest + (e.scale - 1.0);
-}
-
-/* log(1 + x) for x in [0, 1], within 2 units in the last place.
- *
- * 2 artanh(t) with t = x / (2 + x) <= 1/3, so 2 t = x - t x; artanh(t) = t + t**3 q(t**2),
- * where q interpolates at the ten Chebyshev nodes (relative error of the whole 5e-18).
- */
-static SIMD_INLINE double log_1_plus(double x)
-{
-    double t = x / (2.0 + x);
-    double square = t * t;
-    double q = 0x1.4b0a26c5f2af0p-4;
-    q = q * square + 0x1.687a6e7c95176p-5;
-    q = q * square + 0x1.eb905e8575054p-5;
-    q = q * square + 0x1.10ac75dc602b1p-4;
-    q = q * square + 0x1.3b18b294bebf9p-4;
-    q = q * square + 0x1.745cf0b0e03bdp-4;
-    q = q * square + 0x1.c71c727143318p-4;
-    q = q * square + 0x1.24924923d44c6p-3;
-    q = q * square + 0x1.999999999a3ddp-3;
-    q = q * square + 0x1.5555555555555p-2;
-    return x - t * (x - 2.0 * square * q);
-}
-
-/* log(1 + exp(x)). */
-static SIMD_INLINE double log_1_plus_exponential(double x)
-{
-    return (x > 0.0 ? x : 0.0) + log_1_plus(exponential(-fabs(x)));
-}
-
-static SIMD_INLINE double within_float(double x)
-{
-    x = x < -FLT_MAX ? -FLT_MAX : x;
-    return x > FLT_MAX ? FLT_MAX : x;
-}
-
-/* sigmoid(x) and 1 - sigmoid(x): `large` belongs to the sign of x, `small` to the other.
- * Neither is found by subtraction, so both are right to the last bits at any x. */
-typedef struct {
-    double large, small;
-} odds;
-
-/* e: exp(-|x|). */
-static SIMD_INLINE odds odds_of(double e)
-{
-    odds p;
-    p.large = 1.0 / (1.0 + e);
-    p.small = e * p.large;
-    return p;
-}
-
-static SIMD_INLINE odds logistic(double x)
-{
-    return odds_of(exponential(-fabs(x)));
-}
 
 /* ------------------------------------------------- losses whose hessian is 1: f(score) */
 
@@ -172,39 +53,39 @@ static SIMD_INLINE double quantile_row(double f, double y, double a, double b)
 
 typedef struct {
     double gradient, hessian;
-} slopes;
+} gradient_pair;
 
 /* a: about where the loss turns from a parabola into a line. */
-static SIMD_INLINE slopes fair_row(double f, double y, double a, double b)
+static SIMD_INLINE gradient_pair fair_row(double f, double y, double a, double b)
 {
     double x = f - y;
     double share = a / (fabs(x) + a);
-    slopes s = {x * share, share * share};
-    return s;
+    gradient_pair pair = {x * share, share * share};
+    return pair;
 }
 
 /* a: exp(poisson_max_delta_step). */
-static SIMD_INLINE slopes poisson_row(double f, double y, double a, double b)
+static SIMD_INLINE gradient_pair poisson_row(double f, double y, double a, double b)
 {
     double mean = exponential(f);
-    slopes s = {within_float(mean - y), within_float(mean * a)};
-    return s;
+    gradient_pair pair = {within_float(mean - y), within_float(mean * a)};
+    return pair;
 }
 
-static SIMD_INLINE slopes gamma_row(double f, double y, double a, double b)
+static SIMD_INLINE gradient_pair gamma_row(double f, double y, double a, double b)
 {
     double ratio = y * exponential(-f);
-    slopes s = {within_float(1.0 - ratio), within_float(ratio)};
-    return s;
+    gradient_pair pair = {within_float(1.0 - ratio), within_float(ratio)};
+    return pair;
 }
 
 /* a: 1 - variance power, b: 2 - variance power. */
-static SIMD_INLINE slopes tweedie_row(double f, double y, double a, double b)
+static SIMD_INLINE gradient_pair tweedie_row(double f, double y, double a, double b)
 {
     double u = y * exponential(a * f);
     double v = exponential(b * f);
-    slopes s = {within_float(v - u), within_float(b * v - a * u)};
-    return s;
+    gradient_pair pair = {within_float(v - u), within_float(b * v - a * u)};
+    return pair;
 }
 
 /* Losses of the odds of a margin. */
@@ -215,12 +96,12 @@ static SIMD_INLINE double binary_margin(double f, double y, double a, double b)
     return (y == b ? a : -a) * f;
 }
 
-static SIMD_INLINE slopes binary_row(double f, double y, double a, double b, odds p)
+static SIMD_INLINE gradient_pair binary_row(double f, double y, double a, double b, odds p)
 {
     double signed_a = y == b ? a : -a;
     double wrong = binary_margin(f, y, a, b) >= 0.0 ? p.small : p.large;
-    slopes s = {-signed_a * wrong, a * a * (p.large * p.small)};
-    return s;
+    gradient_pair pair = {-signed_a * wrong, a * a * (p.large * p.small)};
+    return pair;
 }
 
 static SIMD_INLINE double cross_entropy_margin(double f, double y, double a, double b)
@@ -228,20 +109,20 @@ static SIMD_INLINE double cross_entropy_margin(double f, double y, double a, dou
     return f;
 }
 
-static SIMD_INLINE slopes cross_entropy_row(double f, double y, double a, double b, odds p)
+static SIMD_INLINE gradient_pair cross_entropy_row(double f, double y, double a, double b, odds p)
 {
     double yes = f >= 0.0 ? p.large : p.small;
     double no = f >= 0.0 ? p.small : p.large;
-    slopes s = {(1.0 - y) * yes - y * no, p.large * p.small};
-    return s;
+    gradient_pair pair = {(1.0 - y) * yes - y * no, p.large * p.small};
+    return pair;
 }
 
 /* The cross entropy of y and z = 1 - exp(-w u), with u = log(1 + exp(f)) and a weight w.
  *
- * With p = sigmoid(f) and q = w p / z, the slopes are w p - y q and
+ * With p = sigmoid(f) and q = w p / z, the gradient and the hessian are w p - y q and
  * w p (1 - p) + y q (1 - p) (w (exp(u) - 1) / (exp(w u) - 1) - 1).
  */
-static SIMD_INLINE slopes intensity_row(double f, double y, double w)
+static SIMD_INLINE gradient_pair intensity_row(double f, double y, double w)
 {
     odds p = logistic(f);
     double yes = f >= 0.0 ? p.large : p.small;
@@ -255,77 +136,97 @@ static SIMD_INLINE slopes intensity_row(double f, double y, double w)
     bend = (u > v ? u : v) < 1e-8 ? 0.5 * (u - v) : bend;
     double hessian = no * (w * yes + y * q * bend);
     /* It is never negative, but may round to it. */
-    slopes s = {within_float(w * yes - y * q),
+    gradient_pair pair = {within_float(w * yes - y * q),
                 within_float(hessian > 0.0 ? hessian : 0.0)};
-    return s;
+    return pair;
 }
 
 /* --------------------------------------------------------------------------- the loops */
 
-#define ROWS                                                                          \
-    (const double *restrict score, const double *restrict y, double a, double b,      \
-     int64_t n, float *restrict gradient_out, float *restrict hessian_out)
-#define ROW_ARGUMENTS (score, y, a, b, n, gradient_out, hessian_out)
+/* The hessian is 1 and is not written. */
+typedef double (*gradient_row)(double f, double y, double a, double b);
 
-#define CONSTANT_HESSIAN_LOSS(name)                                                   \
-    static SIMD_INLINE void name##_loss_body ROWS                                     \
-    {                                                                                 \
-        for (int64_t i = 0; i < n; i++)                                               \
-            gradient_out[i] = (float)name##_row(score[i], y[i], a, b);                \
-    }                                                                                 \
-    SIMD_KERNEL(name##_loss, ROWS, ROW_ARGUMENTS)
+static SIMD_INLINE void gradient_loop(gradient_row row, const double *restrict score,
+                                      const double *restrict y, double a, double b, int64_t n,
+                                      float *restrict gradient_out,
+                                      float *restrict hessian_out)
+{
+    (void)hessian_out;
+    for (int64_t i = 0; i < n; i++)
+        gradient_out[i] = (float)row(score[i], y[i], a, b);
+}
 
-#define LOSS(name)                                                                    \
-    static SIMD_INLINE void name##_loss_body ROWS                                     \
-    {                                                                                 \
-        for (int64_t i = 0; i < n; i++) {                                             \
-            slopes s = name##_row(score[i], y[i], a, b);                              \
-            gradient_out[i] = (float)s.gradient;                                      \
-            hessian_out[i] = (float)s.hessian;                                        \
-        }                                                                             \
-    }                                                                                 \
-    SIMD_KERNEL(name##_loss, ROWS, ROW_ARGUMENTS)
+typedef gradient_pair (*pair_row)(double f, double y, double a, double b);
 
-/* Three loops over a tile: one would be too long for its rows to overlap. */
+static SIMD_INLINE void pair_loop(pair_row row, const double *restrict score,
+                                  const double *restrict y, double a, double b, int64_t n,
+                                  float *restrict gradient_out, float *restrict hessian_out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        gradient_pair pair = row(score[i], y[i], a, b);
+        gradient_out[i] = (float)pair.gradient;
+        hessian_out[i] = (float)pair.hessian;
+    }
+}
+
+/* Losses of the odds of a margin: exp is taken of the margin alone. Three loops over a tile, as
+ * one would be too long for its rows to overlap. */
 #define LOSS_TILE 512
 
-#define ODDS_LOSS(name)                                                               \
-    static SIMD_INLINE void name##_loss_body ROWS                                     \
-    {                                                                                 \
-        double e[LOSS_TILE];                                                          \
-        for (int64_t start = 0; start < n; start += LOSS_TILE) {                      \
-            int m = n - start < LOSS_TILE ? (int)(n - start) : LOSS_TILE;             \
-            const double *f = score + start, *target = y + start;                     \
-            for (int i = 0; i < m; i++) {                                             \
-                double x = -fabs(name##_margin(f[i], target[i], a, b));               \
-                e[i] = x < -EXP_LIMIT ? -EXP_LIMIT : x;                               \
-            }                                                                         \
-            for (int i = 0; i < m; i++) {                                             \
-                scaled_exponential part = limited_exponential(e[i]);                  \
-                e[i] = (1.0 + part.rest) * part.scale;                                \
-            }                                                                         \
-            for (int i = 0; i < m; i++) {                                             \
-                slopes s = name##_row(f[i], target[i], a, b, odds_of(e[i]));          \
-                gradient_out[start + i] = (float)s.gradient;                          \
-                hessian_out[start + i] = (float)s.hessian;                            \
-            }                                                                         \
-        }                                                                             \
-    }                                                                                 \
-    SIMD_KERNEL(name##_loss, ROWS, ROW_ARGUMENTS)
+typedef double (*margin_row)(double f, double y, double a, double b);
+typedef gradient_pair (*odds_row)(double f, double y, double a, double b, odds p);
 
-CONSTANT_HESSIAN_LOSS(squared)
-CONSTANT_HESSIAN_LOSS(absolute)
-CONSTANT_HESSIAN_LOSS(huber)
-CONSTANT_HESSIAN_LOSS(quantile)
-CONSTANT_HESSIAN_LOSS(relative)
-LOSS(fair)
-LOSS(poisson)
-LOSS(gamma)
-LOSS(tweedie)
-ODDS_LOSS(binary)
-ODDS_LOSS(cross_entropy)
+static SIMD_INLINE void odds_loop(margin_row margin, odds_row row, const double *restrict score,
+                                  const double *restrict y, double a, double b, int64_t n,
+                                  float *restrict gradient_out, float *restrict hessian_out)
+{
+    double e[LOSS_TILE];
+    for (int64_t start = 0; start < n; start += LOSS_TILE) {
+        int m = n - start < LOSS_TILE ? (int)(n - start) : LOSS_TILE;
+        const double *f = score + start, *target = y + start;
+        for (int i = 0; i < m; i++) {
+            double x = -fabs(margin(f[i], target[i], a, b));
+            e[i] = x < -EXP_LIMIT ? -EXP_LIMIT : x;
+        }
+        for (int i = 0; i < m; i++) {
+            scaled_exponential part = limited_exponential(e[i]);
+            e[i] = (1.0 + part.rest) * part.scale;
+        }
+        for (int i = 0; i < m; i++) {
+            gradient_pair pair = row(f[i], target[i], a, b, odds_of(e[i]));
+            gradient_out[start + i] = (float)pair.gradient;
+            hessian_out[start + i] = (float)pair.hessian;
+        }
+    }
+}
 
-typedef void(*pointwise_loss) ROWS;
+/* The kernel of a loss: a loop, with what it calls for each row. */
+#define LOSS(name, loop, ...)                                                              \
+    static SIMD_INLINE void name##_loss_body(const double *score, const double *y, double a, \
+                                             double b, int64_t n, float *gradient_out,     \
+                                             float *hessian_out)                           \
+    {                                                                                      \
+        loop(__VA_ARGS__, score, y, a, b, n, gradient_out, hessian_out);                   \
+    }                                                                                      \
+    SIMD_KERNEL(name##_loss,                                                               \
+                (const double *score, const double *y, double a, double b, int64_t n,      \
+                 float *gradient_out, float *hessian_out),                                 \
+                (score, y, a, b, n, gradient_out, hessian_out))
+
+LOSS(squared, gradient_loop, squared_row)
+LOSS(absolute, gradient_loop, absolute_row)
+LOSS(huber, gradient_loop, huber_row)
+LOSS(quantile, gradient_loop, quantile_row)
+LOSS(relative, gradient_loop, relative_row)
+LOSS(fair, pair_loop, fair_row)
+LOSS(poisson, pair_loop, poisson_row)
+LOSS(gamma, pair_loop, gamma_row)
+LOSS(tweedie, pair_loop, tweedie_row)
+LOSS(binary, odds_loop, binary_margin, binary_row)
+LOSS(cross_entropy, odds_loop, cross_entropy_margin, cross_entropy_row)
+
+typedef void (*pointwise_loss)(const double *score, const double *y, double a, double b,
+                               int64_t n, float *gradient_out, float *hessian_out);
 
 /* In the order of losses.pyx's LOSSES. */
 static const pointwise_loss POINTWISE[] = {
@@ -334,69 +235,33 @@ static const pointwise_loss POINTWISE[] = {
     cross_entropy_loss,
 };
 
-#define INTENSITY_ROWS                                                                \
-    (const double *restrict score, const double *restrict y,                          \
-     const double *restrict weight, int64_t n, float *restrict gradient_out,          \
-     float *restrict hessian_out)
-
-static SIMD_INLINE void intensity_body INTENSITY_ROWS
+static SIMD_INLINE void intensity_body(const double *restrict score, const double *restrict y,
+                                       const double *restrict weight, int64_t n,
+                                       float *restrict gradient_out,
+                                       float *restrict hessian_out)
 {
     for (int64_t i = 0; i < n; i++) {
-        slopes s = intensity_row(score[i], y[i], weight[i]);
-        gradient_out[i] = (float)s.gradient;
-        hessian_out[i] = (float)s.hessian;
+        gradient_pair pair = intensity_row(score[i], y[i], weight[i]);
+        gradient_out[i] = (float)pair.gradient;
+        hessian_out[i] = (float)pair.hessian;
     }
 }
 
-SIMD_KERNEL(intensity, INTENSITY_ROWS, (score, y, weight, n, gradient_out, hessian_out))
+SIMD_KERNEL(intensity,
+            (const double *score, const double *y, const double *weight, int64_t n,
+             float *gradient_out, float *hessian_out),
+            (score, y, weight, n, gradient_out, hessian_out))
 
 /* ---------------------------------------------------------------------------- softmax */
 
-/* From scores to probabilities in place: n rows, class-major, `stride` rows a class.
- * work: 2 n doubles. */
-#define SOFTMAX_LINK                                                                  \
-    (double *restrict x, int64_t n_classes, int64_t stride, int64_t n,                \
-     double *restrict work)
-
-static SIMD_INLINE void softmax_link_body SOFTMAX_LINK
-{
-    double *restrict top = work;
-    double *restrict total = work + n;
-    for (int64_t i = 0; i < n; i++) {
-        top[i] = x[i];
-        total[i] = 0.0;
-    }
-    for (int64_t k = 1; k < n_classes; k++) {
-        const double *restrict f = x + k * stride;
-        for (int64_t i = 0; i < n; i++)
-            top[i] = f[i] > top[i] ? f[i] : top[i];
-    }
-    for (int64_t k = 0; k < n_classes; k++) {
-        double *restrict e = x + k * stride;
-        for (int64_t i = 0; i < n; i++) {
-            e[i] = exponential(e[i] - top[i]);
-            total[i] += e[i];
-        }
-    }
-    for (int64_t i = 0; i < n; i++)
-        total[i] = 1.0 / total[i];
-    for (int64_t k = 0; k < n_classes; k++) {
-        double *restrict p = x + k * stride;
-        for (int64_t i = 0; i < n; i++)
-            p[i] *= total[i];
-    }
-}
-
-SIMD_KERNEL(softmax_link, SOFTMAX_LINK, (x, n_classes, stride, n, work))
-
-/* The slopes of n rows whose scores and results are class-major, `stride` rows a class.
- * factor: scale of the hessian; work: (n_classes + 2) * n doubles. */
-#define SOFTMAX_ROWS                                                                  \
-    (const double *restrict score, const double *restrict y, int64_t n_classes,       \
-     int64_t stride, double factor, int64_t n, double *restrict work,                 \
-     float *restrict gradient_out, float *restrict hessian_out)
-
-static SIMD_INLINE void softmax_body SOFTMAX_ROWS
+/* The gradients and hessians of n rows whose scores and results are class-major, `stride`
+ * rows a class: p - 1(y = k) and factor p (1 - p), with p = softmax(scores).
+ * work: (n_classes + 2) * n doubles. */
+static SIMD_INLINE void softmax_body(const double *restrict score, const double *restrict y,
+                                     int64_t n_classes, int64_t stride, double factor,
+                                     int64_t n, double *restrict work,
+                                     float *restrict gradient_out,
+                                     float *restrict hessian_out)
 {
     double *probability = work + 2 * n;
     for (int64_t k = 0; k < n_classes; k++)
@@ -413,35 +278,10 @@ static SIMD_INLINE void softmax_body SOFTMAX_ROWS
     }
 }
 
-SIMD_KERNEL(softmax, SOFTMAX_ROWS,
+SIMD_KERNEL(softmax,
+            (const double *score, const double *y, int64_t n_classes, int64_t stride,
+             double factor, int64_t n, double *work, float *gradient_out,
+             float *hessian_out),
             (score, y, n_classes, stride, factor, n, work, gradient_out, hessian_out))
-
-/* ------------------------------------------------- links of single scores, in place */
-
-#define LINK_ROWS (double *restrict x, double slope, int64_t n)
-
-#define LINK(name, prediction)                                                        \
-    static SIMD_INLINE void name##_link_body LINK_ROWS                                \
-    {                                                                                 \
-        for (int64_t i = 0; i < n; i++) {                                             \
-            double f = x[i];                                                          \
-            x[i] = prediction;                                                        \
-        }                                                                             \
-    }                                                                                 \
-    SIMD_KERNEL(name##_link, LINK_ROWS, (x, slope, n))
-
-static void identity_link LINK_ROWS {}
-LINK(exp, exponential(f))
-/* Right to the last bits in both tails, and it never falls, as each step is rounded. */
-LINK(logistic, 1.0 / (1.0 + exponential(-slope * f)))
-LINK(log1p_exp, log_1_plus_exponential(f))
-LINK(signed_square, f * fabs(f))
-
-typedef void(*link_rows) LINK_ROWS;
-
-/* In the order of losses.pyx's LINKS. */
-static const link_rows LINKS[] = {
-    identity_link, exp_link, logistic_link, log1p_exp_link, signed_square_link,
-};
 
 #endif

@@ -1,9 +1,8 @@
 # cython: language_level=3
-"""Gradients and hessians of the losses, and links."""
+"""Gradients and hessians of the losses."""
 
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy
 
 from skgoss._engine.runtime cimport omp_get_thread_num
 
@@ -12,7 +11,6 @@ cdef extern from "losses.h" nogil:
         const double*, const double*, double, double, int64_t, float*, float*
     ) noexcept nogil
     const pointwise_loss* POINTWISE
-    const int simd_level
     void softmax_rows "softmax"(
         const double* score, const double* y, int64_t n_classes, int64_t stride,
         double factor, int64_t n, double* work, float* gradient_out, float* hessian_out
@@ -20,11 +18,6 @@ cdef extern from "losses.h" nogil:
     void intensity_rows "intensity"(
         const double* score, const double* y, const double* weight, int64_t n,
         float* gradient_out, float* hessian_out
-    ) noexcept
-    ctypedef void (*link_rows)(double*, double, int64_t) noexcept nogil
-    const link_rows* LINK_TABLE "LINKS"
-    void softmax_link(
-        double* x, int64_t n_classes, int64_t stride, int64_t n, double* work
     ) noexcept
 
 # The pointwise losses and the place of each in the table POINTWISE of losses.h.
@@ -36,28 +29,13 @@ LOSSES = {
     ))
 }
 
-# The links of single scores and the place of each in the table LINKS of losses.h; that of
-# all the scores of a row comes last.
-LINKS = {
-    name: code
-    for code, name in enumerate((
-        "identity", "exp", "logistic", "log1p_exp", "signed_square", "softmax",
-    ))
-}
-cdef int SOFTMAX = LINKS["softmax"]
-
 # Rows a block: scores, targets and results of one block fit the level 1 cache.
 cdef enum:
     BLOCK = 1024
     # Doubles a block of softmax works on (they must stay in the level 2 cache).
     WORK = 32768
     # Below this many rows (times classes) starting a thread team costs more than it saves.
-    SERIAL = 20000
-
-
-def simd_level_name() -> str:
-    """The instruction set the kernels use: plain, avx2 or avx512."""
-    return ("plain", "avx2", "avx512")[simd_level]
+    MIN_ROWS_FOR_TEAM = 20000
 
 
 def pointwise(
@@ -89,7 +67,7 @@ def pointwise(
         float* hessian = NULL
     if hessian_out is not None and n:
         hessian = &hessian_out[0]
-    if n < SERIAL:
+    if n < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
@@ -118,7 +96,7 @@ def cross_entropy_lambda(
         int64_t n = scores.shape[0]
         int64_t n_blocks = (n + BLOCK - 1) // BLOCK
         int64_t block, start
-    if n < SERIAL:
+    if n < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
@@ -164,7 +142,7 @@ def softmax(
         int64_t size = work.shape[1] // (n_classes + 2)
         int64_t n_blocks = (n + size - 1) // size
         int64_t block, start
-    if n * n_classes < SERIAL:
+    if n * n_classes < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
@@ -176,63 +154,3 @@ def softmax(
             &work[omp_get_thread_num(), 0], &gradient_out[0, start],
             &hessian_out[0, start],
         )
-
-
-cdef void _link_values(
-    link_rows rows, const double* x, double slope, int64_t n, double* x_out
-) noexcept nogil:
-    if x_out != x:
-        memcpy(x_out, x, n * sizeof(double))
-    rows(x_out, slope, n)
-
-
-cdef void _link_softmax(
-    const double* x, int64_t n_classes, int64_t stride, int64_t n, double* x_out
-) noexcept nogil:
-    cdef:
-        double[2 * BLOCK] work
-        int64_t k
-    if x_out != x:
-        for k in range(n_classes):
-            memcpy(x_out + k * stride, x + k * stride, n * sizeof(double))
-    softmax_link(x_out, n_classes, stride, n, work)
-
-
-def link(
-    int kind, const double[:, ::1] scores, double slope, int n_threads,
-    double[:, ::1] predictions_out,
-):
-    """From raw scores to predictions.
-
-    Parameters
-    ----------
-    kind : int
-        A value of ``LINKS``.
-    scores : (K, n) float64
-    slope : float
-        Multiplies the scores of 'logistic'.
-    n_threads : int
-    predictions_out : (K, n) float64
-        May be ``scores``.
-    """
-    cdef:
-        bint by_row = kind == SOFTMAX
-        int64_t n_classes = scores.shape[0] if by_row else 1
-        int64_t n = scores.shape[1] if by_row else scores.shape[0] * scores.shape[1]
-        int64_t size = _softmax_block(n_classes) if by_row else BLOCK
-        int64_t n_blocks = (n + size - 1) // size
-        int64_t block, start
-        const double* x = &scores[0, 0] if scores.size else NULL
-        double* x_out = &predictions_out[0, 0] if scores.size else NULL
-        link_rows rows = NULL if by_row else LINK_TABLE[kind]
-    if n * n_classes < SERIAL:
-        n_threads = 1
-    for block in prange(
-        n_blocks, nogil=True, schedule="static", num_threads=n_threads,
-        use_threads_if=n_threads > 1,
-    ):
-        start = block * size
-        if by_row:
-            _link_softmax(x + start, n_classes, n, min(n - start, size), x_out + start)
-        else:
-            _link_values(rows, x + start, slope, min(n - start, size), x_out + start)

@@ -1,9 +1,9 @@
-/* The loops over rows of metrics: targets and predictions in, losses out.
+/* Metrics: from targets and predictions to the losses of rows; and the counts and sums over
+ * rows that areas under curves need.
  *
- * A loss is one function of a row, `<loss>_of`; METRIC makes its loop and simd.h its
- * versions for the instruction sets. `a` is the loss's parameter. The logarithms are ours,
- * as those of mathematical libraries differ in the last bit between processors, and with
- * them the round in which a fit would stop.
+ * A loss is a function of one row, `<loss>_of`; METRIC makes its kernel. `a` is the loss's
+ * parameter. The logarithms are ours, as those of mathematical libraries differ in the last
+ * bit between processors, and with them the round in which a fit would stop.
  */
 #ifndef SKGOSS_METRICS_H
 #define SKGOSS_METRICS_H
@@ -13,11 +13,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "losses.h"
+#include "elementary.h"
 #include "simd.h"
 
-/* What is found over rows is kept in as many lanes. */
-#define METRIC_LANES 8
+/* Extremes and counts over rows have so many parts, which the rows join in turn: the compiler
+ * makes a vector of them. */
+#define METRIC_WIDTH 8
 
 /* LightGBM's limits: what logarithms are taken of is no smaller. */
 #define TINY 1e-15
@@ -161,17 +162,18 @@ static SIMD_INLINE double entropy_of(double y, double p, double a)
 
 /* --------------------------------------------------------------------------- the loops */
 
-#define METRIC_ROWS                                                                   \
-    (const double *restrict y, const double *restrict p, double a, int64_t n,         \
-     double *restrict loss_out)
-
-#define METRIC(name)                                                                  \
-    static SIMD_INLINE void name##_metric_body METRIC_ROWS                            \
-    {                                                                                 \
-        for (int64_t i = 0; i < n; i++)                                               \
-            loss_out[i] = name##_of(y[i], p[i], a);                                   \
-    }                                                                                 \
-    SIMD_KERNEL(name##_metric, METRIC_ROWS, (y, p, a, n, loss_out))
+/* The kernel of a metric, `<loss>_of` of each row. */
+#define METRIC(name)                                                                       \
+    static SIMD_INLINE void name##_metric_body(const double *restrict y,                   \
+                                               const double *restrict p, double a,         \
+                                               int64_t n, double *restrict loss_out)       \
+    {                                                                                      \
+        for (int64_t i = 0; i < n; i++)                                                    \
+            loss_out[i] = name##_of(y[i], p[i], a);                                        \
+    }                                                                                      \
+    SIMD_KERNEL(name##_metric,                                                             \
+                (const double *y, const double *p, double a, int64_t n, double *loss_out), \
+                (y, p, a, n, loss_out))
 
 METRIC(l2)
 METRIC(l1)
@@ -189,7 +191,8 @@ METRIC(cross_entropy)
 METRIC(cross_entropy_lambda)
 METRIC(entropy)
 
-typedef void(*metric_rows) METRIC_ROWS;
+typedef void (*metric_rows)(const double *y, const double *p, double a, int64_t n,
+                            double *loss_out);
 
 /* In the order of metrics.pyx's LOSSES. */
 static const metric_rows METRIC_LOSSES[] = {
@@ -199,24 +202,22 @@ static const metric_rows METRIC_LOSSES[] = {
     cross_entropy_lambda_metric, entropy_metric,
 };
 
-/* The log loss of the shares given to the rows' own classes. */
-#define SHARE_ROWS (const double *restrict own, int64_t n, double *restrict loss_out)
-
-static SIMD_INLINE void share_losses_body SHARE_ROWS
+/* The log loss of the probabilities of the rows' own classes. */
+static SIMD_INLINE void share_losses_body(const double *restrict own, int64_t n,
+                                          double *restrict loss_out)
 {
     for (int64_t i = 0; i < n; i++)
         loss_out[i] = -logarithm(at_least(own[i], TINY));
 }
 
-SIMD_KERNEL(share_losses, SHARE_ROWS, (own, n, loss_out))
+SIMD_KERNEL(share_losses, (const double *own, int64_t n, double *loss_out),
+            (own, n, loss_out))
 
 /* Whether more than top_k of the class-major scores, `stride` rows a class, are no less
  * than the row's own. */
-#define ERROR_ROWS                                                                    \
-    (const double *restrict score, int64_t stride, int64_t n_classes,                 \
-     const double *restrict own, double top_k, int64_t n, double *restrict loss_out)
-
-static SIMD_INLINE void class_errors_body ERROR_ROWS
+static SIMD_INLINE void class_errors_body(const double *restrict score, int64_t stride,
+                                          int64_t n_classes, const double *restrict own,
+                                          double top_k, int64_t n, double *restrict loss_out)
 {
     for (int64_t i = 0; i < n; i++)
         loss_out[i] = 0.0;
@@ -229,21 +230,22 @@ static SIMD_INLINE void class_errors_body ERROR_ROWS
         loss_out[i] = loss_out[i] > top_k ? 1.0 : 0.0;
 }
 
-SIMD_KERNEL(class_errors, ERROR_ROWS, (score, stride, n_classes, own, top_k, n, loss_out))
+SIMD_KERNEL(class_errors,
+            (const double *score, int64_t stride, int64_t n_classes, const double *own,
+             double top_k, int64_t n, double *loss_out),
+            (score, stride, n_classes, own, top_k, n, loss_out))
 
 /* The least and the largest of n > 0 scores. */
-#define RANGE_ROWS                                                                    \
-    (const double *restrict score, int64_t n, double *restrict least_out,             \
-     double *restrict largest_out)
-
-static SIMD_INLINE void range_of_scores_body RANGE_ROWS
+static SIMD_INLINE void range_of_scores_body(const double *restrict score, int64_t n,
+                                             double *restrict least_out,
+                                             double *restrict largest_out)
 {
-    double low[METRIC_LANES], high[METRIC_LANES];
-    for (int l = 0; l < METRIC_LANES; l++)
+    double low[METRIC_WIDTH], high[METRIC_WIDTH];
+    for (int l = 0; l < METRIC_WIDTH; l++)
         low[l] = high[l] = score[0];
     int64_t i = 0;
-    for (; i + METRIC_LANES <= n; i += METRIC_LANES)
-        for (int l = 0; l < METRIC_LANES; l++) {
+    for (; i + METRIC_WIDTH <= n; i += METRIC_WIDTH)
+        for (int l = 0; l < METRIC_WIDTH; l++) {
             double x = score[i + l];
             low[l] = x < low[l] ? x : low[l];
             high[l] = x > high[l] ? x : high[l];
@@ -252,7 +254,7 @@ static SIMD_INLINE void range_of_scores_body RANGE_ROWS
         low[0] = score[i] < low[0] ? score[i] : low[0];
         high[0] = score[i] > high[0] ? score[i] : high[0];
     }
-    for (int l = 1; l < METRIC_LANES; l++) {
+    for (int l = 1; l < METRIC_WIDTH; l++) {
         low[0] = low[l] < low[0] ? low[l] : low[0];
         high[0] = high[l] > high[0] ? high[l] : high[0];
     }
@@ -260,16 +262,17 @@ static SIMD_INLINE void range_of_scores_body RANGE_ROWS
     *largest_out = high[0];
 }
 
-SIMD_KERNEL(range_of_scores, RANGE_ROWS, (score, n, least_out, largest_out))
+SIMD_KERNEL(range_of_scores,
+            (const double *score, int64_t n, double *least_out, double *largest_out),
+            (score, n, least_out, largest_out))
 
 /* The places of rows, by score and class: twice the number of the bucket, which rises as
  * scores fall, and one more for rows that are not positive. Bucket 0 has NaN as well, which
  * differences of infinite ranges are. */
-#define PLACE_ROWS                                                                    \
-    (const double *restrict y, const double *restrict score, int64_t n, double best,  \
-     double scale, int64_t n_buckets, uint32_t *restrict place_out)
-
-static SIMD_INLINE void find_places_body PLACE_ROWS
+static SIMD_INLINE void find_places_body(const double *restrict y,
+                                         const double *restrict score, int64_t n, double best,
+                                         double scale, int64_t n_buckets,
+                                         uint32_t *restrict place_out)
 {
     const double last = (double)(n_buckets - 1);
     for (int64_t i = 0; i < n; i++) {
@@ -280,31 +283,34 @@ static SIMD_INLINE void find_places_body PLACE_ROWS
     }
 }
 
-SIMD_KERNEL(find_places, PLACE_ROWS, (y, score, n, best, scale, n_buckets, place_out))
+SIMD_KERNEL(find_places,
+            (const double *y, const double *score, int64_t n, double best, double scale,
+             int64_t n_buckets, uint32_t *place_out),
+            (y, score, n, best, scale, n_buckets, place_out))
 
 /* Twice the pairs of a positive and a negative score in the right order; equal ones count
  * one half. */
-#define PAIR_ROWS                                                                     \
-    (const double *restrict positive, int64_t n_positive,                             \
-     const double *restrict negative, int64_t n_negative, int64_t *restrict pairs_out)
-
-static SIMD_INLINE void count_pairs_body PAIR_ROWS
+static SIMD_INLINE void count_pairs_body(const double *restrict positive, int64_t n_positive,
+                                         const double *restrict negative, int64_t n_negative,
+                                         int64_t *restrict pairs_out)
 {
-    int64_t lane[METRIC_LANES] = {0};
-    for (int64_t start = 0; start < n_negative; start += METRIC_LANES) {
-        double own[METRIC_LANES];
-        for (int l = 0; l < METRIC_LANES; l++)
+    int64_t pairs[METRIC_WIDTH] = {0};
+    for (int64_t start = 0; start < n_negative; start += METRIC_WIDTH) {
+        double own[METRIC_WIDTH];
+        for (int l = 0; l < METRIC_WIDTH; l++)
             own[l] = start + l < n_negative ? negative[start + l] : NAN;
         for (int64_t i = 0; i < n_positive; i++)
-            for (int l = 0; l < METRIC_LANES; l++)
-                lane[l] += (int64_t)(positive[i] > own[l]) + (positive[i] >= own[l]);
+            for (int l = 0; l < METRIC_WIDTH; l++)
+                pairs[l] += (int64_t)(positive[i] > own[l]) + (positive[i] >= own[l]);
     }
     *pairs_out = 0;
-    for (int l = 0; l < METRIC_LANES; l++)
-        *pairs_out += lane[l];
+    for (int l = 0; l < METRIC_WIDTH; l++)
+        *pairs_out += pairs[l];
 }
 
-SIMD_KERNEL(count_pairs, PAIR_ROWS,
+SIMD_KERNEL(count_pairs,
+            (const double *positive, int64_t n_positive, const double *negative,
+             int64_t n_negative, int64_t *pairs_out),
             (positive, n_positive, negative, n_negative, pairs_out))
 
 /* Bits of a number, ordered as numbers are. */

@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.runtime cimport omp_get_thread_num
+from skgoss._engine.training.exact_sum cimport EXACT_BLOCK, EXACT_SIZE, add_exact
 
 import numpy as np
 
@@ -35,14 +36,6 @@ cdef extern from "metrics.h" nogil:
     ) noexcept
     uint64_t ordered_bits(double x) noexcept
 
-cdef extern from "exact_sum.h" nogil:
-    enum:
-        EXACT_BLOCK
-        EXACT_SIZE
-    void add_exact(
-        double* term, const double* weight, int64_t n, int64_t* sum_inout
-    ) noexcept
-
 # The losses and the place of each in the table METRIC_LOSSES of metrics.h.
 LOSSES = {
     name: code
@@ -55,7 +48,7 @@ LOSSES = {
 
 cdef enum:
     # Fewer rows (times classes) are summed sooner than a team of threads starts.
-    SERIAL = 500000
+    MIN_ROWS_FOR_TEAM = 500000
 
 
 def pointwise(
@@ -90,7 +83,7 @@ def pointwise(
         metric_rows rows = METRIC_LOSSES[kind]
         int64_t block, start, size
         double* loss
-    if n < SERIAL:
+    if n < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
@@ -151,7 +144,7 @@ def by_class(
         double[:, ::1] losses = np.empty((n_threads, 2 * EXACT_BLOCK))
         int64_t block, start, size
         double* loss
-    if n * n_classes < SERIAL:
+    if n * n_classes < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for block in prange(
         n_blocks, nogil=True, schedule="static", num_threads=n_threads,
@@ -172,22 +165,22 @@ def by_class(
 # ------------------------------------------------------------------------ rows by score
 
 cdef enum:
-    # Places that rows are dealt to by their scores, at most, and rows to each, about.
-    BUCKETS = 2048
-    BUCKET_ROWS = 16
+    # Buckets that rows are dealt to by their scores, at most, and rows to each, about.
+    MAX_BUCKETS = 2048
+    ROWS_PER_BUCKET = 16
     # Rows that are sorted by insertion.
-    FEW = 40
+    MAX_INSERTION_SORT = 40
     # Fewer rows are ranked sooner than a team of threads starts.
-    SERIAL_RANKS = 200000
+    MIN_RANKED_FOR_TEAM = 200000
     # The same where rows have no weights.
-    SERIAL_PAIRS = 50000
-    MOST_BUCKETS = 16384
+    MIN_PAIRED_FOR_TEAM = 50000
+    MAX_PAIR_BUCKETS = 16384
     # Pairs of scores, times rows, that are compared one by one.
-    PAIRS = 64
+    MAX_PAIRS_PER_ROW = 64
     # Buckets that a thread takes at a time: they differ in size.
-    CHUNK = 16
+    BUCKETS_PER_TASK = 16
     # Doubles of work space a row of the largest bucket needs: a Row and a count.
-    WORK = 3
+    WORK_PER_ROW = 3
 
 
 cdef struct Row:
@@ -201,8 +194,8 @@ cdef struct Row:
 ctypedef double (*curve)(const Row*, int64_t, double, double) noexcept nogil
 
 
-cdef inline int64_t place(double score, double best, double scale, int64_t n) noexcept nogil:
-    """Which of n places a score belongs to; rises as scores fall."""
+cdef inline int64_t bucket_of(double score, double best, double scale, int64_t n) noexcept nogil:
+    """Which of n buckets a score belongs to; rises as scores fall."""
     cdef double at = (best - score) * scale
     # False for NaN, too, which differences of infinite ranges are.
     if not at > 0:
@@ -223,7 +216,7 @@ cdef void sort_by_insertion(Row* rows, int64_t n) noexcept nogil:
 
 
 cdef void sort_by_digits(Row* rows, int64_t n, Row* other) noexcept nogil:
-    """Sort stably by the bytes of the scores, the least significant first."""
+    """Radix sort by the bytes of the scores, the least significant first."""
     cdef int64_t counts[8][256]
     cdef int64_t i, digit, before, count
     cdef uint64_t bits
@@ -261,12 +254,12 @@ cdef bint are_equal(const Row* rows, int64_t n) noexcept nogil:
 
 
 cdef void sort_bucket(Row* rows, int64_t n, double* work) noexcept nogil:
-    """Sort rows stably by their scores: dealt to as many places, which are sorted each."""
+    """Bucket sort, stable: rows are dealt to as many buckets by score, and each is sorted."""
     cdef Row* dealt = <Row*>work
     cdef int32_t* last = <int32_t*>(dealt + n)
     cdef int64_t i, at, start
     cdef double least, largest, scale
-    if n <= FEW:
+    if n <= MAX_INSERTION_SORT:
         sort_by_insertion(rows, n)
         return
     least = largest = rows[0].score
@@ -278,17 +271,17 @@ cdef void sort_bucket(Row* rows, int64_t n, double* work) noexcept nogil:
     scale = (n - 1) / (largest - least)
     memset(last, 0, (n + 1) * sizeof(int32_t))
     for i in range(n):
-        last[place(-rows[i].score, -least, scale, n) + 1] += 1
+        last[bucket_of(-rows[i].score, -least, scale, n) + 1] += 1
     at = 0
     for i in range(n):
         at = max(at, <int64_t>last[i + 1])
         last[i + 1] += last[i]
     for i in range(n):
-        start = place(-rows[i].score, -least, scale, n)
+        start = bucket_of(-rows[i].score, -least, scale, n)
         dealt[last[start]] = rows[i]
         last[start] += 1
     memcpy(rows, dealt, n * sizeof(Row))
-    if at <= FEW:
+    if at <= MAX_INSERTION_SORT:
         sort_by_insertion(rows, n)
         return
     start = 0
@@ -298,7 +291,7 @@ cdef void sort_bucket(Row* rows, int64_t n, double* work) noexcept nogil:
 
 
 cdef void sort_place(Row* rows, int64_t n, Row* other) noexcept nogil:
-    if n <= FEW:
+    if n <= MAX_INSERTION_SORT:
         sort_by_insertion(rows, n)
     elif not are_equal(rows, n):
         sort_by_digits(rows, n, other)
@@ -307,6 +300,10 @@ cdef void sort_place(Row* rows, int64_t n, Row* other) noexcept nogil:
 cdef double roc(
     const Row* rows, int64_t n, double positive, double negative
 ) noexcept nogil:
+    """The area under a part of the ROC curve, by the trapezoidal rule; equal scores count one half.
+
+    Times the masses of positive and of negative rows.
+    """
     cdef double area = 0.0, score, own_positive, own_negative
     cdef int64_t i = 0
     while i < n:
@@ -325,6 +322,7 @@ cdef double roc(
 cdef double precision_and_recall(
     const Row* rows, int64_t n, double positive, double negative
 ) noexcept nogil:
+    """The sum of the precisions at the thresholds, times the positive mass of each."""
     cdef double area = 0.0, score, own
     cdef int64_t i = 0
     while i < n:
@@ -340,13 +338,13 @@ cdef double precision_and_recall(
     return area
 
 
-cdef void count_places(
+cdef void count_buckets(
     const double* score, int64_t n, double best, double scale, int64_t n_places,
     int64_t* counts_out,
 ) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        counts_out[place(score[i], best, scale, n_places)] += 1
+        counts_out[bucket_of(score[i], best, scale, n_places)] += 1
 
 
 cdef void starts_of_parts(
@@ -376,10 +374,11 @@ cdef void deal(
     const double* y, const double* score, const double* weight, int64_t n, double best,
     double scale, int64_t n_places, int64_t* next_of, Row* rows_out,
 ) noexcept nogil:
+    """Write rows to their buckets, in the order of rows."""
     cdef int64_t i, at, row
     cdef double w = 1.0
     for i in range(n):
-        at = place(score[i], best, scale, n_places)
+        at = bucket_of(score[i], best, scale, n_places)
         row = next_of[at]
         next_of[at] = row + 1
         if weight != NULL:
@@ -423,10 +422,10 @@ cdef (double, double) scale_of(
 
 cdef double total(const double[:, ::1] sums) noexcept:
     cdef double found = 0.0
-    cdef Py_ssize_t i, lane
+    cdef Py_ssize_t i, k
     for i in range(sums.shape[0]):
-        for lane in range(sums.shape[1]):
-            found += sums[i, lane]
+        for k in range(sums.shape[1]):
+            found += sums[i, k]
     return found
 
 
@@ -449,8 +448,8 @@ cdef class Ranking:
 
     def __init__(self, y, score, weight, int n_threads):
         cdef int64_t n = y.shape[0]
-        self.n_threads = n_threads if n >= SERIAL_RANKS else 1
-        self.n_buckets = max(1, min(<int64_t>BUCKETS, n // BUCKET_ROWS))
+        self.n_threads = n_threads if n >= MIN_RANKED_FOR_TEAM else 1
+        self.n_buckets = max(1, min(<int64_t>MAX_BUCKETS, n // ROWS_PER_BUCKET))
         self.memory = np.empty((n, 2))
         cdef double[:, ::1] memory = self.memory
         self.rows = <Row*>&memory[0, 0] if n else NULL
@@ -460,6 +459,7 @@ cdef class Ranking:
     cdef _deal(
         self, const double[::1] y, const double[::1] score, const double[::1] weight
     ):
+        """Deal the rows to buckets by score, part by part: a counting sort."""
         cdef:
             int64_t n = y.shape[0]
             int64_t n_buckets = self.n_buckets
@@ -476,7 +476,7 @@ cdef class Ranking:
             n_parts, nogil=True, schedule="static", num_threads=n_parts,
             use_threads_if=n_parts > 1,
         ):
-            count_places(
+            count_buckets(
                 &score[part * size], min(size, n - part * size), best, scale, n_buckets,
                 &places[part, 0])
         starts_of_parts(&places[0, 0], n_parts, n_buckets, &self.start[0])
@@ -491,16 +491,17 @@ cdef class Ranking:
                 self.rows)
 
     cdef _sort(self):
+        """Sort the buckets, and sum the masses before each."""
         cdef:
             int64_t longest = longest_bucket(self.start)
-            double[:, ::1] work = np.empty((self.n_threads, WORK * longest + 2))
+            double[:, ::1] work = np.empty((self.n_threads, WORK_PER_ROW * longest + 2))
             double[:, ::1] weights = np.zeros((2, self.n_buckets + 1))
             int64_t[::1] start = self.start
             Row* rows = self.rows
             int n_threads = self.n_threads
             int64_t bucket
         for bucket in prange(
-            self.n_buckets, nogil=True, schedule="dynamic", chunksize=CHUNK,
+            self.n_buckets, nogil=True, schedule="dynamic", chunksize=BUCKETS_PER_TASK,
             num_threads=n_threads, use_threads_if=n_threads > 1,
         ):
             sort_bucket(
@@ -524,7 +525,7 @@ cdef class Ranking:
             int n_threads = self.n_threads
             int64_t bucket
         for bucket in prange(
-            self.n_buckets, nogil=True, schedule="dynamic", chunksize=CHUNK,
+            self.n_buckets, nogil=True, schedule="dynamic", chunksize=BUCKETS_PER_TASK,
             num_threads=n_threads, use_threads_if=n_threads > 1,
         ):
             areas[bucket, 0] = under(
@@ -563,7 +564,7 @@ cdef int64_t pairs_of_bucket(
     cdef int64_t n = n_positive + n_negative, pairs = 0, i
     cdef double least, largest
     cdef Row* rows = <Row*>work
-    if n_positive * n_negative <= PAIRS * n:
+    if n_positive * n_negative <= MAX_PAIRS_PER_ROW * n:
         count_pairs(score, n_positive, score + n_positive, n_negative, &pairs)
         return pairs
     range_of_scores(score, n, &least, &largest)
@@ -583,11 +584,11 @@ cdef int64_t count_all_pairs(
     cdef:
         int64_t n_buckets = start.shape[0] // 2
         double[:, ::1] work = np.empty(
-            (n_threads, (2 + WORK) * longest_bucket(start[::2].copy()) + 2))
+            (n_threads, (2 + WORK_PER_ROW) * longest_bucket(start[::2].copy()) + 2))
         int64_t[::1] pairs = np.empty(n_buckets, dtype=np.int64)
         int64_t total = 0, positive = 0, bucket
     for bucket in prange(
-        n_buckets, nogil=True, schedule="dynamic", chunksize=CHUNK,
+        n_buckets, nogil=True, schedule="dynamic", chunksize=BUCKETS_PER_TASK,
         num_threads=n_threads, use_threads_if=n_threads > 1,
     ):
         pairs[bucket] = pairs_of_bucket(
@@ -667,7 +668,7 @@ def ordered_pairs(const double[::1] y, const double[::1] score, int n_threads):
     """
     cdef:
         int64_t n = y.shape[0]
-        int64_t n_buckets = max(1, min(<int64_t>MOST_BUCKETS, n // BUCKET_ROWS))
+        int64_t n_buckets = max(1, min(<int64_t>MAX_PAIR_BUCKETS, n // ROWS_PER_BUCKET))
         int64_t size = max(1, (n + n_threads - 1) // n_threads)
         int n_parts = <int>((n + size - 1) // size)
         uint32_t[::1] place = np.empty(n, dtype=np.uint32)
@@ -676,7 +677,7 @@ def ordered_pairs(const double[::1] y, const double[::1] score, int n_threads):
         int64_t[::1] start = np.zeros(2 * n_buckets + 1, dtype=np.int64)
         int64_t part, positive = 0, pairs, bucket
         double best, scale
-    if n_threads > 1 and n < SERIAL_PAIRS:
+    if n_threads > 1 and n < MIN_PAIRED_FOR_TEAM:
         return ordered_pairs(y, score, 1)
     if n == 0:
         return 0, 0, 0

@@ -1,4 +1,6 @@
-/* Splitting a node's rows: who goes left, and the stable two-way move. */
+/* Partition of a node's rows: first a bit for each row, whether it goes left; then a stable move
+   to either side. Two sweeps, because the first has no branch that depends on the data, and the
+   second moves whole vectors where the processor can compress them (AVX-512). */
 #ifndef SKGOSS_PARTITION_H
 #define SKGOSS_PARTITION_H
 
@@ -7,45 +9,67 @@
 
 #include "simd.h"
 
-#define DECIDE(name, bin_t)                                                             \
-    static ptrdiff_t name(const uint64_t *words, ptrdiff_t n, uint64_t id_mask,         \
-                          const bin_t *column, const uint8_t *goes_left,                \
-                          uint8_t *mask_out)                                            \
-    {                                                                                   \
-        ptrdiff_t n_left = 0;                                                           \
-        for (ptrdiff_t i = 0; i < n; i += 8) {                                          \
-            int m = n - i < 8 ? (int)(n - i) : 8;                                       \
-            unsigned mask = 0;                                                          \
-            if (m == 8)                                                                 \
-                for (int k = 0; k < 8; k++)                                             \
-                    mask |= (unsigned)goes_left[column[words[i + k] & id_mask]] << k;   \
-            else                                                                        \
-                for (int k = 0; k < m; k++)                                             \
-                    mask |= (unsigned)goes_left[column[words[i + k] & id_mask]] << k;   \
-            mask_out[i / 8] = (uint8_t)mask;                                            \
-            n_left += bits_set[mask];                                                   \
-        }                                                                               \
-        return n_left;                                                                  \
-    }
-
-static const uint8_t bits_set[256] = {
+/* The number of bits that are set in a byte. */
+static const uint8_t bit_count[256] = {
 #define B2(n) n, n + 1, n + 1, n + 2
 #define B4(n) B2(n), B2(n + 1), B2(n + 1), B2(n + 2)
 #define B6(n) B4(n), B4(n + 1), B4(n + 1), B4(n + 2)
     B6(0), B6(1), B6(1), B6(2)};
 
-/* One bit a row, eight rows a byte: goes_left[bin of the row]. Returns how many are set. */
-DECIDE(decide_bytes, uint8_t)
-DECIDE(decide_shorts, uint16_t)
+static SIMD_INLINE unsigned goes(const void *column, const int width, uint64_t row,
+                                 const uint8_t *goes_left)
+{
+    return goes_left[width == 1 ? ((const uint8_t *)column)[row]
+                                : ((const uint16_t *)column)[row]];
+}
 
-static void move_plain(const uint64_t *words, ptrdiff_t n, const uint8_t *mask,
+/* One bit a row, eight rows a byte: goes_left[code of the row], codes of `width` bytes. Returns
+   how many are set. */
+static SIMD_INLINE ptrdiff_t decide_codes(const uint64_t *records, ptrdiff_t n, uint64_t id_mask,
+                                          const void *column, const int width,
+                                          const uint8_t *goes_left, uint8_t *mask_out)
+{
+    ptrdiff_t n_left = 0, i = 0;
+    for (; i + 8 <= n; i += 8) {
+        unsigned mask = 0;
+        for (int k = 0; k < 8; k++)
+            mask |= goes(column, width, records[i + k] & id_mask, goes_left) << k;
+        mask_out[i / 8] = (uint8_t)mask;
+        n_left += bit_count[mask];
+    }
+    if (i < n) {
+        unsigned mask = 0;
+        for (int k = 0; k < n - i; k++)
+            mask |= goes(column, width, records[i + k] & id_mask, goes_left) << k;
+        mask_out[i / 8] = (uint8_t)mask;
+        n_left += bit_count[mask];
+    }
+    return n_left;
+}
+
+static ptrdiff_t decide_bytes(const uint64_t *records, ptrdiff_t n, uint64_t id_mask,
+                              const uint8_t *column, const uint8_t *goes_left,
+                              uint8_t *mask_out)
+{
+    return decide_codes(records, n, id_mask, column, 1, goes_left, mask_out);
+}
+
+static ptrdiff_t decide_shorts(const uint64_t *records, ptrdiff_t n, uint64_t id_mask,
+                               const uint16_t *column, const uint8_t *goes_left,
+                               uint8_t *mask_out)
+{
+    return decide_codes(records, n, id_mask, column, 2, goes_left, mask_out);
+}
+
+/* Each record is stored once, to the side that its bit says. */
+static void move_plain(const uint64_t *records, ptrdiff_t n, const uint8_t *mask,
                        uint64_t *left_out, uint64_t *right_out)
 {
     ptrdiff_t left = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
         int goes_left = mask[i / 8] >> (i % 8) & 1;
         uint64_t *out = goes_left ? left_out + left : right_out + (i - left);
-        *out = words[i];
+        *out = records[i];
         left += goes_left;
     }
 }
@@ -55,7 +79,7 @@ static void move_plain(const uint64_t *words, ptrdiff_t n, const uint8_t *mask,
 
 /* Compress to a register, then store: the form that writes memory itself is slow on Zen 4.
    Whole vectors are stored as long as they stay inside their own side. */
-SIMD_FOR_AVX512 static void move_avx512(const uint64_t *words, ptrdiff_t n,
+SIMD_FOR_AVX512 static void move_avx512(const uint64_t *records, ptrdiff_t n,
                                         ptrdiff_t n_left, const uint8_t *mask,
                                         uint64_t *left_out, uint64_t *right_out)
 {
@@ -64,15 +88,15 @@ SIMD_FOR_AVX512 static void move_avx512(const uint64_t *words, ptrdiff_t n,
     ptrdiff_t i = 0;
     for (; i + 8 <= n && left_out <= left_whole && right_out <= right_whole; i += 8) {
         unsigned m = mask[i / 8];
-        __m512i w = _mm512_loadu_si512(words + i);
+        __m512i w = _mm512_loadu_si512(records + i);
         _mm512_storeu_si512(left_out, _mm512_maskz_compress_epi64((__mmask8)m, w));
         _mm512_storeu_si512(right_out, _mm512_maskz_compress_epi64((__mmask8)~m, w));
-        left_out += bits_set[m];
-        right_out += 8 - bits_set[m];
+        left_out += bit_count[m];
+        right_out += 8 - bit_count[m];
     }
     for (; i + 8 <= n; i += 8) {
-        unsigned m = mask[i / 8], n_to_left = bits_set[m];
-        __m512i w = _mm512_loadu_si512(words + i);
+        unsigned m = mask[i / 8], n_to_left = bit_count[m];
+        __m512i w = _mm512_loadu_si512(records + i);
         _mm512_mask_storeu_epi64(left_out, (__mmask8)((1u << n_to_left) - 1),
                                  _mm512_maskz_compress_epi64((__mmask8)m, w));
         _mm512_mask_storeu_epi64(right_out, (__mmask8)((1u << (8 - n_to_left)) - 1),
@@ -80,23 +104,23 @@ SIMD_FOR_AVX512 static void move_avx512(const uint64_t *words, ptrdiff_t n,
         left_out += n_to_left;
         right_out += 8 - n_to_left;
     }
-    move_plain(words + i, n - i, mask + i / 8, left_out, right_out);
+    move_plain(records + i, n - i, mask + i / 8, left_out, right_out);
 }
 #endif
 
-/* Moves n words, n_left of them by `mask` to the left side, in their order. */
-static inline void move_words(const uint64_t *words, ptrdiff_t n, ptrdiff_t n_left,
-                              const uint8_t *mask, uint64_t *left_out,
-                              uint64_t *right_out)
+/* Moves n records, n_left of them by `mask` to the left side, in their order. */
+static inline void move_records(const uint64_t *records, ptrdiff_t n, ptrdiff_t n_left,
+                                const uint8_t *mask, uint64_t *left_out,
+                                uint64_t *right_out)
 {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
     if (simd_level == SIMD_AVX512) {
-        move_avx512(words, n, n_left, mask, left_out, right_out);
+        move_avx512(records, n, n_left, mask, left_out, right_out);
         return;
     }
 #endif
     (void)n_left;
-    move_plain(words, n, mask, left_out, right_out);
+    move_plain(records, n, mask, left_out, right_out);
 }
 
 #endif

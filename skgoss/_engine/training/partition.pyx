@@ -1,4 +1,8 @@
-"""How the rows of a leaf move to its children: stable partition, and rows found by lists."""
+"""How the rows of a leaf move to its children.
+
+A stable partition sweeps over all rows of the leaf. If the split column is sparse and few of its
+stored rows leave, only these are moved, and the others stay where they are.
+"""
 
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -7,54 +11,62 @@ from libc.string cimport memcpy, memset
 from skgoss._engine.data.store cimport BinColumn, bin_of_code, bin_of_stored
 from skgoss._engine.training.layout cimport LANE_CODES
 from skgoss._engine.training.workspace cimport (
-    MIN_ROWS_A_TEAM, ROOT_BUFFER, Leaf, Round, Shared, Workspace, gather, next_buffer)
+    MIN_ROWS_FOR_TEAM, ROOT_BUFFER, Leaf, Round, Shared, Workspace, gather, next_buffer)
 
 cdef extern from "partition.h" nogil:
     Py_ssize_t decide_bytes(
-        const uint64_t* words, Py_ssize_t n, uint64_t id_mask, const uint8_t* column,
+        const uint64_t* records, Py_ssize_t n, uint64_t id_mask, const uint8_t* column,
         const uint8_t* goes_left, uint8_t* mask_out)
     Py_ssize_t decide_shorts(
-        const uint64_t* words, Py_ssize_t n, uint64_t id_mask, const uint16_t* column,
+        const uint64_t* records, Py_ssize_t n, uint64_t id_mask, const uint16_t* column,
         const uint8_t* goes_left, uint8_t* mask_out)
-    void move_words(
-        const uint64_t* words, Py_ssize_t n, Py_ssize_t n_left, const uint8_t* mask,
+    void move_records(
+        const uint64_t* records, Py_ssize_t n, Py_ssize_t n_left, const uint8_t* mask,
         uint64_t* left_out, uint64_t* right_out)
 
 cdef enum:
     MAX_CHUNKS = 256
-    MIN_LISTED_A_TEAM = 4000
+    MIN_STORED_FOR_TEAM = 4000
     MAX_SLICES = 64
-    # Finding a row by a list costs as much as moving so many from a leaf to its children.
-    ROWS_A_LISTED = 4
+    # Finding a stored row costs as much as moving so many from a leaf to its children.
+    ROWS_PER_STORED = 4
 
 
-cdef inline int64_t gallop_list(
-    const uint32_t* rows, int64_t first, int64_t n, uint64_t row,
+ctypedef fused record_t:
+    uint32_t
+    uint64_t
+
+
+cdef inline int64_t gallop(
+    const record_t* records, int64_t first, int64_t n, record_t id_mask, uint64_t row,
 ) noexcept nogil:
-    """The first row of a list, from ``first`` on, that is not below ``row``."""
+    """The first of ascending rows, from ``first`` on, that is not below ``row``.
+
+    Steps double until they are too large, so a near row is found soon.
+    """
     cdef int64_t step = 1
     cdef int64_t low = first
     cdef int64_t high, middle
-    while low + step < n and rows[low + step] < row:
+    while low + step < n and (records[low + step] & id_mask) < row:
         low = low + step
         step = 2 * step
     high = min(low + step, n)
     while low < high:
         middle = (low + high) // 2
-        if rows[middle] < row:
+        if (records[middle] & id_mask) < row:
             low = middle + 1
         else:
             high = middle
     return low
 
 
-cdef Py_ssize_t decide_list(
-    const BinColumn* column, const uint64_t* words, Py_ssize_t n, uint64_t id_mask,
+cdef Py_ssize_t decide_sparse(
+    const BinColumn* column, const uint64_t* records, Py_ssize_t n, uint64_t id_mask,
     const uint8_t* goes_left, uint8_t* mask_out,
 ) noexcept nogil:
-    """All rows go where the implied bin goes, but for listed ones whose bin does not.
+    """All rows go where the implied bin goes, but for stored ones whose bin does not.
 
-    Rows and list are both ascending: whichever is behind jumps ahead.
+    The leaf's rows and the stored ones are both ascending: whichever is behind jumps ahead.
     """
     cdef bint others_left = goes_left[column.implied]
     cdef Py_ssize_t n_left = n if others_left else 0
@@ -62,11 +74,12 @@ cdef Py_ssize_t decide_list(
     cdef int64_t at = 0
     memset(mask_out, 255 if others_left else 0, (n + 7) // 8)
     while i < n and at < column.length:
-        at = gallop_list(column.rows, at, column.length, words[i] & id_mask)
+        at = gallop(
+            column.rows, at, column.length, <uint32_t>0xFFFFFFFF, records[i] & id_mask)
         if at == column.length:
             break
-        i = gallop_words(words, i, n, id_mask, column.rows[at])
-        if i < n and (words[i] & id_mask) == column.rows[at]:
+        i = gallop(records, i, n, id_mask, column.rows[at])
+        if i < n and (records[i] & id_mask) == column.rows[at]:
             if goes_left[bin_of_stored(column, column.stored[at])] != others_left:
                 mask_out[i // 8] ^= <uint8_t>(1 << (i % 8))
                 n_left += -1 if others_left else 1
@@ -76,26 +89,26 @@ cdef Py_ssize_t decide_list(
 
 
 cdef Py_ssize_t decide(
-    const BinColumn* column, const uint64_t* words, Py_ssize_t n, uint64_t id_mask,
+    const BinColumn* column, const uint64_t* records, Py_ssize_t n, uint64_t id_mask,
     const uint8_t* goes_left, uint8_t* mask_out,
 ) noexcept nogil:
     if column.width == 1:
         return decide_bytes(
-            words, n, id_mask, <const uint8_t*>column.codes, goes_left, mask_out)
+            records, n, id_mask, <const uint8_t*>column.codes, goes_left, mask_out)
     if column.width == 2:
         return decide_shorts(
-            words, n, id_mask, <const uint16_t*>column.codes, goes_left, mask_out)
-    return decide_list(column, words, n, id_mask, goes_left, mask_out)
+            records, n, id_mask, <const uint16_t*>column.codes, goes_left, mask_out)
+    return decide_sparse(column, records, n, id_mask, goes_left, mask_out)
 
 
 cdef Py_ssize_t partition(
-    const BinColumn* column, const uint64_t* words, Py_ssize_t n, uint64_t id_mask,
-    const uint8_t* goes_left, int n_threads, uint8_t* mask, uint64_t* words_out,
+    const BinColumn* column, const uint64_t* records, Py_ssize_t n, uint64_t id_mask,
+    const uint8_t* goes_left, int n_threads, uint8_t* mask, uint64_t* records_out,
 ) noexcept nogil:
-    """Write the words that go left, then the others, each side in its order.
+    """Write the records that go left, then the others, each side in its order.
 
     Returns how many go left. ``goes_left`` is 1 for the codes of the left side, or for the
-    bins where the column is a list. ``mask``: n / 8 bytes and one more for each thread.
+    bins where the column is sparse. ``mask``: n / 8 bytes and one more for each thread.
     """
     cdef Py_ssize_t[MAX_CHUNKS] chunk_left
     cdef int n_chunks = min(n_threads, MAX_CHUNKS)
@@ -103,13 +116,13 @@ cdef Py_ssize_t partition(
     cdef Py_ssize_t first, m, n_left
     cdef int chunk
     if n_chunks == 1:
-        n_left = decide(column, words, n, id_mask, goes_left, mask)
-        move_words(words, n, n_left, mask, words_out, words_out + n_left)
+        n_left = decide(column, records, n, id_mask, goes_left, mask)
+        move_records(records, n, n_left, mask, records_out, records_out + n_left)
         return n_left
     for chunk in prange(n_chunks, num_threads=n_threads, schedule="static", chunksize=1):
         first = min(chunk * size, n)
         chunk_left[chunk] = decide(
-            column, words + first, min(size, n - first), id_mask, goes_left,
+            column, records + first, min(size, n - first), id_mask, goes_left,
             mask + first // 8)
     n_left = 0
     for chunk in range(n_chunks):
@@ -119,28 +132,28 @@ cdef Py_ssize_t partition(
     for chunk in prange(n_chunks, num_threads=n_threads, schedule="static", chunksize=1):
         first = min(chunk * size, n)
         m = (chunk_left[chunk + 1] if chunk + 1 < n_chunks else n_left) - chunk_left[chunk]
-        move_words(
-            words + first, min(size, n - first), m, mask + first // 8,
-            words_out + chunk_left[chunk],
-            words_out + n_left + first - chunk_left[chunk])
+        move_records(
+            records + first, min(size, n - first), m, mask + first // 8,
+            records_out + chunk_left[chunk],
+            records_out + n_left + first - chunk_left[chunk])
     return n_left
 
 
 # ------------------------------------------------------------------ rows of leaves
 
-cdef void list_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
-    """Let all rows of the round be with the root's words, and tell where there they are."""
-    cdef const uint32_t* ids = round.slopes.ids
+cdef void index_root(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
+    """Let all rows of the round stay with the root's records, and note where there they are."""
+    cdef const uint32_t* ids = round.gradients.ids
     cdef Py_ssize_t i
     memset(ws.stays, ids == NULL, shared.data.n_rows)
     if ids != NULL:
-        for i in range(round.slopes.n):
+        for i in range(round.gradients.n):
             ws.stays[ids[i]] = True
-            ws.places[ids[i]] = <uint32_t>i
+            ws.root_position[ids[i]] = <uint32_t>i
 
 
 cdef const uint8_t* by_code(const Workspace* ws, const BinColumn* column) noexcept nogil:
-    """Which codes of a column go left; bins where it is a list. Only bytes are shared."""
+    """Which codes of a column go left; bins where it is sparse. Only bytes are shared."""
     cdef int c
     if column.width == 0 or column.implied < 0:
         return ws.scratch.goes_left
@@ -158,40 +171,40 @@ cdef void part_rows(
     n = parent.end - parent.begin
     left.buffer = right.buffer = next_buffer(parent)
     n_left = partition(
-        column, ws.words[parent.buffer] + parent.begin, n, ws.code.id_mask,
-        by_code(ws, column), ws.n_threads if n > MIN_ROWS_A_TEAM else 1, ws.scratch.mask,
-        ws.words[left.buffer] + parent.begin)
+        column, ws.records[parent.buffer] + parent.begin, n, ws.encoding.id_mask,
+        by_code(ws, column), ws.n_threads if n > MIN_ROWS_FOR_TEAM else 1, ws.scratch.mask,
+        ws.records[left.buffer] + parent.begin)
     left.begin = parent.begin
     left.end = right.begin = parent.begin + n_left
     right.end = parent.end
 
 
-cdef bint is_by_list(
+cdef bint moves_stored_rows(
     const BinColumn* column, const Leaf* parent, Py_ssize_t n_moved,
 ) noexcept nogil:
-    """Whether few rows leave a leaf, and a list tells which.
+    """Whether few rows leave a leaf, and a sparse column tells which.
 
-    Only where the leaf's words are the root's, which nothing overwrites as long as the rows
+    Only where the leaf's records are the root's, which nothing overwrites as long as the rows
     that stay behind are mixed with those that left.
     """
     return (
         column.rows != NULL
         and parent.buffer == ROOT_BUFFER
         and 2 * n_moved < parent.stats.sums.count
-        and ROWS_A_LISTED * column.length < parent.end - parent.begin
+        and ROWS_PER_STORED * column.length < parent.end - parent.begin
     )
 
 
-cdef Py_ssize_t take_slice(
+cdef Py_ssize_t move_slice(
     Workspace* ws, const BinColumn* column, bint sampled, Py_ssize_t first, Py_ssize_t last,
-    Py_ssize_t n_most, uint64_t* words_out,
+    Py_ssize_t n_most, uint64_t* records_out,
 ) noexcept nogil:
-    """Copy the words of the rows that a part of a list names; returns how many.
+    """Copy the records of a part of the stored rows, if they leave; returns how many.
 
     They are at most ``n_most``, for which there is room.
     """
     cdef bint others_left = ws.scratch.goes_left[column.implied]
-    cdef const uint64_t* root = ws.words[ROOT_BUFFER]
+    cdef const uint64_t* root = ws.records[ROOT_BUFFER]
     cdef Py_ssize_t n = 0
     cdef bint leaves
     cdef uint32_t row
@@ -203,17 +216,17 @@ cdef Py_ssize_t take_slice(
         row = column.rows[i]
         leaves = ws.stays[row] & (
             ws.scratch.goes_left[bin_of_stored(column, column.stored[i])] != others_left)
-        words_out[n] = root[ws.places[row] if sampled else row]
+        records_out[n] = root[ws.root_position[row] if sampled else row]
         ws.stays[row] ^= leaves
         n += leaves
     return n
 
 
-cdef void take_listed(
+cdef void move_stored_rows(
     Workspace* ws, const Leaf* parent, const BinColumn* column, bint sampled, Leaf* small,
     Leaf* large,
 ) noexcept nogil:
-    """Let the rows that a list names leave for the small child; the others stay.
+    """Let the stored rows leave for the small child; the others stay.
 
     Threads fill slices of the other buffer, which has room for the rows that stay.
     """
@@ -228,19 +241,19 @@ cdef void take_listed(
     small.buffer = next_buffer(parent)
     small.begin = small.end = parent.begin + parent.n_left_behind
     n_most = min(parent.end - small.begin, small.stats.sums.count)
-    if (n_slices == 1 or column.length < MIN_LISTED_A_TEAM
+    if (n_slices == 1 or column.length < MIN_STORED_FOR_TEAM
             or column.length > parent.end - small.begin):
-        small.end += take_slice(
-            ws, column, sampled, 0, column.length, n_most, ws.words[small.buffer] + small.begin)
+        small.end += move_slice(
+            ws, column, sampled, 0, column.length, n_most, ws.records[small.buffer] + small.begin)
     else:
-        spare = ws.words[next_buffer(small)] + small.begin
+        spare = ws.records[next_buffer(small)] + small.begin
         size = (column.length + n_slices - 1) // n_slices
         for part in prange(n_slices, num_threads=n_slices, schedule="static", chunksize=1):
-            taken[part] = take_slice(
+            taken[part] = move_slice(
                 ws, column, sampled, min(part * size, column.length),
                 min((part + 1) * size, column.length), n_most, spare + part * size)
         for part in range(n_slices):
-            memcpy(ws.words[small.buffer] + small.end, spare + part * size,
+            memcpy(ws.records[small.buffer] + small.end, spare + part * size,
                    taken[part] * sizeof(uint64_t))
             small.end = small.end + taken[part]
     large.n_left_behind = parent.n_left_behind + small.end - small.begin
@@ -250,13 +263,13 @@ cdef void rows_to_children(
     Shared* shared, Workspace* ws, Leaf* parent, const BinColumn* column, Leaf* left,
     Leaf* right,
 ) noexcept nogil:
-    """Move the rows of a leaf to its children, all of them or those that a list names."""
+    """Move the rows of a leaf to its children, all of them or only the stored ones."""
     cdef Leaf* moved = left
     cdef Leaf* staying = right
     if column.rows != NULL and ws.scratch.goes_left[column.implied]:
         moved, staying = right, left
-    if is_by_list(column, parent, moved.stats.sums.count):
-        take_listed(
+    if moves_stored_rows(column, parent, moved.stats.sums.count):
+        move_stored_rows(
             ws, parent, column, ws.n_rows < shared.data.n_rows, moved, staying)
     else:
         part_rows(ws, parent, column, left, right)
@@ -264,8 +277,8 @@ cdef void rows_to_children(
 
 cdef void return_rows(Workspace* ws, const Leaf* parent, const Leaf* child) noexcept nogil:
     """Let the rows of a child be its parent's again."""
-    cdef const uint64_t* words = ws.words[child.buffer]
+    cdef const uint64_t* records = ws.records[child.buffer]
     cdef Py_ssize_t i
     if parent.buffer == ROOT_BUFFER and child.buffer != ROOT_BUFFER:
         for i in range(child.begin, child.end):
-            ws.stays[words[i] & ws.code.id_mask] = True
+            ws.stays[records[i] & ws.encoding.id_mask] = True

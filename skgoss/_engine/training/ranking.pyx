@@ -17,7 +17,7 @@ import numpy as np
 
 cdef extern from "ranking.h" nogil:
     enum:
-        RANK_LANES
+        RANK_WIDTH
         RANK_RUN
     void count_before(const double* score, int64_t n, int64_t* before_out) noexcept
     void rank_pairs(
@@ -29,13 +29,13 @@ cdef extern from "ranking.h" nogil:
 
 cdef enum:
     # Below so many documents (times the pairs of each) a thread team costs more than it saves.
-    SERIAL = 20000
+    MIN_ROWS_FOR_TEAM = 20000
     # Queries that a thread takes at a time: they differ in size.
-    CHUNK = 16
+    QUERIES_PER_TASK = 16
     # So many best documents are found without an order of the others.
-    FEW = 16
+    MAX_INSERTION_SORT = 16
     # Doubles of work space a document needs: two copies of Ranked and five numbers.
-    WORK = 9
+    WORK_PER_DOCUMENT = 9
 
 # The smallest complement of a probability that is divided by.
 cdef double TINY = 1e-15
@@ -84,7 +84,7 @@ cdef void merge(
 
 
 cdef Ranked* rank(const double* score, int64_t n, Ranked* work) noexcept nogil:
-    """The documents by falling score, equal scores in the order of rows.
+    """The documents by falling score, equal scores in the order of rows: a merge sort of runs.
 
     ``work``: room for 2 n of them; the result is one half of it.
     """
@@ -106,7 +106,7 @@ cdef Ranked* rank(const double* score, int64_t n, Ranked* work) noexcept nogil:
 cdef Ranked* best(const double* score, int64_t n, int64_t k, Ranked* work) noexcept nogil:
     """The first k of the documents as `rank` orders them."""
     cdef int64_t i, j
-    if k > FEW or k >= n:
+    if k > MAX_INSERTION_SORT or k >= n:
         return rank(score, n, work)
     for i in range(n):
         if i >= k and not score[i] > work[k - 1].score:
@@ -128,12 +128,12 @@ cdef int64_t longest_query(const int64_t[::1] boundaries) noexcept:
 
 
 cdef int64_t padded(int64_t n) noexcept nogil:
-    return (n + RANK_LANES - 1) // RANK_LANES * RANK_LANES
+    return (n + RANK_WIDTH - 1) // RANK_WIDTH * RANK_WIDTH
 
 
 def _work(const int64_t[::1] boundaries, int n_threads):
     """Room for the longest query, for each thread."""
-    return np.empty((n_threads, WORK * max(1, padded(longest_query(boundaries)))))
+    return np.empty((n_threads, WORK_PER_DOCUMENT * max(1, padded(longest_query(boundaries)))))
 
 
 def discounts(const int64_t[::1] boundaries):
@@ -158,6 +158,7 @@ cdef void lambdarank_query(
     double inverse_max_dcg, double sigmoid, int64_t truncation, bint norm, double* work,
     float* gradient_out, float* hessian_out,
 ) noexcept nogil:
+    """The gradients and hessians of one query: see `lambdarank`."""
     cdef int64_t room = padded(n)
     cdef double* own_score = work
     cdef double* own_gain = own_score + room
@@ -228,11 +229,11 @@ def lambdarank(
     cdef int64_t query, start, n
     cdef int64_t n_queries = boundaries.shape[0] - 1
     cdef Watch watch = start_watch()
-    if scores.shape[0] * min(truncation, longest_query(boundaries)) < SERIAL:
+    if scores.shape[0] * min(truncation, longest_query(boundaries)) < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for query in prange(
-        n_queries, nogil=True, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads,
-        use_threads_if=n_threads > 1,
+        n_queries, nogil=True, schedule="dynamic", chunksize=QUERIES_PER_TASK,
+        num_threads=n_threads, use_threads_if=n_threads > 1,
     ):
         if is_stopped(&watch):
             continue
@@ -264,6 +265,7 @@ cdef void xendcg_query(
     const double* score, const double* gain, int64_t n, uint64_t row_key, int64_t first_row,
     double* work, float* gradient_out, float* hessian_out,
 ) noexcept nogil:
+    """The gradients and hessians of one query: see `xendcg`."""
     cdef double* p = work
     cdef double* ratio = work + n
     cdef double* gradient = work + 2 * n
@@ -320,11 +322,11 @@ def rank_xendcg(
     cdef int64_t query, start, n
     cdef int64_t n_queries = boundaries.shape[0] - 1
     cdef Watch watch = start_watch()
-    if scores.shape[0] < SERIAL:
+    if scores.shape[0] < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for query in prange(
-        n_queries, nogil=True, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads,
-        use_threads_if=n_threads > 1,
+        n_queries, nogil=True, schedule="dynamic", chunksize=QUERIES_PER_TASK,
+        num_threads=n_threads, use_threads_if=n_threads > 1,
     ):
         if is_stopped(&watch):
             continue
@@ -391,11 +393,11 @@ def dcg(
     cdef int64_t n_queries = boundaries.shape[0] - 1
     cdef Watch watch = start_watch()
     cdef double* sums
-    if scores.shape[0] < SERIAL:
+    if scores.shape[0] < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for query in prange(
-        n_queries, nogil=True, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads,
-        use_threads_if=n_threads > 1,
+        n_queries, nogil=True, schedule="dynamic", chunksize=QUERIES_PER_TASK,
+        num_threads=n_threads, use_threads_if=n_threads > 1,
     ):
         if is_stopped(&watch):
             continue
@@ -460,11 +462,11 @@ def average_precision(
     cdef int64_t n_queries = boundaries.shape[0] - 1
     cdef Watch watch = start_watch()
     cdef double* sums
-    if scores.shape[0] < SERIAL:
+    if scores.shape[0] < MIN_ROWS_FOR_TEAM:
         n_threads = 1
     for query in prange(
-        n_queries, nogil=True, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads,
-        use_threads_if=n_threads > 1,
+        n_queries, nogil=True, schedule="dynamic", chunksize=QUERIES_PER_TASK,
+        num_threads=n_threads, use_threads_if=n_threads > 1,
     ):
         if is_stopped(&watch):
             continue

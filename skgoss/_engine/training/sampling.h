@@ -50,7 +50,7 @@ SIMD_FOR_AVX512 static ptrdiff_t list_kept_avx512(const uint8_t *kept, uint32_t 
 }
 #endif
 
-/* Lists the places, counted from `first` on, where `kept` is 1 and not 0; returns how
+/* Lists the positions, counted from `first` on, where `kept` is 1 and not 0; returns how
    many. */
 static inline ptrdiff_t list_kept(const uint8_t *kept, uint32_t first, ptrdiff_t n,
                                   uint32_t *numbers_out)
@@ -114,14 +114,14 @@ static SIMD_INLINE void rank_tile(const float *gradient, ptrdiff_t stride, int n
     for (int i = 0; i < n; i++)
         total[i] = 0;
     for (int k = 0; k < n_scores; k++) {
-        const float *slope = gradient + k * stride;
+        const float *values = gradient + k * stride;
         const double *times = weight ? weight + k * weight_stride : NULL;
         if (times)
             for (int i = 0; i < n; i++)
-                total[i] += (float)(fabsf(slope[i * step]) * times[i * step]);
+                total[i] += (float)(fabsf(values[i * step]) * times[i * step]);
         else
             for (int i = 0; i < n; i++)
-                total[i] += fabsf(slope[i * step]);
+                total[i] += fabsf(values[i * step]);
     }
     for (int i = 0; i < n; i++) {
         uint32_t bits;
@@ -165,20 +165,20 @@ SIMD_KERNEL(keep_either,
              ptrdiff_t first, ptrdiff_t n, uint8_t *kept_out),
             (keys, last_key, row_key, last_draw, first, n, kept_out))
 
-/* The draws of some rows; 0 for those whose keys are at most `cut`. */
+/* The draws of some rows; 0 for those whose keys are at most `threshold`. */
 static SIMD_INLINE void draw_rows_body(uint64_t row_key, const uint32_t *restrict rows,
-                                       const uint32_t *restrict keys, uint32_t cut,
+                                       const uint32_t *restrict keys, uint32_t threshold,
                                        ptrdiff_t n, uint32_t *restrict draws_out)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
         uint32_t drawn = row_draw(row_key, rows[i]);
-        draws_out[i] = keys[i] <= cut ? 0 : drawn;
+        draws_out[i] = keys[i] <= threshold ? 0 : drawn;
     }
 }
 SIMD_KERNEL(draw_rows,
-            (uint64_t row_key, const uint32_t *rows, const uint32_t *keys, uint32_t cut,
+            (uint64_t row_key, const uint32_t *rows, const uint32_t *keys, uint32_t threshold,
              ptrdiff_t n, uint32_t *draws_out),
-            (row_key, rows, keys, cut, n, draws_out))
+            (row_key, rows, keys, threshold, n, draws_out))
 
 /* Which numbers are from `low` to `high`; adds how many are below. */
 static SIMD_INLINE void keep_between_body(const uint32_t *values, uint32_t low,
@@ -197,39 +197,39 @@ SIMD_KERNEL(keep_between,
              uint8_t *kept_out, int64_t *n_below),
             (values, low, high, n, kept_out, n_below))
 
-/* Copies the numbers that `places`, less `first`, name. */
-static SIMD_INLINE void copy_places_body(const uint32_t *restrict values,
-                                         const uint32_t *restrict places, uint32_t first,
-                                         ptrdiff_t n, uint32_t *restrict values_out)
+/* Copies the numbers that `positions`, less `first`, name. */
+static SIMD_INLINE void copy_positions_body(const uint32_t *restrict values,
+                                            const uint32_t *restrict positions, uint32_t first,
+                                            ptrdiff_t n, uint32_t *restrict values_out)
 {
     for (ptrdiff_t i = 0; i < n; i++)
-        values_out[i] = values[places[i] - first];
+        values_out[i] = values[positions[i] - first];
 }
-SIMD_KERNEL(copy_places,
-            (const uint32_t *values, const uint32_t *places, uint32_t first, ptrdiff_t n,
+SIMD_KERNEL(copy_positions,
+            (const uint32_t *values, const uint32_t *positions, uint32_t first, ptrdiff_t n,
              uint32_t *values_out),
-            (values, places, first, n, values_out))
+            (values, positions, first, n, values_out))
 
-/* Adds 1 to the numbers that equal `cut`, but for the first `n_left` of them. */
-static SIMD_INLINE void part_equals_body(uint32_t cut, ptrdiff_t n, uint32_t *values,
+/* Adds 1 to the numbers that equal `threshold`, but for the first `n_left` of them. */
+static SIMD_INLINE void part_equals_body(uint32_t threshold, ptrdiff_t n, uint32_t *values,
                                          int64_t *n_left)
 {
     uint32_t n_equal = 0;
     for (ptrdiff_t i = 0; i < n; i++)
-        n_equal += values[i] == cut;
+        n_equal += values[i] == threshold;
     if (n_equal <= *n_left) {
         *n_left -= n_equal;
         return;
     }
     ptrdiff_t start = 0;
     for (; *n_left > 0; start++)
-        *n_left -= values[start] == cut;
+        *n_left -= values[start] == threshold;
     for (ptrdiff_t i = start; i < n; i++)
-        values[i] += values[i] == cut;
+        values[i] += values[i] == threshold;
 }
 SIMD_KERNEL(part_equals,
-            (uint32_t cut, ptrdiff_t n, uint32_t *values, int64_t *n_left),
-            (cut, n, values, n_left))
+            (uint32_t threshold, ptrdiff_t n, uint32_t *values, int64_t *n_left),
+            (threshold, n, values, n_left))
 
 static SIMD_INLINE void find_range_body(const uint32_t *values, ptrdiff_t n,
                                         uint32_t *low_out, uint32_t *high_out)
@@ -247,45 +247,60 @@ SIMD_KERNEL(find_range,
             (values, n, low_out, high_out))
 
 /* Multiplies what some rows have. */
-static inline void scale_rows(const uint32_t *rows, ptrdiff_t n, float factor, float *slope)
+static inline void scale_rows(const uint32_t *rows, ptrdiff_t n, float factor, float *values)
 {
     for (ptrdiff_t i = 0; i < n; i++)
-        slope[rows[i]] *= factor;
+        values[rows[i]] *= factor;
 }
 
-static inline void set_rows(const uint32_t *rows, ptrdiff_t n, float value, float *slope)
+static inline void set_rows(const uint32_t *rows, ptrdiff_t n, float value, float *values)
 {
     for (ptrdiff_t i = 0; i < n; i++)
-        slope[rows[i]] = value;
+        values[rows[i]] = value;
 }
 
 /* ----------------------------------------------------------------- order statistics */
 
 /* Which keys are from `low` to `high`; adds how many are below, and raises `largest` to the
    largest of these. */
-#define KEEP_KEYS(name, key_type)                                                     \
-    static SIMD_INLINE void name##_body(const key_type *keys, key_type low,           \
-                                        key_type high, ptrdiff_t n,                   \
-                                        uint8_t *kept_out, int64_t *n_below,          \
-                                        key_type *largest)                            \
-    {                                                                                 \
-        key_type most = *largest;                                                     \
-        uint32_t below = 0;                                                           \
-        for (ptrdiff_t i = 0; i < n; i++) {                                           \
-            key_type under = keys[i] < low ? keys[i] : 0;                             \
-            kept_out[i] = (keys[i] >= low) & (keys[i] <= high);                       \
-            below += keys[i] < low;                                                   \
-            most = under > most ? under : most;                                       \
-        }                                                                             \
-        *n_below += below;                                                            \
-        *largest = most;                                                              \
-    }                                                                                 \
-    SIMD_KERNEL(name,                                                                 \
-                (const key_type *keys, key_type low, key_type high, ptrdiff_t n,      \
-                 uint8_t *kept_out, int64_t *n_below, key_type *largest),             \
-                (keys, low, high, n, kept_out, n_below, largest))
-KEEP_KEYS(keep_keys_32, uint32_t)
-KEEP_KEYS(keep_keys_64, uint64_t)
+static SIMD_INLINE void keep_keys_32_body(const uint32_t *keys, uint32_t low, uint32_t high,
+                                          ptrdiff_t n, uint8_t *kept_out, int64_t *n_below,
+                                          uint32_t *largest)
+{
+    uint32_t most = *largest, below = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        uint32_t under = keys[i] < low ? keys[i] : 0;
+        kept_out[i] = (keys[i] >= low) & (keys[i] <= high);
+        below += keys[i] < low;
+        most = under > most ? under : most;
+    }
+    *n_below += below;
+    *largest = most;
+}
+SIMD_KERNEL(keep_keys_32,
+            (const uint32_t *keys, uint32_t low, uint32_t high, ptrdiff_t n,
+             uint8_t *kept_out, int64_t *n_below, uint32_t *largest),
+            (keys, low, high, n, kept_out, n_below, largest))
+
+static SIMD_INLINE void keep_keys_64_body(const uint64_t *keys, uint64_t low, uint64_t high,
+                                          ptrdiff_t n, uint8_t *kept_out, int64_t *n_below,
+                                          uint64_t *largest)
+{
+    uint64_t most = *largest;
+    uint32_t below = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        uint64_t under = keys[i] < low ? keys[i] : 0;
+        kept_out[i] = (keys[i] >= low) & (keys[i] <= high);
+        below += keys[i] < low;
+        most = under > most ? under : most;
+    }
+    *n_below += below;
+    *largest = most;
+}
+SIMD_KERNEL(keep_keys_64,
+            (const uint64_t *keys, uint64_t low, uint64_t high, ptrdiff_t n,
+             uint8_t *kept_out, int64_t *n_below, uint64_t *largest),
+            (keys, low, high, n, kept_out, n_below, largest))
 
 /* Adds what the rows with keys below `low` weigh, and those with keys above `high`. */
 static SIMD_INLINE void weigh_beside_body(const uint64_t *keys, const int64_t *mass,

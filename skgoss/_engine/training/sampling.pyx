@@ -9,11 +9,13 @@ from libc.string cimport memcpy, memmove, memset
 
 import numpy as np
 
+from skgoss._engine.bits cimport bit_length
 from skgoss._engine.random cimport BAGGING, ONE_SIDE, below, draw, key
 
 cdef extern from "sampling.h" nogil:
     enum:
         LIST_SPARE
+        SAMPLING_TILE
     Py_ssize_t list_kept(
         const uint8_t* kept, uint32_t first, Py_ssize_t n, uint32_t* numbers_out)
     void count_kept(const uint8_t* kept, Py_ssize_t n, int64_t* n_out)
@@ -27,18 +29,18 @@ cdef extern from "sampling.h" nogil:
         const uint32_t* keys, uint32_t last_key, uint64_t row_key, uint32_t last_draw,
         Py_ssize_t first, Py_ssize_t n, uint8_t* kept_out)
     void draw_rows(
-        uint64_t row_key, const uint32_t* rows, const uint32_t* keys, uint32_t cut,
+        uint64_t row_key, const uint32_t* rows, const uint32_t* keys, uint32_t threshold,
         Py_ssize_t n, uint32_t* draws_out)
     void keep_between(
         const uint32_t* values, uint32_t low, uint32_t high, Py_ssize_t n,
         uint8_t* kept_out, int64_t* n_below)
-    void copy_places(
-        const uint32_t* values, const uint32_t* places, uint32_t first, Py_ssize_t n,
+    void copy_positions(
+        const uint32_t* values, const uint32_t* positions, uint32_t first, Py_ssize_t n,
         uint32_t* values_out)
-    void part_equals(uint32_t cut, Py_ssize_t n, uint32_t* values, int64_t* n_left)
+    void part_equals(uint32_t threshold, Py_ssize_t n, uint32_t* values, int64_t* n_left)
     void find_range(
         const uint32_t* values, Py_ssize_t n, uint32_t* low_out, uint32_t* high_out)
-    void scale_rows(const uint32_t* rows, Py_ssize_t n, float factor, float* slope)
+    void scale_rows(const uint32_t* rows, Py_ssize_t n, float factor, float* values)
     void keep_keys_32(
         const uint32_t* keys, uint32_t low, uint32_t high, Py_ssize_t n,
         uint8_t* kept_out, int64_t* n_below, uint32_t* largest)
@@ -48,22 +50,21 @@ cdef extern from "sampling.h" nogil:
     void weigh_beside(
         const uint64_t* keys, const int64_t* mass, uint64_t low, uint64_t high,
         Py_ssize_t n, int64_t* below, int64_t* above)
-    void set_rows(const uint32_t* rows, Py_ssize_t n, float value, float* slope)
+    void set_rows(const uint32_t* rows, Py_ssize_t n, float value, float* values)
 
 cdef enum:
     BLOCK = 32768
-    TILE = 1024          # as SAMPLING_TILE in sampling.h
-    # A bit for each digit of a radix selection; counters stay in the first cache.
+    # Of a digit of a radix selection; its counters stay in the first cache.
     DIGIT_BITS = 10
-    # One-side sampling looks at so many rows first, where there are more than
-    # STEP times as many.
-    MAX_TRIED = 8192
-    STEP = 32
+    # One-side sampling guesses from about so many rows, of which there are at least
+    # MIN_PILOT_STRIDE times as many.
+    MAX_PILOT_ROWS = 8192
+    MIN_PILOT_STRIDE = 32
     # The largest draw of a row.
-    LAST_DRAW = 0x80000000
+    MAX_DRAW = 0x80000000
 
-# So many standard deviations from the mean, a random number is hardly ever.
-cdef double HARDLY_EVER = 5.0
+# Windows reach so many standard deviations to either side of what is expected.
+cdef double WINDOW_SIGMAS = 5.0
 
 
 cdef int sample_features(
@@ -114,13 +115,13 @@ def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t rou
 cdef void list_block(
     const uint8_t* kept, Py_ssize_t first, Py_ssize_t n, uint32_t* rows_out,
 ) noexcept nogil:
-    cdef uint32_t[TILE + LIST_SPARE] listed
+    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] listed
     cdef Py_ssize_t tile, start, n_listed
-    for tile in range((n + TILE - 1) // TILE):
-        start = tile * TILE
+    for tile in range((n + SAMPLING_TILE - 1) // SAMPLING_TILE):
+        start = tile * SAMPLING_TILE
         n_listed = list_kept(
             kept + start, <uint32_t>(first + start),
-            min(<Py_ssize_t>TILE, n - start), listed)
+            min(<Py_ssize_t>SAMPLING_TILE, n - start), listed)
         memcpy(rows_out, listed, n_listed * sizeof(uint32_t))
         rows_out += n_listed
 
@@ -162,10 +163,14 @@ def kept_rows(mask, int n_threads=1):
 
 # ------------------------------------------------------------------ one-side sampling
 
+# Gradient-based one-side sampling (GOSS; Ke et al., NeurIPS 2017, algorithm 2): the rows with the
+# largest gradients, and some of the others, which are drawn.
+#
 # Keys are the smaller, the larger a row's gradients are. Draws are hashes, and 0 for the rows
-# with the smallest keys. A sample has the rows with the smallest draws. Both cuts are first
-# looked for in windows, so that all rows are read once: only those that the windows leave in
-# question, and those that are surely taken, are kept for what follows.
+# with the smallest keys. A sample has the rows with the smallest draws. Selecting both thresholds
+# among all rows would take several sweeps. So they are first looked for in windows, from an
+# estimate, and all rows are read once: only those that the windows leave in question, and those
+# that are surely taken, are kept for what follows.
 
 
 cdef struct Window:
@@ -173,13 +178,13 @@ cdef struct Window:
     uint32_t high
 
 
-cdef struct Cut:
+cdef struct Threshold:
     uint32_t value       # of the last number taken
     int64_t n_equal      # how many that are equal are taken, first rows first
     bint all_equal       # all of them
 
 
-cdef struct Sides:
+cdef struct Goss:
     const float* gradient
     const double* weight
     Py_ssize_t weight_stride
@@ -198,25 +203,17 @@ cdef struct Sides:
     int64_t* n_inside
 
 
-cdef int bit_length(uint32_t x) noexcept nogil:
-    cdef int bits = 0
-    while x:
-        x >>= 1
-        bits += 1
-    return bits
+cdef Threshold select_few(uint32_t* values, int64_t n, int64_t n_wanted) noexcept nogil:
+    """The threshold that takes the ``n_wanted`` smallest, by radix selection.
 
-
-cdef Cut cut_few(uint32_t* values, int64_t n, int64_t n_wanted) noexcept nogil:
-    """The cut that takes the ``n_wanted`` smallest, by radix selection.
-
-    Leaves in ``values`` only those that equal the cut.
+    Leaves in ``values`` only those that equal the threshold.
     """
     cdef uint32_t[1 << DIGIT_BITS] count
     cdef int64_t n_below = 0
     cdef int64_t i, n_kept
     cdef uint32_t low, high, digit
     cdef int shift
-    cdef Cut cut
+    cdef Threshold threshold
     find_range(values, n, &low, &high)
     while low < high:
         shift = max(bit_length(high - low) - DIGIT_BITS, 0)
@@ -233,205 +230,205 @@ cdef Cut cut_few(uint32_t* values, int64_t n, int64_t n_wanted) noexcept nogil:
             n_kept += (values[i] - low) >> shift == digit
         n = n_kept
         find_range(values, n, &low, &high)
-    cut.value = low
-    cut.n_equal = n_wanted - n_below
-    cut.all_equal = cut.n_equal == n
-    return cut
+    threshold.value = low
+    threshold.n_equal = n_wanted - n_below
+    threshold.all_equal = threshold.n_equal == n
+    return threshold
 
 
-cdef Window expected_keys(const Sides* sides, int64_t n_top) noexcept nogil:
-    """The window in which the cut of the keys is expected, by those of some rows."""
-    cdef Py_ssize_t step = max(<Py_ssize_t>STEP, sides.n // MAX_TRIED)
-    cdef Py_ssize_t n = sides.n // step
-    cdef double share = n_top / <double>sides.n
-    cdef double spread = HARDLY_EVER * sqrt(n * share * (1.0 - share))
+cdef Window expected_keys(const Goss* goss, int64_t n_top) noexcept nogil:
+    """The window in which the threshold of the keys is expected, by those of some rows."""
+    cdef Py_ssize_t step = max(<Py_ssize_t>MIN_PILOT_STRIDE, goss.n // MAX_PILOT_ROWS)
+    cdef Py_ssize_t n = goss.n // step
+    cdef double share = n_top / <double>goss.n
+    cdef double spread = WINDOW_SIGMAS * sqrt(n * share * (1.0 - share))
     cdef int64_t low = <int64_t>(n * share - spread)
     cdef int64_t high = <int64_t>(n * share + spread) + 2
-    cdef uint32_t* again = sides.draws + n
+    cdef uint32_t* again = goss.draws + n
     cdef Py_ssize_t tile, start
     cdef Window window
-    for tile in range((n + TILE - 1) // TILE):
-        start = tile * TILE
+    for tile in range((n + SAMPLING_TILE - 1) // SAMPLING_TILE):
+        start = tile * SAMPLING_TILE
         rank_rows(
-            sides.gradient + start * step, sides.n, sides.n_scores,
-            sides.weight + start * step if sides.weight != NULL else NULL,
-            sides.weight_stride, step, <int>min(<Py_ssize_t>TILE, n - start),
-            sides.draws + start)
-    memcpy(again, sides.draws, n * sizeof(uint32_t))
-    window.low = cut_few(sides.draws, n, low).value if low > 0 else 0
-    window.high = cut_few(again, n, high).value if high <= n else UINT32_MAX
+            goss.gradient + start * step, goss.n, goss.n_scores,
+            goss.weight + start * step if goss.weight != NULL else NULL,
+            goss.weight_stride, step, <int>min(<Py_ssize_t>SAMPLING_TILE, n - start),
+            goss.draws + start)
+    memcpy(again, goss.draws, n * sizeof(uint32_t))
+    window.low = select_few(goss.draws, n, low).value if low > 0 else 0
+    window.high = select_few(again, n, high).value if high <= n else UINT32_MAX
     return window
 
 
 cdef Window expected_draws(int64_t n_rest, int64_t n_other) noexcept nogil:
-    """The window in which the cut of the draws is expected: they are like random numbers."""
+    """The window in which the threshold of the draws is expected: they are like random numbers."""
     cdef double share = n_other / <double>n_rest
-    cdef double spread = HARDLY_EVER * sqrt(share * (1.0 - share) / n_rest)
+    cdef double spread = WINDOW_SIGMAS * sqrt(share * (1.0 - share) / n_rest)
     cdef Window window
-    window.low = 1 + <uint32_t>(max(share - spread, 0.0) * (LAST_DRAW - 1))
-    window.high = 1 + <uint32_t>(min(share + spread, 1.0) * (LAST_DRAW - 1))
+    window.low = 1 + <uint32_t>(max(share - spread, 0.0) * (MAX_DRAW - 1))
+    window.high = 1 + <uint32_t>(min(share + spread, 1.0) * (MAX_DRAW - 1))
     return window
 
 
 cdef void sift_block(
-    const Sides* sides, Py_ssize_t block, Window window, const uint32_t* values,
+    const Goss* goss, Py_ssize_t block, Window window, const uint32_t* values,
     uint32_t* inside_out,
 ) noexcept nogil:
     """Copy the numbers of a block that are in a window, and count those below it."""
-    cdef uint8_t[TILE] kept
-    cdef uint32_t[TILE + LIST_SPARE] places
+    cdef uint8_t[SAMPLING_TILE] kept
+    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] positions
     cdef uint32_t* out = inside_out
     cdef Py_ssize_t tile, start, m, n_found
-    sides.n_below[block] = 0
-    for tile in range((sides.n_kept[block] + TILE - 1) // TILE):
-        start = tile * TILE
-        m = min(<Py_ssize_t>TILE, sides.n_kept[block] - start)
+    goss.n_below[block] = 0
+    for tile in range((goss.n_kept[block] + SAMPLING_TILE - 1) // SAMPLING_TILE):
+        start = tile * SAMPLING_TILE
+        m = min(<Py_ssize_t>SAMPLING_TILE, goss.n_kept[block] - start)
         keep_between(
-            values + start, window.low, window.high, m, kept, &sides.n_below[block])
-        n_found = list_kept(kept, 0, m, places)
-        copy_places(values + start, places, 0, n_found, out)
+            values + start, window.low, window.high, m, kept, &goss.n_below[block])
+        n_found = list_kept(kept, 0, m, positions)
+        copy_positions(values + start, positions, 0, n_found, out)
         out += n_found
-    sides.n_inside[block] = out - inside_out
+    goss.n_inside[block] = out - inside_out
 
 
 cdef void keep_block(
-    const Sides* sides, Py_ssize_t block, uint32_t last_key, uint32_t last_draw,
+    const Goss* goss, Py_ssize_t block, uint32_t last_key, uint32_t last_draw,
 ) noexcept nogil:
     """Keep the rows of a block with a key or a draw of at most some number."""
-    cdef uint8_t[TILE] kept
-    cdef uint32_t[TILE] keys
-    cdef uint32_t[TILE + LIST_SPARE] rows
-    cdef Py_ssize_t last = min((block + 1) * <Py_ssize_t>BLOCK, sides.n)
+    cdef uint8_t[SAMPLING_TILE] kept
+    cdef uint32_t[SAMPLING_TILE] keys
+    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] rows
+    cdef Py_ssize_t last = min((block + 1) * <Py_ssize_t>BLOCK, goss.n)
     cdef Py_ssize_t at = block * BLOCK
     cdef Py_ssize_t first = at
     cdef Py_ssize_t m, n_found
     while first < last:
-        m = min(<Py_ssize_t>TILE, last - first)
+        m = min(<Py_ssize_t>SAMPLING_TILE, last - first)
         rank_rows(
-            sides.gradient + first, sides.n, sides.n_scores,
-            sides.weight + first if sides.weight != NULL else NULL, sides.weight_stride,
+            goss.gradient + first, goss.n, goss.n_scores,
+            goss.weight + first if goss.weight != NULL else NULL, goss.weight_stride,
             1, <int>m, keys)
-        keep_either(keys, last_key, sides.row_key, last_draw, first, m, kept)
+        keep_either(keys, last_key, goss.row_key, last_draw, first, m, kept)
         n_found = list_kept(kept, <uint32_t>first, m, rows)
-        memcpy(sides.rows + at, rows, n_found * sizeof(uint32_t))
-        copy_places(keys, rows, <uint32_t>first, n_found, sides.keys + at)
+        memcpy(goss.rows + at, rows, n_found * sizeof(uint32_t))
+        copy_positions(keys, rows, <uint32_t>first, n_found, goss.keys + at)
         at += n_found
         first += m
-    sides.n_kept[block] = at - block * BLOCK
+    goss.n_kept[block] = at - block * BLOCK
 
 
-cdef bint find_cut(
-    const Sides* sides, uint32_t* inside, int64_t n_wanted, Cut* cut_out,
+cdef bint find_threshold(
+    const Goss* goss, uint32_t* inside, int64_t n_wanted, Threshold* threshold_out,
 ) noexcept nogil:
-    """The cut that takes the ``n_wanted`` smallest numbers, if it is in the window.
+    """The threshold that takes the ``n_wanted`` smallest numbers, if it is in the window.
 
     ``inside``: the numbers in the window, block by block; they are used up.
     """
     cdef int64_t n_below = 0
     cdef int64_t n_inside = 0
     cdef Py_ssize_t block
-    for block in range(sides.n_blocks):
+    for block in range(goss.n_blocks):
         memmove(
             inside + n_inside, inside + block * BLOCK,
-            sides.n_inside[block] * sizeof(uint32_t))
-        n_below += sides.n_below[block]
-        n_inside += sides.n_inside[block]
+            goss.n_inside[block] * sizeof(uint32_t))
+        n_below += goss.n_below[block]
+        n_inside += goss.n_inside[block]
     if not n_below < n_wanted <= n_below + n_inside:
         return False
-    cut_out[0] = cut_few(inside, n_inside, n_wanted - n_below)
+    threshold_out[0] = select_few(inside, n_inside, n_wanted - n_below)
     return True
 
 
-cdef void drop_equals(const Sides* sides, Cut cut, uint32_t* values) noexcept nogil:
-    """Move the equals that are not taken, the last rows, above the cut."""
-    cdef int64_t n_left = cut.n_equal
+cdef void drop_equals(const Goss* goss, Threshold threshold, uint32_t* values) noexcept nogil:
+    """Move the equals that are not taken, the last rows, above the threshold."""
+    cdef int64_t n_left = threshold.n_equal
     cdef Py_ssize_t block
-    if not cut.all_equal:
-        for block in range(sides.n_blocks):
-            part_equals(cut.value, sides.n_kept[block], values + block * BLOCK, &n_left)
+    if not threshold.all_equal:
+        for block in range(goss.n_blocks):
+            part_equals(threshold.value, goss.n_kept[block], values + block * BLOCK, &n_left)
 
 
 cdef bint find_draws(
-    const Sides* sides, Window keys, Window draws, int64_t n_top, int64_t n_other,
-    Cut* cut_out,
+    const Goss* goss, Window keys, Window draws, int64_t n_top, int64_t n_other,
+    Threshold* threshold_out,
 ) noexcept nogil:
-    """The draws of rows that may be taken, and their cut, if the windows hold the cuts."""
+    """The draws of rows that may be taken, and their threshold, if windows hold both thresholds."""
     cdef Py_ssize_t block, at
-    cdef Cut cut
+    cdef Threshold threshold
     for block in prange(
-        sides.n_blocks, num_threads=sides.n_threads, use_threads_if=sides.n_threads > 1,
+        goss.n_blocks, num_threads=goss.n_threads, use_threads_if=goss.n_threads > 1,
     ):
         at = block * BLOCK
-        keep_block(sides, block, keys.high, draws.high)
-        sift_block(sides, block, keys, sides.keys + at, sides.draws + at)
-    if not find_cut(sides, sides.draws, n_top, &cut):
+        keep_block(goss, block, keys.high, draws.high)
+        sift_block(goss, block, keys, goss.keys + at, goss.draws + at)
+    if not find_threshold(goss, goss.draws, n_top, &threshold):
         return False
-    drop_equals(sides, cut, sides.keys)
+    drop_equals(goss, threshold, goss.keys)
     for block in prange(
-        sides.n_blocks, num_threads=sides.n_threads, use_threads_if=sides.n_threads > 1,
+        goss.n_blocks, num_threads=goss.n_threads, use_threads_if=goss.n_threads > 1,
     ):
         at = block * BLOCK
         draw_rows(
-            sides.row_key, sides.rows + at, sides.keys + at, cut.value,
-            sides.n_kept[block], sides.draws + at)
+            goss.row_key, goss.rows + at, goss.keys + at, threshold.value,
+            goss.n_kept[block], goss.draws + at)
         # From here on, nobody needs the keys.
-        sift_block(sides, block, draws, sides.draws + at, sides.keys + at)
-    if not find_cut(sides, sides.keys, n_top + n_other, cut_out):
+        sift_block(goss, block, draws, goss.draws + at, goss.keys + at)
+    if not find_threshold(goss, goss.keys, n_top + n_other, threshold_out):
         return False
-    drop_equals(sides, cut_out[0], sides.draws)
+    drop_equals(goss, threshold_out[0], goss.draws)
     return True
 
 
 cdef void take_block(
-    const Sides* sides, Py_ssize_t block, uint32_t cut, float factor,
+    const Goss* goss, Py_ssize_t block, uint32_t threshold, float factor,
     float* gradient, float* hessian, bint constant_hessian,
 ) noexcept nogil:
     """Move the rows of a block that are taken to its front; scale those that were drawn."""
-    cdef uint8_t[TILE] kept
-    cdef uint32_t[TILE + LIST_SPARE] places
-    cdef uint32_t[TILE] drawn
+    cdef uint8_t[SAMPLING_TILE] kept
+    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] positions
+    cdef uint32_t[SAMPLING_TILE] drawn
     cdef int64_t n_tops = 0
     cdef Py_ssize_t at = block * BLOCK
     cdef Py_ssize_t first = at
     cdef Py_ssize_t out = at
-    cdef Py_ssize_t last = at + sides.n_kept[block]
+    cdef Py_ssize_t last = at + goss.n_kept[block]
     cdef Py_ssize_t m, n_drawn, n_taken, k
     while first < last:
-        m = min(<Py_ssize_t>TILE, last - first)
-        keep_between(sides.draws + first, 1, cut, m, kept, &n_tops)
-        n_drawn = list_kept(kept, 0, m, places)
-        copy_places(sides.rows + first, places, 0, n_drawn, drawn)
-        keep_between(sides.draws + first, 0, cut, m, kept, &n_tops)
-        n_taken = list_kept(kept, 0, m, places)
-        copy_places(sides.rows + first, places, 0, n_taken, sides.keys + out)
-        for k in range(sides.n_scores):
+        m = min(<Py_ssize_t>SAMPLING_TILE, last - first)
+        keep_between(goss.draws + first, 1, threshold, m, kept, &n_tops)
+        n_drawn = list_kept(kept, 0, m, positions)
+        copy_positions(goss.rows + first, positions, 0, n_drawn, drawn)
+        keep_between(goss.draws + first, 0, threshold, m, kept, &n_tops)
+        n_taken = list_kept(kept, 0, m, positions)
+        copy_positions(goss.rows + first, positions, 0, n_taken, goss.keys + out)
+        for k in range(goss.n_scores):
             if constant_hessian:
-                set_rows(sides.keys + out, n_taken, 1.0, hessian + k * sides.n)
-            scale_rows(drawn, n_drawn, factor, gradient + k * sides.n)
-            scale_rows(drawn, n_drawn, factor, hessian + k * sides.n)
+                set_rows(goss.keys + out, n_taken, 1.0, hessian + k * goss.n)
+            scale_rows(drawn, n_drawn, factor, gradient + k * goss.n)
+            scale_rows(drawn, n_drawn, factor, hessian + k * goss.n)
         out += n_taken
         first += m
-    sides.n_kept[block] = out - at
+    goss.n_kept[block] = out - at
 
 
-cdef Cut cut_draws(
-    const Sides* sides, int64_t n_top, int64_t n_other,
+cdef Threshold threshold_of_draws(
+    const Goss* goss, int64_t n_top, int64_t n_other,
 ) noexcept nogil:
-    """The draws of rows that may be taken, and their cut."""
-    cdef Window keys = expected_keys(sides, n_top)
-    cdef Window draws = expected_draws(sides.n - n_top, n_other)
-    cdef Cut cut
-    if not find_draws(sides, keys, draws, n_top, n_other, &cut):
+    """The draws of rows that may be taken, and their threshold."""
+    cdef Window keys = expected_keys(goss, n_top)
+    cdef Window draws = expected_draws(goss.n - n_top, n_other)
+    cdef Threshold threshold
+    if not find_draws(goss, keys, draws, n_top, n_other, &threshold):
         keys.low, keys.high = 0, UINT32_MAX
-        draws.low, draws.high = 1, LAST_DRAW
-        find_draws(sides, keys, draws, n_top, n_other, &cut)
-    return cut
+        draws.low, draws.high = 1, MAX_DRAW
+        find_draws(goss, keys, draws, n_top, n_other, &threshold)
+    return threshold
 
 
 def one_side_keys(const float[:, ::1] gradient, const double[:, ::1] weight):
     """Keys of rows, (n_rows,) uint32: the smaller, the larger their gradients are.
 
-    See `one_side_sample`, which finds the cuts among the rows of one process.
+    See `one_side_sample`, which finds the thresholds among the rows of one process.
     """
     cdef Py_ssize_t n = gradient.shape[1]
     cdef Py_ssize_t stride = n if weight is not None and weight.shape[0] > 1 else 0
@@ -439,21 +436,21 @@ def one_side_keys(const float[:, ::1] gradient, const double[:, ::1] weight):
     keys = np.empty(n, dtype=np.uint32)
     cdef uint32_t[::1] keys_out = keys
     with nogil:
-        for first from 0 <= first < n by TILE:
+        for first from 0 <= first < n by SAMPLING_TILE:
             rank_rows(
                 &gradient[0, first], n, <int>gradient.shape[0],
                 &weight[0, first] if weight is not None else NULL, stride, 1,
-                <int>min(<Py_ssize_t>TILE, n - first), &keys_out[first])
+                <int>min(<Py_ssize_t>SAMPLING_TILE, n - first), &keys_out[first])
     return keys
 
 
 def one_side_draws(
-    const uint32_t[::1] numbers, const uint32_t[::1] keys, uint32_t cut, uint64_t seed,
+    const uint32_t[::1] numbers, const uint32_t[::1] keys, uint32_t threshold, uint64_t seed,
     uint64_t round,
 ):
     """The random numbers, uint32, that rows are drawn by: those with the smallest are taken.
 
-    They are 0 for rows with a key of at most ``cut``, and up to 2**31 for others.
+    They are 0 for rows with a key of at most ``threshold``, and up to 2**31 for others.
     """
     cdef Py_ssize_t n = numbers.shape[0]
     draws = np.empty(n, dtype=np.uint32)
@@ -461,7 +458,7 @@ def one_side_draws(
     if n:
         with nogil:
             draw_rows(
-                key(seed, ONE_SIDE, round), &numbers[0], &keys[0], cut, n, &draws_out[0])
+                key(seed, ONE_SIDE, round), &numbers[0], &keys[0], threshold, n, &draws_out[0])
     return draws
 
 
@@ -512,42 +509,42 @@ def one_side_sample(
     cdef float factor = <float>((n - n_top) / <double>n_other)
     cdef int64_t[:, ::1] counts = np.empty((3, n_blocks), dtype=np.int64)
     cdef uint32_t[::1] rows_out
-    cdef Sides sides
+    cdef Goss goss
     cdef Py_ssize_t first = 0
     cdef Py_ssize_t block
-    cdef Cut cut
+    cdef Threshold threshold
     if room is None:
         room = np.empty((3, n), dtype=np.uint32)
     rows = np.empty(n_top + n_other, dtype=np.uint32)
     rows_out = rows
-    sides.gradient = &gradient[0, 0]
-    sides.weight = &weight[0, 0] if weight is not None else NULL
-    sides.weight_stride = n if weight is not None and weight.shape[0] > 1 else 0
-    sides.n = n
-    sides.n_scores = <int>gradient.shape[0]
-    sides.row_key = key(seed, ONE_SIDE, round)
-    sides.n_threads = n_threads = max(1, min(n_threads, n_blocks))
-    sides.n_blocks = n_blocks
-    sides.rows, sides.keys, sides.draws = &room[0, 0], &room[1, 0], &room[2, 0]
-    sides.n_kept, sides.n_below, sides.n_inside = &counts[0, 0], &counts[1, 0], &counts[2, 0]
+    goss.gradient = &gradient[0, 0]
+    goss.weight = &weight[0, 0] if weight is not None else NULL
+    goss.weight_stride = n if weight is not None and weight.shape[0] > 1 else 0
+    goss.n = n
+    goss.n_scores = <int>gradient.shape[0]
+    goss.row_key = key(seed, ONE_SIDE, round)
+    goss.n_threads = n_threads = max(1, min(n_threads, n_blocks))
+    goss.n_blocks = n_blocks
+    goss.rows, goss.keys, goss.draws = &room[0, 0], &room[1, 0], &room[2, 0]
+    goss.n_kept, goss.n_below, goss.n_inside = &counts[0, 0], &counts[1, 0], &counts[2, 0]
     with nogil:
-        cut = cut_draws(&sides, n_top, n_other)
+        threshold = threshold_of_draws(&goss, n_top, n_other)
         for block in prange(n_blocks, num_threads=n_threads, use_threads_if=n_threads > 1):
             take_block(
-                &sides, block, cut.value, factor, &gradient[0, 0], &hessian[0, 0],
+                &goss, block, threshold.value, factor, &gradient[0, 0], &hessian[0, 0],
                 constant_hessian)
         for block in range(n_blocks):
             memcpy(
-                &rows_out[first], sides.keys + block * BLOCK,
-                sides.n_kept[block] * sizeof(uint32_t))
-            first = first + sides.n_kept[block]
+                &rows_out[first], goss.keys + block * BLOCK,
+                goss.n_kept[block] * sizeof(uint32_t))
+            first = first + goss.n_kept[block]
     return rows
 
 
 # ------------------------------------------------------------------ order statistics
 
-# Rows are sorted by group. Edges, ascending, cut the keys of a group into bins: before the first
-# edge, equal to it, between it and the second, and so on.
+# Rows are sorted by group. Edges, ascending, divide the keys of a group into bins: before the
+# first edge, equal to it, between it and the second, and so on.
 
 ctypedef fused key_t:
     uint32_t
@@ -559,7 +556,7 @@ cdef Py_ssize_t keep_tile(
     uint32_t* rows_out, int64_t* n_below, key_t* largest,
 ) noexcept nogil:
     """List the rows of a tile with keys in a range; returns how many."""
-    cdef uint8_t[TILE] kept
+    cdef uint8_t[SAMPLING_TILE] kept
     if key_t is uint32_t:
         keep_keys_32(keys, low, high, n, kept, n_below, largest)
     else:
@@ -604,10 +601,10 @@ def rows_between(
     cdef Py_ssize_t kept = 0, g, first
     with nogil:
         for g in range(n_groups):
-            for first from start[g] <= first < start[g + 1] by TILE:
+            for first from start[g] <= first < start[g + 1] by SAMPLING_TILE:
                 kept += keep_tile(
                     &keys[first], low[g], high[g], first,
-                    min(<Py_ssize_t>TILE, start[g + 1] - first), &rows_out[kept],
+                    min(<Py_ssize_t>SAMPLING_TILE, start[g + 1] - first), &rows_out[kept],
                     &n_below_out[g], &largest_out[g])
             start_out[g + 1] = kept
     return room[:kept].copy(), kept_start, n_below, largest

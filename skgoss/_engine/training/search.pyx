@@ -1,4 +1,4 @@
-"""The best split of a leaf, or of two that share the sums of their parent.
+"""The best split of a leaf, or of two siblings.
 
 Which features are searched, by how many threads, and what becomes of the split that is found.
 """
@@ -7,30 +7,29 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from skgoss._engine.training.constraints cimport allowed_features, prepare_constraints
-from skgoss._engine.training.histogram cimport take_places
-from skgoss._engine.training.layout cimport Histogram
+from skgoss._engine.atomics cimport fetch_increment
 from skgoss._engine.random cimport NODE_FEATURES, RANDOM_THRESHOLD, below, draw, key
+from skgoss._engine.training.constraints cimport allowed_features, prepare_constraints
+from skgoss._engine.training.histogram cimport subtract_places
+from skgoss._engine.training.layout cimport Histogram
 from skgoss._engine.training.sampling cimport sample_features
 from skgoss._engine.training.split cimport FeatureSet, Split, search_features
-from skgoss._engine.training.sums cimport add_parts, hide_rows, show_rows, sums_with
+from skgoss._engine.training.sums cimport (
+    add_parts, clear_rows_histogram, fill_rows_histogram, sums_with)
 from skgoss._engine.training.tiles cimport sum_tile
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, NO_TURN, ForcedSplit, Leaf, Scratch, Shared, Tile, Workspace, better,
-    encoding_of, free_slot, gather)
-
-cdef extern from "team.h" nogil:
-    int64_t take_next(int64_t* next)
+    INTERMEDIATE, NO_TURN, ForcedSplit, Leaf, Scratch, Shared, Tile, Workspace, better, encoding_of,
+    free_slot, gather)
 
 cdef enum:
-    CHUNKS_A_THREAD = 8       # of features
+    CHUNKS_PER_THREAD = 8     # of features
     # Below so many bin visits a team of threads costs more than it gives.
-    MIN_VISITS_A_TEAM = 24000
+    MIN_VISITS_FOR_TEAM = 24000
 
 # ------------------------------------------------------------------ features
 
 cdef void choose_summed(const Shared* shared, Workspace* ws) noexcept nogil:
-    """The features drawn for the tree, and those that forced splits need, in order."""
+    """The features sampled for the tree, and those that forced splits need, in order."""
     cdef int feature, i
     memset(ws.is_summed, 0, ws.data.n_features)
     for i in range(ws.n_features):
@@ -46,7 +45,7 @@ cdef void choose_summed(const Shared* shared, Workspace* ws) noexcept nogil:
 cdef void choose_features(
     Shared* shared, Workspace* ws, const Leaf* leaf, uint8_t* searched_out,
 ) noexcept nogil:
-    """Which features are searched in a leaf: allowed, drawn, and splittable above it."""
+    """Which features are searched in a leaf: allowed, sampled, and splittable above it."""
     cdef const uint8_t* splittable = ws.splittable[leaf.mask]
     cdef const int32_t* pool = ws.features
     cdef uint64_t node_key
@@ -96,7 +95,7 @@ cdef FeatureSet feature_set(
     if out.cut != NULL or shared.constraints.bounding >= INTERMEDIATE:
         out.splittable_out = NULL
     out.factor = ws.scratch.factor[side]
-    out.order = &ws.order[side]
+    out.monotone = &ws.monotone[side]
     out.consecutive = consecutive
     return out
 
@@ -113,23 +112,24 @@ cdef void search_leaf(
 
 # ------------------------------------------------------------------ leaves
 
-cdef void complete(
-    Shared* shared, Workspace* ws, const Look* look, Histogram* built,
+cdef void subtract_histograms(
+    Shared* shared, Workspace* ws, const Siblings* siblings, Histogram* smaller,
     int64_t first_place, int64_t last_place,
 ) noexcept nogil:
-    """Some places of both leaves: merge what threads have summed, subtract."""
-    add_parts(shared, ws, look.built, look.n_parts, first_place, last_place, built)
-    if look.other != NULL:
-        take_places(
-            encoding_of(ws, look.built), look.before, encoding_of(ws, look.other),
-            first_place, last_place, built, &ws.slots[look.other.slot])
+    """Some places of both siblings: merge what threads have summed, subtract it from the parent."""
+    add_parts(shared, ws, siblings.smaller, siblings.n_parts, first_place, last_place, smaller)
+    if siblings.larger != NULL:
+        subtract_places(
+            encoding_of(ws, siblings.smaller), siblings.parent_encoding,
+            encoding_of(ws, siblings.larger), first_place, last_place, smaller,
+            &ws.slots[siblings.larger.slot])
 
 
 cdef void finish_features(
-    Shared* shared, Workspace* ws, const Look* look, Histogram* built,
+    Shared* shared, Workspace* ws, const Siblings* siblings, Histogram* smaller,
     const int32_t* features, int n, bint consecutive, int thread,
 ) noexcept nogil:
-    """Some features of the leaves: complete their sums and search them."""
+    """Some features of both siblings: complete their sums and search them."""
     cdef int last
     cdef int at = 0
     while at < n:
@@ -137,21 +137,21 @@ cdef void finish_features(
         while last + 1 < n and (
                 ws.data.offset[features[last + 1]] == ws.data.offset[features[last] + 1]):
             last = last + 1
-        complete(
-            shared, ws, look, built, ws.data.offset[features[at]],
+        subtract_histograms(
+            shared, ws, siblings, smaller, ws.data.offset[features[at]],
             ws.data.offset[features[last] + 1])
         at = last + 1
-    if look.search_built:
+    if siblings.search_smaller:
         search_leaf(
-            shared, ws, 0, look.built, built, features, n, consecutive, thread)
-    if look.search_other:
+            shared, ws, 0, siblings.smaller, smaller, features, n, consecutive, thread)
+    if siblings.search_larger:
         search_leaf(
-            shared, ws, 1, look.other, &ws.slots[look.other.slot], features, n, consecutive,
-            thread)
+            shared, ws, 1, siblings.larger, &ws.slots[siblings.larger.slot], features, n,
+            consecutive, thread)
 
 
 cdef void finish_chunk(
-    Shared* shared, Workspace* ws, const Look* look, int64_t chunk, int64_t n_chunks,
+    Shared* shared, Workspace* ws, const Siblings* siblings, int64_t chunk, int64_t n_chunks,
     int thread,
 ) noexcept nogil:
     """A tile, or as large a part of the features as each chunk has."""
@@ -159,27 +159,28 @@ cdef void finish_chunk(
     cdef int64_t first = chunk * n // n_chunks
     cdef const Tile* tile
     cdef Histogram sums
-    if look.n_parts > 0:
+    if siblings.n_parts > 0:
         finish_features(
-            shared, ws, look, &ws.slots[look.built.slot], ws.summed + ws.first_searched + first,
+            shared, ws, siblings, &ws.slots[siblings.smaller.slot],
+            ws.summed + ws.first_searched + first,
             <int>((chunk + 1) * n // n_chunks - first), n == ws.data.n_features, thread)
         return
     tile = &ws.tiles[chunk]
-    sums = sum_tile(shared, ws, tile, look.built, thread)
+    sums = sum_tile(shared, ws, tile, siblings.smaller, thread)
     finish_features(
-        shared, ws, look, &sums, tile.features, tile.n_features, tile.consecutive, thread)
+        shared, ws, siblings, &sums, tile.features, tile.n_features, tile.consecutive, thread)
 
 
 cdef void finish_chunks(
-    Shared* shared, Workspace* ws, const Look* look, int64_t n_chunks, int thread,
+    Shared* shared, Workspace* ws, const Siblings* siblings, int64_t n_chunks, int thread,
 ) noexcept nogil:
     """Finish the chunk that has the thread's number, and others that are left."""
     cdef int64_t chunk = thread - ws.first_thread
     shared.best[2 * thread].gain = 0
     shared.best[2 * thread + 1].gain = 0
     while chunk < n_chunks:
-        finish_chunk(shared, ws, look, chunk, n_chunks, thread)
-        chunk = take_next(&ws.next_chunk)
+        finish_chunk(shared, ws, siblings, chunk, n_chunks, thread)
+        chunk = fetch_increment(&ws.next_chunk)
 
 
 cdef void prepare_search(
@@ -191,42 +192,43 @@ cdef void prepare_search(
         draw_cuts(shared, ws, leaf, ws.scratch.cut[side])
 
 
-cdef void search_look(Shared* shared, Workspace* ws, const Look* look) noexcept nogil:
-    """Complete the sums of the leaves and find their best splits."""
+cdef void search_siblings(Shared* shared, Workspace* ws, const Siblings* siblings) noexcept nogil:
+    """Complete the sums of the siblings and find their best splits."""
     cdef int i, thread, side
-    cdef double n_visits = <double>ws.data.n_places * (look.search_built + look.search_other)
-    cdef int n_threads = ws.n_threads if n_visits > MIN_VISITS_A_TEAM else 1
+    cdef int n_leaves = siblings.search_smaller + siblings.search_larger
+    cdef double n_visits = <double>ws.data.n_places * n_leaves
+    cdef int n_threads = ws.n_threads if n_visits > MIN_VISITS_FOR_TEAM else 1
     cdef int64_t n_chunks = ws.n_tiles
-    if look.n_parts > 0:
-        n_chunks = n_threads * CHUNKS_A_THREAD if n_threads > 1 else 1
-    if look.search_built:
-        prepare_search(shared, ws, look.built, 0)
-    if look.search_other:
-        prepare_search(shared, ws, look.other, 1)
+    if siblings.n_parts > 0:
+        n_chunks = n_threads * CHUNKS_PER_THREAD if n_threads > 1 else 1
+    if siblings.search_smaller:
+        prepare_search(shared, ws, siblings.smaller, 0)
+    if siblings.search_larger:
+        prepare_search(shared, ws, siblings.larger, 1)
     ws.next_chunk = n_threads
     if n_threads == 1:
-        finish_chunks(shared, ws, look, n_chunks, ws.first_thread)
+        finish_chunks(shared, ws, siblings, n_chunks, ws.first_thread)
     else:
         for i in prange(n_threads, num_threads=n_threads, schedule="static", chunksize=1):
-            finish_chunks(shared, ws, look, n_chunks, ws.first_thread + i)
+            finish_chunks(shared, ws, siblings, n_chunks, ws.first_thread + i)
     for side in range(2):
         for thread in range(ws.first_thread + 1, ws.first_thread + n_threads):
             if better(&shared.best[2 * thread + side],
                       &shared.best[2 * ws.first_thread + side]):
                 shared.best[2 * ws.first_thread + side] = shared.best[2 * thread + side]
-    settle(shared, ws, 0, look.built, look.search_built)
-    if look.other != NULL:
-        settle(shared, ws, 1, look.other, look.search_other)
+    keep_split(shared, ws, 0, siblings.smaller, siblings.search_smaller)
+    if siblings.larger != NULL:
+        keep_split(shared, ws, 1, siblings.larger, siblings.search_larger)
 
 
-cdef void search_built(Shared* shared, Workspace* ws, Leaf* leaf, int n_parts) noexcept nogil:
+cdef void search_single(Shared* shared, Workspace* ws, Leaf* leaf, int n_parts) noexcept nogil:
     """Find the best split of a leaf alone."""
-    cdef Look look
-    memset(&look, 0, sizeof(Look))
-    look.built = leaf
-    look.n_parts = n_parts
-    look.search_built = True
-    search_look(shared, ws, &look)
+    cdef Siblings siblings
+    memset(&siblings, 0, sizeof(Siblings))
+    siblings.smaller = leaf
+    siblings.n_parts = n_parts
+    siblings.search_smaller = True
+    search_siblings(shared, ws, &siblings)
 
 
 cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
@@ -240,18 +242,18 @@ cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
     cdef int i
     gather(ws, leaf)
     if ws.n_tiles > 0:
-        search_built(shared, ws, leaf, 0)
+        search_single(shared, ws, leaf, 0)
         return
     prepare_search(shared, ws, leaf, 0)
-    show_rows(ws, leaf, scratch.seen)
+    fill_rows_histogram(ws, leaf, scratch.seen)
     best.gain = 0
     search_leaf(
         shared, ws, 0, leaf, &scratch.rows_histogram, scratch.touched, scratch.n_touched,
         False, ws.first_thread)
     for i in range(scratch.n_touched):
         scratch.seen[scratch.touched[i]] = 0
-    settle(shared, ws, 0, leaf, True)
-    hide_rows(ws, leaf)
+    keep_split(shared, ws, 0, leaf, True)
+    clear_rows_histogram(ws, leaf)
 
 
 cdef void search_again(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
@@ -259,21 +261,21 @@ cdef void search_again(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil
     if leaf.slot < 0:
         search_few(shared, ws, leaf)
     else:
-        search_built(shared, ws, leaf, 1)
+        search_single(shared, ws, leaf, 1)
 
 # ------------------------------------------------------------------ the split that is kept
 
 cdef bint is_allowed(
     const Shared* shared, Workspace* ws, const Leaf* leaf, int feature,
 ) noexcept nogil:
-    """Whether interactions allow a feature in a leaf, drawn for the tree or not."""
+    """Whether interactions allow a feature in a leaf, sampled for the tree or not."""
     if shared.constraints.n_sets > 0:
         allowed_features(shared, ws, leaf, ws.scratch.allowed)
         return ws.scratch.may_use[feature]
     return True
 
 
-cdef void force(Shared* shared, Workspace* ws, int side, Leaf* leaf) noexcept nogil:
+cdef void force_split(Shared* shared, Workspace* ws, int side, Leaf* leaf) noexcept nogil:
     """Let a leaf have its forced split, before any other leaf, if that has a gain."""
     cdef const ForcedSplit* wanted = &shared.constraints.forced[leaf.forced]
     cdef Split* best = &shared.best[2 * ws.first_thread + side]
@@ -298,13 +300,13 @@ cdef void force(Shared* shared, Workspace* ws, int side, Leaf* leaf) noexcept no
         leaf.turn = leaf.forced
 
 
-cdef void settle(
+cdef void keep_split(
     Shared* shared, Workspace* ws, int side, Leaf* leaf, bint searched,
 ) noexcept nogil:
     """Keep a leaf's best split; give back the histogram of a leaf that has none."""
     leaf.turn = NO_TURN
     if searched and leaf.forced >= 0:
-        force(shared, ws, side, leaf)
+        force_split(shared, ws, side, leaf)
     leaf.best = shared.best[2 * ws.first_thread + side]
     # Another process may have found a split of a leaf that is searched.
     if not (leaf.best.gain > 0 or (searched and ws.shares_columns)):

@@ -1,4 +1,10 @@
-/* The search for the best split of one feature in one node. */
+/* The search for the best split of one feature in one node.
+
+   One sweep over the bins adds up the sums on the left of each cut, and lists only cuts behind
+   bins that hold rows; a second one computes the gains, in vectors. The gain formula has several
+   forms (ridge, elastic net, clipped outputs, monotone bounds), each compiled by itself, so that
+   the usual one has no branch. Missing values are tried on both sides (XGBoost, KDD 2016,
+   algorithm 3). */
 #ifndef SKGOSS_SPLIT_H
 #define SKGOSS_SPLIT_H
 
@@ -10,9 +16,9 @@
 #include "layout.h"
 #include "simd.h"
 
-/* Cuts come in whole vectors; those that fill up the last one have a count that no rows
+/* Cuts come in vectors of so many; those that fill up the last one have a count that no rows
    of missing values make acceptable. */
-#define SPLIT_LANES 8
+#define SPLIT_WIDTH 8
 #define NO_CUT INT32_MIN
 #define SINGLES_BLOCK 256
 
@@ -66,7 +72,7 @@ SIMD_FOR_AVX512 static int scan_avx512(const int64_t *packed, int first, int las
                                        int64_t *sum_inout, int64_t *sum_out,
                                        int32_t *bin_out)
 {
-    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i steps = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     __m512i carry = _mm512_set1_epi64(*sum_inout);
     int n = 0;
     for (int b = first; b < last; b += 8) {
@@ -77,7 +83,7 @@ SIMD_FOR_AVX512 static int scan_avx512(const int64_t *packed, int first, int las
         _mm512_storeu_si512(sum_out + n, _mm512_maskz_compress_epi64(holds, x));
         _mm256_storeu_si256(
             (__m256i *)(bin_out + n),
-            _mm256_maskz_compress_epi32(holds, _mm256_add_epi32(lane, _mm256_set1_epi32(b))));
+            _mm256_maskz_compress_epi32(holds, _mm256_add_epi32(steps, _mm256_set1_epi32(b))));
         n += __builtin_popcount(holds);
     }
     *sum_inout = _mm_cvtsi128_si64(_mm512_castsi512_si128(carry));
@@ -132,11 +138,11 @@ static SIMD_INLINE int cut_bin(const Cuts *cuts, int i, int missing_left)
 }
 
 /* Whether the first cut lies behind an empty side: missing values alone go left of it. */
-static inline int starts_empty(const Bins *bins, const Encoding *code)
+static inline int starts_empty(const Bins *bins, const Encoding *encoding)
 {
     return bins->missing_bin == 0
            || (bins->missing_bin > 0
-               && (code->compact ? bins->gradient[0] == 0 : bins->count[0] == 0));
+               && (encoding->compact ? bins->gradient[0] == 0 : bins->count[0] == 0));
 }
 
 /* How many of n counts, which ascend, are below `limit`. */
@@ -174,7 +180,7 @@ static inline void scan_sums_plain(const Bins *bins, int first, int last, Sums *
 SIMD_FOR_AVX512 static void scan_sums_avx512(const Bins *bins, int first, int last,
                                              Sums *sums_inout, Cuts *cuts)
 {
-    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i steps = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     __m512i g_before = _mm512_set1_epi64(sums_inout->gradient);
     __m512i h_before = _mm512_set1_epi64(sums_inout->hessian);
     __m512i c_before = _mm512_set1_epi64(sums_inout->count);
@@ -198,7 +204,7 @@ SIMD_FOR_AVX512 static void scan_sums_avx512(const Bins *bins, int first, int la
             _mm256_maskz_compress_epi32(holds, _mm512_cvtepi64_epi32(c)));
         _mm256_storeu_si256(
             (__m256i *)(cuts->bin + n),
-            _mm256_maskz_compress_epi32(holds, _mm256_add_epi32(lane, _mm256_set1_epi32(b))));
+            _mm256_maskz_compress_epi32(holds, _mm256_add_epi32(steps, _mm256_set1_epi32(b))));
         n += __builtin_popcount(holds);
     }
     sums_inout->gradient = _mm_cvtsi128_si64(_mm512_castsi512_si128(g_before));
@@ -223,13 +229,13 @@ static inline void scan_sums(const Bins *bins, int first, int last, Sums *sums_i
 /* Lists the bins behind which the node can be cut, those that hold rows but for the
    missing bin, wherever it is, and the last one, with at least `least` and at most `most`
    rows up to them; before them perhaps one behind an empty bin 0. */
-static SIMD_INLINE void list_cuts(const Bins *bins, const Encoding *code, int64_t least,
+static SIMD_INLINE void list_cuts(const Bins *bins, const Encoding *encoding, int64_t least,
                                   int64_t most, Cuts *cuts)
 {
     int last = bins->n_bins - 1;
     int middle = bins->missing_bin >= 0 ? bins->missing_bin : last;
     Sums sums = {0, 0, 0};
-    cuts->n = starts_empty(bins, code);
+    cuts->n = starts_empty(bins, encoding);
     cuts->gradient[0] = cuts->hessian[0] = cuts->count[0] = cuts->bin[0] = 0;
     scan_sums(bins, 0, middle, &sums, cuts);
     scan_sums(bins, middle + 1, last, &sums, cuts);
@@ -253,25 +259,25 @@ static inline int counts_below(const int64_t *sum, int n, int64_t count_mask, in
 }
 
 /* The same in a compact round; `sum`: room for n_bins + SCRATCH_ROOM integers. */
-static SIMD_INLINE void list_cuts_compact(const Bins *bins, const Encoding *code,
+static SIMD_INLINE void list_cuts_compact(const Bins *bins, const Encoding *encoding,
                                           int64_t least, int64_t most,
                                           int64_t *restrict sum, Cuts *cuts)
 {
-    const Encoding local = *code;
+    const Encoding local = *encoding;
     double *restrict gradient = cuts->gradient, *restrict hessian = cuts->hessian;
     int32_t *restrict count = cuts->count;
-    const int64_t count_mask = ((int64_t)1 << code->count_bits) - 1;
+    const int64_t count_mask = ((int64_t)1 << encoding->count_bits) - 1;
     int last = bins->n_bins - 1;
     int middle = bins->missing_bin >= 0 ? bins->missing_bin : last;
     int64_t before = 0;
-    int first, n = starts_empty(bins, code);
+    int first, n = starts_empty(bins, encoding);
     sum[0] = cuts->bin[0] = 0;
     n += scan_bins(bins, 0, middle, &before, sum + n, cuts->bin + n);
     n += scan_bins(bins, middle + 1, last, &before, sum + n, cuts->bin + n);
     cuts->bin[n] = last;
     n = counts_below(sum, n, count_mask, most + 1);
     first = counts_below(sum, n, count_mask, least);
-    int padded = first + ((n - first + SPLIT_LANES - 1) & -SPLIT_LANES);
+    int padded = first + ((n - first + SPLIT_WIDTH - 1) & -SPLIT_WIDTH);
     for (int i = first; i < padded; i++) {
         Sums sums = unpack(sum[i], &local);
         gradient[i] = exact_double(sums.gradient);
@@ -311,20 +317,21 @@ static SIMD_INLINE void tighten(double value, int is_above, int inside, double *
 
 /* The bounds of the cuts of a feature. `missing_left`: where missing values go; see
    cut_bin. */
-static SIMD_INLINE void list_limits(const Order *order, int feature, const NodeStats *node,
-                                    const Cuts *cuts, int missing_left, CutLimits *limits)
+static SIMD_INLINE void list_limits(const MonotoneBounds *monotone, int feature,
+                                    const NodeStats *node, const Cuts *cuts, int missing_left,
+                                    CutLimits *limits)
 {
-    StepRow row = {node->lower, node->upper, NULL, 0};
-    if (order->row_of && order->row_of[feature] >= 0)
-        row = order->rows[order->row_of[feature]];
+    FeatureBounds row = {node->lower, node->upper, NULL, 0};
+    if (monotone->row_of && monotone->row_of[feature] >= 0)
+        row = monotone->rows[monotone->row_of[feature]];
     for (int i = cuts->first; i < cuts->n; i++) {
         limits->left_lower[i] = limits->right_lower[i] = row.lower;
         limits->left_upper[i] = limits->right_upper[i] = row.upper;
     }
     for (int s = 0; s < row.n; s++) {
-        const Extent shared = row.steps[s].shared;
-        const double value = row.steps[s].value;
-        const int is_above = row.steps[s].is_above;
+        const BinRange shared = row.partial[s].shared;
+        const double value = row.partial[s].value;
+        const int is_above = row.partial[s].is_above;
         const int left = shared.missing & missing_left;
         const int right = shared.missing & !missing_left;
         for (int i = cuts->first; i < cuts->n; i++) {
@@ -360,7 +367,7 @@ static SIMD_INLINE double cut_gains(const Cuts *cuts, Sums extra, const NodeStat
     const double *gradient = cuts->gradient + cuts->first;
     const double *hessian = cuts->hessian + cuts->first;
     const int32_t *count = cuts->count + cuts->first;
-    int n = (cuts->n - cuts->first + SPLIT_LANES - 1) & -SPLIT_LANES;
+    int n = (cuts->n - cuts->first + SPLIT_WIDTH - 1) & -SPLIT_WIDTH;
     gain_out += cuts->first;
     for (int i = 0; i < n; i++)
         gain_out[i] = cut_gain(gradient[i], hessian[i], (double)count[i], extra, node,
@@ -397,15 +404,15 @@ static SIMD_INLINE double gain_factor(const FeatureSet *set, int feature)
 #endif
 
 #ifdef HAS_CUT_VECTORS
-typedef int64_t Longs __attribute__((vector_size(SPLIT_LANES * sizeof(int64_t))));
+typedef int64_t Longs __attribute__((vector_size(SPLIT_WIDTH * sizeof(int64_t))));
 
 /* Whether search_vectors may search a feature, and had better: it visits bins without rows,
    too, but stores nothing on the way. */
-static SIMD_INLINE int suits_vectors(const Bins *bins, const Encoding *code,
+static SIMD_INLINE int suits_vectors(const Bins *bins, const Encoding *encoding,
                                      const FeatureSet *set, const NodeStats *node,
                                      Sums missing, int form)
 {
-    return simd_level == SIMD_AVX512 && code->compact && form != FORM_BOUNDED
+    return simd_level == SIMD_AVX512 && encoding->compact && form != FORM_BOUNDED
            && missing.count == 0 && !bins->held && !set->cut
            && 2 * node->sums.count >= bins->n_bins;
 }
@@ -416,12 +423,12 @@ static SIMD_INLINE void sums_up_to(const int64_t *packed, int n, Longs *before_i
                                    int64_t *sum_out)
 {
     const Longs none = {0};
-    int64_t part[SPLIT_LANES];
+    int64_t part[SPLIT_WIDTH];
     Longs x;
-    if (n >= SPLIT_LANES) {
+    if (n >= SPLIT_WIDTH) {
         memcpy(&x, packed, sizeof x);
     } else {
-        for (int k = 0; k < SPLIT_LANES; k++)
+        for (int k = 0; k < SPLIT_WIDTH; k++)
             part[k] = k < n ? packed[k] : 0;
         memcpy(&x, part, sizeof x);
     }
@@ -457,31 +464,31 @@ static SIMD_INLINE double largest_of(Longs top)
 /* The same as search_feature where suits_vectors says so. All bins but the last are cuts;
    those behind a bin without rows repeat the one before, and the last of equal ones counts.
    `gain_out`: room for a gain of each bin and SCRATCH_ROOM more. */
-static SIMD_INLINE int search_vectors(const Bins *bins, const Encoding *code, int feature,
+static SIMD_INLINE int search_vectors(const Bins *bins, const Encoding *encoding, int feature,
                                       double factor, const NodeStats *node,
                                       const SplitRules *rules, int form, double *gain_out,
                                       Split *best_out)
 {
-    const Encoding local = *code;
+    const Encoding local = *encoding;
     const NodeStats local_node = *node;
     const SplitRules local_rules = *rules;
-    const int64_t count_mask = ((int64_t)1 << code->count_bits) - 1;
+    const int64_t count_mask = ((int64_t)1 << encoding->count_bits) - 1;
     const int64_t least = rules->min_count, most = node->sums.count - least;
     const double needed = node->gain + rules->min_gain;
     const Sums none = {0, 0, 0};
     const Limits unbounded = {0, 0, 0, 0, 0};
     const int last = bins->n_bins - 1;
-    int64_t sum[SPLIT_LANES];
-    double gain[SPLIT_LANES];
+    int64_t sum[SPLIT_WIDTH];
+    double gain[SPLIT_WIDTH];
     Longs before = {0}, best = {0}, bits;
     int b = 0;
-    for (; b < last; b += SPLIT_LANES) {
+    for (; b < last; b += SPLIT_WIDTH) {
         sums_up_to(bins->gradient + b, last - b, &before, sum);
         if ((before[0] & count_mask) < least)
             continue;
         if ((sum[0] & count_mask) > most)
             break;
-        for (int k = 0; k < SPLIT_LANES; k++) {
+        for (int k = 0; k < SPLIT_WIDTH; k++) {
             Sums sums = unpack(sum[k], &local);
             gain[k] = cut_gain((double)sums.gradient, (double)sums.hessian,
                                (double)sums.count, none, &local_node, needed, unbounded,
@@ -505,10 +512,10 @@ static SIMD_INLINE int search_vectors(const Bins *bins, const Encoding *code, in
 /* Improves *best_out by the best cut of one feature; whether any cut gains something. Equal
    gains: missing values left first, then as cut_bin says. `scratch`: as many shares as
    SCRATCH_CUTS says, or SCRATCH_BOUNDED. */
-static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *code,
-                                       const FeatureSet *set, int feature,
-                                       const NodeStats *node, const SplitRules *rules,
-                                       int form, double *scratch, Split *best_out)
+static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *encoding,
+                                      const FeatureSet *set, int feature,
+                                      const NodeStats *node, const SplitRules *rules,
+                                      int form, double *scratch, Split *best_out)
 {
     int size = bins->n_bins + SCRATCH_ROOM;
     double *gain = scratch + 2 * size;
@@ -516,34 +523,34 @@ static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *code,
     Cuts cuts = {scratch, scratch + size, numbers, numbers + size, 0, 0};
     double *bounds = scratch + SCRATCH_SHARES * size;
     CutLimits limits = {bounds, bounds + size, bounds + 2 * size, bounds + 3 * size,
-                        form == FORM_BOUNDED ? set->order->sign[feature] : 0};
+                        form == FORM_BOUNDED ? set->monotone->sign[feature] : 0};
     Sums none = {0, 0, 0}, missing = none;
     double needed = node->gain + rules->min_gain;
     int64_t most = node->sums.count - rules->min_count, least;
     if (bins->missing_bin >= 0)
-        missing = bin_sums(bins, bins->missing_bin, code);
+        missing = bin_sums(bins, bins->missing_bin, encoding);
 #ifdef HAS_CUT_VECTORS
-    if (suits_vectors(bins, code, set, node, missing, form))
-        return search_vectors(bins, code, feature, gain_factor(set, feature), node, rules,
+    if (suits_vectors(bins, encoding, set, node, missing, form))
+        return search_vectors(bins, encoding, feature, gain_factor(set, feature), node, rules,
                               form, gain, best_out);
 #endif
     least = rules->min_count - missing.count;
-    if (code->compact)
-        list_cuts_compact(bins, code, least, most, (int64_t *)gain, &cuts);
+    if (encoding->compact)
+        list_cuts_compact(bins, encoding, least, most, (int64_t *)gain, &cuts);
     else
-        list_cuts(bins, code, least, most, &cuts);
+        list_cuts(bins, encoding, least, most, &cuts);
     if (set->cut)
         keep_cut(set->cut[feature], &cuts);
     if (cuts.first >= cuts.n)
         return 0;
     int gains = 0;
-    for (int i = cuts.n; i < cuts.n + SPLIT_LANES - 1; i++) {
+    for (int i = cuts.n; i < cuts.n + SPLIT_WIDTH - 1; i++) {
         cuts.gradient[i] = cuts.hessian[i] = 0;
         cuts.count[i] = NO_CUT;
     }
     for (int left = 1; left >= (missing.count ? 0 : 1); left--) {
         if (form == FORM_BOUNDED)
-            list_limits(set->order, feature, node, &cuts, left, &limits);
+            list_limits(set->monotone, feature, node, &cuts, left, &limits);
         double top = cut_gains(&cuts, left ? missing : none, node, needed, &limits, form,
                                rules, gain);
         double weighed = top * gain_factor(set, feature);
@@ -564,10 +571,10 @@ static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *code,
 /* The left sides of the only cuts of n features: their stored bins, or what those leave of
    the node. */
 static SIMD_INLINE void list_singles(const Histogram *histogram, int64_t at, int n,
-                                     const Encoding *code, const Sums *node,
+                                     const Encoding *encoding, const Sums *node,
                                      int implied_left, Cuts *cuts)
 {
-    const Encoding local = *code;
+    const Encoding local = *encoding;
     const int64_t *restrict g = histogram->gradient + at;
     const int64_t *restrict h = histogram->hessian + at;
     const int32_t *restrict c = histogram->count + at;
@@ -575,7 +582,7 @@ static SIMD_INLINE void list_singles(const Histogram *histogram, int64_t at, int
     const int32_t total_c = (int32_t)node->count;
     double *restrict gradient = cuts->gradient, *restrict hessian = cuts->hessian;
     int32_t *restrict count = cuts->count;
-    if (code->compact) {
+    if (encoding->compact) {
         for (int i = 0; i < n; i++) {
             Sums part = unpack(g[i], &local);
             gradient[i] = (double)(implied_left ? total_g - part.gradient : part.gradient);
@@ -596,7 +603,7 @@ static SIMD_INLINE void list_singles(const Histogram *histogram, int64_t at, int
         }
     }
     cuts->n = n;
-    for (; n % SPLIT_LANES; n++) {
+    for (; n % SPLIT_WIDTH; n++) {
         gradient[n] = hessian[n] = 0;
         count[n] = NO_CUT;
     }
@@ -604,7 +611,7 @@ static SIMD_INLINE void list_singles(const Histogram *histogram, int64_t at, int
 
 /* Improves *best_out by the only cuts of n features, from `feature` on, which have two bins
    each, one of them implied. */
-static SIMD_INLINE void search_singles(const Binned *data, const Encoding *code,
+static SIMD_INLINE void search_singles(const Binned *data, const Encoding *encoding,
                                        const Histogram *histogram, const FeatureSet *set,
                                        int feature, int n, const NodeStats *node,
                                        const SplitRules *rules, int form, Split *best_out)
@@ -616,7 +623,7 @@ static SIMD_INLINE void search_singles(const Binned *data, const Encoding *code,
     const Sums none = {0, 0, 0};
     if (!memchr(searched, 1, (size_t)n))
         return;
-    list_singles(histogram, data->offset[feature], n, code, &node->sums,
+    list_singles(histogram, data->offset[feature], n, encoding, &node->sums,
                  data->implied[feature] == 0, &cuts);
     cut_gains(&cuts, none, node, node->gain + rules->min_gain, NULL, form, rules, gain);
     if (set->splittable_out)
@@ -650,32 +657,33 @@ static SIMD_INLINE int singles_ahead(const Binned *data, const FeatureSet *set, 
     return n < SINGLES_BLOCK ? n : SINGLES_BLOCK;
 }
 
-static SIMD_INLINE void search_form(const Binned *data, const Encoding *code,
+/* Searches all features of a set with one form of the gain formula. */
+static SIMD_INLINE void search_form(const Binned *data, const Encoding *encoding,
                                     const Histogram *histogram, const FeatureSet *set,
                                     const NodeStats *node, const SplitRules *rules,
                                     int form, double *scratch, Split *best_out)
 {
-    const Encoding local_code = *code;
+    const Encoding local_encoding = *encoding;
     const SplitRules local_rules = *rules;
     for (int i = 0, n; i < set->n; i += n) {
         int feature = set->features[i];
         int singles = singles_ahead(data, set, i, form);
         n = singles > 1 ? singles : 1;
         if (singles) {
-            search_singles(data, &local_code, histogram, set, feature, singles, node,
+            search_singles(data, &local_encoding, histogram, set, feature, singles, node,
                            &local_rules, form, best_out);
             continue;
         }
         if (!set->searched[feature])
             continue;
         int size = data->n_bins[feature] + SCRATCH_ROOM;
-        Bins bins = feature_bins(data, histogram, feature, &node->sums, &local_code,
+        Bins bins = feature_bins(data, histogram, feature, &node->sums, &local_encoding,
                                  (int64_t *)(scratch + SCRATCH_CUTS * size));
         int gains =
             data->categorical[feature]
-                ? search_categories(&bins, &local_code, feature, gain_factor(set, feature),
+                ? search_categories(&bins, &local_encoding, feature, gain_factor(set, feature),
                                     node, &local_rules, scratch, best_out)
-                : search_feature(&bins, &local_code, set, feature, node, &local_rules, form,
+                : search_feature(&bins, &local_encoding, set, feature, node, &local_rules, form,
                                  scratch, best_out);
         if (!gains && set->splittable_out)
             set->splittable_out[feature] = 0;
@@ -683,7 +691,7 @@ static SIMD_INLINE void search_form(const Binned *data, const Encoding *code,
 }
 
 /* Improves *best_out by the best split of a set of features; ties go to the first. */
-static SIMD_INLINE void search_features_body(const Binned *data, const Encoding *code,
+static SIMD_INLINE void search_features_body(const Binned *data, const Encoding *encoding,
                                              const Histogram *histogram,
                                              const FeatureSet *set, const NodeStats *node,
                                              const SplitRules *rules, double *scratch,
@@ -691,26 +699,26 @@ static SIMD_INLINE void search_features_body(const Binned *data, const Encoding 
 {
     switch (gain_form(rules)) {
     case FORM_RIDGE:
-        search_form(data, code, histogram, set, node, rules, FORM_RIDGE, scratch, best_out);
+        search_form(data, encoding, histogram, set, node, rules, FORM_RIDGE, scratch, best_out);
         break;
     case FORM_ELASTIC:
-        search_form(data, code, histogram, set, node, rules, FORM_ELASTIC, scratch,
+        search_form(data, encoding, histogram, set, node, rules, FORM_ELASTIC, scratch,
                     best_out);
         break;
     case FORM_GENERAL:
-        search_form(data, code, histogram, set, node, rules, FORM_GENERAL, scratch,
+        search_form(data, encoding, histogram, set, node, rules, FORM_GENERAL, scratch,
                     best_out);
         break;
     default:
-        search_form(data, code, histogram, set, node, rules, FORM_BOUNDED, scratch,
+        search_form(data, encoding, histogram, set, node, rules, FORM_BOUNDED, scratch,
                     best_out);
     }
 }
 
 SIMD_KERNEL(search_features,
-            (const Binned *data, const Encoding *code, const Histogram *histogram,
+            (const Binned *data, const Encoding *encoding, const Histogram *histogram,
              const FeatureSet *set, const NodeStats *node, const SplitRules *rules,
              double *scratch, Split *best_out),
-            (data, code, histogram, set, node, rules, scratch, best_out))
+            (data, encoding, histogram, set, node, rules, scratch, best_out))
 
 #endif

@@ -41,26 +41,26 @@ cdef extern from "gains.h" nogil:
         double upper
         double least_hessian
 
-    ctypedef struct Extent:
+    ctypedef struct BinRange:
         int32_t first
         int32_t last
         int32_t missing
 
-    ctypedef struct Step:
-        Extent shared
+    ctypedef struct PartialBound:
+        BinRange shared
         int32_t is_above
         double value
 
-    ctypedef struct StepRow:
+    ctypedef struct FeatureBounds:
         double lower
         double upper
-        Step* steps
+        PartialBound* partial
         int n
 
-    ctypedef struct Order:
+    ctypedef struct MonotoneBounds:
         const int8_t* sign
         const int32_t* row_of
-        StepRow* rows
+        FeatureBounds* rows
 
     double clamp(double x, double lower, double upper)
     double leaf_step(double output, double learning_rate, double concordance)
@@ -83,31 +83,31 @@ cdef extern from "gains.h" nogil:
         uint8_t* splittable_out
         const int32_t* cut
         const double* factor
-        const Order* order
+        const MonotoneBounds* monotone
         int n
         int consecutive
 
     Bins feature_bins(
         const Binned* data, const Histogram* histogram, int feature, const Sums* node,
-        const Encoding* code, int64_t* room)
+        const Encoding* encoding, int64_t* room)
     int held_bins(const Bins* bins, int first, int last, int32_t* bin_out)
-    Sums bin_sums(const Bins* bins, int b, const Encoding* code)
+    Sums bin_sums(const Bins* bins, int b, const Encoding* encoding)
 
 cdef extern from "categories.h" nogil:
     size_t CATEGORY_SCRATCH(int n_bins)
     double categories_l2(int n_bins, const SplitRules* rules)
     int search_categories(
-        const Bins* bins, const Encoding* code, int feature, double factor,
+        const Bins* bins, const Encoding* encoding, int feature, double factor,
         const NodeStats* node, const SplitRules* rules, void* scratch, Split* best_out)
     void category_set(
-        const Bins* bins, const Encoding* code, const NodeStats* node,
+        const Bins* bins, const Encoding* encoding, const NodeStats* node,
         const SplitRules* rules, const Split* split, void* scratch, uint8_t* goes_left_out)
 
 
 cdef SplitRules split_rules(settings) except *
 
 cdef void search_features(
-    const Binned* data, const Encoding* code, const Histogram* histogram,
+    const Binned* data, const Encoding* encoding, const Histogram* histogram,
     const FeatureSet* features, const NodeStats* node, const SplitRules* rules,
     double* scratch, Split* best_out,
 ) noexcept nogil

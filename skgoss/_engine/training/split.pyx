@@ -11,7 +11,7 @@ from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
 
 cdef extern from "split.h" nogil:
     void search_compiled "search_features"(
-        const Binned* data, const Encoding* code, const Histogram* histogram,
+        const Binned* data, const Encoding* encoding, const Histogram* histogram,
         const FeatureSet* features, const NodeStats* node, const SplitRules* rules,
         double* scratch, Split* best_out)
 
@@ -38,12 +38,12 @@ cdef SplitRules split_rules(settings) except *:
 
 
 cdef void search_features(
-    const Binned* data, const Encoding* code, const Histogram* histogram,
+    const Binned* data, const Encoding* encoding, const Histogram* histogram,
     const FeatureSet* features, const NodeStats* node, const SplitRules* rules,
     double* scratch, Split* best_out,
 ) noexcept nogil:
     """Improve ``best_out`` by the best split of some features; ties go to the first."""
-    search_compiled(data, code, histogram, features, node, rules, scratch, best_out)
+    search_compiled(data, encoding, histogram, features, node, rules, scratch, best_out)
 
 
 def best_categories(
@@ -75,7 +75,7 @@ def best_categories(
     """
     cdef int n_bins = gradient.shape[0]
     cdef Bins bins
-    cdef Encoding code
+    cdef Encoding encoding
     cdef Split split
     cdef NodeStats node
     cdef SplitRules rules = split_rules(settings)
@@ -87,7 +87,7 @@ def best_categories(
     cdef uint8_t[::1] scratch = np.empty(CATEGORY_SCRATCH(n_bins), dtype=np.uint8)
     goes_left = np.zeros(n_bins, dtype=np.bool_)
     cdef uint8_t[::1] goes_left_out = goes_left.view(np.uint8)
-    memset(&code, 0, sizeof(Encoding))
+    memset(&encoding, 0, sizeof(Encoding))
     memset(&sums, 0, sizeof(Sums))
     memset(&split, 0, sizeof(Split))
     bins.gradient = &gradient[0]
@@ -97,14 +97,14 @@ def best_categories(
     bins.missing_bin = -1
     bins.held = NULL
     for b in range(n_bins):
-        part = bin_sums(&bins, b, &code)
+        part = bin_sums(&bins, b, &encoding)
         sums.gradient += part.gradient
         sums.hessian += part.hessian
         sums.count += part.count
     node = node_stats(sums, 0.0, -INFINITY, INFINITY, &rules)
     with nogil:
-        search_categories(&bins, &code, 0, 1.0, &node, &rules, &scratch[0], &split)
+        search_categories(&bins, &encoding, 0, 1.0, &node, &rules, &scratch[0], &split)
         if split.gain > 0:
             category_set(
-                &bins, &code, &node, &rules, &split, &scratch[0], &goes_left_out[0])
+                &bins, &encoding, &node, &rules, &split, &scratch[0], &goes_left_out[0])
     return split.gain, goes_left

@@ -5,14 +5,14 @@ from libc.string cimport memset
 
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
 from skgoss._engine.training.split cimport (
-    SCRATCH_CUTS, SCRATCH_ROOM, Bins, Split, bin_sums, categories_l2, category_set,
-    feature_bins, held_bins)
-from skgoss._engine.training.sums cimport hide_rows, show_rows, sums_with
+    SCRATCH_CUTS, SCRATCH_ROOM, Bins, Split, bin_sums, categories_l2, category_set, feature_bins,
+    held_bins)
+from skgoss._engine.training.sums cimport clear_rows_histogram, fill_rows_histogram, sums_with
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace, encoding_of, gather
 
 
 cdef Sums left_side(
-    const Bins* bins, const Encoding* code, const uint8_t* goes_left, int32_t* room,
+    const Bins* bins, const Encoding* encoding, const uint8_t* goes_left, int32_t* room,
 ) noexcept nogil:
     """Sums over the bins that go left. ``room``: a number for each bin."""
     cdef Sums sums, part
@@ -24,7 +24,7 @@ cdef Sums left_side(
     for i in range(n):
         b = i if bins.held == NULL else room[i]
         if goes_left[b]:
-            part = bin_sums(bins, b, code)
+            part = bin_sums(bins, b, encoding)
             sums.gradient += part.gradient
             sums.hessian += part.hessian
             sums.count += part.count
@@ -56,8 +56,8 @@ cdef double recall_left(Workspace* ws, const Leaf* leaf, Sums* left_out) noexcep
             ws.scratch.goes_left[b] = words[b // 32] >> (b % 32) & 1
     else:
         decide_bins(&ws.data, &leaf.best, ws.scratch.goes_left)
-    left_out[0] = leaf.known.left
-    return leaf.known.l2
+    left_out[0] = leaf.shared_split.left
+    return leaf.shared_split.l2
 
 
 cdef double choose_left(
@@ -65,28 +65,28 @@ cdef double choose_left(
 ) noexcept nogil:
     """Which bins of a leaf's split go left, and their sums; the ridge penalty below it."""
     cdef const Binned* data = &ws.data
-    cdef const Encoding* code = encoding_of(ws, leaf)
+    cdef const Encoding* encoding = encoding_of(ws, leaf)
     cdef double* scratch = shared.scratch[ws.first_thread]
     cdef int64_t* room = <int64_t*>(
         scratch + SCRATCH_CUTS * (shared.max_bins + SCRATCH_ROOM))
     cdef double l2 = ws.rules.l2
-    cdef bint is_shown = leaf.slot < 0 and ws.n_tiles == 0
+    cdef bint is_filled = leaf.slot < 0 and ws.n_tiles == 0
     cdef Histogram histogram
     cdef Bins bins
     if leaf.slot < 0:
         gather(ws, leaf)
-    if is_shown:
-        show_rows(ws, leaf, NULL)
+    if is_filled:
+        fill_rows_histogram(ws, leaf, NULL)
     histogram = sums_with(shared, ws, leaf, leaf.best.feature)
     bins = feature_bins(
-        data, &histogram, leaf.best.feature, &leaf.stats.sums, code, room)
+        data, &histogram, leaf.best.feature, &leaf.stats.sums, encoding, room)
     if data.categorical[leaf.best.feature]:
         category_set(
-            &bins, code, &leaf.stats, &ws.rules, &leaf.best, scratch, ws.scratch.goes_left)
+            &bins, encoding, &leaf.stats, &ws.rules, &leaf.best, scratch, ws.scratch.goes_left)
         l2 = categories_l2(bins.n_bins, &ws.rules)
     else:
         decide_bins(data, &leaf.best, ws.scratch.goes_left)
-    left_out[0] = left_side(&bins, code, ws.scratch.goes_left, <int32_t*>scratch)
-    if is_shown:
-        hide_rows(ws, leaf)
+    left_out[0] = left_side(&bins, encoding, ws.scratch.goes_left, <int32_t*>scratch)
+    if is_filled:
+        clear_rows_histogram(ws, leaf)
     return l2

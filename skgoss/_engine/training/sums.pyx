@@ -3,29 +3,27 @@
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint8_t
 
-from skgoss._engine.training.histogram cimport accumulate, add_places, move_rows
+from skgoss._engine.atomics cimport fetch_increment
+from skgoss._engine.training.histogram cimport accumulate, add_few_rows, add_places
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram
 from skgoss._engine.training.tiles cimport sum_tile
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace, encoding_of
 
-cdef extern from "team.h" nogil:
-    int64_t take_next(int64_t* next)
-
 cdef enum:
     # Threads take rows in chunks that have so many updates a place of the histogram or more.
-    CHUNKS_A_THREAD = 8
-    UPDATES_A_PLACE = 8
+    CHUNKS_PER_THREAD = 8
+    UPDATES_PER_PLACE = 8
     # Below so many bin updates a team of threads costs more than it gives.
-    MIN_UPDATES_A_TEAM = 100000
+    MIN_UPDATES_FOR_TEAM = 100000
     # The tiles of so many rows are near while the threads share them out, and those of more
     # rows if there are too many lanes to sum all of them at once.
     MAX_TILED_ROWS = 8192
     MIN_TILED_LANES = 512
-    TILES_A_THREAD = 4
+    TILES_PER_THREAD = 4
 
 
 cdef Py_ssize_t chunk_size(
-    const Binned* data, const Encoding* code, Py_ssize_t n, int n_parts,
+    const Binned* data, const Encoding* encoding, Py_ssize_t n, int n_parts,
 ) noexcept nogil:
     """How many of n rows a thread takes at a time.
 
@@ -33,10 +31,10 @@ cdef Py_ssize_t chunk_size(
     for the places that each chunk's sums go to.
     """
     cdef Py_ssize_t size = max(
-        n // (n_parts * CHUNKS_A_THREAD),
-        <Py_ssize_t>(UPDATES_A_PLACE * data.n_places / data.row_updates))
-    if size > code.block_rows:
-        size += code.block_rows - size % code.block_rows
+        n // (n_parts * CHUNKS_PER_THREAD),
+        <Py_ssize_t>(UPDATES_PER_PLACE * data.n_places / data.row_updates))
+    if size > encoding.block_rows:
+        size += encoding.block_rows - size % encoding.block_rows
     return min(size, (n + n_parts - 1) // n_parts)
 
 
@@ -50,10 +48,10 @@ cdef void sum_part(
     cdef bint fresh = True
     while fresh or first < leaf.end:
         accumulate(
-            &ws.data, encoding_of(ws, leaf), ws.words[leaf.buffer] + first,
-            min(size, leaf.end - first), ws.pairs, fresh, shared.sums[thread], out)
+            &ws.data, encoding_of(ws, leaf), ws.records[leaf.buffer] + first,
+            min(size, leaf.end - first), ws.pairs, fresh, shared.accumulators[thread], out)
         fresh = False
-        first = leaf.begin + take_next(&ws.next_chunk) * size
+        first = leaf.begin + fetch_increment(&ws.next_chunk) * size
 
 
 cdef int sum_rows(Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogil:
@@ -62,11 +60,11 @@ cdef int sum_rows(Shared* shared, Workspace* ws, const Leaf* leaf) noexcept nogi
     Returns the number of threads that took part; 0: tiles are better.
     """
     cdef Py_ssize_t n = leaf.end - leaf.begin
-    cdef bint many = n * ws.data.row_updates > MIN_UPDATES_A_TEAM
+    cdef bint many = n * ws.data.row_updates > MIN_UPDATES_FOR_TEAM
     cdef int n_parts = ws.n_threads if many else 1
     cdef Py_ssize_t size
     cdef int part
-    if (ws.n_tiles >= TILES_A_THREAD * n_parts
+    if (ws.n_tiles >= TILES_PER_THREAD * n_parts
             and (n <= MAX_TILED_ROWS or ws.data.n_lanes >= MIN_TILED_LANES)):
         return 0
     ws.next_chunk = n_parts
@@ -91,20 +89,21 @@ cdef void add_parts(
             built)
 
 
-cdef void show_rows(
+cdef void fill_rows_histogram(
     Workspace* ws, Leaf* leaf, uint8_t* seen,
 ) noexcept nogil:
-    """Put a leaf's few rows into the empty histogram kept for such."""
+    """Put a leaf's few rows into `Scratch.rows_histogram`, which is empty."""
     ws.scratch.n_touched = 0
-    move_rows(
-        &ws.data, encoding_of(ws, leaf), ws.words[leaf.buffer] + leaf.begin,
+    add_few_rows(
+        &ws.data, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
         leaf.end - leaf.begin, ws.pairs, 1, &ws.scratch.rows_histogram, seen, ws.scratch.touched,
         &ws.scratch.n_touched)
 
 
-cdef void hide_rows(Workspace* ws, const Leaf* leaf) noexcept nogil:
-    move_rows(
-        &ws.data, encoding_of(ws, leaf), ws.words[leaf.buffer] + leaf.begin,
+cdef void clear_rows_histogram(Workspace* ws, const Leaf* leaf) noexcept nogil:
+    """Take them out again: sooner than to clear all places."""
+    add_few_rows(
+        &ws.data, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
         leaf.end - leaf.begin, ws.pairs, -1, &ws.scratch.rows_histogram, NULL, NULL, NULL)
 
 

@@ -14,7 +14,7 @@ from skgoss._engine.training.workspace cimport (
 
 cdef enum:
     # Accumulators of a tile, which has whole eights of lanes.
-    SUMS_A_TILE = 16 * 264
+    SUMS_PER_TILE = 16 * 264
 
 
 cdef void list_piece(Workspace* ws, const Piece* piece, Tile* tile) noexcept nogil:
@@ -38,6 +38,7 @@ cdef void list_piece(Workspace* ws, const Piece* piece, Tile* tile) noexcept nog
 cdef void list_tile(
     Workspace* ws, int first_lane, int n_lanes, int32_t* features, Tile* tile,
 ) noexcept nogil:
+    """Describe a tile: its lanes, and the features and places that are in them."""
     cdef const Binned* data = &ws.data
     cdef int lane, i, group
     cdef int64_t p
@@ -60,7 +61,7 @@ cdef int start_tiles(Shared* shared, Workspace* ws) noexcept nogil:
     cdef const Binned* data = &ws.data
     cdef int32_t* features = ws.tile_features
     cdef int64_t room = 0
-    cdef int n_lanes = <int>(SUMS_A_TILE // data.lane_stride) // 8 * 8
+    cdef int n_lanes = <int>(SUMS_PER_TILE // data.lane_stride) // 8 * 8
     cdef int lane = 0
     cdef int thread
     cdef Tile* tile
@@ -122,6 +123,6 @@ cdef Histogram sum_tile(
     if leaf.slot >= 0:
         out = ws.slots[leaf.slot]
     accumulate(
-        &part, encoding_of(ws, leaf), ws.words[leaf.buffer] + leaf.begin,
-        leaf.end - leaf.begin, ws.pairs, True, shared.sums[thread], &out)
+        &part, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
+        leaf.end - leaf.begin, ws.pairs, True, shared.accumulators[thread], &out)
     return out

@@ -14,71 +14,66 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
+from skgoss._engine.atomics cimport fetch_increment, spin_lock, spin_unlock
+from skgoss._engine.data.store cimport BinColumn
+from skgoss._engine.random cimport TREE_FEATURES, key
+from skgoss._engine.signals cimport is_stopped
 from skgoss._engine.training.children cimport (
-    build_look, finish_looks, search_children, search_root)
+    finish_siblings, search_children, search_root, sum_siblings)
+from skgoss._engine.training.collectives cimport all_reduce
 from skgoss._engine.training.constraints cimport (
     bound_children, bound_leaves, next_stale, order_children)
-from skgoss._engine.training.feature_subset cimport drawn_rows
+from skgoss._engine.training.feature_subset cimport subset_rows
 from skgoss._engine.training.histogram cimport prefetch
-from skgoss._engine.training.layout cimport Binned, Slopes, Sums, row_integer
-from skgoss._engine.training.partition cimport list_root, return_rows, rows_to_children
-from skgoss._engine.training.collectives cimport all_reduce
-from skgoss._engine.random cimport TREE_FEATURES, key
+from skgoss._engine.training.layout cimport Binned, Gradients, Sums, row_integer
+from skgoss._engine.training.partition cimport index_root, return_rows, rows_to_children
 from skgoss._engine.training.sampling cimport sample_features
-from skgoss._engine.training.search cimport Look, choose_summed, search_again
-from skgoss._engine.training.split_sides cimport choose_left, recall_left, write_set
+from skgoss._engine.training.search cimport Siblings, choose_summed, search_again
 from skgoss._engine.training.split cimport (
     HESSIAN_EPSILON, SplitRules, clamp, leaf_output, leaf_step, node_stats)
-from skgoss._engine.data.store cimport BinColumn
-from skgoss._engine.signals cimport is_stopped
+from skgoss._engine.training.split_sides cimport choose_left, recall_left, write_set
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, INTERRUPTED, MIN_ROWS_A_TEAM, NO_MEMORY, NO_TURN, ROOT_BUFFER, Leaf, Node,
-    Round, Scratch, Shared, Stock, Workspace, free_slot, gather, heap_pop, heap_push,
-    heap_remove)
-
-cdef extern from "team.h" nogil:
-    int64_t take_next(int64_t* next)
-    void enter_alone(int64_t* is_taken)
-    void leave(int64_t* is_taken)
+    INTERMEDIATE, INTERRUPTED, MIN_ROWS_FOR_TEAM, NO_MEMORY, NO_TURN, ROOT_BUFFER, Leaf, Node, Pool,
+    Round, Scratch, Shared, Workspace, free_slot, gather, heap_pop, heap_push, heap_remove)
 
 cdef enum:
     PREFETCH_AHEAD = 24
     # The updates and visits of bins that make a leaf large, so that threads share its rows;
     # those of leaves that are worth a team; and those that a thread gets at a time.
     MAX_WORK_ALONE = 600000
-    MIN_WORK_A_TEAM = 100000
-    WORK_A_THREAD = 400000
+    MIN_WORK_FOR_TEAM = 100000
+    WORK_PER_THREAD = 400000
 
 
 cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
     """Sample the tree's features, encode the round, search the root."""
     cdef Leaf* root = &ws.leaves[0]
-    cdef int buffer = ROOT_BUFFER if shared.has_lists else 0
+    cdef int buffer = ROOT_BUFFER if shared.has_sparse else 0
     cdef int status
     ws.rules = shared.rules
     memset(root, 0, sizeof(Leaf))
     root.buffer = buffer
-    if shared.has_lists:
-        list_root(shared, ws, round)
-    root.end = round.slopes.n
+    if shared.has_sparse:
+        index_root(shared, ws, round)
+    root.end = round.gradients.n
     root.node = -1
     root.l2 = ws.rules.l2
     root.forced = 0 if shared.constraints.n_forced > 0 else -1
-    ws.n_rows = round.slopes.n
+    ws.n_rows = round.gradients.n
     ws.n_leaves = 1
     ws.n_heap = 0
-    ws.stock.n_masks = 0
-    ws.stock.n_set_words = 0
+    ws.pool.n_masks = 0
+    ws.pool.n_set_words = 0
     ws.divides_ahead = False
     ws.n_features = sample_features(
         shared.all_features, shared.data.n_features, shared.settings.tree_fraction,
         key(shared.settings.feature_seed, TREE_FEATURES, ws.tree_index), ws.features)
     ws.data = shared.data
     choose_summed(shared, ws)
-    if shared.sources.most_drawn > 0:
-        ws.data = drawn_rows(
-            &shared.data, &shared.sources, ws.summed, ws.n_summed, &round.slopes,
-            ws.n_threads, &ws.drawn)
+    if shared.subset_source.max_features > 0:
+        ws.data = subset_rows(
+            &shared.data, &shared.subset_source, ws.summed, ws.n_summed, &round.gradients,
+            ws.n_threads, &ws.subset)
     status = search_root(shared, ws, round)
     if status == 0:
         enqueue(ws, 0)
@@ -116,31 +111,32 @@ cdef void link_node(Workspace* ws, int leaf_index) noexcept nogil:
     node.right = ~ws.n_leaves
 
 
-cdef int add_words(Stock* stock, int n_bins, const uint8_t* goes_left, Node* node) noexcept nogil:
+cdef int add_words(Pool* pool, int n_bins, const uint8_t* goes_left, Node* node) noexcept nogil:
+    """Add a set of bins, as bits of 32-bit words, to those of the tree; 0 or NO_MEMORY."""
     cdef Py_ssize_t room
     cdef void* larger
-    node.first_word = stock.n_set_words
-    node.last_word = stock.n_set_words = node.first_word + (n_bins + 31) // 32
-    if node.last_word > stock.set_room:
+    node.first_word = pool.n_set_words
+    node.last_word = pool.n_set_words = node.first_word + (n_bins + 31) // 32
+    if node.last_word > pool.set_room:
         room = 2 * node.last_word
-        larger = realloc(stock.set_words, room * sizeof(uint32_t))
+        larger = realloc(pool.set_words, room * sizeof(uint32_t))
         if larger == NULL:
             return NO_MEMORY
-        stock.set_words = <uint32_t*>larger
-        stock.set_room = room
+        pool.set_words = <uint32_t*>larger
+        pool.set_room = room
     memset(
-        stock.set_words + node.first_word, 0,
+        pool.set_words + node.first_word, 0,
         (node.last_word - node.first_word) * sizeof(uint32_t))
-    write_set(goes_left, n_bins, stock.set_words + node.first_word)
+    write_set(goes_left, n_bins, pool.set_words + node.first_word)
     return 0
 
 
 cdef int add_set(const Binned* data, Workspace* ws, Node* node) noexcept nogil:
     """Keep the bins that go left with a node, which is categorical."""
     cdef int status
-    enter_alone(&ws.stock.is_taken)
-    status = add_words(ws.stock, data.n_bins[node.feature], ws.scratch.goes_left, node)
-    leave(&ws.stock.is_taken)
+    spin_lock(&ws.pool.lock)
+    status = add_words(ws.pool, data.n_bins[node.feature], ws.scratch.goes_left, node)
+    spin_unlock(&ws.pool.lock)
     return status
 
 
@@ -205,7 +201,7 @@ cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
     cdef Leaf parent = ws.leaves[index]
     cdef Leaf* left = &ws.leaves[index]
     cdef Leaf* right = &ws.leaves[ws.n_leaves]
-    cdef Look look
+    cdef Siblings siblings
     cdef int status = divide(shared, ws, index, &parent, ws.n_leaves - 1, left, right)
     if status < 0:
         return status
@@ -215,9 +211,9 @@ cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
     if shared.collectives == NULL:
         status = search_children(shared, ws, &parent, left, right)
     else:
-        status = build_look(shared, ws, &parent, left, right, &look)
+        status = sum_siblings(shared, ws, &parent, left, right, &siblings)
         if status == 0:
-            status = finish_looks(shared, ws, &look, 1)
+            status = finish_siblings(shared, ws, &siblings, 1)
     enqueue(ws, index)
     enqueue(ws, ws.n_leaves - 1)
     return status
@@ -225,10 +221,12 @@ cdef int split_leaf(Shared* shared, Workspace* ws, int index) noexcept nogil:
 
 # ------------------------------------------------------------------ ahead of their turn
 
-cdef int divide_ahead(Shared* shared, Workspace* ws, int index, Look* look_out) noexcept nogil:
+cdef int divide_ahead(
+    Shared* shared, Workspace* ws, int index, Siblings* siblings_out,
+) noexcept nogil:
     """Divide a leaf that may be split later.
 
-    Among processes, sum the rows of its children; ``look_out``: NULL: search these.
+    Among processes, sum the rows of its children; ``siblings_out``: NULL: search these.
     """
     cdef Leaf parent = ws.leaves[index]
     cdef Leaf* left = &ws.children[2 * index]
@@ -238,8 +236,8 @@ cdef int divide_ahead(Shared* shared, Workspace* ws, int index, Look* look_out) 
     if status < 0:
         return status
     order_children(shared, ws, index, &parent, left, right)
-    if look_out != NULL:
-        status = build_look(shared, ws, &parent, left, right, look_out)
+    if siblings_out != NULL:
+        status = sum_siblings(shared, ws, &parent, left, right, siblings_out)
     else:
         status = search_children(shared, ws, &parent, left, right)
     # The histogram is a child's now, and rows may have been brought together.
@@ -258,11 +256,11 @@ cdef double work_of(const Workspace* ws, int index) noexcept nogil:
 cdef bint is_small(const Workspace* ws, int index) noexcept nogil:
     """Whether a leaf is divided by one thread, while others divide other leaves.
 
-    Where lists tell which rows leave, leaves share the root's order of rows.
+    Where sparse columns tell which rows leave, leaves share the root's records.
     """
     cdef const Leaf* leaf = &ws.leaves[index]
     return (
-        leaf.stats.sums.count <= MIN_ROWS_A_TEAM
+        leaf.stats.sums.count <= MIN_ROWS_FOR_TEAM
         and leaf.stats.sums.count * ws.data.row_updates <= MAX_WORK_ALONE
         and leaf.buffer != ROOT_BUFFER
     )
@@ -287,7 +285,7 @@ cdef int choose_ahead(Shared* shared, Workspace* ws, int first) noexcept nogil:
     how many.
     """
     cdef bint alone = shared.collectives == NULL
-    cdef double most = WORK_A_THREAD * <double>ws.n_threads
+    cdef double most = WORK_PER_THREAD * <double>ws.n_threads
     cdef double work = work_of(ws, first)
     cdef int* waiting = ws.batch + shared.settings.max_leaves
     cdef int n_left = shared.settings.max_leaves - ws.n_leaves
@@ -309,7 +307,7 @@ cdef int choose_ahead(Shared* shared, Workspace* ws, int first) noexcept nogil:
             n_most = min(n_most, n_left // 8)
     for i in range(n_waiting):
         heap_push(ws, waiting[i])
-    return n if not alone or work > MIN_WORK_A_TEAM else 1
+    return n if not alone or work > MIN_WORK_FOR_TEAM else 1
 
 
 cdef int divide_distributed(Shared* shared, Workspace* ws, int n) noexcept nogil:
@@ -317,17 +315,17 @@ cdef int divide_distributed(Shared* shared, Workspace* ws, int n) noexcept nogil
 
     Trees of processes would else wait for each other at every split.
     """
-    cdef Look* looks = <Look*>malloc(n * sizeof(Look))
+    cdef Siblings* siblings = <Siblings*>malloc(n * sizeof(Siblings))
     cdef int status = 0
     cdef int i
-    if looks == NULL:
+    if siblings == NULL:
         return NO_MEMORY
     for i in range(n):
         if status == 0:
-            status = divide_ahead(shared, ws, ws.batch[i], &looks[i])
+            status = divide_ahead(shared, ws, ws.batch[i], &siblings[i])
     if status == 0:
-        status = finish_looks(shared, ws, looks, n)
-    free(looks)
+        status = finish_siblings(shared, ws, siblings, n)
+    free(siblings)
     return status
 
 
@@ -349,10 +347,10 @@ cdef void prepare_helpers(Workspace* ws, int n_threads) noexcept nogil:
 cdef int divide_some(Shared* shared, Workspace* ws, int n, int part) noexcept nogil:
     """Divide leaves of the batch until none is left, and search their children."""
     cdef int status = 0
-    cdef int64_t i = take_next(&ws.next_chunk)
+    cdef int64_t i = fetch_increment(&ws.next_chunk)
     while i < n and status == 0:
         status = divide_ahead(shared, &ws.helpers[part], ws.batch[i], NULL)
-        i = take_next(&ws.next_chunk)
+        i = fetch_increment(&ws.next_chunk)
     return status
 
 
@@ -422,27 +420,27 @@ cdef void sum_leaf(
 ) noexcept nogil:
     """The exact sums of the gradients and hessians of a leaf's rows."""
     cdef Leaf* leaf = &ws.leaves[index]
-    cdef const Slopes* slopes = &round.slopes
-    cdef const uint64_t* words
-    cdef uint64_t id_mask = ws.code.id_mask
+    cdef const Gradients* gradients = &round.gradients
+    cdef const uint64_t* records
+    cdef uint64_t id_mask = ws.encoding.id_mask
     cdef int64_t gradient = 0
     cdef int64_t hessian = 0
     cdef Py_ssize_t i, row
     gather(ws, leaf)
-    words = ws.words[leaf.buffer]
+    records = ws.records[leaf.buffer]
     for i in range(leaf.begin, leaf.end):
         if i + PREFETCH_AHEAD < leaf.end:
-            row = words[i + PREFETCH_AHEAD] & id_mask
-            prefetch(slopes.gradient + row)
-            if slopes.hessian != NULL:
-                prefetch(slopes.hessian + row)
+            row = records[i + PREFETCH_AHEAD] & id_mask
+            prefetch(gradients.gradient + row)
+            if gradients.hessian != NULL:
+                prefetch(gradients.hessian + row)
             if round.score != NULL:
                 prefetch(round.score + row)
-        row = words[i] & id_mask
+        row = records[i] & id_mask
         gradient += row_integer(
-            slopes.gradient, slopes.weight, slopes.copies, row, ws.gradient_scale)
+            gradients.gradient, gradients.weight, gradients.copies, row, ws.gradient_scale)
         hessian += row_integer(
-            slopes.hessian, slopes.weight, slopes.copies, row, ws.hessian_scale)
+            gradients.hessian, gradients.weight, gradients.copies, row, ws.hessian_scale)
     sums_out[0] = gradient
     sums_out[1] = hessian
 
@@ -452,7 +450,7 @@ cdef void set_leaf(
 ) noexcept nogil:
     """The value of a leaf from its sums; add it to the scores of its rows."""
     cdef const Leaf* leaf = &ws.leaves[index]
-    cdef const uint64_t* words = ws.words[leaf.buffer]
+    cdef const uint64_t* records = ws.records[leaf.buffer]
     cdef SplitRules rules = ws.rules
     cdef double value
     cdef Py_ssize_t i
@@ -466,7 +464,7 @@ cdef void set_leaf(
     ws.leaf_value[index] = value
     if round.score != NULL:
         for i in range(leaf.begin, leaf.end):
-            round.score[words[i] & ws.code.id_mask] += value
+            round.score[records[i] & ws.encoding.id_mask] += value
 
 
 cdef void fill_leaf(
@@ -483,7 +481,7 @@ cdef void fill_all(
 ) noexcept nogil:
     """Sum the rows of all leaves, or set the values of leaves from these sums, or both."""
     cdef int leaf
-    if ws.n_threads == 1 or round.slopes.n <= MIN_ROWS_A_TEAM:
+    if ws.n_threads == 1 or round.gradients.n <= MIN_ROWS_FOR_TEAM:
         for leaf in range(ws.n_leaves):
             fill_leaf(ws, round, leaf, sums, sets, sums_inout)
     else:

@@ -2,11 +2,12 @@
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from skgoss._engine.training.feature_subset cimport Drawn, Sources
-from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Slopes, Sums
-from skgoss._engine.training.split cimport NodeStats, Order, Split, SplitRules, Step
 from skgoss._engine.data.store cimport BinColumn
 from skgoss._engine.signals cimport Watch
+from skgoss._engine.training.feature_subset cimport SubsetBuffers, SubsetSource
+from skgoss._engine.training.layout cimport Binned, Encoding, Gradients, Histogram, Sums
+from skgoss._engine.training.split cimport (
+    MonotoneBounds, NodeStats, PartialBound, Split, SplitRules)
 
 cdef enum:
     # What growing may end with, besides 0.
@@ -14,12 +15,12 @@ cdef enum:
     NOT_FINITE = -2
     INTERRUPTED = -3          # the watch has the exception
     COLLECTIVE_FAILED = -4    # `KernelCollectives.error` says why
-    # The words of the root if rows are found by lists.
+    # The records of the root if sparse columns tell which rows leave a leaf.
     ROOT_BUFFER = 2
     # The turn of a leaf whose split is not a forced one.
     NO_TURN = 0x7FFFFFFF
     # Fewer rows of a leaf are divided by one thread.
-    MIN_ROWS_A_TEAM = 20000
+    MIN_ROWS_FOR_TEAM = 20000
 
 cdef enum Bounding:
     # Where the bounds of outputs come from, under monotone constraints.
@@ -28,17 +29,17 @@ cdef enum Bounding:
     INTERMEDIATE              # the outputs of the leaves next to a leaf
     ADVANCED                  # of those next to either side of a cut
 
-cdef struct Known:
+cdef struct SharedSplit:
     # What a process that searched a column tells the others of a split; the set of its bins is
     # in `Workspace.left_sets`.
     Sums left                 # of the rows that go left
     double l2                 # the ridge penalty below
 
 cdef struct Leaf:
-    Py_ssize_t begin          # its rows: words[buffer][begin:end]
+    Py_ssize_t begin          # its rows: records[buffer][begin:end]
     Py_ssize_t end
     int buffer
-    Py_ssize_t n_left_behind  # of the rows of words[buffer], how many have left
+    Py_ssize_t n_left_behind  # of the rows of records[buffer], how many have left
     int slot                  # of its histogram; -1: none, or made of its few rows each time
     int mask                  # of the features that it is searched for: ws.splittable[mask]
     bint is_divided           # its children are known: see `Workspace.children`
@@ -49,7 +50,7 @@ cdef struct Leaf:
     double l2                 # the ridge penalty of its output
     NodeStats stats
     Split best
-    Known known               # if columns are searched by several processes
+    SharedSplit shared_split  # if columns are searched by several processes
     int32_t forced            # the forced split wanted here; -1: none
     int32_t turn              # forced splits come first, by their numbers
 
@@ -79,9 +80,9 @@ cdef struct TileSums:
     int64_t* values           # of gradients, hessians and counts
     int64_t room              # places
 
-cdef struct Stock:
-    # What all threads take from that divide leaves of a tree.
-    int64_t is_taken          # by one of them: see `enter_alone`
+cdef struct Pool:
+    # What all threads that divide leaves of a tree take from: histograms, masks and sets.
+    int64_t lock              # see `spin_lock`
     int n_slots               # of histograms
     int n_free
     int64_t n_masks
@@ -95,7 +96,7 @@ cdef struct Scratch:
     uint8_t* mask             # a bit for each row of the leaf: whether it goes left
     uint8_t* goes_left        # by bin
     uint8_t* code_goes_left
-    int32_t* sample           # features drawn for the leaf
+    int32_t* sample           # features sampled for the leaf
     int32_t* allowed          # features that interactions allow the leaf
     uint8_t* may_use          # the same, by feature
     int32_t* hits             # of the path's features, by set
@@ -113,17 +114,17 @@ cdef struct Workspace:
     int64_t next_chunk        # of rows or features that threads share out among themselves
     Workspace* helpers        # the workspaces of the other threads; NULL: there are none
     Scratch scratch
-    Stock* stock
-    uint64_t* words[3]        # the last one: see ROOT_BUFFER
-    # By row, then: whether it is in the one leaf that still has the root's words, and where
+    Pool* pool
+    uint64_t* records[3]      # see layout.h; the last one: see ROOT_BUFFER
+    # By row, then: whether it is in the one leaf that still has the root's records, and where
     # among these its own is, if the rows are sampled.
     uint8_t* stays
-    uint32_t* places
+    uint32_t* root_position
     Py_ssize_t n_rows         # of the root
     int64_t* pairs
-    double* gathered          # slopes of sampled rows
+    double* gathered          # gradients of sampled rows, one after the other
     Binned data               # the rows as the tree reads them
-    Drawn drawn               # where they are if they are of drawn features alone
+    SubsetBuffers subset      # where they are if trees sample features
     int32_t* features         # sampled for the tree
     int n_features
     int32_t* summed           # with others in forced splits
@@ -134,11 +135,11 @@ cdef struct Workspace:
     int32_t* tile_features
     int32_t* tile_of          # by feature
     uint8_t** splittable      # masks of features that nodes above a leaf could be split by
-    Order order[2]            # and what bounds their children
-    Step* steps[2]            # of all their rows
+    MonotoneBounds monotone[2]  # what bounds the children of a leaf and of its sibling
+    PartialBound* partial_bounds[2]  # of all their features
     int8_t* above             # by two leaves: 1: the second bounds the first from above,
     #                           -1: from below, 0: it does not
-    int32_t* row_of           # by feature: see Order; NULL unless bounds are ADVANCED
+    int32_t* row_of           # by feature: see MonotoneBounds; NULL unless bounds are ADVANCED
     int n_split_features      # those with a row
     int32_t* split_features
     Histogram* slots
@@ -166,8 +167,8 @@ cdef struct Workspace:
     int* heap
     int n_heap
     int n_leaves
-    Encoding code
-    Encoding block_code       # of leaves whose rows fit in a block
+    Encoding encoding
+    Encoding block_encoding   # of leaves whose rows fit in a block
     SplitRules rules
     double gradient_scale     # of the leaves' own sums, finer than the histograms'
     double hessian_scale
@@ -193,7 +194,7 @@ cdef struct ForcedSplit:
 
 cdef struct Constraints:
     Bounding bounding
-    const int8_t* sign        # by feature: see Order
+    const int8_t* sign        # by feature: see MonotoneBounds
     double penalty            # on splits of monotone features near the root
     const double* factor      # of gains, by feature; NULL: ones
     int n_sets                # of features that may interact; 0: all may
@@ -206,13 +207,13 @@ cdef struct Constraints:
 
 cdef struct Shared:
     Binned data
-    Sources sources
+    SubsetSource subset_source
     const BinColumn* columns
-    bint has_lists
+    bint has_sparse
     Settings settings
     SplitRules rules
     Constraints constraints
-    int64_t** sums            # accumulators of each thread
+    int64_t** accumulators    # of each thread
     Histogram* partial        # of each thread
     TileSums* tile_sums       # of each thread
     double** scratch          # of each thread
@@ -226,7 +227,7 @@ cdef struct Shared:
     int64_t min_shared_places  # histograms of so many are added up and searched by columns
 
 cdef struct Round:
-    Slopes slopes
+    Gradients gradients
     double* score             # NULL: do not add the tree
     int status                # 0 or what growing may end with
 

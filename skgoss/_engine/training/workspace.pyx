@@ -4,12 +4,9 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memset
 
+from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram
 from skgoss._engine.training.split cimport Split
-
-cdef extern from "team.h" nogil:
-    void enter_alone(int64_t* is_taken)
-    void leave(int64_t* is_taken)
 
 # ------------------------------------------------------------------ histogram slots
 
@@ -30,57 +27,57 @@ cdef void clear_histogram(const Binned* data, Histogram* out) noexcept nogil:
 
 cdef int take_slot(const Binned* data, Workspace* ws) noexcept nogil:
     """A free histogram slot; -1 without memory."""
-    cdef Stock* stock = ws.stock
+    cdef Pool* pool = ws.pool
     cdef int slot = -1
-    enter_alone(&stock.is_taken)
-    if stock.n_free > 0:
-        stock.n_free -= 1
-        slot = ws.free_slots[stock.n_free]
-    elif allocate_histogram(data, &ws.slots[stock.n_slots]) == 0:
-        slot = stock.n_slots
-        stock.n_slots += 1
-    leave(&stock.is_taken)
+    spin_lock(&pool.lock)
+    if pool.n_free > 0:
+        pool.n_free -= 1
+        slot = ws.free_slots[pool.n_free]
+    elif allocate_histogram(data, &ws.slots[pool.n_slots]) == 0:
+        slot = pool.n_slots
+        pool.n_slots += 1
+    spin_unlock(&pool.lock)
     return slot
 
 
 cdef void free_slot(Workspace* ws, Leaf* leaf) noexcept nogil:
-    cdef Stock* stock = ws.stock
+    cdef Pool* pool = ws.pool
     if leaf.slot >= 0:
-        enter_alone(&stock.is_taken)
-        ws.free_slots[stock.n_free] = leaf.slot
-        stock.n_free += 1
-        leave(&stock.is_taken)
+        spin_lock(&pool.lock)
+        ws.free_slots[pool.n_free] = leaf.slot
+        pool.n_free += 1
+        spin_unlock(&pool.lock)
         leaf.slot = -1
 
 
 cdef const Encoding* encoding_of(const Workspace* ws, const Leaf* leaf) noexcept nogil:
     """How the sums of a leaf's histogram are written: packed if its rows fit in a block."""
-    if ws.code.packed and leaf.stats.sums.count <= ws.code.block_rows:
-        return &ws.block_code
-    return &ws.code
+    if ws.encoding.packed and leaf.stats.sums.count <= ws.encoding.block_rows:
+        return &ws.block_encoding
+    return &ws.encoding
 
 
 # ------------------------------------------------------------------ rows of leaves
 
 cdef void gather(Workspace* ws, Leaf* leaf) noexcept nogil:
-    """Bring the rows of a leaf together, where others have left it by lists.
+    """Bring the rows of a leaf together, where stored rows of sparse columns have left it.
 
     Those others fill the first part of its place in the next buffer.
     """
-    cdef const uint64_t* words = ws.words[leaf.buffer]
+    cdef const uint64_t* records = ws.records[leaf.buffer]
     cdef int buffer = next_buffer(leaf)
-    cdef uint64_t* out = ws.words[buffer] + leaf.begin + leaf.n_left_behind
+    cdef uint64_t* out = ws.records[buffer] + leaf.begin + leaf.n_left_behind
     cdef Py_ssize_t n_staying = leaf.end - leaf.begin - leaf.n_left_behind
     cdef Py_ssize_t n = 0
     cdef Py_ssize_t i
     if leaf.n_left_behind == 0:
         return
-    # Every word is stored, and the next one over it if it has left: no branch to mispredict.
+    # Every record is stored, and the next one over it if it has left: no branch to mispredict.
     for i in range(leaf.begin, leaf.end):
         if n == n_staying:
             break
-        out[n] = words[i]
-        n += ws.stays[words[i] & ws.code.id_mask]
+        out[n] = records[i]
+        n += ws.stays[records[i] & ws.encoding.id_mask]
     leaf.begin += leaf.n_left_behind
     leaf.buffer = buffer
     leaf.n_left_behind = 0

@@ -1,0 +1,102 @@
+/* Every link: from raw scores to predictions. */
+#ifndef SKGOSS_LINKS_H
+#define SKGOSS_LINKS_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "elementary.h"
+#include "simd.h"
+
+/* ---------------------------------------------------------------------------- softmax */
+
+/* From scores to probabilities in place: n rows, class-major, `stride` rows a class. The
+ * largest score of a row is subtracted first, so that no exponential is infinite.
+ * work: 2 n doubles. */
+static SIMD_INLINE void softmax_link_body(double *restrict x, int64_t n_classes, int64_t stride,
+                                          int64_t n, double *restrict work)
+{
+    double *restrict top = work;
+    double *restrict total = work + n;
+    for (int64_t i = 0; i < n; i++) {
+        top[i] = x[i];
+        total[i] = 0.0;
+    }
+    for (int64_t k = 1; k < n_classes; k++) {
+        const double *restrict f = x + k * stride;
+        for (int64_t i = 0; i < n; i++)
+            top[i] = f[i] > top[i] ? f[i] : top[i];
+    }
+    for (int64_t k = 0; k < n_classes; k++) {
+        double *restrict e = x + k * stride;
+        for (int64_t i = 0; i < n; i++) {
+            e[i] = exponential(e[i] - top[i]);
+            total[i] += e[i];
+        }
+    }
+    for (int64_t i = 0; i < n; i++)
+        total[i] = 1.0 / total[i];
+    for (int64_t k = 0; k < n_classes; k++) {
+        double *restrict p = x + k * stride;
+        for (int64_t i = 0; i < n; i++)
+            p[i] *= total[i];
+    }
+}
+
+SIMD_KERNEL(softmax_link,
+            (double *x, int64_t n_classes, int64_t stride, int64_t n, double *work),
+            (x, n_classes, stride, n, work))
+
+/* ------------------------------------------------- links of single scores, in place */
+
+static SIMD_INLINE double exp_of(double f, double slope)
+{
+    (void)slope;
+    return exponential(f);
+}
+
+/* Right to the last bits in both tails, and it never falls, as each step is rounded. */
+static SIMD_INLINE double logistic_of(double f, double slope)
+{
+    return 1.0 / (1.0 + exponential(-slope * f));
+}
+
+static SIMD_INLINE double log1p_exp_of(double f, double slope)
+{
+    (void)slope;
+    return log_1_plus_exponential(f);
+}
+
+static SIMD_INLINE double signed_square_of(double f, double slope)
+{
+    (void)slope;
+    return f * fabs(f);
+}
+
+/* The kernel of a link, `<link>_of` of each score. */
+#define LINK(name)                                                                         \
+    static SIMD_INLINE void name##_link_body(double *x, double slope, int64_t n)           \
+    {                                                                                      \
+        for (int64_t i = 0; i < n; i++)                                                    \
+            x[i] = name##_of(x[i], slope);                                                 \
+    }                                                                                      \
+    SIMD_KERNEL(name##_link, (double *x, double slope, int64_t n), (x, slope, n))
+
+LINK(exp)
+LINK(logistic)
+LINK(log1p_exp)
+LINK(signed_square)
+
+static void identity_link(double *x, double slope, int64_t n)
+{
+    (void)x, (void)slope, (void)n;
+}
+
+typedef void (*link_rows)(double *x, double slope, int64_t n);
+
+/* In the order of LINKS in links.pyx. */
+static const link_rows LINKS[] = {
+    identity_link, exp_link, logistic_link, log1p_exp_link, signed_square_link,
+};
+
+#endif

@@ -1,0 +1,380 @@
+"""The number format of a round, and its gradients and hessians as integers.
+
+Fixed-point integers have sums that depend neither on the order of the rows nor on the number of
+threads. The formats are described in ``layout.h``, and how they are chosen in docs/design.md,
+section 4.
+"""
+
+from cython.parallel cimport prange
+from libc.math cimport INFINITY, frexp, isfinite, ldexp, rint
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from skgoss._engine.bits cimport bit_length
+from skgoss._engine.training.collectives cimport all_reduce_doubles
+from skgoss._engine.training.layout cimport PAIR_PARTS, WIDE_PARTS, Binned, Encoding, Gradients
+from skgoss._engine.training.workspace cimport NO_MEMORY, NOT_FINITE, Shared, Workspace
+
+cdef extern from "encoding.h" nogil:
+    const double ROOT_LEVELS
+
+    ctypedef struct Sizes:
+        int64_t sum
+        int64_t largest
+
+    ctypedef struct Gathered:
+        float* gradient
+        float* hessian
+        double* weight
+        uint32_t* copies
+
+    void gather_gradients(
+        const Gradients* rows, Py_ssize_t first, Py_ssize_t n, const Gathered* out)
+    void gradient_stats(
+        const Gradients* rows, Py_ssize_t first, Py_ssize_t n, GradientStats* out)
+    void sum_roots(
+        const Gradients* rows, Py_ssize_t first, Py_ssize_t n, double gradient_scale,
+        double hessian_scale, Roots* out)
+    void encode_packed(
+        const Gradients* rows, Py_ssize_t first, Py_ssize_t n, double gradient_scale,
+        double hessian_scale, const Encoding* encoding, uint64_t* records_out)
+    void encode_wide(
+        const Gradients* rows, Py_ssize_t first, Py_ssize_t n, double gradient_scale,
+        double hessian_scale, int64_t* pairs_out)
+    void sum_sizes(
+        const uint64_t* records, Py_ssize_t n, const int64_t* pairs, Sizes* gradient_out,
+        Sizes* hessian_out)
+
+cdef enum:
+    STAT_BLOCK = 16384
+    ENCODE_BLOCK = 16384    # so few stay near between the two sweeps over them
+    MAX_COUNT_BITS_CONSTANT = 20
+    MIN_PAIR_BITS = 10      # of counts; accumulators of four cost less than smaller blocks
+    MIN_TYPICAL_UNITS = 16  # packed numbers that are typically fewer units are too coarse
+    MAX_WIDE_BITS = 50      # `nearest` rounds up to 51
+    MAX_PACKED_BITS = 38    # sums of a block stay below 2**51, exact as doubles
+    MAX_EXPONENT = 1000     # its power of two and the reciprocal are normal numbers
+
+
+cdef int gather_sampled(Workspace* ws, Gradients* gradients_inout) noexcept nogil:
+    """Gather the gradients of the sampled rows, one after the other; 0 or NO_MEMORY.
+
+    Several sweeps read them, and this is the only one that jumps.
+    """
+    cdef Gradients* gradients = gradients_inout
+    cdef Gradients sampled = gradients[0]
+    cdef Gathered out
+    cdef Py_ssize_t block
+    if sampled.ids == NULL:
+        return 0
+    if ws.gathered == NULL:
+        ws.gathered = <double*>malloc(
+            gradients.n_rows * (sizeof(double) + 2 * sizeof(float) + sizeof(uint32_t)))
+        if ws.gathered == NULL:
+            return NO_MEMORY
+    out.weight = ws.gathered
+    out.gradient = <float*>(out.weight + gradients.n_rows)
+    out.hessian = out.gradient + gradients.n_rows
+    out.copies = <uint32_t*>(out.hessian + gradients.n_rows)
+    for block in prange(
+        (sampled.n + STAT_BLOCK - 1) // STAT_BLOCK, num_threads=ws.n_threads,
+        use_threads_if=ws.n_threads > 1 and sampled.n > STAT_BLOCK,
+    ):
+        gather_gradients(
+            &sampled, block * STAT_BLOCK,
+            min(<Py_ssize_t>STAT_BLOCK, sampled.n - block * STAT_BLOCK), &out)
+    gradients.gradient = out.gradient
+    gradients.hessian = out.hessian if sampled.hessian != NULL else NULL
+    gradients.weight = out.weight if sampled.weight != NULL else NULL
+    gradients.copies = out.copies if sampled.copies != NULL else NULL
+    return 0
+
+
+cdef void merge_stats(const GradientStats* part, GradientStats* total) noexcept nogil:
+    total.gradient_max = max(total.gradient_max, part.gradient_max)
+    total.hessian_max = max(total.hessian_max, part.hessian_max)
+    total.hessian_min = min(total.hessian_min, part.hessian_min)
+    total.zero += part.zero
+
+
+cdef GradientStats round_stats(const Gradients* rows, int n_threads) noexcept nogil:
+    """Extremes of a round's weighted gradients and hessians."""
+    cdef Py_ssize_t n_blocks = (rows.n + STAT_BLOCK - 1) // STAT_BLOCK
+    cdef GradientStats total, part
+    cdef GradientStats* parts = NULL
+    cdef Py_ssize_t block
+    memset(&total, 0, sizeof(GradientStats))
+    if n_threads > 1 and n_blocks > 1:
+        parts = <GradientStats*>malloc(n_blocks * sizeof(GradientStats))
+    if parts == NULL:
+        gradient_stats(rows, 0, rows.n, &part)
+        merge_stats(&part, &total)
+        return total
+    for block in prange(n_blocks, num_threads=n_threads):
+        gradient_stats(
+            rows, block * STAT_BLOCK,
+            min(<Py_ssize_t>STAT_BLOCK, rows.n - block * STAT_BLOCK), &parts[block])
+    for block in range(n_blocks):
+        merge_stats(&parts[block], &total)
+    free(parts)
+    return total
+
+
+cdef int fixed_point_exponent(double largest, int bits) noexcept nogil:
+    """The greatest k for which round(largest * 2**k) < 2**bits."""
+    cdef int exponent
+    if largest <= 0:
+        return 0
+    frexp(largest, &exponent)
+    exponent = min(bits - exponent, MAX_EXPONENT)
+    if rint(ldexp(largest, exponent)) >= ldexp(1.0, bits):
+        return exponent - 1
+    return exponent
+
+
+cdef int wide_exponent(double largest, int64_t n_copies) noexcept nogil:
+    return fixed_point_exponent(largest, min(62 - bit_length(n_copies), MAX_WIDE_BITS))
+
+
+cdef double fine_scale(double largest, int64_t n_copies) noexcept nogil:
+    """The scale at which ``n_copies`` integers of up to ``largest`` have a 64-bit sum."""
+    return ldexp(1.0, wide_exponent(largest, n_copies))
+
+
+cdef inline bint all_ones(const Gradients* rows) noexcept nogil:
+    """Whether the hessian of each copy is 1."""
+    return rows.hessian == NULL and rows.weight == NULL
+
+
+cdef Encoding choose_encoding(
+    const GradientStats* stats, const Gradients* rows, bint wide,
+) noexcept nogil:
+    """Number format of a round; ``wide``: its magnitudes need more range than a field has.
+
+    The units are those of a round of the rows' copies.
+    """
+    cdef Encoding encoding
+    cdef bint constant = all_ones(rows)
+    cdef int n_fields = 2 if constant else 3
+    cdef int count_bits = min(
+        bit_length(rows.n_copies), MAX_COUNT_BITS_CONSTANT if constant else MAX_COUNT_BITS)
+    cdef int value_bits = 63 - n_fields * count_bits
+    cdef int hessian_bits = 0 if constant else min(value_bits // 2, MAX_PACKED_BITS)
+    cdef int gradient_bits = min(value_bits - hessian_bits, MAX_PACKED_BITS)
+    memset(&encoding, 0, sizeof(Encoding))
+    encoding.id_mask = <uint64_t>-1
+    encoding.block_rows = rows.n_rows_everywhere
+    encoding.parts = WIDE_PARTS
+    encoding.constant_hessian = constant and rows.copies == NULL
+    if wide or stats.hessian_min < 0:
+        encoding.gradient_unit = 1.0 / fine_scale(stats.gradient_max, rows.n_copies)
+        encoding.hessian_unit = 1.0 / fine_scale(
+            max(stats.hessian_max, -stats.hessian_min), rows.n_copies)
+    else:
+        encoding.gradient_unit = ldexp(
+            1.0, -fixed_point_exponent(stats.gradient_max, gradient_bits))
+        encoding.hessian_unit = stats.hessian_max if constant else ldexp(
+            1.0, -fixed_point_exponent(stats.hessian_max, hessian_bits))
+        encoding.packed = assign_bits(rows, gradient_bits, hessian_bits, &encoding)
+    if encoding.packed:
+        encoding.parts = 1
+    encoding.compact = encoding.packed and rows.n_everywhere <= encoding.block_rows
+    return encoding
+
+
+cdef bint assign_bits(
+    const Gradients* rows, int gradient_bits, int hessian_bits, Encoding* encoding,
+) noexcept nogil:
+    """Find room for records and for the sums of a block; whether there is any.
+
+    ``gradient_bits``, ``hessian_bits``: of a copy's integers; no bits for a hessian of 1,
+    which is the number of copies.
+    """
+    cdef int copy_bits = bit_length(rows.most_copies) if rows.copies != NULL else 0
+    cdef int id_bits = 63 - gradient_bits - hessian_bits - 2 * copy_bits
+    cdef int spare_bits = 63 - gradient_bits - hessian_bits
+    cdef int n_weighed = 1 if encoding.constant_hessian else 2
+    cdef int row_bits = bit_length(rows.n_rows_everywhere)
+    cdef int bits = min(
+        row_bits, MAX_COUNT_BITS_CONSTANT if encoding.constant_hessian else MAX_COUNT_BITS)
+    cdef int least_bits = min(bits, MIN_COUNT_BITS)
+    cdef int block_bits
+    cdef Py_ssize_t block_rows
+    while bits >= least_bits and id_bits >= row_bits:
+        block_rows = (<Py_ssize_t>1 << bits) - 1
+        block_bits = bit_length(min(block_rows * rows.most_copies, rows.n_copies))
+        if bits + n_weighed * block_bits <= spare_bits:
+            encoding.count_bits = bits
+            encoding.block_rows = block_rows
+            encoding.gradient_up = bits + (n_weighed - 1) * (block_bits + hessian_bits)
+            encoding.hessian_down = id_bits
+            encoding.gradient_down = 63 - gradient_bits - copy_bits
+            encoding.hessian_mask = (<uint64_t>1 << (encoding.gradient_down - id_bits)) - 1
+            encoding.id_mask = (<uint64_t>1 << id_bits) - 1
+            return True
+        bits -= 1
+    return False
+
+
+cdef void choose_parts(
+    const Binned* data, const uint64_t* records, Py_ssize_t n, const int64_t* pairs,
+    Encoding* encoding,
+) noexcept nogil:
+    """Let accumulators of a wide round have two integers if most blocks can have many rows.
+
+    The count joins the smaller sums. The more bits it has, the more rows and the smaller
+    magnitudes a block may have: they are chosen so that on average both limits are reached
+    together.
+    """
+    cdef Sizes gradient, hessian, counted
+    cdef int most_bits = bit_length(n)
+    cdef int bits
+    if n == 0 or data.entries != NULL:
+        return
+    sum_sizes(records, n, pairs, &gradient, &hessian)
+    counted = hessian if hessian.sum < gradient.sum else gradient
+    bits = min(
+        most_bits, (63 - bit_length(counted.sum // n)) // 2, 63 - bit_length(counted.largest))
+    if bits < min(most_bits, MIN_PAIR_BITS):
+        return
+    encoding.parts = PAIR_PARTS
+    encoding.count_bits = bits
+    if hessian.sum < gradient.sum:
+        encoding.hessian_up = bits
+    else:
+        encoding.gradient_up = bits
+    encoding.room = (<int64_t>1 << (63 - bits)) - 1
+    encoding.block_rows = (<Py_ssize_t>1 << bits) - 1
+
+
+cdef bint typical(int64_t roots, int64_t n) noexcept nogil:
+    """Whether typical magnitudes are many units.
+
+    The mean of the square roots tells, as a few giants do not move it far.
+    """
+    cdef double mean_root = roots / (ROOT_LEVELS * n)
+    return mean_root * mean_root >= MIN_TYPICAL_UNITS
+
+
+cdef Roots encode_block(
+    const Gradients* rows, Py_ssize_t first, Py_ssize_t n, const Encoding* encoding,
+    uint64_t* records_out, int64_t* pairs_out,
+) noexcept nogil:
+    """Encode some rows; returns what `is_fine` asks for."""
+    cdef double gradient_scale = 1.0 / encoding.gradient_unit
+    cdef double hessian_scale = 1.0 / encoding.hessian_unit
+    cdef Roots roots
+    cdef Py_ssize_t i
+    sum_roots(rows, first, n, gradient_scale, hessian_scale, &roots)
+    if encoding.packed:
+        encode_packed(rows, first, n, gradient_scale, hessian_scale, encoding, records_out)
+        return roots
+    encode_wide(rows, first, n, gradient_scale, hessian_scale, pairs_out)
+    for i in range(first, first + n):
+        records_out[i] = rows.ids[i] if rows.ids != NULL else <uint64_t>i
+    return roots
+
+
+cdef Roots encode(
+    const Gradients* rows, const Encoding* encoding, int n_threads, uint64_t* records_out,
+    int64_t* pairs_out,
+) noexcept nogil:
+    """Words of the rows, and in a wide round their pairs.
+
+    Returns what `is_fine` asks for.
+    """
+    cdef Py_ssize_t block, first
+    cdef int64_t n_copies = 0
+    cdef int64_t gradient_roots = 0
+    cdef int64_t hessian_roots = 0
+    cdef Roots part, total
+    for block in prange(
+        (rows.n + ENCODE_BLOCK - 1) // ENCODE_BLOCK,
+        num_threads=n_threads, use_threads_if=n_threads > 1 and rows.n > ENCODE_BLOCK,
+    ):
+        first = block * ENCODE_BLOCK
+        part = encode_block(
+            rows, first, min(<Py_ssize_t>ENCODE_BLOCK, rows.n - first), encoding, records_out,
+            pairs_out)
+        n_copies += part.n
+        gradient_roots += part.gradient
+        hessian_roots += part.hessian
+    total.gradient = gradient_roots
+    total.hessian = hessian_roots
+    total.n = n_copies
+    return total
+
+
+cdef bint is_fine(const Gradients* rows, const Roots* roots) noexcept nogil:
+    """Whether the integers of a round are typically large enough."""
+    return typical(roots.gradient, roots.n) and (
+        all_ones(rows) or typical(roots.hessian, roots.n))
+
+
+cdef bint hessians_vary(const Gradients* gradients, float* first_out) noexcept nogil:
+    """Whether the hessians of the rows differ, apart from their weights."""
+    cdef Py_ssize_t i
+    if gradients.hessian == NULL or gradients.n == 0:
+        return False
+    first_out[0] = gradients.hessian[0]
+    for i in range(1, gradients.n):
+        if gradients.hessian[i] != first_out[0]:
+            return True
+    return False
+
+
+cdef int read_round(
+    Shared* shared, Workspace* ws, Gradients* gradients, GradientStats* stats_out,
+) noexcept nogil:
+    """What the numbers of a round depend on, of the rows of all processes."""
+    cdef double[8] facts
+    cdef float first = 0
+    cdef bint vary, has_rows
+    cdef int status = gather_sampled(ws, gradients)
+    if status < 0:
+        return status
+    vary = hessians_vary(gradients, &first)
+    has_rows = gradients.hessian != NULL and gradients.n > 0
+    stats_out[0] = round_stats(gradients, ws.n_threads)
+    facts[0] = gradients.n
+    facts[1] = not isfinite(stats_out.zero)
+    facts[2] = stats_out.gradient_max
+    facts[3] = stats_out.hessian_max
+    facts[4] = -stats_out.hessian_min
+    facts[5] = vary
+    facts[6] = first if has_rows else -INFINITY
+    facts[7] = -first if has_rows else -INFINITY
+    status = all_reduce_doubles(shared.collectives, facts, 1, 7)
+    if status < 0:
+        return status
+    gradients.n_everywhere = <int64_t>facts[0]
+    stats_out.gradient_max = facts[2]
+    stats_out.hessian_max = facts[3]
+    stats_out.hessian_min = -facts[4]
+    ws.rules.hessians_vary = facts[5] > 0 or facts[6] > -facts[7]
+    return NOT_FINITE if facts[1] > 0 else 0
+
+
+cdef int encode_round(
+    Workspace* ws, const Gradients* gradients, const GradientStats* stats, bint wide,
+    uint64_t* records_out, Roots* roots_out,
+) noexcept nogil:
+    """The records of the root's rows; 0 or NO_MEMORY. ``roots_out``: what `is_fine` asks for."""
+    cdef int64_t n_summed = (
+        gradients.n_everywhere if gradients.copies == NULL else gradients.n_copies)
+    ws.gradient_scale = fine_scale(stats.gradient_max, n_summed)
+    ws.hessian_scale = fine_scale(max(stats.hessian_max, -stats.hessian_min), n_summed)
+    ws.encoding = choose_encoding(stats, gradients, wide)
+    if not ws.encoding.packed and ws.pairs == NULL:
+        ws.pairs = <int64_t*>malloc(2 * gradients.n_rows * sizeof(int64_t))
+        if ws.pairs == NULL:
+            return NO_MEMORY
+    roots_out[0] = encode(gradients, &ws.encoding, ws.n_threads, records_out, ws.pairs)
+    if not ws.encoding.packed:
+        choose_parts(&ws.data, records_out, gradients.n, ws.pairs, &ws.encoding)
+    ws.block_encoding = ws.encoding
+    ws.block_encoding.compact = True
+    ws.rules.gradient_unit = ws.encoding.gradient_unit
+    ws.rules.hessian_unit = ws.encoding.hessian_unit
+    return 0

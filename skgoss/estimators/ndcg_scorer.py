@@ -1,0 +1,113 @@
+"""A scorer of rankings, for scikit-learn's searches and cross-validation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from skgoss.data import queries
+from skgoss.training.ranking import mean_ndcg
+from skgoss.utils import compat
+
+
+class NDCGScorer:
+    """A scorer of rankings, for ``scoring=``: see `ndcg_scorer`."""
+
+    def __init__(self, k: int | None) -> None:
+        self.k = k
+        self.requests: dict[str, bool | str | None] = {
+            "qid": True,
+            "group": None,
+            "sample_weight": None,
+        }
+
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """The mean NDCG of an estimator's predictions."""
+        grades = np.asarray(y, dtype=np.float64)
+        row_queries = queries.make(len(grades), group=group, qid=qid)
+        weight = sample_weight
+        if weight is not None:
+            weight = compat.sample_weights(weight, grades)
+        scores = np.ascontiguousarray(estimator.predict(X), dtype=np.float64)
+        return mean_ndcg(grades, scores, row_queries, k=self.k, weight=weight)
+
+    def __repr__(self) -> str:
+        return f"ndcg_scorer(k={self.k})"
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """The metadata that the scorer asks scikit-learn for."""
+        request = MetadataRequest(owner=self)
+        for name, alias in self.requests.items():
+            request.score.add_request(param=name, alias=alias)
+        return request
+
+    def set_score_request(self, **requests: bool | str | None) -> NDCGScorer:
+        """Change which metadata the scorer asks for.
+
+        Parameters
+        ----------
+        **requests : dict
+            For ``qid``, ``group`` and ``sample_weight``: True to ask for it, False or
+            None not to, or the name under which it is passed.
+
+        Returns
+        -------
+        self
+        """
+        unknown = requests.keys() - self.requests.keys()
+        if unknown:
+            raise TypeError(
+                f"Unexpected argument {min(unknown)!r}: ndcg_scorer takes"
+                f" {', '.join(self.requests)}."
+            )
+        self.requests |= requests
+        return self
+
+
+def ndcg_scorer(k: int | None = 10) -> NDCGScorer:
+    """Create an NDCG scorer for rankers, for ``scoring`` of searches.
+
+    The scorer requests ``qid``: with metadata routing, the ``qid`` that is passed to
+    the search reaches the scorer.
+
+    Parameters
+    ----------
+    k : int, default=10
+        The number of top documents of a query. None: all documents.
+
+    Returns
+    -------
+    callable
+        ``scorer(estimator, X, y, *, qid=None, group=None, sample_weight=None)`` returns
+        the mean NDCG@k of the queries, with the gains 2**grade - 1. Higher is better.
+
+    See Also
+    --------
+    LGBMRanker.score : The mean NDCG of all documents.
+
+    References
+    ----------
+    K. Järvelin and J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques",
+    ACM Transactions on Information Systems 20 (2002).
+
+    Examples
+    --------
+    >>> from skgoss import ndcg_scorer
+    >>> ndcg_scorer(k=5)
+    ndcg_scorer(k=5)
+    """
+    if k is not None and (not isinstance(k, int | np.integer) or k < 1):
+        raise ValueError(f"k must be an int >= 1 or None, got {k!r}.")
+    return NDCGScorer(None if k is None else int(k))

@@ -1,0 +1,155 @@
+"""The modules and headers of the engine lie in layers, and each uses those below it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import skgoss
+
+ENGINE = Path(skgoss.__file__).parent / "_engine"
+
+# From top to bottom. Modules are named by folder, and headers by file.
+LAYERS = tuple(
+    frozenset(layer.split())
+    for layer in (
+        # The trees of a fit; their use on other rows of the same bins.
+        "training.grower training.score",
+        # One tree: its leaves are divided, and their children searched.
+        "training.tree",
+        "training.children",
+        "training.candidates",
+        "training.search training.split_sides",
+        "training.sums training.encoding",
+        # What a tree consists of; what it may not do; what processes share.
+        "training.tiles training.partition training.constraints",
+        "training.collectives training.forest",
+        "training.workspace",
+        # Kernels of training, which know nothing of trees.
+        "training.split training.feature_subset training.histogram",
+        "training.ranking training.metrics training.losses",
+        "training.layout training.sampling training.exact_sum",
+        "split.h",
+        "categories.h encoding.h histogram.h",
+        "gains.h metrics.h ranking.h",
+        "fixed_point.h losses.h exact_sum.h sampling.h partition.h feature_subset.h",
+        "layout.h",
+        # Predictions.
+        "model.few_rows model.contributions model.links",
+        "model.predict model.linear",
+        "model.leaves",
+        "predict.h contributions.h linear.h links.h",
+        "leaves.h",
+        "leaf_exits.h",
+        # Binned data.
+        "data.store data.packing data.bundling data.binning data.categories",
+        "data.gather_rows data.transposition data.arrow",
+        "data.columns",
+        "data.sparse_columns",
+        # Exponentials; threads, signals, random numbers, instruction sets.
+        "elementary.h",
+        "runtime signals random atomics bits",
+        "simd.h signals.h bits.h atomics.h",
+    )
+)
+
+USED_MODULE = re.compile(r"^\s*(?:from|c?import)\s+(skgoss[\w.]*)", re.MULTILINE)
+USED_HEADER = re.compile(
+    r'^\s*(?:#\s*include|cdef extern from)\s+"([^"]+)"', re.MULTILINE
+)
+
+
+def name_of(path: Path, engine: Path) -> str:
+    if path.suffix == ".h":
+        return path.name
+    return ".".join(path.relative_to(engine).with_suffix("").parts)
+
+
+def used(path: Path) -> Iterator[str]:
+    """The modules and headers that a source file names, but for those of others."""
+    text = path.read_text(encoding="utf-8")
+    for module in USED_MODULE.findall(text):
+        yield module.removeprefix("skgoss._engine.")
+    yield from (name for name in USED_HEADER.findall(text) if name != "Python.h")
+
+
+def arrows(engine: Path) -> set[tuple[str, str]]:
+    """Who uses whom. The .pyx and the .pxd of a module are one."""
+    return {
+        (name_of(path, engine), other)
+        for path in engine.rglob("*.*")
+        if path.suffix in (".pyx", ".pxd", ".h")
+        for other in used(path)
+        if other != name_of(path, engine)
+    }
+
+
+def wrong_arrows(engine: Path) -> list[str]:
+    """The arrows that do not point to a lower layer, or to what has no layer."""
+    depth = {name: i for i, layer in enumerate(LAYERS) for name in layer}
+    return sorted(
+        f"{name} -> {other}"
+        for name, other in arrows(engine)
+        if not depth.get(name, len(LAYERS)) < depth.get(other, -1)
+    )
+
+
+def test_each_module_uses_lower_layers_alone():
+    assert wrong_arrows(ENGINE) == []
+
+
+def test_the_table_lists_each_module_once():
+    listed = sorted(name for layer in LAYERS for name in layer)
+    assert listed == sorted(
+        {
+            name_of(path, ENGINE)
+            for path in ENGINE.rglob("*.*")
+            if path.suffix in (".pyx", ".pxd", ".h") and path.stem != "__init__"
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "arrow"),
+    [
+        (
+            "training/workspace.pxd",
+            "from skgoss._engine.training.tree cimport grow_tree",
+            "training.workspace -> training.tree",
+        ),
+        (
+            "model/leaves.pyx",
+            "from skgoss._engine.training.layout cimport (\n    Binned)",
+            "model.leaves -> training.layout",
+        ),
+        ("simd.h", '#include "layout.h"', "simd.h -> layout.h"),
+        (
+            "data/columns.pxd",
+            'cdef extern from "split.h" nogil:\n    enum: SPLIT_WIDTH',
+            "data.columns -> split.h",
+        ),
+        # A circle within a layer.
+        (
+            "training/sums.pyx",
+            "from skgoss._engine.training.encoding cimport read_round",
+            "training.sums -> training.encoding",
+        ),
+        (
+            "data/store.pyx",
+            "    import skgoss.data.storage",
+            "data.store -> skgoss.data.storage",
+        ),
+    ],
+)
+def test_a_wrong_arrow_is_found(tmp_path, file, line, arrow):
+    engine = tmp_path / "engine"
+    shutil.copytree(
+        ENGINE, engine, ignore=lambda folder, names: {"__pycache__"} & set(names)
+    )
+    with (engine / file).open("a", encoding="utf-8") as source:
+        source.write(f"\n{line}\n")
+    assert wrong_arrows(engine) == [arrow]

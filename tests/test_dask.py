@@ -687,7 +687,7 @@ KINDS = ["raw_score", "pred_leaf", "pred_contrib", "pred_interactions"]
 def fitted_on(local):
     """An estimator on a cluster that has the model of a local one."""
     model = of(local)
-    model._take(local)
+    model._keep(local._model)
     return model
 
 

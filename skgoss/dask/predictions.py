@@ -42,8 +42,8 @@ def lazily(
     dask.array.Array, or list of dask.array.Array
         With the partitions of ``X``; a list where the method returns one.
     """
-    found = parts.pieces(X)
-    n_rows = parts.lengths(X) or [np.nan] * len(found)
+    partitions = parts.partitions(X)
+    n_rows = parts.lengths(X) or [np.nan] * len(partitions)
     predict = partial(_predicted, method, args=args, kwargs=kwargs)
     example = predict(estimator, _one_row(X, estimator))
     is_list = isinstance(example, list)
@@ -53,7 +53,7 @@ def lazily(
     model = delayed(estimator, name=f"model-{token}", traverse=False)
     predicted = [
         task(model, piece, dask_key_name=f"{method.__name__}-{token}-{i}")
-        for i, piece in enumerate(found)
+        for i, piece in enumerate(partitions)
     ]
     if not is_list:
         return _array(f"predicted-{token}", predicted, n_rows, nothing)

@@ -110,7 +110,7 @@ class RowPartition:
         of_ranks = self._send_to_first(np.ascontiguousarray(values))
         if self.collectives.rank != 0:
             return values
-        return _joined(vars(self)["_numbers_of_ranks"], of_ranks, self.n_rows)
+        return joined(vars(self)["_numbers_of_ranks"], of_ranks, self.n_rows)
 
     def _send_to_first(self, value: Any) -> list[Any]:
         n_others = self.collectives.n_ranks - 1
@@ -129,10 +129,10 @@ class RowPartition:
         gathered = self.collectives.all_gather(
             (self.numbers, np.ascontiguousarray(values))
         )
-        return _joined(*zip(*gathered, strict=True), self.n_rows)
+        return joined(*zip(*gathered, strict=True), self.n_rows)
 
 
-def _joined(
+def joined(
     numbers: Sequence[NDArray[np.int64]], of_ranks: Sequence[NDArray[Any]], n_rows: int
 ) -> NDArray[Any]:
     """The values of all rows, from the values and the row numbers of each rank."""

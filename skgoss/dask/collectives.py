@@ -52,7 +52,7 @@ def collectives(
     addresses : sequence of str
         Where the workers of all ranks accept connections.
     topic : str
-        The topic of the events that are told.
+        The topic of the events.
     """
     worker = get_worker()
     plugin = plugins[worker]

@@ -113,15 +113,15 @@ def cut(sets: Sequence[GivenSet]) -> tuple[list[GivenSet], dict[PartKey, Delayed
     """
     tables: dict[int, _Table] = {}
     without_rows = []
-    for number, given in enumerate(sets):
-        number = 0 if given.is_training else number
-        table = tables.setdefault(number, _Table(number, given.X))
+    for number, rows in enumerate(sets):
+        number = 0 if rows.is_training else number
+        table = tables.setdefault(number, _Table(number, rows.X))
         columns = {
-            field: table.column(f"{given.prefix}{field}", getattr(given, field))
+            field: table.column(f"{rows.prefix}{field}", getattr(rows, field))
             for field in ("X", "y", *OF_ROWS)
-            if getattr(given, field) is not None
+            if getattr(rows, field) is not None
         }
-        without_rows.append(given._replace(**columns))
+        without_rows.append(rows._replace(**columns))
     parts = {
         (table.number, i): part
         for table in tables.values()
@@ -242,7 +242,7 @@ def together(
     parts : list of Parts
         For each set, which parts these are.
     """
-    columns = {value for given in sets for value in given if isinstance(value, Column)}
+    columns = {value for rows in sets for value in rows if isinstance(value, Column)}
     values: dict[Column, Any] = {}
     parts: dict[int, Parts] = {}
     for table in sorted({column.table for column in columns}):
@@ -254,16 +254,16 @@ def together(
                 whole = joined([pieces.pop(column.number) for pieces in of_parts])
                 values[column] = _distinct(whole, values.values())
     filled = [
-        given._replace(
+        rows._replace(
             **{
                 field: values[value]
-                for field, value in given._asdict().items()
+                for field, value in rows._asdict().items()
                 if isinstance(value, Column)
             }
         )
-        for given in sets
+        for rows in sets
     ]
-    return filled, [parts[given.X.table] for given in sets]
+    return filled, [parts[rows.X.table] for rows in sets]
 
 
 def _pieces(

@@ -85,10 +85,10 @@ def _one_row(X: Any, estimator: LGBMModel) -> Any:
     """
     if hasattr(X, "_meta_nonempty"):
         return X._meta_nonempty.iloc[:1]
-    known = X.shape[1:] if isinstance(X, da.Array) else ()
-    shape = (
-        (1, *known) if known and known != (np.nan,) else (1, estimator.n_features_in_)
-    )
+    columns = X.shape[1:] if isinstance(X, da.Array) else ()
+    if columns in ((), (np.nan,)):
+        columns = (estimator.n_features_in_,)
+    shape = (1, *columns)
     kind = getattr(X, "_meta", None)
     if sparse.issparse(kind):
         return type(kind)(shape, dtype=kind.dtype)

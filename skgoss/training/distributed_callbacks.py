@@ -62,7 +62,7 @@ class DistributedCallbacks:
 
     Parameters
     ----------
-    state : Boosting or ConcurrentFits
+    boosting : Boosting or ConcurrentFits
     callbacks : sequence of callable
         Those of this rank. Other ranks than 0 need not have them.
     recorder : Recorder
@@ -73,13 +73,13 @@ class DistributedCallbacks:
 
     def __init__(
         self,
-        state: Boosting | ConcurrentFits,
+        boosting: Boosting | ConcurrentFits,
         callbacks: Sequence[Callback],
         recorder: Recorder,
         after_round: AfterRound | None = None,
     ) -> None:
-        self.state = state
-        self.collectives = state.partition.collectives
+        self.boosting = boosting
+        self.collectives = boosting.partition.collectives
         self._is_first = self.collectives.rank == 0
         deciding = [c for c in callbacks if not getattr(c, "only_watches", False)]
         by_metrics = [c for c in deciding if hasattr(c, "on_other_ranks")]
@@ -94,7 +94,7 @@ class DistributedCallbacks:
             )
         self._calls = CallbackList([*callbacks, recorder])
         self._after_round = after_round if self._is_first else None
-        self._settings = state.settings
+        self._settings = boosting.settings
         self._is_over = False
         # Whether an exception comes from a callback, which may end the fit by it.
         self._in_callbacks = False
@@ -121,7 +121,7 @@ class DistributedCallbacks:
         with self._calling():
             self._calls.after_round(env)
             if self._after_round is not None:
-                self._is_over = self._after_round(index, self.state.ensemble)
+                self._is_over = self._after_round(index, self.boosting.ensemble)
         return self._is_over
 
     def at_end(self) -> None:
@@ -161,13 +161,13 @@ class DistributedCallbacks:
         if outcome.stop is not None:
             self._in_callbacks = True
             raise EarlyStopException(*outcome.stop)
-        self.state.settings = replace(self.state.settings, **outcome.changed)
+        self.boosting.settings = replace(self.boosting.settings, **outcome.changed)
         self._is_over = outcome.is_over
         return outcome.is_over
 
     def _outcome(self, stop: EarlyStopException | None) -> Outcome:
-        before, now = vars(self._settings), vars(self.state.settings)
-        self._settings = self.state.settings
+        before, now = vars(self._settings), vars(self.boosting.settings)
+        self._settings = self.boosting.settings
         return Outcome(
             stop and (stop.best_iteration, stop.best_score),
             self._is_over,

@@ -14,7 +14,7 @@ from skgoss._engine.data import binning as kernels
 from skgoss._engine.data import categories as category_kernels
 from skgoss.data import distributed_sample
 from skgoss.data.columns import Columns
-from skgoss.data.row_partition import RowPartition
+from skgoss.data.row_partition import RowPartition, joined
 
 # So many part most bounds from each other, and their table fits the first cache.
 BUCKETS_PER_BOUND = 8
@@ -235,14 +235,14 @@ def _find_together(
     spans = list(map(slice, edges[:-1].tolist(), edges[1:].tolist()))
     kept = _Sample(rows, places(columns, rows))
     n_others = np.zeros(columns.n_features, dtype=np.int64)
-    pieces = distributed_sample.Pieces(columns, sample, spans)
+    sampled = distributed_sample.SampledColumns(columns, sample, spans)
     for span, block in columns.blocks(n_threads):
         if kept.size(columns):
             n_others[span] = _count_others(block, settings, kept, n_threads)
-        pieces.add(block)
+        sampled.add(block)
     collectives.all_reduce(n_others)
     got = distributed_sample.joined(
-        collectives.all_to_all(pieces.of_ranks), places_of_ranks, n_rows
+        collectives.all_to_all(sampled.blocks), places_of_ranks, n_rows
     )
     found = []
     if got.n_features:
@@ -250,7 +250,7 @@ def _find_together(
         if columns.n_categories is not None:
             got = replace(got, n_categories=columns.n_categories[span])
         if mass is not None:
-            mass = distributed_sample.in_order(masses, places_of_ranks, n_rows)
+            mass = joined(places_of_ranks, masses, n_rows)
         max_bin = _max_bins(settings, columns.n_features)[span]
         seen = _Sample(None, None, _mass(mass))
         found = _find(got, settings, max_bin, n_others[span], seen, n_threads)

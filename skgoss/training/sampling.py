@@ -17,7 +17,7 @@ from skgoss._engine.training.sampling import (
 )
 from skgoss.data.queries import Queries
 from skgoss.data.row_partition import RowPartition
-from skgoss.training.order_statistics import WINDOW_SIGMAS, Ordered, select
+from skgoss.training.order_statistics import WINDOW_SIGMAS, KeyedRows, select
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
@@ -325,8 +325,8 @@ def _largest_kept(
     """
     size = np.array([partition.n_rows])
     start = np.array([0, len(keys)])
-    ordered = Ordered(keys, start, None, size, size, partition.numbers)
-    last = select(ordered, np.array([n_wanted - 1]), partition.collectives, expected)
+    rows = KeyedRows(keys, start, None, size, size, partition.numbers)
+    last = select(rows, np.array([n_wanted - 1]), partition.collectives, expected)
     equal = np.flatnonzero(keys == last.key[0])
     keys[equal[partition.numbers[equal] > last.number[0]]] += np.uint32(1)
     return int(last.key[0])

@@ -290,11 +290,6 @@ def _word_columns(frame: dataframes.Frame) -> list[int]:
     return [j for j in range(n_columns) if categories.holds_words(frame.series(j))]
 
 
-def feature_names(X: Any) -> NDArray[Any] | None:
-    """``feature_names_in_`` of a fit on ``X``, by scikit-learn's rules."""
-    return compat.feature_names(X)
-
-
 def names(X: Any) -> list[str] | None:
     """The names of a data frame's columns; None if ``X`` is no data frame."""
     frame = None if issparse(X) else dataframes.frame(X)

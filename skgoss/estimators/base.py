@@ -549,7 +549,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
             self._columns(model, X),
             X,
             model.feature_names,
-            self._names_of_outputs(),
+            None if model.classes is None else list(map(str, model.classes)),
             interactions=interactions,
             span=rounds,
             n_threads=compat.n_threads(n_jobs),
@@ -561,10 +561,6 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         return frames.columns(
             X, model.schema, owner=self._owner, by_name=not model.is_foreign
         )
-
-    def _names_of_outputs(self) -> list[str] | None:
-        """The names of the scores, if there are several."""
-        return None
 
     @property
     def _model(self) -> FittedModel:

@@ -62,7 +62,7 @@ def checked_settings(
         The names of the options that the user has passed, for a `Dataset`: its own
         options replace the defaults of the others.
     """
-    chosen = {
+    replaced = {
         name: value
         for name, value, absent in (
             ("categorical_feature", arguments.categorical_feature, "auto"),
@@ -72,8 +72,8 @@ def checked_settings(
         if not (isinstance(value, str) and value == absent) and value is not absent
     }
     if isinstance(X, Dataset):
-        chosen = X._options_besides(passed) | chosen
-    checked = parameters.make_settings({**options, **chosen}, task.owner)
+        replaced = X._options_besides(passed) | replaced
+    checked = parameters.make_settings({**options, **replaced}, task.owner)
     if isinstance(checked.objective, str):
         objective_names.canonical_name(checked.objective)
     return checked

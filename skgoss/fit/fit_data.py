@@ -261,18 +261,17 @@ class FitData:
         Returns the rows to learn from and the evaluation sets.
         """
         options = self.settings
-        if sets or (options.early_stopping_round or 0) <= 0:
+        stops_early = (options.early_stopping_round or 0) > 0
+        if sets or not stops_early or options.boosting_type == "dart":
             return rows, sets
-        if options.boosting_type == "dart":
-            return rows, sets
-        chosen = held_out(
+        is_held_out = held_out(
             rows,
             options.validation_fraction,
             options.random_state,
             stratify=self.task.n_classes is not None,
         )
-        validation = rows.take(np.flatnonzero(chosen))
-        fitted = rows.take(np.flatnonzero(~chosen))
+        validation = rows.take(np.flatnonzero(is_held_out))
+        fitted = rows.take(np.flatnonzero(~is_held_out))
         return fitted, [NamedRows("validation", validation)]
 
     def _forget_values(self) -> None:

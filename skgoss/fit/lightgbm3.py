@@ -6,7 +6,7 @@ The functions of this module translate them into options and callbacks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -101,9 +101,7 @@ def with_arguments(
 
 
 def describe_columns(
-    train_set: Dataset,
-    feature_name: str | Sequence[str],
-    categorical_feature: str | Iterable[str | int] | None,
+    train_set: Dataset, feature_name: str | Sequence[str], categorical_feature: Any
 ) -> None:
     """Set the names and the categorical columns of the training set, if any are given.
 

@@ -246,7 +246,11 @@ def unknown(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("page", [*DOCS.glob("*.md"), ROOT / "README.md"], ids=str)
+@pytest.mark.parametrize(
+    "page",
+    [*DOCS.glob("*.md"), *ROOT.glob("*.md"), ROOT / "benchmarks" / "README.md"],
+    ids=str,
+)
 def test_files_and_names_exist(page):
     assert unknown(page.read_text(encoding="utf-8")) == []
 

@@ -93,7 +93,7 @@ class FittedModel:
     best_iteration: int = 0
     best_score: dict[str, dict[str, float]] = field(default_factory=dict)
     history: History = field(default_factory=dict)
-    classes: NDArray[Any] | None = None
+    classes: Any = None
     record: EstimatorRecord | None = None
     is_foreign: bool = False
 

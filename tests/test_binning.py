@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from skgoss.data.binning import BinMapper, find_bin_mappers
+from skgoss.data.bin_mapper import BinMapper
+from skgoss.data.binning import find_bin_mappers
 from skgoss.data.frames import columns
 
 ZERO = float(np.float32(1e-35))

@@ -10,17 +10,15 @@ from numpy.typing import NDArray
 
 from skgoss._engine.data.binning import NAN_IS_MISSING, ZERO_IS_MISSING
 from skgoss.data import storage
-from skgoss.data.binning import (
-    MAX_CATEGORY_BINS,
-    BinMapper,
-    category_mapper,
-    numeric_mappers,
-)
+from skgoss.data.bin_mapper import BinMapper, category_mapper, numeric_mappers
+from skgoss.data.binning import MAX_CATEGORY_BINS
 from skgoss.data.categories import Categories
+from skgoss.data.columns import INT32_MAX
 from skgoss.data.dataset import BinnedDataset, used_features
-from skgoss.data.sparse import INT32_MAX
+from skgoss.data.feature_groups import LANE_CODES
+from skgoss.data.sparse_columns import LosslessSettings, SparseColumns
 from skgoss.data.state import check_lengths, check_start, entries, vectors
-from skgoss.data.storage import LANE_CODES, Bins, Layout, Lists
+from skgoss.data.storage import Bins
 
 _OWNER = "the binned data"
 
@@ -71,10 +69,10 @@ def state(data: BinnedDataset) -> dict[str, Any]:
         "bounds": np.concatenate(bounds),
         "category_start": _starts(categories),
         "categories": np.concatenate(categories),
-        "list_member": bins.lists.member,
-        "list_start": bins.lists.start,
-        "list_rows": bins.lists.rows,
-        "list_bins": bins.lists.every_bin(),
+        "list_member": bins.sparse.number,
+        "list_start": bins.sparse.start,
+        "list_rows": bins.sparse.rows,
+        "list_bins": bins.sparse.stored_bins(),
         "bytes": bins.bytes.ravel(),
         "shorts": bins.shorts.ravel(),
     }
@@ -135,7 +133,9 @@ def restored(
     mappers = _mappers(parts)
     used = [mappers[j] for j in used_features(mappers)]
     bins = _bins(parts, n_rows, used)
-    return BinnedDataset.of(mappers, storage.lay_out(bins, used, Layout(), n_threads))
+    return BinnedDataset.of(
+        mappers, storage.lay_out(bins, used, LosslessSettings(), n_threads)
+    )
 
 
 def check_categories(data: BinnedDataset, known: Categories) -> None:
@@ -276,23 +276,23 @@ def _bins(
     """The bins of the used columns, which are checked."""
     n_bins = np.array([mapper.n_bins for mapper in used], dtype=np.int64)
     is_categorical = np.array([m.categories is not None for m in used], dtype=bool)
-    lists = _lists(parts, n_rows, n_bins, is_categorical)
+    sparse = _sparse_columns(parts, n_rows, n_bins, is_categorical)
     is_dense = np.ones(len(used), dtype=bool)
-    is_dense[lists.member] = False
+    is_dense[sparse.number] = False
     is_wide = n_bins > LANE_CODES
     return Bins(
-        lists,
+        sparse,
         _matrix(parts, "bytes", n_rows, n_bins[is_dense & ~is_wide]),
         _matrix(parts, "shorts", n_rows, n_bins[is_dense & is_wide]),
     )
 
 
-def _lists(
+def _sparse_columns(
     parts: Mapping[str, NDArray[Any]],
     n_rows: int,
     n_bins: NDArray[np.int64],
     is_categorical: NDArray[np.bool_],
-) -> Lists:
+) -> SparseColumns:
     member, start = parts["list_member"], parts["list_start"]
     rows, bins = parts["list_rows"], parts["list_bins"]
     _check(
@@ -313,7 +313,7 @@ def _lists(
         (bins < np.repeat(n_bins[member] - 1, np.diff(start))).all(),
         "list_bins must be below the numbers of bins",
     )
-    return Lists.of_every_bin(member, start, rows, bins, n_bins[member])
+    return SparseColumns.from_stored_bins(member, start, rows, bins, n_bins[member])
 
 
 def _matrix(

@@ -12,7 +12,7 @@ import numpy as np
 
 from skgoss._engine.data import arrow
 from skgoss.data.categories import ArrayColumn
-from skgoss.data.columns import Layout, as_kind
+from skgoss.data.columns import ColumnsBuilder, as_kind
 from skgoss.utils import compat
 
 
@@ -36,13 +36,13 @@ class Frame:
         self.native = native
 
     def locate(
-        self, layout: Layout, categorical: Container[int]
+        self, builder: ColumnsBuilder, categorical: Container[int]
     ) -> dict[int, ArrayColumn]:
         """Find columns of numbers in memory.
 
         Parameters
         ----------
-        layout : Layout
+        builder : ColumnsBuilder
             Columns are added to it.
         categorical : container of int
             The columns of numbers that are categories: they are not converted.
@@ -71,7 +71,7 @@ class PandasFrame(Frame):
         return self.index.tolist()
 
     def locate(
-        self, layout: Layout, categorical: Container[int]
+        self, builder: ColumnsBuilder, categorical: Container[int]
     ) -> dict[int, ArrayColumn]:
         numbers, known = [], {}
         for columns, values in compat.pandas_blocks(self.native):
@@ -86,7 +86,7 @@ class PandasFrame(Frame):
                     nw.Categorical(),
                     nw.Implementation.PANDAS,
                 )
-        layout.add(numbers)
+        builder.add(numbers)
         return known
 
     def series(self, column: int) -> nw.Series[Any]:
@@ -102,13 +102,13 @@ class ArrowFrame(Frame):
         self.names = self._exported and self._exported.names
 
     def locate(
-        self, layout: Layout, categorical: Container[int]
+        self, builder: ColumnsBuilder, categorical: Container[int]
     ) -> dict[int, ArrayColumn]:
         if self._exported is not None:
             self._exported.locate(
-                categorical, layout.address, layout.stride, layout.kind
+                categorical, builder.address, builder.stride, builder.kind
             )
-            layout.owner.append(self._exported)
+            builder.owner.append(self._exported)
         return {}
 
     def series(self, column: int) -> nw.Series[Any]:

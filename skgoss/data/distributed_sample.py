@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data import sparse
-from skgoss.data.columns import Columns, Layout
+from skgoss.data.columns import Columns, ColumnsBuilder
 
 
 class Piece(NamedTuple):
@@ -129,7 +129,7 @@ def joined(
         The number of all.
     """
     is_dense = np.any([piece.is_dense for piece in pieces], axis=0)
-    layout = Layout(n_rows, len(is_dense))
+    layout = ColumnsBuilder(n_rows, len(is_dense))
     layout.add([(np.flatnonzero(is_dense), _dense(pieces, places, is_dense, n_rows).T)])
     if is_dense.all():
         return layout.columns()

@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from skgoss.data import categories, dataframes, sparse
-from skgoss.data.columns import KIND_OF_DTYPE, Columns, Layout, as_kind
+from skgoss.data.columns import KIND_OF_DTYPE, Columns, ColumnsBuilder, as_kind
 from skgoss.data.floats import as_floats
 from skgoss.utils import compat
 
@@ -216,7 +216,7 @@ def _frame_columns(
     memory = estimator._categories
     if memory.unplaced is not None:
         memory = memory.placed(_word_columns(frame))
-    layout = Layout(*X.shape)
+    layout = ColumnsBuilder(*X.shape)
     known = frame.locate(layout, memory.columns(learn=reset))
     rest, words = [], set()
     for j in layout.missing():
@@ -286,7 +286,7 @@ def _is_mixed(estimator: Any, X: Any, reset: bool, categorical_feature: Any) -> 
 
 def _object_columns(estimator: Any, array: NDArray[Any], reset: bool) -> Columns:
     memory = estimator._categories
-    layout, words = Layout(*array.shape), set()
+    layout, words = ColumnsBuilder(*array.shape), set()
     for j in range(array.shape[1]):
         series = categories.ArrayColumn(j, array[:, j])
         if j in memory.columns(learn=reset):

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from skgoss.data import frames
 from skgoss.data.categories import Categories, Vocabulary
 from skgoss.data.collectives import ALONE, Collectives
-from skgoss.data.columns import Columns
-from skgoss.data.sparse import INT32_MAX
+from skgoss.data.columns import INT32_MAX, Columns
 from skgoss.model import text
 from skgoss.model.category_sets import map_categories, members, take
 from skgoss.model.ensemble import Ensemble

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.sparse import INT32_MAX
+from skgoss.data.columns import INT32_MAX
 from skgoss.data.state import entries
 from skgoss.model.text_keys import (
     END_OF_TREES,

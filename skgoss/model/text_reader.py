@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.sparse import INT32_MAX
+from skgoss.data.columns import INT32_MAX
 from skgoss.model import checks, text_lines
 from skgoss.model.category_sets import map_categories
 from skgoss.model.ensemble import Ensemble

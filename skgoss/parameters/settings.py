@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from skgoss.data.sparse import INT32_MAX
+from skgoss.data.columns import INT32_MAX
 from skgoss.parameters import docstrings
 from skgoss.parameters.domains import COLUMNS, Domain
 from skgoss.parameters.table import (

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.collectives import ALONE, Collectives
-from skgoss.data.sparse import INT32_MAX
+from skgoss.data.columns import INT32_MAX
 from skgoss.model.link import Link
 from skgoss.model.objective_names import NOT_BUILT_IN
 from skgoss.training import metric_functions as functions

@@ -17,7 +17,7 @@ import pandas as pd
 
 import skgoss
 from skgoss.fit import callbacks
-from skgoss.parameters import settings as parameters
+from skgoss.parameters.table import OPTIONS, WITHOUT_EFFECT
 
 SAME, NO_EFFECT, ABSENT = "same", "accepted, without effect", "not available"
 ONLY_OURS = "only in skgoss"
@@ -29,10 +29,13 @@ PREDICTIONS = ("predict", "predict_proba", "decision_function")
 # Reasons why names are missing, with LightGBM's main names. All others: not yet.
 REASONS = {
     "Only for LightGBM's command line.": ("data", "valid"),
+    "For data files: in `params` of `Dataset`. See [text-files.md](text-files.md).": (
+        *("group_column", "ignore_column", "label_column", "weight_column"),
+    ),
 }
 REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}
 
-# Remarks on names that are the same.
+# Remarks on names that are available.
 REMARKS = {
     "EarlyStopException": "Also in `skgoss.fit.callbacks`.",
     "verbosity": "The default is -1: nothing is printed.",
@@ -90,38 +93,33 @@ def module_rows() -> Iterator[Row]:
 # --- Parameters -----------------------------------------------------------------------
 
 
-def here(word: str) -> tuple[str, str]:
-    """The status of a parameter's name, and a remark."""
-    for option in parameters.OPTIONS:
-        if word in (option.name, *option.other_names):
-            accepted, _, why = option.meaning.partition(": ")
-            if accepted == "Has no effect":
+def status(name: str, main: str) -> tuple[str, str]:
+    """The status of a name of the parameter ``main``, and a remark."""
+    for option in OPTIONS:
+        if name in option.names:
+            no_effect, _, why = option.meaning.partition(": ")
+            if no_effect == "Has no effect":
                 return NO_EFFECT, why[:1].upper() + why[1:]
             return SAME, REMARKS.get(option.name, "")
-    for why, words in parameters.WITHOUT_EFFECT.items():
-        if word in words:
+    for why, names in WITHOUT_EFFECT.items():
+        if name in names:
             return NO_EFFECT, why
-    return ABSENT, ""
+    return ABSENT, reason(main)
 
 
 def parameter_rows() -> list[Row]:
     """A row for each parameter, or several if some of its names are missing."""
-    rows = []
     aliases = lightgbm.basic._ConfigAliases._get_all_param_aliases()
-    known = {word for main, others in aliases.items() for word in (main, *others)}
-    own = inspect.signature(lightgbm.LGBMModel).parameters
-    groups = [[name] for name in own if name not in known | {"kwargs"}]
-    groups += [
-        [main, *sorted(set(others) - {main})] for main, others in aliases.items()
-    ]
-    for words in groups:
-        by_meaning: dict[tuple[str, str], list[str]] = {}
-        for word in words:
-            by_meaning.setdefault(here(word), []).append(word)
-        for (status, remark), names in by_meaning.items():
-            rows.append(
-                (cell(names), status, reason(words[0]) if status == ABSENT else remark)
-            )
+    with_aliases = {n for main, names in aliases.items() for n in (main, *names)}
+    in_signature = inspect.signature(lightgbm.LGBMModel).parameters
+    parameters = [[n] for n in in_signature if n not in with_aliases | {"kwargs"}]
+    parameters += [[n, *sorted({*names} - {n})] for n, names in aliases.items()]
+    rows = []
+    for names in parameters:
+        by_status: dict[tuple[str, str], list[str]] = {}
+        for name in names:
+            by_status.setdefault(status(name, names[0]), []).append(name)
+        rows += [(cell(same), *remark) for remark, same in by_status.items()]
     return sorted(rows, key=lambda row: (ORDER.index(row[1]), row[0]))
 
 
@@ -276,14 +274,14 @@ def call_rows() -> Iterator[Row]:
         if name not in ours:
             yield f"`{name}`", ABSENT, reason(name)
             continue
-        wanted, given = list(arguments(function)), list(arguments(ours[name]))
-        same = [word for word in wanted if word in given]
-        added = [word for word in given if word not in wanted]
+        of_theirs, of_ours = list(arguments(function)), list(arguments(ours[name]))
+        same = [argument for argument in of_theirs if argument in of_ours]
+        added = [argument for argument in of_ours if argument not in of_theirs]
         remark = f"Also {cell(added)}." if added else ""
         yield f"`{name}({', '.join(same)})`", SAME, remark
-        for word in wanted:
-            if word not in given:
-                yield f"`{name}({word})`", ABSENT, reason(word)
+        for argument in of_theirs:
+            if argument not in of_ours:
+                yield f"`{name}({argument})`", ABSENT, reason(argument)
     for name, function in ours.items():
         if name not in theirs:
             yield f"`{name}({', '.join(arguments(function))})`", ONLY_OURS, ""

@@ -4,9 +4,8 @@
 Draw a model of flight delays: its importances, its metric and its trees.
 
 The script writes these pictures to a folder: the importances of the columns, the
-metrics during training and a tree as PNG, and the path of one flight through this
-tree as SVG. It prints the second tree as text. `examples/flight_delays.py` describes
-the data.
+metrics during training, and the path of one flight through the first tree. It prints
+the second tree as text. `examples/flight_delays.py` describes the data.
 
 Run `python examples/plots.py --folder pictures`. With `--rows 5000` it takes a few
 seconds. It needs `python -m pip install ".[examples]"`.
@@ -52,15 +51,13 @@ def main() -> None:
     plots = {
         "importance.png": skgoss.plot_importance(model, importance_type="gain"),
         "metric.png": skgoss.plot_metric(model),
-        "tree.png": skgoss.plot_tree(model, show_info=["data_percentage"]),
+        "tree.png": skgoss.plot_tree(
+            model, show_info=["data_percentage"], example_case=X[~past][:1]
+        ),
     }
     for name, ax in plots.items():
         ax.get_figure().savefig(given.folder / name)
 
-    drawing = skgoss.draw_tree(
-        model, show_info=["data_percentage"], example_case=X[~past][:1]
-    )
-    (given.folder / "tree.svg").write_text(drawing.to_svg(), encoding="utf-8")
     print(skgoss.draw_tree(model, tree_index=1))
 
 

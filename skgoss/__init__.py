@@ -28,13 +28,12 @@ from skgoss.fit.callbacks import (
     reset_parameter,
 )
 from skgoss.inspection.plotting import (
-    create_tree_digraph,
-    draw_tree,
     plot_importance,
     plot_metric,
     plot_split_value_histogram,
-    plot_tree,
 )
+from skgoss.inspection.tree_plots import create_tree_digraph, plot_tree
+from skgoss.inspection.tree_text import draw_tree
 from skgoss.training.callback_api import EarlyStopException, EvalResult
 from skgoss.utils.messages import UnusedParameterWarning
 

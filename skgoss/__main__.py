@@ -14,7 +14,7 @@ from skgoss._engine import runtime
 
 REQUIRED = ("numpy", "scipy", "scikit-learn", "joblib", "narwhals")
 OPTIONAL = (
-    *("pandas", "polars", "pyarrow", "dask", "matplotlib", "graphviz"),
+    *("pandas", "polars", "pyarrow", "dask", "matplotlib", "igraph", "graphviz"),
     *("onnx", "onnxruntime", "skl2onnx", "shap"),
 )
 

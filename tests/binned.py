@@ -6,10 +6,15 @@ import itertools
 from types import SimpleNamespace
 
 import numpy as np
+from reading import columns
 from sklearn.base import BaseEstimator
 
+from skgoss import parameters
+from skgoss.data import frames
+from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset
-from skgoss.data.frames import columns
+from skgoss.model.ensemble import Ensemble
+from skgoss.training import boosting, loop, objectives
 
 
 def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> BinnedDataset:
@@ -82,6 +87,27 @@ def expected_places(data: BinnedDataset) -> list[set[int]]:
         for row in np.flatnonzero(column != implied):
             found[row].add(int(place[row]))
     return found
+
+
+def with_categories(n_rows: int) -> tuple[BinnedDataset, Categories]:
+    """Columns of numbers and of categories."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n_rows, 4)).astype(object)
+    X[:, 1] = rng.choice(["a", "b", "c", None], n_rows)
+    X[:, 3] = rng.choice([*map(str, range(40))], n_rows)
+    found, schema = frames.learned(X, owner="it", categorical_feature=[1, 3])
+    settings = parameters.make_settings({"min_child_samples": 1}, "it")
+    return BinnedDataset.build(found, settings), schema.categories
+
+
+def trained(data: BinnedDataset, **options) -> Ensemble:
+    """Trees for a target of noise."""
+    small = {"n_estimators": 2, "num_leaves": 6, "min_child_samples": 2}
+    small |= {"objective": "regression", "min_data_per_group": 2, "cat_smooth": 1.0}
+    settings = parameters.make_settings(small | options, "LGBMRegressor")
+    y = np.random.default_rng(0).normal(size=data.n_rows)
+    objective = objectives.make(settings, y, None, None)
+    return loop.train(boosting.Boosting(data, objective, settings, 1)).ensemble
 
 
 def count_conflicts(start, rows, n_rows, bundle) -> np.ndarray:

@@ -135,7 +135,7 @@ def fit(objective: str, options: dict[str, Any], weighted: bool) -> str:
         params=params,
     )
     booster = skgoss.train(params, data, num_boost_round=n_rounds)
-    return digest(list(booster._ensemble.trees))
+    return digest(list(booster._model.trees.trees))
 
 
 def models() -> dict[str, tuple[str, dict[str, Any], bool]]:

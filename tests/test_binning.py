@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from reading import columns
 from sklearn.base import BaseEstimator
 
 from skgoss.data.bin_mapper import BinMapper
 from skgoss.data.binning import find_bin_mappers
-from skgoss.data.frames import columns
 
 ZERO = float(np.float32(1e-35))
 GREATEST = np.finfo(np.float64).max

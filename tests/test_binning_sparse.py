@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
@@ -14,7 +15,6 @@ from skgoss.data.apply_bins import bin_columns, bin_sparse_columns
 from skgoss.data.bin_mapper import BinMapper
 from skgoss.data.binning import find_bin_mappers
 from skgoss.data.columns import Columns
-from skgoss.data.frames import columns
 
 N_ROWS = 3000
 

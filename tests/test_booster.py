@@ -14,8 +14,10 @@ import pytest
 import skgoss
 from skgoss import Booster, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.data.categories import Categories, Vocabulary
+from skgoss.data.schema import ColumnSchema
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
+from skgoss.model.fitted import FittedModel
 from skgoss.model.linear import LinearLeaves
 from skgoss.model.objective_names import OBJECTIVES, make_link
 from skgoss.model.trees import CategorySets, Tree
@@ -123,30 +125,28 @@ def from_lightgbm(theirs, **parameters):
     names, text = dumped["feature_names"], dumped["objective"]
     parameters = {**theirs.params, **parameters}
     name = text.split()[0]
-    return Booster._of(
-        Ensemble.of_trees(
-            trees,
-            dumped["num_tree_per_iteration"],
-            len(names),
-            sets=words_of(sets),
-            average=dumped["average_output"],
-            linear=linear_of(structures),
-        ),
-        Header(
-            feature_names=names,
-            feature_infos=[info(dumped["feature_infos"].get(name)) for name in names],
-            objective=text,
-            monotone_constraints=dumped["monotone_constraints"],
-            parameters={
-                key: str(int(value) if isinstance(value, bool) else value)
-                for key, value in parameters.items()
-            },
-            pandas_categorical=dumped["pandas_categorical"],
-        ),
-        Categories(None),
-        name,
-        make_link(name, parameters.get("sigmoid", 1.0), "sqrt" in text),
+    ensemble = Ensemble.of_trees(
+        trees,
+        dumped["num_tree_per_iteration"],
+        len(names),
+        sets=words_of(sets),
+        average=dumped["average_output"],
+        linear=linear_of(structures),
     )
+    header = Header(
+        feature_names=names,
+        feature_infos=[info(dumped["feature_infos"].get(name)) for name in names],
+        objective=text,
+        monotone_constraints=dumped["monotone_constraints"],
+        parameters={
+            key: str(int(value) if isinstance(value, bool) else value)
+            for key, value in parameters.items()
+        },
+        pandas_categorical=dumped["pandas_categorical"],
+    )
+    schema = ColumnSchema(len(names), None, Categories(None))
+    link = make_link(name, parameters.get("sigmoid", 1.0), "sqrt" in text)
+    return Booster._of(FittedModel(ensemble, schema, name, link, lambda: header))
 
 
 def data(n=400, seed=0):
@@ -342,7 +342,7 @@ def test_dump_refuses_categories_that_no_column_has():
     options = {"min_data_per_group": 1, "cat_smooth": 0, "n_estimators": 1}
     model = LGBMRegressor(categorical_feature=["n"], **options).fit(X, X["n"] == 500)
     booster = model.booster_
-    booster._categories.vocabularies[0] = Vocabulary([3, 70])
+    booster._model.categories.vocabularies[0] = Vocabulary([3, 70])
     with pytest.raises(ValueError, match="category 2 is none of the 2 of its column"):
         booster.dump_model()
 
@@ -370,11 +370,11 @@ def test_dump_has_no_objective_for_a_function():
 
 def test_dump_holds_no_numbers_that_json_lacks():
     ours = from_lightgbm(trained())
-    arrays = dict(ours._ensemble.arrays)
+    arrays = dict(ours._model.trees.arrays)
     arrays["leaf_weight"] = np.full(len(arrays["leaf_weight"]), np.nan)
     arrays["split_gain"] = np.full(len(arrays["split_gain"]), -np.inf)
-    state = ours._ensemble.__getstate__() | {"arrays": arrays}
-    ours._ensemble.__setstate__(state)
+    state = ours._model.trees.__getstate__() | {"arrays": arrays}
+    ours._model.trees.__setstate__(state)
     tree = ours.dump_model()["tree_info"][0]["tree_structure"]
     assert tree["split_gain"] == -1e300
     assert nodes_and_leaves(tree)[1][0]["leaf_weight"] == 0
@@ -397,7 +397,7 @@ def test_dump_of_a_deep_tree():
         )
         for name, kind in Tree.__annotations__.items()
     }
-    ours._ensemble = Ensemble.of_trees([Tree(**tree)], 1, 6)
+    ours._model.trees = Ensemble.of_trees([Tree(**tree)], 1, 6)
     table = ours.trees_to_dataframe()
     assert len(table) == 2 * n + 1
     assert table["node_depth"].max() == n + 1
@@ -418,7 +418,7 @@ def test_table_of_classes(many):
 
 def test_table_needs_trees():
     ours = from_lightgbm(trained())
-    ours._ensemble = ours._ensemble.truncated(0)
+    ours._model.trees = ours._model.trees.truncated(0)
     with pytest.raises(ValueError, match="needs a model with trees"):
         ours.trees_to_dataframe()
     assert ours.lower_bound() == ours.upper_bound() == 0.0
@@ -675,7 +675,7 @@ def test_refit_changes_nothing_but_leaf_values():
     X, y = data(200, seed=1)
     found = ours.refit(codes(X), y, 0.4)
     assert ours.dump_model() == before
-    old, new = ours._ensemble.arrays, found._ensemble.arrays
+    old, new = ours._model.trees.arrays, found._model.trees.arrays
     for name in old:
         assert np.array_equal(old[name], new[name]) == (name != "leaf_value")
     assert found.params == {**ours.params, "refit_decay_rate": 0.4}

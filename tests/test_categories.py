@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from reading import Estimator, columns
 from scipy import sparse
-from sklearn.base import BaseEstimator
 
 from skgoss import LGBMRegressor
 from skgoss._engine.data import columns as kernels
@@ -18,15 +18,10 @@ from skgoss.data.apply_bins import bin_categories
 from skgoss.data.bin_mapper import BinMapper
 from skgoss.data.binning import find_bin_mappers
 from skgoss.data.columns import Columns
-from skgoss.data.frames import columns
 
 NAN = np.nan
 COLORS = ["red", None, "blue", "green", "blue", "red"]
 CODES = [2, NAN, 0, 1, 0, 2]
-
-
-class Estimator(BaseEstimator):
-    pass
 
 
 def read(data: Columns) -> np.ndarray:

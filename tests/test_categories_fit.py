@@ -35,7 +35,7 @@ def frame(n=2000, n_towns=60, seed=0):
 
 
 def same_trees(one, other):
-    first, second = one._ensemble, other._ensemble
+    first, second = one._model.trees, other._model.trees
     assert all(
         np.array_equal(a, b) for a, b in zip(first.sets, second.sets, strict=True)
     )
@@ -89,7 +89,7 @@ def test_values_count_and_not_their_container(container):
     same_trees(model, other)
     np.testing.assert_array_equal(model.predict(table), other.predict(table))
     np.testing.assert_array_equal(model.predict(table), model.predict(changed))
-    categorical = model._ensemble.arrays["decision_type"] & 1
+    categorical = model._model.trees.arrays["decision_type"] & 1
     assert 0 < categorical.sum() < len(categorical)
 
 
@@ -102,7 +102,7 @@ def test_whole_numbers_may_be_categories():
     by_place = LGBMRegressor(**OPTIONS)
     by_place.fit(codes.to_numpy(np.float64), y, categorical_feature=[0])
     same_trees(by_name, by_place)
-    assert (by_name._ensemble.arrays["decision_type"] & 1).any()
+    assert (by_name._model.trees.arrays["decision_type"] & 1).any()
 
 
 def test_unknown_and_missing_categories_go_where_the_rest_goes():
@@ -121,7 +121,7 @@ def test_predictions_are_the_scores_of_training(n_towns, options):
     table, y = frame(5000, n_towns)
     short = LGBMRegressor(**OPTIONS | options | {"n_estimators": 1}).fit(table, y)
     leaves = short.predict(table, pred_leaf=True)[:, 0]
-    tree = short._ensemble.tree(0)
+    tree = short._model.trees.tree(0)
     if not options:
         counts = np.bincount(leaves, minlength=tree.n_leaves)
         np.testing.assert_array_equal(counts, tree.leaf_count)
@@ -151,13 +151,13 @@ def test_few_rows_have_the_categories_of_many(container):
 def test_no_leaf_has_fewer_rows():
     table, y = frame(3000, 200)
     model = LGBMRegressor(**OPTIONS | {"min_child_samples": 17}).fit(table, y)
-    assert model._ensemble.arrays["leaf_count"].min() >= 17
+    assert model._model.trees.arrays["leaf_count"].min() >= 17
 
 
 def test_each_category_against_the_rest():
     table, y = frame()
     model = LGBMRegressor(max_cat_to_onehot=1000, **OPTIONS).fit(table, y)
-    sets = model._ensemble.sets
+    sets = model._model.trees.sets
     sizes = [bin(int(word)).count("1") for word in sets.words]
     held = np.add.reduceat(sizes, sets.start[:-1])
     assert (held == 1).all()
@@ -233,9 +233,9 @@ def test_vocabularies_tell_words_from_whole_numbers():
         }
     )
     model = LGBMRegressor(n_estimators=1, categorical_feature=["declared", "objects"])
-    known = model.fit(table, numbers)._categories.vocabularies
+    known = model.fit(table, numbers)._model.categories.vocabularies
     found = [known[j].holds_words for j in range(5)]
     assert found == [False, False, True, True, True]
     again = Categories.__new__(Categories)
-    again.__setstate__(model._categories.__getstate__())
+    again.__setstate__(model._model.categories.__getstate__())
     assert [again.vocabularies[j].holds_words for j in range(5)] == found

@@ -51,7 +51,7 @@ def steps(predict, X, signs, n=300, seed=1):
 
 
 def trees(model):
-    return model._ensemble.trees
+    return model._model.trees.trees
 
 
 def paths(tree):

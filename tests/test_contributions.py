@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 from instruction_sets import printed
+from reading import columns as read_columns
 from test_predict import frame, make, parse_lightgbm, random_data, random_tree
 
 from skgoss import LGBMClassifier, LGBMRegressor
-from skgoss.data import frames
 from skgoss.model.contributions import (
     contributions,
     interactions,
@@ -200,7 +200,7 @@ def test_fitted_models_by_all_subsets(estimator, boosting):
     model = estimator(
         n_estimators=3, num_leaves=8, boosting_type=boosting, drop_rate=0.5, **bag
     ).fit(X, y)
-    check(model._ensemble, X[:5], frames.columns(model, X[:5], reset=False))
+    check(model._model.trees, X[:5], read_columns(model, X[:5], reset=False))
 
 
 # ------------------------------------------------------------------------ deep and odd
@@ -359,20 +359,20 @@ def test_sparse_rows_and_values():
     X = scipy.sparse.random(400, 300, 0.1, "csr", random_state=rng)
     y = np.digitize(np.asarray(X[:, :20].sum(axis=1)).ravel(), [0.5, 1.2])
     model = LGBMClassifier(n_estimators=5, num_leaves=7).fit(X, y)
-    sparse = frames.columns(model, X, reset=False)
-    dense = frames.columns(model, X.toarray(), reset=False)
-    values = contributions(model._ensemble, dense)
-    np.testing.assert_array_equal(contributions(model._ensemble, sparse), values)
-    found = sparse_contributions(model._ensemble, sparse, n_threads=2)
+    sparse = read_columns(model, X, reset=False)
+    dense = read_columns(model, X.toarray(), reset=False)
+    values = contributions(model._model.trees, dense)
+    np.testing.assert_array_equal(contributions(model._model.trees, sparse), values)
+    found = sparse_contributions(model._model.trees, sparse, n_threads=2)
     assert len(found) == 3
     for score, matrix in enumerate(found):
         assert matrix.format == "csr"
         assert matrix.has_canonical_format
         assert matrix.nnz < 400 * 60
         np.testing.assert_array_equal(matrix.toarray(), values[:, score])
-    late = sparse_contributions(model._ensemble, sparse, 2, 4)[1].toarray()
+    late = sparse_contributions(model._model.trees, sparse, 2, 4)[1].toarray()
     np.testing.assert_array_equal(
-        late, contributions(model._ensemble, dense, 2, 4)[:, 1]
+        late, contributions(model._model.trees, dense, 2, 4)[:, 1]
     )
 
 

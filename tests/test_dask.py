@@ -27,7 +27,7 @@ from skgoss import (
     reset_parameter,
 )
 from skgoss.fit import callbacks
-from skgoss.parameters import docstrings, table
+from skgoss.parameters import descriptions, table
 
 dask = pytest.importorskip("dask")
 pd = pytest.importorskip("pandas")
@@ -805,7 +805,7 @@ def test_signatures_and_docstrings(local):
         signature = inspect.signature(getattr(ours, method))
         assert signature == inspect.signature(getattr(local, method))
     for name in list(inspect.signature(local.fit).parameters)[1:]:
-        kind, meaning = docstrings.FIT_OF_DASK[name]
+        kind, meaning = descriptions.FIT_OF_DASK[name]
         assert f"\n{name} : {kind}\n    {meaning[:40]}" in ours.fit.__doc__
 
 

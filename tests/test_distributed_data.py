@@ -8,12 +8,13 @@ from ranks import deal, rows_of, run
 from sklearn.base import clone
 
 from skgoss import Booster, Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss.booster.booster import init_model
 from skgoss.data import queries, targets
 from skgoss.data.collectives import ALONE
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.row_partition import Parts
-from skgoss.fit import fit as fitting
 from skgoss.fit.arguments import FitArguments
+from skgoss.fit.fit import Fit
 
 
 def parts_of(collectives, dealt):
@@ -118,10 +119,25 @@ def taken(values, rows):
 
 def read(estimator, X, y, given, parts=None):
     """Read the data of a fit: the fit, its rows in bins, and the evaluation sets."""
-    settings = fitting.settings(estimator, X, given)
-    fit = fitting.Fit(estimator, X, y, given, settings, n_threads=1, parts=parts)
-    sets = fit.read()
-    return fit, binned(fit), sets
+    fit = Reading(
+        X,
+        y,
+        given,
+        estimator._settings(X, given),
+        estimator._task(estimator._owner),
+        passed=estimator._passed_parameters(),
+        init_model=init_model(given.init_model),
+        n_threads=1,
+        parts=parts,
+    )
+    return fit, binned(fit), fit.sets
+
+
+class Reading(Fit):
+    """A fit that ends when the data have been read."""
+
+    def _start(self, sets):
+        self.sets = sets
 
 
 def binned(fit):
@@ -172,11 +188,13 @@ def assert_same_parts(make, X, y, dealt, **given):
             own["sample_weight"] = own["sample_weight"][rows]
         estimator, parts = make(), parts_of(collectives, dealt[collectives.rank])
         got = read(estimator, taken(X, rows), y[rows], FitArguments(**own), parts)
-        assert estimator.n_features_in_ == whole.n_features_in_
-        assert estimator._categories.__getstate__() == whole._categories.__getstate__()
-        if hasattr(whole, "_classes"):
-            assert np.array_equal(estimator._classes, whole._classes)
-            assert estimator._classes.dtype == whole._classes.dtype
+        schema, classes = got[0].schema, got[0].task.classes
+        assert schema.n_features == expected[0].schema.n_features
+        state = expected[0].schema.categories.__getstate__()
+        assert schema.categories.__getstate__() == state
+        if expected[0].task.classes is not None:
+            assert np.array_equal(classes, expected[0].task.classes)
+            assert classes.dtype == expected[0].task.classes.dtype
         assert_same_data(got, expected, place[rows[existing[rows]]])
 
     run(len(dealt), work)
@@ -328,14 +346,14 @@ def test_categories_of_frames_that_differ():
     def work(collectives):
         estimator, parts = make(), Parts(collectives, {collectives.rank: 3})
         X = frames[collectives.rank]
-        _, dataset, _ = read(estimator, X, np.arange(3.0), FitArguments(), parts)
-        return estimator._categories, dataset.mappers
+        fit, dataset, _ = read(estimator, X, np.arange(3.0), FitArguments(), parts)
+        return fit.schema.categories, dataset.mappers
 
     whole = make()
     rows = pd.concat([X.astype({"c": object}) for X in frames])
-    _, dataset, _ = read(whole, rows, np.arange(9.0), FitArguments())
+    fit, dataset, _ = read(whole, rows, np.arange(9.0), FitArguments())
     for known, mappers in run(3, work):
-        assert known.__getstate__() == whole._categories.__getstate__()
+        assert known.__getstate__() == fit.schema.categories.__getstate__()
         assert_same_mappers(mappers, dataset.mappers)
     assert [mapper.n_bins for mapper in dataset.mappers] == [5, 3]
 
@@ -351,13 +369,13 @@ def test_missing_values_alone_have_no_kind(second):
         estimator = LGBMRegressor(min_child_samples=1, min_data_in_bin=1)
         parts = Parts(collectives, {collectives.rank: 2})
         X = frames[collectives.rank]
-        _, dataset, _ = read(estimator, X, np.arange(2.0), FitArguments(), parts)
-        return estimator._categories, dataset.mappers
+        fit, dataset, _ = read(estimator, X, np.arange(2.0), FitArguments(), parts)
+        return fit.schema.categories, dataset.mappers
 
     whole = LGBMRegressor(min_child_samples=1, min_data_in_bin=1)
-    _, dataset, _ = read(whole, pd.concat(frames), np.arange(4.0), FitArguments())
+    fit, dataset, _ = read(whole, pd.concat(frames), np.arange(4.0), FitArguments())
     for known, mappers in run(2, work):
-        assert known.__getstate__() == whole._categories.__getstate__()
+        assert known.__getstate__() == fit.schema.categories.__getstate__()
         assert_same_mappers(mappers, dataset.mappers)
 
 
@@ -421,7 +439,7 @@ def test_what_cannot_be_spread():
 
 def work_of(collectives, estimator, X, y, **given):
     parts = Parts(collectives, {collectives.rank: 6})
-    fitting.fit(clone(estimator), X, y, FitArguments(**given), parts)
+    clone(estimator)._fit(X, y, FitArguments(**given), parts)
 
 
 # --- Targets, weights and queries -----------------------------------------------------
@@ -565,14 +583,14 @@ def test_a_fit_holds_no_values_of_a_rank():
     def work(collectives):
         parts = Parts(collectives, {collectives.rank: 30})
         given = FitArguments(eval_set=[(X + 1, y)], eval_parts=[parts])
-        settings = fitting.settings(LGBMRegressor(), X, given)
-        fit = fitting.Fit(LGBMRegressor(), X, y, given, settings, 1, parts)
-        fit.start()
+        model = LGBMRegressor()
+        settings = model._settings(X, given)
+        fit = model._start(X, y, given, settings, n_threads=1, parts=parts)
         for rows in (fit.rows, fit.fitted, fit.state.sets[0].rows):
             assert rows.columns is None
             assert rows.partition.n_rows == 60
         assert fit.training.X is None
-        assert fit.given.eval_set is None
+        assert fit.arguments.eval_set is None
 
     run(2, work)
 
@@ -595,8 +613,7 @@ def test_a_fit_of_all_parts_is_the_fit_of_all_rows():
         assert references[0]() is None
 
     estimator = LGBMClassifier(n_estimators=4)
-    fitting.fit(
-        estimator,
+    estimator._fit(
         frame(),
         y,
         FitArguments(
@@ -621,5 +638,5 @@ def test_models_that_are_continued_know_the_categories(of_others):
         text = earlier.booster_.model_to_string()
         text = "\n".join(x for x in text.splitlines() if "skgoss" not in x)
         earlier = Booster(model_str=text)
-        assert earlier._is_foreign
+        assert earlier._model.is_foreign
     assert_same_parts(LGBMRegressor, X, y, deal(300, 3, seed=2), init_model=earlier)

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from ranks import deal, partition_of, rows_of, run
+from reading import columns as read_columns
 
-from skgoss import LGBMRegressor
+from skgoss import LGBMRegressor, parameters
 from skgoss._engine.training.grower import TreeGrower
-from skgoss.data import frames
 from skgoss.data.dataset import BinnedDataset
-from skgoss.parameters import settings as parameters
 from skgoss.training import constraints
 
 
@@ -38,9 +37,9 @@ class Case:
             categorical_feature="auto" if kind in ("dense", "sparse") else [0],
         ).fit(X, X.shape[1] * np.arange(n))
         base = {"num_leaves": 15, "min_child_samples": 5}
-        self.settings = parameters.settings(base | options, "LGBMRegressor")
+        self.settings = parameters.make_settings(base | options, "LGBMRegressor")
         self.dataset = BinnedDataset.build(
-            frames.columns(known, X, reset=False), self.settings
+            read_columns(known, X, reset=False), self.settings
         )
         self.gradient = (np.nan_to_num(X[:, 1]) * random.normal(1, 0.3, n))[
             None

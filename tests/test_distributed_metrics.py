@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from ranks import Meeting, ThreadCollectives, deal, partition_of, rows_of, run
 
+from skgoss import parameters
 from skgoss._engine.training import metrics as kernels
 from skgoss.data.queries import Queries
 from skgoss.data.row_partition import RowPartition
 from skgoss.data.rows import Rows, held_out
 from skgoss.fit import callbacks
-from skgoss.parameters import settings as parameters
 from skgoss.training import loop, metric_functions, metrics
 from skgoss.training.callback_api import EarlyStopException, EvalResult
 from skgoss.training.evaluation import EvaluationSet
@@ -65,7 +65,7 @@ MIXED = np.array([3, 1, 7, 0, 2, 6, 5, 4])[QUERY]
 
 
 def settings(**options):
-    return parameters.settings(options, "LGBMRegressor")
+    return parameters.make_settings(options, "LGBMRegressor")
 
 
 def last_weight(y, predicted, weight):

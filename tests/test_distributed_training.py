@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ranks import deal, partition_of, rows_of, run
+from reading import columns as read_columns
 
-from skgoss import LGBMRegressor
+from skgoss import LGBMRegressor, parameters
 from skgoss._engine.training import sampling as kernels
-from skgoss.data import frames
 from skgoss.data.collectives import ALONE
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.queries import Queries
-from skgoss.parameters import settings as parameters
 from skgoss.training import (
     constraints,
     distributed_percentiles,
@@ -230,7 +229,7 @@ QUERY = np.sort(RNG.integers(0, 40, N))
 
 
 def settings(objective, **options):
-    return parameters.settings({"objective": objective, **options}, "LGBMModel")
+    return parameters.make_settings({"objective": objective, **options}, "LGBMModel")
 
 
 def made(name, y, weight, query=None, partition=None, **options):
@@ -542,7 +541,7 @@ class Case:
         known = LGBMRegressor(n_estimators=1, categorical_feature=[0])
         known.fit(columns, np.arange(n))
         self.dataset = BinnedDataset.build(
-            frames.columns(known, columns, reset=False), self.settings
+            read_columns(known, columns, reset=False), self.settings
         )
 
     def fit(self, rows=None, partition=None):

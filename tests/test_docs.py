@@ -38,7 +38,7 @@ NEEDS = {
     "migrating": ["lightgbm"],
     "models": ["lightgbm", "skops"],
     "onnx": ["onnxruntime", "pandas", "skl2onnx"],
-    "plots": ["matplotlib", "pandas"],
+    "plots": ["igraph", "matplotlib", "pandas"],
     "scikit-learn": ["sklearn.callback", "skops"],
     "training": ["pandas"],
 }
@@ -90,7 +90,9 @@ EXAMPLES_NEED = {
     "skgoss.export.to_onnx": ["onnx"],
     "skgoss.dask.estimators": ["dask.array", "distributed"],
     "skgoss.onnx": ["skl2onnx"],
-    "skgoss.plotting": ["graphviz", "matplotlib", "pandas"],
+    "skgoss.inspection.plotting": ["matplotlib", "pandas"],
+    "skgoss.inspection.tree_plots": ["graphviz", "igraph", "matplotlib", "pandas"],
+    "skgoss.inspection.tree_text": ["pandas"],
 }
 
 
@@ -98,12 +100,12 @@ EXAMPLES_NEED = {
 def test_examples_of_docstrings_run(name, capsys, logger_as_it_was):
     for needed in EXAMPLES_NEED.get(name, ()):
         pytest.importorskip(needed)
-    if name == "skgoss.plotting":
+    if "matplotlib" in EXAMPLES_NEED.get(name, ()):
         importlib.import_module("matplotlib").use("Agg")
     found = doctest.testmod(importlib.import_module(name))
     assert found.attempted > 1
     assert found.failed == 0, capsys.readouterr().out
-    if name == "skgoss.plotting":
+    if "matplotlib" in EXAMPLES_NEED.get(name, ()):
         importlib.import_module("matplotlib.pyplot").close("all")
 
 

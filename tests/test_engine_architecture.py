@@ -31,8 +31,8 @@ LAYERS = tuple(
         "training.workspace",
         # Kernels of training, which know nothing of trees.
         "training.split training.feature_subset training.histogram",
-        "training.ranking training.metrics training.losses training.exact_sum",
-        "training.layout training.sampling",
+        "training.ranking training.metrics training.losses",
+        "training.layout training.sampling training.exact_sum",
         "split.h",
         "categories.h encoding.h histogram.h",
         "gains.h metrics.h ranking.h",
@@ -52,7 +52,7 @@ LAYERS = tuple(
         "data.sparse_columns",
         # Exponentials; threads, signals, random numbers, instruction sets.
         "elementary.h",
-        "runtime signals random",
+        "runtime signals random atomics bits",
         "simd.h signals.h bits.h atomics.h",
     )
 )

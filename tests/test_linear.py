@@ -67,7 +67,7 @@ def test_leaves_are_those_of_a_twin(features, penalty):
     for i in range(1, 6):
         before = model.predict(features, num_iteration=i)
         after = model.predict(features, num_iteration=i + 1)
-        tree = model._ensemble.tree(i)
+        tree = model._model.trees.tree(i)
         for leaf, path in enumerate(paths_of(tree)):
             rows = leaves[:, i] == leaf
             gradient = weight[rows] * (before[rows] - Y[rows])
@@ -123,7 +123,9 @@ def test_teams_of_threads_change_nothing(kind):
         kind(n_estimators=4, linear_tree=True, n_jobs=k).fit(features, y)
         for k in (1, 2)
     )
-    for ours, theirs in zip(one._ensemble.linear, two._ensemble.linear, strict=True):
+    for ours, theirs in zip(
+        one._model.trees.linear, two._model.trees.linear, strict=True
+    ):
         np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_array_equal(
         one.predict(features, raw_score=True), two.predict(features, raw_score=True)
@@ -170,7 +172,7 @@ def test_categories_are_no_regressors():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"x": X[:, 2], "c": np.where(X[:, 8] > 0, "a", "b")})
     model = regressor(min_data_per_group=5).fit(frame, Y)
-    assert set(model._ensemble.linear.feature) == {0}
+    assert set(model._model.trees.linear.feature) == {0}
     assert np.isfinite(model.predict(frame)).all()
 
 
@@ -208,7 +210,7 @@ def test_one_value_in_a_leaf_has_no_slope():
     features = np.column_stack([values, RNG.normal(size=3000)])
     y = np.sin(7 * values) + values * features[:, 1]
     model = regressor(n_estimators=30, num_leaves=31).fit(features, y)
-    assert np.abs(model._ensemble.linear.coefficient).max() < 100
+    assert np.abs(model._model.trees.linear.coefficient).max() < 100
 
 
 @pytest.mark.parametrize("value", [1e160, 1e300, np.inf, -np.inf])

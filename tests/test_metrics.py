@@ -12,10 +12,9 @@ from sklearn import metrics as sk
 from sklearn.base import clone
 
 import skgoss
-from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor, parameters
 from skgoss._engine.training import exact_sum
 from skgoss._engine.training import metrics as kernels
-from skgoss.parameters import settings as parameters
 from skgoss.training import metrics
 from skgoss.training.metric_functions import EvalData
 from skgoss.training.metrics import METRICS
@@ -28,7 +27,7 @@ BOUNDARIES = np.concatenate([[0], np.cumsum(SIZES)])
 
 
 def settings(**options):
-    return parameters.settings(options, "LGBMRegressor")
+    return parameters.make_settings(options, "LGBMRegressor")
 
 
 def sample(y, scores, weight=None, n_threads=1, boundaries=None):

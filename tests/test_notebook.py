@@ -63,7 +63,7 @@ def test_rounds_leaves_and_columns():
     assert facts == {"Rounds": "4", "Leaves": "28, 7.0 a tree"}
     assert head == ["Most used columns", "Splits", "Gain"]
     assert len(columns) == 5
-    gains = model.booster_._ensemble.importances("gain")
+    gains = model._model.trees.importances("gain")
     shares = [float(share.removesuffix(" %")) for _, _, share in columns]
     expected = np.sort(100 * gains / gains.sum())[::-1][:5]
     assert shares == pytest.approx(expected, abs=0.051)

@@ -73,7 +73,7 @@ def data():
 
 def at_the_thresholds(model, X):
     """Rows of X, each with a value at a threshold, next to it, or a special one."""
-    arrays = model.booster_._ensemble.arrays
+    arrays = model._model.trees.arrays
     feature, threshold = arrays["split_feature"], arrays["threshold"]
     tiny = [ZERO_BOUND, np.nextafter(ZERO_BOUND, 1), 1e-36, 1e-35, -0.0, 0.0]
     special = np.array([*tiny, np.inf, np.nan])

@@ -78,8 +78,8 @@ def test_importing_loads_no_more_packages_than_scikit_learn():
         "import sys, sklearn.base, sklearn.utils.validation;"
         "before = set(sys.modules); import skgoss;"
         "print({name.partition('.')[0] for name in sys.modules.keys() - before}"
-        " & {'pandas', 'polars', 'pyarrow', 'matplotlib', 'graphviz', 'lightgbm',"
-        " 'onnx', 'skl2onnx', 'shap'})"
+        " & {'pandas', 'polars', 'pyarrow', 'matplotlib', 'igraph', 'graphviz',"
+        " 'lightgbm', 'onnx', 'skl2onnx', 'shap'})"
     )
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

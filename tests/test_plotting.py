@@ -3,16 +3,19 @@
 import inspect
 import re
 import sys
+from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from test_tree_text import BAD, grown, labels
 
 import skgoss
-from skgoss import Booster, LGBMClassifier, LGBMRegressor
+from skgoss import Booster, LGBMClassifier, LGBMRegressor, plotting
 from skgoss.data.categories import Categories
-from skgoss.inspection import plotting
+from skgoss.inspection.tree_labels import TreeLabels, one_line
+from skgoss.inspection.tree_plots import _draw
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -324,8 +327,8 @@ def test_the_path_of_an_example(zero_as_missing):
     for tree in (0, 2):
         root = model.booster_.dump_model()["tree_info"][tree]["tree_structure"]
         for row in range(40):
-            drawing = skgoss.draw_tree(model, tree, example_case=X.iloc[[row]])
-            path = [box.key for box in drawing.boxes if box.on_path]
+            text = skgoss.draw_tree(model, tree, example_case=X.iloc[[row]])
+            path = [node.key for node in text.nodes if node.on_path]
             assert path == list(walked(root, X.iloc[row]))
         kinds |= set(re.findall(r"missing_type': '(\w+)", str(root)))
         assert "==" in str(root)
@@ -344,7 +347,7 @@ def test_categories_have_names():
     model = LGBMRegressor(n_estimators=1, num_leaves=40, cat_smooth=1).fit(
         X.drop(columns="age"), y, categorical_feature=["city", "rank"]
     )
-    titles = [box.title for box in skgoss.draw_tree(model).boxes if not box.is_leaf]
+    titles = [node.title for node in skgoss.draw_tree(model).nodes if not node.is_leaf]
     assert "size <= mid" in titles
     assert "rank = 17" in titles
     cities = [title for title in titles if title.startswith("city")]
@@ -353,15 +356,15 @@ def test_categories_have_names():
         assert set(re.split(" = | in |, ", title)[1:]) <= set(CITIES)
     listed = skgoss.draw_tree(model, max_category_values=1)
     assert any(
-        box.title.startswith("city in") and box.title.endswith(", ...")
-        for box in listed.boxes
+        node.title.startswith("city in") and node.title.endswith(", ...")
+        for node in listed.nodes
     )
     pytest.importorskip("graphviz")
     source = skgoss.create_tree_digraph(model).source
     assert "a<b" not in re.sub('tooltip="[^"]*"', "", source)
     assert "a&lt;b" in source
     labels = re.findall(r"\[label=<(.*?)> color=", source)
-    assert len(labels) == len(listed.boxes)
+    assert len(labels) == len(listed.nodes)
     for label in labels:
         ElementTree.fromstring(f"<label>{label}</label>")
 
@@ -377,55 +380,126 @@ def test_digraph_takes_the_arguments_of_graphviz():
     assert graph.graph_attr == {"nodesep": "1", "ranksep": "0.3", "rankdir": "LR"}
 
 
-def outlines(ax):
-    return {patch.get_label() for patch in ax.patches} - {""}
+@pytest.mark.parametrize("name", BAD)
+def test_names_and_categories_are_escaped(name):
+    pytest.importorskip("graphviz")
+    X = pd.DataFrame({"x": [name, "b"] * 100}, dtype=object)
+    X.columns = pd.Index([name], dtype=object)
+    model = LGBMRegressor(n_estimators=1).fit(X, np.arange(200) % 2)
+    source = skgoss.create_tree_digraph(model).source
+    labels = re.findall(r"\[label=<(.*?)> color=", source)
+    shown = ["".join(ElementTree.fromstring(f"<b>{x}</b>").itertext()) for x in labels]
+    assert len(shown) == 3
+    assert shown[0].startswith(one_line(name))
+    skgoss.plot_tree(model).get_figure().canvas.draw()
+
+
+# --- Trees of matplotlib --------------------------------------------------------------
+
+
+def nodes_of(ax):
+    """The texts of nodes, in the order of the labels."""
+    return [text for text in ax.texts if text.get_bbox_patch() is not None]
+
+
+def edges_of(ax):
+    """The texts of edges, in the order of the labels."""
+    return [text for text in ax.texts if text.get_bbox_patch() is None]
+
+
+def bounds_of(ax):
+    """The pixels of nodes, and of the labels of edges."""
+    ax.get_figure().canvas.draw()
+    nodes = [text.get_bbox_patch().get_window_extent() for text in nodes_of(ax)]
+    return nodes, [text.get_window_extent() for text in edges_of(ax)[1:]]
 
 
 @pytest.mark.parametrize("orientation", ["horizontal", "vertical"])
-def test_tree_is_the_picture_of_the_drawing(orientation):
+def test_plot_shows_the_labels(orientation):
     X, y = table()
     model = LGBMRegressor(n_estimators=2, monotone_constraints={"age": 1}).fit(X, y)
     options = {
         "tree_index": -1,
         "show_info": ALL_INFO,
-        "orientation": orientation,
         "example_case": X.iloc[[3]],
         "max_category_values": 1,
     }
-    drawing = skgoss.draw_tree(model, **options)
-    picture = drawing.picture
-    ax = skgoss.plot_tree(model, **options)
-    texts = {shape.text for shape in picture.shapes if hasattr(shape, "text")}
-    assert outlines(ax) == texts
-    assert len(ax.artists) + len(ax.patches) + len(ax.lines) == len(picture.shapes)
-    assert (ax.get_xlim(), ax.get_ylim()) == (
-        (0, picture.width),
-        (-picture.height, 0),
-    )
-    assert ax.get_figure().get_size_inches() * 80 == pytest.approx(
-        [picture.width, picture.height]
-    )
-    assert skgoss.plot_tree(
-        model, figsize=(4, 3), dpi=50
-    ).get_figure().get_size_inches().tolist() == [4, 3]
+    nodes = skgoss.draw_tree(model, **options).nodes
+    ax = skgoss.plot_tree(model, orientation=orientation, **options)
+    texts = [text.get_text().split("\n") for text in nodes_of(ax)]
+    assert texts == [[*node.heading, *node.info] for node in nodes]
+    assert [text.get_text() for text in edges_of(ax)] == [node.edge for node in nodes]
+    widths = {True: 3, False: 1}
+    colours = {0: {"#eef3fa", "#ffffff"}, 1: {"#ddffdd"}}
+    for text, node in zip(nodes_of(ax), nodes, strict=True):
+        patch = text.get_bbox_patch()
+        assert patch.get_linewidth() == pytest.approx(widths[node.on_path], rel=0.02)
+        colour = matplotlib.colors.to_hex(patch.get_facecolor())
+        assert colour in colours[node.constraint]
+    thick = [line for line in ax.lines if line.get_linewidth() > 2]
+    assert len(thick) == sum(node.on_path for node in nodes) - 1
+    assert len(ax.lines) == len(nodes) - 1
+    assert seen(ax)["legend"] == ["increasing", "decreasing"]
 
 
-def test_outlines_stay_in_their_boxes():
-    X, y = table()
-    model = LGBMRegressor(n_estimators=1, num_leaves=10).fit(X, y)
-    ax = skgoss.plot_tree(model, show_info=ALL_INFO)
-    boxes, texts = [], []
-    for patch in ax.patches:
-        bounds = patch.get_path().get_extents(patch.get_patch_transform())
-        (texts if patch.get_label() else boxes).append(bounds)
-    edges = {"yes", "no", "yes, missing", "no, missing"}
-    inside = [p.get_label() not in edges for p in ax.patches if p.get_label()]
-    for bounds, is_inside in zip(texts, inside, strict=True):
-        holders = [b for b in boxes if b.overlaps(bounds)]
-        assert len(holders) == is_inside
-        for box in holders:
-            assert box.x0 < bounds.x0
-            assert bounds.x1 < box.x1
+def test_the_text_of_a_plot_is_scaled_to_its_axes(model):
+    ax = skgoss.plot_tree(model)
+    assert nodes_of(ax)[0].get_fontsize() == pytest.approx(10, rel=0.02)
+    small = skgoss.plot_tree(model, figsize=(4, 3), dpi=50)
+    assert small.get_figure().get_size_inches().tolist() == [4, 3]
+    size = ax.get_figure().get_size_inches()
+    assert nodes_of(small)[0].get_fontsize() == pytest.approx(
+        10 * min(4 / size[0], 3 / size[1]), rel=0.05
+    )
+
+
+def overlap(a, b):
+    return a.x0 < b.x1 and b.x0 < a.x1 and a.y0 < b.y1 and b.y0 < a.y1
+
+
+@pytest.mark.parametrize("orientation", ["horizontal", "vertical"])
+@pytest.mark.parametrize("n_leaves", [1, 2, 3, 15, 31, 63])
+def test_nothing_overlaps(n_leaves, orientation):
+    is_horizontal = orientation == "horizontal"
+    for seed in range(3):
+        nodes = labels(show_info=["leaf_count", "split_gain"]).nodes(
+            grown(n_leaves, seed)
+        )
+        _, ax = plt.subplots()
+        _draw(ax, TreeLabels("", nodes, False), is_horizontal, resize=True)
+        boxes, texts = bounds_of(ax)
+        assert not any(overlap(a, b) for a, b in combinations([*boxes, *texts], 2))
+        for line, node in zip(ax.lines, nodes[1:], strict=True):
+            x, y = np.transpose(ax.transData.transform(line.get_xydata()))
+            assert len(x) == 4
+            # The first point is inside of the parent, the last one at the node.
+            assert boxes[node.parent].contains(x[0] + 1, y[0] - 1)
+            for part in (slice(1, 3), slice(2, 4)):
+                ends = np.sort([x[part], y[part]]).T
+                bounds = matplotlib.transforms.Bbox(ends).padded(-1)
+                assert not any(overlap(bounds, solid) for solid in [*boxes, *texts])
+        outer = ax.get_window_extent()
+        for solid in [*boxes, *texts]:
+            assert outer.contains(solid.x0, solid.y0)
+            assert outer.contains(solid.x1, solid.y1)
+        plt.close("all")
+
+
+@pytest.mark.parametrize("orientation", ["horizontal", "vertical"])
+def test_parents_stand_between_their_children(model, orientation):
+    nodes = skgoss.draw_tree(model).nodes
+    boxes, _ = bounds_of(skgoss.plot_tree(model, orientation=orientation))
+    middles = [
+        -(box.y0 + box.y1) if orientation == "horizontal" else box.x0 + box.x1
+        for box in boxes
+    ]
+    children = {}
+    for number, node in enumerate(nodes[1:], 1):
+        children.setdefault(node.parent, []).append(number)
+    for parent, (left, right) in children.items():
+        assert middles[left] < middles[parent] < middles[right]
+        mean = (middles[left] + middles[right]) / 2
+        assert middles[parent] == pytest.approx(mean, abs=2)
 
 
 def test_trees_need_no_program(monkeypatch):
@@ -441,19 +515,19 @@ def test_trees_of_classes_are_counted_over_all_rounds():
     model = LGBMClassifier(n_estimators=3).fit(X, pd.qcut(y, 3, labels=False))
     dumped = model.booster_.dump_model()["tree_info"]
     for index in (0, 4, 8, -1):
-        drawing = skgoss.draw_tree(model, index)
-        assert drawing.name.startswith(f"Tree {index % 9}:")
-        leaves = [box for box in drawing.boxes if box.is_leaf]
+        text = skgoss.draw_tree(model, index)
+        assert text.name.startswith(f"Tree {index % 9}:")
+        leaves = [node for node in text.nodes if node.is_leaf]
         assert len(leaves) == dumped[index]["num_leaves"]
         value = dumped[index]["tree_structure"]["threshold"]
-        assert f"{value:.3f}" in drawing.boxes[0].title
+        assert f"{value:.3f}" in text.nodes[0].title
 
 
 def test_a_tree_without_splits_is_a_leaf():
     X, y = table()
     model = LGBMRegressor(n_estimators=1, min_child_samples=2000).fit(X, y)
     assert str(skgoss.draw_tree(model)) == f"Tree 0: 1 leaf\nleaf 0: {y.mean():.3f}"
-    assert len(outlines(skgoss.plot_tree(model))) == 1
+    assert len(nodes_of(skgoss.plot_tree(model))) == 1
     with pytest.raises(ValueError, match="no column is used"):
         skgoss.plot_importance(model)
     with pytest.raises(ValueError, match="no split uses it"):
@@ -465,7 +539,7 @@ def test_splits_between_missing_values_and_numbers_have_no_value():
     X, y = table()
     missing = 9 * X["gaps"].isna()
     model = LGBMRegressor(n_estimators=2, num_leaves=8).fit(X, y + missing)
-    assert skgoss.draw_tree(model).boxes[0].title == "gaps is not missing"
+    assert skgoss.draw_tree(model).nodes[0].title == "gaps is not missing"
     counts, edges = model.booster_.get_split_value_histogram("gaps")
     assert 0 < counts.sum() < model.booster_.feature_importance()[1]
     ax = skgoss.plot_split_value_histogram(model, "gaps")
@@ -568,6 +642,7 @@ def test_arguments_of_graphviz_have_no_effect_on_plots(model):
     [
         ("plot_importance", "matplotlib"),
         ("plot_tree", "matplotlib"),
+        ("plot_tree", "igraph"),
         ("create_tree_digraph", "graphviz"),
     ],
 )
@@ -577,7 +652,8 @@ def test_missing_packages_are_named(name, package, model, monkeypatch):
             monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=f"pip install {package}"):
         getattr(skgoss, name)(model)
-    skgoss.draw_tree(model).to_svg()
+    assert not plt.get_fignums()
+    str(skgoss.draw_tree(model))
 
 
 def test_the_page_shows_what_its_code_makes(capsys):
@@ -586,8 +662,6 @@ def test_the_page_shows_what_its_code_makes(capsys):
     exec("\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)), made)
     (printed,) = re.findall(r"^```text\n(.*?)^```$", text, re.M | re.S)
     assert capsys.readouterr().out == printed
-    figure = DOCS / "figures" / "tree.svg"
-    assert figure.read_text(encoding="utf-8") == made["picture"] + "\n"
 
 
 def test_all_plots_are_public():

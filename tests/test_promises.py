@@ -41,13 +41,13 @@ Model = LGBMClassifier | LGBMRanker | LGBMRegressor
 
 def arrays(model: Model) -> dict[str, np.ndarray]:
     """Every number of every tree."""
-    trees = list(model._ensemble.trees)
+    trees = list(model._model.trees.trees)
     names = [field.name for field in dataclasses.fields(Tree)]
     return {name: np.concatenate([getattr(t, name) for t in trees]) for name in names}
 
 
 def assert_same_bits(one: Model, other: Model) -> None:
-    assert one._ensemble.n_trees == other._ensemble.n_trees
+    assert one._model.trees.n_trees == other._model.trees.n_trees
     for (name, a), b in zip(arrays(one).items(), arrays(other).values(), strict=True):
         assert a.dtype == b.dtype
         assert a.tobytes() == b.tobytes(), name
@@ -310,7 +310,7 @@ def test_no_leaf_has_fewer_rows(options, least, weighted):
     assert arrays(model)["leaf_count"].min() >= least
     if "subsample" not in options:
         for tree, leaf_of in zip(
-            model._ensemble.trees, model.predict(X, pred_leaf=True).T, strict=True
+            model._model.trees.trees, model.predict(X, pred_leaf=True).T, strict=True
         ):
             np.testing.assert_array_equal(np.bincount(leaf_of), tree.leaf_count)
 
@@ -329,7 +329,7 @@ def test_no_leaf_has_less_curvature(options, least, weighted):
     model = LGBMClassifier(**options)
     model.fit(X, y, sample_weight=weight)
     # In the first round all hessians are equal, apart from weights: there is no limit.
-    shares = np.concatenate([rows_of_children(t) for t in model._ensemble.trees[1:]])
+    shares = np.concatenate([rows_of_children(t) for t in model._model.trees.trees[1:]])
     assert len(shares) > 30
     if least == 1:
         assert shares.min() < 0.5
@@ -410,7 +410,7 @@ def many_values(
 
 def assert_same_but_counts(one: Model, other: Model) -> None:
     """Every number is the same but those that count rows."""
-    assert one._ensemble.n_trees == other._ensemble.n_trees
+    assert one._model.trees.n_trees == other._model.trees.n_trees
     others = arrays(other)
     assert len(others["split_gain"]) > 0
     for name, a in arrays(one).items():

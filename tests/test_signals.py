@@ -87,7 +87,7 @@ EXPLAIN = (
     + """
 from skgoss.data import frames
 from skgoss.model.contributions import contributions
-columns = frames.columns(model, X, reset=False)
+columns = frames.columns(X, model._model.schema, owner='model')
 """
 )
 
@@ -116,7 +116,7 @@ def run(script):
             "contributions.Explainer.run",
             EXPLAIN,
             0.5,
-            "contributions(model._ensemble, columns, n_threads={n_jobs})",
+            "contributions(model._model.trees, columns, n_threads={n_jobs})",
         ),
     ],
     ids=["binning", "tree", "trees", "pairs", "predict", "explain"],

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from binned import count_conflicts
+from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.datasets import make_classification
@@ -21,7 +22,6 @@ from skgoss._engine.data.bundling import find_bundles
 from skgoss.data import binning
 from skgoss.data.apply_bins import bin_sparse_columns
 from skgoss.data.binning import find_bin_mappers
-from skgoss.data.frames import columns
 from skgoss.model.ensemble import Tree
 
 Model = LGBMClassifier | LGBMRegressor
@@ -29,13 +29,13 @@ Model = LGBMClassifier | LGBMRegressor
 
 def arrays(model: Model) -> dict[str, np.ndarray]:
     """Every number of every tree."""
-    trees = list(model._ensemble.trees)
+    trees = list(model._model.trees.trees)
     names = [field.name for field in dataclasses.fields(Tree)]
     return {name: np.concatenate([getattr(t, name) for t in trees]) for name in names}
 
 
 def assert_same_bits(one: Model, other: Model) -> None:
-    assert one._ensemble.n_trees == other._ensemble.n_trees
+    assert one._model.trees.n_trees == other._model.trees.n_trees
     assert len(arrays(one)["split_feature"])
     for (name, a), b in zip(arrays(one).items(), arrays(other).values(), strict=True):
         assert a.dtype == b.dtype
@@ -212,7 +212,7 @@ def test_no_leaf_has_fewer_rows(options, least):
     assert arrays(model)["leaf_count"].min() >= least
     if options != "bagging":
         leaves = model.predict(sparse.csr_array(X), pred_leaf=True)
-        for tree, leaf_of in zip(model._ensemble.trees, leaves.T, strict=True):
+        for tree, leaf_of in zip(model._model.trees.trees, leaves.T, strict=True):
             np.testing.assert_array_equal(np.bincount(leaf_of), tree.leaf_count)
 
 

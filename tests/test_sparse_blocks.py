@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
@@ -11,7 +12,6 @@ from skgoss.data.apply_bins import bin_sparse_columns
 from skgoss.data.binning import find_bin_mappers
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import DatasetOptions
-from skgoss.data.frames import columns
 
 N_ROWS, N_COLUMNS = 3000, 90
 

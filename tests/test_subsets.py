@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from binned import bins, expected_places, places_of_rows, table
+from reading import columns as read_columns
 from scipy import sparse
 
-from skgoss import Dataset, LGBMRegressor, train
-from skgoss.data import apply_bins, frames, storage
+from skgoss import Dataset, LGBMRegressor, parameters, train
+from skgoss.data import apply_bins, storage
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
-from skgoss.parameters import settings as parameters
 from skgoss.training import boosting, loop, objectives
 
 N_ROWS = 5000
@@ -61,8 +61,8 @@ def case(
 ) -> Case:
     X = convert(table(n_rows)[:, columns])
     estimator = LGBMRegressor(**{"min_child_samples": 5} | options)
-    settings = parameters.settings(estimator.get_params(), "LGBMRegressor")
-    read = frames.columns(
+    settings = parameters.make_settings(estimator.get_params(), "LGBMRegressor")
+    read = read_columns(
         estimator,
         X,
         reset=True,
@@ -107,7 +107,7 @@ def trees(
 ) -> dict[str, np.ndarray]:
     """The trees of a fit on the rows, which the data set has."""
     defaults = {"objective": "regression", "n_estimators": 4}
-    settings = parameters.settings(defaults | options, "LGBMRegressor")
+    settings = parameters.make_settings(defaults | options, "LGBMRegressor")
     rng = np.random.default_rng(1)
     y = bins(case.data)[:5].T @ np.arange(1.0, 1 + min(5, len(case.data.feature)))
     y = (y / y.std() + rng.standard_normal(len(y)))[rows]
@@ -185,8 +185,8 @@ def test_what_does_not_depend_on_rows_is_shared():
 def test_lists_may_become_empty():
     X = table(N_ROWS)
     X[np.arange(N_ROWS) % 2 == 0, 20:] = 0.0
-    settings = parameters.settings({"enable_bundle": False}, "LGBMRegressor")
-    columns = frames.columns(LGBMRegressor(), X, reset=True)
+    settings = parameters.make_settings({"enable_bundle": False}, "LGBMRegressor")
+    columns = read_columns(LGBMRegressor(), X, reset=True)
     data = BinnedDataset.build(columns, settings)
     rows = np.arange(0, N_ROWS, 2)
     taken = data.take(rows)
@@ -198,9 +198,9 @@ def test_lists_may_become_empty():
 
 def test_columns_that_are_all_left_out():
     estimator = LGBMRegressor()
-    columns = frames.columns(estimator, np.ones((50, 3)), reset=True)
+    columns = read_columns(estimator, np.ones((50, 3)), reset=True)
     data = BinnedDataset.build(
-        columns, parameters.settings(estimator.get_params(), "LGBMRegressor")
+        columns, parameters.make_settings(estimator.get_params(), "LGBMRegressor")
     )
     taken = data.take(np.arange(10))
     assert (taken.n_rows, bins(taken).shape) == (10, (0, 10))
@@ -289,7 +289,7 @@ def test_a_subset_of_a_dataset_is_its_rows_in_the_same_bins(options):
         for data in (whole.subset(rows), again)
     )
     assert one.num_trees() == 5
-    assert_same_trees(one._ensemble.arrays, other._ensemble.arrays)
+    assert_same_trees(one._model.trees.arrays, other._model.trees.arrays)
 
 
 # --- Other rows -----------------------------------------------------------------------
@@ -309,11 +309,11 @@ def test_other_rows_have_the_bins_of_their_values(made):
 
 def test_values_that_the_bins_have_not_seen():
     estimator = LGBMRegressor()
-    settings = parameters.settings(estimator.get_params(), "LGBMRegressor")
+    settings = parameters.make_settings(estimator.get_params(), "LGBMRegressor")
     X = np.arange(200.0)[:, None] % 50
-    data = BinnedDataset.build(frames.columns(estimator, X, reset=True), settings)
+    data = BinnedDataset.build(read_columns(estimator, X, reset=True), settings)
     new = np.array([[-9.0], [99.0], [np.nan], [30.2]])
-    other = data.of_same_bins(frames.columns(estimator, new, reset=False), settings)
+    other = data.of_same_bins(read_columns(estimator, new, reset=False), settings)
     bounds = data.upper_bounds[0]
     expected = np.searchsorted(bounds, [-9.0, 99.0, 0.0, 30.2])
     np.testing.assert_array_equal(bins(other)[0], expected)

@@ -280,7 +280,7 @@ def members(sets):
 def words_for(model):
     """A header for an estimator."""
     return replace(
-        model._booster._header,
+        model._model.header,
         parameters=lightgbm_parameters(settings(model.get_params(), "LGBMModel")),
         own={"classes": ["a", None, 1.5], "deep": {"er": [[]]}},
     )
@@ -320,7 +320,7 @@ ALL_OURS = (*OURS, "multiclass", "binary", "binary rf", "ranking")
 
 
 def written(model, **options):
-    ensemble = model._ensemble
+    ensemble = model._model.trees
     return text.write(
         ensemble, words_for(model), categories=model._categories, **options
     )
@@ -343,7 +343,7 @@ def test_lightgbm_reads_our_files(kind, fitted):
     assert printed.getvalue() == ""
     scores = model.predict(X, raw_score=True)
     raw = peer.predict(X, raw_score=True)
-    forest = model._ensemble.n_rounds if "rf" in kind else 1
+    forest = model._model.trees.n_rounds if "rf" in kind else 1
     np.testing.assert_array_equal(raw / forest, scores)
     np.testing.assert_array_equal(
         np.reshape(peer.predict(X, pred_leaf=True), (len(X), -1)),
@@ -355,21 +355,21 @@ def test_lightgbm_reads_our_files(kind, fitted):
     expected = expected[:, 1] if "binary" in kind else expected
     np.testing.assert_allclose(peer.predict(X), expected, rtol=1e-12)
     importance = peer.feature_importance("gain", iteration=-1)
-    np.testing.assert_allclose(importance, model._ensemble.importances("gain"), 1e-6)
+    np.testing.assert_allclose(importance, model._model.trees.importances("gain"), 1e-6)
     assert peer.params["num_leaves"] == model.num_leaves
     # LightGBM keeps our line when it saves the file.
     again, header = text.read(peer.model_to_string())
     assert vars(header)["own"] == words_for(model).own
     np.testing.assert_array_equal(
         again.raw_scores(frame(model_codes(model, X))),
-        model._ensemble.raw_scores(frame(model_codes(model, X))),
+        model._model.trees.raw_scores(frame(model_codes(model, X))),
     )
 
 
 def model_codes(model, X):
     """The columns with the numbers of categories."""
     X = X.copy()
-    values = model._categories.vocabularies[CATEGORY]
+    values = model._model.categories.vocabularies[CATEGORY]
     X[:, CATEGORY] = values.look_up(X[:, CATEGORY].tolist())
     return X
 
@@ -378,7 +378,7 @@ def model_codes(model, X):
 def test_our_files_give_the_same_model(kind, fitted):
     model = fitted[kind]
     ensemble, header = text.read(written(model))
-    assert_equal((ensemble, header), (model._ensemble, words_for(model)))
+    assert_equal((ensemble, header), (model._model.trees, words_for(model)))
 
 
 def exported(kind, fitted, tmp_path):
@@ -440,7 +440,7 @@ def test_rounds_and_importances(fitted):
     ensemble, _ = text.read(written(model, start_round=1, stop_round=3))
     codes = frame(model_codes(model, new_rows()))
     np.testing.assert_array_equal(
-        ensemble.raw_scores(codes), model._ensemble.raw_scores(codes, 1, 3)
+        ensemble.raw_scores(codes), model._model.trees.raw_scores(codes, 1, 3)
     )
     for start, stop, n_rounds in ((0, 0, 0), (2, 99, 2), (9, None, 0), (3, 2, 0)):
         part, _ = text.read(written(model, start_round=start, stop_round=stop))
@@ -449,7 +449,7 @@ def test_rounds_and_importances(fitted):
         written(model, stop_round=-1)
     gains = written(model, importance="gain").split("feature_importances:\n")[1]
     first, value = gains.split("\n")[0].split("=")
-    importances = ensemble.importances("gain"), model._ensemble.importances("gain")
+    importances = ensemble.importances("gain"), model._model.trees.importances("gain")
     assert first == f"Column_{importances[1].argmax()}"
     assert int(value) == int(importances[1].max())
 
@@ -680,7 +680,7 @@ def test_lightgbm_takes_our_parameters(fitted):
     assert words["use_missing"] == "1"
     assert words["interaction_constraints"] == "[0,1],[2,3,4]"
     assert words["early_stopping_min_delta"] == words["forcedsplits_filename"] == ""
-    ensemble = fitted["gbdt"]._ensemble
+    ensemble = fitted["gbdt"]._model.trees
     n = ensemble.n_features
     header = header_of(ensemble, feature_infos=["none"] * n, parameters=words)
     file = text.write(ensemble, header)

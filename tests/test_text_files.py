@@ -12,9 +12,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from skgoss import Booster
+from skgoss import Booster, parameters
 from skgoss.data import text_files, text_tables
-from skgoss.parameters import settings as parameters
+from skgoss.parameters.table import FILE_OPTIONS
 
 ROWS = "1,2.5,3,4\n0,1.5,2,5\n1,0.5,9,6\n"
 NAMED = "y,a,b,c\n" + ROWS
@@ -373,16 +373,16 @@ def test_files_that_cannot_be_opened(tmp_path):
 def test_names_of_options_are_lightgbm_s():
     lightgbm = pytest.importorskip("lightgbm")
     theirs = lightgbm.basic._ConfigAliases._get_all_param_aliases()
-    for option in parameters.FILE_OPTIONS:
-        assert {option.name, *option.aliases} == {option.name, *theirs[option.name]}
+    for option in FILE_OPTIONS:
+        assert {*option.names} == {option.name, *theirs[option.name]}
 
 
 def test_the_page_has_all_names_of_options():
     page = Path(__file__).parents[1] / "docs" / "text-files.md"
     rows = [line for line in page.read_text("utf-8").split("\n") if line[:2] == "| "]
-    for option in parameters.FILE_OPTIONS:
+    for option in FILE_OPTIONS:
         [row] = [row for row in rows if row.startswith(f"| `{option.name}` |")]
-        assert set(re.findall("`(.*?)`", row)) == {option.name, *option.aliases}
+        assert set(re.findall("`(.*?)`", row)) == {*option.names}
 
 
 def test_options_are_picked_out():
@@ -403,7 +403,7 @@ def test_the_main_name_of_an_option_has_priority():
     assert options == {"label_column": (2,)}
 
 
-@pytest.mark.parametrize("name", [option.name for option in parameters.FILE_OPTIONS])
+@pytest.mark.parametrize("name", [option.name for option in FILE_OPTIONS])
 @pytest.mark.parametrize("value", ["price", -1, "-1", 1.5, None, {"a": 1}, [True]])
 def test_values_of_options_are_checked(name, value):
     with pytest.raises(ValueError, match=f"'{name}' parameter of Dataset must be"):

@@ -8,7 +8,6 @@ import tracemalloc
 import mutations
 import numpy as np
 import pytest
-import text_mutations
 from test_ensemble import frame
 
 from skgoss.model import text
@@ -17,7 +16,7 @@ PLAIN, CATEGORICAL, LINEAR, _, WORDS, OLDEST, OLD, OLD_FOREST = range(8)
 
 
 def file_of(kind):
-    return text_mutations.files()[kind].decode()
+    return mutations.text_files()[kind].decode()
 
 
 def replaced(file, pattern, new):
@@ -143,9 +142,9 @@ def test_contradictions_name_their_line(kind, pattern, new, message, where):
         assert named >= line - 1
 
 
-@pytest.mark.parametrize("kind", range(len(text_mutations.files())))
+@pytest.mark.parametrize("kind", range(len(mutations.text_files())))
 def test_beginnings_of_files_are_refused(kind):
-    file = text_mutations.files()[kind]
+    file = mutations.text_files()[kind]
     # Files of LightGBM may end behind their trees.
     ends = dict.fromkeys((OLDEST, OLD), b"\nfeature importances:")
     ends[OLD_FOREST] = b"\nend of trees"
@@ -219,7 +218,7 @@ def test_files_without_our_line_are_foreign(kind):
     file, _ = replaced(file, r"^skgoss=1\n", "")
     ensemble, header = text.read(file)
     assert header.own == {}
-    X = text_mutations.data()[0]
+    X = mutations.text_data()[0]
     whole, _ = text.read(file_of(kind))
     if kind == CATEGORICAL:  # its sets hold values, which the rows hold as well
         codes = X.copy()
@@ -235,5 +234,5 @@ def test_files_without_our_line_are_foreign(kind):
 def test_mutations_are_refused_or_serve(first):
     """Of files that were changed at random: none ends the process."""
     # Some serve, some do not: the script does both.
-    n_refused = mutations.n_refused(text_mutations.__file__, first, first + 1000)
+    n_refused = mutations.n_refused("text", first, first + 1000)
     assert 300 < n_refused < 1000

@@ -121,7 +121,7 @@ def test_names_of_one_option_with_different_values():
     # As in LightGBM, the main name decides, and not that of the estimators.
     params = {"objective": "l1", "application": "l2"}
     with pytest.warns(UnusedParameterWarning, match="objective='l1' is used"):
-        assert fitted(params)._objective == "regression_l1"
+        assert fitted(params)._model.objective == "regression_l1"
 
 
 def test_words_for_numbers_and_flags():

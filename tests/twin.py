@@ -14,13 +14,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from reading import columns as read_columns
 
-from skgoss import LGBMRegressor
-from skgoss.data import frames
+from skgoss import LGBMRegressor, parameters
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
 from skgoss.model.ensemble import Ensemble, Tree
-from skgoss.parameters import settings as parameters
 from skgoss.training import boosting, loop, objectives
 
 EPSILON = 1e-15
@@ -547,8 +546,8 @@ def fit(
     **options: Any,
 ) -> Fit:
     estimator = LGBMRegressor(objective=objective, **options)
-    settings = parameters.settings(estimator.get_params(), "LGBMRegressor")
-    columns = frames.columns(estimator, X, reset=True)
+    settings = parameters.make_settings(estimator.get_params(), "LGBMRegressor")
+    columns = read_columns(estimator, X, reset=True)
     data = BinnedDataset.build(columns, settings, n_threads=n_threads)
     n_scores = n_classes if n_classes is not None and n_classes > 2 else 1
     made = objectives.make(settings, y, weight, n_scores)

@@ -17,7 +17,15 @@ ROOT = Path(__file__).parents[1]
 # The tests that call kernels themselves, and small fits.
 ENGINE_TESTS = (
     *("binning", "bundling", "categories", "categories_split", "constraints"),
-    *("contributions", "drawn", "golden", "linear", "losses", "metrics", "predict"),
+    *(
+        "contributions",
+        "feature_subset",
+        "golden",
+        "linear",
+        "losses",
+        "metrics",
+        "predict",
+    ),
     *("ranking", "sampling", "score", "distributed_engine", "storage", "store"),
 )
 

@@ -13,7 +13,7 @@ cdef extern from "signals.h" nogil:
     void set_flag(int* flag)
 
 cdef enum:
-    # Between two looks. A kernel that ends before the first one never needs the GIL.
+    # Between two polls. A kernel that ends before the first one never needs the GIL.
     POLL_INTERVAL_MS = 50
 
 

@@ -6,7 +6,8 @@ import json
 import math
 import numbers
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
@@ -15,22 +16,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import InputTags, Tags, TargetTags
 
-from skgoss.booster import training as booster_training
+from skgoss import parameters
+from skgoss.booster import training
 from skgoss.booster.training import InTraining
 from skgoss.data import categories, disk, frames, text_files
-from skgoss.data.categories import Categories
 from skgoss.data.columns import Columns
 from skgoss.fit import refit
 from skgoss.inspection import explanation
-from skgoss.model import booster_state, predictions, tables
+from skgoss.model import predictions, tables
 from skgoss.model.ensemble import Ensemble
-from skgoss.model.estimator_record import Origin
 from skgoss.model.file_header import Header
-from skgoss.model.link import Link
+from skgoss.model.fitted import FittedModel, whole
+from skgoss.model.model_file import parse as model_file_of
+from skgoss.model.model_file import read as read_model
+from skgoss.model.model_file import render as model_file_text
 from skgoss.parameters import docstrings
-from skgoss.parameters import settings as parameters
 from skgoss.utils import compat
-from skgoss.utils.messages import warn
+from skgoss.utils.messages import type_name, warn
 
 if TYPE_CHECKING:
     import pandas
@@ -91,10 +93,10 @@ class Booster(InTraining):
     True
     """
 
-    _categories: Categories
-    _link: Link
-    _objective: str | Callable[..., Any] | None
-    _origin: Origin | None
+    # The model, unless a fit goes on.
+    _fitted: FittedModel
+    # Whether another model took the place of the one that the Booster was made of.
+    _is_replaced: bool = False
     best_iteration: int
     best_score: dict[str, dict[str, float]]
 
@@ -112,49 +114,20 @@ class Booster(InTraining):
                 f" {len(given)}."
             )
         if train_set is not None:
-            self._train(booster_training.start(params, train_set))
+            self._train(training.start(params, train_set))
             return
         if params:
             warn("params has no effect: the parameters of the model file are used.")
         if model_str is not None:
-            self.model_from_string(model_str)
+            self._become(model_file_of(model_str))
         if model_file is not None:
-            from skgoss.model import model_file as files
-
-            with disk.named(model_file):
-                self._restore(*files.parse(disk.content(model_file)))
+            self._become(read_model(model_file))
 
     @classmethod
-    def _of(
-        cls,
-        ensemble: Ensemble,
-        header: Header | Callable[[], Header],
-        categories: Categories,
-        objective: str | Callable[..., Any] | None,
-        link: Link,
-        best_iteration: int = 0,
-        best_score: dict[str, dict[str, float]] | None = None,
-        origin: Origin | None = None,
-    ) -> Self:
-        """Make a model of its parts.
-
-        The header may be a function that makes a right one when it is first needed.
-
-        Raises
-        ------
-        ValueError
-            If the parts contradict each other.
-        """
+    def _of(cls, model: FittedModel) -> Self:
+        """The Booster of a model."""
         booster = cls.__new__(cls)
-        booster._trees = ensemble
-        booster._known_header = header
-        booster._categories = categories
-        booster._objective = objective
-        booster._link = link
-        booster.best_iteration = best_iteration
-        booster.best_score = {k: dict(v) for k, v in (best_score or {}).items()}
-        booster._origin = origin
-        booster_state.check(booster)
+        booster._become(model)
         return booster
 
     @classmethod
@@ -164,47 +137,50 @@ class Booster(InTraining):
         booster._train(fit)
         return booster
 
+    def _become(self, model: FittedModel) -> None:
+        """Take the place of what the Booster was, in one assignment."""
+        self.__dict__ = {
+            "_fitted": model,
+            "best_iteration": model.best_iteration,
+            "best_score": {k: dict(v) for k, v in model.best_score.items()},
+        }
+
     def _train(self, fit: Fit) -> None:
-        self._know(fit)
-        self.best_iteration, self.best_score = 0, {}
-        self._origin = Origin.of(fit.estimator, fit.history)
+        self.__dict__ = {"_live_fit": fit, "best_iteration": 0, "best_score": {}}
 
     @property
-    def _ensemble(self) -> Ensemble:
+    def _model(self) -> FittedModel:
+        """The model; of a fit that goes on, that after the last finished round."""
         fit = self._live_fit
-        return self._trees if fit is None else fit.state.ensemble()
+        return self._fitted if fit is None else fit.model_so_far()
 
-    @_ensemble.setter
-    def _ensemble(self, ensemble: Ensemble) -> None:
+    @property
+    def _header(self) -> Header:
+        """The content of a model file besides the trees."""
+        fit = self._live_fit
+        return self._fitted.header if fit is None else fit.header()
+
+    def _change_trees(self, change: Callable[[FittedModel], Ensemble]) -> Self:
+        """Replace the trees of the model."""
         if self._live_fit is not None:
             raise ValueError(
                 "The trees of a Booster in training cannot be changed. Call"
                 " free_dataset() first, which ends the training."
             )
-        self._trees = ensemble
+        self._fitted = self._fitted.with_trees(change(self._fitted))
+        return self
 
-    @property
-    def _header(self) -> Header:
-        if not isinstance(self._known_header, Header):
-            self._known_header = self._known_header()
-        return self._known_header
+    def _saved_model(self) -> FittedModel:
+        """The model with what users may have changed."""
+        return replace(
+            self._model, best_iteration=self.best_iteration, best_score=self.best_score
+        )
 
     def __getstate__(self) -> dict[str, Any]:
-        return booster_state.state(self)
+        return self._saved_model().state()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._restore(*booster_state.restored_trees(state), state)
-
-    def _restore(
-        self, ensemble: Ensemble, header: Header, state: dict[str, Any]
-    ) -> None:
-        """Become the model of trees, a header and what is known beside them."""
-        known = booster_state.restored_knowledge(state)
-        booster = type(self)._of(ensemble, header, **known)
-        # What tables of the trees need is checked before one is made.
-        refit.shrinkage(booster)
-        vars(self).clear()
-        vars(self).update(vars(booster))
+        self._become(FittedModel.from_state(state))
 
     def __sklearn_tags__(self) -> Tags:
         return Tags(
@@ -219,7 +195,7 @@ class Booster(InTraining):
 
         They may be changed: ``refit`` reads them.
         """
-        return parameters.from_text(self._header.parameters)
+        return parameters.from_lightgbm(self._header.parameters)
 
     def __repr__(self) -> str:
         objective = self._header.objective or "of the user"
@@ -292,10 +268,9 @@ class Booster(InTraining):
         str
             The content of a file.
         """
-        from skgoss.model import model_file as files
-
-        span = self._span(start_iteration, self._length(num_iteration))
-        return files.render(self, *span, importance_type)
+        model = self._saved_model()
+        rounds = model.rounds(start_iteration, self._length(num_iteration))
+        return model_file_text(model, *rounds, importance_type)
 
     def model_from_string(self, model_str: str) -> Self:
         """Replace this model by the model of a text that `model_to_string` returned.
@@ -315,24 +290,11 @@ class Booster(InTraining):
         ValueError
             If the text is not a valid model. The message names the line.
         """
-        from skgoss.model import model_file as files
-
         if not isinstance(model_str, str):
             raise TypeError(f"model_str must be a str, got {type(model_str).__name__}.")
-        self._restore(*files.parse(model_str))
+        self._become(model_file_of(model_str))
+        self._is_replaced = True
         return self
-
-    def _with_origin(self, origin: Origin) -> Self:
-        """The same model of another estimator."""
-        booster = type(self).__new__(type(self))
-        vars(booster).update(vars(self))
-        booster._origin = origin
-        return booster
-
-    @property
-    def _is_foreign(self) -> bool:
-        """Whether the trees are of another library."""
-        return self._origin is None or self._origin.is_foreign
 
     @docstrings.of_booster()
     def predict(
@@ -371,16 +333,20 @@ class Booster(InTraining):
             ``validate_features=True`` and the column names differ; or if a file does
             not hold numbers in rows of equal length.
         """
-        return self._predict(
-            self._columns(data, validate_features, data_has_header),
-            predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions),
-            start_iteration,
-            self._length(num_iteration),
-            parameters.n_jobs(kwargs, None, type(self).__name__),
-        )
+        model = self._model
+        output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
+        columns = self._columns(model, data, validate_features, data_has_header)
+        rounds = model.rounds(start_iteration, self._length(num_iteration))
+        n_jobs = parameters.n_jobs(kwargs, None, type(self).__name__)
+        n_threads = compat.n_threads(n_jobs)
+        return predictions.compute(model, columns, output, rounds, n_threads)
 
     def _columns(
-        self, data: Any, validate_features: bool = False, header: bool = False
+        self,
+        model: FittedModel,
+        data: Any,
+        validate_features: bool = False,
+        header: bool = False,
     ) -> Columns:
         """The columns of some data, by place, or of a file."""
         if isinstance(data, str | os.PathLike):
@@ -389,62 +355,20 @@ class Booster(InTraining):
             of_files, _ = parameters.file_options(label, "Booster")
             data = text_files.read_features(
                 data,
-                self.feature_name(),
+                model.feature_names,
                 header=header,
                 label_column=of_files.get("label_column", ()),
             )
         if validate_features:
-            self._check_names(data)
-        return frames.columns(self, data, reset=False, by_name=False)
-
-    def _check_names(self, data: Any) -> None:
-        """Check that the columns of a data frame have the names of the model's."""
-        pairs = zip(self.feature_name(), frames.names(data) or (), strict=False)
-        for j, (own, given) in enumerate(pairs):
-            if own != given:
-                raise ValueError(
-                    f"Column {j} of data has the name {given!r}, but {own!r} in the"
-                    " model. Pass the columns of feature_name() in this order."
-                )
-
-    def _predict(
-        self,
-        columns: Columns,
-        output: predictions.Output,
-        start_iteration: int,
-        num_iteration: int | None,
-        n_jobs: int | None,
-    ) -> Any:
-        """The output for rows: see `predict`."""
-        return predictions.compute(
-            self._ensemble,
-            self._link,
-            columns,
-            output,
-            self._span(start_iteration, num_iteration),
-            compat.n_threads(n_jobs),
-        )
-
-    def _staged(self, columns: Columns, n_jobs: int | None) -> Iterator[Any]:
-        """The predictions after each round."""
-        n_threads = compat.n_threads(n_jobs)
-        return predictions.staged(self._ensemble, self._link, columns, n_threads)
+            model.check_names(data)
+        owner = type(self).__name__
+        return frames.columns(data, model.schema, owner=owner, by_name=False)
 
     def _length(self, num_iteration: int | None) -> int | None:
         """The number of rounds; None stands for the best, if there is one."""
         if num_iteration is None and self.best_iteration > 0:
             return self.best_iteration
         return num_iteration
-
-    def _span(self, start: int, length: int | None) -> tuple[int, int]:
-        """The first round to use, and the last plus 1."""
-        n_rounds = self._ensemble.n_rounds
-        start = _whole("start_iteration", start)
-        length = None if length is None else _whole("num_iteration", length)
-        start = min(max(start, 0), n_rounds)
-        if length is None or length <= 0:
-            return start, n_rounds
-        return start, min(start + length, n_rounds)
 
     @docstrings.of_booster()
     def explain(
@@ -475,32 +399,17 @@ class Booster(InTraining):
         ImportError
             If shap is not installed.
         """
-        return self._explain(
-            self._columns(data),
-            data,
-            interactions,
-            self._span(start_iteration, self._length(num_iteration)),
-            parameters.n_jobs(kwargs, None, type(self).__name__),
-        )
-
-    def _explain(
-        self,
-        columns: Columns,
-        X: Any,
-        interactions: bool,
-        span: tuple[int, int],
-        n_jobs: int | None,
-        output_names: Sequence[str] | None = None,
-    ) -> shap.Explanation:
-        """The explanation of rows: see `explain`."""
+        model = self._model
+        rounds = model.rounds(start_iteration, self._length(num_iteration))
+        n_jobs = parameters.n_jobs(kwargs, None, type(self).__name__)
         return explanation.explanation(
-            self._ensemble,
-            columns,
-            X,
-            self.feature_name(),
-            output_names,
+            model.trees,
+            self._columns(model, data),
+            data,
+            model.feature_names,
+            None,
             interactions=interactions,
-            span=span,
+            span=rounds,
             n_threads=compat.n_threads(n_jobs),
         )
 
@@ -522,7 +431,8 @@ class Booster(InTraining):
             If the model has categorical splits, zeros as missing values, or linear
             leaves, which shap does not support.
         """
-        return explanation.trees_for_shap(self._ensemble, self._link.kind)
+        model = self._model
+        return explanation.trees_for_shap(model.trees, model.link.kind)
 
     def feature_name(self) -> list[str]:
         """Return the names of the columns.
@@ -542,9 +452,8 @@ class Booster(InTraining):
         int
             The columns of the training set, used or not.
         """
-        if self._live_fit is not None:
-            return self._live_fit.state.dataset.n_features
-        return self._trees.n_features
+        fit = self._live_fit
+        return (self._fitted if fit is None else fit).schema.n_features
 
     def num_trees(self) -> int:
         """Number of trees: trees per round times rounds.
@@ -564,9 +473,8 @@ class Booster(InTraining):
         int
             The number of trees.
         """
-        if self._live_fit is not None:
-            return self._live_fit.state.objective.n_scores
-        return self._trees.n_scores
+        fit = self._live_fit
+        return self._fitted.trees.n_scores if fit is None else fit.task.n_scores
 
     def current_iteration(self) -> int:
         """Number of rounds.
@@ -576,9 +484,8 @@ class Booster(InTraining):
         int
             The rounds of ``init_model`` are counted.
         """
-        if self._live_fit is not None:
-            return self._live_fit.state.current_iteration()
-        return self._trees.n_rounds
+        fit = self._live_fit
+        return self._fitted.trees.n_rounds if fit is None else fit.n_rounds
 
     @property
     def pandas_categorical(self) -> list[list[Any]] | None:
@@ -587,7 +494,8 @@ class Booster(InTraining):
         A list for each column that held strings or categories, in the order of the
         columns. None if there is no such column.
         """
-        return tables.pandas_categorical(self._header, self._categories)
+        model = self._model
+        return tables.pandas_categorical(model.header, model.categories)
 
     @docstrings.of_booster(
         importance_type=(
@@ -620,12 +528,13 @@ class Booster(InTraining):
             It has the same structure as in LightGBM: dicts, lists, numbers and strings,
             which can be written as JSON.
         """
-        start, stop = self._span(start_iteration, self._length(num_iteration))
+        model = self._model
+        start, stop = model.rounds(start_iteration, self._length(num_iteration))
         dumped = tables.dump(
-            self._ensemble,
-            self._header,
-            self._categories,
-            refit.shrinkage(self),
+            model.trees,
+            model.header,
+            model.categories,
+            model.shrinkage(self.params),
             start_round=start,
             stop_round=stop,
             importance=_importance_type(importance_type),
@@ -687,8 +596,9 @@ class Booster(InTraining):
             The dtype is int32 for 'split', and float64 otherwise.
         """
         kind = _importance_type(importance_type)
-        _, stop = self._span(0, self._length(iteration))
-        importances = self._ensemble.truncated(stop).importances(kind)
+        model = self._model
+        _, stop = model.rounds(0, self._length(iteration))
+        importances = model.trees.truncated(stop).importances(kind)
         return importances.astype(np.int32 if kind == "split" else np.float64)
 
     def get_leaf_output(self, tree_id: int, leaf_id: int) -> float:
@@ -704,7 +614,8 @@ class Booster(InTraining):
         float
             The value.
         """
-        return float(self._ensemble.arrays["leaf_value"][self._leaf(tree_id, leaf_id)])
+        trees = self._model.trees
+        return float(trees.arrays["leaf_value"][_leaf(trees, tree_id, leaf_id)])
 
     def set_leaf_output(self, tree_id: int, leaf_id: int, value: float) -> Self:
         """Change the value of a leaf.
@@ -725,20 +636,16 @@ class Booster(InTraining):
         self
             The model.
         """
-        at = self._leaf(tree_id, leaf_id)
+        at = _leaf(self._model.trees, tree_id, leaf_id)
         if not isinstance(value, numbers.Real) or not math.isfinite(value):
             raise ValueError(f"value must be a finite number, got {value!r}.")
-        values = self._ensemble.arrays["leaf_value"].copy()
-        values[at] = value
-        self._ensemble = self._ensemble.with_leaves(values)
-        return self
 
-    def _leaf(self, tree_id: int, leaf_id: int) -> int:
-        """The place of a leaf among those of all trees."""
-        start = self._ensemble.leaf_start
-        tree = _number("tree_id", tree_id, self.num_trees(), "trees")
-        first, stop = start[tree : tree + 2].tolist()
-        return first + _number("leaf_id", leaf_id, stop - first, "leaves of the tree")
+        def with_value(model: FittedModel) -> Ensemble:
+            values = model.trees.arrays["leaf_value"].copy()
+            values[at] = value
+            return model.trees.with_leaves(values)
+
+        return self._change_trees(with_value)
 
     def shuffle_models(self, start_iteration: int = 0, end_iteration: int = -1) -> Self:
         """Shuffle the rounds. The order is always the same.
@@ -756,14 +663,12 @@ class Booster(InTraining):
         self
             The model.
         """
-        start = max(_whole("start_iteration", start_iteration), 0)
-        stop, n_rounds = (
-            _whole("end_iteration", end_iteration),
-            self.current_iteration(),
-        )
+        start = max(whole("start_iteration", start_iteration), 0)
+        stop = whole("end_iteration", end_iteration)
+        n_rounds = self.current_iteration()
         stop = min(stop, n_rounds) if stop > 0 else n_rounds
-        self._ensemble = self._ensemble.chosen(tables.shuffled(n_rounds, start, stop))
-        return self
+        order = tables.shuffled(n_rounds, start, stop)
+        return self._change_trees(lambda model: model.trees.chosen(order))
 
     def lower_bound(self) -> float:
         """Return the sum of the smallest leaf values of all trees.
@@ -776,7 +681,7 @@ class Booster(InTraining):
         float
             The sum.
         """
-        return tables.bound(self._ensemble, np.minimum)
+        return tables.bound(self._model.trees, np.minimum)
 
     def upper_bound(self) -> float:
         """Return the sum of the largest leaf values of all trees.
@@ -789,7 +694,7 @@ class Booster(InTraining):
         float
             The sum.
         """
-        return tables.bound(self._ensemble, np.maximum)
+        return tables.bound(self._model.trees, np.maximum)
 
     def get_split_value_histogram(
         self,
@@ -824,9 +729,11 @@ class Booster(InTraining):
         ValueError
             If the column does not exist or is categorical.
         """
-        _, stop = self._span(0, self._length(None))
-        ensemble = self._ensemble.truncated(stop)
-        values = tables.split_values(ensemble, self._column(feature))
+        model = self._model
+        _, stop = model.rounds(0, self._length(None))
+        values = tables.split_values(
+            model.trees.truncated(stop), _column(model, feature)
+        )
         counts, edges = tables.histogram(values, bins, at_most=xgboost_style)
         if not xgboost_style:
             return counts, edges
@@ -836,15 +743,6 @@ class Booster(InTraining):
         except ImportError:
             return table
         return pandas.DataFrame(table, columns=["SplitValue", "Count"])
-
-    def _column(self, feature: int | str) -> int:
-        """The number of a column that is given by number or name."""
-        if not isinstance(feature, str):
-            return _number("feature", feature, self.num_feature(), "columns")
-        names = self.feature_name()
-        if feature not in names:
-            raise ValueError(f"feature={feature!r} is not the name of a column.")
-        return names.index(feature)
 
     def refit(
         self,
@@ -913,39 +811,46 @@ class Booster(InTraining):
             If the model has no trees or its objective is not known, or if the arguments
             do not fit the model.
         """
-        refit.check(self, decay_rate)
+        model = self._model
+        refit.check(model, decay_rate)
         categories.check_same(
             categorical_feature,
-            self._categories,
-            self.feature_name(),
-            self.num_feature(),
+            model.categories,
+            model.feature_names,
+            model.schema.n_features,
             "the model",
         )
         n_jobs = parameters.n_jobs(kwargs, None, type(self).__name__)
-        columns = self._columns(data, validate_features)
-        rows = refit.rows(self, columns, label, weight, group, init_score)
+        columns = self._columns(model, data, validate_features)
+        owner = type(self).__name__
+        rows = refit.rows(model, columns, label, weight, group, init_score, owner)
         n_threads = compat.n_threads(n_jobs)
-        booster = self._of(
-            refit.run(self, rows, float(decay_rate), n_threads),
-            self._header,
-            self._categories,
-            self._objective,
-            self._link,
-            origin=self._origin,
-        )
+        trees = refit.run(model, self.params, rows, float(decay_rate), n_threads)
+        booster = self._of(replace(model, trees=trees, best_iteration=0, best_score={}))
         booster.params = {**self.params, "refit_decay_rate": float(decay_rate)}
         return booster
 
 
-def _whole(name: str, value: Any) -> int:
-    if not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be an int, got {value!r}.")
-    return int(value)
+def _leaf(trees: Ensemble, tree_id: int, leaf_id: int) -> int:
+    """The place of a leaf among those of all trees."""
+    tree = _number("tree_id", tree_id, trees.n_trees, "trees")
+    first, stop = trees.leaf_start[tree : tree + 2].tolist()
+    return first + _number("leaf_id", leaf_id, stop - first, "leaves of the tree")
+
+
+def _column(model: FittedModel, feature: int | str) -> int:
+    """The number of a column that is given by number or name."""
+    if not isinstance(feature, str):
+        return _number("feature", feature, model.schema.n_features, "columns")
+    names = model.feature_names
+    if feature not in names:
+        raise ValueError(f"feature={feature!r} is not the name of a column.")
+    return names.index(feature)
 
 
 def _number(name: str, value: Any, n: int, things: str) -> int:
     """One of the numbers from 0 to n - 1."""
-    number = _whole(name, value)
+    number = whole(name, value)
     if not 0 <= number < n:
         raise ValueError(f"{name} must be a number of the {n} {things}, got {number}.")
     return number
@@ -954,3 +859,29 @@ def _number(name: str, value: Any, n: int, things: str) -> int:
 def _importance_type(given: Any) -> Any:
     name = "importance_type"
     return parameters.checked_options({name: given}, [name], "Booster")[name]
+
+
+def init_model(model: Any) -> FittedModel | None:
+    """The model that the argument ``init_model`` stands for.
+
+    Raises
+    ------
+    TypeError
+        If it is no model of skgoss, and no path.
+    """
+    if model is None or isinstance(model, FittedModel):
+        return model
+    if isinstance(model, str | PathLike):
+        return read_model(model)
+    # A fitted estimator has its Booster; the attribute raises NotFittedError otherwise.
+    booster = model if isinstance(model, Booster) else _booster_of(model)
+    if not isinstance(booster, Booster):
+        raise TypeError(
+            "init_model must be a fitted estimator or a Booster of skgoss, or the path"
+            f" of a model file, got {type_name(model)}."
+        )
+    return booster._saved_model()
+
+
+def _booster_of(estimator: Any) -> Any:
+    return estimator.booster_ if hasattr(type(estimator), "booster_") else None

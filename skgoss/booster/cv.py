@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -13,16 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 
+from skgoss import parameters
 from skgoss.booster.booster import Booster
+from skgoss.booster.booster import init_model as earlier_model
 from skgoss.booster.cv_booster import CVBooster
 from skgoss.data import queries
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import fit as fitting
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.callbacks import log_evaluation
 from skgoss.fit.fit import Fit
 from skgoss.fit.train_arguments import (
-    Training,
+    TrainOptions,
     callbacks_of,
     check_label,
     check_rounds,
@@ -32,7 +32,6 @@ from skgoss.fit.train_arguments import (
     period_of,
 )
 from skgoss.model.objective_names import canonical_name
-from skgoss.parameters import settings as parameters
 from skgoss.training import loop
 from skgoss.training.callback_api import CallbackList, EarlyStopException, History
 from skgoss.training.concurrent_fits import AHEAD, ConcurrentFits, at_once
@@ -193,41 +192,39 @@ def cv(
     """
     check_training_set(train_set, "cv")
     check_rounds(num_boost_round)
-    make_learner = partial(
-        Training.of,
+    make_options = partial(
+        TrainOptions.of,
         owner="cv",
         fobj=fobj,
         n_estimators=num_boost_round,
         early_stopping_round=early_stopping_rounds,
     )
     params = _with_metrics(params, metrics)
-    learner = make_learner(params)
-    check_label(train_set, learner, "train_set")
+    options = make_options(params)
+    check_label(train_set, options, "train_set")
     calls = callbacks_of(callbacks)
     if period := period_of(verbose_eval):
         calls.append(log_evaluation(period, show_stdv))
-    given = FitArguments(
+    arguments = FitArguments(
         eval_names=_NAMES if eval_train_metric else _NAMES[1:],
         eval_metric=functions_of(feval),
-        init_model=learner._earlier_model(init_model),
         callbacks=calls,
     )
-    describe_columns(train_set, learner, feature_name, categorical_feature)
+    earlier = earlier_model(init_model)
+    describe_columns(train_set, options, feature_name, categorical_feature)
     parts = _given_parts(train_set, folds) or _equal_parts(
-        train_set, learner.objective, nfold, stratified, seed if shuffle else None
+        train_set, options.task.objective, nfold, stratified, seed if shuffle else None
     )
-    n_at_once, n_threads = _threads(learner, train_set, given, len(parts))
+    n_at_once, n_threads = _threads(options, train_set, arguments, len(parts))
     fits = []
     for train, test in parts:
-        own = learner
+        own = options
         if fpreproc is not None:
             train, test, changed = fpreproc(train, test, dict(params or {}))
-            own = make_learner(changed)
+            own = make_options(changed)
         sets = [train, test] if eval_train_metric else [test]
-        of_fold = replace(given, eval_set=sets)
-        fits.append(
-            fitting.start(copy.copy(own), train, None, of_fold, n_threads=n_threads)
-        )
+        of_fold = replace(arguments, eval_set=sets)
+        fits.append(own.start(train, of_fold, earlier, n_threads))
     return _boost(fits, n_at_once, return_cvbooster)
 
 
@@ -247,12 +244,15 @@ def _with_metrics(params: Any, metrics: Any) -> Any:
 
 
 def _threads(
-    learner: Training, train_set: Dataset, given: FitArguments, n_folds: int
+    options: TrainOptions,
+    train_set: Dataset,
+    arguments: FitArguments,
+    n_folds: int,
 ) -> tuple[int, int]:
     """How many folds run at once, and how many threads each of them has."""
-    settings = fitting.settings(learner, train_set, given)
+    settings = options.settings(train_set, arguments)
     n_threads = compat.n_threads(settings.n_jobs)
-    _, functions = names_and_functions([given.eval_metric, settings.metric])
+    _, functions = names_and_functions([arguments.eval_metric, settings.metric])
     # Functions of users need not be ready to be called by several threads at once.
     if functions or callable(settings.objective):
         return 1, n_threads
@@ -381,6 +381,6 @@ def _finish(
     for fit, history in zip(fits, histories, strict=True):
         fit.history = history
         trained = loop.result(fit.state, own_stop, history)
-        model.boosters.append(fit.model(trained))
+        model.boosters.append(Booster._of(fit.model(trained)))
     if stop is not None:
         model.best_iteration = max(b.best_iteration for b in model.boosters)

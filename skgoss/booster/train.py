@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from skgoss.booster.booster import Booster
+from skgoss.booster.booster import init_model as earlier_model
 from skgoss.booster.cv import cv as cv
 from skgoss.booster.cv_booster import CVBooster as CVBooster
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import fit as fitting
 from skgoss.fit.arguments import TRAINING, FitArguments, names_of_sets
 from skgoss.fit.train_arguments import (
-    Training,
+    TrainOptions,
     callbacks_of,
     check_label,
     check_rounds,
@@ -127,36 +127,36 @@ def train(
     """
     check_training_set(train_set, "train")
     check_rounds(num_boost_round)
-    learner = Training.of(
+    options = TrainOptions.of(
         params,
         fobj=fobj,
         n_estimators=num_boost_round,
         early_stopping_round=early_stopping_rounds or None,
     )
-    check_label(train_set, learner, "train_set")
-    sets = _sets(train_set, valid_sets, valid_names, learner)
-    given = FitArguments(
+    check_label(train_set, options, "train_set")
+    sets = _sets(train_set, valid_sets, valid_names, options)
+    arguments = FitArguments(
         eval_set=list(sets.values()),
         eval_names=list(sets),
         eval_metric=functions_of(feval),
-        init_model=init_model,
         callbacks=callbacks_of(
             callbacks, evals_result=evals_result, learning_rates=learning_rates
         ),
         verbose=period_of(verbose_eval),
     )
-    describe_columns(train_set, learner, feature_name, categorical_feature)
-    in_training = fitting.fit(learner, train_set, None, given)
-    booster = learner._booster
+    describe_columns(train_set, options, feature_name, categorical_feature)
+    fit = options.start(train_set, arguments, earlier_model(init_model))
+    in_training = Booster._in_training(fit)
+    model = fit.run(in_training)
     if not keep_training_booster:
-        return booster
-    in_training.best_iteration = booster.best_iteration
-    in_training.best_score = booster.best_score
+        return Booster._of(model)
+    in_training.best_iteration = model.best_iteration
+    in_training.best_score = model.best_score
     return in_training
 
 
 def _sets(
-    train_set: Dataset, valid_sets: Any, valid_names: Any, learner: Training
+    train_set: Dataset, valid_sets: Any, valid_names: Any, options: TrainOptions
 ) -> dict[str, Dataset]:
     """The evaluation sets by their names."""
     given = () if valid_sets is None else valid_sets
@@ -167,7 +167,7 @@ def _sets(
                 f"valid_sets[{i}] must be a Dataset, got {type_name(rows)}: pass"
                 " Dataset(X, label=y, reference=train_set)."
             )
-        check_label(rows, learner, f"valid_sets[{i}]")
+        check_label(rows, options, f"valid_sets[{i}]")
         if rows.get_group() is None and train_set.get_group() is not None:
             raise ValueError(
                 f"valid_sets[{i}] must have a group, as train_set has: pass"

@@ -7,34 +7,28 @@ from typing import TYPE_CHECKING, Any, Self
 
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit.arguments import FitArguments
+from skgoss.fit.fit import Fit, FunctionOfRound
+from skgoss.fit.train_arguments import TrainOptions, check_label
+from skgoss.model.fitted import FittedModel
 from skgoss.model.objective_names import NOT_BUILT_IN
 from skgoss.training.callback_api import EvalResult
 from skgoss.training.evaluation import EvaluationSet
 from skgoss.utils.messages import type_name
-
-if TYPE_CHECKING:
-    from skgoss.fit.fit import Fit
-    from skgoss.model.ensemble import Ensemble
-    from skgoss.model.file_header import Header
 
 Feval = Callable[..., Any] | Sequence[Callable[..., Any]] | None
 
 
 def start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     """Start to train a model, without a round."""
-    from skgoss.fit import fit as fitting
-    from skgoss.fit import train_arguments
-
     if not isinstance(train_set, Dataset):
         raise TypeError(f"train_set must be a Dataset, got {type_name(train_set)}.")
-    trained = train_arguments.Training.of(params)
-    train_arguments.check_label(train_set, trained, "train_set")
-    word = trained.objective
+    options = TrainOptions.of(params)
+    check_label(train_set, options, "train_set")
+    word = options.task.objective
     if isinstance(word, str) and word.lower() in NOT_BUILT_IN:
-        trained.objective = fitting.FunctionOfRound()
+        options = options.with_objective(FunctionOfRound())
     # The rounds are the user's, so no rows are held out to end them.
-    given = FitArguments(early_stopping_rounds=0)
-    return fitting.start(trained, train_set, None, given)
+    return options.start(train_set, FitArguments(early_stopping_rounds=0))
 
 
 class InTraining:
@@ -42,14 +36,11 @@ class InTraining:
 
     # The fit whose trees these are, as long as it goes on.
     _live_fit: Fit | None = None
-    _known_header: Header | Callable[[], Header]
 
     if TYPE_CHECKING:  # of `Booster`
 
         @property
-        def _ensemble(self) -> Ensemble: ...
-        @property
-        def _header(self) -> Header: ...
+        def _model(self) -> FittedModel: ...
 
     @property
     def _fit(self) -> Fit:
@@ -60,15 +51,6 @@ class InTraining:
                 " train_set), or by train with keep_training_booster=True."
             )
         return self._live_fit
-
-    def _know(self, fit: Fit) -> None:
-        """Take over the results of a fit besides the trees."""
-        self._live_fit = fit
-        self._known_header = fit.header
-        vars(self).pop("params", None)
-        self._categories = fit.estimator._categories
-        self._objective = fit.objective
-        self._link = fit.link
 
     @property
     def train_set(self) -> Dataset | None:
@@ -115,18 +97,21 @@ class InTraining:
         RuntimeError
             If another call trains this Booster at the same time.
         """
-        fit = self._fit
+        before = fit = self._fit
         if train_set is not None and train_set is not fit.training.X:
-            fit.replace_rows(train_set)
+            fit = fit.on_rows(train_set)
         if fobj is not None:
-            fit.replace_objective(fobj)
-            self._know(fit)
+            fit = fit.with_objective(fobj)
         elif fit.needs_function:
             raise ValueError(
                 "update needs the argument fobj, because the objective is 'none' or an"
                 " earlier round used fobj."
             )
-        return not fit.state.boost()
+        is_finished = not fit.state.boost()
+        if fit is not before:
+            self._live_fit = fit
+            vars(self).pop("params", None)
+        return is_finished
 
     def rollback_one_iter(self) -> Self:
         """Remove the last round.
@@ -267,9 +252,8 @@ class InTraining:
             If a parameter is unknown or cannot be changed during training, or a value
             is invalid.
         """
-        fit = self._fit
-        fit.reset_parameter(params)
-        self._know(fit)
+        self._fit.reset_parameter(params)
+        vars(self).pop("params", None)
         return self
 
     def free_dataset(self) -> Self:
@@ -281,6 +265,6 @@ class InTraining:
             The model.
         """
         if self._live_fit is not None:
-            self._trees, self._known_header = self._ensemble, self._header
+            self._fitted = self._model
             self._live_fit = None
         return self

@@ -10,28 +10,26 @@ from typing import Any, Self, TypeVar, cast
 
 from dask.base import compute
 from distributed import Client, default_client
+from sklearn.utils.validation import check_is_fitted
 
-from skgoss.dask import fits, parts, predictions
+from skgoss import parameters
+from skgoss.booster.booster import init_model
+from skgoss.dask import fits, predictions
+from skgoss.dask import parts as partitions
+from skgoss.data.row_partition import Parts
 from skgoss.estimators.base import LGBMModel
 from skgoss.estimators.classifier import LGBMClassifier
 from skgoss.estimators.ranker import LGBMRanker
 from skgoss.estimators.regressor import LGBMRegressor
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, evaluation_sets, training_set
-from skgoss.model import estimator_record
-from skgoss.parameters import docstrings
-from skgoss.parameters import settings as parameters
+from skgoss.model.estimator_record import EstimatorRecord, defaults
+from skgoss.parameters import descriptions, docstrings
 from skgoss.training import constraints
 from skgoss.training.callback_api import Recorder
 from skgoss.utils import compat, messages
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-# The attributes that fit sets.
-_LEARNED = (
-    *("_booster", "_categories", "_classes", "_history", "_is_foreign"),
-    *("n_features_in_", "feature_names_in_"),
-)
 
 _NOTE = """
 
@@ -59,9 +57,9 @@ def _lazy(method: Function) -> Function:
 
     @functools.wraps(method)
     def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-        if not parts.is_lazy(X):
+        if not partitions.is_lazy(X):
             return method(self, X, *args, **kwargs)
-        self._fitted("_booster")
+        check_is_fitted(self)
         return predictions.lazily(method, self.to_local(), X, args, kwargs)
 
     predict.__doc__ = inspect.cleandoc(method.__doc__ or "") + _NOTE
@@ -73,7 +71,7 @@ def _of_collections(method: Function) -> Function:
 
     @functools.wraps(method)
     def score(self: Any, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-        if not parts.is_lazy(X):
+        if not partitions.is_lazy(X):
             return method(self, X, y, *args, **kwargs)
         predicted = self.predict(X).compute()
         y, args, kwargs = (compute(given)[0] for given in (y, args, kwargs))
@@ -86,9 +84,9 @@ def _of_collections(method: Function) -> Function:
 
 def _documented(cls: type) -> type:
     """Describe parameters and attributes in the docstring of a class."""
-    entries = {name: [(name, *text)] for name, text in docstrings.CLIENT.items()}
+    entries = {name: [(name, *text)] for name, text in descriptions.CLIENT.items()}
     cls.__doc__ = docstrings.filled(cls.__doc__ or "", **entries)
-    return parameters.documented(cls)
+    return docstrings.of_estimator(cls)
 
 
 class _OnCluster(LGBMModel):
@@ -109,7 +107,7 @@ class _OnCluster(LGBMModel):
     @property
     def client_(self) -> Client:
         """The client: the parameter ``client``, or else the current one."""
-        self._fitted("_booster")
+        check_is_fitted(self)
         return self._client()
 
     def _client(self) -> Client:
@@ -142,8 +140,8 @@ class _OnCluster(LGBMModel):
         del local.client
         return local
 
-    def _as_remembered(self) -> LGBMModel:
-        return self.to_local()
+    def _record(self) -> EstimatorRecord:
+        return self.to_local()._record()
 
     def __getstate__(self) -> dict[str, Any]:
         # Clients belong to their process.
@@ -156,25 +154,29 @@ class _OnCluster(LGBMModel):
         cloned.client = self.client
         return cloned
 
-    def _fit(self, X: Any, y: Any, given: FitArguments) -> Self:
+    def _fit(
+        self, X: Any, y: Any, arguments: FitArguments, parts: Parts | None = None
+    ) -> Self:
         client, local = self._waiting_client(), self._unfitted()
-        settings = fits.checked(local, X, given)
-        training = training_set(X, y, given, self.class_weight)
-        sets, delayed = parts.cut([training, *evaluation_sets(given, training)])
-        calls = callbacks.checked(given.callbacks or [])
-        given = dataclasses.replace(
-            given.without_values(),
+        settings = fits.checked(local, X, arguments)
+        training = training_set(X, y, arguments, self.class_weight)
+        sets = [training, *evaluation_sets(arguments, training)]
+        sets, delayed = partitions.cut(sets)
+        calls = callbacks.checked(arguments.callbacks or [])
+        arguments = dataclasses.replace(
+            arguments.without_values(),
             eval_names=None,
             callbacks=calls,
-            init_model=self._earlier_model(given.init_model),
+            init_model=init_model(arguments.init_model),
         )
         hooks = compat.round_hooks(
-            self, settings.n_estimators, X=X, y=y, metadata=given.metadata
+            self, settings.n_estimators, X=X, y=y, metadata=arguments.metadata
         )
         heard = fits.Heard(settings, hooks)
-        work = fits.Work(local, given, sets, heard.wants_rounds)
+        work = fits.Work(local, arguments, sets, heard.wants_rounds)
         hooks.begin()
-        self._take(fits.run(client, work, delayed, heard))
+        model = fits.run(client, work, delayed, heard)
+        self._keep(model.with_record(self._record()))
         for call in calls:
             if isinstance(call, Recorder):
                 call.eval_result.clear()
@@ -185,28 +187,14 @@ class _OnCluster(LGBMModel):
     def _unfitted(self) -> LGBMModel:
         """The estimator that each worker fits."""
         local = self._local.__new__(self._local)
-        names = {*estimator_record.defaults(self._local), "_unused_params"} & vars(
-            self
-        ).keys()
+        names = {*defaults(self._local), "_unused_params"} & vars(self).keys()
         local.__dict__.update({name: vars(self)[name] for name in names})
         # All workers get the same number, and need no file of this machine.
-        local.random_state = parameters.drawn(self.random_state)
+        local.random_state = parameters.draw_seed(self.random_state)
         local.forcedsplits_filename = constraints.read_json(
             self.forcedsplits_filename, "forcedsplits_filename"
         )
         return local
-
-    def _take(self, fitted: LGBMModel) -> None:
-        """Take over what a fitted estimator has learned."""
-        for name in _LEARNED:
-            self.__dict__.pop(name, None)
-        learned = vars(fitted)
-        self.__dict__.update(
-            {name: learned[name] for name in _LEARNED if name in learned}
-        )
-        self._booster = self._booster._with_origin(
-            estimator_record.Origin.of(self, self._history)
-        )
 
 
 @_documented

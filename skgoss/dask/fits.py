@@ -17,8 +17,9 @@ from skgoss.dask import launch, parts
 from skgoss.dask.collectives import DaskCollectives
 from skgoss.data.row_partition import Parts
 from skgoss.fit import callbacks
-from skgoss.fit import fit as fitting
 from skgoss.fit.arguments import OF_A_SET, OF_ROWS, FitArguments, GivenSet
+from skgoss.fit.fit import Fit, check_can_be_distributed
+from skgoss.model.fitted import FittedModel
 from skgoss.parameters.settings import Settings
 from skgoss.training.callback_api import CallbackEnv, EvalResult, Listener
 from skgoss.utils import compat
@@ -34,7 +35,7 @@ _CATEGORIES = {
 }
 
 
-def checked(estimator: LGBMModel, X: Any, given: FitArguments) -> Settings:
+def checked(estimator: LGBMModel, X: Any, arguments: FitArguments) -> Settings:
     """The options of a fit, before any worker hears of them.
 
     Raises
@@ -45,10 +46,10 @@ def checked(estimator: LGBMModel, X: Any, given: FitArguments) -> Settings:
     # The workers' fit warns of the same.
     token = LISTENER.set(lambda message, category: None)
     try:
-        settings = fitting.settings(estimator, X, given)
+        settings = estimator._settings(X, arguments)
     finally:
         LISTENER.reset(token)
-    fitting.check_can_be_spread(settings)
+    check_can_be_distributed(settings)
     return settings
 
 
@@ -60,7 +61,7 @@ class Work:
     ----------
     estimator : LGBMModel
         A local one, to be fitted.
-    given : FitArguments
+    arguments : FitArguments
         Those that do not belong to a set of rows.
     sets : list of GivenSet
         The training set, then the evaluation sets, as `parts.cut` returns them.
@@ -69,44 +70,43 @@ class Work:
     """
 
     estimator: LGBMModel
-    given: FitArguments
+    arguments: FitArguments
     sets: list[GivenSet]
     tells_rounds: bool
 
     def __call__(
         self, collectives: DaskCollectives, held: dict[Any, parts.Part], n_threads: int
-    ) -> LGBMModel:
-        """Fit the estimator on the rows of this process."""
+    ) -> FittedModel:
+        """Fit a model to the rows of this process."""
         tell = collectives.tell if collectives.rank == 0 else _to_nobody
         token = LISTENER.set(lambda *said: tell(_event_of(*said)))
         try:
             # Nothing here holds the rows, which the fit forgets when they are in bins.
-            started = self._started(collectives, held, n_threads, tell)
-            started.run(Booster._in_training(started), compat.NoHooks())
+            fit = self._start(collectives, held, n_threads, tell)
+            return fit.run(Booster._in_training(fit))
         finally:
             LISTENER.reset(token)
-        return self.estimator
 
-    def _started(
+    def _start(
         self,
         collectives: DaskCollectives,
         held: dict[Any, parts.Part],
         n_threads: int,
         tell: Callable[[Any], None],
-    ) -> fitting.Fit:
+    ) -> Fit:
         sets, own = parts.together(collectives, self.sets, held)
-        given = _arguments(self.given, sets, own)
-        calls = list(given.callbacks)
+        arguments = _arguments(self.arguments, sets, own)
+        calls = list(arguments.callbacks)
         if self.tells_rounds and collectives.rank == 0:
             calls.append(_Rounds(tell))
         if collectives.n_ranks == 1:
             calls.append(_Asks(collectives))
-        given = dataclasses.replace(given, callbacks=calls)
-        return fitting.start(
-            self.estimator,
+        arguments = dataclasses.replace(arguments, callbacks=calls)
+        return self.estimator._start(
             sets[0].X,
             sets[0].y,
-            given,
+            arguments,
+            self.estimator._settings(sets[0].X, arguments),
             n_threads=n_threads if self.estimator.n_jobs is None else None,
             parts=own[0],
         )
@@ -237,7 +237,7 @@ def _no_model() -> dict[str, Any]:
     )
 
 
-def _unpacked(packed: bytes, *given: Any) -> LGBMModel:
+def _unpacked(packed: bytes, *given: Any) -> FittedModel:
     """Do what was packed.
 
     Functions of users may be in modules that workers do not have. If it were Dask that
@@ -251,13 +251,12 @@ def run(
     work: Work,
     delayed: Mapping[Any, Delayed],
     heard: Heard,
-) -> LGBMModel:
+) -> FittedModel:
     """Fit on the workers that hold parts of the data.
 
     Returns
     -------
-    LGBMModel
-        The fitted local estimator.
+    FittedModel
     """
     name = f"{type(work.estimator).__name__}.fit"
     futures = client.compute(list(delayed.values()))

@@ -13,16 +13,16 @@ from skgoss.data import storage
 from skgoss.data.bin_mapper import BinMapper, category_mapper, numeric_mappers
 from skgoss.data.binning import MAX_CATEGORY_BINS
 from skgoss.data.categories import Categories
-from skgoss.data.columns import INT32_MAX
 from skgoss.data.dataset import BinnedDataset, used_features
 from skgoss.data.feature_groups import LANE_CODES
 from skgoss.data.sparse_columns import LosslessSettings, SparseColumns
-from skgoss.data.state import check_lengths, check_start, entries, vectors
 from skgoss.data.storage import Bins
+from skgoss.data.values import check_lengths, check_start, entries, vectors
+from skgoss.utils.limits import INT32_MAX
 
 _OWNER = "the binned data"
 
-# One a column.
+# One value for each column: attributes of `BinMapper`.
 _NUMBERS = {
     "missing_type": np.uint8,
     "is_trivial": np.uint8,
@@ -31,13 +31,14 @@ _NUMBERS = {
     "zero_share": np.float64,
     "filtered_rows": np.int64,
 }
-# Of all columns, one after the other.
+# Of all columns, one after the other, and where those of each column begin.
 _RUNS = {
     "bound_start": np.int64,
     "bounds": np.float64,
     "category_start": np.int64,
     "categories": np.int32,
 }
+_STARTS = {"bound_start": "bounds", "category_start": "categories"}
 # Of the used columns: those of `Bins`.
 _BINS = {
     "list_member": np.int32,
@@ -47,6 +48,8 @@ _BINS = {
     "bytes": np.uint8,
     "shorts": np.uint16,
 }
+
+Arrays = Mapping[str, NDArray[Any]]
 
 
 def state(data: BinnedDataset) -> dict[str, Any]:
@@ -122,17 +125,15 @@ def restored(
         If an entry is missing, has another type or contradicts another.
     """
     (n_rows,) = entries(state, {"n_rows": int}, _OWNER)
-    parts = vectors(state, _NUMBERS | _RUNS | _BINS, _OWNER)
+    arrays = vectors(state, _NUMBERS | _RUNS | _BINS, _OWNER)
     _check(1 <= n_rows <= INT32_MAX, f"n_rows must be from 1 to {INT32_MAX}")
-    _check_mappers(parts)
+    _check_mappers(arrays)
     if most is not None:
-        _check(
-            claim({"n_rows": n_rows, **parts}) <= most,
-            "there are fewer values than rows and categories",
-        )
-    mappers = _mappers(parts)
+        fits = claim({"n_rows": n_rows, **arrays}) <= most
+        _check(fits, "there are fewer values than rows and categories")
+    mappers = _mappers(arrays)
     used = [mappers[j] for j in used_features(mappers)]
-    bins = _bins(parts, n_rows, used)
+    bins = _bins(arrays, n_rows, used)
     return BinnedDataset.of(
         mappers, storage.lay_out(bins, used, LosslessSettings(), n_threads)
     )
@@ -159,107 +160,87 @@ def check_categories(data: BinnedDataset, known: Categories) -> None:
 
 
 def _check(is_right: Any, message: str) -> None:
-    if not is_right:
+    if not np.all(is_right):
         raise ValueError(f"{_OWNER}: {message}")
 
 
 # --- Mappers --------------------------------------------------------------------------
 
 
-def _check_mappers(parts: Mapping[str, NDArray[Any]]) -> None:
-    n_features = len(parts["missing_type"])
+def _check_mappers(arrays: Arrays) -> None:
+    missing_type, is_trivial = arrays["missing_type"], arrays["is_trivial"] > 0
+    n_features = len(missing_type)
     _check(1 <= n_features <= INT32_MAX, "there must be at least one column")
-    of_starts = ("bound_start", "category_start")
-    check_lengths(parts, dict.fromkeys(_NUMBERS, n_features))
-    check_lengths(parts, dict.fromkeys(of_starts, n_features + 1))
-    check_start(parts["bound_start"], len(parts["bounds"]), "bound_start")
-    check_start(parts["category_start"], len(parts["categories"]), "category_start")
-    n_bounds, n_categories = (np.diff(parts[name]) for name in of_starts)
-    is_numeric = n_bounds > 0
+    check_lengths(arrays, dict.fromkeys(_NUMBERS, n_features))
+    check_lengths(arrays, dict.fromkeys(_STARTS, n_features + 1))
+    for start, values in _STARTS.items():
+        check_start(arrays[start], len(arrays[values]), start)
+    n_bounds, n_categories = (np.diff(arrays[start]) for start in _STARTS)
+    is_numeric, has_nan_bin = n_bounds > 0, missing_type == NAN_IS_MISSING
     _check(
-        (is_numeric != (n_categories > 0)).all(),
-        "each column must have bounds or categories",
+        is_numeric != (n_categories > 0), "each column must have bounds or categories"
     )
-    missing_type = parts["missing_type"]
-    _check((missing_type <= NAN_IS_MISSING).all(), "missing_type must be 0, 1 or 2")
+    _check(missing_type <= NAN_IS_MISSING, "missing_type must be 0, 1 or 2")
     _check(
-        (is_numeric | (missing_type != ZERO_IS_MISSING)).all(),
+        is_numeric | (missing_type != ZERO_IS_MISSING),
         "missing_type of categories must not be 1",
     )
-    n_bins = n_categories + n_bounds + (is_numeric & (missing_type == NAN_IS_MISSING))
-    is_trivial = parts["is_trivial"]
-    _check((is_trivial <= 1).all(), "is_trivial must be 0 or 1")
+    _check(arrays["is_trivial"] <= 1, "is_trivial must be 0 or 1")
+    n_bins = n_categories + n_bounds + (is_numeric & has_nan_bin)
     _check(
-        (n_bins <= MAX_CATEGORY_BINS).all() and (is_trivial | (n_bins > 1)).all(),
+        (n_bins <= MAX_CATEGORY_BINS) & (is_trivial | (n_bins > 1)),
         f"columns must have from 2 to {MAX_CATEGORY_BINS} bins",
     )
-    share = parts["zero_share"]
-    _check(((share >= 0) & (share <= 1)).all(), "zero_share must be from 0 to 1")
+    share, filtered = arrays["zero_share"], arrays["filtered_rows"]
+    _check((share >= 0) & (share <= 1), "zero_share must be from 0 to 1")
+    _check(arrays["minimum"] <= arrays["maximum"], "minimum must not be over maximum")
     _check(
-        (parts["minimum"] <= parts["maximum"]).all(), "minimum must not be over maximum"
-    )
-    filtered = parts["filtered_rows"]
-    _check(
-        ((filtered == 0) | (is_trivial & is_numeric & (filtered > 0))).all(),
+        (filtered == 0) | (is_trivial & is_numeric & (filtered > 0)),
         "filtered_rows must be 0 but for columns that were left out",
     )
-    _check_bounds(parts["bounds"], parts["bound_start"])
-    _check_category_numbers(parts["categories"], parts["category_start"])
+    _check_bounds(arrays["bounds"], arrays["bound_start"][1:][is_numeric] - 1)
+    _check_codes(arrays["categories"], n_categories)
 
 
-def _is_first(start: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each value is the first of a run, if runs begin at ``start``."""
-    is_first = np.zeros(start[-1] + 1, dtype=bool)
-    is_first[start] = True
-    return is_first[:-1]
-
-
-def _check_bounds(bounds: NDArray[np.float64], start: NDArray[np.int64]) -> None:
-    is_last = np.append(_is_first(start)[1:], True)[: len(bounds)]
+def _check_bounds(bounds: NDArray[np.float64], last: NDArray[np.int64]) -> None:
+    """Check the bounds of all columns; ``last`` are the places of the last ones."""
     _check(
-        np.isfinite(bounds[~is_last]).all() and (bounds[is_last] == np.inf).all(),
+        (bounds[last] == np.inf).all()
+        and np.isfinite(bounds).sum() == len(bounds) - len(last),
         "the last bound of a column must be infinite, and all others finite",
     )
-    _check(
-        (is_last[:-1] | (bounds[1:] > bounds[:-1])).all(), "bounds must be ascending"
-    )
+    rises = (bounds[1:] > bounds[:-1]) | (bounds[:-1] == np.inf)
+    _check(rises, "bounds must be ascending")
 
 
-def _check_category_numbers(
-    categories: NDArray[np.int32], start: NDArray[np.int64]
-) -> None:
-    is_first = _is_first(start)
+def _check_codes(codes: NDArray[np.int32], n_codes: NDArray[np.int64]) -> None:
+    """Check the categories of all columns."""
+    first = (np.cumsum(n_codes) - n_codes)[n_codes > 0]
     _check(
-        (is_first == (categories == -1)).all() and categories.min(initial=-1) == -1,
+        (codes[first] == -1).all() and (codes >= 0).sum() == len(codes) - len(first),
         "categories must be numbers from 0 on, and the first of a column -1",
     )
-    column = np.cumsum(is_first)
-    order = np.lexsort((categories, column))
-    is_same = (np.diff(categories[order]) == 0) & (np.diff(column[order]) == 0)
-    _check(not is_same.any(), "the categories of a column must differ")
+    column = np.repeat(np.arange(len(n_codes)), n_codes)
+    n_different = len(np.unique((column << 32) + codes))
+    _check(n_different == len(codes), "the categories of a column must differ")
 
 
-def _mappers(parts: Mapping[str, NDArray[Any]]) -> list[BinMapper]:
-    is_trivial = parts["is_trivial"] > 0
-    value_range = np.stack([parts["minimum"], parts["maximum"]], axis=1)
-    is_numeric = np.diff(parts["bound_start"]) > 0
-    of_numbers = (
-        values[is_numeric]
-        for values in (
-            *(parts["missing_type"], is_trivial),
-            *(value_range, parts["zero_share"]),
-        )
-    )
-    start = parts["bound_start"][np.append(np.flatnonzero(is_numeric), -1)]
-    numeric = iter(numeric_mappers(parts["bounds"], start, *of_numbers))
-    categories = np.split(parts["categories"], parts["category_start"][1:-1])
-    filtered = parts["filtered_rows"].tolist()
+def _mappers(arrays: Arrays) -> list[BinMapper]:
+    is_trivial = arrays["is_trivial"] > 0
+    value_range = np.stack([arrays["minimum"], arrays["maximum"]], axis=1)
+    is_numeric = np.diff(arrays["bound_start"]) > 0
+    start = arrays["bound_start"][np.append(np.flatnonzero(is_numeric), -1)]
+    known = (arrays["missing_type"], is_trivial, value_range, arrays["zero_share"])
+    of_numbers = (values[is_numeric] for values in known)
+    numeric = iter(numeric_mappers(arrays["bounds"], start, *of_numbers))
+    categories = np.split(arrays["categories"], arrays["category_start"][1:-1])
+    filtered = arrays["filtered_rows"].tolist()
     return [
         next(numeric)._replace(filtered_rows=filtered[j])
         if is_number
         else category_mapper(
             categories[j],
-            int(parts["missing_type"][j]),
+            int(arrays["missing_type"][j]),
             bool(is_trivial[j]),
             tuple(value_range[j].tolist()),
         )
@@ -270,31 +251,29 @@ def _mappers(parts: Mapping[str, NDArray[Any]]) -> list[BinMapper]:
 # --- Bins -----------------------------------------------------------------------------
 
 
-def _bins(
-    parts: Mapping[str, NDArray[Any]], n_rows: int, used: list[BinMapper]
-) -> Bins:
+def _bins(arrays: Arrays, n_rows: int, used: list[BinMapper]) -> Bins:
     """The bins of the used columns, which are checked."""
     n_bins = np.array([mapper.n_bins for mapper in used], dtype=np.int64)
     is_categorical = np.array([m.categories is not None for m in used], dtype=bool)
-    sparse = _sparse_columns(parts, n_rows, n_bins, is_categorical)
+    sparse = _sparse_columns(arrays, n_rows, n_bins, is_categorical)
     is_dense = np.ones(len(used), dtype=bool)
     is_dense[sparse.number] = False
     is_wide = n_bins > LANE_CODES
     return Bins(
         sparse,
-        _matrix(parts, "bytes", n_rows, n_bins[is_dense & ~is_wide]),
-        _matrix(parts, "shorts", n_rows, n_bins[is_dense & is_wide]),
+        _matrix(arrays, "bytes", n_rows, n_bins[is_dense & ~is_wide]),
+        _matrix(arrays, "shorts", n_rows, n_bins[is_dense & is_wide]),
     )
 
 
 def _sparse_columns(
-    parts: Mapping[str, NDArray[Any]],
+    arrays: Arrays,
     n_rows: int,
     n_bins: NDArray[np.int64],
     is_categorical: NDArray[np.bool_],
 ) -> SparseColumns:
-    member, start = parts["list_member"], parts["list_start"]
-    rows, bins = parts["list_rows"], parts["list_bins"]
+    member, start = arrays["list_member"], arrays["list_start"]
+    rows, bins = arrays["list_rows"], arrays["list_bins"]
     _check(
         (member[1:] > member[:-1]).all()
         and member.min(initial=0) >= 0
@@ -302,30 +281,25 @@ def _sparse_columns(
         and not is_categorical[member].any(),
         "list_member must be ascending numbers of used columns without categories",
     )
-    check_lengths(parts, {"list_start": len(member) + 1, "list_bins": len(rows)})
+    check_lengths(arrays, {"list_start": len(member) + 1, "list_bins": len(rows)})
     check_start(start, len(rows), "list_start")
+    falls = np.flatnonzero(rows[1:] <= rows[:-1]) + 1
     _check(
-        (_is_first(start)[1:] | (rows[1:] > rows[:-1])).all()
-        and rows.max(initial=0) < n_rows,
+        np.isin(falls, start).all() and rows.max(initial=0) < n_rows,
         f"list_rows must be ascending in each list, and below {n_rows}",
     )
     _check(
-        (bins < np.repeat(n_bins[member] - 1, np.diff(start))).all(),
+        bins < np.repeat(n_bins[member] - 1, np.diff(start)),
         "list_bins must be below the numbers of bins",
     )
     return SparseColumns.from_stored_bins(member, start, rows, bins, n_bins[member])
 
 
 def _matrix(
-    parts: Mapping[str, NDArray[Any]],
-    name: str,
-    n_rows: int,
-    n_bins: NDArray[np.int64],
+    arrays: Arrays, name: str, n_rows: int, n_bins: NDArray[np.int64]
 ) -> NDArray[Any]:
-    check_lengths(parts, {name: n_rows * len(n_bins)})
-    matrix = parts[name].reshape(len(n_bins), n_rows)
-    _check(
-        (matrix.max(axis=1, initial=0) < n_bins).all(),
-        f"{name} must be below the numbers of bins",
-    )
+    check_lengths(arrays, {name: n_rows * len(n_bins)})
+    matrix = arrays[name].reshape(len(n_bins), n_rows)
+    highest = matrix.max(axis=1, initial=0)
+    _check(highest < n_bins, f"{name} must be below the numbers of bins")
     return matrix

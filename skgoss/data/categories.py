@@ -17,7 +17,7 @@ from skgoss._engine.data import columns as kernels
 from skgoss.data.columns import Columns
 from skgoss.data.floats import NO_NUMBERS, as_floats
 from skgoss.data.names import unknown_column
-from skgoss.data.state import entries
+from skgoss.data.values import entries
 from skgoss.utils.messages import warn
 
 # float32 holds all integers up to this one exactly.

@@ -13,9 +13,6 @@ from skgoss._engine.data import columns as kernels
 from skgoss._engine.data.columns import KINDS
 from skgoss.data.floats import as_floats
 
-# The largest number of rows or columns, and of a category.
-INT32_MAX = 2**31 - 1
-
 KIND_OF_DTYPE = {np.dtype(name): code for name, code in KINDS.items()}
 _DTYPE_OF_KIND = {
     code: np.dtype(name) for name, code in KINDS.items() if name != "bool"

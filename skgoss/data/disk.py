@@ -13,29 +13,26 @@ from typing import BinaryIO
 
 
 def content(path: str | PathLike[str]) -> bytes:
-    """The content of a file.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    """
+    """The content of a file."""
     with open(os.fspath(path), "rb") as file:
         return file.read()
 
 
 @contextmanager
 def named(path: str | PathLike[str]) -> Iterator[None]:
-    """Let errors of the block begin with the name of the file."""
+    """Begin the errors of the block with the name of the file."""
+    name = f"{os.fspath(path)}"
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from error
+        if str(error).startswith(name):
+            raise  # it names this file or one beside it
+        raise ValueError(f"{name}: {error}") from error
 
 
 @contextmanager
 def written(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write, at once: if anything fails, an earlier file is unchanged."""
+    """Open a file for writing. If anything fails, an earlier file is unchanged."""
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
 from skgoss.data import categories, dataframes, sparse
+from skgoss.data.categories import Categories
 from skgoss.data.columns import KIND_OF_DTYPE, Columns, ColumnsBuilder, as_kind
 from skgoss.data.floats import as_floats
+from skgoss.data.schema import ColumnSchema
 from skgoss.utils import compat
 
 _READABLE = frozenset(
@@ -26,37 +26,62 @@ _READABLE = frozenset(
     }
 )
 
-# The pandas index of the columns in fit, and the names in it: an index never changes.
-_INDEX_OF_FIT: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 
+def learned(
+    X: Any, *, owner: str, categorical_feature: Any = "auto"
+) -> tuple[Columns, ColumnSchema]:
+    """Read the columns of a training set by scikit-learn's rules.
 
-def columns(
-    estimator: Any,
-    X: Any,
-    *,
-    reset: bool,
-    categorical_feature: Any = "auto",
-    by_name: bool = True,
-) -> Columns:
-    """Validate ``X`` by scikit-learn's rules and find its columns.
-
-    Sets (``reset=True``) or checks `n_features_in_` and `feature_names_in_`, and sets
-    or uses `_categories`, the values of the categorical columns. Numbers are not
-    copied; NaN and infinities are kept, nulls and masked values become NaN.
+    Numbers are not copied; NaN and infinities are kept, nulls and masked values become
+    NaN.
 
     Parameters
     ----------
-    estimator : estimator instance
     X : array-like or data frame of shape (n_rows, n_features)
         ndarray, list, sparse matrix or array, any data frame that narwhals reads
         (pandas, polars, pyarrow Table; lazy ones are collected), or anything else
         that exports an Arrow schema, such as a pyarrow RecordBatch.
-    reset : bool
-        True in fit, False in predict.
+    owner : str
+        The name of the estimator, for messages.
     categorical_feature : 'auto', None or list of str and int
-        In fit, which columns hold categories: see the option of this name.
+        Which columns hold categories: see the option of this name.
+
+    Returns
+    -------
+    columns : Columns
+    schema : ColumnSchema
+        With the categories that the columns hold.
+
+    Raises
+    ------
+    ValueError
+        With scikit-learn's messages, if the shape is wrong. Also if a column does not
+        hold numbers, if `categorical_feature` lists an unknown column, or if the arrays
+        of a sparse matrix are inconsistent.
+    TypeError
+        With scikit-learn's messages, for arrays of objects that are not numbers, and
+        for names of which only some are strings.
+    """
+    reader = _Reader(owner, None, categorical_feature)
+    columns = reader.read(X)
+    return columns, reader.schema
+
+
+def columns(
+    X: Any, schema: ColumnSchema, *, owner: str, by_name: bool = True
+) -> Columns:
+    """Read columns that must be those of a training set.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_rows, n_features)
+        As in `learned`.
+    schema : ColumnSchema
+        The columns of the training set. Their categories are looked up.
+    owner : str
+        The name of the estimator, for messages.
     by_name : bool, default=True
-        False: a data frame's names are neither set nor checked.
+        Whether to check the names of a data frame's columns.
 
     Returns
     -------
@@ -64,56 +89,187 @@ def columns(
 
     Raises
     ------
-    ValueError
-        With scikit-learn's messages, if the shape, the number of columns or their names
-        are wrong. Also if a column does not hold numbers, if `categorical_feature`
-        lists an unknown column, or if the arrays of a sparse matrix are inconsistent.
-    TypeError
-        With scikit-learn's messages, for arrays of objects that are not numbers.
+    TypeError, ValueError
+        As in `learned`, and if the number of columns or their names differ.
     """
-    if issparse(X):
-        return _sparse_columns(estimator, X, reset, categorical_feature)
-    frame = dataframes.frame(X)
-    if frame is not None:
-        return _frame_columns(estimator, frame, reset, categorical_feature, by_name)
-    if np.ma.is_masked(X):
-        X = _filled(X)
-    if not reset and _is_plain(estimator, X):
-        return _number_columns(estimator, X, reset)
-    dtype = object if _is_mixed(estimator, X, reset, categorical_feature) else "numeric"
-    try:
-        array = _validated(estimator, X, reset=reset, dtype=dtype)
-    except ValueError as error:
-        if not (reset and _holds_strings(X)):
-            raise
-        raise ValueError(
-            f"{str(error).rstrip('.')}. Strings can be categories: list their columns"
-            " in categorical_feature, or pass a data frame."
-        ) from error
-    _declare(estimator, array, reset, categorical_feature)
-    if dtype is object:
-        return _object_columns(estimator, array, reset)
-    return _number_columns(estimator, array, reset)
+    return _Reader(owner, schema, by_name=by_name).read(X)
 
 
-def _number_columns(estimator: Any, array: NDArray[Any], reset: bool) -> Columns:
-    data = _matrix_columns(as_kind(array, "X"))
-    return _with_categories(estimator, data, set(), reset)
+class _Reader:
+    """Reads one data set.
 
-
-def _is_plain(estimator: Any, X: Any) -> bool:
-    """Whether scikit-learn would return ``X`` as it is, without a warning.
-
-    Its validation takes longer than the prediction of a row.
+    Attributes
+    ----------
+    owner : str
+    schema : ColumnSchema or None
+        None until the columns of a training set are known.
+    learns : bool
+        Whether the data are a training set, whose categories are learned.
     """
-    return (
-        type(X) is np.ndarray
-        and X.dtype in (np.float64, np.float32)
-        and X.ndim == 2
-        and X.shape[0] > 0
-        and X.shape[1] == getattr(estimator, "n_features_in_", None)
-        and not hasattr(estimator, "feature_names_in_")
-    )
+
+    def __init__(
+        self,
+        owner: str,
+        schema: ColumnSchema | None,
+        categorical_feature: Any = "auto",
+        by_name: bool = True,
+    ) -> None:
+        self.owner = owner
+        self.schema = schema
+        self.learns = schema is None
+        self.categorical_feature = categorical_feature
+        self.by_name = by_name
+
+    @property
+    def categories(self) -> Categories:
+        return self.schema.categories
+
+    def read(self, X: Any) -> Columns:
+        """The columns of any container."""
+        if issparse(X):
+            return self._sparse_columns(X)
+        frame = dataframes.frame(X)
+        if frame is not None:
+            return self._frame_columns(frame)
+        if np.ma.is_masked(X):
+            X = _filled(X)
+        if not self.learns and self._is_plain(X):
+            return self._number_columns(X)
+        dtype = object if self._is_mixed(X) else "numeric"
+        try:
+            array = self._validated(X, dtype=dtype)
+        except ValueError as error:
+            if not (self.learns and _holds_strings(X)):
+                raise
+            raise ValueError(
+                f"{str(error).rstrip('.')}. Strings can be categories: list their"
+                " columns in categorical_feature, or pass a data frame."
+            ) from error
+        if dtype is object:
+            return self._object_columns(array)
+        return self._number_columns(array)
+
+    def _validated(self, X: Any, **options: Any) -> Any:
+        """``X``, validated by scikit-learn; NaN and infinities are allowed."""
+        names = self._checked_names(X)
+        try:
+            array = check_array(
+                X,
+                ensure_all_finite=False,
+                estimator=self.owner,
+                input_name="X",
+                **options,
+            )
+        except OverflowError as error:
+            raise ValueError(f"X must hold numbers: {error}.") from error
+        self._set_or_check(array, names)
+        return array
+
+    def _checked_names(self, X: Any) -> NDArray[Any] | None:
+        """The names of the columns, which must be those of the training set."""
+        if self.learns:
+            return compat.feature_names(X)
+        if self.by_name:
+            compat.check_feature_names(X, self.schema.feature_names, self.owner)
+        return None
+
+    def _set_or_check(
+        self, X: Any, names: NDArray[Any] | None, index: Any = None
+    ) -> None:
+        """Set the schema of a training set, or check the number of columns."""
+        if not self.learns:
+            compat.check_n_features(X, self.schema.n_features, self.owner)
+            return
+        n_features = X.shape[1]
+        declared = categories.declare(self.categorical_feature, names, n_features)
+        self.schema = ColumnSchema(n_features, names, declared, index)
+
+    def _number_columns(self, array: NDArray[Any]) -> Columns:
+        return self._with_categories(_matrix_columns(as_kind(array, "X")), set())
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether scikit-learn would return ``X`` as it is, without a warning.
+
+        Its validation takes longer than the prediction of a row.
+        """
+        return (
+            type(X) is np.ndarray
+            and X.dtype in (np.float64, np.float32)
+            and X.ndim == 2
+            and X.shape[0] > 0
+            and X.shape[1] == self.schema.n_features
+            and not (self.by_name and self.schema.feature_names is not None)
+        )
+
+    def _is_mixed(self, X: Any) -> bool:
+        """Whether ``X`` is an array of objects or strings with categorical columns."""
+        if self.learns:
+            has_categories = categories.are_declared(self.categorical_feature)
+        else:
+            has_categories = bool(self.categories.vocabularies)
+        if not has_categories:
+            return False
+        dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
+        return getattr(dtype, "kind", "f") in "OUST"
+
+    def _with_categories(self, data: Columns, encoded: set[int]) -> Columns:
+        """Encode the categories of all columns except those that are encoded."""
+        names = self.schema.feature_names
+        if names is None:
+            names = range(data.n_features)
+        return self.categories.encode_numbers(data, names, encoded, learn=self.learns)
+
+    def _sparse_columns(self, X: Any) -> Columns:
+        sparse.check(X)
+        X = self._validated(X, accept_sparse=True, dtype="numeric")
+        return self._with_categories(sparse.columns(X), set())
+
+    def _frame_columns(self, frame: dataframes.Frame) -> Columns:
+        X = frame.native
+        # scikit-learn raises its own error for an array of the same shape.
+        if 0 in X.shape:
+            check_array(np.empty(X.shape), estimator=self.owner, input_name="X")
+        self._check_frame(frame)
+        memory = self.categories
+        if memory.unplaced is not None:
+            memory = memory.placed(_word_columns(frame))
+        layout = ColumnsBuilder(*X.shape)
+        located = frame.locate(layout, memory.columns(learn=self.learns))
+        rest, encoded = [], set()
+        for j in layout.missing():
+            series = located[j] if j in located else frame.series(j)
+            if j in located or _is_encoded(memory, j, series, self.learns):
+                encoded.add(j)
+                values = memory.encode(j, series, learn=self.learns)
+            else:
+                values = _numbers(series)
+            rest.append((np.array([j], dtype=np.int64), values[:, None]))
+        layout.add(rest)
+        return self._with_categories(layout.columns(), encoded)
+
+    def _check_frame(self, frame: dataframes.Frame) -> None:
+        """Learn or check the number and the names of the columns."""
+        if self.learns:
+            names = compat.feature_names(frame.native)
+            self._set_or_check(frame.native, names, frame.index)
+        elif not self.by_name:
+            compat.check_n_features(frame.native, self.schema.n_features, self.owner)
+        elif not (
+            self.schema.has_index(frame.index) or self.schema.has_names(frame.names)
+        ):
+            self.schema.check(frame.native, self.owner)
+
+    def _object_columns(self, array: NDArray[Any]) -> Columns:
+        layout, encoded = ColumnsBuilder(*array.shape), set()
+        for j in range(array.shape[1]):
+            series = categories.ArrayColumn(j, array[:, j])
+            if j in self.categories.columns(learn=self.learns):
+                encoded.add(j)
+                values = self.categories.encode(j, series, learn=self.learns)
+            else:
+                values = _object_numbers(series)
+            layout.add([(np.array([j], dtype=np.int64), values[:, None])])
+        return self._with_categories(layout.columns(), encoded)
 
 
 def _holds_strings(X: Any) -> bool:
@@ -134,6 +290,11 @@ def _word_columns(frame: dataframes.Frame) -> list[int]:
     return [j for j in range(n_columns) if categories.holds_words(frame.series(j))]
 
 
+def feature_names(X: Any) -> NDArray[Any] | None:
+    """``feature_names_in_`` of a fit on ``X``, by scikit-learn's rules."""
+    return compat.feature_names(X)
+
+
 def names(X: Any) -> list[str] | None:
     """The names of a data frame's columns; None if ``X`` is no data frame."""
     frame = None if issparse(X) else dataframes.frame(X)
@@ -151,30 +312,6 @@ def _filled(X: np.ma.MaskedArray) -> NDArray[Any]:
     return values
 
 
-def _validated(estimator: Any, X: Any, **options: Any) -> Any:
-    """``X``, validated by scikit-learn; NaN and infinities are allowed."""
-    try:
-        return validate_data(estimator, X, ensure_all_finite=False, **options)
-    except OverflowError as error:
-        raise ValueError(f"X must hold numbers: {error}.") from error
-
-
-def _declare(estimator: Any, X: Any, reset: bool, categorical_feature: Any) -> None:
-    if reset:
-        names = getattr(estimator, "feature_names_in_", None)
-        estimator._categories = categories.declare(
-            categorical_feature, names, X.shape[1]
-        )
-
-
-def _with_categories(
-    estimator: Any, data: Columns, words: set[int], reset: bool
-) -> Columns:
-    """Encode the categories of all columns except ``words``, which are encoded."""
-    names = getattr(estimator, "feature_names_in_", range(data.n_features))
-    return estimator._categories.encode_numbers(data, names, words, learn=reset)
-
-
 def _matrix_columns(matrix: NDArray[Any]) -> Columns:
     n_rows, n_features = matrix.shape
     row_stride, column_stride = matrix.strides
@@ -186,72 +323,6 @@ def _matrix_columns(matrix: NDArray[Any]) -> Columns:
     kind = np.empty(n_features, dtype=np.uint8)
     kind.fill(KIND_OF_DTYPE[matrix.dtype])
     return Columns(n_rows, n_features, address.view(np.uint64), stride, kind, matrix)
-
-
-def _sparse_columns(
-    estimator: Any, X: Any, reset: bool, categorical_feature: Any
-) -> Columns:
-    sparse.check(X)
-    X = _validated(estimator, X, reset=reset, accept_sparse=True, dtype="numeric")
-    _declare(estimator, X, reset, categorical_feature)
-    return _with_categories(estimator, sparse.columns(X), set(), reset)
-
-
-def _frame_columns(
-    estimator: Any,
-    frame: dataframes.Frame,
-    reset: bool,
-    categorical_feature: Any,
-    by_name: bool,
-) -> Columns:
-    X = frame.native
-    # scikit-learn raises its own error for an array of the same shape.
-    if 0 in X.shape:
-        check_array(np.empty(X.shape), estimator=estimator, input_name="X")
-    if by_name:
-        _check_columns(estimator, frame, reset)
-    else:
-        compat.check_n_features(estimator, X, reset=reset)
-    _declare(estimator, X, reset, categorical_feature)
-    memory = estimator._categories
-    if memory.unplaced is not None:
-        memory = memory.placed(_word_columns(frame))
-    layout = ColumnsBuilder(*X.shape)
-    known = frame.locate(layout, memory.columns(learn=reset))
-    rest, words = [], set()
-    for j in layout.missing():
-        series = known[j] if j in known else frame.series(j)
-        if j in known or _is_encoded(memory, j, series, reset):
-            words.add(j)
-            values = memory.encode(j, series, learn=reset)
-        else:
-            values = _numbers(series)
-        rest.append((np.array([j], dtype=np.int64), values[:, None]))
-    layout.add(rest)
-    return _with_categories(estimator, layout.columns(), words, reset)
-
-
-def _check_columns(estimator: Any, frame: dataframes.Frame, reset: bool) -> None:
-    """Set or check the number and the names of the columns by scikit-learn's rules."""
-    if not reset and (
-        _is_index_of_fit(estimator, frame.index)
-        or compat.names_are_known(estimator, frame.names)
-    ):
-        return
-    validate_data(estimator, frame.native, reset=reset, skip_check_array=True)
-    if reset:
-        names = getattr(estimator, "feature_names_in_", None)
-        _INDEX_OF_FIT[estimator] = frame.index, names
-
-
-def _is_index_of_fit(estimator: Any, index: Any) -> bool:
-    fitted, names = _INDEX_OF_FIT.get(estimator, (None, None))
-    return (
-        fitted is not None
-        and fitted.is_(index)
-        and names is not None
-        and names is getattr(estimator, "feature_names_in_", None)
-    )
 
 
 def _is_encoded(
@@ -270,32 +341,6 @@ def _is_encoded(
     if dtype in _READABLE:
         return dtype.is_integer() and series.null_count() > 0
     return dtype.is_numeric() or dtype == nw.Unknown or categories.are_objects(series)
-
-
-def _is_mixed(estimator: Any, X: Any, reset: bool, categorical_feature: Any) -> bool:
-    """Whether ``X`` is an array of objects or strings with categorical columns."""
-    if reset:
-        has_categories = categories.are_declared(categorical_feature)
-    else:
-        has_categories = bool(estimator._categories.vocabularies)
-    if not has_categories:
-        return False
-    dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
-    return getattr(dtype, "kind", "f") in "OUST"
-
-
-def _object_columns(estimator: Any, array: NDArray[Any], reset: bool) -> Columns:
-    memory = estimator._categories
-    layout, words = ColumnsBuilder(*array.shape), set()
-    for j in range(array.shape[1]):
-        series = categories.ArrayColumn(j, array[:, j])
-        if j in memory.columns(learn=reset):
-            words.add(j)
-            values = memory.encode(j, series, learn=reset)
-        else:
-            values = _object_numbers(series)
-        layout.add([(np.array([j], dtype=np.int64), values[:, None])])
-    return _with_categories(estimator, layout.columns(), words, reset)
 
 
 def _numbers(series: nw.Series[Any]) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Columns and categories of several processes: those of all rows."""
+"""The columns and categories that are common to all processes of a fit."""
 
 from __future__ import annotations
 
@@ -10,31 +10,35 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.categories import Vocabulary, sort_key, with_values
+from skgoss.data.categories import Categories, Vocabulary, sort_key, with_values
 from skgoss.data.columns import Columns
 from skgoss.data.row_partition import Parts
+from skgoss.data.schema import ColumnSchema
 
 
-def agreed(memory: Any, columns: Columns, parts: Parts, *, learn: bool) -> Columns:
-    """Check that all processes have the same columns, and share what they have learned.
+def merged(
+    columns: Columns, schema: ColumnSchema, parts: Parts, *, learned: bool
+) -> tuple[Columns, ColumnSchema]:
+    """Check that all ranks have the same columns, and merge their categories.
 
-    All processes call this at the same time.
+    All ranks call this at the same time.
 
     Parameters
     ----------
-    memory : object
-        It has the names and the categories of the columns of this process's rows. It
-        gets the categories of all rows if ``learn``.
     columns : Columns
-        This process's rows.
+        The rows of this rank.
+    schema : ColumnSchema
+        The columns of these rows.
     parts : Parts
-    learn : bool
+    learned : bool
         Whether the categories have been learned from the rows.
 
     Returns
     -------
-    Columns
-        With the numbers that categories have on all processes.
+    columns : Columns
+        With the label encoding of the categories of all ranks.
+    schema : ColumnSchema
+        The same on all ranks.
 
     Raises
     ------
@@ -47,15 +51,20 @@ def agreed(memory: Any, columns: Columns, parts: Parts, *, learn: bool) -> Colum
             f"X has {columns.n_rows} rows, but its parts have {parts.n_rows}."
         )
     parts.check_same("The number of columns of X", columns.n_features)
-    names = getattr(memory, "feature_names_in_", None)
+    names = schema.feature_names
     parts.check_same("Whether the columns have names", names is not None)
     if names is not None:
         _check_each(parts, "The name of column {}", names.tolist())
-    return _of_same_categories(memory, columns, parts) if learn else columns
+    if not learned:
+        return columns, schema
+    columns, vocabularies = _of_same_categories(columns, schema.categories, parts)
+    categories = Categories(schema.categories.declared)
+    categories.vocabularies = vocabularies
+    return columns, replace(schema, categories=categories)
 
 
 def _check_each(parts: Parts, what: str, values: list[Any]) -> None:
-    """Check that values of columns are the same on all processes."""
+    """Check that values of columns are the same on all ranks."""
     everyones = zip(*parts.collectives.all_gather(values), strict=True)
     for number, of_column in enumerate(everyones):
         if any(value != of_column[0] for value in of_column):
@@ -93,15 +102,17 @@ class _Found(NamedTuple):
 _NUMBERS = _Found("numbers", [], False, False)
 
 
-def _of_same_categories(memory: Any, columns: Columns, parts: Parts) -> Columns:
-    """The columns, with the numbers of the categories of all rows."""
-    own = memory._categories.vocabularies
+def _of_same_categories(
+    columns: Columns, categories: Categories, parts: Parts
+) -> tuple[Columns, dict[int, Vocabulary]]:
+    """The columns with the label encoding of all ranks' categories, and these."""
+    own = categories.vocabularies
     given = parts.collectives.all_gather(
         {j: _Found.of(words) for j, words in own.items()}
     )
     known = sorted(set(chain.from_iterable(given)))
     if not known:
-        return columns
+        return columns, {}
     merged = {}
     for column in known:
         found = [of_rank.get(column, _NUMBERS) for of_rank in given]
@@ -116,14 +127,14 @@ def _of_same_categories(memory: Any, columns: Columns, parts: Parts) -> Columns:
         for column, words in merged.items()
         if own[column].values != words.values
     }
-    memory._categories.vocabularies = merged
     n_categories = np.zeros(columns.n_features, dtype=np.int32)
     for column, words in merged.items():
         n_categories[column] = words.n_categories
-    return replace(
+    columns = replace(
         with_values(columns.whole, numbered),
         n_categories=n_categories if n_categories.any() else None,
     )
+    return columns, merged
 
 
 def _merged(first: _Found, found: Sequence[_Found]) -> Vocabulary:

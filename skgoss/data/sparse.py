@@ -14,7 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skgoss._engine.data.transposition import count_columns, count_sampled, move_columns
-from skgoss.data.columns import INT32_MAX, KIND_OF_DTYPE, Columns, as_kind
+from skgoss.data.columns import KIND_OF_DTYPE, Columns, as_kind
+from skgoss.utils.limits import INT32_MAX
 
 # Entries are turned into columns in blocks of so many, or in at most so many blocks.
 BLOCK_ENTRIES = 1 << 21

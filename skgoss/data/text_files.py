@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from skgoss.data import disk
 from skgoss.data.names import default as default_names
 from skgoss.data.text_tables import (
     TextData,
     Values,
-    prefix_errors,
     query_sizes,
     read_bytes,
     read_table,
@@ -78,7 +78,7 @@ def read(path: str | PathLike[str], options: FileOptions | None = None) -> TextD
     """
     options = options or FileOptions()
     file = os.fspath(path)
-    with prefix_errors(file):
+    with disk.named(file):
         text = _split_label(read_table(file, options.header), options.label_column)
         from_columns = _fields_in_columns(text, options)
         from_files = _fields_in_files(file, text.data.shape[0])
@@ -119,7 +119,7 @@ def read_features(
         As for `read`; or if the file does not have the columns of the model.
     """
     file = os.fspath(path)
-    with prefix_errors(file):
+    with disk.named(file):
         text = read_table(file, header)
         n_columns = text.data.shape[1]
         if text.names and _is_by_name(names, text.names):
@@ -236,7 +236,7 @@ def _fields_in_files(path: str, n_rows: int) -> dict[str, NDArray]:
         file = path + suffix
         if not os.path.exists(file):
             continue
-        with prefix_errors(file):
+        with disk.named(file):
             found[name] = values = reader(file)
             n = int(values.sum()) if name == "group" else len(values)
             if n != n_rows:

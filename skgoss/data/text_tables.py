@@ -12,7 +12,6 @@ import gzip
 import io
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
 
@@ -62,17 +61,6 @@ class TextData(NamedTuple):
     group: NDArray[np.int64] | None = None
     init_score: NDArray[np.float64] | None = None
     position: NDArray[np.int64] | None = None
-
-
-@contextmanager
-def prefix_errors(path: str) -> Iterator[None]:
-    """Let errors of the block begin with the name of the file."""
-    try:
-        yield
-    except ValueError as error:
-        if str(error).startswith(path):
-            raise  # it names this file or one beside it
-        raise ValueError(f"{path}: {error}") from error
 
 
 def read_bytes(path: str) -> bytes:

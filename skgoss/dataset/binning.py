@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import InputTags, Tags, TargetTags
 
+from skgoss import parameters
 from skgoss.data import frames, input_rows, names
-from skgoss.data.categories import Categories
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset, DatasetOptions, DatasetSettings
+from skgoss.data.schema import ColumnSchema
 from skgoss.dataset.fields import Fields
-from skgoss.parameters import settings as parameters
 from skgoss.utils.locks import Lock
 
 OPTIONS = tuple(DatasetOptions.__dataclass_fields__)
@@ -26,26 +25,9 @@ _OF_BINS = (
 )
 
 
-class Reference:
-    """The names and the categories of the columns, as estimators know theirs."""
-
-    _categories: Categories
-
-    def __sklearn_tags__(self) -> Tags:
-        return Tags(
-            estimator_type=None,
-            target_tags=TargetTags(required=False),
-            input_tags=InputTags(sparse=True, allow_nan=True),
-        )
-
-
-# scikit-learn's messages name the class: "... is required by Dataset".
-Reference.__name__ = "Dataset"
-
-
 @dataclass(frozen=True)
-class FoundBy:
-    """What bins were found by.
+class BinningInputs:
+    """What the bins of a data set were found with.
 
     Attributes
     ----------
@@ -53,13 +35,14 @@ class FoundBy:
         With one value for each column where there are any.
     categorical : 'auto', None or list of str and int
         The option `categorical_feature`.
-    columns : Reference
+    schema : ColumnSchema
     names : list of str, or None
+        The names that the user gave the columns, or else those in the data.
     """
 
     options: DatasetOptions
     categorical: Any
-    columns: Reference
+    schema: ColumnSchema
     names: Sequence[str] | None
 
     def has_categorical(self, categorical: Any) -> bool:
@@ -72,9 +55,9 @@ class FoundBy:
             return set(given[0]) == set(given[1])
         return given[0] == given[1]
 
-    def has_categories(self, memory: Any) -> bool:
-        """Whether another object knows the same categories."""
-        own, others = self.columns._categories, memory._categories
+    def has_categories(self, schema: ColumnSchema) -> bool:
+        """Whether columns have the same categories."""
+        own, others = self.schema.categories, schema.categories
         return own is others or own.__getstate__() == others.__getstate__()
 
     def changes(
@@ -83,7 +66,7 @@ class FoundBy:
         options: DatasetOptions,
         asked: Collection[str],
         categorical: Any,
-        memory: Any,
+        schema: ColumnSchema | None,
     ) -> list[str]:
         """What must change in bins for a fit, in words.
 
@@ -94,8 +77,8 @@ class FoundBy:
         asked : collection of str
             The options that the fit asks for. The others need not be the same.
         categorical : 'auto', None or list of str and int
-        memory : object or None
-            Knows the categories that the fit needs; None: it learns them.
+        schema : ColumnSchema or None
+            The columns that the fit needs; None: it learns them.
 
         Returns
         -------
@@ -116,7 +99,7 @@ class FoundBy:
         if not self.has_categorical(categorical):
             changed.append(("categorical_feature", self.categorical, categorical))
         words = [f"change {name} from {a!r} to {b!r}" for name, a, b in changed]
-        if memory is not None and not self.has_categories(memory):
+        if schema is not None and not self.has_categories(schema):
             words.append("take the categories of init_model")
         return words
 
@@ -139,9 +122,9 @@ def find(
     options: DatasetOptions,
     given_names: Sequence[str] | None,
     categorical: Any,
-    memory: Any,
+    schema: ColumnSchema | None,
     n_threads: int,
-) -> tuple[BinnedDataset, FoundBy]:
+) -> tuple[BinnedDataset, BinningInputs]:
     """Find bins, and put the rows into them.
 
     Parameters
@@ -153,28 +136,25 @@ def find(
     given_names : list of str, or None
         Names of the columns; None: those of ``X``.
     categorical : 'auto', None or list of str and int
-    memory : object or None
-        Knows the names and the categories of columns; None: they are learned.
+    schema : ColumnSchema or None
+        The columns, if they are those of a model; None: they are learned.
     n_threads : int
 
     Returns
     -------
     binned : BinnedDataset
-    known : FoundBy
+    inputs : BinningInputs
     """
-    columns = Reference()
-    if memory is not None:
-        take_columns(columns, memory)
-    values = read(columns, X, given_names, categorical, learn=memory is None)
+    values, schema = read(X, given_names, categorical, schema, "Dataset")
     if weight is not None and len(weight) != values.n_rows:
         raise ValueError(
             f"weight must have one value for each of the {values.n_rows} rows, got"
             f" {len(weight)}."
         )
-    known = given_names
-    if known is None and hasattr(columns, "feature_names_in_"):
-        known = columns.feature_names_in_.tolist()
-    options = by_column(options, values.n_features, known)
+    column_names = given_names
+    if column_names is None and schema.feature_names is not None:
+        column_names = schema.feature_names.tolist()
+    options = by_column(options, values.n_features, column_names)
     existing = None
     if weight is not None and not weight.all():
         existing = np.flatnonzero(weight)
@@ -183,51 +163,90 @@ def find(
     )
     if existing is not None:
         binned = binned.of_same_bins(values, options, n_threads=n_threads)
-    return binned, FoundBy(options, categorical, columns, known)
+    return binned, BinningInputs(options, categorical, schema, column_names)
 
 
 def read(
-    memory: Any,
     X: Any,
     given_names: Sequence[str] | None,
     categorical_feature: Any,
-    *,
-    learn: bool,
-) -> Columns:
+    schema: ColumnSchema | None,
+    owner: str,
+) -> tuple[Columns, ColumnSchema]:
     """Read the columns of a training set.
 
     Parameters
     ----------
-    memory : object
-        It gets the names and the categories of columns if ``learn``, else it has them.
     X : array-like or data frame of shape (n_samples, n_features)
     given_names : list of str, or None
         Names of the columns; None: those of ``X``.
     categorical_feature : 'auto', None or list of str and int
-    learn : bool
+    schema : ColumnSchema or None
+        The columns that ``X`` must have; None: they are learned.
+    owner : str
+        The name of the estimator, for messages.
 
     Raises
     ------
     ValueError
-        If the data are not valid, or columns are not those that ``memory`` has.
+        If the data are not valid, or columns are not those of ``schema``.
     """
-    columns = frames.columns(
-        memory,
-        X,
-        reset=learn,
-        categorical_feature=names.numbered(categorical_feature, given_names),
-    )
+    if schema is None:
+        numbered = names.numbered(categorical_feature, given_names)
+        columns, schema = frames.learned(X, owner=owner, categorical_feature=numbered)
+    else:
+        columns = frames.columns(X, schema, owner=owner)
     if given_names is not None:
         names.check(given_names, columns.n_features)
-    return columns
+    return columns, schema
 
 
-def take_columns(owner: Any, memory: Any) -> None:
-    """Give an object the number, names and categories of columns of another one."""
-    for name in ("n_features_in_", "feature_names_in_", "_categories"):
-        vars(owner).pop(name, None)
-        if hasattr(memory, name):
-            setattr(owner, name, getattr(memory, name))
+Found = tuple[BinnedDataset, BinningInputs]
+
+
+def joined(first: Found, second: Found, n_threads: int) -> Found:
+    """Put the columns of two data sets side by side.
+
+    A name of the second data set that the first has, too, gets the prefix 'D2_'.
+
+    Raises
+    ------
+    ValueError
+        If the data sets do not have the same number of rows.
+    """
+    (binned, inputs), (other, added) = first, second
+    max_bin = None
+    if inputs.options.max_bin_by_feature or added.options.max_bin_by_feature:
+        max_bin = [
+            bound
+            for data, options in ((binned, inputs.options), (other, added.options))
+            for bound in options.max_bin_by_feature or [None] * data.n_features
+        ]
+    both = binned.joined(other, inputs.options, n_threads)
+    categories = inputs.schema.categories.joined(
+        added.schema.categories, binned.n_features
+    )
+    column_names = _joined_names(first, second)
+    in_schema = None if column_names is None else np.array(column_names, dtype=object)
+    schema = ColumnSchema(both.n_features, in_schema, categories)
+    categorical = sorted(categories.vocabularies)
+    options = replace(inputs.options, max_bin_by_feature=max_bin)
+    return both, BinningInputs(options, categorical or "auto", schema, column_names)
+
+
+def _joined_names(first: Found, second: Found) -> list[str] | None:
+    given = [inputs.names for _, inputs in (first, second)]
+    if given == [None, None]:
+        return None
+    own, others = (
+        list(map(str, names.default(binned.n_features) if n is None else n))
+        for (binned, _), n in zip((first, second), given, strict=True)
+    )
+    for name in others:
+        while name in own:
+            name = f"D2_{name}"
+        own.append(name)
+    return own
 
 
 class Prepared(NamedTuple):
@@ -241,14 +260,14 @@ class Prepared(NamedTuple):
         The rows of ``columns``; None: all.
     binned : BinnedDataset or None
         The bins of these rows; None: they are not known yet.
-    memory : object or None
-        Knows the names and the categories of the columns that the bins are of.
+    schema : ColumnSchema or None
+        The columns that the bins are of.
     """
 
     columns: Columns | None
     numbers: NDArray[np.int64] | None = None
     binned: BinnedDataset | None = None
-    memory: Any = None
+    schema: ColumnSchema | None = None
 
     @property
     def n_rows(self) -> int:
@@ -280,7 +299,7 @@ class Binning(Fields):
     params: dict[str, Any]
     _lock: Lock
     _binned: BinnedDataset | None = None
-    _found_by: FoundBy | None = None
+    _inputs: BinningInputs | None = None
     _keeps_values: bool = False
 
     @property
@@ -292,14 +311,14 @@ class Binning(Fields):
     def _names(self) -> Sequence[str] | None:
         """The names of the columns, if they have any."""
         own, others = (names.given(rows.feature_name) for rows in (self, self._root))
-        known = self._root._found_by
+        known = self._root._inputs
         return own or others or (None if known is None else known.names)
 
     @property
-    def _memory(self) -> Any:
-        """What is known of the columns; None: nothing yet."""
-        known = self._root._found_by
-        return None if known is None else known.columns
+    def _schema(self) -> ColumnSchema | None:
+        """The columns; None: they are not known yet."""
+        inputs = self._root._inputs
+        return None if inputs is None else inputs.schema
 
     @property
     def _shape(self) -> tuple[int | None, int | None]:
@@ -315,7 +334,7 @@ class Binning(Fields):
         options: DatasetSettings,
         asked: Mapping[str, Any],
         n_threads: int,
-        memory: Any = None,
+        schema: ColumnSchema | None = None,
         needs_values_for: str = "",
     ) -> Prepared:
         """Bin the rows, unless they are binned as it is asked for.
@@ -329,8 +348,9 @@ class Binning(Fields):
             Those of the options, by name, that a fit asks for. If the rows are binned
             already, the others need not be the same.
         n_threads : int
-        memory : object, default=None
-            Knows the names and the categories of columns; None: they are learned.
+        schema : ColumnSchema, default=None
+            The columns of the model that training continues from; None: the columns
+            are learned.
         needs_values_for : str, default=""
             The argument for which the fit needs the values besides the bins, such as
             'linear_tree'. Then the data are kept. "": it needs the bins alone.
@@ -343,63 +363,63 @@ class Binning(Fields):
         with self._lock:
             self._load()
             if self.reference is None:
-                self._bin_as_asked(options, asked, n_threads, memory)
-                memory = self._memory
+                self._bin_as_asked(options, asked, n_threads, schema)
+                schema = self._schema
             else:
-                memory = self._share(
-                    options, asked, n_threads, memory, needs_values_for
+                schema = self._share(
+                    options, asked, n_threads, schema, needs_values_for
                 )
             self._keeps_values = self._keeps_values or bool(needs_values_for)
             columns, numbers = (
-                self._values(needs_values_for, memory)
+                self._values(needs_values_for, schema)
                 if needs_values_for
                 else (None, None)
             )
             if self.free_raw_data and not self._keeps_values:
                 self.data = None
-            return Prepared(columns, numbers, self._binned, memory)
+            return Prepared(columns, numbers, self._binned, schema)
 
     def _share(
         self,
         options: DatasetSettings,
         asked: Mapping[str, Any],
         n_threads: int,
-        memory: Any,
+        schema: ColumnSchema | None,
         needs_values_for: str,
     ) -> Any:
-        """Put the rows into the bins of another data set; return its memory.
+        """Put the rows into the bins of another data set; return its schema.
 
         Other threads may change that data set as soon as it is prepared.
         """
         rows = self.used_indices
-        *_, base, memory = self.reference._prepare(
-            options, asked, n_threads, memory, "" if rows is None else needs_values_for
+        *_, base, schema = self.reference._prepare(
+            options, asked, n_threads, schema, "" if rows is None else needs_values_for
         )
-        if self._fits(base, memory):
-            return memory
+        if self._fits(base, schema):
+            return schema
         if rows is not None:
             self._binned = base.take(rows, n_threads)
-            return memory
+            return schema
         if self._binned is not None:
             self._check_raw("get the new bins of its reference")
-        columns = self._shared_columns(memory)
+        columns = self._shared_columns(schema)
         self._binned = base.of_same_bins(columns, options, n_threads=n_threads)
-        self._found_by = None
-        return memory
+        self._inputs = None
+        return schema
 
-    def _fits(self, binned: BinnedDataset | None, memory: Any) -> bool:
+    def _fits(self, binned: BinnedDataset | None, schema: ColumnSchema | None) -> bool:
         """Whether the rows are in the bins, and categories, of another set already."""
-        if self._binned is None or binned is None or memory is None:
+        if self._binned is None or binned is None or schema is None:
             return False
         if not self._binned.has_bins_of(binned):
             return False
-        return self._found_by is None or self._found_by.has_categories(memory)
+        return self._inputs is None or self._inputs.has_categories(schema)
 
-    def _shared_columns(self, memory: Any) -> Columns:
+    def _shared_columns(self, schema: ColumnSchema | None) -> Columns:
         """The columns, which must be those of the reference."""
         given, known = names.given(self.feature_name), self._root._names
         try:
-            columns = self._read(memory)
+            columns = self._read(schema)
             if given is not None and known is not None and given != list(known):
                 raise ValueError(f"feature_name is {given}, but it has {list(known)}.")
         except ValueError as error:
@@ -413,7 +433,7 @@ class Binning(Fields):
         options: DatasetSettings,
         asked: Mapping[str, Any],
         n_threads: int,
-        memory: Any,
+        schema: ColumnSchema | None,
     ) -> None:
         categorical = getattr(options, "categorical_feature", self.categorical_feature)
         chosen = DatasetOptions.of(options)
@@ -423,45 +443,45 @@ class Binning(Fields):
             )
             chosen = replace(chosen, **given)
         if self._binned is not None:
-            changes = self._found_by.changes(
-                self._binned, chosen, asked, categorical, memory
+            changes = self._inputs.changes(
+                self._binned, chosen, asked, categorical, schema
             )
             if not changes:
                 return
             self._check_raw(" and ".join(changes))
-        self._binned, self._found_by = find(
+        self._binned, self._inputs = find(
             self._given_data(),
             self.weight,
             chosen,
             names.given(self.feature_name),
             categorical,
-            memory,
+            schema,
             n_threads,
         )
         self.categorical_feature = categorical
         self.params |= {name: asked[name] for name in asked if name in OPTIONS}
 
     def _values(
-        self, needed: str, memory: Any
+        self, needed: str, schema: Any
     ) -> tuple[Columns, NDArray[np.int64] | None]:
         """The columns, and the numbers of the rows in them; None: all."""
         if self.used_indices is None:
             self._check_raw(f"be used with {needed}")
-            return self._read(memory), None
-        columns, numbers = self.reference._values(needed, memory)
+            return self._read(schema), None
+        columns, numbers = self.reference._values(needed, schema)
         at = self.used_indices
         return columns, at if numbers is None else numbers[at]
 
-    def _read(self, memory: Any) -> Columns:
+    def _read(self, schema: ColumnSchema | None) -> Columns:
         """Read the columns, with the names and categories that are known."""
-        root = self._root
-        return read(
-            memory,
+        columns, _ = read(
             self._given_data(),
             names.given(self.feature_name),
-            root.categorical_feature,
-            learn=False,
+            self._root.categorical_feature,
+            schema,
+            "Dataset",
         )
+        return columns
 
     def _given_data(self) -> Any:
         if self.data is None:

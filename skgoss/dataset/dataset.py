@@ -8,14 +8,14 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike, NDArray
 
+from skgoss import parameters
 from skgoss.data import input_rows, names
 from skgoss.data.dataset import DatasetOptions
 from skgoss.data.text_files import FileOptions
+from skgoss.dataset import binning
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset import files as dataset_files
-from skgoss.dataset import state as dataset_state
 from skgoss.dataset.binning import OPTIONS, Binning
-from skgoss.parameters import settings as parameters
 from skgoss.utils import compat
 from skgoss.utils.locks import Lock
 from skgoss.utils.messages import type_name
@@ -126,7 +126,7 @@ class Dataset(Binning):
         silent: bool = False,
     ) -> None:
         self._lock = Lock()
-        self._binned = self._found_by = None
+        self._binned = self._inputs = None
         self._keeps_values = False
         self.data = data
         self.reference: Dataset | None = None
@@ -134,7 +134,7 @@ class Dataset(Binning):
         self.free_raw_data = free_raw_data
         of_files, given = parameters.file_options(_checked_params(params), "Dataset")
         self._file_options = FileOptions(**of_files)
-        self.params = parameters.by_name(given, "Dataset")
+        self.params = parameters.resolve_or_warn(given, "Dataset")
         if reference is not None:
             self.set_reference(reference)
         self.label = label
@@ -202,13 +202,13 @@ class Dataset(Binning):
         """
         wanted = _checked_categories(categorical_feature)
         with self._lock:
-            known = self._found_by
+            known = self._inputs
             if known is not None and not known.has_categorical(wanted):
                 self._check_raw(
                     f"change categorical_feature from {known.categorical!r} to"
                     f" {wanted!r}"
                 )
-                self._binned = self._found_by = None
+                self._binned = self._inputs = None
             self.categorical_feature = wanted
         return self
 
@@ -369,10 +369,10 @@ class Dataset(Binning):
                 raise ValueError("reference must not share the bins of this Dataset.")
             if self.used_indices is not None:
                 self.data, self.used_indices = self.get_data(), None
-            if not self._fits(reference._binned, reference._memory):
+            if not self._fits(reference._binned, reference._schema):
                 if self._binned is not None:
                     self._check_raw("change its reference")
-                self._binned = self._found_by = None
+                self._binned = self._inputs = None
             self.reference = reference
         return self
 
@@ -462,15 +462,15 @@ class Dataset(Binning):
                 "Columns cannot be added to, or from, a Dataset with a reference. Make"
                 " it without one."
             )
-        added: Any = other.construct()._binned, other._found_by
+        added: Any = other.construct()._binned, other._inputs
         with self._lock:
-            own: Any = self.construct()._binned, self._found_by
-            self._binned, self._found_by = dataset_state.joined(
+            own: Any = self.construct()._binned, self._inputs
+            self._binned, self._inputs = binning.joined(
                 own, added, compat.n_threads(None)
             )
             self.data = None
-            self.feature_name = self._found_by.names or "auto"
-            self.categorical_feature = self._found_by.categorical
+            self.feature_name = self._inputs.names or "auto"
+            self.categorical_feature = self._inputs.categorical
         return self
 
     def save_binary(self, filename: str | PathLike[str]) -> Self:

@@ -1,8 +1,9 @@
-"""What a `Dataset` is in files and pickles: plain, checked when it is read."""
+"""A `Dataset` in files and pickles: plain values, checked when they are read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from os import PathLike, fspath
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -10,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import issparse
 
-from skgoss.data import binary, binned_state, text_files
-from skgoss.data.dataset import DatasetOptions
-from skgoss.data.state import entries
+from skgoss import parameters
+from skgoss.data import binary, binned_state, names, text_files
+from skgoss.data.categories import Categories
+from skgoss.data.dataset import BinnedDataset, DatasetOptions
+from skgoss.data.schema import ColumnSchema, check_names
+from skgoss.data.values import entries
 from skgoss.dataset import fields as dataset_fields
-from skgoss.dataset import state as dataset_state
-from skgoss.dataset.binning import OPTIONS
+from skgoss.dataset.binning import OPTIONS, BinningInputs, by_column
 from skgoss.dataset.fields import CHECKS
-from skgoss.parameters import settings as parameters
 from skgoss.utils import compat
 
 if TYPE_CHECKING:
@@ -25,11 +27,20 @@ if TYPE_CHECKING:
 
 _STATE = {
     "_binned": (dict, NoneType),
-    "_found_by": (dict, NoneType),
+    "_inputs": (dict, NoneType),
     "used_indices": (np.ndarray, NoneType),
     "params": dict,
     **dict.fromkeys(CHECKS, (np.ndarray, NoneType)),
 }
+_INPUTS = {
+    "options": dict,
+    "categorical_feature": (str, list, NoneType),
+    "names": (list, NoneType),
+    "feature_names_in_": (list, NoneType),
+    "categories": dict,
+}
+
+# --- Files ----------------------------------------------------------------------------
 
 
 def read(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
@@ -72,35 +83,33 @@ def _read_text(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
 def _read_bins(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
     binned, content = binary.read(path, compat.n_threads(None))
     owner = f"the file {fspath(path)}"
-    known = dataset_state.restored(content, binned, owner)
+    inputs = _restored_inputs(content, binned, owner)
     held, params = entries(content, {"fields": dict, "params": dict}, owner)
     found = _completed(dataset, held, binned.n_rows)
     asked = parameters.checked_options(dataset.params, OPTIONS, "Dataset")
-    changes = known.changes(
-        binned, DatasetOptions(**asked), dataset.params, known.categorical, None
+    changes = inputs.changes(
+        binned, DatasetOptions(**asked), dataset.params, inputs.categorical, None
     )
     if changes:
         raise ValueError(
             f"The params of the Dataset cannot {' and '.join(changes)}, because {owner}"
             " holds binned data. Create the Dataset from the original data."
         )
-    if dataset.feature_name == "auto" and known.names is not None:
-        found["feature_name"] = known.names
+    if dataset.feature_name == "auto" and inputs.names is not None:
+        found["feature_name"] = inputs.names
     if dataset.categorical_feature == "auto":
-        found["categorical_feature"] = known.categorical
+        found["categorical_feature"] = inputs.categorical
     params = parameters.canonical(params, owner) | dataset.params
     return found | {
-        "data": None,
-        "_binned": binned,
-        "_found_by": known,
-        "params": params,
+        **{"data": None, "_binned": binned},
+        **{"_inputs": inputs, "params": params},
     }
 
 
 def _completed(
     dataset: Dataset, found: Mapping[str, Any], n_rows: int
 ) -> dict[str, Any]:
-    """What belongs to the rows: what the user set, and what a file holds beside."""
+    """The fields that the user set, and those that only a file holds."""
     own = dataset._fields
     dataset_fields.check(own, n_rows)
     return own | {
@@ -114,7 +123,10 @@ def write(dataset: Dataset, path: str | PathLike[str]) -> None:
     """Write a data set that is binned to a file."""
     root = dataset._root
     content = {"fields": dataset._fields, "params": root.get_params()}
-    binary.write(path, dataset._binned, dataset_state.plain(root._found_by) | content)
+    binary.write(path, dataset._binned, _inputs_state(root._inputs) | content)
+
+
+# --- Pickles --------------------------------------------------------------------------
 
 
 def state(dataset: Dataset) -> dict[str, Any]:
@@ -124,8 +136,8 @@ def state(dataset: Dataset) -> dict[str, Any]:
         held["_binned"] = None  # the bins are gathered again
     elif dataset._binned is not None:
         held["_binned"] = binned_state.state(dataset._binned)
-    if dataset._found_by is not None:
-        held["_found_by"] = dataset_state.plain(dataset._found_by)
+    if dataset._inputs is not None:
+        held["_inputs"] = _inputs_state(dataset._inputs)
     return held
 
 
@@ -138,7 +150,7 @@ def restored(state: Any) -> dict[str, Any]:
         If an entry is missing, has another type, or contradicts another.
     """
     owner = "the state of Dataset"
-    binned, known, rows, *_ = entries(state, _STATE, owner)
+    binned, inputs, rows, *_ = entries(state, _STATE, owner)
     n_rows, held = None, {name: state[name] for name in CHECKS}
     if rows is not None:
         rows = dataset_fields.row_numbers(rows, state["reference"].num_data())
@@ -146,16 +158,54 @@ def restored(state: Any) -> dict[str, Any]:
     if binned is not None:
         binned = binned_state.restored(binned)
         n_rows = binned.n_rows
-    if known is not None:
+    if inputs is not None:
         if binned is None:
             raise ValueError(f"{owner} has no bins")
-        known = dataset_state.restored(known, binned, owner)
+        inputs = _restored_inputs(inputs, binned, owner)
     dataset_fields.check(held, n_rows)
     held = {n: v if v is None else dataset_fields.frozen(v) for n, v in held.items()}
+    new = {"_binned": binned, "_inputs": inputs, "used_indices": rows}
+    return {**state, **held, **new}
+
+
+# --- What bins were found with --------------------------------------------------------
+
+
+def _inputs_state(inputs: BinningInputs) -> dict[str, Any]:
+    """The state of `BinningInputs`, without objects of skgoss."""
+    column_names = inputs.schema.feature_names
+    options = asdict(inputs.options)
+    if inputs.options.max_bin_by_feature is not None:
+        bounds = enumerate(inputs.options.max_bin_by_feature)
+        options["max_bin_by_feature"] = {j: m for j, m in bounds if m is not None}
     return {
-        **state,
-        **held,
-        "_binned": binned,
-        "_found_by": known,
-        "used_indices": rows,
+        "options": options,
+        "categorical_feature": inputs.categorical,
+        "names": None if inputs.names is None else list(map(str, inputs.names)),
+        "feature_names_in_": None if column_names is None else column_names.tolist(),
+        "categories": inputs.schema.categories.__getstate__(),
     }
+
+
+def _restored_inputs(state: Any, binned: BinnedDataset, owner: str) -> BinningInputs:
+    """The `BinningInputs` of a state; ValueError if they contradict the bins."""
+    options, categorical, given, column_names, held = entries(state, _INPUTS, owner)
+    categories = Categories(None)
+    categories.__setstate__(held)
+    binned_state.check_categories(binned, categories)
+    if column_names is not None:
+        column_names = np.array(column_names, dtype=object)
+        check_names(column_names, binned.n_features)
+    if given is not None:
+        if not all(isinstance(name, str) for name in given):
+            raise ValueError(f"'names' of {owner} must be strings")
+        names.check(given, binned.n_features)
+    chosen = parameters.checked_options(
+        {**options, "categorical_feature": categorical},
+        (*OPTIONS, "categorical_feature"),
+        owner,
+    )
+    categorical = chosen.pop("categorical_feature")
+    found = by_column(DatasetOptions(**chosen), binned.n_features, given)
+    schema = ColumnSchema(binned.n_features, column_names, categories)
+    return BinningInputs(found, categorical, schema, given)

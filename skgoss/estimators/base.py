@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, Union
@@ -14,21 +15,23 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from skgoss.booster.booster import Booster
-from skgoss.data import frames, queries, targets
+from skgoss import parameters
+from skgoss.booster.booster import Booster, init_model
+from skgoss.data import frames
 from skgoss.data.columns import Columns
-from skgoss.data.row_partition import Parts, RowPartition
+from skgoss.data.row_partition import Parts
 from skgoss.estimators import html_summary
-from skgoss.estimators import state as persistence
-from skgoss.fit import fit as fitting
-from skgoss.fit.arguments import FitArguments, GivenSet
+from skgoss.estimators import state as states
+from skgoss.fit.arguments import FitArguments
+from skgoss.fit.fit import AfterRound, Fit, checked_settings
+from skgoss.fit.task import Task
+from skgoss.inspection import explanation
 from skgoss.model import predictions
-from skgoss.model.ensemble import Ensemble
-from skgoss.model.estimator_record import Origin, changed
+from skgoss.model.estimator_record import EstimatorRecord, changed, defaults
+from skgoss.model.fitted import FittedModel
 from skgoss.parameters import docstrings
-from skgoss.parameters import settings as parameters
+from skgoss.parameters.settings import Settings
 from skgoss.utils import compat
-from skgoss.utils.messages import type_name
 
 if TYPE_CHECKING:
     import shap
@@ -38,10 +41,8 @@ Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 # What ``init_model`` may be.
 EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 
-MANY_CLASSES = ("multiclass", "multiclassova")
 
-
-@parameters.documented
+@docstrings.of_estimator
 class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator):
     """Gradient boosted trees: base class of the estimators.
 
@@ -79,17 +80,9 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
 
     # What fit sets.
     _booster: Booster
-    _history: dict[str, dict[str, list[float]]]
 
-    # What the class is for, and the tasks of the models that it reads.
-    _tasks: tuple[str, ...] = ("any", "regression", "ranking")
-
-    # Whether the trees are of another library: see `Origin`.
-    _is_foreign: bool = False
-
-    # Whether functions of the user are f(predictions, dataset), as those of `train`. No
-    # other estimator could call these, so models do not remember them.
-    _functions_take_dataset: bool = False
+    # What the estimator learns.
+    _task: type[Task] = Task
 
     # The unknown parameters that the constructor was given: see `get_params`.
     _unused_params: Mapping[str, Any] = MappingProxyType({})
@@ -190,96 +183,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         force_row_wise: bool = False,
         **kwargs: Any,
     ) -> None:
-        before = dict(vars(self))
-        self.boosting_type = boosting_type
-        self.num_leaves = num_leaves
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.subsample_for_bin = subsample_for_bin
-        self.objective = objective
-        self.class_weight = class_weight
-        self.min_split_gain = min_split_gain
-        self.min_child_weight = min_child_weight
-        self.min_child_samples = min_child_samples
-        self.subsample = subsample
-        self.subsample_freq = subsample_freq
-        self.pos_bagging_fraction = pos_bagging_fraction
-        self.neg_bagging_fraction = neg_bagging_fraction
-        self.bagging_by_query = bagging_by_query
-        self.data_sample_strategy = data_sample_strategy
-        self.top_rate = top_rate
-        self.other_rate = other_rate
-        self.drop_rate = drop_rate
-        self.max_drop = max_drop
-        self.skip_drop = skip_drop
-        self.uniform_drop = uniform_drop
-        self.xgboost_dart_mode = xgboost_dart_mode
-        self.colsample_bytree = colsample_bytree
-        self.reg_alpha = reg_alpha
-        self.reg_lambda = reg_lambda
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.importance_type = importance_type
-        self.max_bin = max_bin
-        self.max_bin_by_feature = max_bin_by_feature
-        self.min_data_in_bin = min_data_in_bin
-        self.use_missing = use_missing
-        self.zero_as_missing = zero_as_missing
-        self.feature_pre_filter = feature_pre_filter
-        self.enable_bundle = enable_bundle
-        self.max_conflict_rate = max_conflict_rate
-        self.is_enable_sparse = is_enable_sparse
-        self.categorical_feature = categorical_feature
-        self.max_cat_to_onehot = max_cat_to_onehot
-        self.max_cat_threshold = max_cat_threshold
-        self.cat_smooth = cat_smooth
-        self.cat_l2 = cat_l2
-        self.min_data_per_group = min_data_per_group
-        self.max_delta_step = max_delta_step
-        self.linear_tree = linear_tree
-        self.linear_lambda = linear_lambda
-        self.path_smooth = path_smooth
-        self.extra_trees = extra_trees
-        self.feature_fraction_bynode = feature_fraction_bynode
-        self.feature_contri = feature_contri
-        self.monotone_constraints = monotone_constraints
-        self.monotone_constraints_method = monotone_constraints_method
-        self.monotone_penalty = monotone_penalty
-        self.interaction_constraints = interaction_constraints
-        self.forcedsplits_filename = forcedsplits_filename
-        self.boost_from_average = boost_from_average
-        self.reg_sqrt = reg_sqrt
-        self.is_unbalance = is_unbalance
-        self.scale_pos_weight = scale_pos_weight
-        self.sigmoid = sigmoid
-        self.alpha = alpha
-        self.fair_c = fair_c
-        self.poisson_max_delta_step = poisson_max_delta_step
-        self.tweedie_variance_power = tweedie_variance_power
-        self.lambdarank_truncation_level = lambdarank_truncation_level
-        self.lambdarank_norm = lambdarank_norm
-        self.label_gain = label_gain
-        self.metric = metric
-        self.multi_error_top_k = multi_error_top_k
-        self.auc_mu_weights = auc_mu_weights
-        self.eval_at = eval_at
-        self.early_stopping_round = early_stopping_round
-        self.first_metric_only = first_metric_only
-        self.early_stopping_min_delta = early_stopping_min_delta
-        self.validation_fraction = validation_fraction
-        self.refit = refit
-        self.data_random_seed = data_random_seed
-        self.bagging_seed = bagging_seed
-        self.feature_fraction_seed = feature_fraction_seed
-        self.extra_seed = extra_seed
-        self.objective_seed = objective_seed
-        self.drop_seed = drop_seed
-        self.verbosity = verbosity
-        self.deterministic = deterministic
-        self.force_col_wise = force_col_wise
-        self.force_row_wise = force_row_wise
-        unused = parameters.complete(self, before, kwargs)
+        unused = parameters.set_options(self, locals())
         if unused or self._unused_params:
             self._unused_params = unused
 
@@ -357,16 +261,16 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
 
     def _html_summary(self) -> str:
         fitted = self.__sklearn_is_fitted__()
-        return html_summary.summary(self._booster) if fitted else ""
+        return html_summary.summary(self._model) if fitted else ""
 
     def __getstate__(self) -> dict[str, Any]:
-        return persistence.plain(super().__getstate__())
+        return states.plain(super().__getstate__())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        owner = type(self).__name__
-        super().__setstate__(persistence.restored(state, owner, self._tasks[0]))
-        if self.__sklearn_is_fitted__():
-            self._booster = self._booster._with_origin(Origin.of(self, self._history))
+        parameters, model = states.restored(state, type(self))
+        super().__setstate__(parameters)
+        if model is not None:
+            self._keep(model.with_record(self._record()))
 
     @classmethod
     def from_file(
@@ -419,7 +323,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         estimator
             A fitted estimator of this class.
         """
-        return persistence.estimator(cls, booster, classes)
+        return states.estimator(cls, booster, classes)
 
     def to_file(self, path: str | PathLike[str]) -> Self:
         """Write the fitted estimator to a file in LightGBM's text format.
@@ -440,9 +344,8 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         --------
         Booster.save_model : Errors and warnings; files with some of the rounds.
         """
-        self.booster_._with_origin(Origin.of(self, self._history)).save_model(
-            path, num_iteration=-1
-        )
+        model = self._model.with_record(self._record())
+        Booster._of(model).save_model(path, num_iteration=-1)
         return self
 
     @compat.with_callbacks
@@ -475,87 +378,78 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
     ) -> Self:
         return self._fit(X, y, FitArguments.of(locals()))
 
-    def _fit(self, X: Any, y: Any, given: FitArguments) -> Self:
-        fitting.fit(self, X, y, given)
+    def _fit(
+        self, X: Any, y: Any, arguments: FitArguments, parts: Parts | None = None
+    ) -> Self:
+        """Fit the estimator; on all ranks at the same time if ``parts`` are given."""
+        with _only_fit(self):
+            settings = self._settings(X, arguments)
+            hooks = compat.round_hooks(
+                self, settings.n_estimators, X=X, y=y, metadata=arguments.metadata
+            )
+            fit = self._start(X, y, arguments, settings, parts=parts)
+            # Values that only this fit holds are freed: the bins are enough.
+            del X, y, arguments
+            hooks.begin()
+            model = fit.run(Booster._in_training(fit), _listener(hooks))
+            self._keep(model)
+            hooks.end()
         return self
+
+    def _settings(self, X: Any, arguments: FitArguments) -> Settings:
+        """The checked options of a fit."""
+        options = {name: getattr(self, name) for name in parameters.DEFAULTS}
+        task, passed = self._task(self._owner), self._passed_parameters()
+        return checked_settings(options, task, X, arguments, passed)
+
+    def _start(
+        self,
+        X: Any,
+        y: Any,
+        arguments: FitArguments,
+        settings: Settings,
+        *,
+        n_threads: int | None = None,
+        parts: Parts | None = None,
+    ) -> Fit:
+        """A fit that has read its data: see `Fit`."""
+        return Fit(
+            X,
+            y,
+            arguments,
+            settings,
+            self._task(self._owner),
+            passed=self._passed_parameters(),
+            init_model=init_model(arguments.init_model),
+            record=self._record(),
+            n_threads=n_threads,
+            parts=parts,
+        )
+
+    def _keep(self, model: FittedModel) -> None:
+        """Become the estimator of a model, in one assignment.
+
+        Threads that predict meanwhile see the former model or this one.
+        """
+        self.__dict__ = states.without_learned(vars(self)) | states.learned(model)
+
+    def _record(self) -> EstimatorRecord:
+        """What models and their files keep of this estimator."""
+        return EstimatorRecord(
+            type(self).__name__,
+            self._task.name,
+            self._passed_parameters(),
+            dict(self._unused_params),
+        )
 
     @property
     def _owner(self) -> str:
         """The name in messages."""
         return type(self).__name__
 
-    def _as_remembered(self) -> LGBMModel:
-        """The estimator whose attributes models and their files keep."""
-        return self
-
-    def _given_parameters(self) -> dict[str, Any]:
-        """The parameters that the user has given."""
-        return changed(self)
-
-    def _queries(
-        self, n_rows: int, group: Any, qid: Any, prefix: str, parts: Parts | None = None
-    ) -> queries.Queries | None:
-        if group is None and qid is None:
-            return None
-        return queries.make(n_rows, group=group, qid=qid, prefix=prefix, parts=parts)
-
-    def _earlier_model(self, model: Any) -> Booster | None:
-        """The model that ``init_model`` stands for."""
-        if isinstance(model, str | PathLike):
-            return Booster(model_file=model)
-        if isinstance(model, LGBMModel):
-            return model._fitted("_booster")
-        if model is None or isinstance(model, Booster):
-            return model
-        raise TypeError(
-            "init_model must be a fitted estimator or a Booster of skgoss, or the path"
-            f" of a model file, got {type_name(model)}."
-        )
-
-    @property
-    def _n_classes(self) -> int | None:
-        """The number of classes; None if the target holds numbers."""
-        return None
-
-    @property
-    def _n_scores(self) -> int:
-        """The number of trees of a round."""
-        return 1
-
-    def _learn_target(self, y: NDArray[Any], parts: Parts | None = None) -> None:
-        """Set the classes from the target."""
-
-    def _encoded(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
-        """The target as numbers."""
-        return targets.numbers(y, self._owner, given.target_name)
-
-    def _weights(
-        self,
-        sample_weight: ArrayLike | None,
-        target: NDArray[np.float64],
-        class_weight: Any = None,
-        prefix: str = "",
-        partition: RowPartition | None = None,
-    ) -> NDArray[np.float64] | None:
-        """The weight of each row; None if all are 1."""
-        if class_weight is not None:
-            raise ValueError(
-                f"The '{prefix}class_weight' parameter of {self._owner} must be"
-                " None: there are no classes. Use the argument"
-                f" {prefix}sample_weight of fit."
-            )
-        return targets.weights(sample_weight, None, target, None, prefix, partition)
-
-    def _default_objective(self) -> str | None:
-        """The objective if the user gives none; None if the user must give one."""
-        return None
-
-    def _check_objective(self, name: str) -> None:
-        if name in MANY_CLASSES:
-            raise ValueError(
-                f"objective={name!r} is for classification, but {self._owner} predicts"
-                " numbers. Use LGBMClassifier."
-            )
+    def _passed_parameters(self) -> dict[str, Any]:
+        """The parameters that differ from the defaults of the class."""
+        return changed(vars(self), defaults(type(self)))
 
     @docstrings.of_prediction
     def predict(
@@ -585,11 +479,18 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         """
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         return self._output(
-            X, output, start_iteration, num_iteration, validate_features, kwargs
+            self._model,
+            X,
+            output,
+            start_iteration,
+            num_iteration,
+            validate_features,
+            kwargs,
         )
 
     def _output(
         self,
+        model: FittedModel,
         X: ArrayLike,
         output: predictions.Output,
         start_iteration: int,
@@ -597,23 +498,27 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         validate_features: bool,
         kwargs: Mapping[str, Any],
     ) -> Any:
-        """The output for rows: see `Booster.predict`."""
-        booster = self._fitted("_booster")
-        if validate_features and self._is_foreign:
-            booster._check_names(X)
+        """The output of a model for rows: see `Booster.predict`."""
+        if validate_features and model.is_foreign:
+            model.check_names(X)
         n_jobs = parameters.n_jobs(kwargs, self.n_jobs, self._owner)
-        columns = self._columns(X)
-        return booster._predict(columns, output, start_iteration, num_iteration, n_jobs)
+        columns = self._columns(model, X)
+        rounds = model.rounds(start_iteration, num_iteration)
+        return predictions.compute(
+            model, columns, output, rounds, compat.n_threads(n_jobs)
+        )
 
     @docstrings.of_stages("the target", "(n_samples,)")
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
-        return self._staged(X)
+        return self._staged(self._model, X)
 
-    def _staged(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
+    def _staged(
+        self, model: FittedModel, X: ArrayLike
+    ) -> Iterator[NDArray[np.float64]]:
         """The output after each round; errors come at once, and not with the first."""
-        booster = self._fitted("_booster")
         n_jobs = parameters.n_jobs({}, self.n_jobs, self._owner)
-        return booster._staged(self._columns(X), n_jobs)
+        columns = self._columns(model, X)
+        return predictions.staged(model, columns, compat.n_threads(n_jobs))
 
     @docstrings.of_prediction
     def explain(
@@ -644,46 +549,52 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         ImportError
             If shap is not installed.
         """
-        booster = self._fitted("_booster")
+        model = self._model
         n_jobs = parameters.n_jobs(kwargs, self.n_jobs, self._owner)
-        span = booster._span(start_iteration, num_iteration)
-        return booster._explain(
-            self._columns(X), X, interactions, span, n_jobs, self._names_of_outputs()
+        rounds = model.rounds(start_iteration, num_iteration)
+        return explanation.explanation(
+            model.trees,
+            self._columns(model, X),
+            X,
+            model.feature_names,
+            self._names_of_outputs(),
+            interactions=interactions,
+            span=rounds,
+            n_threads=compat.n_threads(n_jobs),
         )
 
-    def _columns(self, X: ArrayLike) -> Columns:
+    def _columns(self, model: FittedModel, X: ArrayLike) -> Columns:
         """The columns of rows to predict."""
-        persistence.check_unchanged(vars(self))
-        return frames.columns(self, X, reset=False, by_name=not self._is_foreign)
+        states.check_unchanged(self._booster)
+        return frames.columns(
+            X, model.schema, owner=self._owner, by_name=not model.is_foreign
+        )
 
     def _names_of_outputs(self) -> list[str] | None:
         """The names of the scores, if there are several."""
         return None
 
-    def _fitted(self, name: str) -> Any:
-        """An attribute that fit sets; NotFittedError if the model is not fitted."""
-        if not self.__sklearn_is_fitted__():
-            check_is_fitted(self)
-        return getattr(self, name)
+    @property
+    def _model(self) -> FittedModel:
+        """The model that fit returned; NotFittedError if there is none."""
+        return self.booster_._model
 
     @property
     def booster_(self) -> Booster:
         """The trained model, without the estimator."""
-        return self._fitted("_booster")
-
-    @property
-    def _ensemble(self) -> Ensemble:
-        return self._booster._ensemble
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)
+        return self._booster
 
     @property
     def n_features_(self) -> int:
         """Number of columns of ``X`` in ``fit``."""
-        return self._fitted("n_features_in_")
+        return self._model.schema.n_features
 
     @property
     def n_estimators_(self) -> int:
         """Number of rounds of the model."""
-        return self._fitted("_booster").current_iteration()
+        return self._model.trees.n_rounds
 
     @property
     def n_iter_(self) -> int:
@@ -693,7 +604,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
     @property
     def best_iteration_(self) -> int:
         """Number of rounds that early stopping kept. 0 without early stopping."""
-        return self._fitted("_booster").best_iteration
+        return self.booster_.best_iteration
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:
@@ -702,12 +613,12 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         They are those of the best round after early stopping, or else of the last
         round.
         """
-        return self._fitted("_booster").best_score
+        return self.booster_.best_score
 
     @property
     def evals_result_(self) -> dict[str, dict[str, list[float]]]:
         """Metrics of all rounds by evaluation set and name."""
-        return self._fitted("_history")
+        return self._model.history
 
     @property
     def fitted_(self) -> bool:
@@ -717,18 +628,46 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
     @property
     def objective_(self) -> str | Callable[..., Any] | None:
         """The objective: a name or a function. None if a file holds no objective."""
-        return self._fitted("_booster")._objective
+        return self._model.objective
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
         """Importances of the columns, as ``importance_type`` says; not normalised."""
-        ensemble = self._fitted("_booster")._ensemble
-        kind = parameters.checked_value(
+        importance_type = parameters.checked_value(
             "importance_type", self.importance_type, self._owner
         )
-        return ensemble.importances(kind)
+        return self._model.trees.importances(importance_type)
 
     @property
     def feature_name_(self) -> list[str]:
         """Names of the columns; 'Column_0', 'Column_1', ... if ``X`` has no names."""
-        return self._fitted("_booster").feature_name()
+        return self._model.feature_names
+
+
+# The estimators that are being fitted, by their ids.
+_FITS: dict[int, object] = {}
+
+
+@contextmanager
+def _only_fit(estimator: LGBMModel) -> Iterator[None]:
+    """Refuse to fit an estimator that is being fitted."""
+    this_fit = object()
+    if _FITS.setdefault(id(estimator), this_fit) is not this_fit:
+        raise RuntimeError(
+            f"This {type(estimator).__name__} is already being fitted: objectives,"
+            " metrics, callbacks and other threads must not fit it at the same time."
+            " Fit a clone of it instead."
+        )
+    try:
+        yield
+    finally:
+        del _FITS[id(estimator)]
+
+
+def _listener(hooks: compat.RoundHooks | compat.NoHooks) -> AfterRound | None:
+    """What tells scikit-learn's callbacks of each round; None if there are none."""
+    if isinstance(hooks, compat.NoHooks):
+        return None
+    return lambda index, model: hooks.after_round(
+        index, lambda: states.learned(model())
+    )

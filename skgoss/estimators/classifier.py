@@ -9,23 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from skgoss.booster.booster import Booster
-from skgoss.data import targets
-from skgoss.data.row_partition import Parts, RowPartition
-from skgoss.estimators import state as persistence
-from skgoss.estimators.base import MANY_CLASSES, EarlierModel, LGBMModel, Metrics
-from skgoss.fit.arguments import FitArguments, GivenSet
+from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
+from skgoss.fit.arguments import FitArguments
+from skgoss.fit.task import Classification
 from skgoss.model import predictions
+from skgoss.model.fitted import FittedModel
 from skgoss.parameters import docstrings
-from skgoss.parameters import settings as parameters
 from skgoss.utils import compat
 from skgoss.utils.messages import warn
 
-# The objectives of classifiers, for two and for more classes.
-_TWO_CLASSES = ("binary", "cross_entropy")
 
-
-@parameters.documented
+@docstrings.of_estimator
 class LGBMClassifier(ClassifierMixin, LGBMModel):
     """Gradient boosted trees for classification, by the LightGBM algorithm.
 
@@ -91,78 +85,20 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     ) -> Self:
         return self._fit(X, y, FitArguments.of(locals()))
 
-    _tasks = ("classification",)
+    _task = Classification
 
     @property
     def classes_(self) -> NDArray[Any]:
         """The sorted labels."""
-        return self._fitted("_classes")
+        return self._model.classes
 
     @property
     def n_classes_(self) -> int:
         """The number of classes."""
         return len(self.classes_)
 
-    @property
-    def _n_classes(self) -> int:
-        return len(self._classes)
-
-    @property
-    def _n_scores(self) -> int:
-        return self._n_classes if self._n_classes > 2 else 1
-
     def _names_of_outputs(self) -> list[str]:
-        return [str(label) for label in self._classes]
-
-    def _earlier_model(self, model: Any) -> Booster | None:
-        booster = super()._earlier_model(model)
-        if booster is None:
-            return None
-        tasks, source = persistence.tasks_of(booster)
-        if not set(tasks) & set(self._tasks):
-            raise TypeError(
-                f"init_model must be a classification model for {self._owner}, got"
-                f" {source}."
-            )
-        return booster
-
-    def _learn_target(self, y: NDArray[Any], parts: Parts | None = None) -> None:
-        self._classes = targets.classes(y, parts)
-
-    def _encoded(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
-        source = "init_model" if given.is_training else "y"
-        return targets.codes(y, self._classes, given.target_name, source)
-
-    def _weights(
-        self,
-        sample_weight: ArrayLike | None,
-        target: NDArray[np.float64],
-        class_weight: Any = None,
-        prefix: str = "",
-        partition: RowPartition | None = None,
-    ) -> NDArray[np.float64] | None:
-        return targets.weights(
-            sample_weight, class_weight, target, self._classes, prefix, partition
-        )
-
-    def _default_objective(self) -> str:
-        return "binary" if self._n_classes <= 2 else "multiclass"
-
-    def _check_objective(self, name: str) -> None:
-        two = self._n_classes <= 2
-        if (name in MANY_CLASSES) == two:
-            allowed = _TWO_CLASSES if two else MANY_CLASSES
-            raise ValueError(
-                f"objective={name!r} cannot be used for {self._n_classes} classes. Use"
-                f" one of {', '.join(map(repr, allowed))}, or None, which chooses one"
-                " by the number of classes."
-            )
-        if two and name not in _TWO_CLASSES:
-            warn(
-                f"objective={name!r} treats the classes as the numbers 0 and 1, so"
-                " predict_proba does not return probabilities. Use one of"
-                f" {', '.join(map(repr, _TWO_CLASSES))}."
-            )
+        return [str(label) for label in self.classes_]
 
     @docstrings.of_prediction
     def predict(
@@ -191,21 +127,12 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             ``pred_interactions``, or if the objective is a function, the result is that
             of ``predict_proba``.
         """
-        output = self.predict_proba(
-            X,
-            raw_score,
-            start_iteration,
-            num_iteration,
-            pred_leaf,
-            pred_contrib,
-            validate_features,
-            pred_interactions=pred_interactions,
-            **kwargs,
-        )
+        model = self._model
         kind = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
-        if kind != "prediction" or not isinstance(self._booster._objective, str):
-            return output
-        return self._classes[output.argmax(axis=1)]
+        output = self._output(
+            model, X, kind, start_iteration, num_iteration, validate_features, kwargs
+        )
+        return _labels(model, output) if kind == "prediction" else output
 
     @docstrings.of_prediction
     def predict_proba(
@@ -237,39 +164,21 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             warning.
         """
         kind = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
+        model = self._model
         output = self._output(
-            X, kind, start_iteration, num_iteration, validate_features, kwargs
+            model, X, kind, start_iteration, num_iteration, validate_features, kwargs
         )
-        return self._probabilities(output) if kind == "prediction" else output
-
-    def _probabilities(self, output: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The probabilities of all classes; scores as they are if they have no link."""
-        if not isinstance(self._booster._objective, str):
-            warn(
-                "Cannot compute class probabilities or labels due to the usage of"
-                " customized objective function.\nReturning raw scores instead."
-            )
-            return output
-        return output if output.ndim == 2 else self._both_classes(output)
+        return _probabilities(model, output) if kind == "prediction" else output
 
     @docstrings.of_stages("classes", "(n_samples,)")
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
-        has_labels = isinstance(self._fitted("_booster")._objective, str)
-        return (
-            self._classes[output.argmax(axis=1)] if has_labels else output
-            for output in self.staged_predict_proba(X)
-        )
+        model = self._model
+        return (_labels(model, output) for output in self._staged(model, X))
 
     @docstrings.of_stages("probabilities of the classes", "(n_samples, n_classes)")
     def staged_predict_proba(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
-        return map(self._probabilities, self._staged(X))
-
-    def _both_classes(self, positive: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The probabilities of all classes, from those of the second class."""
-        proba = np.empty((len(positive), 2))
-        proba[:, 1] = positive
-        np.subtract(1.0, positive, out=proba[:, 0])
-        return proba[:, : self._n_classes]
+        model = self._model
+        return (_probabilities(model, output) for output in self._staged(model, X))
 
     @docstrings.of_prediction
     def decision_function(
@@ -293,5 +202,37 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             What ``predict_proba`` returns with ``raw_score``.
         """
         return self._output(
-            X, "raw_score", start_iteration, num_iteration, validate_features, kwargs
+            self._model,
+            X,
+            "raw_score",
+            start_iteration,
+            num_iteration,
+            validate_features,
+            kwargs,
         )
+
+
+def _probabilities(
+    model: FittedModel, output: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The probabilities of all classes; raw scores as they are if there is no link."""
+    if not isinstance(model.objective, str):
+        warn(
+            "Cannot compute class probabilities or labels due to the usage of"
+            " customized objective function.\nReturning raw scores instead."
+        )
+        return output
+    if output.ndim == 2:
+        return output
+    both = np.empty((len(output), 2))
+    both[:, 1] = output
+    np.subtract(1.0, output, out=both[:, 0])
+    return both[:, : len(model.classes)]
+
+
+def _labels(model: FittedModel, output: NDArray[np.float64]) -> NDArray[Any]:
+    """The labels of the most probable classes; raw scores if there is no link."""
+    probabilities = _probabilities(model, output)
+    if not isinstance(model.objective, str):
+        return probabilities
+    return model.classes[probabilities.argmax(axis=1)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from skgoss.booster.booster import Booster
-from skgoss.inspection.labels import one_line
+from skgoss.inspection.tree_labels import one_line
+from skgoss.model.fitted import FittedModel
 
 # Number of columns in the table, and of characters of a name.
 _N_COLUMNS, _NAME = 5, 40
@@ -17,12 +17,12 @@ _ROW = 'style="background:none"'
 _BAR = "display:inline-block;height:.7em;background:#2f7de1;margin-right:.4em"
 
 
-def summary(booster: Booster) -> str:
+def summary(model: FittedModel) -> str:
     """Describe a model: rounds, leaves, best scores and the most used columns.
 
     Parameters
     ----------
-    booster : Booster
+    model : FittedModel
 
     Returns
     -------
@@ -32,28 +32,28 @@ def summary(booster: Booster) -> str:
     return (
         '<div class="skgoss-model" style="display:flex;flex-wrap:wrap;gap:0 3em;'
         'margin:.6em 0">'
-        f"{_table(_facts(booster))}{_table(_columns(booster), head=True)}</div>"
+        f"{_table(_facts(model))}{_table(_columns(model), head=True)}</div>"
     )
 
 
-def _facts(booster: Booster) -> Iterable[list[str]]:
-    n_rounds, n_trees = booster.current_iteration(), booster.num_trees()
-    n_leaves = int(booster._ensemble.leaf_start[-1])
-    stopped = ", chosen by early stopping" if booster.best_iteration else ""
+def _facts(model: FittedModel) -> Iterable[list[str]]:
+    n_rounds, n_trees = model.trees.n_rounds, model.trees.n_trees
+    n_leaves = int(model.trees.leaf_start[-1])
+    stopped = ", chosen by early stopping" if model.best_iteration else ""
     trees = f", {n_trees} trees" if n_trees != n_rounds else ""
     yield ["<b>Rounds</b>", f"{n_rounds}{stopped}{trees}"]
     yield ["<b>Leaves</b>", f"{n_leaves}, {n_leaves / max(n_trees, 1):.1f} a tree"]
-    title = "<b>Best score</b>" if booster.best_iteration else "<b>Last score</b>"
-    for name, scores in booster.best_score.items():
+    title = "<b>Best score</b>" if model.best_iteration else "<b>Last score</b>"
+    for name, scores in model.best_score.items():
         words = ", ".join(f"{metric} {value:.6g}" for metric, value in scores.items())
         yield [title, escape(one_line(f"{name}: {words}"))]
         title = ""
 
 
-def _columns(booster: Booster) -> Iterable[list[str]]:
-    splits = booster._ensemble.importances("split")
-    gains = booster._ensemble.importances("gain")
-    names, total = booster.feature_name(), gains.sum()
+def _columns(model: FittedModel) -> Iterable[list[str]]:
+    splits = model.trees.importances("split")
+    gains = model.trees.importances("gain")
+    names, total = model.feature_names, gains.sum()
     yield ["Most used columns", "Splits", "Gain"]
     for column in (-gains).argsort(kind="stable")[:_N_COLUMNS].tolist():
         if splits[column]:

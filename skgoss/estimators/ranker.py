@@ -8,18 +8,17 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 
+from skgoss import parameters
 from skgoss.data import queries, targets
-from skgoss.data.row_partition import Parts
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
-from skgoss.model.objective_names import OBJECTIVES
+from skgoss.fit.task import Ranking
 from skgoss.parameters import docstrings
-from skgoss.parameters import settings as parameters
 from skgoss.training import ranking
 from skgoss.utils import compat
 
 
-@parameters.documented
+@docstrings.of_estimator
 class LGBMRanker(LGBMModel):
     """Gradient boosted trees for ranking, by the LightGBM algorithm.
 
@@ -58,7 +57,7 @@ class LGBMRanker(LGBMModel):
     True
     """
 
-    _tasks = ("ranking",)
+    _task = Ranking
 
     @compat.with_callbacks
     @docstrings.of_fit
@@ -94,21 +93,6 @@ class LGBMRanker(LGBMModel):
         tags = super().__sklearn_tags__()
         tags.estimator_type = "ranker"
         return tags
-
-    def _default_objective(self) -> str:
-        return "lambdarank"
-
-    def _check_objective(self, name: str) -> None:
-        if OBJECTIVES[name].task != "ranking":
-            raise ValueError(
-                f"objective={name!r} is not for ranking. Use 'lambdarank' or"
-                " 'rank_xendcg', or LGBMRegressor."
-            )
-
-    def _queries(
-        self, n_rows: int, group: Any, qid: Any, prefix: str, parts: Parts | None = None
-    ) -> queries.Queries:
-        return queries.make(n_rows, group=group, qid=qid, prefix=prefix, parts=parts)
 
     def score(
         self,
@@ -152,5 +136,5 @@ class LGBMRanker(LGBMModel):
             predicted,
             queries.make(len(predicted), group=group, qid=qid),
             label_gain=parameters.checked_value("label_gain", self.label_gain, owner),
-            weight=self._weights(sample_weight, grades),
+            weight=self._task(owner).weights(sample_weight, grades),
         )

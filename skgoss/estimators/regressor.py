@@ -10,12 +10,12 @@ from sklearn.base import RegressorMixin
 
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
+from skgoss.fit.task import Regression
 from skgoss.parameters import docstrings
-from skgoss.parameters import settings as parameters
 from skgoss.utils import compat
 
 
-@parameters.documented
+@docstrings.of_estimator
 class LGBMRegressor(RegressorMixin, LGBMModel):
     """Gradient boosted trees for regression, by the LightGBM algorithm.
 
@@ -47,7 +47,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
     (442,)
     """
 
-    _tasks = ("regression",)
+    _task = Regression
 
     @compat.with_callbacks
     @docstrings.of_fit
@@ -73,6 +73,3 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         verbose: bool | int = False,
     ) -> Self:
         return self._fit(X, y, FitArguments.of(locals()))
-
-    def _default_objective(self) -> str:
-        return "regression"

@@ -1,12 +1,10 @@
-"""Pipelines in ONNX: importing this module registers the estimators with skl2onnx.
-
-Then ``skl2onnx.to_onnx`` converts pipelines with these estimators. For a model alone,
-use ``skgoss.to_onnx``.
-"""
+"""Steps of pipelines in ONNX: the converter that skl2onnx calls."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import ClassifierMixin, is_classifier
 
 from skgoss.utils import compat
 
@@ -16,21 +14,20 @@ try:
 except ImportError as error:
     raise compat.missing("skgoss.onnx", "skl2onnx") from error
 
-from skgoss.estimators.base import LGBMModel
-from skgoss.estimators.classifier import LGBMClassifier
-from skgoss.estimators.ranker import LGBMRanker
-from skgoss.estimators.regressor import LGBMRegressor
 from skgoss.export.onnx_graph import OPERATORS, Graph
 from skgoss.export.to_onnx import (
     DOUBLE,
     SINGLE,
     STRING,
-    Exported,
+    ExportedModel,
     Value,
     add_model,
-    described,
-    finished,
+    add_output,
+    exported_model,
 )
+
+if TYPE_CHECKING:
+    from skgoss.estimators.base import LGBMModel
 
 _DTYPES = {types.StringTensorType: STRING, types.DoubleTensorType: DOUBLE}
 
@@ -48,12 +45,12 @@ def _set_shapes(operator: Any) -> None:
     n = operator.inputs[0].get_first_dimension()
     exported = _exported_step(operator.raw_operator)
     double = types.DoubleTensorType
-    is_double = any(isinstance(given.type, double) for given in operator.inputs)
+    is_double = any(isinstance(value.type, double) for value in operator.inputs)
     # Dictionaries of probabilities, which skl2onnx makes by default, hold float32.
     readers = [reader.type for reader in operator.outputs[-1].operators_inputs_]
     is_double &= "SklearnZipMap" not in readers
     floats = double if is_double else types.FloatTensorType
-    classes, width = exported.classes, exported.booster.num_model_per_iteration()
+    classes, width = exported.classes, exported.ensemble.n_scores
     if classes is not None:
         is_string = classes.dtype == STRING
         label = types.StringTensorType if is_string else types.Int64TensorType
@@ -62,13 +59,13 @@ def _set_shapes(operator: Any) -> None:
     operator.outputs[-1].type = floats([n, width])
 
 
-def _exported_step(model: Any) -> Exported:
-    if isinstance(model, LGBMClassifier) and callable(model.objective_):
+def _exported_step(model: Any) -> ExportedModel:
+    if is_classifier(model) and callable(model.objective_):
         raise ValueError(
             "The objective of the classifier is a function, so it has no probabilities"
             " or labels. Convert it with skgoss.to_onnx, which exports raw scores."
         )
-    return described(model)
+    return exported_model(model)
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
@@ -86,7 +83,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     for value, output in zip(values, operator.outputs, strict=True):
         if isinstance(output.type, types.FloatTensorType):
             value = value._replace(dtype=SINGLE)
-        finished(graph, value, output.full_name)
+        add_output(graph, value, output.full_name)
     container.nodes.extend(graph.nodes)
     container.initializers.extend(graph.constants)
     container.node_domain_version_pair_sets.update(OPERATORS.items())
@@ -119,9 +116,5 @@ def register(estimator_class: type[LGBMModel]) -> None:
         f"Skgoss{estimator_class.__name__}",
         _set_shapes,
         _convert,
-        options=_OPTIONS if issubclass(estimator_class, LGBMClassifier) else None,
+        options=_OPTIONS if issubclass(estimator_class, ClassifierMixin) else None,
     )
-
-
-for _kind in (LGBMModel, LGBMClassifier, LGBMRegressor, LGBMRanker):
-    register(_kind)

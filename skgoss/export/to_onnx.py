@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
 from sklearn.utils.validation import validate_data
 
-from skgoss.booster.booster import Booster
 from skgoss.data.categories import Vocabulary
-from skgoss.estimators.base import LGBMModel
-from skgoss.estimators.classifier import LGBMClassifier
 from skgoss.export.onnx_graph import (
     MACHINE_LEARNING,
     OPERATORS,
@@ -22,12 +20,18 @@ from skgoss.export.onnx_graph import (
     add_scores,
     rounds,
 )
+from skgoss.model.ensemble import Ensemble
 from skgoss.model.link import Link
 from skgoss.utils import compat
 from skgoss.utils.messages import type_name, warn
+from skgoss.utils.models import booster_of
 
 if TYPE_CHECKING:
     import onnx
+
+    from skgoss.booster.booster import Booster
+    from skgoss.estimators.base import LGBMModel
+    from skgoss.training.objectives import Link
 
 # The first version of the file format that has these operators.
 _FORMAT = 8
@@ -43,23 +47,31 @@ class Value(NamedTuple):
     width: int | None
 
 
-class Exported(NamedTuple):
-    """What of a model a graph is to compute.
+class ExportedModel(NamedTuple):
+    """The parts of a model that its graph computes.
 
     Attributes
     ----------
-    booster : Booster
+    ensemble : Ensemble
+    span : (int, int)
+        The first round that is used, and the last plus 1.
+    link : Link
+    names : list of str
+        Names of the columns.
+    vocabularies : dict from int to Vocabulary
+        The categories by column.
     classes : ndarray of shape (n_classes,), int64 or object, or None
         The labels, whole numbers or strings. None: no labels are computed.
-    span : (int, int)
-        The first round, and the last plus 1.
     is_raw : bool
-        Whether scores are computed instead of predictions.
+        Whether raw scores are computed instead of predictions.
     """
 
-    booster: Booster
-    classes: NDArray[Any] | None
+    ensemble: Ensemble
     span: tuple[int, int]
+    link: Link
+    names: list[str]
+    vocabularies: dict[int, Vocabulary]
+    classes: NDArray[Any] | None
     is_raw: bool
 
 
@@ -137,18 +149,18 @@ def to_onnx(
     import skgoss
 
     helper = compat.optional("onnx", "to_onnx").helper
-    exported = described(model, start_iteration, num_iteration, raw_score)
-    inputs = _inputs(model, exported.booster, X)
+    exported = exported_model(model, start_iteration, num_iteration, raw_score)
+    inputs = _inputs(model, exported, X)
     unique = _UniqueNames()
     graph = Graph(unique)
-    for given in inputs:
-        unique(given.name)
-    floats = {given.dtype for given in inputs if given.dtype.kind == "f"}
+    for value in inputs:
+        unique(value.name)
+    floats = {value.dtype for value in inputs if value.dtype.kind == "f"}
     outputs = []
     for name, value in add_model(graph, exported, inputs).items():
-        single = value.dtype == DOUBLE and floats == {SINGLE}
-        value = value._replace(dtype=SINGLE) if single else value
-        outputs.append(finished(graph, value, unique(name)))
+        is_single = value.dtype == DOUBLE and floats == {SINGLE}
+        value = value._replace(dtype=SINGLE) if is_single else value
+        outputs.append(add_output(graph, value, unique(name)))
     owner = type(model).__name__
     return helper.make_model(
         helper.make_graph(
@@ -192,10 +204,10 @@ def _value_info(value: Value) -> Any:
 # --- Models ---------------------------------------------------------------------------
 
 
-def described(
+def exported_model(
     model: Any, start: int = 0, length: int | None = None, is_raw: bool = False
-) -> Exported:
-    """What a graph of a model computes.
+) -> ExportedModel:
+    """Take the parts of a model that its graph computes.
 
     Parameters
     ----------
@@ -219,26 +231,35 @@ def described(
     UserWarning
         If raw scores take the place of probabilities, as the objective is a function.
     """
-    if isinstance(model, Booster):
-        span = model._span(start, model._length(length))
-        return Exported(model, None, span, is_raw)
-    if not isinstance(model, LGBMModel):
+    booster = booster_of(model)
+    if booster is None:
         raise TypeError(
             "model must be a fitted estimator or a Booster of skgoss, got"
             f" {type_name(model)}. Convert pipelines with skl2onnx.to_onnx, after"
             " `import skgoss.onnx`."
         )
-    booster, classes = model.booster_, None
-    if isinstance(model, LGBMClassifier) and not is_raw:
-        if callable(booster._objective):
+    if booster is model:  # it predicts by the best rounds, an estimator by all
+        length = booster._length(length)
+    fitted = booster._model
+    classes = None
+    if is_classifier(model) and not is_raw:
+        if callable(fitted.objective):
             warn(
                 "The objective is a function, so there are no probabilities or labels:"
                 " raw scores are exported."
             )
             is_raw = True
         else:
-            classes = _labels(model.classes_)
-    return Exported(booster, classes, booster._span(start, length), is_raw)
+            classes = _labels(fitted.classes)
+    return ExportedModel(
+        fitted.trees,
+        fitted.rounds(start, length),
+        fitted.link,
+        fitted.feature_names,
+        fitted.categories.vocabularies,
+        classes,
+        is_raw,
+    )
 
 
 def _labels(classes: NDArray[Any]) -> NDArray[Any]:
@@ -255,14 +276,14 @@ def _labels(classes: NDArray[Any]) -> NDArray[Any]:
 
 
 def add_model(
-    graph: Graph, exported: Exported, inputs: Sequence[Value]
+    graph: Graph, exported: ExportedModel, inputs: Sequence[Value]
 ) -> dict[str, Value]:
     """Add the nodes of a model.
 
     Parameters
     ----------
     graph : Graph
-    exported : Exported
+    exported : ExportedModel
     inputs : sequence of Value
         Matrices that hold all columns, in order. The width of a single one may be None.
 
@@ -277,17 +298,17 @@ def add_model(
         If ONNX cannot represent the categories of a column, or the inputs have other
         columns than the model, or strings where it has numbers, or the reverse.
     """
-    booster, classes = exported.booster, exported.classes
-    ensemble = rounds(booster._ensemble, *exported.span)
-    X, category_values = _matrix(graph, booster, inputs)
+    link, classes = exported.link, exported.classes
+    ensemble = rounds(exported.ensemble, *exported.span)
+    X, category_values = _matrix(graph, exported, inputs)
     values = add_scores(graph, X, ensemble, category_values)
     if not exported.is_raw:
-        values = _LINKS[booster._link.kind](graph, values, booster._link)
+        values = _LINKS[link.kind](graph, values, link)
     if classes is None:
         name = "scores" if exported.is_raw else "variable"
         return {name: Value(values, DOUBLE, ensemble.n_scores)}
     if ensemble.n_scores == 1:
-        values = _of_both_classes(graph, values, exported)
+        values = _both_classes(graph, values, exported)
     label = graph.add(
         "Gather",
         graph.constant(classes),
@@ -299,7 +320,7 @@ def add_model(
     }
 
 
-def _of_both_classes(graph: Graph, positive: str, exported: Exported) -> str:
+def _both_classes(graph: Graph, positive: str, exported: ExportedModel) -> str:
     """Probabilities or scores of all classes, from those of the second class."""
     if exported.is_raw:
         negative = graph.add("Neg", positive)
@@ -310,8 +331,8 @@ def _of_both_classes(graph: Graph, positive: str, exported: Exported) -> str:
     return graph.add("Concat", negative, positive, axis=1)
 
 
-def finished(graph: Graph, value: Value, name: str) -> Value:
-    """Give a value its dtype and name."""
+def add_output(graph: Graph, value: Value, name: str) -> Value:
+    """Add an output: a value in its dtype, with a name."""
     if value.dtype == STRING:
         graph.add("Identity", value.name, output=name)
     else:
@@ -358,9 +379,9 @@ _LINKS: dict[str, Callable[[Graph, str, Link], str]] = {
 # --- Inputs ---------------------------------------------------------------------------
 
 
-def _inputs(model: Any, booster: Booster, X: Any) -> list[Value]:
+def _inputs(model: Any, exported: ExportedModel, X: Any) -> list[Value]:
     """The inputs of the graph: one matrix, or one for each column of a data frame."""
-    vocabularies = booster._categories.vocabularies
+    names, vocabularies = exported.names, exported.vocabularies
     if X is not None:
         validate_data(model, X, reset=False, skip_check_array=True)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
@@ -368,9 +389,9 @@ def _inputs(model: Any, booster: Booster, X: Any) -> list[Value]:
         dtypes = [_dtype(frame[:, j]) for j in range(frame.shape[1])]
         names = list(map(str, frame.columns))
     elif any(map(_is_encoded, vocabularies.values())):
-        dtypes, names = [DOUBLE] * booster.num_feature(), booster.feature_name()
+        dtypes = [DOUBLE] * len(names)
     else:
-        return [Value("X", _dtype_of_array(X), booster.num_feature())]
+        return [Value("X", _dtype_of_array(X), len(names))]
     for column, vocabulary in vocabularies.items():
         if _has_strings(vocabulary):
             dtypes[column] = STRING
@@ -378,14 +399,14 @@ def _inputs(model: Any, booster: Booster, X: Any) -> list[Value]:
 
 
 def _dtype_of_array(X: Any) -> np.dtype[Any]:
-    """The dtype of an array of numbers, in this machine's order of bytes."""
+    """The dtype of an array of numbers, in the machine's byte order."""
     dtype = np.dtype(getattr(X, "dtype", DOUBLE))
     is_known = dtype.kind in "biuf" and dtype.itemsize <= DOUBLE.itemsize
     return np.dtype(dtype.name) if is_known else DOUBLE
 
 
 def _dtype(series: nw.Series[Any]) -> np.dtype[Any]:
-    """The dtype of a column of numbers; float64 for nulls among integers, and words."""
+    """The dtype of a column; float64 for integers with nulls, and if not numeric."""
     dtype = series.dtype
     is_whole = dtype.is_integer() or dtype == nw.Boolean
     if dtype.is_float() or (is_whole and not series.null_count()):
@@ -399,15 +420,15 @@ def _has_strings(vocabulary: Vocabulary) -> bool:
 
 
 def _is_encoded(vocabulary: Vocabulary) -> bool:
-    """Whether the graph must replace the values of a column by numbers.
+    """Whether the graph must replace the values of a column by codes.
 
-    Elsewhere the trees compare the values themselves.
+    In other categorical columns, the trees compare the values themselves.
     """
     return vocabulary.is_ordered or _has_strings(vocabulary)
 
 
 def _matrix(
-    graph: Graph, booster: Booster, inputs: Sequence[Value]
+    graph: Graph, exported: ExportedModel, inputs: Sequence[Value]
 ) -> tuple[str, dict[int, NDArray[np.float64]]]:
     """Join the inputs to a matrix of double.
 
@@ -417,41 +438,40 @@ def _matrix(
     category_values : dict from int to ndarray of float64
         The value of each category, by column, in columns that are not encoded.
     """
-    vocabularies, names = booster._categories.vocabularies, booster.feature_name()
+    names, vocabularies = exported.names, exported.vocabularies
     for column, vocabulary in vocabularies.items():
         _check(vocabulary, names[column])
-    widths = [len(names) if given.width is None else given.width for given in inputs]
+    widths = [len(names) if value.width is None else value.width for value in inputs]
     if sum(widths) != len(names):
         raise ValueError(
             f"The inputs of the graph have {sum(widths)} columns, but the model has"
             f" {len(names)}. Convert with X in the form of fit."
         )
+    encoded = {
+        column: vocabulary
+        for column, vocabulary in vocabularies.items()
+        if _is_encoded(vocabulary)
+    }
     parts: list[str] = []
     first = 0
-    for given, width in zip(inputs, widths, strict=True):
-        words = {
-            j: vocabularies[first + j]
-            for j in range(width)
-            if first + j in vocabularies and _is_encoded(vocabularies[first + j])
-        }
-        if words or given.dtype == STRING:
+    for value, width in zip(inputs, widths, strict=True):
+        columns = range(first, first + width)
+        if value.dtype == STRING or not encoded.keys().isdisjoint(columns):
             parts += [
-                _encoded(graph, given, j, words.get(j), names[first + j])
-                for j in range(width)
+                _encoded(
+                    graph, value, column - first, encoded.get(column), names[column]
+                )
+                for column in columns
             ]
         else:
-            parts.append(_as_double(graph, given.name, given.dtype))
+            parts.append(_as_double(graph, value.name, value.dtype))
         first += width
     X = graph.add("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
     return X, {
         column: np.array(vocabulary.values, dtype=np.float64)
         for column, vocabulary in vocabularies.items()
-        if not _is_encoded(vocabulary)
+        if column not in encoded
     }
-
-
-def _as_double(graph: Graph, value: str, dtype: np.dtype[Any]) -> str:
-    return value if dtype == DOUBLE else graph.cast(value, DOUBLE)
 
 
 def _check(vocabulary: Vocabulary, name: str) -> None:
@@ -468,48 +488,51 @@ def _check(vocabulary: Vocabulary, name: str) -> None:
         )
 
 
+def _as_double(graph: Graph, value: str, dtype: np.dtype[Any]) -> str:
+    return value if dtype == DOUBLE else graph.cast(value, DOUBLE)
+
+
 def _encoded(
-    graph: Graph, given: Value, j: int, vocabulary: Vocabulary | None, name: str
+    graph: Graph, value: Value, j: int, vocabulary: Vocabulary | None, name: str
 ) -> str:
-    """A column of an input, its values replaced by the numbers of their categories."""
-    is_string = given.dtype == STRING
+    """Column ``j`` of an input, with codes in place of its categories."""
+    is_string = value.dtype == STRING
     if is_string != (vocabulary is not None and _has_strings(vocabulary)):
         held, holds = ("numbers", "strings") if is_string else ("strings", "numbers")
         raise ValueError(
-            f"Column {name!r} held {held} in fit, but the input {given.name!r} of the"
+            f"Column {name!r} held {held} in fit, but the input {value.name!r} of the"
             f" graph holds {holds}. Convert with X in the form of fit."
         )
-    column = given.name
-    if given.width != 1:
+    column = value.name
+    if value.width != 1:
         column = graph.add("Gather", column, graph.constant([j]), axis=1)
     if vocabulary is None:
-        return _as_double(graph, column, given.dtype)
-    numbers = np.arange(len(vocabulary.values), dtype=np.float64)
+        return _as_double(graph, column, value.dtype)
+    codes = np.arange(len(vocabulary.values), dtype=np.float64)
     if is_string:
-        found = graph.add(
+        encoded = graph.add(
             "LabelEncoder",
             column,
             domain=MACHINE_LEARNING,
             keys_strings=vocabulary.values,
-            values_floats=numbers.tolist(),
+            values_floats=codes.tolist(),
             default_float=np.nan,
         )
-        return graph.cast(found, DOUBLE)
-    return _found(graph, _as_double(graph, column, given.dtype), vocabulary, numbers)
+        return graph.cast(encoded, DOUBLE)
+    return _code_of_number(graph, _as_double(graph, column, value.dtype), vocabulary)
 
 
-def _found(
-    graph: Graph, column: str, vocabulary: Vocabulary, numbers: NDArray[np.float64]
-) -> str:
-    """The number of the category that equals a value, NaN if there is none."""
+def _code_of_number(graph: Graph, column: str, vocabulary: Vocabulary) -> str:
+    """The code of the category that equals a value; NaN if there is none."""
     values = np.array(vocabulary.values, dtype=np.float64)
+    codes = np.arange(len(values), dtype=np.float64)
     is_equal = graph.add("Equal", column, graph.constant(values))
     zero, one = graph.constant(0.0), graph.constant(1.0)
     place = graph.add(
         "ReduceSum",
-        graph.add("Where", is_equal, graph.constant(1 + numbers), zero),
+        graph.add("Where", is_equal, graph.constant(1 + codes), zero),
         graph.constant([1]),
     )
     is_known = graph.add("Greater", place, zero)
-    number = graph.add("Sub", place, one)
-    return graph.add("Where", is_known, number, graph.constant(np.nan))
+    code = graph.add("Sub", place, one)
+    return graph.add("Where", is_known, code, graph.constant(np.nan))

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from skgoss.parameters import settings as parameters
+from skgoss import parameters
 from skgoss.training.callback_api import (
     Callback,
     CallbackEnv,

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from skgoss import parameters
 from skgoss.data import queries, targets
 from skgoss.data.columns import Columns
 from skgoss.data.rows import Rows, start_scores
-from skgoss.model import tables
 from skgoss.model.ensemble import Ensemble
+from skgoss.model.fitted import FittedModel
 from skgoss.model.objective_names import OBJECTIVES
-from skgoss.parameters import settings as parameters
 from skgoss.training import objectives, refit_leaves
 
-if TYPE_CHECKING:
-    from skgoss.booster.booster import Booster
 
-
-def check(booster: Booster, decay_rate: Any) -> None:
+def check(model: FittedModel, decay_rate: Any) -> None:
     """Check that a model can be fitted again, and the share of its old values.
 
     Raises
@@ -30,36 +28,39 @@ def check(booster: Booster, decay_rate: Any) -> None:
     ValueError
         If it cannot, or the share does not lie in [0, 1].
     """
-    if not booster._objective or booster.num_trees() == 0:
+    if not model.objective or model.trees.n_trees == 0:
         raise ValueError("refit needs a model with trees and a known objective.")
     if not isinstance(decay_rate, numbers.Real) or not 0 <= decay_rate <= 1:
         raise ValueError(f"decay_rate must lie in [0, 1], got {decay_rate!r}.")
 
 
 def rows(
-    booster: Booster,
+    model: FittedModel,
     columns: Columns,
     label: ArrayLike,
     weight: ArrayLike | None,
     group: ArrayLike | None,
     init_score: ArrayLike | None,
+    owner: str,
 ) -> Rows:
     """The rows of positive weight, with what belongs to each.
 
     Parameters
     ----------
-    booster : Booster
+    model : FittedModel
     columns : Columns
     label, weight, group, init_score
         As in `Booster.refit`.
+    owner : str
+        The name of the model's class, for messages.
 
     Raises
     ------
     ValueError
         If an argument does not fit the model or the number of rows.
     """
-    n_rows, n_scores = columns.n_rows, booster.num_model_per_iteration()
-    owner, objective = type(booster).__name__, booster._objective
+    n_rows, n_scores = columns.n_rows, model.trees.n_scores
+    objective = model.objective
     target = targets.numbers(
         targets.one_column(label, n_rows, owner, "label"), owner, "label"
     )
@@ -82,40 +83,34 @@ def rows(
     return existing
 
 
-def run(booster: Booster, rows: Rows, decay_rate: float, n_threads: int) -> Ensemble:
-    """Fit the leaves of a model to rows; the options are those in its ``params``."""
-    options, n_scores = _options(booster), booster.num_model_per_iteration()
+def run(
+    model: FittedModel,
+    params: Mapping[str, Any],
+    rows: Rows,
+    decay_rate: float,
+    n_threads: int,
+) -> Ensemble:
+    """Fit the leaves of a model to rows, with the options in ``params``."""
+    options, n_scores = _options(model, params), model.trees.n_scores
     objective = objectives.make(
-        options,
-        rows.target,
-        rows.weight,
-        n_scores,
-        rows.queries,
+        options, rows.target, rows.weight, n_scores, rows.queries
     )
     return refit_leaves.Refit(
-        booster._ensemble,
+        model.trees,
         rows,
         objective,
         options,
-        shrinkage(booster),
+        model.shrinkage(params),
         decay_rate,
         n_threads,
     ).run()
 
 
-def shrinkage(booster: Booster) -> NDArray[np.float64]:
-    """The factor of each tree, by the options in ``params``."""
-    options = parameters.checked_options(
-        booster.params, tables.SHRINKAGE, type(booster).__name__
-    )
-    return tables.shrinkage(booster._ensemble, booster._header, **options)
-
-
-def _options(booster: Booster) -> SimpleNamespace:
+def _options(model: FittedModel, params: Mapping[str, Any]) -> SimpleNamespace:
     """The options in ``params``, and what the link tells."""
-    names, link = (*objectives.OPTIONS, *refit_leaves.OPTIONS), booster._link
-    options = parameters.checked_options(booster.params, names, "refit")
-    options["objective"] = booster._objective
+    names, link = (*objectives.OPTIONS, *refit_leaves.OPTIONS), model.link
+    options = parameters.checked_options(params, names, "refit")
+    options["objective"] = model.objective
     options["reg_sqrt"] = link.kind == "signed_square"
     if link.kind == "logistic":
         options["sigmoid"] = link.slope

@@ -1,51 +1,51 @@
-"""The estimator behind `train` and `cv`, and the arguments that they share."""
+"""The arguments that `train` and `cv` share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skgoss.data import queries
-from skgoss.data.row_partition import Parts
+from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
-from skgoss.estimators.base import MANY_CLASSES, LGBMModel
 from skgoss.fit import callbacks
-from skgoss.fit.arguments import GivenSet
-from skgoss.model.objective_names import OBJECTIVES, canonical_name
-from skgoss.parameters import settings as parameters
+from skgoss.fit.arguments import FitArguments
+from skgoss.fit.fit import Fit, checked_settings
+from skgoss.fit.task import TrainTask
+from skgoss.model.estimator_record import EstimatorRecord, changed
+from skgoss.model.fitted import FittedModel
 from skgoss.parameters.domains import integer
+from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import UnusedParameterWarning, type_name, warn
 
 # Names of the number of classes, LightGBM's main name first.
 _NUM_CLASS = ("num_class", "num_classes")
 
 
-class Training(LGBMModel):
-    """The estimator of `train`, whose targets are numbers, including class numbers.
+@dataclass(frozen=True, eq=False)
+class TrainOptions:
+    """The parameters that a user gives `train` or `cv`.
 
-    Parameters
+    Attributes
     ----------
-    num_class : int, default=1
-        The number of classes, for objectives of more than two classes and functions.
-    **kwargs : dict
-        The parameters of `LGBMModel`.
+    task : TrainTask
+    options : dict
+        The values of options that are given, or have another default than estimators.
+    passed : frozenset of str
+        The names of those that the user has passed.
+    unused : dict
+        Values of unknown names.
+    of_files : mapping
+        Options of data files.
     """
 
-    _owner = "train"
-    _functions_take_dataset = True
-
-    # The names of the options that the user has given, if it was made by `of`.
-    _given: frozenset[str] | None = None
-    # The options of data files that the user has given.
-    _of_files: Mapping[str, Any] = MappingProxyType({})
-
-    def __init__(self, *, num_class: int = 1, **kwargs: Any) -> None:
-        self.num_class = num_class
-        super().__init__(**kwargs)
+    task: TrainTask
+    options: dict[str, Any]
+    passed: frozenset[str]
+    unused: dict[str, Any]
+    of_files: Mapping[str, Any]
 
     @classmethod
     def of(
@@ -55,8 +55,8 @@ class Training(LGBMModel):
         owner: str = "train",
         fobj: Callable[..., Any] | None = None,
         **defaults: Any,
-    ) -> Training:
-        """Make an estimator of the parameters that a user gives `train`.
+    ) -> Self:
+        """Take the options, the task and the rest from ``params``.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class Training(LGBMModel):
         TypeError
             If ``params`` is not a dict, or ``fobj`` not callable.
         ValueError
-            If the number of classes is not an int above 0. `fitting.settings` checks
+            If the number of classes is not an int above 0. `checked_settings` checks
             the options.
 
         Warns
@@ -90,7 +90,7 @@ class Training(LGBMModel):
             [given.pop(word) for word in _NUM_CLASS if word in given], owner
         )
         of_files, given = parameters.file_options(given, owner)
-        options, others = parameters.resolved(given, owner)
+        options, unused = parameters.resolve(given, owner)
         if options.pop("class_weight", None) is not None:
             warn(
                 f"{owner} has no parameter 'class_weight': it has no effect. Pass"
@@ -99,81 +99,67 @@ class Training(LGBMModel):
             )
         if fobj is not None:
             options["objective"] = _function(fobj)
-        # Warnings of the constructor name the owner.
-        estimator = cls.__new__(cls)
-        estimator._owner = owner
-        estimator._given = frozenset(options)
-        estimator._of_files = of_files
-        estimator.__init__(num_class=n_classes, **others, **(defaults | options))
-        return estimator
+        parameters.warn_of_unknown(unused, owner)
+        task = TrainTask(owner, n_classes, options.get("objective"))
+        return cls(task, defaults | options, frozenset(options), unused, of_files)
 
-    def _given_parameters(self) -> dict[str, Any]:
-        if self._given is None:
-            return super()._given_parameters()
-        return {name: getattr(self, name) for name in self._given}
-
-    @property
-    def _n_classes(self) -> int | None:
-        return self.num_class if self.num_class > 1 else None
-
-    @property
-    def _n_scores(self) -> int:
-        return self.num_class
-
-    def _encoded(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
-        target = super()._encoded(y, given)
-        name = self._objective_name
-        if name is not None:
-            self._check_objective(name)
-        if name in MANY_CLASSES:
-            _check_codes(target, range(self.num_class), f"num_class={self.num_class}")
-        elif name == "binary":
-            other = -1 if (target < 0).any() else 0
-            _check_codes(target, (other, 1), "objective='binary'")
-        return target
-
-    def _queries(
-        self, n_rows: int, group: Any, qid: Any, prefix: str, parts: Parts | None = None
-    ) -> queries.Queries | None:
-        name = self._objective_name
-        if group is None and name is not None and OBJECTIVES[name].task == "ranking":
-            raise ValueError(
-                f"objective={name!r} is for ranking and needs queries: pass their sizes"
-                " to the Dataset, Dataset(X, label=y, group=sizes)."
-            )
-        return super()._queries(n_rows, group, qid, prefix, parts)
-
-    @property
-    def _objective_name(self) -> str | None:
-        """The canonical name of the objective; None for a function."""
-        objective = self.objective or self._default_objective()
-        return None if callable(objective) else canonical_name(objective)
-
-    def _default_objective(self) -> str | None:
-        return None if callable(self.objective) else "regression"
-
-    def _check_objective(self, name: str) -> None:
-        is_many = name in MANY_CLASSES
-        if is_many and self.num_class == 1:
-            raise ValueError(
-                f"objective={name!r} needs num_class, the number of classes."
-            )
-        if self.num_class > 1 and not is_many:
-            raise ValueError(f"objective={name!r} needs num_class=1.")
-
-
-def _check_codes(
-    target: NDArray[np.float64], codes: Sequence[int], needed_by: str
-) -> None:
-    """Check that the numbers of a target are codes of classes."""
-    known = np.isin(target, codes)
-    if not known.all():
-        to = "and" if len(codes) == 2 else "to"
-        raise ValueError(
-            f"The label must hold the numbers {codes[0]} {to} {codes[-1]} for"
-            f" {needed_by}, got {target[~known][0]:g}. For codes of other labels, use"
-            " numpy.unique(y, return_inverse=True)[1]."
+    def with_objective(self, objective: Callable[..., Any]) -> Self:
+        """The same with another objective."""
+        return replace(
+            self,
+            task=replace(self.task, objective=objective),
+            options=self.options | {"objective": objective},
         )
+
+    @property
+    def passed_options(self) -> dict[str, Any]:
+        """The options that the user has passed, for a `Dataset`."""
+        return {name: self.options[name] for name in self.passed}
+
+    @property
+    def categorical_feature(self) -> Any:
+        """The option of this name."""
+        return self.options.get("categorical_feature", "auto")
+
+    def settings(self, train_set: Dataset, arguments: FitArguments) -> Settings:
+        """The checked options of a fit."""
+        return checked_settings(
+            self.options, self.task, train_set, arguments, self.passed
+        )
+
+    def start(
+        self,
+        train_set: Dataset,
+        arguments: FitArguments,
+        init_model: FittedModel | None = None,
+        n_threads: int | None = None,
+    ) -> Fit:
+        """A fit that has read its data, without a round."""
+        return Fit(
+            train_set,
+            None,
+            arguments,
+            self.settings(train_set, arguments),
+            self.task,
+            passed=self.passed_options,
+            init_model=init_model,
+            record=self._record(),
+            n_threads=n_threads,
+        )
+
+    def _record(self) -> EstimatorRecord:
+        """What models and their files keep of the options."""
+        options = changed(self.options, parameters.DEFAULTS)
+        kept = {k: value for k, value in options.items() if not _holds_function(value)}
+        if self.task.num_class > 1:
+            kept["num_class"] = self.task.num_class
+        unused = {k: v for k, v in self.unused.items()}
+        return EstimatorRecord("train", self.task.name, kept, unused)
+
+
+def _holds_function(value: Any) -> bool:
+    values = value if isinstance(value, list | tuple | set) else [value]
+    return any(map(callable, values))
 
 
 def _n_classes(given: Sequence[Any], owner: str) -> int:
@@ -181,7 +167,7 @@ def _n_classes(given: Sequence[Any], owner: str) -> int:
     if not given:
         return 1
     domain = integer(1)
-    value = domain.convert(parameters.number(domain, given[0]))
+    value = domain.convert(domain.parse(given[0]))
     if value is NotImplemented:
         raise ValueError(
             f"The 'num_class' parameter of {owner} must be an int >= 1. Got"
@@ -208,12 +194,12 @@ def check_training_set(train_set: Any, owner: str) -> None:
         )
 
 
-def check_label(rows: Dataset, learner: Training, name: str) -> None:
+def check_label(rows: Dataset, options: TrainOptions, name: str) -> None:
     """Check that a `Dataset` has a label; else ValueError.
 
-    A file that has not been read yet is read by the learner's options of files.
+    A file that has not been read yet is read by the options of files.
     """
-    rows._read_by(learner._of_files)
+    rows._read_by(options.of_files)
     if rows.get_label() is None:
         raise ValueError(
             f"The label of {name} is None: pass Dataset(X, label=y), or call"
@@ -243,7 +229,7 @@ def functions_of(feval: Any) -> list[Callable[..., Any]]:
 
 def describe_columns(
     train_set: Dataset,
-    learner: Training,
+    options: TrainOptions,
     feature_name: str | Sequence[str] = "auto",
     categorical_feature: str | Iterable[str | int] | None = "auto",
 ) -> None:
@@ -251,7 +237,7 @@ def describe_columns(
     if not _is_auto(feature_name):
         train_set.set_feature_name(feature_name)
     if _is_auto(categorical_feature):
-        categorical_feature = learner.categorical_feature
+        categorical_feature = options.categorical_feature
     if not _is_auto(categorical_feature):
         train_set.set_categorical_feature(categorical_feature)
 

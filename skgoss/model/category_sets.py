@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.columns import INT32_MAX
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.trees import CATEGORICAL, CategorySets
+from skgoss.utils.limits import INT32_MAX
 
 Ints = NDArray[np.int64]
 

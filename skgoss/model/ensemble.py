@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from skgoss._engine.model.few_rows import FewRowsPredictor
 from skgoss._engine.model.predict import Predictor
 from skgoss.data.columns import Columns
-from skgoss.data.state import entries, vector, vectors
+from skgoss.data.values import entries, vector, vectors
 from skgoss.model import checks
 from skgoss.model.linear import LINEAR_TYPES, LinearLeaves, RawColumns
 from skgoss.model.predictor_tables import make_predictor

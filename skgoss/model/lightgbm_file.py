@@ -6,10 +6,9 @@ Their sets hold the categories themselves, or the places of categories in the li
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,27 +16,27 @@ from numpy.typing import NDArray
 from skgoss.data import frames
 from skgoss.data.categories import Categories, Vocabulary
 from skgoss.data.collectives import ALONE, Collectives
-from skgoss.data.columns import INT32_MAX, Columns
+from skgoss.data.columns import Columns
+from skgoss.data.schema import ColumnSchema
 from skgoss.model import text
 from skgoss.model.category_sets import map_categories, members, take
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
+from skgoss.model.fitted import FittedModel
 from skgoss.model.link import Link
 from skgoss.model.objective_names import ALIASES, make_link
 from skgoss.model.trees import CATEGORICAL, CategorySets
+from skgoss.utils.limits import INT32_MAX
 from skgoss.utils.messages import warn
 
-if TYPE_CHECKING:
-    from skgoss.booster.booster import Booster
 
-
-def knowledge(header: Header, n_scores: int) -> dict[str, Any]:
+def state_without_trees(header: Header, n_scores: int) -> dict[str, Any]:
     """The content of a file of another library besides the trees.
 
     Returns
     -------
     dict
-        As from `booster_state.knowledge`.
+        As from `FittedModel.state_without_trees`.
 
     Raises
     ------
@@ -85,31 +84,36 @@ def _objective(words: str, n_scores: int) -> tuple[str | None, Link]:
 # --- Categories in training -----------------------------------------------------------
 
 
-def numbered(booster: Booster, X: Any, collectives: Collectives = ALONE) -> Booster:
-    """The same model with the numbers of categories that training uses.
+def encoded(
+    model: FittedModel, X: Any, owner: str, collectives: Collectives = ALONE
+) -> FittedModel:
+    """The same model with the label encoding of categories that training uses.
 
     Parameters
     ----------
-    booster : Booster
+    model : FittedModel
         A model of another library.
     X : array-like or data frame of shape (n_samples, n_features)
         The training set.
+    owner : str
+        The name of the estimator, for messages.
     collectives : Collectives
-        By it processes learn what the rows of the others hold.
+        By these each rank learns what the rows of the others hold.
     """
-    numbered = copy.copy(booster)
-    numbered._ensemble, numbered._categories = _numbered(
-        booster._ensemble,
-        booster._header,
-        booster._categories,
+    trees, categories = _encoded(
+        model.trees,
+        model.header,
+        model.categories,
         frames.word_columns(X),
-        frames.columns(booster, X, reset=False, by_name=False),
+        frames.columns(X, model.schema, owner=owner, by_name=False),
         collectives,
     )
-    return numbered
+    names = frames.feature_names(X)
+    schema = ColumnSchema(trees.n_features, names, categories)
+    return replace(model, trees=trees, schema=schema)
 
 
-def _numbered(
+def _encoded(
     ensemble: Ensemble,
     header: Header,
     categories: Categories,

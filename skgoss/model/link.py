@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.model import links
-from skgoss.data.state import entries
+from skgoss.data.values import entries
 
 Floats = NDArray[np.float64]
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
-from skgoss.data import values
-from skgoss.model import booster_state, lightgbm_file, text
-from skgoss.model.ensemble import Ensemble
-from skgoss.model.file_header import Header
+from skgoss.data import disk, values
+from skgoss.model import lightgbm_file, text
+from skgoss.model.fitted import FittedModel
 from skgoss.utils.messages import warn
-
-if TYPE_CHECKING:
-    from skgoss.booster.booster import Booster
 
 # The version of our own line.
 VERSION = 1
@@ -21,7 +18,7 @@ VERSION = 1
 # --- Writing --------------------------------------------------------------------------
 
 
-def render(booster: Booster, start: int, stop: int, importance: str) -> str:
+def render(model: FittedModel, start: int, stop: int, importance: str) -> str:
     """Write some rounds of a model as text.
 
     Raises
@@ -34,21 +31,18 @@ def render(booster: Booster, start: int, stop: int, importance: str) -> str:
     UserWarning
         If parameters of the estimator are left out, because text cannot hold them.
     """
-    state = booster_state.knowledge(booster)
     # A part of the rounds has no scores and no best round, unless it ends there.
-    if start > 0 or stop < (state["best_iteration"] or booster.current_iteration()):
-        state |= {"best_iteration": 0, "best_score": {}}
-        if state["origin"] is not None:
-            state["origin"]["history"] = {}
+    if start > 0 or stop < (model.best_iteration or model.trees.n_rounds):
+        model = replace(model, best_iteration=0, best_score={}, history={})
     # Other readers find foreign lists of categories where they were.
-    is_foreign = booster._categories.unplaced is not None
+    is_foreign = model.categories.unplaced is not None
     return text.write(
-        booster._ensemble,
-        replace(booster._header, own=_own(state)),
+        model.trees,
+        replace(model.header, own=_own(model.state_without_trees())),
         start_round=start,
         stop_round=stop,
         importance=importance,
-        categories=None if is_foreign else booster._categories,
+        categories=None if is_foreign else model.categories,
     )
 
 
@@ -110,20 +104,14 @@ def _check_categories(vocabularies: dict[int, dict[str, Any]]) -> None:
 # --- Reading --------------------------------------------------------------------------
 
 
-def parse(content: str | bytes) -> tuple[Ensemble, Header, dict[str, Any]]:
+def read(path: str | PathLike[str]) -> FittedModel:
+    """Read a model from a file: see `parse`; errors name the file."""
+    with disk.named(path):
+        return parse(disk.content(path))
+
+
+def parse(content: str | bytes) -> FittedModel:
     """Read a model from text.
-
-    Parameters
-    ----------
-    content : str or bytes
-
-    Returns
-    -------
-    ensemble : Ensemble
-    header : Header
-        Without ``own``.
-    state : dict
-        What else is known of the model: see `booster_state.knowledge`.
 
     Raises
     ------
@@ -135,9 +123,10 @@ def parse(content: str | bytes) -> tuple[Ensemble, Header, dict[str, Any]]:
     UserWarning
         If LightGBM's objective is unknown. Predictions are then raw scores.
     """
-    ensemble, header = text.read(content)
+    trees, header = text.read(content)
     if not header.own:
-        return ensemble, header, lightgbm_file.knowledge(header, ensemble.n_scores)
+        state = lightgbm_file.state_without_trees(header, trees.n_scores)
+        return FittedModel.from_parts(trees, header, state)
     own = dict(header.own)
     if own.pop("version", None) != VERSION:
         raise ValueError(
@@ -147,5 +136,5 @@ def parse(content: str | bytes) -> tuple[Ensemble, Header, dict[str, Any]]:
     state = values.decode(own, "the line of skgoss")
     if isinstance(state.get("best_iteration"), int):
         # Other programs may have left rounds out.
-        state["best_iteration"] = min(state["best_iteration"], ensemble.n_rounds)
-    return ensemble, replace(header, own={}), state
+        state["best_iteration"] = min(state["best_iteration"], trees.n_rounds)
+    return FittedModel.from_parts(trees, replace(header, own={}), state)

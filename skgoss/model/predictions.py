@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from skgoss.data.columns import Columns
 from skgoss.model import contributions
 from skgoss.model.ensemble import Ensemble
+from skgoss.model.fitted import FittedModel
 from skgoss.model.link import Link
 
 Floats = NDArray[np.float64]
@@ -32,24 +33,21 @@ def kind(
 
 
 def compute(
-    ensemble: Ensemble,
-    link: Link,
+    model: FittedModel,
     columns: Columns,
     output: Output,
-    span: tuple[int, int],
+    rounds: tuple[int, int],
     n_threads: int,
 ) -> Any:
     """Compute an output for rows.
 
     Parameters
     ----------
-    ensemble : Ensemble
-    link : Link
-        From raw scores to predictions.
+    model : FittedModel
     columns : Columns
         The rows.
     output : Output
-    span : (int, int)
+    rounds : (int, int)
         The first round, and the last plus 1.
     n_threads : int
 
@@ -58,23 +56,22 @@ def compute(
     ndarray, csr_matrix or list of csr_matrix
         In LightGBM's shapes: see `Booster.predict`.
     """
+    trees = model.trees
     if output == "leaf":
-        return ensemble.leaves(columns, *span, n_threads)
+        return trees.leaves(columns, *rounds, n_threads)
     if output == "contributions":
-        return _contributions(ensemble, columns, span, n_threads)
+        return _contributions(trees, columns, rounds, n_threads)
     if output == "interactions":
-        values = contributions.interactions(ensemble, columns, *span, n_threads)
-        return values[:, 0] if ensemble.n_scores == 1 else values
-    scores = ensemble.raw_scores(columns, *span, n_threads)
-    return _linked(scores, link if output == "prediction" else None, n_threads)
+        values = contributions.interactions(trees, columns, *rounds, n_threads)
+        return values[:, 0] if trees.n_scores == 1 else values
+    scores = trees.raw_scores(columns, *rounds, n_threads)
+    return _linked(scores, model.link if output == "prediction" else None, n_threads)
 
 
-def staged(
-    ensemble: Ensemble, link: Link, columns: Columns, n_threads: int
-) -> Iterator[Floats]:
+def staged(model: FittedModel, columns: Columns, n_threads: int) -> Iterator[Floats]:
     """Compute the predictions after each round."""
-    for scores in ensemble.staged_scores(columns, n_threads):
-        yield _linked(scores, link, n_threads)
+    for scores in model.trees.staged_scores(columns, n_threads):
+        yield _linked(scores, model.link, n_threads)
 
 
 def _linked(scores: Floats, link: Link | None, n_threads: int) -> Floats:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.columns import INT32_MAX
 from skgoss.model import checks, text_lines
 from skgoss.model.category_sets import map_categories
 from skgoss.model.ensemble import Ensemble
@@ -37,6 +36,7 @@ from skgoss.model.trees import (
     NODE_TYPES,
     CategorySets,
 )
+from skgoss.utils.limits import INT32_MAX
 
 _VERSIONS = (b"v2", b"v3", b"v4")
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgoss.data.columns import INT32_MAX
+from skgoss.utils.limits import INT32_MAX
 
 UINT32_MAX = 2**32 - 1
 
@@ -24,7 +24,7 @@ class Domain(NamedTuple):
     ----------
     type : str
         The type in docstrings.
-    words : str
+    description : str
         Completes the sentence "must be ...".
     convert : callable
         Returns a value as a plain Python object, or ``NotImplemented`` if it is outside
@@ -32,12 +32,27 @@ class Domain(NamedTuple):
     """
 
     type: str
-    words: str
+    description: str
     convert: Callable[[Any], Any]
+
+    def parse(self, value: Any) -> Any:
+        """Return the number that a str holds, unless the domain contains the str."""
+        is_outside = isinstance(value, str) and self.convert(value) is NotImplemented
+        return parse_number(value) if is_outside else value
+
+
+def parse_number(text: str) -> int | float | str:
+    """Return the number that a text holds, or else the text."""
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
 
 
 def integer(low: int, high: int = INT32_MAX) -> Domain:
-    """Integers from ``low`` to ``high``, both included; bools are no integers."""
+    """Integers from ``low`` to ``high``, both included. Bools are not integers."""
 
     def convert(value: Any) -> Any:
         if not isinstance(value, numbers.Integral) or isinstance(value, bool):
@@ -46,14 +61,18 @@ def integer(low: int, high: int = INT32_MAX) -> Domain:
         return number if low <= number <= high else NotImplemented
 
     limit = "inf)" if high == INT32_MAX else f"{high}]"
-    words = f"an int in the range [{low}, {limit}" if low > -INT32_MAX else "an int"
-    return Domain("int", words, convert)
+    is_bounded = low > -INT32_MAX
+    description = f"an int in the range [{low}, {limit}" if is_bounded else "an int"
+    return Domain("int", description, convert)
 
 
 def real(
     low: float = -math.inf, high: float = math.inf, *, closed: str = "neither"
 ) -> Domain:
-    """Finite numbers from ``low`` to ``high``; ``closed`` tells which ends belong."""
+    """Finite numbers from ``low`` to ``high``.
+
+    ``closed`` says which ends are included: 'left', 'right', 'both' or 'neither'.
+    """
     left, right = closed in {"left", "both"}, closed in {"right", "both"}
 
     def convert(value: Any) -> Any:
@@ -63,23 +82,23 @@ def real(
             number = float(value)
         except OverflowError:
             return NotImplemented
-        edge = (left and number == low) or (right and number == high)
-        return number if edge or low < number < high else NotImplemented
+        is_end = (left and number == low) or (right and number == high)
+        return number if is_end or low < number < high else NotImplemented
 
     bounds = f"{'[' if left else '('}{low}, {high}{']' if right else ')'}"
     return Domain("float", f"a float in the range {bounds}", convert)
 
 
 def choice(**names: str) -> Domain:
-    """Words, in upper or lower case. Keywords are the words, values their meanings."""
+    """Names, in upper or lower case. Each keyword is a name; its value replaces it."""
 
     def convert(value: Any) -> Any:
         if not isinstance(value, str):
             return NotImplemented
         return names.get(value.lower(), NotImplemented)
 
-    words = ", ".join(repr(name) for name in names)
-    return Domain(f"{{{words}}}", f"a str among {{{words}}}", convert)
+    listed = ", ".join(repr(name) for name in names)
+    return Domain(f"{{{listed}}}", f"a str among {{{listed}}}", convert)
 
 
 def optional(domain: Domain) -> Domain:
@@ -88,24 +107,24 @@ def optional(domain: Domain) -> Domain:
     def convert(value: Any) -> Any:
         return None if value is None else domain.convert(value)
 
-    return Domain(f"{domain.type} or None", f"{domain.words} or None", convert)
+    return Domain(f"{domain.type} or None", f"{domain.description} or None", convert)
 
 
-def instance(type_: str, words: str, accepts: Callable[[Any], bool]) -> Domain:
+def instance(type_: str, description: str, accepts: Callable[[Any], bool]) -> Domain:
     """Objects for which ``accepts`` is true; they are not converted."""
 
     def convert(value: Any) -> Any:
         return value if accepts(value) else NotImplemented
 
-    return Domain(type_, words, convert)
+    return Domain(type_, description, convert)
 
 
-def _convert_flag(value: Any) -> Any:
+def _convert_bool(value: Any) -> Any:
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if not isinstance(value, str):
         return NotImplemented
-    # Scripts have the words of LightGBM's parameter files.
+    # LightGBM's parameter files spell bools like this, and so do scripts.
     return {"true": True, "false": False}.get(value.lower(), NotImplemented)
 
 
@@ -115,10 +134,134 @@ def _convert_random_state(value: Any) -> Any:
     return integer(0, UINT32_MAX).convert(value)
 
 
+def _is_collection(value: Any) -> bool:
+    """Whether an object can be iterated over more than once, and is not a mapping."""
+    return isinstance(value, Iterable) and not isinstance(value, Mapping | Iterator)
+
+
+def _convert_columns(value: Any) -> Any:
+    """Convert to a list of names and numbers of columns."""
+    if isinstance(value, str) or not _is_collection(value):
+        return NotImplemented
+    columns = [COLUMN.convert(column) for column in value]
+    return NotImplemented if NotImplemented in columns else columns
+
+
+def _convert_column(value: Any) -> Any:
+    return str(value) if isinstance(value, str) else integer(0).convert(value)
+
+
+def _columns_of_file(many: bool) -> Callable[[Any], Any]:
+    """Convert a number, 'name:...' or a str of numbers to a tuple of columns."""
+
+    def convert(value: Any) -> Any:
+        columns = value if many and isinstance(value, list | tuple) else [value]
+        if NotImplemented in map(COLUMN.convert, columns):
+            return NotImplemented
+        text = ",".join(map(str, columns))
+        if text.startswith("name:"):
+            names = text.split(",") if many else [text]
+            return tuple(name.removeprefix("name:") for name in names)
+        digits = [part.strip() for part in text.split(",")] if text else []
+        are_numbers = all(re.fullmatch("[0-9]{1,9}", part) for part in digits)
+        is_valid = are_numbers and (many or len(digits) <= 1)
+        return tuple(map(int, digits)) if is_valid else NotImplemented
+
+    return convert
+
+
+def _convert_metric(value: Any) -> Any:
+    """Convert to None, a name, a function, or a list of names and functions."""
+    if value is None or isinstance(value, str) or callable(value):
+        return value
+    if not isinstance(value, list | tuple | set):
+        return NotImplemented
+    metrics = list(value)
+    is_valid = all(m is None or isinstance(m, str) or callable(m) for m in metrics)
+    return metrics if is_valid else NotImplemented
+
+
+def _numbers_of(domain: Domain) -> Callable[[Any], Any]:
+    """Convert a number, a list of numbers or a str like '1,3,5' to a tuple."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, str):
+            try:
+                value = [float(number) for number in value.split(",")]
+            except ValueError:
+                return NotImplemented
+            if domain.type == "int":
+                value = [int(v) if v.is_integer() else v for v in value]
+        if isinstance(value, numbers.Real):
+            value = [value]
+        if not _is_collection(value):
+            return NotImplemented
+        converted = tuple(domain.convert(number) for number in value)
+        is_valid = converted and NotImplemented not in converted
+        return converted if is_valid else NotImplemented
+
+    return convert
+
+
+def _by_column(domain: Domain, values: str) -> Domain:
+    """One value per column: a list, a str like '1,0,-1', or a dict by column."""
+
+    def convert(value: Any) -> Any:
+        if value is None or (isinstance(value, str | list | tuple) and not value):
+            return None
+        if not isinstance(value, Mapping):
+            return _numbers_of(domain)(value)
+        converted = {
+            COLUMN.convert(column): domain.convert(of_column)
+            for column, of_column in value.items()
+        }
+        is_valid = NotImplemented not in (*converted, *converted.values())
+        return converted if is_valid else NotImplemented
+
+    return Domain(
+        f"list of {domain.type}, dict, str or None",
+        f"None, a list of {values} with one item for each column (or a str like '1,0'),"
+        f" or a dict from column names or numbers to {values}",
+        convert,
+    )
+
+
+def _convert_sets_of_columns(value: Any) -> Any:
+    """Convert to None, 'pairwise', 'no_interactions' or a list of lists of columns."""
+    if isinstance(value, str):
+        if value in {"pairwise", "no_interactions"}:
+            return value
+        try:
+            value = json.loads(f"[{value}]")
+        except ValueError:
+            return NotImplemented
+    if value is None or not _is_collection(value):
+        return None if value is None else NotImplemented
+    sets = [_convert_columns(columns) for columns in value]
+    is_valid = all(columns is not NotImplemented and columns for columns in sets)
+    return (sets or None) if is_valid else NotImplemented
+
+
+def _convert_forced_splits(value: Any) -> Any:
+    """Convert to None, the name of a file, or a dict with the contents of the file."""
+    if isinstance(value, PathLike):
+        return fspath(value)
+    is_valid = value is None or isinstance(value, str | Mapping)
+    return (value or None) if is_valid else NotImplemented
+
+
+def _convert_min_delta(value: Any) -> Any:
+    """Convert to a number or a list of numbers."""
+    if isinstance(value, numbers.Real):
+        return NOT_NEGATIVE.convert(value)
+    converted = _numbers_of(NOT_NEGATIVE)(value)
+    return converted if converted is NotImplemented else list(converted)
+
+
 ANY_INT = integer(-INT32_MAX - 1)
-FLAG = Domain("bool", "a bool", _convert_flag)
-FRACTION = real(0, 1, closed="right")
-UNIT = real(0, 1, closed="both")
+BOOL = Domain("bool", "a bool", _convert_bool)
+POSITIVE_FRACTION = real(0, 1, closed="right")
+FRACTION = real(0, 1, closed="both")
 POSITIVE = real(0)
 NOT_NEGATIVE = real(0, closed="left")
 SEED = optional(integer(0))
@@ -143,27 +286,8 @@ RANDOM_STATE = optional(
         _convert_random_state,
     )
 )
-
-
-def _is_collection(value: Any) -> bool:
-    """Whether values can be taken from an object again and again."""
-    return isinstance(value, Iterable) and not isinstance(value, Mapping | Iterator)
-
-
-def _convert_columns(value: Any) -> Any:
-    """Convert to a list of names and numbers of columns."""
-    if isinstance(value, str) or not _is_collection(value):
-        return NotImplemented
-    words = [ANY_COLUMN.convert(word) for word in value]
-    return NotImplemented if any(word is NotImplemented for word in words) else words
-
-
-def _convert_column(value: Any) -> Any:
-    return str(value) if isinstance(value, str) else integer(0).convert(value)
-
-
-ANY_COLUMN = Domain("str or int", "a str or an int", _convert_column)
-COLUMNS = Domain(
+COLUMN = Domain("str or int", "a str or an int", _convert_column)
+CATEGORICAL_FEATURE = Domain(
     "'auto', None or list of str and int",
     "'auto', None or a list of column names and column numbers >= 0",
     lambda value: (
@@ -172,27 +296,6 @@ COLUMNS = Domain(
         else _convert_columns(value)
     ),
 )
-
-
-def _columns_of_file(many: bool) -> Callable[[Any], Any]:
-    """Converts a number, 'name:...' or a str of numbers to a tuple of columns."""
-
-    def convert(value: Any) -> Any:
-        words = value if many and isinstance(value, list | tuple) else [value]
-        if any(ANY_COLUMN.convert(word) is NotImplemented for word in words):
-            return NotImplemented
-        text = ",".join(map(str, words))
-        if text.startswith("name:"):
-            names = text.split(",") if many else [text]
-            return tuple(name.removeprefix("name:") for name in names)
-        numbers_ = [word.strip() for word in text.split(",")] if text else []
-        known = all(re.fullmatch("[0-9]{1,9}", word) for word in numbers_)
-        known = known and (many or len(numbers_) <= 1)
-        return tuple(map(int, numbers_)) if known else NotImplemented
-
-    return convert
-
-
 _BY_NAME = "'name:' and the name"
 FILE_COLUMN = Domain(
     "int or str",
@@ -205,130 +308,38 @@ FILE_COLUMNS = Domain(
     " some (like 'name:a,b')",
     _columns_of_file(many=True),
 )
-
-
-def _convert_metric(value: Any) -> Any:
-    """Convert to None, a name, a function, or a list of names and functions."""
-    if value is None or isinstance(value, str) or callable(value):
-        return value
-    if not isinstance(value, list | tuple | set):
-        return NotImplemented
-    words = list(value)
-    known = all(
-        word is None or isinstance(word, str) or callable(word) for word in words
-    )
-    return words if known else NotImplemented
-
-
-def _numbers_of(domain: Domain) -> Callable[[Any], Any]:
-    """Converts a number, a list of numbers or a str like '1,3,5' to a tuple."""
-
-    def convert(value: Any) -> Any:
-        if isinstance(value, str):
-            try:
-                value = [float(word) for word in value.split(",")]
-            except ValueError:
-                return NotImplemented
-            value = [
-                int(v) if v == int(v) and domain.type == "int" else v for v in value
-            ]
-        if isinstance(value, numbers.Real):
-            value = [value]
-        if not _is_collection(value):
-            return NotImplemented
-        converted = tuple(domain.convert(number) for number in value)
-        known = converted and NotImplemented not in converted
-        return converted if known else NotImplemented
-
-    return convert
-
-
-def _by_column(domain: Domain, type_: str, words: str) -> Domain:
-    """One value per column: a sequence, a str like '1,0,-1', or a dict by column."""
-
-    def convert(value: Any) -> Any:
-        if value is None or (isinstance(value, str | list | tuple) and not value):
-            return None
-        if not isinstance(value, Mapping):
-            return _numbers_of(domain)(value)
-        converted = {
-            ANY_COLUMN.convert(column): domain.convert(entry)
-            for column, entry in value.items()
-        }
-        known = NotImplemented not in (*converted, *converted.values())
-        return converted if known else NotImplemented
-
-    return Domain(
-        f"list of {type_}, dict, str or None",
-        f"None, a list of {words} with one item for each column (or a str like '1,0'),"
-        f" or a dict from column names or numbers to {words}",
-        convert,
-    )
-
-
-def _convert_sets(value: Any) -> Any:
-    """Convert to None, 'pairwise', 'no_interactions' or a list of lists of columns."""
-    if isinstance(value, str):
-        if value in {"pairwise", "no_interactions"}:
-            return value
-        try:
-            value = json.loads(f"[{value}]")
-        except ValueError:
-            return NotImplemented
-    if value is None or not _is_collection(value):
-        return None if value is None else NotImplemented
-    sets = [_convert_columns(columns) for columns in value]
-    known = all(columns is not NotImplemented and columns for columns in sets)
-    return (sets or None) if known else NotImplemented
-
-
-def _convert_file(value: Any) -> Any:
-    """Convert to None, the name of a file, or a dict with the contents of the file."""
-    if isinstance(value, PathLike):
-        return fspath(value)
-    known = value is None or isinstance(value, str | Mapping)
-    return (value or None) if known else NotImplemented
-
-
-SIGNS = _by_column(integer(-1, 1), "int", "the values -1, 0 or 1")
-FACTORS = _by_column(NOT_NEGATIVE, "float", "floats >= 0")
-BINS = _by_column(integer(2, 65535), "int", "ints from 2 to 65535")
-SETS = Domain(
+MONOTONE_CONSTRAINTS = _by_column(integer(-1, 1), "the values -1, 0 or 1")
+FEATURE_CONTRI = _by_column(NOT_NEGATIVE, "floats >= 0")
+MAX_BIN_BY_FEATURE = _by_column(integer(2, 65535), "ints from 2 to 65535")
+INTERACTION_CONSTRAINTS = Domain(
     "list of lists of str and int, str or None",
     "None, 'pairwise', 'no_interactions', or a list of non-empty lists of column"
     " names and numbers (or a str like '[0,1],[2]')",
-    _convert_sets,
+    _convert_sets_of_columns,
 )
-FORCED = Domain(
+FORCED_SPLITS = Domain(
     "dict, str, path or None",
     "None, the name of a JSON file, or a dict",
-    _convert_file,
+    _convert_forced_splits,
 )
 METRIC = Domain(
     "str, callable, list of them or None",
     "None, a str, a callable or a list of them",
     _convert_metric,
 )
-POSITIONS = Domain(
+EVAL_AT = Domain(
     "int or list of int",
     "an int >= 1 or a list of ints >= 1",
     _numbers_of(integer(1)),
 )
-GAINS = optional(
+LABEL_GAIN = optional(
     Domain("list of float", "a list of floats >= 0", _numbers_of(NOT_NEGATIVE))
 )
-COSTS = optional(Domain("list of float", "a list of floats", _numbers_of(real())))
-DELTAS = Domain(
+AUC_MU_WEIGHTS = optional(
+    Domain("list of float", "a list of floats", _numbers_of(real()))
+)
+MIN_DELTA = Domain(
     "float or list of float",
     "a float >= 0 or a list of floats >= 0",
-    lambda value: (
-        NOT_NEGATIVE.convert(value)
-        if isinstance(value, numbers.Real)
-        else _list_of_deltas(value)
-    ),
+    _convert_min_delta,
 )
-
-
-def _list_of_deltas(value: Any) -> Any:
-    converted = _numbers_of(NOT_NEGATIVE)(value)
-    return converted if converted is NotImplemented else list(converted)

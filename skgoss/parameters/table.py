@@ -1,4 +1,4 @@
-"""The table of options: names, defaults, domains, meanings."""
+"""The table of options: names, defaults, domains and meanings."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from typing import Any
 
 from skgoss.parameters.domains import (
     ANY_INT,
-    BINS,
+    AUC_MU_WEIGHTS,
+    BOOL,
+    CATEGORICAL_FEATURE,
     CLASS_WEIGHT,
-    COLUMNS,
-    COSTS,
-    DELTAS,
-    FACTORS,
+    EVAL_AT,
+    FEATURE_CONTRI,
     FILE_COLUMN,
     FILE_COLUMNS,
-    FLAG,
-    FORCED,
+    FORCED_SPLITS,
     FRACTION,
-    GAINS,
+    INTERACTION_CONSTRAINTS,
+    LABEL_GAIN,
+    MAX_BIN_BY_FEATURE,
     METRIC,
+    MIN_DELTA,
+    MONOTONE_CONSTRAINTS,
     NOT_NEGATIVE,
     OBJECTIVE,
-    POSITIONS,
     POSITIVE,
+    POSITIVE_FRACTION,
     RANDOM_STATE,
     SEED,
-    SETS,
-    SIGNS,
-    UNIT,
     Domain,
     choice,
     integer,
@@ -44,14 +44,14 @@ class Option:
     Attributes
     ----------
     name : str
-        The name in the estimator's signature.
+        The canonical name: the one in the signature of estimators.
     default : object
     domain : Domain
     meaning : str
     lightgbm : str
         LightGBM's main name.
     aliases : tuple of str
-        Further names.
+        All other names, including LightGBM's main name if it is not ``name``.
     """
 
     name: str
@@ -59,26 +59,43 @@ class Option:
     domain: Domain
     meaning: str
     lightgbm: str
-    aliases: tuple[str, ...] = ()
+    aliases: tuple[str, ...]
 
     @property
-    def other_names(self) -> tuple[str, ...]:
-        """All accepted names except ``name``."""
-        main = (self.lightgbm,) if self.lightgbm != self.name else ()
-        return main + self.aliases
+    def names(self) -> tuple[str, ...]:
+        """All names."""
+        return self.name, *self.aliases
 
     @property
     def precedence(self) -> tuple[str, ...]:
-        """All names; if several are given different values, the first of them is used.
+        """All names in LightGBM's order of precedence.
 
-        This is LightGBM's order: its main name first, then shorter names before longer
-        ones.
+        LightGBM's main name comes first, then shorter names before longer ones.
         """
 
-        def rank(word: str) -> tuple[bool, int, str]:
-            return word != self.lightgbm, len(word), word
+        def rank(name: str) -> tuple[bool, int, str]:
+            return name != self.lightgbm, len(name), name
 
-        return tuple(sorted((self.name, *self.other_names), key=rank))
+        return tuple(sorted(self.names, key=rank))
+
+    def checked(self, value: Any, owner: str) -> Any:
+        """Return ``value`` as a plain Python object.
+
+        Raises
+        ------
+        ValueError
+            If it is outside the domain.
+        """
+        # Most values are defaults: checking them all would slow down small fits.
+        if value is self.default:
+            return value
+        converted = self.domain.convert(value)
+        if converted is NotImplemented:
+            raise ValueError(
+                f"The {self.name!r} parameter of {owner} must be"
+                f" {self.domain.description}. Got {value!r} instead."
+            )
+        return converted
 
 
 def _option(
@@ -89,9 +106,11 @@ def _option(
     lightgbm: str | None = None,
     aliases: str = "",
 ) -> Option:
-    return Option(
-        name, default, domain, meaning, lightgbm or name, tuple(aliases.split())
-    )
+    """One row: ``lightgbm`` is None if it is ``name``, ``aliases`` are the others."""
+    names = tuple(aliases.split())
+    if lightgbm is not None:
+        names = lightgbm, *names
+    return Option(name, default, domain, meaning, lightgbm or name, names)
 
 
 OPTIONS: tuple[Option, ...] = (
@@ -205,7 +224,7 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "subsample",
         1.0,
-        FRACTION,
+        POSITIVE_FRACTION,
         "Fraction of the rows that are sampled for each tree (bagging). It has no"
         " effect unless ``subsample_freq`` > 0.",
         "bagging_fraction",
@@ -222,7 +241,7 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "pos_bagging_fraction",
         1.0,
-        FRACTION,
+        POSITIVE_FRACTION,
         "Fraction of the rows of the positive class that are sampled. It replaces"
         " ``subsample`` for these rows, for example to sample unbalanced classes"
         " differently. It needs ``subsample_freq`` > 0 and the objective 'binary'.",
@@ -231,7 +250,7 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "neg_bagging_fraction",
         1.0,
-        FRACTION,
+        POSITIVE_FRACTION,
         "Fraction of the rows of the negative class that are sampled. It replaces"
         " ``subsample`` for these rows. It needs ``subsample_freq`` > 0 and the"
         " objective 'binary'.",
@@ -240,7 +259,7 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "bagging_by_query",
         False,
-        FLAG,
+        BOOL,
         "Whether ``subsample`` samples whole queries instead of rows. Only for"
         " rankers.",
     ),
@@ -257,20 +276,20 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "top_rate",
         0.2,
-        UNIT,
+        FRACTION,
         "Fraction of the rows that GOSS keeps: those with the largest gradients.",
     ),
     _option(
         "other_rate",
         0.1,
-        UNIT,
+        FRACTION,
         "Fraction of the rows that GOSS samples from the other rows. ``top_rate +"
         " other_rate`` must be at most 1.",
     ),
     _option(
         "drop_rate",
         0.1,
-        UNIT,
+        FRACTION,
         "Fraction of the earlier trees that 'dart' drops in a round.",
         aliases="rate_drop",
     ),
@@ -284,27 +303,27 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "skip_drop",
         0.5,
-        UNIT,
+        FRACTION,
         "Probability that 'dart' drops no tree in a round.",
     ),
     _option(
         "uniform_drop",
         False,
-        FLAG,
+        BOOL,
         "Whether 'dart' drops all trees with the same probability. If False, the"
         " probability of a tree is proportional to its weight.",
     ),
     _option(
         "xgboost_dart_mode",
         False,
-        FLAG,
+        BOOL,
         "Whether 'dart' uses the tree weights of XGBoost: if n trees are dropped, the"
         " new tree has the weight 1 / (n + ``learning_rate``).",
     ),
     _option(
         "colsample_bytree",
         1.0,
-        FRACTION,
+        POSITIVE_FRACTION,
         "Fraction of the columns that are sampled for each tree. Values < 1 train"
         " faster and can reduce overfitting.",
         "feature_fraction",
@@ -365,7 +384,7 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "max_bin_by_feature",
         None,
-        BINS,
+        MAX_BIN_BY_FEATURE,
         "Maximum number of bins of each column. Columns that a dict does not name use"
         " ``max_bin``.",
     ),
@@ -373,25 +392,25 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "use_missing",
         True,
-        FLAG,
+        BOOL,
         "Whether NaN is a missing value. If False, NaN is treated as 0.",
     ),
     _option(
         "zero_as_missing",
         False,
-        FLAG,
+        BOOL,
         "Whether 0 is a missing value, like NaN.",
     ),
     _option(
         "feature_pre_filter",
         True,
-        FLAG,
+        BOOL,
         "Has no effect: columns that cannot be split never change the model.",
     ),
     _option(
         "enable_bundle",
         True,
-        FLAG,
+        BOOL,
         "Whether to store sparse columns together if no row has non-zero values in"
         " two of them (exclusive feature bundling). It does not change the model if"
         " ``max_conflict_rate`` is 0.",
@@ -408,7 +427,7 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "is_enable_sparse",
         True,
-        FLAG,
+        BOOL,
         "Whether to store only the non-zero values of sparse columns. It does not"
         " change the model.",
         aliases="is_sparse enable_sparse sparse",
@@ -416,7 +435,7 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "categorical_feature",
         "auto",
-        COLUMNS,
+        CATEGORICAL_FEATURE,
         "The columns that hold categories. 'auto': the columns of a data frame with"
         " strings or a categorical dtype. A list of column names or numbers: these"
         " columns in addition; negative numbers in them are missing values. None or"
@@ -470,7 +489,7 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "linear_tree",
         False,
-        FLAG,
+        BOOL,
         "Whether each leaf holds a linear model instead of a constant (Shi et al.,"
         " IJCAI 2019). The model uses the numeric columns that are split on the path"
         " from the root to the leaf. The leaves of the first round are constants.",
@@ -494,7 +513,7 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "extra_trees",
         False,
-        FLAG,
+        BOOL,
         "Whether a split tries only one random threshold per column, as in extremely"
         " randomised trees. It can reduce overfitting.",
         aliases="extra_tree",
@@ -502,7 +521,7 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "feature_fraction_bynode",
         1.0,
-        FRACTION,
+        POSITIVE_FRACTION,
         "Fraction of the columns that are sampled for each node, from those that"
         " ``colsample_bytree`` has sampled for the tree.",
         aliases="sub_feature_bynode colsample_bynode",
@@ -510,7 +529,7 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "feature_contri",
         None,
-        FACTORS,
+        FEATURE_CONTRI,
         "Factors that multiply the gains of splits, one for each column. A factor"
         " below 1 makes the column less likely to be used; with 0 it is never used."
         " Columns that a dict does not name have the factor 1.",
@@ -519,7 +538,7 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "monotone_constraints",
         None,
-        SIGNS,
+        MONOTONE_CONSTRAINTS,
         "Monotonic constraint on each column: 1 if raw predictions must not decrease"
         " with the column's value, -1 if they must not increase, 0 for no constraint."
         " Columns that a dict does not name have no constraint. Predictions satisfy"
@@ -549,7 +568,7 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "interaction_constraints",
         None,
-        SETS,
+        INTERACTION_CONSTRAINTS,
         "Sets of columns that may interact: all columns on a path from the root to a"
         " leaf belong to one set. Columns in no set are not used. 'pairwise': each"
         " pair of columns is a set. 'no_interactions': each column is a set.",
@@ -557,7 +576,7 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "forcedsplits_filename",
         None,
-        FORCED,
+        FORCED_SPLITS,
         "Splits that each tree starts with: a dict, or the name of a JSON file. A"
         " split has the keys 'feature' (the number or name of a column) and"
         " 'threshold'. The optional keys 'left' and 'right' hold the splits of its"
@@ -568,14 +587,14 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "boost_from_average",
         True,
-        FLAG,
+        BOOL,
         "Whether boosting starts from the best constant, such as the mean of the"
         " target. If False, it starts from 0.",
     ),
     _option(
         "reg_sqrt",
         False,
-        FLAG,
+        BOOL,
         "Whether to fit the signed square root of the target, and to square the"
         " predictions. It can help if the target has a large range. For the objectives"
         " 'regression', 'regression_l1', 'fair', 'quantile' and 'mape'.",
@@ -583,7 +602,7 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "is_unbalance",
         False,
-        FLAG,
+        BOOL,
         "Whether to increase the weight of the rarer class, so that both classes have"
         " the same total weight. Predicted probabilities of the rarer class increase"
         " too. For the objectives 'binary' and 'multiclassova'.",
@@ -645,14 +664,14 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "lambdarank_norm",
         True,
-        FLAG,
+        BOOL,
         "For the objective 'lambdarank': whether the gradients of each query are"
         " normalised.",
     ),
     _option(
         "label_gain",
         None,
-        GAINS,
+        LABEL_GAIN,
         "Gain of each relevance grade in NDCG, starting with grade 0. None means"
         " 2**grade - 1, for the grades 0 to 30.",
     ),
@@ -674,14 +693,14 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "auc_mu_weights",
         None,
-        COSTS,
+        AUC_MU_WEIGHTS,
         "For the metric 'auc_mu': the matrix of misclassification costs as a list of"
         " n_classes * n_classes numbers, row by row. None: all costs are 1.",
     ),
     _option(
         "eval_at",
         (1, 2, 3, 4, 5),
-        POSITIONS,
+        EVAL_AT,
         "For the metrics 'ndcg' and 'map': the numbers k of top documents, as in"
         " NDCG@k.",
         aliases="ndcg_eval_at ndcg_at map_eval_at map_at",
@@ -699,13 +718,13 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "first_metric_only",
         False,
-        FLAG,
+        BOOL,
         "Whether early stopping uses only the first metric.",
     ),
     _option(
         "early_stopping_min_delta",
         0.0,
-        DELTAS,
+        MIN_DELTA,
         "Minimum change of a metric that early stopping counts as an improvement: one"
         " number, or a list with one number for each metric.",
     ),
@@ -720,7 +739,7 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "refit",
         False,
-        FLAG,
+        BOOL,
         "Whether to fit the model again on all rows after early stopping with"
         " held-out rows, for the best number of rounds. Callbacks that are called"
         " before rounds, such as ``reset_parameter``, are called again.",
@@ -781,24 +800,27 @@ OPTIONS: tuple[Option, ...] = (
     _option(
         "deterministic",
         False,
-        FLAG,
+        BOOL,
         "Has no effect: every fit is deterministic.",
     ),
     _option(
         "force_col_wise",
         False,
-        FLAG,
+        BOOL,
         "Has no effect: the layout in memory never changes the model.",
     ),
     _option(
         "force_row_wise",
         False,
-        FLAG,
+        BOOL,
         "Has no effect: the layout in memory never changes the model.",
     ),
 )
 
-FIXED_SEEDS = {
+DEFAULTS = {option.name: option.default for option in OPTIONS}
+
+# The seeds of single random choices if there is no ``random_state``: LightGBM's.
+DEFAULT_SEEDS = {
     "data_random_seed": 1,
     "bagging_seed": 3,
     "feature_fraction_seed": 2,
@@ -808,19 +830,19 @@ FIXED_SEEDS = {
 }
 
 # Options that LightGBM does not have.
-ONLY_OURS = frozenset(
+NOT_IN_LIGHTGBM = frozenset(
     {
         *("class_weight", "importance_type", "max_conflict_rate"),
         *("validation_fraction", "refit"),
     }
 )
 
-# The options of data files. They belong to data, not to estimators.
+# The options of data files, which a Dataset has and an estimator does not.
 FILE_OPTIONS: tuple[Option, ...] = (
     _option(
         "header",
         False,
-        FLAG,
+        BOOL,
         "Whether the first line of the file holds the column names.",
         aliases="has_header",
     ),
@@ -855,7 +877,7 @@ FILE_OPTIONS: tuple[Option, ...] = (
     ),
 )
 
-# LightGBM's options that have no effect here, with all of their names, by the reason.
+# LightGBM's options without effect: the reason, and all names.
 WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
     "Histograms are exact sums of integers.": (
         *("use_quantized_grad", "num_grad_quant_bins", "quant_train_renew_leaf"),

@@ -38,6 +38,39 @@ class ScoredRows(NamedTuple):
     scores: Floats
 
 
+class FinishedRounds:
+    """The rounds that are finished: what readers see of a fit that goes on.
+
+    It never changes but for `ensemble`, which is set when it is first needed.
+
+    Attributes
+    ----------
+    n : int
+    start : ndarray of shape (n_scores,)
+    factors : ndarray of shape (n,), or None
+    linear : list of list of LinearLeaves
+    n_drops : int
+        How often trees had been dropped from the forest: if it has become more, the
+        forest may hold others.
+    ensemble : Ensemble or None
+    """
+
+    def __init__(
+        self,
+        n: int,
+        start: Floats,
+        factors: Floats | None,
+        linear: list[list[LinearLeaves]],
+        n_drops: int,
+    ) -> None:
+        self.n = n
+        self.start = start
+        self.factors = factors
+        self.linear = linear
+        self.n_drops = n_drops
+        self.ensemble: Ensemble | None = None
+
+
 class NonBlockingLock:
     """A lock that raises an error instead of waiting."""
 
@@ -135,7 +168,6 @@ class Boosting:
         # Trees are asked for at any time, but all processes must communicate at the
         # same time.
         self._size = (0, 0.0) if len(dataset.feature) else objective.size()
-        self._built: Ensemble | None = None
         # The number of rounds before a round that failed, until it is undone.
         self._n_before_failure: int | None = None
         self._lock = NonBlockingLock()
@@ -143,6 +175,7 @@ class Boosting:
         self.grower = self._grower() if len(dataset.feature) else None
         # The settings that the sampler and the grower were made of.
         self._used_settings = self.settings
+        self._publish()
 
     def _grower(self, forest: Any = None) -> TreeGrower:
         return TreeGrower(
@@ -183,9 +216,8 @@ class Boosting:
         return 0 if self.init_ensemble is None else self.init_ensemble.n_rounds
 
     def current_iteration(self) -> int:
-        """The number of rounds so far, including those of ``init_ensemble``."""
-        self._undo_failed_round()
-        return self.first_round + self._n_grown
+        """The number of finished rounds, including those of ``init_ensemble``."""
+        return self.first_round + self._finished.n
 
     def training_sets(self) -> list[EvaluationSet]:
         """The evaluation sets that are the training set, at least one."""
@@ -205,36 +237,53 @@ class Boosting:
         """The metrics of the evaluation sets that are not the training set."""
         return self.evaluate_sets([e for e in self.sets if not e.is_training], more)
 
-    def ensemble(self) -> Ensemble:
-        """The trees so far, in terms of columns and thresholds."""
-        self._undo_failed_round()
-        if self._built is None:
-            self._built = self._build_ensemble()
-        return self._built
+    def _publish(self) -> None:
+        """Let readers see the rounds that are finished now, in one assignment."""
+        self._finished = FinishedRounds(
+            self._n_grown,
+            self.start,
+            self._factor_by_round(),
+            list(self.linear),
+            0 if self.grower is None else self.grower.forest.n_drops,
+        )
 
-    def _build_ensemble(self) -> Ensemble:
+    def ensemble(self) -> Ensemble:
+        """The trees of the finished rounds, in terms of columns and thresholds.
+
+        Any thread may ask for them, also while a round grows.
+        """
+        while True:
+            finished = self._finished
+            if finished.ensemble is not None:
+                return finished.ensemble
+            ensemble = self._build_ensemble(finished)
+            # Else these rounds were taken back while their trees were read.
+            if self.grower is None or self.grower.forest.n_drops == finished.n_drops:
+                finished.ensemble = ensemble
+
+    def _build_ensemble(self, finished: FinishedRounds) -> Ensemble:
         grown = (
-            self._constant().truncated(self.n_constant)
+            self._constant(finished.start).truncated(finished.n)
             if self.grower is None
             else ensemble_builder.ensemble(
                 self.grower.forest,
                 self.dataset,
-                self._start_by_round(),
-                self._factor_by_round(),
-                self.linear,
+                self._start_by_round(finished),
+                finished.factors,
+                finished.linear,
                 average=self.average_output,
             )
         )
         return grown if self.init_ensemble is None else self.init_ensemble.joined(grown)
 
-    def _constant(self) -> Ensemble:
-        values = self.objective.average if self.has_default_start else self.start
+    def _constant(self, start: Floats) -> Ensemble:
+        values = self.objective.average if self.has_default_start else start
         return ensemble_builder.constant(values, self.dataset.n_features, *self._size)
 
-    def _start_by_round(self) -> Floats:
+    def _start_by_round(self, finished: FinishedRounds) -> Floats:
         """The constants added to the leaves of each round, (n_rounds, n_scores)."""
-        starts = np.zeros((self._n_grown, self.objective.n_scores))
-        starts[:1] = self.start
+        starts = np.zeros((finished.n, self.objective.n_scores))
+        starts[:1] = finished.start
         return starts
 
     def _factor_by_round(self) -> Floats | None:
@@ -287,12 +336,12 @@ class Boosting:
             before = self._n_grown
             try:
                 self._apply_changed_settings()
-                return self._boost_round(self.first_round + before)
+                grew = self._boost_round(self.first_round + before)
             except BaseException:
                 self._n_before_failure = before
                 raise
-            finally:
-                self._built = None
+            self._publish()
+            return grew
 
     def rollback(self) -> None:
         """Forget the last round, as if it had not happened.
@@ -306,7 +355,7 @@ class Boosting:
     def add(self, evaluation_set: EvaluationSet, *, is_listed: bool = True) -> None:
         """Add an evaluation set, with the scores of the trees so far.
 
-        It is evaluate_sets after each round only if ``is_listed``.
+        It is evaluated after each round only if ``is_listed``.
         """
         with self._lock:
             self._undo_failed_round()
@@ -320,11 +369,14 @@ class Boosting:
 
         ``with_metrics`` turns an evaluation set of the other fit into one of this fit.
         """
-        with self._lock, other._lock:
+        # Both are of one Booster: only one of them may change at a time.
+        self._lock = other._lock
+        with self._lock:
             other._undo_failed_round()
             self.sets = list(map(with_metrics, other.sets))
             self.unlisted_sets = list(map(with_metrics, other.unlisted_sets))
             self._take_trees(other)
+            self._publish()
             self._reset_scores()
             self._add_all_trees(self._scored_rows())
 
@@ -332,9 +384,9 @@ class Boosting:
         if other._n_grown == 0:
             return
         self.initial_start, self.start = other.initial_start, other.start
-        self.linear, self.n_constant = other.linear, other.n_constant
+        self.linear, self.n_constant = list(other.linear), other.n_constant
         if self.grower is not None:
-            self.grower = self._grower(other.grower.forest)
+            self.grower = self._grower(other.grower.forest.copy())
 
     def _undo_failed_round(self) -> None:
         """Undo a round that failed.
@@ -350,8 +402,9 @@ class Boosting:
         Added in the same order, they give the same scores to the last bit; subtracting
         trees would not.
         """
-        self._n_before_failure, self._built = n_rounds, None
+        self._n_before_failure = n_rounds
         self._drop_trees(n_rounds)
+        self._publish()
         self._reset_scores()
         self._add_all_trees(self._scored_rows())
         self._n_before_failure = None
@@ -362,7 +415,7 @@ class Boosting:
             self.n_constant = n_rounds
         else:
             self.grower.forest.drop(n_rounds * self.objective.n_scores)
-        del self.linear[n_rounds:]
+        self.linear = self.linear[:n_rounds]
         if n_rounds == 0:
             self.start = self.initial_start
 
@@ -587,14 +640,15 @@ class Boosting:
         self, sets: Sequence[EvaluationSet], more: Sequence[CustomMetric] = ()
     ) -> list[EvalResult]:
         """The metrics of some evaluation sets, and ``more`` metrics."""
-        self._undo_failed_round()
-        return [
-            result
-            for evaluation_set in sets
-            for result in evaluation_set.measure(
-                self._raw_scores(evaluation_set), self.n_threads, more
-            )
-        ]
+        with self._lock:
+            self._undo_failed_round()
+            return [
+                result
+                for evaluation_set in sets
+                for result in evaluation_set.measure(
+                    self._raw_scores(evaluation_set), self.n_threads, more
+                )
+            ]
 
     def _raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
         """The raw scores of an evaluation set: the sum of the trees so far."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.training.binned import BinnedTrees
-from skgoss.training.boosting import Boosting, Floats, ScoredRows
+from skgoss.training.boosting import Boosting, FinishedRounds, Floats, ScoredRows
 from skgoss.training.evaluation import EvaluationSet
 
 if TYPE_CHECKING:
@@ -58,10 +58,10 @@ class Dart(Boosting):
     adds_while_growing = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
         self.trees: list[BinnedTrees] = []
         self.dropouts: list[Dropout] = []
         self.factor = np.empty(0)
+        super().__init__(*args, **kwargs)
 
     def _factor_by_round(self) -> Floats:
         return self.factor
@@ -132,7 +132,7 @@ class Dart(Boosting):
 
     def _take_trees(self, other: Dart) -> None:
         super()._take_trees(other)
-        self.trees, self.dropouts = other.trees, other.dropouts
+        self.trees, self.dropouts = list(other.trees), list(other.dropouts)
         self.factor = other.factor
 
 
@@ -151,8 +151,8 @@ class Forest(Boosting):
     def _effective_settings(self, settings: Settings) -> Settings:
         return replace(settings, learning_rate=1.0)
 
-    def _start_by_round(self) -> Floats:
-        return np.tile(self.start, (self._n_grown, 1))
+    def _start_by_round(self, finished: FinishedRounds) -> Floats:
+        return np.tile(finished.start, (finished.n, 1))
 
     def _reset_scores(self) -> None:
         super()._reset_scores()

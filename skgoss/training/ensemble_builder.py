@@ -43,7 +43,8 @@ def ensemble(
     dataset : BinnedDataset
         The data set that the trees were grown on.
     starts : ndarray of shape (n_rounds, n_scores)
-        A constant that is added to the values of each tree.
+        A constant that is added to the values of each tree. The forest may have more
+        trees: those of a round that another thread grows.
     factors : ndarray of shape (n_rounds,), default=None
         The factors of the values of each round's trees, applied before ``starts``.
     linear : sequence of sequences of LinearLeaves, default=()
@@ -56,9 +57,9 @@ def ensemble(
     -------
     Ensemble
     """
-    nodes, leaves, leaf_start = forest.arrays()
+    nodes, leaves, leaf_start = forest.arrays(0, starts.size)
     feature = nodes["feature"]
-    sets, set_of = _sets(forest, dataset, nodes)
+    sets, set_of = _sets(forest.words(0, starts.size), dataset, nodes)
     # Categorical columns have no bounds; they get one that is not used.
     bounds = np.concatenate([b if len(b) else [0.0] for b in dataset.upper_bounds])
     bound_start = np.cumsum([0, *(max(1, len(b)) for b in dataset.upper_bounds)])
@@ -127,7 +128,7 @@ def _values(
 
 
 def _sets(
-    forest: Forest, dataset: BinnedDataset, nodes: NDArray[Any]
+    words: NDArray[np.uint32], dataset: BinnedDataset, nodes: NDArray[Any]
 ) -> tuple[CategorySets, NDArray[np.int64]]:
     """The categories that go left at categorical nodes, and each node's set."""
     set_of = np.cumsum(nodes["last_word"] > nodes["first_word"]) - 1
@@ -137,7 +138,7 @@ def _sets(
     categories = [mapper.categories for mapper in dataset.used_mappers]
     n_words = np.array([0 if c is None else c.max() // 32 + 1 for c in categories])
     start = np.concatenate([[0], np.cumsum(n_words[chosen["feature"]])])
-    bits = np.unpackbits(forest.words().view(np.uint8), bitorder="little")
+    bits = np.unpackbits(words.view(np.uint8), bitorder="little")
     into = np.zeros(32 * start[-1], dtype=np.uint8)
     for node, first in zip(chosen, start.tolist(), strict=False):
         numbers = categories[node["feature"]]

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.collectives import ALONE, Collectives
-from skgoss.data.columns import INT32_MAX
 from skgoss.model.link import Link
 from skgoss.model.objective_names import NOT_BUILT_IN
 from skgoss.training import metric_functions as functions
 from skgoss.training import ranking
 from skgoss.training.metric_functions import EvalData
 from skgoss.training.user_functions import UserFunction, name_of, predictions
+from skgoss.utils.limits import INT32_MAX
 from skgoss.utils.messages import UnusedParameterWarning, hint, warn
 
 if TYPE_CHECKING:

@@ -13,10 +13,12 @@ from typing import Any, TypeVar
 
 import joblib
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
     _check_sample_weight,
+    _get_feature_names,
 )
 
 from skgoss._engine import runtime
@@ -122,31 +124,32 @@ def missing(user: str, *packages: str, otherwise: str = "") -> ImportError:
     )
 
 
-def check_n_features(estimator: Any, X: Any, *, reset: bool) -> None:
-    """Set or check ``n_features_in_`` by scikit-learn's rules, but not the names."""
-    _check_n_features(estimator, X, reset=reset)
+@functools.lru_cache(maxsize=64)
+def _class_named(name: str) -> type:
+    return type(name, (), {})
 
 
-def take_feature_names(estimator: Any, X: Any) -> None:
-    """Set ``feature_names_in_`` by scikit-learn's rules."""
-    _check_feature_names(estimator, X, reset=True)
+def _estimator_named(name: str, **attributes: Any) -> Any:
+    """What scikit-learn's checks take for a fitted estimator of this name."""
+    estimator = _class_named(name)()
+    vars(estimator).update(attributes)
+    return estimator
 
 
-def names_are_known(estimator: Any, names: list[Any] | None) -> bool:
-    """Whether `validate_data` would find the names and the number of columns in order.
+def feature_names(X: Any) -> NDArray[Any] | None:
+    """The names of the columns by scikit-learn's rules; None if there are none."""
+    return _get_feature_names(X)
 
-    True only for names of type str, those of the fit.
 
-    Parameters
-    ----------
-    estimator : fitted estimator
-    names : list or None
-        The names of the columns; None: not known.
-    """
-    fitted = getattr(estimator, "feature_names_in_", None)
-    if fitted is None or names != fitted.tolist():
-        return False
-    return set(map(type, names)) == {str}
+def check_feature_names(X: Any, fitted: NDArray[Any] | None, owner: str) -> None:
+    """Check names of columns against those of the fit, with scikit-learn's messages."""
+    names = {} if fitted is None else {"feature_names_in_": fitted}
+    _check_feature_names(_estimator_named(owner, **names), X, reset=False)
+
+
+def check_n_features(X: Any, fitted: int, owner: str) -> None:
+    """Check the number of columns against that of the fit, likewise."""
+    _check_n_features(_estimator_named(owner, n_features_in_=fitted), X, reset=False)
 
 
 def pandas_blocks(frame: Any) -> list[tuple[np.ndarray, Any]]:

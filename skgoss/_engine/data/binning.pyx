@@ -453,6 +453,10 @@ cdef void find_column_bounds(
     double* range_out,
     double* zero_share_out,
 ) noexcept nogil:
+    """Find the boundaries of one column: sort its sampled values, and merge equal ones.
+
+    What the arguments mean says `find_bounds`.
+    """
     cdef bint weighted = weight != NULL
     cdef Tally tally
     cdef Side left, right
@@ -718,6 +722,7 @@ cdef void bin_block(
     int64_t n_rows,
     binned* columns_out,
 ) noexcept nogil:
+    """Put some rows of all columns into their bins."""
     cdef double[BLOCK] values
     cdef binned[BLOCK] bins
     cdef int64_t j
@@ -879,6 +884,7 @@ cdef int64_t count_column(
     const InputColumns* inputs, Py_ssize_t column, const int64_t* rows, const int32_t* place,
     int64_t n_rows, int64_t limit, bint nan_is_zero,
 ) noexcept nogil:
+    """Count the rows of a column that are not zero, until `limit` is reached."""
     cdef double[BLOCK] values
     cdef const int32_t* index
     cdef int64_t n = n_read(inputs, column, n_rows)

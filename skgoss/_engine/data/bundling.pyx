@@ -13,17 +13,14 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from skgoss._engine.data.sparse_columns cimport stored_bins, stored_bin
+from skgoss._engine.bits cimport bits_set, lowest_bit
+from skgoss._engine.data.sparse_columns cimport stored_bin, stored_bins
 from skgoss._engine.random cimport mix
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
-cdef extern from "bits.h" nogil:
-    int lowest_bit(uint64_t x) noexcept nogil
-    int bits_set(uint64_t x) noexcept nogil
-
 cdef enum:
     SLOTS = 64              # bundles at hand: one for each bit of a row's word
-    LONG_COLUMN = 64          # worth a look at the room of each bundle before its rows
+    LONG_COLUMN = 64        # worth a look at the room of each bundle before its rows
     MAX_GRAPH = 16384       # columns whose graph, two bits a pair, takes 32 MB
     GRAPH_BUDGET = 1 << 26  # words or bits written to it: about 0.2 s
     MAX_TRIALS = 1 << 23    # columns tried, summed over the passes: about 3 s
@@ -239,6 +236,7 @@ cdef int are_valid(
 cdef SparseColumns as_sparse_columns(
     const int64_t[::1] start, const uint32_t[::1] rows, Py_ssize_t n_rows,
 ) except *:
+    """Check arrays, and view them as sparse columns."""
     cdef SparseColumns sparse
     cdef bint valid = start.shape[0] > 0
     memset(&sparse, 0, sizeof(SparseColumns))
@@ -260,6 +258,7 @@ cdef SparseColumns as_sparse_columns(
 cdef SparseColumns with_limits(
     SparseColumns sparse, int64_t max_conflicts, const int32_t[::1] n_codes, int64_t max_codes,
 ) except *:
+    """Add the limits of bundles."""
     cdef Py_ssize_t j
     if n_codes.shape[0] != sparse.n_columns:
         raise ValueError("n_codes must have one entry for each column")

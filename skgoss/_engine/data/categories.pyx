@@ -36,6 +36,7 @@ cdef void count_column(
     int64_t* count_out,
     double* mass_out,
 ) noexcept nogil:
+    """Count the rows of each category of a column, and sum their masses."""
     cdef double[BLOCK] values
     cdef int64_t start = 0
     cdef int64_t n, i, entry
@@ -105,6 +106,7 @@ cdef void bin_rows(
     int64_t n_categories,
     binned* bins_out,
 ) noexcept nogil:
+    """Put some rows of a column of categories into their bins."""
     cdef double[BLOCK] values
     cdef int64_t n, i
     while start < stop:

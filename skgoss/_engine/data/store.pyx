@@ -8,8 +8,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from skgoss._engine.data.sparse_columns cimport stored_bins
 from skgoss._engine.data.gather_rows import gather_columns, gather_sparse_columns
+from skgoss._engine.data.sparse_columns cimport stored_bins
 
 # The arrays of a BinStore, in the order of its parameters.
 StoreArrays = namedtuple("StoreArrays", (

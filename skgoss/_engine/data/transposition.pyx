@@ -114,6 +114,10 @@ cdef void move_rows(
     int64_t stop, int64_t first_column, int64_t stop_column, int32_t* read_inout,
     int64_t* place_inout, int32_t* rows_out, bits_t* values_out, Watch* watch,
 ) noexcept nogil:
+    """Write the entries that rows have in some columns, column by column.
+
+    A row's entries are read on from where the last call has stopped.
+    """
     cdef int64_t row, i, at
     cdef int64_t* place
     for row in range(first, stop):

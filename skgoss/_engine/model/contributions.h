@@ -7,7 +7,8 @@
  * and the rest to the other, so
  *     P_near = a P,   P_far = P - P_near,   G = G_far + a (G_near - G_far),
  * and it adds (o' - z') e(s) P (G_near - G_far) to the derivative along its feature, whose
- * integral over s is the SHAP value. For a feature that is new on the path, a = s o' + (1 - s) z'
+ * integral over s is the SHAP value (Owen, "Multilinear extensions of games", Management Science
+ * 18, 1972). For a feature that is new on the path, a = s o' + (1 - s) z'
  * and e = 1. For one that was there with z before, c = s + (1 - s) z divides a, e is 1 / c^2,
  * and z o' - z' takes the place of o' - z'; rows that had left its path are split by counts, and
  * the node adds nothing. Gauss-Legendre points make the integrals exact.
@@ -67,6 +68,8 @@ typedef struct {
 enum { SHAP_NEAR, SHAP_FAR, SHAP_SQUARE, SHAP_ALONG, SHAP_WIDTH = SHAP_ALONG + 2 };
 #define SHAP_CONSTANTS (SHAP_WIDTH * SHAP_POINTS)
 
+/* The constants of all nodes of a tree at the points of a pass: rows share them, so divisions
+ * are made once a node and not once a row. */
 static SIMD_INLINE void shap_fill_body(const shap_node *nodes, int64_t n_nodes,
                                        const double *known, const double *unknown,
                                        int with_pairs, double *table_out)
@@ -154,6 +157,7 @@ static SIMD_INLINE double shap_chosen(const int is_new, int64_t near, int64_t ho
     return is_new ? followed : shap_choice(hot, followed, cold);
 }
 
+/* From a node to its children: the part of its weight P that each gets. */
 static SIMD_INLINE void shap_down(const shap_run *run, const shap_step *step, int n,
                                   const int is_new, const int far_is_leaf)
 {
@@ -207,6 +211,7 @@ static SIMD_INLINE void shap_add_pairs(const shap_run *run, const shap_step *ste
     }
 }
 
+/* From the children back to a node: its expected value G, and what its feature contributes. */
 static SIMD_INLINE void shap_up(const shap_run *run, const shap_step *step, int n,
                                 const int is_new, const int far_is_leaf, const int is_fork,
                                 const int with_pairs)
@@ -285,6 +290,7 @@ static SIMD_INLINE void shap_steps(const shap_run *run, int n, const int with_pa
     }
 }
 
+/* The contributions of one tree to a block of rows. */
 static SIMD_INLINE void shap_block_body(const shap_run *run, int with_pairs)
 {
     for (int q = 0; q < run->n; q++)

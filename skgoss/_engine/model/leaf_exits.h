@@ -11,7 +11,7 @@
 #define IS_TRUE(comparison) -(comparison)
 #endif
 
-EXITS_TARGET static void EXITS_NAME(const skgoss_mask_op *ops, const skgoss_plane *planes,
+EXITS_TARGET static void EXITS_NAME(const MaskOp *ops, const Plane *planes,
                                     int n_planes, const uint8_t *const *columns,
                                     uint8_t *exit_out)
 {
@@ -19,21 +19,21 @@ EXITS_TARGET static void EXITS_NAME(const skgoss_mask_op *ops, const skgoss_plan
     enum { N = sizeof(V), W = 4 };
     const V zero = {0};
     for (int r = 0; r < LEAF_TILE; r += N * W) {
-        const skgoss_mask_op *op = ops;
+        const MaskOp *op = ops;
         V bits[W], first[W], left[W];
         for (int w = 0; w < W; w++)
             bits[w] = first[w] = zero;
         for (int p = 0; p < n_planes; p++) {
             for (int w = 0; w < W; w++)
                 left[w] = zero + 0xFF;
-            for (const skgoss_mask_op *end = op + planes[p].n_plain; op < end; op++) {
+            for (const MaskOp *end = op + planes[p].n_plain; op < end; op++) {
                 const V *code = (const V *)(columns[op->test.column] + r);
                 const V limit = zero + op->test.limit, below = zero + op->below,
                         change = zero + op->change;
                 for (int w = 0; w < W; w++)
                     left[w] &= below ^ ((V)IS_TRUE(code[w] > limit) & change);
             }
-            for (const skgoss_mask_op *end = op + planes[p].n_others; op < end; op++) {
+            for (const MaskOp *end = op + planes[p].n_others; op < end; op++) {
                 const V *code = (const V *)(columns[op->test.column] + r);
                 const V limit = zero + op->test.limit, below = zero + op->below,
                         change = zero + op->change, low = zero + op->test.low,

@@ -18,29 +18,29 @@ typedef struct {
     uint8_t low;
     uint8_t bits;
     uint8_t limit;
-} skgoss_test;
+} Test;
 
 /* Of the eight exits of a plane only those in `below` remain to rows that go left, and those
  * in `below ^ change` to rows that go right. */
 typedef struct {
-    skgoss_test test;
+    Test test;
     uint8_t below;
     uint8_t change;
-} skgoss_mask_op;
+} MaskOp;
 
 /* The operations of a plane: first those with low 0 and all bits, then the others. */
 typedef struct {
     int32_t n_plain;
     int32_t n_others;
-} skgoss_plane;
+} Plane;
 
 /* The children of a node lie side by side: `child` is the left one. A leaf is its own left
  * child, and nothing goes right there. */
 typedef struct {
-    skgoss_test test;
+    Test test;
     int32_t child;
     int32_t leaf;
-} skgoss_walk_node;
+} WalkNode;
 
 /* Vectors of several lengths, one for each instruction set. Without vectors of the compiler, rows
  * are taken one by one. */
@@ -65,10 +65,11 @@ typedef struct {
 #include "leaf_exits.h"
 #endif
 
-static void skgoss_exits(const skgoss_mask_op *ops, const skgoss_plane *planes, int n_planes,
+/* The exit of each row of a tile, by the best instruction set. */
+static void leftmost_exits(const MaskOp *ops, const Plane *planes, int n_planes,
                          const uint8_t *const *columns, uint8_t *exit_out)
 {
-    static void (*const levels[])(const skgoss_mask_op *, const skgoss_plane *, int,
+    static void (*const levels[])(const MaskOp *, const Plane *, int,
                                   const uint8_t *const *, uint8_t *) = {
         find_exits_plain,
 #if defined(SIMD_FOR_AVX2)
@@ -79,17 +80,18 @@ static void skgoss_exits(const skgoss_mask_op *ops, const skgoss_plane *planes, 
     levels[simd_level](ops, planes, n_planes, columns, exit_out);
 }
 
-static SIMD_INLINE int32_t skgoss_next(const skgoss_walk_node *nodes, int32_t at,
+/* The child that a row goes to; a leaf is its own. */
+static SIMD_INLINE int32_t next_node(const WalkNode *nodes, int32_t at,
                                        const uint8_t *const *columns, int row)
 {
-    const skgoss_walk_node *node = nodes + at;
+    const WalkNode *node = nodes + at;
     const uint8_t code = columns[node->test.column][row];
     return node->child
         + (((uint8_t)(code - node->test.low) & node->test.bits) > node->test.limit);
 }
 
 /* The leaves of a tile's rows that walk on from exits: node e is that of exit e. */
-static void skgoss_walk(const skgoss_walk_node *nodes, const uint8_t *exits,
+static void walk_from_exits(const WalkNode *nodes, const uint8_t *exits,
                         const uint8_t *const *columns, int n, int32_t *leaf_out)
 {
     for (int i = 0; i < n; i += WALK_WIDTH) {
@@ -99,9 +101,9 @@ static void skgoss_walk(const skgoss_walk_node *nodes, const uint8_t *exits,
         do {
             moved = 0;
             for (int k = 0; k < WALK_WIDTH; k++)
-                at[k] = skgoss_next(nodes, at[k], columns, i + k);
+                at[k] = next_node(nodes, at[k], columns, i + k);
             for (int k = 0; k < WALK_WIDTH; k++) {
-                const int32_t next = skgoss_next(nodes, at[k], columns, i + k);
+                const int32_t next = next_node(nodes, at[k], columns, i + k);
                 moved |= next ^ at[k];
                 at[k] = next;
             }

@@ -5,22 +5,22 @@ cdef extern from "leaves.h" nogil:
     enum:
         LEAF_TILE
 
-    ctypedef struct Test "skgoss_test":
+    ctypedef struct Test:
         int32_t column
         uint8_t low
         uint8_t bits
         uint8_t limit
 
-    ctypedef struct MaskOp "skgoss_mask_op":
+    ctypedef struct MaskOp:
         Test test
         uint8_t below
         uint8_t change
 
-    ctypedef struct Plane "skgoss_plane":
+    ctypedef struct Plane:
         int32_t n_plain
         int32_t n_others
 
-    ctypedef struct WalkNode "skgoss_walk_node":
+    ctypedef struct WalkNode:
         Test test
         int32_t child
         int32_t leaf

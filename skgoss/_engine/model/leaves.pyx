@@ -13,10 +13,10 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
 cdef extern from "leaves.h" nogil:
-    void skgoss_exits(
+    void leftmost_exits(
         const MaskOp* ops, const Plane* planes, int n_planes, const uint8_t* const* columns,
         uint8_t* exit_out)
-    void skgoss_walk(
+    void walk_from_exits(
         const WalkNode* nodes, const uint8_t* exits,
         const uint8_t* const* columns, int n, int32_t* leaf_out)
 
@@ -282,7 +282,7 @@ cdef void write_leaves(
 cdef void find_exits(
     const Routes* routes, const Route* route, const uint8_t* const* columns, uint8_t* exits_out,
 ) noexcept nogil:
-    skgoss_exits(
+    leftmost_exits(
         <const MaskOp*> routes.ops.items + route.first_op,
         <const Plane*> routes.planes.items + route.first_plane, route.n_planes, columns,
         exits_out)
@@ -292,7 +292,7 @@ cdef void walk(
     const Routes* routes, const Route* route, const uint8_t* exits,
     const uint8_t* const* columns, int n, int32_t* leaf_out,
 ) noexcept nogil:
-    skgoss_walk(
+    walk_from_exits(
         <const WalkNode*> routes.nodes.items + route.first_node, exits, columns, n,
         leaf_out)
 

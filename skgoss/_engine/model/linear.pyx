@@ -1,6 +1,10 @@
 # cython: language_level=3
 """Linear leaves: their coefficients, and the values of rows.
 
+A leaf's model is the Newton step of the loss in the coefficients, with a ridge penalty (Shi, Li
+and Li, "Gradient boosting with piece-wise linear regression trees", IJCAI 2019): normal equations
+of columns counted from their means, which are solved by Cholesky's factor.
+
 Columns are float64, each with an address and a stride of its own. Leaves share nothing, so
 threads take whole leaves of a fit, and sums do not depend on them.
 """

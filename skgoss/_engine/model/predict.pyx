@@ -12,10 +12,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from skgoss._engine.bits cimport lowest_bit
 from skgoss._engine.data.columns cimport InputColumns, load_block, read_columns
 from skgoss._engine.model.leaves cimport (
-    LEAF_TILE, Routes, Test, add_route, add_values, free_routes, write_leaves,
-)
+    LEAF_TILE, Routes, Test, add_route, add_values, free_routes, write_leaves)
 from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
@@ -24,18 +24,15 @@ import numpy as np
 cdef extern from "predict.h" nogil:
     enum:
         RANKS_PER_BYTE
-    void skgoss_ranks(
+    void rank_values(
         const double* threshold, int64_t n, const double* value, int64_t* rank_out)
-    void skgoss_find_missing(
+    void find_missing(
         int missing, double zero, double* value_inout, uint8_t* missing_out)
-    void skgoss_rank_bytes(
+    void bytes_of_ranks(
         const int64_t* rank, int64_t first, const uint8_t* missing, uint8_t filled,
         uint8_t* byte_out)
-    void skgoss_bytes_of_words(
+    void bytes_of_words(
         const uint64_t* word, int shift, uint8_t* byte_out)
-
-cdef extern from "bits.h" nogil:
-    int lowest_bit(uint64_t x)
 
 cdef enum:
     # Columns of bytes that the words of a table of sets fill.
@@ -130,14 +127,14 @@ cdef void rank_slot(
     cdef int64_t first = 0
     cdef int64_t column = 0
     load_block(inputs, slot.feature, NULL, start, n, values)
-    skgoss_find_missing(slot.missing, ZERO, values, missing)
-    skgoss_ranks(slot.thresholds, slot.n_thresholds, values, rank)
+    find_missing(slot.missing, ZERO, values, missing)
+    rank_values(slot.thresholds, slot.n_thresholds, values, rank)
     while first < slot.n_thresholds:
         if slot.left_bytes >= 0:
-            skgoss_rank_bytes(
+            bytes_of_ranks(
                 rank, first, missing, 0, bytes_out + (slot.left_bytes + column) * LEAF_TILE)
         if slot.right_bytes >= 0:
-            skgoss_rank_bytes(
+            bytes_of_ranks(
                 rank, first, missing, 0xFF,
                 bytes_out + (slot.right_bytes + column) * LEAF_TILE)
         first += RANKS_PER_BYTE
@@ -153,7 +150,7 @@ cdef void look_up_sets(
     for i in range(LEAF_TILE):
         outside[i] = sets.outside[min(category[i], sets.n_categories)]
     for i in range(BYTES_PER_WORD):
-        skgoss_bytes_of_words(outside, 8 * i, bytes_out + (sets.column + i) * LEAF_TILE)
+        bytes_of_words(outside, 8 * i, bytes_out + (sets.column + i) * LEAF_TILE)
 
 
 cdef void rank_tile(
@@ -193,6 +190,10 @@ cdef struct Block:
 cdef void score_block(
     const Tables* model, const Routes* routes, const Block* block, const Sink* sink,
 ) noexcept nogil:
+    """Score the tiles of a block, tree by tree.
+
+    A tree's masks stay in the cache for all tiles of the block.
+    """
     cdef int64_t width = sink.stop_tree - sink.first_tree
     cdef Py_ssize_t n_tiles = (block.stop - block.start + LEAF_TILE - 1) // LEAF_TILE
     cdef int64_t tree, j

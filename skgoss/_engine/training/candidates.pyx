@@ -6,8 +6,8 @@ from libc.string cimport memcpy, memset
 
 from skgoss._engine.training.collectives cimport all_gather, reserve_message
 from skgoss._engine.training.search cimport Siblings
-from skgoss._engine.training.split_sides cimport choose_left, write_set
 from skgoss._engine.training.split cimport Split
+from skgoss._engine.training.split_sides cimport choose_left, write_set
 from skgoss._engine.training.workspace cimport (
     NO_MEMORY, Leaf, Shared, SharedSplit, Workspace, better, free_slot)
 

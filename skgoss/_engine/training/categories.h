@@ -186,9 +186,9 @@ static inline double search_end(const CategoryEnd *end, const Bins *bins,
 /* Improves *best_out by the best split of one categorical feature, whose gains count
    `factor` times; whether any split gains something. `scratch`: see CATEGORY_SCRATCH. */
 static inline int search_categories(const Bins *bins, const Encoding *encoding, int feature,
-                                     double factor, const NodeStats *node,
-                                     const SplitRules *rules, void *scratch,
-                                     Split *best_out)
+                                    double factor, const NodeStats *node,
+                                    const SplitRules *rules, void *scratch,
+                                    Split *best_out)
 {
     double needed = node->gain + rules->min_gain;
     SplitRules child_rules = *rules;

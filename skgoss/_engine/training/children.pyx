@@ -10,23 +10,20 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+from skgoss._engine.atomics cimport fetch_increment
 from skgoss._engine.training.candidates cimport share_splits
+from skgoss._engine.training.collectives cimport choose_columns, reduce_histograms
 from skgoss._engine.training.constraints cimport start_constraints
 from skgoss._engine.training.encoding cimport (
     GradientStats, Roots, encode_round, is_fine, read_round)
-from skgoss._engine.training.histogram cimport move_rows, sum_records, take_places
+from skgoss._engine.training.histogram cimport add_few_rows, subtract_places, sum_records
 from skgoss._engine.training.layout cimport Encoding, Gradients, Histogram, Sums
-from skgoss._engine.training.collectives cimport choose_columns, reduce_histograms
-from skgoss._engine.training.search cimport Siblings, search_single, search_few, search_siblings
+from skgoss._engine.training.search cimport Siblings, search_few, search_siblings, search_single
 from skgoss._engine.training.split cimport SplitRules, node_stats
 from skgoss._engine.training.sums cimport add_parts, sum_rows
 from skgoss._engine.training.tiles cimport start_tiles
 from skgoss._engine.training.workspace cimport (
     NO_MEMORY, Leaf, Round, Shared, Workspace, encoding_of, free_slot, take_slot)
-
-cdef extern from "atomics.h" nogil:
-    int64_t fetch_increment(int64_t* next)
-
 
 cdef enum:
     # A leaf gets a histogram unless it has more places per update than this: where rows are
@@ -155,10 +152,10 @@ cdef void subtract_rows(Workspace* ws, const Siblings* siblings) noexcept nogil:
     cdef const Leaf* smaller = siblings.smaller
     cdef const Encoding* encoding = encoding_of(ws, siblings.larger)
     cdef Histogram* histogram = &ws.slots[siblings.larger.slot]
-    take_places(
+    subtract_places(
         encoding_of(ws, smaller), siblings.parent_encoding, encoding, 0, ws.data.n_places, NULL,
         histogram)
-    move_rows(
+    add_few_rows(
         &ws.data, encoding, ws.records[smaller.buffer] + smaller.begin,
         smaller.end - smaller.begin, ws.pairs, -1, histogram, NULL, NULL, NULL)
 

@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from skgoss._engine.training.layout cimport Binned
-from skgoss._engine.training.split cimport BinRange, PartialBound, FeatureBounds
+from skgoss._engine.training.split cimport BinRange, FeatureBounds, PartialBound
 from skgoss._engine.training.workspace cimport (
     ADVANCED, BASIC, INTERMEDIATE, UNBOUNDED, Constraints, Leaf, Node, Shared, Workspace)
 

@@ -72,7 +72,7 @@ static SIMD_INLINE void gather_counts(const uint32_t *values, const uint32_t *re
 
 /* Copies what n of the rows meant have, from `first` on. */
 static SIMD_INLINE void gather_gradients_body(const Gradients *rows, ptrdiff_t first, ptrdiff_t n,
-                                           const Gathered *out)
+                                              const Gathered *out)
 {
     gather_floats(rows->gradient, rows->ids, first, n, out->gradient);
     gather_floats(rows->hessian, rows->ids, first, n, out->hessian);
@@ -119,12 +119,14 @@ SIMD_KERNEL(gradient_stats,
             (const Gradients *rows, ptrdiff_t first, ptrdiff_t n, GradientStats *out),
             (rows, first, n, out))
 
+/* The square root of a magnitude, in ROOT_LEVELS. */
 static SIMD_INLINE int64_t root_level(double x)
 {
     float size = (float)(x < 0 ? -x : x);
     return nearest((double)(sqrtf(size) * ROOT_LEVELS));
 }
 
+/* One loop for each kind of rows: an argument that is always NULL costs nothing in it. */
 static SIMD_INLINE void roots_of_rows(const float *gradient, const float *hessian,
                                       const double *weight, const uint32_t *copies,
                                       ptrdiff_t first, ptrdiff_t n, double gradient_scale,
@@ -165,6 +167,7 @@ SIMD_KERNEL(sum_roots,
              double hessian_scale, Roots *out),
             (rows, first, n, gradient_scale, hessian_scale, out))
 
+/* The same: two products, two roundings and two shifts a row. */
 static SIMD_INLINE void encode_rows(const float *gradient, const float *hessian,
                                     const double *weight, const uint32_t *copies,
                                     const uint32_t *ids, ptrdiff_t first, ptrdiff_t n,

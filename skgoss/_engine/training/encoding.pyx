@@ -11,13 +11,10 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from skgoss._engine.bits cimport bit_length
 from skgoss._engine.training.collectives cimport all_reduce_doubles
-from skgoss._engine.training.layout cimport (
-    PAIR_PARTS, WIDE_PARTS, Binned, Encoding, Gradients)
+from skgoss._engine.training.layout cimport PAIR_PARTS, WIDE_PARTS, Binned, Encoding, Gradients
 from skgoss._engine.training.workspace cimport NO_MEMORY, NOT_FINITE, Shared, Workspace
-
-cdef extern from "bits.h" nogil:
-    int bit_length(uint64_t x)
 
 cdef extern from "encoding.h" nogil:
     const double ROOT_LEVELS
@@ -264,6 +261,7 @@ cdef Roots encode_block(
     const Gradients* rows, Py_ssize_t first, Py_ssize_t n, const Encoding* encoding,
     uint64_t* records_out, int64_t* pairs_out,
 ) noexcept nogil:
+    """Encode some rows; returns what `is_fine` asks for."""
     cdef double gradient_scale = 1.0 / encoding.gradient_unit
     cdef double hessian_scale = 1.0 / encoding.hessian_unit
     cdef Roots roots

@@ -8,15 +8,10 @@ import numpy as np
 
 cdef extern from "exact_sum.h" nogil:
     enum:
-        EXACT_BLOCK
         EXACT_LIMBS
-        EXACT_SIZE
         EXACT_INFINITE
         EXACT_MINUS_INFINITE
         EXACT_NAN
-    void add_exact(
-        double* term, const double* weight, int64_t n, int64_t* sum_inout
-    ) noexcept
 
 
 def exact_sum(const double[::1] values, const double[::1] weight=None):

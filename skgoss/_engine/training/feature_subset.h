@@ -39,7 +39,7 @@ SIMD_KERNEL(interleave,
 
 /* The same of some rows of a block, which begins at row `first`. */
 static inline void gather_lanes(const uint8_t *const *lanes, const uint32_t *ids, ptrdiff_t n,
-                          ptrdiff_t first, ptrdiff_t stride, uint8_t *out)
+                                ptrdiff_t first, ptrdiff_t stride, uint8_t *out)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
         ptrdiff_t row = (ptrdiff_t)ids[i] - first;

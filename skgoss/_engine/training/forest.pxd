@@ -33,6 +33,7 @@ cdef class Forest:
     cdef int64_t n_nodes
     cdef int64_t n_leaves
     cdef readonly int64_t n_trees
+    cdef readonly int64_t n_drops
     cdef int64_t node_room
     cdef int64_t leaf_room
     cdef int64_t tree_room

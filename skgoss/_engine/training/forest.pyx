@@ -107,15 +107,46 @@ cdef class Forest:
         self.leaf_start[self.n_trees] = self.n_leaves
         return 0
 
+    def copy(self):
+        """Another forest of the same trees."""
+        cdef Forest other = Forest()
+        if (
+            reserve(<void**>&other.nodes, self.n_nodes, &other.node_room,
+                    sizeof(StoredNode)) < 0
+            or reserve(<void**>&other.leaves, self.n_leaves, &other.leaf_room,
+                       sizeof(StoredLeaf)) < 0
+            or reserve(<void**>&other.leaf_start, self.n_trees + 1, &other.tree_room,
+                       sizeof(int64_t)) < 0
+            or reserve(<void**>&other.set_words, self.n_words, &other.word_room,
+                       sizeof(uint32_t)) < 0
+        ):
+            raise MemoryError("could not allocate memory for growing trees")
+        memcpy(other.leaf_start, self.leaf_start, (self.n_trees + 1) * sizeof(int64_t))
+        if self.n_nodes > 0:
+            memcpy(other.nodes, self.nodes, self.n_nodes * sizeof(StoredNode))
+        if self.n_leaves > 0:
+            memcpy(other.leaves, self.leaves, self.n_leaves * sizeof(StoredLeaf))
+        if self.n_words > 0:
+            memcpy(other.set_words, self.set_words, self.n_words * sizeof(uint32_t))
+        other.n_words = self.n_words
+        other.n_nodes = self.n_nodes
+        other.n_leaves = self.n_leaves
+        other.n_trees = self.n_trees
+        return other
+
     cpdef drop(self, int64_t n_trees):
         """Keep the first trees only."""
+        self.n_drops += 1
         self.n_trees = n_trees
         self.n_leaves = self.leaf_start[n_trees]
         self.n_nodes = self.n_leaves - n_trees
         self.n_words = self.nodes[self.n_nodes - 1].last_word if self.n_nodes > 0 else 0
 
-    def arrays(self, int64_t first_tree=0):
-        """Copies of the forest's arrays, from one tree on.
+    def arrays(self, int64_t first_tree=0, stop_tree=None):
+        """Copies of the arrays of trees, by default of all from one tree on.
+
+        It never lets go of the GIL, which trees are added under. So the finished trees
+        can be read while others grow.
 
         Returns
         -------
@@ -129,11 +160,13 @@ cdef class Forest:
         leaf_start : ndarray of int64
             Where the leaves of each tree begin, and the end of the last.
         """
+        cdef int64_t stop = self.n_trees if stop_tree is None else stop_tree
         cdef int64_t first_leaf = self.leaf_start[first_tree]
         cdef int64_t first_node = first_leaf - first_tree
-        nodes = np.empty(self.n_nodes - first_node, dtype=NODE)
-        leaves = np.empty(self.n_leaves - first_leaf, dtype=LEAF)
-        leaf_start = np.empty(self.n_trees - first_tree + 1, dtype=np.int64)
+        cdef int64_t stop_leaf = self.leaf_start[stop]
+        nodes = np.empty(stop_leaf - stop - first_node, dtype=NODE)
+        leaves = np.empty(stop_leaf - first_leaf, dtype=LEAF)
+        leaf_start = np.empty(stop - first_tree + 1, dtype=np.int64)
         cdef char[::1] node_bytes = nodes.view(np.byte)
         cdef char[::1] leaf_bytes = leaves.view(np.byte)
         cdef int64_t[::1] starts = leaf_start
@@ -152,15 +185,17 @@ cdef class Forest:
         cdef int64_t node = self.leaf_start[tree] - tree
         return self.nodes[node].first_word if node < self.n_nodes else self.n_words
 
-    def words(self, int64_t first_tree=0):
-        """A copy of the words of categorical nodes' sets, from one tree on.
+    def words(self, int64_t first_tree=0, stop_tree=None):
+        """A copy of the words of categorical nodes' sets: see `arrays`.
 
         A bin b goes left where bit b % 32 of a set's word b // 32 is set.
         """
         cdef int64_t first = self._first_word(first_tree)
-        words = np.empty(self.n_words - first, dtype=np.uint32)
+        cdef int64_t stop = (
+            self.n_words if stop_tree is None else self._first_word(stop_tree))
+        words = np.empty(stop - first, dtype=np.uint32)
         cdef char[::1] out = words.view(np.byte)
-        if self.n_words > first:
+        if stop > first:
             memcpy(&out[0], self.set_words + first, out.shape[0])
         return words
 

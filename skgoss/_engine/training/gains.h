@@ -106,6 +106,7 @@ typedef struct {
     int consecutive; /* whether the next feature in the list is the next one of all */
 } FeatureSet;
 
+/* T(G) = sign(G) max(0, |G| - l1): the proximal operator of the lasso. */
 static SIMD_INLINE double soft_threshold(double gradient, double l1)
 {
     double magnitude = (gradient < 0 ? -gradient : gradient) - l1;
@@ -113,6 +114,8 @@ static SIMD_INLINE double soft_threshold(double gradient, double l1)
     return gradient < 0 ? -magnitude : magnitude;
 }
 
+/* The Newton step -T(G) / (H + l2), clipped, and pulled towards the parent's output by
+   path_smooth. Not yet times the learning rate. */
 static SIMD_INLINE double leaf_output(double gradient, double hessian, double count,
                                       double parent_output, const SplitRules *rules)
 {
@@ -126,6 +129,7 @@ static SIMD_INLINE double leaf_output(double gradient, double hessian, double co
     return w;
 }
 
+/* Twice what an output takes from the second-order loss of a leaf. */
 static SIMD_INLINE double output_gain(double gradient, double hessian, double output,
                                       const SplitRules *rules)
 {
@@ -197,6 +201,7 @@ static inline double least_hessian(double rows, Sums node, const SplitRules *rul
     return least > rules->min_hessian ? least : rules->min_hessian;
 }
 
+/* What searches ask of a node. */
 static inline NodeStats node_stats(Sums sums, double parent_output, double lower,
                                    double upper, const SplitRules *rules)
 {

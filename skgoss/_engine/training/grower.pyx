@@ -10,24 +10,24 @@ from libc.stdlib cimport calloc, free
 
 import numpy as np
 
-from skgoss._engine.training.feature_subset cimport ENTRY_BLOCK, SubsetBuffers, SubsetSource
-from skgoss._engine.training.forest cimport Forest
-from skgoss._engine.training.encoding cimport MAX_COUNT_BITS, MIN_COUNT_BITS
-from skgoss._engine.training.histogram cimport FOLD_ROOM
-from skgoss._engine.training.layout cimport (
-    LANE_CODES, WIDE_PARTS, Binned, Gradients, Histogram, Piece)
-from skgoss._engine.training.collectives cimport MIN_SHARED_PLACES, KernelCollectives
-from skgoss._engine.training.split cimport (
-    SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, Split, SplitRules,
-    split_rules)
 from skgoss._engine.data.packing import PIECE
 from skgoss._engine.data.store cimport BinStore
 from skgoss._engine.signals cimport end_watch, start_watch
+from skgoss._engine.training.collectives cimport MIN_SHARED_PLACES, KernelCollectives
+from skgoss._engine.training.encoding cimport MAX_COUNT_BITS, MIN_COUNT_BITS
+from skgoss._engine.training.feature_subset cimport ENTRY_BLOCK, SubsetBuffers, SubsetSource
+from skgoss._engine.training.forest cimport Forest
+from skgoss._engine.training.histogram cimport FOLD_ROOM
+from skgoss._engine.training.layout cimport (
+    LANE_CODES, WIDE_PARTS, Binned, Gradients, Histogram, Piece)
+from skgoss._engine.training.split cimport (
+    SCRATCH_BOUNDED, SCRATCH_ROOM, SCRATCH_SHARES, FeatureBounds, PartialBound, Split, SplitRules,
+    split_rules)
 from skgoss._engine.training.tree cimport grow_tree
 from skgoss._engine.training.workspace cimport (
-    ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, NO_MEMORY, NOT_FINITE, UNBOUNDED, Bounding,
-    Constraints, MIN_ROWS_FOR_TEAM, ForcedSplit, Leaf, Node, Round, Scratch, Settings, Shared,
-    Pool, Tile, TileSums, Workspace, allocate_histogram, clear_histogram)
+    ADVANCED, COLLECTIVE_FAILED, INTERMEDIATE, MIN_ROWS_FOR_TEAM, NO_MEMORY, NOT_FINITE, UNBOUNDED,
+    Bounding, Constraints, ForcedSplit, Leaf, Node, Pool, Round, Scratch, Settings, Shared, Tile,
+    TileSums, Workspace, allocate_histogram, clear_histogram)
 
 
 # Trees that sample features read rows of these alone if this takes at most this part of the
@@ -312,7 +312,7 @@ cdef class TreeGrower:
         cdef int n_shares = SCRATCH_BOUNDED if shared.rules.bounded else SCRATCH_SHARES
         cdef int n = self.n_threads
         cdef int i
-        shared.sums = <int64_t**>allocate(n * sizeof(int64_t*))
+        shared.accumulators = <int64_t**>allocate(n * sizeof(int64_t*))
         shared.scratch = <double**>allocate(n * sizeof(double*))
         shared.partial = <Histogram*>allocate(n * sizeof(Histogram))
         shared.tile_sums = <TileSums*>allocate(n * sizeof(TileSums))
@@ -321,7 +321,7 @@ cdef class TreeGrower:
         for i in range(shared.data.n_features):
             shared.all_features[i] = i
         for i in range(n):
-            shared.sums[i] = <int64_t*>allocate(
+            shared.accumulators[i] = <int64_t*>allocate(
                 WIDE_PARTS * (shared.data.sums_size + 1) * sizeof(int64_t))
             shared.scratch[i] = <double*>allocate(
                 n_shares * (shared.max_bins + SCRATCH_ROOM) * sizeof(double))
@@ -477,15 +477,15 @@ cdef class TreeGrower:
                 free_workspace(&self.workspaces[i], shared.settings.max_leaves, self.n_threads)
             free(self.workspaces)
         for i in range(self.n_threads):
-            if shared.sums != NULL:
-                free(shared.sums[i])
+            if shared.accumulators != NULL:
+                free(shared.accumulators[i])
             if shared.scratch != NULL:
                 free(shared.scratch[i])
             if shared.tile_sums != NULL:
                 free(shared.tile_sums[i].values)
             if shared.partial != NULL:
                 free(shared.partial[i].gradient)
-        free(shared.sums)
+        free(shared.accumulators)
         free(shared.scratch)
         free(shared.partial)
         free(shared.tile_sums)

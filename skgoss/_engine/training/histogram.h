@@ -32,11 +32,11 @@ static inline void prefetch_row(const Binned *data, ptrdiff_t row)
 
 /* Adds packed accumulators to separate sums, or stores them there
    if these are the `first`, and clears the accumulators. */
-static SIMD_INLINE void spill_sums_body(int64_t *restrict packed, int n_bins,
-                                           const Encoding *encoding, int first,
-                                           int64_t *restrict gradient_out,
-                                           int64_t *restrict hessian_out,
-                                           int32_t *restrict count_out)
+static SIMD_INLINE void spill_packed_body(int64_t *restrict packed, int n_bins,
+                                          const Encoding *encoding, int first,
+                                          int64_t *restrict gradient_out,
+                                          int64_t *restrict hessian_out,
+                                          int32_t *restrict count_out)
 {
     const Encoding local = *encoding;
     int64_t keep = first ? 0 : -1;
@@ -48,27 +48,27 @@ static SIMD_INLINE void spill_sums_body(int64_t *restrict packed, int n_bins,
         packed[b] = 0;
     }
 }
-SIMD_KERNEL(spill_sums,
+SIMD_KERNEL(spill_packed,
             (int64_t *packed, int n_bins, const Encoding *encoding, int first,
              int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
             (packed, n_bins, encoding, first, gradient_out, hessian_out, count_out))
 
 /* The same where histograms are written as accumulators are. */
-static SIMD_INLINE void take_sums_body(int64_t *restrict sums, int n_bins, int first,
-                                       int64_t *restrict sums_out)
+static SIMD_INLINE void spill_compact_body(int64_t *restrict sums, int n_bins, int first,
+                                           int64_t *restrict sums_out)
 {
     int64_t keep = first ? 0 : -1;
     for (int b = 0; b < n_bins; b++)
         sums_out[b] = (sums_out[b] & keep) + sums[b];
     memset(sums, 0, n_bins * sizeof *sums);
 }
-SIMD_KERNEL(take_sums, (int64_t *sums, int n_bins, int first, int64_t *sums_out),
+SIMD_KERNEL(spill_compact, (int64_t *sums, int n_bins, int first, int64_t *sums_out),
             (sums, n_bins, first, sums_out))
 
 /* The same with accumulators of a wide round. */
-static SIMD_INLINE void take_parts(int64_t *restrict sums, int n_bins, const Encoding *encoding,
-                                   const int parts, int first, int64_t *restrict gradient_out,
-                                   int64_t *restrict hessian_out, int32_t *restrict count_out)
+static SIMD_INLINE void spill_parts(int64_t *restrict sums, int n_bins, const Encoding *encoding,
+                                    const int parts, int first, int64_t *restrict gradient_out,
+                                    int64_t *restrict hessian_out, int32_t *restrict count_out)
 {
     const int gradient_up = encoding->gradient_up, hessian_up = encoding->hessian_up;
     const int counts = parts == WIDE_PARTS ? 2 : hessian_up > 0;
@@ -83,18 +83,18 @@ static SIMD_INLINE void take_parts(int64_t *restrict sums, int n_bins, const Enc
     memset(sums, 0, parts * n_bins * sizeof *sums);
 }
 
-static SIMD_INLINE void take_wide_body(int64_t *sums, int n_bins, const Encoding *encoding,
-                                       int first, int64_t *gradient_out,
-                                       int64_t *hessian_out, int32_t *count_out)
+static SIMD_INLINE void spill_wide_body(int64_t *sums, int n_bins, const Encoding *encoding,
+                                        int first, int64_t *gradient_out,
+                                        int64_t *hessian_out, int32_t *count_out)
 {
     if (encoding->parts == PAIR_PARTS)
-        take_parts(sums, n_bins, encoding, PAIR_PARTS, first, gradient_out, hessian_out,
-                   count_out);
+        spill_parts(sums, n_bins, encoding, PAIR_PARTS, first, gradient_out, hessian_out,
+                    count_out);
     else
-        take_parts(sums, n_bins, encoding, WIDE_PARTS, first, gradient_out, hessian_out,
-                   count_out);
+        spill_parts(sums, n_bins, encoding, WIDE_PARTS, first, gradient_out, hessian_out,
+                    count_out);
 }
-SIMD_KERNEL(take_wide,
+SIMD_KERNEL(spill_wide,
             (int64_t *sums, int n_bins, const Encoding *encoding, int first,
              int64_t *gradient_out, int64_t *hessian_out, int32_t *count_out),
             (sums, n_bins, encoding, first, gradient_out, hessian_out, count_out))
@@ -199,6 +199,8 @@ static SIMD_INLINE void add_wide_tile(const Binned *data, const uint64_t *record
     }
 }
 
+/* Adds rows to the lanes, block by block: first the addends of a block, then tile by tile their
+   sums. Returns how many rows the sums have room for. */
 static SIMD_INLINE ptrdiff_t add_wide_strided(const Binned *data, const Encoding *encoding,
                                               const uint64_t *records, ptrdiff_t n,
                                               const int64_t *pairs, const int parts,
@@ -208,9 +210,11 @@ static SIMD_INLINE ptrdiff_t add_wide_strided(const Binned *data, const Encoding
     int64_t room = encoding->room;
     ptrdiff_t first = 0;
     while (first < n && room >= 0) {
-        ptrdiff_t m = list_addends(encoding, records + first, n - first, pairs, parts, &room, addends);
+        ptrdiff_t m = list_addends(encoding, records + first, n - first, pairs, parts, &room,
+                                   addends);
         for (int lane = 0; lane < data->n_lanes; lane += LANES_PER_TURN) {
-            int last = lane + LANES_PER_TURN < data->n_lanes ? lane + LANES_PER_TURN : data->n_lanes;
+            int last = lane + LANES_PER_TURN;
+            last = last < data->n_lanes ? last : data->n_lanes;
             add_wide_tile(data, records + first, m, n - first, pairs, addends, lane, last, parts,
                           stride, lanes);
         }
@@ -292,6 +296,8 @@ SIMD_KERNEL(sum_packed,
             (const uint64_t *records, ptrdiff_t n, const Encoding *encoding, Sums *out),
             (records, n, encoding, out))
 
+/* For each value d of the highest digit, one block of `radix` sums: their total is that of d,
+   and the blocks are added up for the digits that remain. */
 static SIMD_INLINE void fold_parts(int64_t *sums, int radix, int n, const int parts,
                                    int64_t *restrict digit_out)
 {
@@ -371,11 +377,11 @@ SIMD_KERNEL(pack_sums,
             (n, encoding, gradient_inout, hessian, count))
 
 /* Subtracts packed sums from separate ones. */
-static SIMD_INLINE void take_packed_body(int n, const Encoding *encoding,
-                                         const int64_t *restrict packed,
-                                         int64_t *restrict gradient_inout,
-                                         int64_t *restrict hessian_inout,
-                                         int32_t *restrict count_inout)
+static SIMD_INLINE void subtract_packed_body(int n, const Encoding *encoding,
+                                             const int64_t *restrict packed,
+                                             int64_t *restrict gradient_inout,
+                                             int64_t *restrict hessian_inout,
+                                             int32_t *restrict count_inout)
 {
     const Encoding local = *encoding;
     for (int b = 0; b < n; b++) {
@@ -385,7 +391,7 @@ static SIMD_INLINE void take_packed_body(int n, const Encoding *encoding,
         count_inout[b] -= (int32_t)sums.count;
     }
 }
-SIMD_KERNEL(take_packed,
+SIMD_KERNEL(subtract_packed,
             (int n, const Encoding *encoding, const int64_t *packed, int64_t *gradient_inout,
              int64_t *hessian_inout, int32_t *count_inout),
             (n, encoding, packed, gradient_inout, hessian_inout, count_inout))

@@ -20,12 +20,12 @@ cdef void add_places(
     Histogram* out,
 ) noexcept nogil
 
-cdef void take_places(
+cdef void subtract_places(
     const Encoding* part_code, const Encoding* before, const Encoding* after, int64_t first,
     int64_t last, const Histogram* part, Histogram* out,
 ) noexcept nogil
 
-cdef void move_rows(
+cdef void add_few_rows(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
     const int64_t* pairs, int sign, Histogram* out, uint8_t* seen, int32_t* touched,
     int* n_touched,

@@ -1,7 +1,7 @@
 """Histograms of integer gradients.
 
 The histogram of a node is the exact sum of its rows by feature and bin (`accumulate`), and the
-difference of the histograms of a node and a child is exact (`take_places`), as the numbers are
+difference of the histograms of a node and a child is exact (`subtract_places`), as the numbers are
 integers: see `encoding`. The formats are described in ``layout.h``.
 
 This is where training spends most of its time. Rows are read row by row, all lanes of a row at
@@ -20,11 +20,11 @@ cdef extern from "histogram.h" nogil:
         ROW_BLOCK
         LANES_PER_TURN
 
-    void spill_sums(
+    void spill_packed(
         int64_t* packed, int n_bins, const Encoding* encoding, int first,
         int64_t* gradient_out, int64_t* hessian_out, int32_t* count_out)
-    void take_sums(int64_t* sums, int n_bins, int first, int64_t* sums_out)
-    void take_wide(
+    void spill_compact(int64_t* sums, int n_bins, int first, int64_t* sums_out)
+    void spill_wide(
         int64_t* sums, int n_bins, const Encoding* encoding, int first, int64_t* gradient_out,
         int64_t* hessian_out, int32_t* count_out)
     void add_wide_bytes(
@@ -39,7 +39,7 @@ cdef extern from "histogram.h" nogil:
     void pack_sums(
         int n, const Encoding* encoding, int64_t* gradient_inout, const int64_t* hessian,
         const int32_t* count)
-    void take_packed(
+    void subtract_packed(
         int n, const Encoding* encoding, const int64_t* packed, int64_t* gradient_inout,
         int64_t* hessian_inout, int32_t* count_inout)
     void add_longs(int n, int sign, const int64_t* values, int64_t* sums_inout)
@@ -128,6 +128,7 @@ cdef void add_entries(
 cdef inline void change_place(
     const Encoding* encoding, int64_t x, Sums sums, int64_t at, Histogram* out,
 ) noexcept nogil:
+    """Add a row's sums to one place of a histogram; ``x``: the same sums, packed."""
     cdef uint64_t bit = <uint64_t>1 << (at % 64)
     if out.held != NULL:
         # Rows are taken out all together.
@@ -153,7 +154,7 @@ cdef inline void touch(
             n_touched[0] += 1
 
 
-cdef void move_rows(
+cdef void add_few_rows(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
     const int64_t* pairs, int sign, Histogram* out, uint8_t* seen, int32_t* touched,
     int* n_touched,
@@ -221,21 +222,21 @@ cdef inline int64_t* aligned(int64_t* sums) noexcept nogil:
     return <int64_t*>((<uintptr_t>sums + size - 1) // size * size)
 
 
-cdef inline void deliver(
+cdef inline void spill_piece(
     const Encoding* encoding, bint first, int64_t* sums, const Piece* piece, Histogram* out,
 ) noexcept nogil:
     """Move a piece's accumulators to its places in a histogram."""
     cdef int64_t at = piece.at
     cdef int n = piece.length
     if encoding.compact:
-        take_sums(sums, n, first, out.gradient + at)
+        spill_compact(sums, n, first, out.gradient + at)
     elif encoding.packed:
-        spill_sums(sums, n, encoding, first, out.gradient + at, out.hessian + at, out.count + at)
+        spill_packed(sums, n, encoding, first, out.gradient + at, out.hessian + at, out.count + at)
     else:
-        take_wide(sums, n, encoding, first, out.gradient + at, out.hessian + at, out.count + at)
+        spill_wide(sums, n, encoding, first, out.gradient + at, out.hessian + at, out.count + at)
 
 
-cdef inline void deliver_group(
+cdef inline void spill_group(
     const Binned* data, const Encoding* encoding, bint first, int64_t* sums, int group,
     Histogram* out,
 ) noexcept nogil:
@@ -243,7 +244,7 @@ cdef inline void deliver_group(
     cdef int parts = encoding.parts
     cdef int64_t i
     for i in range(data.piece_start[group], data.piece_start[group + 1]):
-        deliver(encoding, first, sums + parts * data.pieces[i].code, &data.pieces[i], out)
+        spill_piece(encoding, first, sums + parts * data.pieces[i].code, &data.pieces[i], out)
     memset(sums, 0, parts * sizeof(int64_t))
 
 
@@ -260,8 +261,8 @@ cdef void spill_lanes(
         for i in range(data.lane_start[lane + 1] - 1, data.lane_start[lane], -1):
             group = data.lane_groups[i]
             fold_digit(sums, data.radix[group], data.n_codes[group], parts, digit)
-            deliver_group(data, encoding, first, digit, group, out)
-        deliver_group(data, encoding, first, sums, data.lane_groups[data.lane_start[lane]], out)
+            spill_group(data, encoding, first, digit, group, out)
+        spill_group(data, encoding, first, sums, data.lane_groups[data.lane_start[lane]], out)
     # Bytes that fill up the rows are added, too.
     for lane in range(data.n_lanes, (data.n_lanes + 7) // 8 * 8):
         memset(lanes + parts * lane * data.lane_stride, 0, parts * sizeof(int64_t))
@@ -270,9 +271,10 @@ cdef void spill_lanes(
 cdef void spill_entries(
     const Binned* data, const Encoding* encoding, bint first, int64_t* sums, Histogram* out,
 ) noexcept nogil:
+    """Move the accumulators of entries to their places."""
     cdef int i
     for i in range(data.n_entry_pieces):
-        deliver(
+        spill_piece(
             encoding, first, sums + encoding.parts * data.entry_pieces[i].at,
             &data.entry_pieces[i], out)
 
@@ -294,6 +296,7 @@ cdef void spill_heavy(
 
 
 cdef void clear_entries(const Binned* data, Histogram* out) noexcept nogil:
+    """Set the places that entries name to zero."""
     cdef const Piece* piece
     cdef int i
     for i in range(data.n_entry_pieces):
@@ -325,6 +328,7 @@ cdef void accumulate_lanes(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
     const int64_t* pairs, bint fresh, int64_t* sums, Histogram* out,
 ) noexcept nogil:
+    """Add rows by their lanes, and spill the accumulators after each block."""
     cdef Py_ssize_t first = 0
     while fresh or first < n:
         first += add_lanes(
@@ -337,6 +341,10 @@ cdef void accumulate_entries(
     const Binned* data, const Encoding* encoding, const uint64_t* records, Py_ssize_t n,
     const int64_t* pairs, bint fresh, int64_t* sums, Histogram* out,
 ) noexcept nogil:
+    """Add rows by their entries.
+
+    Accumulators are spilled once, at the end, but those of heavy places after each block.
+    """
     cdef Py_ssize_t first = 0
     if n > encoding.block_rows and data.n_heavy > 0:
         if fresh:
@@ -383,7 +391,7 @@ cdef void add_places(
         add_ints(n, sign, part.count + first, out.count + first)
 
 
-cdef void take_places(
+cdef void subtract_places(
     const Encoding* part_code, const Encoding* before, const Encoding* after, int64_t first,
     int64_t last, const Histogram* part, Histogram* out,
 ) noexcept nogil:
@@ -398,7 +406,7 @@ cdef void take_places(
     if part == NULL:
         return
     if part_code.compact and not after.compact:
-        take_packed(
+        subtract_packed(
             n, part_code, part.gradient + first, out.gradient + first, out.hessian + first,
             out.count + first)
     else:

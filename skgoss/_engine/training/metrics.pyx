@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.runtime cimport omp_get_thread_num
+from skgoss._engine.training.exact_sum cimport EXACT_BLOCK, EXACT_SIZE, add_exact
 
 import numpy as np
 
@@ -34,14 +35,6 @@ cdef extern from "metrics.h" nogil:
         int64_t n_negative, int64_t* pairs_out
     ) noexcept
     uint64_t ordered_bits(double x) noexcept
-
-cdef extern from "exact_sum.h" nogil:
-    enum:
-        EXACT_BLOCK
-        EXACT_SIZE
-    void add_exact(
-        double* term, const double* weight, int64_t n, int64_t* sum_inout
-    ) noexcept
 
 # The losses and the place of each in the table METRIC_LOSSES of metrics.h.
 LOSSES = {
@@ -201,8 +194,8 @@ cdef struct Row:
 ctypedef double (*curve)(const Row*, int64_t, double, double) noexcept nogil
 
 
-cdef inline int64_t place(double score, double best, double scale, int64_t n) noexcept nogil:
-    """Which of n places a score belongs to; rises as scores fall."""
+cdef inline int64_t bucket_of(double score, double best, double scale, int64_t n) noexcept nogil:
+    """Which of n buckets a score belongs to; rises as scores fall."""
     cdef double at = (best - score) * scale
     # False for NaN, too, which differences of infinite ranges are.
     if not at > 0:
@@ -223,7 +216,7 @@ cdef void sort_by_insertion(Row* rows, int64_t n) noexcept nogil:
 
 
 cdef void sort_by_digits(Row* rows, int64_t n, Row* other) noexcept nogil:
-    """Sort stably by the bytes of the scores, the least significant first."""
+    """Radix sort by the bytes of the scores, the least significant first."""
     cdef int64_t counts[8][256]
     cdef int64_t i, digit, before, count
     cdef uint64_t bits
@@ -261,7 +254,7 @@ cdef bint are_equal(const Row* rows, int64_t n) noexcept nogil:
 
 
 cdef void sort_bucket(Row* rows, int64_t n, double* work) noexcept nogil:
-    """Sort rows stably by their scores: dealt to as many places, which are sorted each."""
+    """Bucket sort, stable: rows are dealt to as many buckets by score, and each is sorted."""
     cdef Row* dealt = <Row*>work
     cdef int32_t* last = <int32_t*>(dealt + n)
     cdef int64_t i, at, start
@@ -278,13 +271,13 @@ cdef void sort_bucket(Row* rows, int64_t n, double* work) noexcept nogil:
     scale = (n - 1) / (largest - least)
     memset(last, 0, (n + 1) * sizeof(int32_t))
     for i in range(n):
-        last[place(-rows[i].score, -least, scale, n) + 1] += 1
+        last[bucket_of(-rows[i].score, -least, scale, n) + 1] += 1
     at = 0
     for i in range(n):
         at = max(at, <int64_t>last[i + 1])
         last[i + 1] += last[i]
     for i in range(n):
-        start = place(-rows[i].score, -least, scale, n)
+        start = bucket_of(-rows[i].score, -least, scale, n)
         dealt[last[start]] = rows[i]
         last[start] += 1
     memcpy(rows, dealt, n * sizeof(Row))
@@ -307,6 +300,10 @@ cdef void sort_place(Row* rows, int64_t n, Row* other) noexcept nogil:
 cdef double roc(
     const Row* rows, int64_t n, double positive, double negative
 ) noexcept nogil:
+    """The area under a part of the ROC curve, by the trapezoidal rule; equal scores count one half.
+
+    Times the masses of positive and of negative rows.
+    """
     cdef double area = 0.0, score, own_positive, own_negative
     cdef int64_t i = 0
     while i < n:
@@ -325,6 +322,7 @@ cdef double roc(
 cdef double precision_and_recall(
     const Row* rows, int64_t n, double positive, double negative
 ) noexcept nogil:
+    """The sum of the precisions at the thresholds, times the positive mass of each."""
     cdef double area = 0.0, score, own
     cdef int64_t i = 0
     while i < n:
@@ -340,13 +338,13 @@ cdef double precision_and_recall(
     return area
 
 
-cdef void count_places(
+cdef void count_buckets(
     const double* score, int64_t n, double best, double scale, int64_t n_places,
     int64_t* counts_out,
 ) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        counts_out[place(score[i], best, scale, n_places)] += 1
+        counts_out[bucket_of(score[i], best, scale, n_places)] += 1
 
 
 cdef void starts_of_parts(
@@ -376,10 +374,11 @@ cdef void deal(
     const double* y, const double* score, const double* weight, int64_t n, double best,
     double scale, int64_t n_places, int64_t* next_of, Row* rows_out,
 ) noexcept nogil:
+    """Write rows to their buckets, in the order of rows."""
     cdef int64_t i, at, row
     cdef double w = 1.0
     for i in range(n):
-        at = place(score[i], best, scale, n_places)
+        at = bucket_of(score[i], best, scale, n_places)
         row = next_of[at]
         next_of[at] = row + 1
         if weight != NULL:
@@ -460,6 +459,7 @@ cdef class Ranking:
     cdef _deal(
         self, const double[::1] y, const double[::1] score, const double[::1] weight
     ):
+        """Deal the rows to buckets by score, part by part: a counting sort."""
         cdef:
             int64_t n = y.shape[0]
             int64_t n_buckets = self.n_buckets
@@ -476,7 +476,7 @@ cdef class Ranking:
             n_parts, nogil=True, schedule="static", num_threads=n_parts,
             use_threads_if=n_parts > 1,
         ):
-            count_places(
+            count_buckets(
                 &score[part * size], min(size, n - part * size), best, scale, n_buckets,
                 &places[part, 0])
         starts_of_parts(&places[0, 0], n_parts, n_buckets, &self.start[0])
@@ -491,6 +491,7 @@ cdef class Ranking:
                 self.rows)
 
     cdef _sort(self):
+        """Sort the buckets, and sum the masses before each."""
         cdef:
             int64_t longest = longest_bucket(self.start)
             double[:, ::1] work = np.empty((self.n_threads, WORK_PER_ROW * longest + 2))

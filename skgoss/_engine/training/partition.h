@@ -61,6 +61,7 @@ static ptrdiff_t decide_shorts(const uint64_t *records, ptrdiff_t n, uint64_t id
     return decide_codes(records, n, id_mask, column, 2, goes_left, mask_out);
 }
 
+/* Each record is stored once, to the side that its bit says. */
 static void move_plain(const uint64_t *records, ptrdiff_t n, const uint8_t *mask,
                        uint64_t *left_out, uint64_t *right_out)
 {
@@ -109,8 +110,8 @@ SIMD_FOR_AVX512 static void move_avx512(const uint64_t *records, ptrdiff_t n,
 
 /* Moves n records, n_left of them by `mask` to the left side, in their order. */
 static inline void move_records(const uint64_t *records, ptrdiff_t n, ptrdiff_t n_left,
-                              const uint8_t *mask, uint64_t *left_out,
-                              uint64_t *right_out)
+                                const uint8_t *mask, uint64_t *left_out,
+                                uint64_t *right_out)
 {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
     if (simd_level == SIMD_AVX512) {

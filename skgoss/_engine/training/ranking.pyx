@@ -84,7 +84,7 @@ cdef void merge(
 
 
 cdef Ranked* rank(const double* score, int64_t n, Ranked* work) noexcept nogil:
-    """The documents by falling score, equal scores in the order of rows.
+    """The documents by falling score, equal scores in the order of rows: a merge sort of runs.
 
     ``work``: room for 2 n of them; the result is one half of it.
     """
@@ -158,6 +158,7 @@ cdef void lambdarank_query(
     double inverse_max_dcg, double sigmoid, int64_t truncation, bint norm, double* work,
     float* gradient_out, float* hessian_out,
 ) noexcept nogil:
+    """The gradients and hessians of one query: see `lambdarank`."""
     cdef int64_t room = padded(n)
     cdef double* own_score = work
     cdef double* own_gain = own_score + room
@@ -264,6 +265,7 @@ cdef void xendcg_query(
     const double* score, const double* gain, int64_t n, uint64_t row_key, int64_t first_row,
     double* work, float* gradient_out, float* hessian_out,
 ) noexcept nogil:
+    """The gradients and hessians of one query: see `xendcg`."""
     cdef double* p = work
     cdef double* ratio = work + n
     cdef double* gradient = work + 2 * n

@@ -199,8 +199,8 @@ SIMD_KERNEL(keep_between,
 
 /* Copies the numbers that `positions`, less `first`, name. */
 static SIMD_INLINE void copy_positions_body(const uint32_t *restrict values,
-                                         const uint32_t *restrict positions, uint32_t first,
-                                         ptrdiff_t n, uint32_t *restrict values_out)
+                                            const uint32_t *restrict positions, uint32_t first,
+                                            ptrdiff_t n, uint32_t *restrict values_out)
 {
     for (ptrdiff_t i = 0; i < n; i++)
         values_out[i] = values[positions[i] - first];

@@ -9,10 +9,8 @@ from libc.string cimport memcpy, memmove, memset
 
 import numpy as np
 
+from skgoss._engine.bits cimport bit_length
 from skgoss._engine.random cimport BAGGING, ONE_SIDE, below, draw, key
-
-cdef extern from "bits.h" nogil:
-    int bit_length(uint64_t x)
 
 cdef extern from "sampling.h" nogil:
     enum:

@@ -11,12 +11,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.data.sparse_columns cimport first_from
 from skgoss._engine.data.store cimport BinColumn, BinStore, bin_of_code, bin_of_stored
 from skgoss._engine.model.leaves cimport (
-    LEAF_TILE, Pile, Routes, Test, add_route, add_values, clear_routes, free_routes, more,
-)
+    LEAF_TILE, Pile, Routes, Test, add_route, add_values, clear_routes, free_routes, more)
+from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.training.forest cimport Forest, StoredLeaf, StoredNode, nodes_of
 
 cdef enum:
@@ -178,6 +177,7 @@ cdef void score_rows(
 
 
 cdef int score_all(Plan* plan, int n_threads, double* score_inout) except -1:
+    """Add the values of a tree to the scores of all rows, part by part."""
     cdef Py_ssize_t n_parts = (plan.n_rows + SCORE_ROWS - 1) // SCORE_ROWS
     cdef Py_ssize_t share = plan.sources.n * (sizeof(void*) + LEAF_TILE)
     cdef Py_ssize_t part
@@ -278,6 +278,7 @@ cdef int make_test(
 cdef int score_tree(
     Plan* plan, const Tree* tree, int n_threads, double* score_inout,
 ) except -1:
+    """Turn the splits of a tree into tests of bytes, and score all rows."""
     cdef int32_t n_leaves = tree.n_nodes + 1
     cdef double* values
     cdef Test* tests

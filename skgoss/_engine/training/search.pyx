@@ -7,30 +7,29 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from skgoss._engine.training.constraints cimport allowed_features, prepare_constraints
-from skgoss._engine.training.histogram cimport take_places
-from skgoss._engine.training.layout cimport Histogram
+from skgoss._engine.atomics cimport fetch_increment
 from skgoss._engine.random cimport NODE_FEATURES, RANDOM_THRESHOLD, below, draw, key
+from skgoss._engine.training.constraints cimport allowed_features, prepare_constraints
+from skgoss._engine.training.histogram cimport subtract_places
+from skgoss._engine.training.layout cimport Histogram
 from skgoss._engine.training.sampling cimport sample_features
 from skgoss._engine.training.split cimport FeatureSet, Split, search_features
-from skgoss._engine.training.sums cimport add_parts, hide_rows, show_rows, sums_with
+from skgoss._engine.training.sums cimport (
+    add_parts, clear_rows_histogram, fill_rows_histogram, sums_with)
 from skgoss._engine.training.tiles cimport sum_tile
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, NO_TURN, ForcedSplit, Leaf, Scratch, Shared, Tile, Workspace, better,
-    encoding_of, free_slot, gather)
-
-cdef extern from "atomics.h" nogil:
-    int64_t fetch_increment(int64_t* next)
+    INTERMEDIATE, NO_TURN, ForcedSplit, Leaf, Scratch, Shared, Tile, Workspace, better, encoding_of,
+    free_slot, gather)
 
 cdef enum:
-    CHUNKS_PER_THREAD = 8       # of features
+    CHUNKS_PER_THREAD = 8     # of features
     # Below so many bin visits a team of threads costs more than it gives.
     MIN_VISITS_FOR_TEAM = 24000
 
 # ------------------------------------------------------------------ features
 
 cdef void choose_summed(const Shared* shared, Workspace* ws) noexcept nogil:
-    """The features drawn for the tree, and those that forced splits need, in order."""
+    """The features sampled for the tree, and those that forced splits need, in order."""
     cdef int feature, i
     memset(ws.is_summed, 0, ws.data.n_features)
     for i in range(ws.n_features):
@@ -46,7 +45,7 @@ cdef void choose_summed(const Shared* shared, Workspace* ws) noexcept nogil:
 cdef void choose_features(
     Shared* shared, Workspace* ws, const Leaf* leaf, uint8_t* searched_out,
 ) noexcept nogil:
-    """Which features are searched in a leaf: allowed, drawn, and splittable above it."""
+    """Which features are searched in a leaf: allowed, sampled, and splittable above it."""
     cdef const uint8_t* splittable = ws.splittable[leaf.mask]
     cdef const int32_t* pool = ws.features
     cdef uint64_t node_key
@@ -120,7 +119,7 @@ cdef void subtract_histograms(
     """Some places of both siblings: merge what threads have summed, subtract it from the parent."""
     add_parts(shared, ws, siblings.smaller, siblings.n_parts, first_place, last_place, smaller)
     if siblings.larger != NULL:
-        take_places(
+        subtract_places(
             encoding_of(ws, siblings.smaller), siblings.parent_encoding,
             encoding_of(ws, siblings.larger), first_place, last_place, smaller,
             &ws.slots[siblings.larger.slot])
@@ -217,9 +216,9 @@ cdef void search_siblings(Shared* shared, Workspace* ws, const Siblings* sibling
             if better(&shared.best[2 * thread + side],
                       &shared.best[2 * ws.first_thread + side]):
                 shared.best[2 * ws.first_thread + side] = shared.best[2 * thread + side]
-    settle(shared, ws, 0, siblings.smaller, siblings.search_smaller)
+    keep_split(shared, ws, 0, siblings.smaller, siblings.search_smaller)
     if siblings.larger != NULL:
-        settle(shared, ws, 1, siblings.larger, siblings.search_larger)
+        keep_split(shared, ws, 1, siblings.larger, siblings.search_larger)
 
 
 cdef void search_single(Shared* shared, Workspace* ws, Leaf* leaf, int n_parts) noexcept nogil:
@@ -246,15 +245,15 @@ cdef void search_few(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
         search_single(shared, ws, leaf, 0)
         return
     prepare_search(shared, ws, leaf, 0)
-    show_rows(ws, leaf, scratch.seen)
+    fill_rows_histogram(ws, leaf, scratch.seen)
     best.gain = 0
     search_leaf(
         shared, ws, 0, leaf, &scratch.rows_histogram, scratch.touched, scratch.n_touched,
         False, ws.first_thread)
     for i in range(scratch.n_touched):
         scratch.seen[scratch.touched[i]] = 0
-    settle(shared, ws, 0, leaf, True)
-    hide_rows(ws, leaf)
+    keep_split(shared, ws, 0, leaf, True)
+    clear_rows_histogram(ws, leaf)
 
 
 cdef void search_again(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil:
@@ -269,14 +268,14 @@ cdef void search_again(Shared* shared, Workspace* ws, Leaf* leaf) noexcept nogil
 cdef bint is_allowed(
     const Shared* shared, Workspace* ws, const Leaf* leaf, int feature,
 ) noexcept nogil:
-    """Whether interactions allow a feature in a leaf, drawn for the tree or not."""
+    """Whether interactions allow a feature in a leaf, sampled for the tree or not."""
     if shared.constraints.n_sets > 0:
         allowed_features(shared, ws, leaf, ws.scratch.allowed)
         return ws.scratch.may_use[feature]
     return True
 
 
-cdef void force(Shared* shared, Workspace* ws, int side, Leaf* leaf) noexcept nogil:
+cdef void force_split(Shared* shared, Workspace* ws, int side, Leaf* leaf) noexcept nogil:
     """Let a leaf have its forced split, before any other leaf, if that has a gain."""
     cdef const ForcedSplit* wanted = &shared.constraints.forced[leaf.forced]
     cdef Split* best = &shared.best[2 * ws.first_thread + side]
@@ -301,13 +300,13 @@ cdef void force(Shared* shared, Workspace* ws, int side, Leaf* leaf) noexcept no
         leaf.turn = leaf.forced
 
 
-cdef void settle(
+cdef void keep_split(
     Shared* shared, Workspace* ws, int side, Leaf* leaf, bint searched,
 ) noexcept nogil:
     """Keep a leaf's best split; give back the histogram of a leaf that has none."""
     leaf.turn = NO_TURN
     if searched and leaf.forced >= 0:
-        force(shared, ws, side, leaf)
+        force_split(shared, ws, side, leaf)
     leaf.best = shared.best[2 * ws.first_thread + side]
     # Another process may have found a split of a leaf that is searched.
     if not (leaf.best.gain > 0 or (searched and ws.shares_columns)):

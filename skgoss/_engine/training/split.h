@@ -317,8 +317,9 @@ static SIMD_INLINE void tighten(double value, int is_above, int inside, double *
 
 /* The bounds of the cuts of a feature. `missing_left`: where missing values go; see
    cut_bin. */
-static SIMD_INLINE void list_limits(const MonotoneBounds *monotone, int feature, const NodeStats *node,
-                                    const Cuts *cuts, int missing_left, CutLimits *limits)
+static SIMD_INLINE void list_limits(const MonotoneBounds *monotone, int feature,
+                                    const NodeStats *node, const Cuts *cuts, int missing_left,
+                                    CutLimits *limits)
 {
     FeatureBounds row = {node->lower, node->upper, NULL, 0};
     if (monotone->row_of && monotone->row_of[feature] >= 0)
@@ -512,9 +513,9 @@ static SIMD_INLINE int search_vectors(const Bins *bins, const Encoding *encoding
    gains: missing values left first, then as cut_bin says. `scratch`: as many shares as
    SCRATCH_CUTS says, or SCRATCH_BOUNDED. */
 static SIMD_INLINE int search_feature(const Bins *bins, const Encoding *encoding,
-                                       const FeatureSet *set, int feature,
-                                       const NodeStats *node, const SplitRules *rules,
-                                       int form, double *scratch, Split *best_out)
+                                      const FeatureSet *set, int feature,
+                                      const NodeStats *node, const SplitRules *rules,
+                                      int form, double *scratch, Split *best_out)
 {
     int size = bins->n_bins + SCRATCH_ROOM;
     double *gain = scratch + 2 * size;
@@ -656,6 +657,7 @@ static SIMD_INLINE int singles_ahead(const Binned *data, const FeatureSet *set, 
     return n < SINGLES_BLOCK ? n : SINGLES_BLOCK;
 }
 
+/* Searches all features of a set with one form of the gain formula. */
 static SIMD_INLINE void search_form(const Binned *data, const Encoding *encoding,
                                     const Histogram *histogram, const FeatureSet *set,
                                     const NodeStats *node, const SplitRules *rules,

@@ -5,9 +5,9 @@ from libc.string cimport memset
 
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram, Sums
 from skgoss._engine.training.split cimport (
-    SCRATCH_CUTS, SCRATCH_ROOM, Bins, Split, bin_sums, categories_l2, category_set,
-    feature_bins, held_bins)
-from skgoss._engine.training.sums cimport hide_rows, show_rows, sums_with
+    SCRATCH_CUTS, SCRATCH_ROOM, Bins, Split, bin_sums, categories_l2, category_set, feature_bins,
+    held_bins)
+from skgoss._engine.training.sums cimport clear_rows_histogram, fill_rows_histogram, sums_with
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace, encoding_of, gather
 
 
@@ -70,13 +70,13 @@ cdef double choose_left(
     cdef int64_t* room = <int64_t*>(
         scratch + SCRATCH_CUTS * (shared.max_bins + SCRATCH_ROOM))
     cdef double l2 = ws.rules.l2
-    cdef bint is_shown = leaf.slot < 0 and ws.n_tiles == 0
+    cdef bint is_filled = leaf.slot < 0 and ws.n_tiles == 0
     cdef Histogram histogram
     cdef Bins bins
     if leaf.slot < 0:
         gather(ws, leaf)
-    if is_shown:
-        show_rows(ws, leaf, NULL)
+    if is_filled:
+        fill_rows_histogram(ws, leaf, NULL)
     histogram = sums_with(shared, ws, leaf, leaf.best.feature)
     bins = feature_bins(
         data, &histogram, leaf.best.feature, &leaf.stats.sums, encoding, room)
@@ -87,6 +87,6 @@ cdef double choose_left(
     else:
         decide_bins(data, &leaf.best, ws.scratch.goes_left)
     left_out[0] = left_side(&bins, encoding, ws.scratch.goes_left, <int32_t*>scratch)
-    if is_shown:
-        hide_rows(ws, leaf)
+    if is_filled:
+        clear_rows_histogram(ws, leaf)
     return l2

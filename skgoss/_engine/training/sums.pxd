@@ -11,9 +11,9 @@ cdef void add_parts(
     Histogram* built,
 ) noexcept nogil
 
-cdef void show_rows(Workspace* ws, Leaf* leaf, uint8_t* seen) noexcept nogil
+cdef void fill_rows_histogram(Workspace* ws, Leaf* leaf, uint8_t* seen) noexcept nogil
 
-cdef void hide_rows(Workspace* ws, const Leaf* leaf) noexcept nogil
+cdef void clear_rows_histogram(Workspace* ws, const Leaf* leaf) noexcept nogil
 
 cdef Histogram sums_with(
     const Shared* shared, Workspace* ws, const Leaf* leaf, int feature,

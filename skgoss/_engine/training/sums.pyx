@@ -3,13 +3,11 @@
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint8_t
 
-from skgoss._engine.training.histogram cimport accumulate, add_places, move_rows
+from skgoss._engine.atomics cimport fetch_increment
+from skgoss._engine.training.histogram cimport accumulate, add_few_rows, add_places
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram
 from skgoss._engine.training.tiles cimport sum_tile
 from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace, encoding_of
-
-cdef extern from "atomics.h" nogil:
-    int64_t fetch_increment(int64_t* next)
 
 cdef enum:
     # Threads take rows in chunks that have so many updates a place of the histogram or more.
@@ -51,7 +49,7 @@ cdef void sum_part(
     while fresh or first < leaf.end:
         accumulate(
             &ws.data, encoding_of(ws, leaf), ws.records[leaf.buffer] + first,
-            min(size, leaf.end - first), ws.pairs, fresh, shared.sums[thread], out)
+            min(size, leaf.end - first), ws.pairs, fresh, shared.accumulators[thread], out)
         fresh = False
         first = leaf.begin + fetch_increment(&ws.next_chunk) * size
 
@@ -91,19 +89,20 @@ cdef void add_parts(
             built)
 
 
-cdef void show_rows(
+cdef void fill_rows_histogram(
     Workspace* ws, Leaf* leaf, uint8_t* seen,
 ) noexcept nogil:
-    """Put a leaf's few rows into the empty histogram kept for such."""
+    """Put a leaf's few rows into `Scratch.rows_histogram`, which is empty."""
     ws.scratch.n_touched = 0
-    move_rows(
+    add_few_rows(
         &ws.data, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
         leaf.end - leaf.begin, ws.pairs, 1, &ws.scratch.rows_histogram, seen, ws.scratch.touched,
         &ws.scratch.n_touched)
 
 
-cdef void hide_rows(Workspace* ws, const Leaf* leaf) noexcept nogil:
-    move_rows(
+cdef void clear_rows_histogram(Workspace* ws, const Leaf* leaf) noexcept nogil:
+    """Take them out again: sooner than to clear all places."""
+    add_few_rows(
         &ws.data, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
         leaf.end - leaf.begin, ws.pairs, -1, &ws.scratch.rows_histogram, NULL, NULL, NULL)
 

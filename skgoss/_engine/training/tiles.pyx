@@ -38,6 +38,7 @@ cdef void list_piece(Workspace* ws, const Piece* piece, Tile* tile) noexcept nog
 cdef void list_tile(
     Workspace* ws, int first_lane, int n_lanes, int32_t* features, Tile* tile,
 ) noexcept nogil:
+    """Describe a tile: its lanes, and the features and places that are in them."""
     cdef const Binned* data = &ws.data
     cdef int lane, i, group
     cdef int64_t p
@@ -123,5 +124,5 @@ cdef Histogram sum_tile(
         out = ws.slots[leaf.slot]
     accumulate(
         &part, encoding_of(ws, leaf), ws.records[leaf.buffer] + leaf.begin,
-        leaf.end - leaf.begin, ws.pairs, True, shared.sums[thread], &out)
+        leaf.end - leaf.begin, ws.pairs, True, shared.accumulators[thread], &out)
     return out

@@ -14,32 +14,27 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
+from skgoss._engine.atomics cimport fetch_increment, spin_lock, spin_unlock
+from skgoss._engine.data.store cimport BinColumn
+from skgoss._engine.random cimport TREE_FEATURES, key
+from skgoss._engine.signals cimport is_stopped
 from skgoss._engine.training.children cimport (
-    sum_siblings, finish_siblings, search_children, search_root)
+    finish_siblings, search_children, search_root, sum_siblings)
+from skgoss._engine.training.collectives cimport all_reduce
 from skgoss._engine.training.constraints cimport (
     bound_children, bound_leaves, next_stale, order_children)
 from skgoss._engine.training.feature_subset cimport subset_rows
 from skgoss._engine.training.histogram cimport prefetch
 from skgoss._engine.training.layout cimport Binned, Gradients, Sums, row_integer
 from skgoss._engine.training.partition cimport index_root, return_rows, rows_to_children
-from skgoss._engine.training.collectives cimport all_reduce
-from skgoss._engine.random cimport TREE_FEATURES, key
 from skgoss._engine.training.sampling cimport sample_features
 from skgoss._engine.training.search cimport Siblings, choose_summed, search_again
-from skgoss._engine.training.split_sides cimport choose_left, recall_left, write_set
 from skgoss._engine.training.split cimport (
     HESSIAN_EPSILON, SplitRules, clamp, leaf_output, leaf_step, node_stats)
-from skgoss._engine.data.store cimport BinColumn
-from skgoss._engine.signals cimport is_stopped
+from skgoss._engine.training.split_sides cimport choose_left, recall_left, write_set
 from skgoss._engine.training.workspace cimport (
-    INTERMEDIATE, INTERRUPTED, MIN_ROWS_FOR_TEAM, NO_MEMORY, NO_TURN, ROOT_BUFFER, Leaf, Node,
-    Round, Scratch, Shared, Pool, Workspace, free_slot, gather, heap_pop, heap_push,
-    heap_remove)
-
-cdef extern from "atomics.h" nogil:
-    int64_t fetch_increment(int64_t* next)
-    void spin_lock(int64_t* lock)
-    void spin_unlock(int64_t* lock)
+    INTERMEDIATE, INTERRUPTED, MIN_ROWS_FOR_TEAM, NO_MEMORY, NO_TURN, ROOT_BUFFER, Leaf, Node, Pool,
+    Round, Scratch, Shared, Workspace, free_slot, gather, heap_pop, heap_push, heap_remove)
 
 cdef enum:
     PREFETCH_AHEAD = 24
@@ -117,6 +112,7 @@ cdef void link_node(Workspace* ws, int leaf_index) noexcept nogil:
 
 
 cdef int add_words(Pool* pool, int n_bins, const uint8_t* goes_left, Node* node) noexcept nogil:
+    """Add a set of bins, as bits of 32-bit words, to those of the tree; 0 or NO_MEMORY."""
     cdef Py_ssize_t room
     cdef void* larger
     node.first_word = pool.n_set_words

@@ -2,12 +2,12 @@
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from skgoss._engine.data.store cimport BinColumn
+from skgoss._engine.signals cimport Watch
 from skgoss._engine.training.feature_subset cimport SubsetBuffers, SubsetSource
 from skgoss._engine.training.layout cimport Binned, Encoding, Gradients, Histogram, Sums
 from skgoss._engine.training.split cimport (
     MonotoneBounds, NodeStats, PartialBound, Split, SplitRules)
-from skgoss._engine.data.store cimport BinColumn
-from skgoss._engine.signals cimport Watch
 
 cdef enum:
     # What growing may end with, besides 0.
@@ -96,7 +96,7 @@ cdef struct Scratch:
     uint8_t* mask             # a bit for each row of the leaf: whether it goes left
     uint8_t* goes_left        # by bin
     uint8_t* code_goes_left
-    int32_t* sample           # features drawn for the leaf
+    int32_t* sample           # features sampled for the leaf
     int32_t* allowed          # features that interactions allow the leaf
     uint8_t* may_use          # the same, by feature
     int32_t* hits             # of the path's features, by set
@@ -168,7 +168,7 @@ cdef struct Workspace:
     int n_heap
     int n_leaves
     Encoding encoding
-    Encoding block_encoding       # of leaves whose rows fit in a block
+    Encoding block_encoding   # of leaves whose rows fit in a block
     SplitRules rules
     double gradient_scale     # of the leaves' own sums, finer than the histograms'
     double hessian_scale
@@ -213,7 +213,7 @@ cdef struct Shared:
     Settings settings
     SplitRules rules
     Constraints constraints
-    int64_t** sums            # accumulators of each thread
+    int64_t** accumulators    # of each thread
     Histogram* partial        # of each thread
     TileSums* tile_sums       # of each thread
     double** scratch          # of each thread

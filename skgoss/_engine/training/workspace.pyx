@@ -4,12 +4,9 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memset
 
+from skgoss._engine.atomics cimport spin_lock, spin_unlock
 from skgoss._engine.training.layout cimport Binned, Encoding, Histogram
 from skgoss._engine.training.split cimport Split
-
-cdef extern from "atomics.h" nogil:
-    void spin_lock(int64_t* lock)
-    void spin_unlock(int64_t* lock)
 
 # ------------------------------------------------------------------ histogram slots
 

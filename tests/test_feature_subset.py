@@ -1,4 +1,4 @@
-"""Trees that draw few features: rows of these alone, and the same models as without."""
+"""Trees of a subset of the features: the same models from rows of these alone."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def bits(monkeypatch, most_work, model, X, y, **given) -> bytes:
-    """All predictions of a fit that packs drawn features always, or never."""
+    """All predictions of a fit that packs sampled features always, or never."""
     monkeypatch.setattr(grower, "MAX_RELATIVE_WORK", most_work)
     return model.fit(X, y, **given).predict(X, raw_score=True).tobytes()
 
@@ -79,7 +79,7 @@ def labels(X: Any, n_classes: int) -> np.ndarray:
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("table", TABLES)
-def test_packing_drawn_features_changes_no_model(monkeypatch, table, options):
+def test_packing_sampled_features_changes_no_model(monkeypatch, table, options):
     X = TABLES[table]
     options = options | ({"max_bin": 1000} if table == "wide" else {})
     both(monkeypatch, LGBMClassifier, options, X, labels(X, 2))

@@ -1,0 +1,342 @@
+"""Tasks: how targets become numbers, and which objectives belong to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from skgoss.data import queries, targets
+from skgoss.model.objective_names import OBJECTIVES, canonical_name
+from skgoss.utils.messages import warn
+
+if TYPE_CHECKING:
+    from skgoss.data.row_partition import Parts, RowPartition
+    from skgoss.fit.arguments import GivenSet
+    from skgoss.model.fitted import FittedModel
+
+# The objectives of classification, for two and for more classes.
+_TWO_CLASSES = ("binary", "cross_entropy")
+_MANY_CLASSES = ("multiclass", "multiclassova")
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Learning numbers by any objective without classes.
+
+    Attributes
+    ----------
+    owner : str
+        The name of the estimator or function, for messages.
+    """
+
+    owner: str
+
+    # 'classification', 'regression', 'ranking', or 'any'.
+    name: ClassVar[str] = "any"
+    # The tasks of models that an estimator for this task may be created from.
+    serves: ClassVar[tuple[str, ...]] = ("any", "regression", "ranking")
+    # The objective if the user gives none; None if the user must give one.
+    default_objective: ClassVar[str | None] = None
+    # The labels, if the target holds classes.
+    classes: ClassVar[NDArray[Any] | None] = None
+    # Whether functions of the user are f(predictions, dataset), as those of `train`. No
+    # estimator could call these, so models forget them.
+    functions_take_dataset: ClassVar[bool] = False
+
+    @property
+    def n_classes(self) -> int | None:
+        """The number of classes; None if the target holds numbers."""
+        return None
+
+    @property
+    def n_scores(self) -> int:
+        """The number of trees of a round."""
+        return 1
+
+    def of(self, y: NDArray[Any], parts: Parts | None = None) -> Self:
+        """The task with the classes of a training set's target."""
+        return self
+
+    def going_on(self, model: FittedModel | None) -> Self:
+        """The task with the classes of the model that training continues from.
+
+        Raises
+        ------
+        TypeError
+            If the model is for another task.
+        """
+        return self
+
+    def encode(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
+        """The target as numbers."""
+        return targets.numbers(y, self.owner, given.target_name)
+
+    def weights(
+        self,
+        sample_weight: ArrayLike | None,
+        target: NDArray[np.float64],
+        class_weight: Any = None,
+        prefix: str = "",
+        partition: RowPartition | None = None,
+    ) -> NDArray[np.float64] | None:
+        """The weight of each row; None if all are 1."""
+        if class_weight is not None:
+            raise ValueError(
+                f"The '{prefix}class_weight' parameter of {self.owner} must be"
+                " None: there are no classes. Use the argument"
+                f" {prefix}sample_weight of fit."
+            )
+        return targets.weights(sample_weight, None, target, None, prefix, partition)
+
+    def queries(
+        self, n_rows: int, group: Any, qid: Any, prefix: str, parts: Parts | None = None
+    ) -> queries.Queries | None:
+        """The queries of the rows; None if rows are not ranked."""
+        if group is None and qid is None:
+            return None
+        return queries.make(n_rows, group=group, qid=qid, prefix=prefix, parts=parts)
+
+    def check_objective(self, name: str) -> None:
+        """Check that an objective belongs to the task; else ValueError."""
+        if name in _MANY_CLASSES:
+            raise ValueError(
+                f"objective={name!r} is for classification, but {self.owner} predicts"
+                " numbers. Use LGBMClassifier."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Regression(Task):
+    """Learning numbers."""
+
+    name = "regression"
+    serves = ("regression",)
+    default_objective = "regression"
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking(Task):
+    """Ranking documents of queries by their grades."""
+
+    name = "ranking"
+    serves = ("ranking",)
+    default_objective = "lambdarank"
+
+    def queries(
+        self, n_rows: int, group: Any, qid: Any, prefix: str, parts: Parts | None = None
+    ) -> queries.Queries:
+        """The queries of the rows; without any, all rows are one query."""
+        return queries.make(n_rows, group=group, qid=qid, prefix=prefix, parts=parts)
+
+    def check_objective(self, name: str) -> None:
+        """Check that an objective is for ranking."""
+        if OBJECTIVES[name].task != "ranking":
+            raise ValueError(
+                f"objective={name!r} is not for ranking. Use 'lambdarank' or"
+                " 'rank_xendcg', or LGBMRegressor."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Classification(Task):
+    """Learning classes, which are numbered in the order of their labels.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,), or None
+        The sorted labels; None until they are learned.
+    """
+
+    name = "classification"
+    serves = ("classification",)
+    classes: NDArray[Any] | None = None  # type: ignore[misc]
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.classes)
+
+    @property
+    def n_scores(self) -> int:
+        """The number of trees of a round: one for each class, if there are several."""
+        return self.n_classes if self.n_classes > 2 else 1
+
+    @property
+    def default_objective(self) -> str:  # type: ignore[override]
+        """The objective if the user gives none."""
+        return "binary" if self.n_classes <= 2 else "multiclass"
+
+    def of(self, y: NDArray[Any], parts: Parts | None = None) -> Self:
+        """The task with the classes that occur in a target."""
+        if self.classes is not None:
+            return self
+        return replace(self, classes=targets.classes(y, parts))
+
+    def going_on(self, model: FittedModel | None) -> Self:
+        """The task with the classes of the model that training continues from."""
+        if model is None:
+            return self
+        tasks, source = tasks_of(model)
+        if not set(tasks) & set(self.serves):
+            raise TypeError(
+                f"init_model must be a classification model for {self.owner}, got"
+                f" {source}."
+            )
+        return replace(self, classes=model.classes)
+
+    def encode(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
+        """The label encoding: the number of each label."""
+        source = "init_model" if given.is_training else "y"
+        return targets.codes(y, self.classes, given.target_name, source)
+
+    def weights(
+        self,
+        sample_weight: ArrayLike | None,
+        target: NDArray[np.float64],
+        class_weight: Any = None,
+        prefix: str = "",
+        partition: RowPartition | None = None,
+    ) -> NDArray[np.float64] | None:
+        """The weight of each row times that of its class; None if all are 1."""
+        return targets.weights(
+            sample_weight, class_weight, target, self.classes, prefix, partition
+        )
+
+    def check_objective(self, name: str) -> None:
+        """Check that an objective is for the number of classes."""
+        two = self.n_classes <= 2
+        if (name in _MANY_CLASSES) == two:
+            allowed = _TWO_CLASSES if two else _MANY_CLASSES
+            raise ValueError(
+                f"objective={name!r} cannot be used for {self.n_classes} classes. Use"
+                f" one of {', '.join(map(repr, allowed))}, or None, which chooses one"
+                " by the number of classes."
+            )
+        if two and name not in _TWO_CLASSES:
+            warn(
+                f"objective={name!r} treats the classes as the numbers 0 and 1, so"
+                " predict_proba does not return probabilities. Use one of"
+                f" {', '.join(map(repr, _TWO_CLASSES))}."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class TrainTask(Task):
+    """What `train` and `cv` learn: numbers, which may be those of classes.
+
+    Attributes
+    ----------
+    num_class : int
+        The number of classes, for objectives of more than two classes and functions.
+    objective : str, callable or None
+        As the user gave it.
+    """
+
+    num_class: int = 1
+    objective: str | Callable[..., Any] | None = None
+
+    functions_take_dataset: ClassVar[bool] = True
+
+    @property
+    def default_objective(self) -> str | None:  # type: ignore[override]
+        """The objective if the user gives none."""
+        return None if callable(self.objective) else "regression"
+
+    @property
+    def n_classes(self) -> int | None:
+        """The number of classes; None for numbers and for two classes."""
+        return self.num_class if self.num_class > 1 else None
+
+    @property
+    def n_scores(self) -> int:
+        """The number of trees of a round."""
+        return self.num_class
+
+    @property
+    def objective_name(self) -> str | None:
+        """The canonical name of the objective; None for a function."""
+        objective = self.objective or self.default_objective
+        return None if callable(objective) else canonical_name(objective)
+
+    def encode(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
+        """The target, which must hold the numbers that the objective needs."""
+        target = super().encode(y, given)
+        name = self.objective_name
+        if name is not None:
+            self.check_objective(name)
+        if name in _MANY_CLASSES:
+            _check_codes(target, range(self.num_class), f"num_class={self.num_class}")
+        elif name == "binary":
+            other = -1 if (target < 0).any() else 0
+            _check_codes(target, (other, 1), "objective='binary'")
+        return target
+
+    def queries(
+        self, n_rows: int, group: Any, qid: Any, prefix: str, parts: Parts | None = None
+    ) -> queries.Queries | None:
+        """The queries of the rows, which objectives of ranking need."""
+        name = self.objective_name
+        if group is None and name is not None and OBJECTIVES[name].task == "ranking":
+            raise ValueError(
+                f"objective={name!r} is for ranking and needs queries: pass their sizes"
+                " to the Dataset, Dataset(X, label=y, group=sizes)."
+            )
+        return super().queries(n_rows, group, qid, prefix, parts)
+
+    def check_objective(self, name: str) -> None:
+        """Check that an objective fits the number of classes."""
+        is_many = name in _MANY_CLASSES
+        if is_many and self.num_class == 1:
+            raise ValueError(
+                f"objective={name!r} needs num_class, the number of classes."
+            )
+        if self.num_class > 1 and not is_many:
+            raise ValueError(f"objective={name!r} needs num_class=1.")
+
+
+def _check_codes(
+    target: NDArray[np.float64], codes: Sequence[int], needed_by: str
+) -> None:
+    """Check that the numbers of a target are those of classes."""
+    known = np.isin(target, codes)
+    if not known.all():
+        to = "and" if len(codes) == 2 else "to"
+        raise ValueError(
+            f"The label must hold the numbers {codes[0]} {to} {codes[-1]} for"
+            f" {needed_by}, got {target[~known][0]:g}. For codes of other labels, use"
+            " numpy.unique(y, return_inverse=True)[1]."
+        )
+
+
+# --- The tasks of models --------------------------------------------------------------
+
+# The tasks of the objectives of other libraries' files; the rest are for regression.
+_TASKS = {
+    "binary": ("classification",),
+    "multiclass": ("classification",),
+    "multiclassova": ("classification",),
+    "cross_entropy": ("classification", "regression"),
+    "lambdarank": ("ranking",),
+    "rank_xendcg": ("ranking",),
+}
+_ALL_TASKS = ("classification", "regression", "ranking", "any")
+
+
+def tasks_of(model: FittedModel) -> tuple[tuple[str, ...], str]:
+    """The tasks that a model serves, and what it is, for messages.
+
+    A model of another library whose objective is unknown may serve any task.
+    """
+    record, name = model.record, model.objective
+    if record is not None and record.task != "any":
+        return (record.task,), f"an {record.estimator}"
+    if isinstance(name, str):
+        tasks = _TASKS.get(name, ("regression",))
+        if record is not None:
+            tasks = (*tasks, "any")
+        return tasks, f"a model with objective={name!r}"
+    return _ALL_TASKS, "a model without a known objective"

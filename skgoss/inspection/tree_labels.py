@@ -1,0 +1,375 @@
+"""The labels of a tree's nodes and edges, for text, graphviz and matplotlib."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from skgoss._engine.data.binning import ZERO_BOUND
+from skgoss.inspection.arguments import booster_of, check, check_name
+from skgoss.model.tables import LARGEST
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from skgoss.booster.booster import Booster
+    from skgoss.estimators.base import LGBMModel
+
+# What `show_info` may list, in the order of the lines. A node has some of them.
+INFO = {
+    "split_gain": "gain {}",
+    "internal_value": "value {}",
+    "internal_weight": "weight {}",
+    "leaf_weight": "weight {}",
+    "internal_count": "count {}",
+    "leaf_count": "count {}",
+    "data_percentage": "{} of data",
+}
+
+_COUNTS = ("internal_count", "leaf_count")
+
+# The values that count as missing.
+_MISSING = {"None": "", "NaN": "missing", "Zero": "missing or 0"}
+
+# Characters of a line, and of a name in a line.
+_LINE, _NAME = 40, 30
+
+# A node of `dump_model`.
+Node = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class NodeLabel:
+    """What is shown of a node or leaf.
+
+    Attributes
+    ----------
+    key : str
+        ``split3`` or ``leaf0``.
+    title : str
+        The condition of a split, or the value of a leaf; in ASCII, apart from names.
+    heading : list of str
+        The title for pictures: in short lines, with short names.
+    info : list of str
+        The formula of a linear leaf, and what ``show_info`` asks for.
+    parent : int
+        The place of the parent in the list of nodes; -1: none.
+    edge : str
+        Which rows come from the parent, such as ``yes`` or ``no, missing``.
+    on_path : bool
+        Whether the example comes here.
+    constraint : int
+        The monotone constraint of the column: 1, -1 or 0.
+    """
+
+    key: str
+    title: str
+    heading: list[str]
+    info: list[str]
+    parent: int
+    edge: str
+    on_path: bool
+    constraint: int
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it is a leaf."""
+        return self.key.startswith("leaf")
+
+
+@dataclass(frozen=True)
+class TreeLabels:
+    """What is shown of a tree.
+
+    Attributes
+    ----------
+    name : str
+        The index of the tree and its number of leaves.
+    nodes : list of NodeLabel
+        Parents come before children, the left child before the right.
+    has_constraints : bool
+        Whether columns of the model have monotone constraints.
+    """
+
+    name: str
+    nodes: list[NodeLabel]
+    has_constraints: bool
+
+
+def tree_labels(
+    model: Booster | LGBMModel,
+    tree_index: int,
+    *,
+    show_info: Sequence[str] | str | None,
+    precision: int | None,
+    example_case: ArrayLike | None,
+    max_category_values: int = 10,
+) -> TreeLabels:
+    """Label the nodes of a tree. See `draw_tree` for the arguments and errors."""
+    check(
+        tree_index=tree_index,
+        precision=precision,
+        max_category_values=max_category_values,
+    )
+    info = [show_info] if isinstance(show_info, str) else list(show_info or ())
+    for name in info:
+        check_name(name, INFO, "show_info", "facts of nodes")
+    booster = booster_of(model)
+    n_trees = booster.num_trees()
+    if not -n_trees <= tree_index < n_trees:
+        raise IndexError(
+            f"tree_index must be less than {n_trees}, the number of trees, got"
+            f" {tree_index}."
+        )
+    tree_index %= n_trees
+    iteration, score = divmod(tree_index, booster.num_model_per_iteration())
+    leaf = None
+    if example_case is not None:
+        leaf = _leaf_of(booster, example_case, iteration, score)
+    dump = booster.dump_model(num_iteration=1, start_iteration=iteration)
+    tree, constraints = dump["tree_info"][score], dump["monotone_constraints"]
+    labels = Labels(
+        dump["feature_names"],
+        booster._model.categories.values(words=True),
+        constraints,
+        info,
+        precision,
+        max_category_values,
+    )
+    n_leaves = tree["num_leaves"]
+    name = f"Tree {tree_index}: {n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}"
+    return TreeLabels(
+        name, labels.nodes(tree["tree_structure"], leaf), any(constraints)
+    )
+
+
+def _leaf_of(booster: Booster, example: Any, iteration: int, score: int) -> int:
+    """The leaf that the example reaches in a tree of an iteration."""
+    leaves = booster.predict(
+        example, pred_leaf=True, start_iteration=iteration, num_iteration=1
+    )
+    if len(leaves) != 1:
+        raise ValueError(f"example_case must have a single row, got {len(leaves)}.")
+    return int(leaves[0, score])
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Writes the labels of nodes.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the columns.
+    categories : mapping from int to sequence
+        The categories of columns, in the order of their codes.
+    constraints : sequence of int
+        The monotone constraint of each column; empty without constraints.
+    show_info : sequence of str
+        Names from `INFO`.
+    precision : int or None
+        Digits after the decimal point; None: all.
+    max_category_values : int
+        Number of categories that are listed; "..." stands for the others.
+    """
+
+    names: Sequence[str]
+    categories: Mapping[int, Sequence[Any]]
+    constraints: Sequence[int]
+    show_info: Sequence[str]
+    precision: int | None
+    max_category_values: int
+
+    def nodes(self, root: Node, leaf: int | None = None) -> list[NodeLabel]:
+        """Label the nodes and leaves of a tree.
+
+        Parameters
+        ----------
+        root : dict
+            A ``tree_structure`` of ``dump_model``.
+        leaf : int, default=None
+            The number of the leaf that the example reaches.
+
+        Returns
+        -------
+        list of NodeLabel
+            Parents come before children, the left child before the right.
+        """
+        nodes = list(_preorder(root))
+        path = _path(nodes, leaf)
+        total = _count(root)
+        return [
+            self._node(node, total, parent, edge, number in path)
+            for number, (node, parent, edge) in enumerate(nodes)
+        ]
+
+    def _node(
+        self, node: Node, total: int | None, parent: int, edge: str, on_path: bool
+    ) -> NodeLabel:
+        is_leaf = _is_leaf(node)
+        title = self._value if is_leaf else self._condition
+        has_constraint = self.constraints and not is_leaf
+        return NodeLabel(
+            key=_key(node),
+            title=title(node, None),
+            heading=_wrapped(title(node, _NAME)),
+            info=_wrapped(self._formula(node)) + self._info(node, total),
+            parent=parent,
+            edge=edge,
+            on_path=on_path,
+            constraint=self.constraints[node["split_feature"]] if has_constraint else 0,
+        )
+
+    def _info(self, node: Node, total: int | None) -> list[str]:
+        facts = {
+            name: str(node[name]) if name in _COUNTS else self._number(node[name])
+            for name in INFO
+            if name in node
+        }
+        if total:
+            facts["data_percentage"] = f"{100 * _count(node) / total:.2f}%"
+        return [
+            INFO[name].format(fact)
+            for name, fact in facts.items()
+            if name in self.show_info
+        ]
+
+    def _condition(self, node: Node, length: int | None) -> str:
+        """The condition of the left child; names have at most ``length`` characters."""
+        column, threshold = node["split_feature"], node["threshold"]
+        name = one_line(self.names[column], length)
+        if node["decision_type"] == "==":
+            return f"{name} {self._set(column, threshold.split('||'), length)}"
+        if _separates_missing(node):
+            return f"{name} is not {_MISSING[node['missing_type']]}"
+        limit = self._category(column, threshold, length)
+        sign = "<=" if length is None else "≤"
+        return f"{name} {sign} {limit or self._number(threshold)}"
+
+    def _set(self, column: int, codes: list[str], length: int | None) -> str:
+        listed = [
+            self._category(column, int(code), length) or code
+            for code in codes[: self.max_category_values]
+        ]
+        if len(listed) < len(codes):
+            listed.append("...")
+        sign = "=" if len(codes) == 1 else "in"
+        return f"{sign} {', '.join(listed)}"
+
+    def _category(self, column: int, code: float, length: int | None) -> str | None:
+        """The name of a category; None if it has none."""
+        values = self.categories.get(column, ())
+        if 0 <= code < len(values):
+            return one_line(values[math.floor(code)], length)
+        return None
+
+    def _value(self, leaf: Node, length: int | None) -> str:
+        return f"leaf {_leaf_index(leaf)}: {self._number(leaf['leaf_value'])}"
+
+    def _formula(self, node: Node) -> str:
+        """The linear model of a leaf; empty if it has none."""
+        if not node.get("leaf_features"):
+            return ""
+        terms = [f"= {self._number(node['leaf_const'])}"]
+        for column, factor in zip(
+            node["leaf_features"], node["leaf_coeff"], strict=True
+        ):
+            sign = "-" if factor < 0 else "+"
+            name = one_line(self.names[column], _NAME)
+            terms.append(f"{sign} {self._number(abs(factor))} {name}")
+        return " ".join(terms)
+
+    def _number(self, value: float) -> str:
+        """A number, short, but not as zero if it is not."""
+        digits = self.precision
+        if digits is None:
+            return str(value)
+        if abs(value) <= ZERO_BOUND:
+            return f"{0.0:.{digits}f}"
+        if 0.5 * 10.0**-digits <= abs(value) < 1e9:
+            return f"{value:.{digits}f}"
+        return f"{value:.{max(digits, 1)}g}"
+
+
+def one_line(value: Any, length: int | None = None) -> str:
+    """A name in one line, its middle left out if it is longer than ``length``.
+
+    Characters that cannot be seen, such as line breaks, become escape sequences.
+    """
+    text = "".join(
+        c if c.isprintable() else " " if c == "\xa0" else ascii(c)[1:-1]
+        for c in str(value)
+    )
+    if length is None or len(text) <= length:
+        return text
+    tail = length // 2
+    return f"{text[: length - tail - 1]}…{text[-tail:]}"
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, _LINE, break_long_words=False, break_on_hyphens=False)
+
+
+def _is_leaf(node: Node) -> bool:
+    return "split_index" not in node
+
+
+def _leaf_index(leaf: Node) -> int:
+    return leaf.get("leaf_index", 0)  # the only leaf of a tree has no index
+
+
+def _key(node: Node) -> str:
+    if _is_leaf(node):
+        return f"leaf{_leaf_index(node)}"
+    return f"split{node['split_index']}"
+
+
+def _count(node: Node) -> int | None:
+    return next((node[name] for name in _COUNTS if name in node), None)
+
+
+def _separates_missing(node: Node) -> bool:
+    """Whether a split separates missing values from all numbers."""
+    return (
+        node["decision_type"] != "=="
+        and node["missing_type"] != "None"
+        and node["threshold"] >= LARGEST
+    )
+
+
+def _edges(node: Node) -> tuple[str, str]:
+    """Which rows go left and right."""
+    missing = _MISSING[node["missing_type"]]
+    if not missing or node["decision_type"] == "==" or _separates_missing(node):
+        return "yes", "no"
+    if node["default_left"]:
+        return f"yes, {missing}", "no"
+    return "yes", f"no, {missing}"
+
+
+def _preorder(root: Node) -> Iterator[tuple[Node, int, str]]:
+    """Each node, the place of its parent in this order, and the label of its edge."""
+    stack = [(root, -1, "")]
+    number = 0
+    while stack:
+        node, parent, edge = stack.pop()
+        yield node, parent, edge
+        if not _is_leaf(node):
+            yes, no = _edges(node)
+            stack.append((node["right_child"], number, no))
+            stack.append((node["left_child"], number, yes))
+        number += 1
+
+
+def _path(nodes: list[tuple[Node, int, str]], leaf: int | None) -> set[int]:
+    """The places of the nodes from the root to a leaf."""
+    path: set[int] = set()
+    if leaf is not None:
+        at = [_key(node) for node, _, _ in nodes].index(f"leaf{leaf}")
+        while at >= 0:
+            path.add(at)
+            at = nodes[at][1]
+    return path

@@ -1,0 +1,329 @@
+"""All that a trained model is, as a value."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from numbers import Integral
+from types import NoneType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss import parameters
+from skgoss.data import frames
+from skgoss.data.categories import Categories
+from skgoss.data.schema import ColumnSchema, check_names
+from skgoss.data.values import are_numbers, check_scores, entries, is_number
+from skgoss.model import category_sets, file_header, tables
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.estimator_record import EstimatorRecord
+from skgoss.model.file_header import Header
+from skgoss.model.link import Link
+from skgoss.model.objective_names import OBJECTIVES
+
+_OWNER = "the Booster"
+
+History = dict[str, dict[str, list[float]]]
+
+# The entries of a state besides the trees and the header, with their types.
+_STATE = {
+    "categories": object,
+    "objective": (str, Callable, NoneType),
+    "link": object,
+    "best_iteration": Integral,
+    "best_score": dict,
+    "origin": (dict, NoneType),
+}
+# Those of the entry "origin".
+_ORIGIN = {
+    "estimator": str,
+    "task": str,
+    "parameters": dict,
+    "unused": dict,
+    "classes": (np.ndarray, NoneType),
+    "feature_names": (np.ndarray, NoneType),
+    "history": dict,
+    "is_foreign": bool,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A trained model: its trees and all that is known beside them.
+
+    A fit returns it, model files hold it, estimators and `Booster` predict by it. It
+    never changes: whoever changes a model replaces it by another one.
+
+    Attributes
+    ----------
+    trees : Ensemble
+    schema : ColumnSchema
+        The columns of the training set.
+    objective : str, callable or None
+        The canonical name of the objective, or a function. None if it is not known.
+    link : Link
+        From raw scores to predictions.
+    make_header : callable
+        Returns the content of a model file besides the trees. Most models never need
+        it, so it is called once, when it is first needed.
+    best_iteration : int
+        The number of rounds that early stopping kept; 0 without it.
+    best_score : dict
+        Metrics by evaluation set and name: those of the best round after early
+        stopping, else of the last round.
+    history : dict
+        Metrics of all rounds: a list for each evaluation set and name.
+    classes : ndarray of shape (n_classes,), or None
+        The labels; None without classes.
+    record : EstimatorRecord or None
+        The estimator that was fitted; None for files of another library.
+    is_foreign : bool
+        Whether the trees are of another library: the names of its columns may not be
+        those in ``X``, and its categories have other numbers than in training.
+    """
+
+    trees: Ensemble
+    schema: ColumnSchema
+    objective: str | Callable[..., Any] | None
+    link: Link
+    make_header: Callable[[], Header]
+    best_iteration: int = 0
+    best_score: dict[str, dict[str, float]] = field(default_factory=dict)
+    history: History = field(default_factory=dict)
+    classes: NDArray[Any] | None = None
+    record: EstimatorRecord | None = None
+    is_foreign: bool = False
+
+    @property
+    def header(self) -> Header:
+        """The content of a model file besides the trees."""
+        # Threads that ask at the same time get equal headers.
+        if "_header" not in vars(self):
+            object.__setattr__(self, "_header", self.make_header())
+        return vars(self)["_header"]
+
+    @property
+    def categories(self) -> Categories:
+        """The categories of the columns."""
+        return self.schema.categories
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the columns; 'Column_0' and so on if they have none."""
+        return list(self.header.feature_names)
+
+    @property
+    def task(self) -> str | None:
+        """What the model was trained for; None if that is not known."""
+        return None if self.record is None else self.record.task
+
+    def rounds(self, start: int, length: int | None) -> tuple[int, int]:
+        """The first round to use, and the last plus 1.
+
+        Parameters
+        ----------
+        start : int
+        length : int or None
+            The number of rounds. None, 0 or less: all.
+
+        Raises
+        ------
+        TypeError
+            If one is not an int.
+        """
+        n_rounds = self.trees.n_rounds
+        start = whole("start_iteration", start)
+        length = None if length is None else whole("num_iteration", length)
+        start = min(max(start, 0), n_rounds)
+        if length is None or length <= 0:
+            return start, n_rounds
+        return start, min(start + length, n_rounds)
+
+    def check_names(self, X: Any) -> None:
+        """Check the names of a data frame's columns; ValueError if they differ."""
+        pairs = zip(self.feature_names, frames.names(X) or (), strict=False)
+        for j, (own, given) in enumerate(pairs):
+            if own != given:
+                raise ValueError(
+                    f"Column {j} of data has the name {given!r}, but {own!r} in the"
+                    " model. Pass the columns of feature_name() in this order."
+                )
+
+    def with_trees(self, trees: Ensemble) -> Self:
+        """The same model with other trees."""
+        return replace(self, trees=trees)
+
+    def with_record(self, record: EstimatorRecord) -> Self:
+        """The same model of another estimator."""
+        return replace(self, record=record)
+
+    def check(self) -> Self:
+        """Check the parts against each other, and return the model.
+
+        Raises
+        ------
+        ValueError
+            If they contradict each other.
+        """
+        n_features, n_scores = self.trees.n_features, self.trees.n_scores
+        if isinstance(self.objective, str) and self.objective not in OBJECTIVES:
+            raise ValueError(f"the objective {self.objective!r} is not known")
+        if self.best_iteration < 0:
+            raise ValueError("best_iteration must be at least 0")
+        vocabularies = self.categories.vocabularies
+        last = max(vocabularies, default=0)
+        if last >= n_features:
+            raise ValueError(
+                f"column {last} has categories, but there are only {n_features} columns"
+            )
+        file_header.check(self.header, n_features)
+        category_sets.check(
+            self.trees,
+            self.header.feature_infos,
+            {column: len(known.values) for column, known in vocabularies.items()},
+        )
+        if self.record is not None:
+            if self.schema.feature_names is not None:
+                check_names(self.schema.feature_names, n_features)
+            check_classes(self.classes, n_scores, self.record.task)
+            check_scores(self.history, "the history", are_numbers)
+        # What tables of the trees need is checked before one is made.
+        self.shrinkage(self.options())
+        return self
+
+    def options(self) -> dict[str, Any]:
+        """The options of the fit by LightGBM's names, as model files hold them."""
+        return parameters.from_lightgbm(self.header.parameters)
+
+    def shrinkage(self, options: Mapping[str, Any]) -> NDArray[np.float64]:
+        """The factor of each tree: see `tables.shrinkage`; options by any name."""
+        chosen = parameters.checked_options(options, tables.SHRINKAGE, "Booster")
+        return tables.shrinkage(self.trees, self.header, **chosen)
+
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[Any, ...]]:
+        return type(self).from_state, (self.state(),)
+
+    # --- States -----------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """The model as dicts, lists, numbers, strings and arrays."""
+        return {
+            "ensemble": self.trees.__getstate__(),
+            "header": {k: copy.copy(v) for k, v in vars(self.header).items()},
+            **self.state_without_trees(),
+        }
+
+    def state_without_trees(self) -> dict[str, Any]:
+        """The state without the trees and the header, which text files hold."""
+        return {
+            "categories": self.categories.__getstate__(),
+            "objective": self.objective,
+            "link": self.link.__getstate__(),
+            "best_iteration": self.best_iteration,
+            "best_score": self.best_score,
+            "origin": None if self.record is None else self._origin(),
+        }
+
+    def _origin(self) -> dict[str, Any]:
+        return {f.name: getattr(self.record, f.name) for f in fields(self.record)} | {
+            "classes": self.classes,
+            "feature_names": self.schema.feature_names,
+            "history": self.history,
+            "is_foreign": self.is_foreign,
+        }
+
+    @classmethod
+    def from_state(cls, state: Any) -> Self:
+        """The model of what `state` returned.
+
+        Raises
+        ------
+        ValueError
+            If an entry is missing, has another type or contradicts another.
+        """
+        trees, header = entries(state, {"ensemble": object, "header": object}, _OWNER)
+        return cls.from_parts(
+            _restored(Ensemble, trees), _restored(Header, header), state
+        )
+
+    @classmethod
+    def from_parts(cls, trees: Ensemble, header: Header, state: Any) -> Self:
+        """The model of trees, a header, and what `state_without_trees` returned.
+
+        Raises
+        ------
+        ValueError
+            If an entry is missing, has another type or contradicts another.
+        """
+        parts = dict(zip(_STATE, entries(state, _STATE, _OWNER), strict=True))
+        check_scores(parts["best_score"], "best_score", is_number)
+        link = _restored(Link, parts["link"])
+        categories = _restored(Categories, parts["categories"])
+        origin = parts["origin"]
+        known = {"is_foreign": True} if origin is None else _restored_origin(origin)
+        names = known.pop("feature_names", None)
+        return cls(
+            trees,
+            ColumnSchema(trees.n_features, names, categories),
+            parts["objective"],
+            link,
+            lambda: header,
+            parts["best_iteration"],
+            {name: dict(scores) for name, scores in parts["best_score"].items()},
+            **known,
+        ).check()
+
+
+def whole(name: str, value: Any) -> int:
+    """An argument that must be an int; else TypeError."""
+    if not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an int, got {value!r}.")
+    return int(value)
+
+
+def _restored(kind: type, state: Any) -> Any:
+    """A part of a model, from its state."""
+    part = kind.__new__(kind)
+    part.__setstate__(state)
+    return part
+
+
+def _restored_origin(state: dict[str, Any]) -> dict[str, Any]:
+    """What a model knows of the estimator that was fitted."""
+    owner = "the state of the estimator"
+    known = dict(zip(_ORIGIN, entries(state, _ORIGIN, owner), strict=True))
+    for name in ("parameters", "unused"):
+        if not all(isinstance(word, str) for word in known[name]):
+            raise ValueError(f"the names of {name} must be strings")
+    if (known["classes"] is None) == (known["task"] == "classification"):
+        raise ValueError("models for classification must have classes, others none")
+    record = {f.name: known.pop(f.name) for f in fields(EstimatorRecord)}
+    return {**known, "record": EstimatorRecord(**record)}
+
+
+def check_classes(classes: NDArray[Any] | None, n_scores: int, task: str) -> None:
+    """Check labels; ValueError if they do not fit the number of trees a round."""
+    if classes is None:
+        possible = {n_scores if task == "any" else 1}
+    else:
+        _check_labels(classes)
+        n_classes = len(classes)
+        # Models of `train` may have a tree for each of two classes.
+        possible = {n_classes, 1} if n_classes <= 2 else {n_classes}
+    if n_scores not in possible:
+        words = " or ".join(map(str, sorted(possible)))
+        raise ValueError(f"n_scores must be {words}, got {n_scores}")
+
+
+def _check_labels(classes: NDArray[Any]) -> None:
+    if classes.ndim != 1 or len(classes) == 0:
+        raise ValueError("the classes must be a one-dimensional array of labels")
+    try:
+        distinct = set(classes.tolist())
+    except TypeError as error:
+        raise ValueError(f"the classes must be hashable: {error}") from error
+    if len(distinct) < len(classes):
+        raise ValueError("the classes must differ")

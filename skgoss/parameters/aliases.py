@@ -1,0 +1,181 @@
+"""Options by any of their names.
+
+The canonical name of an option is the one in the signature of estimators. Its other
+names are aliases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from skgoss.parameters.table import OPTIONS, WITHOUT_EFFECT, Option
+from skgoss.utils import compat
+from skgoss.utils.messages import UnusedParameterWarning, hint, warn
+
+OPTION = {option.name: option for option in OPTIONS}
+CANONICAL_NAME = {name: option.name for option in OPTIONS for name in option.names}
+_WITHOUT_EFFECT = {name for names in WITHOUT_EFFECT.values() for name in names}
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two values are the same object, or equal."""
+    return first is second or bool(np.array_equal(first, second))
+
+
+def canonical(
+    values: Mapping[str, Any], owner: str, keep: Collection[str] = ()
+) -> dict[str, Any]:
+    """Replace aliases by canonical names.
+
+    Parameters
+    ----------
+    values : mapping
+        Values by any names. Unknown names are kept; those of options without effect are
+        left out.
+    owner : str
+        Whose parameters they are, for messages.
+    keep : collection of str, default=()
+        Names that are kept, because they are parameters of a subclass.
+
+    Returns
+    -------
+    dict
+        The values by canonical names.
+
+    Raises
+    ------
+    ValueError
+        If two names of one option have different values.
+    """
+    options: dict[str, Any] = {}
+    passed_name: dict[str, str] = {}
+    for passed, value in values.items():
+        if passed in _WITHOUT_EFFECT and passed not in keep:
+            continue
+        name = passed if passed in keep else CANONICAL_NAME.get(passed, passed)
+        if name in options and not same(options[name], value):
+            raise ValueError(
+                f"{passed_name[name]!r} and {passed!r} are names of the same parameter"
+                f" of {owner} ({name!r}) but got different values: {options[name]!r}"
+                f" and {value!r}. Pass one of them."
+            )
+        options.setdefault(name, value)
+        passed_name.setdefault(name, passed)
+    return options
+
+
+def resolve(
+    values: Mapping[str, Any], owner: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Separate the options from unknown names.
+
+    Parameters
+    ----------
+    values : mapping
+        Values by any names. Numbers may be strings.
+    owner : str
+        Whose parameters they are, for messages.
+
+    Returns
+    -------
+    options : dict
+        The values by canonical names.
+    unknown : dict
+        The values of unknown names.
+
+    Raises
+    ------
+    TypeError
+        If a name is not a str.
+
+    Warns
+    -----
+    UnusedParameterWarning
+        If several names of an option have different values: see `preferred`.
+    """
+    invalid = [name for name in values if not isinstance(name, str)]
+    if invalid:
+        raise TypeError(f"The parameters of {owner} have names, got {invalid[0]!r}.")
+    by_option, unknown = group_by_option(values)
+    options = {}
+    for name, by_alias in by_option.items():
+        option = OPTION[name]
+        parsed = {alias: option.domain.parse(v) for alias, v in by_alias.items()}
+        options[name] = preferred(option, parsed, owner)
+    return options, unknown
+
+
+def resolve_or_warn(values: Mapping[str, Any], owner: str) -> dict[str, Any]:
+    """Return the options by canonical names: see `resolve`. Warn of unknown names."""
+    options, unknown = resolve(values, owner)
+    for name in unknown:
+        warn_no_effect(f"{owner} has no parameter {name!r}", hint(name, CANONICAL_NAME))
+    return options
+
+
+def group_by_option(
+    values: Mapping[str, Any],
+) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """Group values by their options.
+
+    Returns
+    -------
+    by_option : dict of dicts
+        By canonical name: the values by the names that were passed.
+    unknown : dict
+        The values of unknown names.
+    """
+    by_option: dict[str, dict[str, Any]] = {}
+    unknown: dict[str, Any] = {}
+    for name, value in values.items():
+        if name in CANONICAL_NAME:
+            by_option.setdefault(CANONICAL_NAME[name], {})[name] = value
+        elif name not in _WITHOUT_EFFECT:
+            unknown[name] = value
+    return by_option, unknown
+
+
+def preferred(
+    option: Option, values: Mapping[str, Any], owner: str, last: str | None = None
+) -> Any:
+    """Return the value to use if several names of an option are passed.
+
+    It is the first in LightGBM's order of precedence; for ``n_jobs``, the smallest
+    number of threads.
+
+    Parameters
+    ----------
+    option : Option
+    values : mapping
+        Values by names of the option.
+    owner : str
+        Whose parameters they are, for messages.
+    last : str, default=None
+        A name that all others precede.
+
+    Warns
+    -----
+    UnusedParameterWarning
+        If the values differ.
+    """
+    names = sorted(values, key=lambda n: (n == last, option.precedence.index(n)))
+    valid = all(option.domain.convert(values[n]) is not NotImplemented for n in names)
+    if option.name == "n_jobs" and valid:
+        names.sort(key=lambda name: compat.allowed_threads(values[name]))
+    used = values[names[0]]
+    if not all(same(used, values[name]) for name in names):
+        listed = ", ".join(f"{name}={values[name]!r}" for name in names)
+        warn(
+            f"{owner} got different values for one parameter: {listed}."
+            f" {names[0]}={used!r} is used.",
+            UnusedParameterWarning,
+        )
+    return used
+
+
+def warn_no_effect(problem: str, advice: str) -> None:
+    """Warn that an unknown name has no effect."""
+    warn(f"{problem}: it has no effect.{advice}", UnusedParameterWarning)

@@ -1,0 +1,102 @@
+"""The constructor of estimators: attributes from arguments, and its signature."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from skgoss.parameters.aliases import (
+    CANONICAL_NAME,
+    OPTION,
+    group_by_option,
+    preferred,
+    same,
+    warn_no_effect,
+)
+from skgoss.parameters.descriptions import FIT
+from skgoss.utils.messages import hint
+
+# Options whose aliases take precedence over these names, as in LightGBM's estimators.
+_ALIASES_FIRST = ("n_estimators", "objective")
+
+
+def set_options(estimator: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Set the attributes of an estimator from the arguments of its constructor.
+
+    Parameters
+    ----------
+    estimator : LGBMModel
+        It keeps an attribute that a subclass has set before it called the constructor,
+        if the argument is the default.
+    arguments : mapping
+        The options by canonical names. The item ``kwargs`` holds all other arguments:
+        options by aliases, and unknown names.
+
+    Returns
+    -------
+    dict
+        The values of unknown names.
+
+    Warns
+    -----
+    UnusedParameterWarning
+        For unknown names, and if several names of an option have different values: see
+        `preferred`. A canonical name counts as passed if its value is not the default
+        in the signature of the estimator's class.
+    """
+    of_subclass = {n: v for n, v in vars(estimator).items() if n in OPTION}
+    if len(of_subclass) == len(OPTION):
+        of_subclass = {}  # the constructor is called again: these are old values
+    for name in OPTION:
+        setattr(estimator, name, arguments[name])
+    for name, value in of_subclass.items():
+        if same(arguments[name], OPTION[name].default):
+            setattr(estimator, name, value)
+    by_option, unknown = group_by_option(arguments["kwargs"])
+    if by_option:
+        _set_aliases(estimator, by_option)
+    warn_of_unknown(unknown, estimator._owner)
+    return unknown
+
+
+def warn_of_unknown(names: Iterable[str], owner: str) -> None:
+    """Warn of names that are not options of a constructor or of `train`."""
+    for name in names:
+        of_fit = " It is an argument of fit." if name in FIT else ""
+        advice = of_fit or hint(name, CANONICAL_NAME)
+        warn_no_effect(f"{owner} has no parameter {name!r}", advice)
+
+
+def _set_aliases(estimator: Any, by_option: Mapping[str, dict[str, Any]]) -> None:
+    """Set options that were passed by aliases."""
+    signature = inspect.signature(type(estimator).__init__).parameters
+    for name, values in by_option.items():
+        option, value = OPTION[name], getattr(estimator, name)
+        default = signature[name].default if name in signature else option.default
+        if not same(value, default):
+            values = {name: value, **values}
+        last = name if name in _ALIASES_FIRST else None
+        setattr(estimator, name, preferred(option, values, estimator._owner, last))
+
+
+def show_inherited(cls: type) -> None:
+    """Add the inherited parameters to the signature of a constructor with ``**kwargs``.
+
+    scikit-learn reads the parameters of an estimator from this signature.
+    """
+    init = vars(cls).get("__init__")
+    if init is None:
+        return
+    signature = inspect.signature(init)
+    parameters = {
+        name: parameter
+        for name, parameter in signature.parameters.items()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    }
+    if len(parameters) == len(signature.parameters):
+        return
+    parent = next(base for base in cls.__mro__[1:] if "__init__" in vars(base))
+    inherited = inspect.signature(vars(parent)["__init__"]).parameters
+    merged = parameters | {k: v for k, v in inherited.items() if k not in parameters}
+    init.__signature__ = signature.replace(parameters=list(merged.values()))

@@ -1,0 +1,378 @@
+"""Descriptions of arguments and attributes: the type and the meaning, once for each."""
+
+from __future__ import annotations
+
+# The arguments of fit.
+FIT = {
+    "X": (
+        "array-like or data frame of shape (n_samples, n_features), or Dataset",
+        "The training data. Arrays and sparse matrices hold numbers, data frames also"
+        " strings and categories. NaN is a missing value. A `Dataset` is binned once"
+        " for any number of fits. It also provides ``y``, ``sample_weight``,"
+        " ``init_score`` and ``group`` if they are not passed.",
+    ),
+    "y": (
+        "array-like of shape (n_samples,), default=None",
+        "The target: numbers for a regressor, labels of any type for a classifier,"
+        " relevance grades (0, 1, 2, ...) for a ranker. It may be None only if ``X`` is"
+        " a `Dataset` with a label.",
+    ),
+    "sample_weight": (
+        "array-like of shape (n_samples,), default=None",
+        "Weights of the rows. A row of weight 2 counts as two copies of the row, and a"
+        " row of weight 0 is ignored.",
+    ),
+    "init_score": (
+        "array-like of shape (n_samples,) or (n_samples, n_classes), default=None",
+        "Raw scores from which boosting starts, instead of the best constant. They are"
+        " not part of the model: add them to its raw predictions.",
+    ),
+    "group": (
+        "array-like of shape (n_queries,), default=None",
+        "Number of rows of each query. The rows of a query must be consecutive, and the"
+        " queries in this order. Pass either ``group`` or ``qid``.",
+    ),
+    "qid": (
+        "array-like of shape (n_samples,), default=None",
+        "Query id of each row, a number or string. The rows may be in any order."
+        " Without ``qid`` and ``group`` all rows belong to one query.",
+    ),
+    "eval_set": (
+        "list of (X, y) pairs or Datasets, default=None",
+        "Evaluation sets. Metrics are computed on them after each round; early stopping"
+        " uses these metrics. Pass either ``eval_set``, or ``eval_X`` and ``eval_y``."
+        " Set number i is named 'valid_i'. To evaluate the training set as well, pass"
+        " the same objects ``X`` and ``y``; this set is named 'training'.",
+    ),
+    "eval_names": (
+        "list of str, default=None",
+        "Names of the evaluation sets. The default names are 'valid_0', 'valid_1' and"
+        " so on, and 'training' for the training set. If this list, or a list of"
+        " another ``eval_`` argument, is shorter than the list of sets, the last sets"
+        " use the defaults.",
+    ),
+    "eval_sample_weight": (
+        "list of array-like, default=None",
+        "Weights of the rows of each evaluation set.",
+    ),
+    "eval_class_weight": (
+        "list of dict or 'balanced', default=None",
+        "Class weights of each evaluation set.",
+    ),
+    "eval_init_score": (
+        "list of array-like, default=None",
+        "Raw scores from which boosting starts, for each evaluation set.",
+    ),
+    "eval_group": (
+        "list of array-like, default=None",
+        "Numbers of rows of the queries of each evaluation set.",
+    ),
+    "eval_qid": (
+        "list of array-like, default=None",
+        "Query ids of the rows of each evaluation set.",
+    ),
+    "eval_metric": (
+        "str, callable or list of them, default=None",
+        "Metrics to compute in addition to the parameter ``metric``: names or"
+        " functions. A function is called as ``f(y_true, y_pred)``, ``f(y_true,"
+        " y_pred, weight)`` or ``f(y_true, y_pred, weight, group)``, according to its"
+        " number of arguments. It returns ``(name, value, is_higher_better)`` or a"
+        " list of such tuples. ``y_pred`` are predictions, or raw scores if the"
+        " objective is a function.",
+    ),
+    "eval_at": (
+        "int or list of int, default=None",
+        "For the metrics 'ndcg' and 'map': the numbers k of top documents. None means"
+        " the parameter ``eval_at``.",
+    ),
+    "feature_name": (
+        "'auto' or list of str, default='auto'",
+        "Names of the columns, which become ``feature_name_``. 'auto' means the names"
+        " in ``X``.",
+    ),
+    "categorical_feature": (
+        "'auto', None or list of str and int, default='auto'",
+        "The columns that hold categories. 'auto' means the parameter"
+        " ``categorical_feature``.",
+    ),
+    "callbacks": (
+        "list of callable, default=None",
+        "Functions that are called before or after each round, such as"
+        " `early_stopping` and `log_evaluation`.",
+    ),
+    "init_model": (
+        "estimator of skgoss, Booster, str or path, default=None",
+        "A fitted model, or the path of a model file. Boosting continues from its"
+        " trees, which become part of the new model. ``X`` must have the columns of"
+        " that model. The names of columns, the categories and the classes are also"
+        " taken from it. Files of LightGBM hold no classes; for these, the classes"
+        " come from ``y``.",
+    ),
+    "eval_X": (
+        "array-like or data frame, or a tuple of them, default=None",
+        "The data of the evaluation set. A tuple holds those of several sets.",
+    ),
+    "eval_y": (
+        "array-like, or a tuple of them, default=None",
+        "The target of the evaluation set. A tuple holds those of several sets.",
+    ),
+    "early_stopping_rounds": (
+        "int, default=None",
+        "If given, it replaces the parameter ``early_stopping_round``.",
+    ),
+    "verbose": (
+        "bool or int, default=False",
+        "Whether to print the metrics of every round. With an int k, the metrics of"
+        " every k-th round are printed.",
+    ),
+}
+
+# The arguments of fit on a Dask cluster.
+FIT_OF_DASK = FIT | {
+    "X": (
+        "Dask array, Dask data frame, or list of Delayed",
+        "The training data. Arrays hold numbers, data frames also strings and"
+        " categories. NaN is a missing value. Chunks of arrays and delayed parts may be"
+        " sparse matrices. The order of the rows is that of the partitions.",
+    ),
+    "y": (
+        "Dask array, series, or list of Delayed",
+        "The target: numbers for a regressor, labels of any type for a classifier,"
+        " relevance grades (0, 1, 2, ...) for a ranker. All arguments with one value"
+        " per row must have the partitions of ``X``. Arrays with other chunks are"
+        " rechunked if all chunk lengths are known.",
+    ),
+    "sample_weight": ("Dask array or series, default=None", FIT["sample_weight"][1]),
+    "init_score": ("Dask array or data frame, default=None", FIT["init_score"][1]),
+    "group": (
+        "Dask array or series, default=None",
+        "Number of rows of each query. All rows of a query must be in one partition,"
+        " and consecutive. The sizes in a partition sum to its number of rows.",
+    ),
+    "qid": (
+        "Dask array or series, default=None",
+        "Query id of each row, a number or string. All rows of a query must be in one"
+        " partition, in any order.",
+    ),
+    "eval_set": (
+        "list of (X, y) pairs, default=None",
+        FIT["eval_set"][1] + " The sets may have any partitions.",
+    ),
+    "eval_X": (
+        "Dask array or data frame, or a tuple of them, default=None",
+        FIT["eval_X"][1],
+    ),
+    "eval_y": (
+        "Dask array or series, or a tuple of them, default=None",
+        FIT["eval_y"][1],
+    ),
+    "callbacks": (
+        "list of callable, default=None",
+        "Functions that are called before or after each round, such as"
+        " `early_stopping` and `log_evaluation`. A worker calls copies of them, so"
+        " objects that your functions change are not changed in the client's process."
+        " `record_evaluation` fills its dictionary after the fit. Messages are shown in"
+        " the client's process.",
+    ),
+}
+
+# The arguments of predictions.
+PREDICTION = {
+    "X": (
+        "array-like or data frame of shape (n_samples, n_features)",
+        "The rows to predict. The columns must be those of ``fit``, in the same order.",
+    ),
+    "raw_score": (
+        "bool, default=False",
+        "Whether to return raw scores: the sum of the values of all trees, or their"
+        " mean for a random forest.",
+    ),
+    "start_iteration": ("int, default=0", "The first round whose trees are used."),
+    "num_iteration": (
+        "int, default=None",
+        "Number of rounds whose trees are used. None or values <= 0: all rounds from"
+        " ``start_iteration`` on.",
+    ),
+    "pred_leaf": (
+        "bool, default=False",
+        "Whether to return the index of the leaf of each row in each tree.",
+    ),
+    "pred_contrib": (
+        "bool, default=False",
+        "Whether to return SHAP values: the contribution of each column to the raw"
+        " score of each row. The shape is (n_samples, n_features + 1); the last column"
+        " is the expected raw score. For K > 2 classes the shape is (n_samples, K *"
+        " (n_features + 1)), class by class. For sparse rows the result is a sparse"
+        " array, or a list of K sparse arrays.",
+    ),
+    "pred_interactions": (
+        "bool, default=False",
+        "Whether to return SHAP interaction values: the contribution of each pair of"
+        " columns. The shape is (n_samples, n_features + 1, n_features + 1), or for K >"
+        " 2 classes (n_samples, K, n_features + 1, n_features + 1). Sums over the last"
+        " axis are the SHAP values.",
+    ),
+    "interactions": (
+        "bool, default=False",
+        "Whether to compute SHAP interaction values of pairs of columns.",
+    ),
+    "validate_features": (
+        "bool, default=False",
+        "Whether to check the column names of ``X`` if the model was read from a file"
+        " of another library. For all other models they are always checked.",
+    ),
+    "kwargs": (
+        "dict",
+        "``n_jobs``, by any of its names, replaces the parameter ``n_jobs``. Other"
+        " parameters of LightGBM are accepted and have no effect. Unknown names give an"
+        " ``UnusedParameterWarning``.",
+    ),
+}
+
+# The arguments of a Booster's methods.
+BOOSTER = PREDICTION | {
+    "filename": (
+        "str or path",
+        "The file. If writing fails, an earlier file of this name is unchanged.",
+    ),
+    "data": (
+        "array-like or data frame of shape (n_samples, n_features), or path",
+        "The rows to predict. The columns must be those of the training set, in the"
+        " same order. A path names a CSV, TSV or LibSVM file, with or without the"
+        " label. With ``data_has_header``, the columns of a file are found by their"
+        " names.",
+    ),
+    "num_iteration": (
+        "int, default=None",
+        "Number of rounds whose trees are used. None: the rounds up to the best one if"
+        " early stopping found one, else all. Values <= 0: all rounds.",
+    ),
+    "importance_type": (
+        "{'split', 'gain', 'cover'}, default='split'",
+        "What the importances in the file measure: see `feature_importance`.",
+    ),
+    "data_has_header": (
+        "bool, default=False",
+        "Whether the first line of a file holds the column names.",
+    ),
+    "validate_features": (
+        "bool, default=False",
+        "Whether to check the column names of a data frame.",
+    ),
+    "kwargs": (
+        "dict",
+        "``n_jobs``, by any of its names, is the number of threads. Other parameters of"
+        " LightGBM are accepted and have no effect. Unknown names give an"
+        " ``UnusedParameterWarning``.",
+    ),
+}
+
+# The arguments of plots.
+PLOT = {
+    "booster": ("Booster or fitted estimator", "The model."),
+    "ax": (
+        "matplotlib.axes.Axes, default=None",
+        "The axes to plot on. None creates a new figure.",
+    ),
+    "xlim": ("pair of float, default=None", "The limits of the x-axis."),
+    "ylim": ("pair of float, default=None", "The limits of the y-axis."),
+    "title": ("str or None", "The title. None: no title."),
+    "xlabel": ("str or None", "The label of the x-axis. None: no label."),
+    "ylabel": ("str or None", "The label of the y-axis. None: no label."),
+    "figsize": (
+        "pair of float, default=None",
+        "Width and height of a new figure, in inches.",
+    ),
+    "dpi": ("float, default=None", "Resolution of a new figure."),
+    "grid": ("bool, default=True", "Whether to draw a grid."),
+    "precision": (
+        "int or None, default=3",
+        "Number of digits after the decimal point. None: all digits.",
+    ),
+    "tree_index": (
+        "int, default=0",
+        "The index of the tree. Negative numbers count from the last tree.",
+    ),
+    "show_info": (
+        "list of str, default=None",
+        "What to show in the nodes besides splits and leaf values: any of 'split_gain',"
+        " 'internal_value', 'internal_count', 'internal_weight', 'leaf_count',"
+        " 'leaf_weight' and 'data_percentage'.",
+    ),
+    "orientation": (
+        "{'horizontal', 'vertical'}, default='horizontal'",
+        "The direction of growth: 'horizontal' has the root on the left, 'vertical' at"
+        " the top.",
+    ),
+    "example_case": (
+        "array-like or data frame of shape (1, n_features), default=None",
+        "A single row. Its path through the tree is highlighted.",
+    ),
+    "max_category_values": (
+        "int, default=10",
+        "Maximum number of categories to list in a node. '...' stands for the others.",
+    ),
+}
+
+# The parameter and the attribute that only estimators for Dask have.
+CLIENT = {
+    "client": (
+        "distributed.Client, default=None",
+        "The client of the cluster. None: the current client. Pickles do not hold the"
+        " client.",
+    ),
+    "client_": (
+        "distributed.Client",
+        "The client: the parameter ``client``, or else the current one.",
+    ),
+}
+
+# The last parameter of the constructors.
+CONSTRUCTOR_KWARGS = (
+    "dict",
+    "Parameters by their other names, such as ``eta`` for ``learning_rate``. Unknown"
+    " names have no effect and give an ``UnusedParameterWarning``.",
+)
+
+# The attributes of fitted estimators.
+ATTRIBUTES = {
+    "n_features_in_": ("int", "Number of columns of ``X`` in ``fit``."),
+    "n_features_": ("int", "The same as ``n_features_in_``."),
+    "feature_names_in_": (
+        "ndarray of shape (`n_features_in_`,)",
+        "Names of the columns of ``X``. Defined only if all names are strings.",
+    ),
+    "feature_name_": (
+        "list of str",
+        "Names of the columns: the argument ``feature_name`` of ``fit``, or else the"
+        " names in ``X``, or else 'Column_0', 'Column_1' and so on.",
+    ),
+    "booster_": ("Booster", "The trained model, without the estimator."),
+    "objective_": (
+        "str, callable or None",
+        "The objective: its name, or the function that was passed. None if the model"
+        " was read from a file that holds no objective.",
+    ),
+    "n_estimators_": ("int", "Number of rounds of the model."),
+    "n_iter_": ("int", "The same as ``n_estimators_``."),
+    "best_iteration_": (
+        "int",
+        "Number of rounds that early stopping kept. 0 without early stopping.",
+    ),
+    "best_score_": (
+        "dict",
+        "The metrics after the best round, or after the last round without early"
+        " stopping: a dict of dicts, by the names of evaluation set and metric.",
+    ),
+    "evals_result_": (
+        "dict",
+        "The metrics of all rounds: a dict of dicts of lists, by the names of"
+        " evaluation set and metric. Empty without evaluation sets.",
+    ),
+    "feature_importances_": (
+        "ndarray of shape (`n_features_in_`,)",
+        "The importances of the columns, as ``importance_type`` says. They are not"
+        " normalised.",
+    ),
+    "fitted_": ("bool", "Whether the model is fitted. Defined before ``fit``, too."),
+}

@@ -1,0 +1,61 @@
+"""Options as text in LightGBM's model files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from skgoss.parameters.aliases import CANONICAL_NAME, OPTION
+from skgoss.parameters.domains import CATEGORICAL_FEATURE, parse_number
+from skgoss.parameters.settings import Settings
+from skgoss.parameters.table import NOT_IN_LIGHTGBM, OPTIONS, Option
+
+
+def from_lightgbm(parameters: Mapping[str, str]) -> dict[str, Any]:
+    """Return bools, numbers, strings and lists of them, without empty values."""
+    return {name: _value(name, text) for name, text in parameters.items() if text}
+
+
+def _value(name: str, text: str) -> Any:
+    option = OPTION.get(CANONICAL_NAME.get(name, ""))
+    if option is not None and isinstance(option.default, bool):
+        return text not in ("0", "False", "false")
+    if "," in text and "[" not in text:
+        return [parse_number(item) for item in text.split(",")]
+    return parse_number(text)
+
+
+def to_lightgbm(settings: Settings) -> dict[str, str]:
+    """Return the options of a fit by LightGBM's main names.
+
+    Options that LightGBM does not have are left out. Values that its files cannot hold,
+    such as functions, are empty.
+    """
+    return {
+        option.lightgbm: _text(option, getattr(settings, option.name))
+        for option in OPTIONS
+        if option.name not in NOT_IN_LIGHTGBM
+    }
+
+
+def _text(option: Option, value: Any) -> str:
+    if not isinstance(value, list | tuple):
+        return _text_of_scalar(value) if value != "auto" else ""
+    if option.domain is CATEGORICAL_FEATURE and any(isinstance(c, str) for c in value):
+        return ""  # our names of columns are not those in LightGBM's files
+    if isinstance(option.default, float):
+        return ""  # LightGBM takes a single number here, not a list
+    if all(isinstance(item, list | tuple) for item in value):
+        return ",".join(f"[{','.join(map(_text_of_scalar, items))}]" for items in value)
+    texts = list(map(_text_of_scalar, value))
+    return ",".join(texts) if all(texts) else ""
+
+
+def _text_of_scalar(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, int | float):
+        return repr(value).removesuffix(".0")
+    # LightGBM cuts strings at colons, and adds quotes to them when it reads a file.
+    is_plain = isinstance(value, str) and value.isprintable()
+    return value if is_plain and not {*value} & {*'":\\'} else ""

@@ -1,0 +1,102 @@
+"""Single options, checked: of Datasets, data files and predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from skgoss.parameters.aliases import (
+    OPTION,
+    canonical,
+    group_by_option,
+    preferred,
+    warn_no_effect,
+)
+from skgoss.parameters.descriptions import PREDICTION
+from skgoss.parameters.seeds import derived_seeds, draw_seed
+from skgoss.parameters.table import FILE_OPTIONS
+from skgoss.utils.messages import hint
+
+
+def checked_value(name: str, value: Any, owner: str) -> Any:
+    """Return the value of an option as a plain Python object: see `Option.checked`."""
+    return OPTION[name].checked(value, owner)
+
+
+def checked_options(
+    values: Mapping[str, Any], names: Iterable[str], owner: str
+) -> dict[str, Any]:
+    """Return the checked values of some options.
+
+    Parameters
+    ----------
+    values : mapping
+        Values by any names. Options that are absent have their defaults.
+    names : iterable of str
+        The canonical names of the options to return. Seeds that are None are derived
+        from ``random_state``.
+    owner : str
+        Whose parameters they are, for messages.
+
+    Raises
+    ------
+    ValueError
+        If a value is outside its domain, or names of one option have different values.
+    """
+    options = canonical(values, owner)
+
+    def checked(name: str) -> Any:
+        option = OPTION[name]
+        return option.checked(options.get(name, option.default), owner)
+
+    seeds = derived_seeds(draw_seed(checked("random_state")))
+    values = {name: checked(name) for name in names}
+    return {name: seeds.get(name) if v is None else v for name, v in values.items()}
+
+
+def file_options(
+    values: Mapping[str, Any], owner: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Separate the options of data files from all others.
+
+    Parameters
+    ----------
+    values : mapping
+        Values by any names.
+    owner : str
+        Whose parameters they are, for messages.
+
+    Returns
+    -------
+    of_files : dict
+        The checked values of the options that were passed, by canonical names.
+    others : dict
+
+    Raises
+    ------
+    ValueError
+        If a value is outside its domain.
+    """
+    of_files, others = {}, dict(values)
+    for option in FILE_OPTIONS:
+        passed = {n: others.pop(n) for n in option.precedence if n in others}
+        if passed:
+            value = preferred(option, passed, owner)
+            of_files[option.name] = option.checked(value, owner)
+    return of_files, others
+
+
+def n_jobs(kwargs: Mapping[str, Any], default: Any, owner: str) -> int | None:
+    """Return the option ``n_jobs`` from the ``**kwargs`` of a prediction.
+
+    Other options have no effect on predictions. Unknown names give a warning.
+    """
+    option = OPTION["n_jobs"]
+    by_option, unknown = group_by_option(kwargs)
+    for name in unknown:
+        warn_no_effect(
+            f"Predictions of {owner} have no argument {name!r}",
+            hint(name, [*PREDICTION, *option.precedence]),
+        )
+    values = by_option.get("n_jobs", {"n_jobs": default})
+    return option.checked(preferred(option, values, owner), owner)

@@ -1,0 +1,3 @@
+"""Limits of the engine's integers."""
+
+INT32_MAX = 2**31 - 1

@@ -35,6 +35,7 @@ from skgoss.inspection.plotting import (
 from skgoss.inspection.tree_plots import create_tree_digraph, plot_tree
 from skgoss.inspection.tree_text import draw_tree
 from skgoss.training.callback_api import EarlyStopException, EvalResult
+from skgoss.utils.compat import version as _version
 from skgoss.utils.messages import UnusedParameterWarning
 
 __all__ = [
@@ -77,11 +78,8 @@ def __getattr__(name: str) -> Any:
         return getattr(dask, name)
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(__name__)
-    except PackageNotFoundError as error:
+    if not (version := _version()):
         raise AttributeError(
             f"{__name__} has no version: the package is not installed."
-        ) from error
+        )
+    return version

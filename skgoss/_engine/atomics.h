@@ -1,4 +1,4 @@
-/* What threads that share out work among themselves need. */
+/* A counter and a lock for threads that share out work among themselves. */
 #ifndef SKGOSS_ATOMICS_H
 #define SKGOSS_ATOMICS_H
 
@@ -16,7 +16,7 @@
 #define SPIN_PAUSE() ((void)0)
 #endif
 
-/* The next number: each is given to one thread only. */
+/* The next number: each goes to one thread only. */
 static inline int64_t fetch_increment(int64_t *next)
 {
 #if defined(_MSC_VER)
@@ -26,7 +26,8 @@ static inline int64_t fetch_increment(int64_t *next)
 #endif
 }
 
-/* Only one thread is between both: for a few instructions, as others wait busily. */
+/* A spin lock: one thread at a time is between both, for a few instructions, as others wait
+   busily. */
 static inline void spin_lock(int64_t *lock)
 {
 #if defined(_MSC_VER)

@@ -1,4 +1,4 @@
-"""What threads that share out work among themselves need."""
+"""A counter and a lock for threads that share out work among themselves."""
 
 from libc.stdint cimport int64_t
 

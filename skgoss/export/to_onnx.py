@@ -146,8 +146,6 @@ def to_onnx(
     >>> [output.name for output in skgoss.to_onnx(model).graph.output]
     ['label', 'probabilities']
     """
-    import skgoss
-
     helper = compat.optional("onnx", "to_onnx").helper
     exported = exported_model(model, start_iteration, num_iteration, raw_score)
     inputs = _inputs(model, exported, X)
@@ -171,7 +169,7 @@ def to_onnx(
             graph.constants,
         ),
         producer_name="skgoss",
-        producer_version=getattr(skgoss, "__version__", ""),
+        producer_version=compat.version(),
         doc_string=f"{owner}, rounds {exported.span[0]} to {exported.span[1] - 1}",
         ir_version=_FORMAT,
         opset_imports=[helper.make_opsetid(*pair) for pair in OPERATORS.items()],

@@ -8,6 +8,7 @@ import inspect
 import os
 import threading
 from collections.abc import Callable
+from importlib import metadata
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -114,6 +115,14 @@ def optional(module: str, user: str, otherwise: str = "") -> ModuleType:
         return importlib.import_module(module)
     except ImportError as error:
         raise missing(user, module.partition(".")[0], otherwise=otherwise) from error
+
+
+def version() -> str:
+    """The version of skgoss; '' if the package is not installed."""
+    try:
+        return metadata.version("skgoss")
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def missing(user: str, *packages: str, otherwise: str = "") -> ImportError:

@@ -63,7 +63,7 @@ def scratch_per_value(Py_ssize_t n_features, int n_threads) -> int:
     return SCRATCH_PER_VALUE + tile_width(n_features, n_threads)
 
 
-ctypedef fused binned:
+ctypedef fused bin_t:
     uint8_t
     uint16_t
 
@@ -684,7 +684,7 @@ def plan_search(
 
 
 cdef inline void search_block(
-    const double* value, int64_t n, const Plan* plan, Py_ssize_t column, binned* bins_out,
+    const double* value, int64_t n, const Plan* plan, Py_ssize_t column, bin_t* bins_out,
 ) noexcept nogil:
     """Bins of ``n`` values of a column: for each the number of bounds below it.
 
@@ -707,7 +707,7 @@ cdef inline void search_block(
                 at[i] += half * (bound[at[i] + half - 1] < value[i])
             half >>= 1
         for i in range(SEARCH_WIDTH):
-            bins_out[i] = <binned> (nan_bin if isnan(value[i]) else at[i])
+            bins_out[i] = <bin_t> (nan_bin if isnan(value[i]) else at[i])
         value += SEARCH_WIDTH
         bins_out += SEARCH_WIDTH
 
@@ -720,17 +720,17 @@ cdef void bin_block(
     const Plan* plan,
     int64_t n_columns,
     int64_t n_rows,
-    binned* columns_out,
+    bin_t* columns_out,
 ) noexcept nogil:
     """Put some rows of all columns into their bins."""
     cdef double[BLOCK] values
-    cdef binned[BLOCK] bins
+    cdef bin_t[BLOCK] bins
     cdef int64_t j
     memset(values, 0, sizeof(values))
     for j in range(n_columns):
         load_block(inputs, j, rows, start, n, values)
         search_block(values, n, plan, j, &bins[0])
-        memcpy(columns_out + j * n_rows + start, &bins[0], n * sizeof(binned))
+        memcpy(columns_out + j * n_rows + start, &bins[0], n * sizeof(bin_t))
 
 
 def bin_columns(
@@ -743,7 +743,7 @@ def bin_columns(
     const uint16_t[::1] first,
     const int32_t[::1] nan_bin,
     int n_threads,
-    binned[:, ::1] columns_out,
+    bin_t[:, ::1] columns_out,
 ) -> None:
     """Put every value of every column into its bin.
 

@@ -16,7 +16,7 @@ cdef enum:
     # Rows whose bins one thread writes at a time.
     ROWS_PER_TASK = 1 << 14
 
-ctypedef fused binned:
+ctypedef fused bin_t:
     uint8_t
     uint16_t
 
@@ -104,7 +104,7 @@ cdef void bin_rows(
     int64_t stop,
     const uint16_t* bin_of,
     int64_t n_categories,
-    binned* bins_out,
+    bin_t* bins_out,
 ) noexcept nogil:
     """Put some rows of a column of categories into their bins."""
     cdef double[BLOCK] values
@@ -113,7 +113,7 @@ cdef void bin_rows(
         n = min(<int64_t> BLOCK, stop - start)
         load_block(inputs, column, rows, start, n, values)
         for i in range(n):
-            bins_out[start + i] = <binned> bin_of[entry_of(values[i], n_categories)]
+            bins_out[start + i] = <bin_t> bin_of[entry_of(values[i], n_categories)]
         start += n
 
 
@@ -123,7 +123,7 @@ def bin_categories(
     const uint16_t[::1] bin_of,
     const int64_t[::1] first,
     int n_threads,
-    binned[:, ::1] bins_out,
+    bin_t[:, ::1] bins_out,
 ) -> None:
     """Put every category of every column into its bin.
 

@@ -15,6 +15,7 @@ from skgoss._engine.random cimport BAGGING, ONE_SIDE, below, draw, key
 cdef extern from "sampling.h" nogil:
     enum:
         LIST_SPARE
+        SAMPLING_TILE
     Py_ssize_t list_kept(
         const uint8_t* kept, uint32_t first, Py_ssize_t n, uint32_t* numbers_out)
     void count_kept(const uint8_t* kept, Py_ssize_t n, int64_t* n_out)
@@ -53,7 +54,6 @@ cdef extern from "sampling.h" nogil:
 
 cdef enum:
     BLOCK = 32768
-    TILE = 1024          # as SAMPLING_TILE in sampling.h
     # Of a digit of a radix selection; its counters stay in the first cache.
     DIGIT_BITS = 10
     # One-side sampling guesses from about so many rows, of which there are at least
@@ -115,13 +115,13 @@ def bagging_mask(Py_ssize_t n_rows, double fraction, uint64_t seed, uint64_t rou
 cdef void list_block(
     const uint8_t* kept, Py_ssize_t first, Py_ssize_t n, uint32_t* rows_out,
 ) noexcept nogil:
-    cdef uint32_t[TILE + LIST_SPARE] listed
+    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] listed
     cdef Py_ssize_t tile, start, n_listed
-    for tile in range((n + TILE - 1) // TILE):
-        start = tile * TILE
+    for tile in range((n + SAMPLING_TILE - 1) // SAMPLING_TILE):
+        start = tile * SAMPLING_TILE
         n_listed = list_kept(
             kept + start, <uint32_t>(first + start),
-            min(<Py_ssize_t>TILE, n - start), listed)
+            min(<Py_ssize_t>SAMPLING_TILE, n - start), listed)
         memcpy(rows_out, listed, n_listed * sizeof(uint32_t))
         rows_out += n_listed
 
@@ -247,12 +247,12 @@ cdef Window expected_keys(const Goss* goss, int64_t n_top) noexcept nogil:
     cdef uint32_t* again = goss.draws + n
     cdef Py_ssize_t tile, start
     cdef Window window
-    for tile in range((n + TILE - 1) // TILE):
-        start = tile * TILE
+    for tile in range((n + SAMPLING_TILE - 1) // SAMPLING_TILE):
+        start = tile * SAMPLING_TILE
         rank_rows(
             goss.gradient + start * step, goss.n, goss.n_scores,
             goss.weight + start * step if goss.weight != NULL else NULL,
-            goss.weight_stride, step, <int>min(<Py_ssize_t>TILE, n - start),
+            goss.weight_stride, step, <int>min(<Py_ssize_t>SAMPLING_TILE, n - start),
             goss.draws + start)
     memcpy(again, goss.draws, n * sizeof(uint32_t))
     window.low = select_few(goss.draws, n, low).value if low > 0 else 0
@@ -275,14 +275,14 @@ cdef void sift_block(
     uint32_t* inside_out,
 ) noexcept nogil:
     """Copy the numbers of a block that are in a window, and count those below it."""
-    cdef uint8_t[TILE] kept
-    cdef uint32_t[TILE + LIST_SPARE] positions
+    cdef uint8_t[SAMPLING_TILE] kept
+    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] positions
     cdef uint32_t* out = inside_out
     cdef Py_ssize_t tile, start, m, n_found
     goss.n_below[block] = 0
-    for tile in range((goss.n_kept[block] + TILE - 1) // TILE):
-        start = tile * TILE
-        m = min(<Py_ssize_t>TILE, goss.n_kept[block] - start)
+    for tile in range((goss.n_kept[block] + SAMPLING_TILE - 1) // SAMPLING_TILE):
+        start = tile * SAMPLING_TILE
+        m = min(<Py_ssize_t>SAMPLING_TILE, goss.n_kept[block] - start)
         keep_between(
             values + start, window.low, window.high, m, kept, &goss.n_below[block])
         n_found = list_kept(kept, 0, m, positions)
@@ -295,15 +295,15 @@ cdef void keep_block(
     const Goss* goss, Py_ssize_t block, uint32_t last_key, uint32_t last_draw,
 ) noexcept nogil:
     """Keep the rows of a block with a key or a draw of at most some number."""
-    cdef uint8_t[TILE] kept
-    cdef uint32_t[TILE] keys
-    cdef uint32_t[TILE + LIST_SPARE] rows
+    cdef uint8_t[SAMPLING_TILE] kept
+    cdef uint32_t[SAMPLING_TILE] keys
+    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] rows
     cdef Py_ssize_t last = min((block + 1) * <Py_ssize_t>BLOCK, goss.n)
     cdef Py_ssize_t at = block * BLOCK
     cdef Py_ssize_t first = at
     cdef Py_ssize_t m, n_found
     while first < last:
-        m = min(<Py_ssize_t>TILE, last - first)
+        m = min(<Py_ssize_t>SAMPLING_TILE, last - first)
         rank_rows(
             goss.gradient + first, goss.n, goss.n_scores,
             goss.weight + first if goss.weight != NULL else NULL, goss.weight_stride,
@@ -384,9 +384,9 @@ cdef void take_block(
     float* gradient, float* hessian, bint constant_hessian,
 ) noexcept nogil:
     """Move the rows of a block that are taken to its front; scale those that were drawn."""
-    cdef uint8_t[TILE] kept
-    cdef uint32_t[TILE + LIST_SPARE] positions
-    cdef uint32_t[TILE] drawn
+    cdef uint8_t[SAMPLING_TILE] kept
+    cdef uint32_t[SAMPLING_TILE + LIST_SPARE] positions
+    cdef uint32_t[SAMPLING_TILE] drawn
     cdef int64_t n_tops = 0
     cdef Py_ssize_t at = block * BLOCK
     cdef Py_ssize_t first = at
@@ -394,7 +394,7 @@ cdef void take_block(
     cdef Py_ssize_t last = at + goss.n_kept[block]
     cdef Py_ssize_t m, n_drawn, n_taken, k
     while first < last:
-        m = min(<Py_ssize_t>TILE, last - first)
+        m = min(<Py_ssize_t>SAMPLING_TILE, last - first)
         keep_between(goss.draws + first, 1, threshold, m, kept, &n_tops)
         n_drawn = list_kept(kept, 0, m, positions)
         copy_positions(goss.rows + first, positions, 0, n_drawn, drawn)
@@ -436,11 +436,11 @@ def one_side_keys(const float[:, ::1] gradient, const double[:, ::1] weight):
     keys = np.empty(n, dtype=np.uint32)
     cdef uint32_t[::1] keys_out = keys
     with nogil:
-        for first from 0 <= first < n by TILE:
+        for first from 0 <= first < n by SAMPLING_TILE:
             rank_rows(
                 &gradient[0, first], n, <int>gradient.shape[0],
                 &weight[0, first] if weight is not None else NULL, stride, 1,
-                <int>min(<Py_ssize_t>TILE, n - first), &keys_out[first])
+                <int>min(<Py_ssize_t>SAMPLING_TILE, n - first), &keys_out[first])
     return keys
 
 
@@ -556,7 +556,7 @@ cdef Py_ssize_t keep_tile(
     uint32_t* rows_out, int64_t* n_below, key_t* largest,
 ) noexcept nogil:
     """List the rows of a tile with keys in a range; returns how many."""
-    cdef uint8_t[TILE] kept
+    cdef uint8_t[SAMPLING_TILE] kept
     if key_t is uint32_t:
         keep_keys_32(keys, low, high, n, kept, n_below, largest)
     else:
@@ -601,10 +601,10 @@ def rows_between(
     cdef Py_ssize_t kept = 0, g, first
     with nogil:
         for g in range(n_groups):
-            for first from start[g] <= first < start[g + 1] by TILE:
+            for first from start[g] <= first < start[g + 1] by SAMPLING_TILE:
                 kept += keep_tile(
                     &keys[first], low[g], high[g], first,
-                    min(<Py_ssize_t>TILE, start[g + 1] - first), &rows_out[kept],
+                    min(<Py_ssize_t>SAMPLING_TILE, start[g + 1] - first), &rows_out[kept],
                     &n_below_out[g], &largest_out[g])
             start_out[g + 1] = kept
     return room[:kept].copy(), kept_start, n_below, largest

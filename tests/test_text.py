@@ -19,8 +19,8 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.text_writer import safe_names
 from skgoss.model.trees import CategorySets
-from skgoss.parameters.settings import lightgbm_parameters, settings
-from skgoss.parameters.table import ONLY_OURS, OPTIONS
+from skgoss.parameters import make_settings, to_lightgbm
+from skgoss.parameters.table import NOT_IN_LIGHTGBM, OPTIONS
 
 pd = pytest.importorskip("pandas")
 FILES = Path(__file__).with_name("files")
@@ -281,7 +281,7 @@ def words_for(model):
     """A header for an estimator."""
     return replace(
         model._model.header,
-        parameters=lightgbm_parameters(settings(model.get_params(), "LGBMModel")),
+        parameters=to_lightgbm(make_settings(model.get_params(), "LGBMModel")),
         own={"classes": ["a", None, 1.5], "deep": {"er": [[]]}},
     )
 
@@ -673,7 +673,7 @@ def test_lightgbm_takes_our_parameters(fitted):
         label_gain=[0, 1, 3.5],
         objective="binary",
     )
-    words = lightgbm_parameters(settings(odd.get_params(), "LGBMRegressor"))
+    words = to_lightgbm(make_settings(odd.get_params(), "LGBMRegressor"))
     assert words["bagging_fraction"] == "1"
     assert words["num_iterations"] == "100"
     assert words["learning_rate"] == "0.1"
@@ -695,4 +695,4 @@ def test_lightgbm_takes_our_parameters(fitted):
 def test_options_that_only_we_have():
     X, y = data()
     theirs = text.read(booster(X, y).model_to_string())[1].parameters
-    assert {o.name for o in OPTIONS if o.lightgbm not in theirs} == ONLY_OURS
+    assert {o.name for o in OPTIONS if o.lightgbm not in theirs} == NOT_IN_LIGHTGBM

@@ -322,7 +322,7 @@ ALL_OURS = (*OURS, "multiclass", "binary", "binary rf", "ranking")
 def written(model, **options):
     ensemble = model._model.trees
     return text.write(
-        ensemble, words_for(model), categories=model._categories, **options
+        ensemble, words_for(model), categories=model._model.categories, **options
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,36 +217,9 @@ class Storage:
         return np.flatnonzero(counts > n_rows).astype(np.uint32)
 
 
-class Source(Protocol):
-    """Where the bins of used columns come from.
-
-    Attributes
-    ----------
-    n_rows : int
-    sparse : SparseColumns
-        The sparse columns.
-    """
-
-    @property
-    def n_rows(self) -> int: ...
-
-    @property
-    def sparse(self) -> SparseColumns: ...
-
-    def fill(self, members: NDArray[np.int64], out: NDArray[Any]) -> None:
-        """Write the bins of dense columns: those of at most 256 bins, or the others.
-
-        Parameters
-        ----------
-        members : ndarray of int64
-            The numbers of these columns among the used ones.
-        out : ndarray of shape (len(members), n_rows), uint8 or uint16
-        """
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Bins:
-    """Known bins of used columns: a `Source`.
+    """Known bins of used columns.
 
     Attributes
     ----------
@@ -284,7 +257,14 @@ class Bins:
         return self.bytes.shape[1]
 
     def fill(self, members: NDArray[np.int64], out: NDArray[Any]) -> None:
-        """Write the bytes, or the shorts: see `Source`."""
+        """Write the bins of dense columns: those of at most 256 bins, or the others.
+
+        Parameters
+        ----------
+        members : ndarray of int64
+            The numbers of these columns among the used ones.
+        out : ndarray of shape (len(members), n_rows), uint8 or uint16
+        """
         out[:] = self.bytes if out.dtype == np.uint8 else self.shorts
 
     def joined(self, other: Bins, n_used: int) -> Bins:
@@ -306,7 +286,7 @@ class Bins:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Values:
-    """Values of used columns, which are binned: a `Source`."""
+    """Values of used columns, with the interface of `Bins`."""
 
     columns: Columns
     mappers: list[BinMapper]
@@ -406,13 +386,16 @@ def store(
 
 
 def lay_out(
-    source: Source, mappers: list[BinMapper], settings: StorageSettings, n_threads: int
+    source: Bins | _Values,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    n_threads: int,
 ) -> Storage:
     """Store bins column by column and row by row.
 
     Parameters
     ----------
-    source : Source
+    source : Bins or _Values
     mappers : list of BinMapper
         Those of the used columns.
     settings : StorageSettings
@@ -449,7 +432,10 @@ def lay_out(
 
 
 def _store(
-    source: Source, mappers: list[BinMapper], settings: StorageSettings, n_threads: int
+    source: Bins | _Values,
+    mappers: list[BinMapper],
+    settings: StorageSettings,
+    n_threads: int,
 ) -> tuple[BinStore, FeatureGroups]:
     """Bins column by column, and the groups of columns."""
     n_bins, sparse = _n_bins(mappers), source.sparse
@@ -478,7 +464,7 @@ def _n_bins(mappers: list[BinMapper]) -> NDArray[np.int32]:
 
 
 def _codes(
-    source: Source,
+    source: Bins | _Values,
     groups: FeatureGroups,
     is_sparse: NDArray[np.bool_],
     n_threads: int,

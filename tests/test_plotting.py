@@ -5,6 +5,7 @@ import re
 import sys
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -96,7 +97,7 @@ def as_ours(booster):
     ]
     answers = {name: staticmethod(getattr(booster, name)) for name in methods}
     ours = object.__new__(type("Answers", (Booster,), answers))
-    ours._categories = Categories(None)
+    ours._fitted = SimpleNamespace(categories=Categories(None))
     return ours
 
 

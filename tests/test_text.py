@@ -322,7 +322,7 @@ ALL_OURS = (*OURS, "multiclass", "binary", "binary rf", "ranking")
 def written(model, **options):
     ensemble = model._model.trees
     return text.write(
-        ensemble, words_for(model), categories=model._categories, **options
+        ensemble, words_for(model), categories=model._model.categories, **options
     )
 
 
@@ -543,9 +543,9 @@ def test_words_are_written_by_number():
     ensemble = one_split([0, 2], 3)
     header = header_of(ensemble, feature_infos=["-1:0:2:1", "none", "[0:2]"])
     known = categories_of(
-        Vocabulary(["é", 'b"', "c"], holds_words=True),
+        Vocabulary(["é", 'b"', "c"], needs_encoding=True),
         Vocabulary([1, 5, 9]),
-        Vocabulary([True, 2.5, ("a", 1)], is_ordered=True, holds_words=True),
+        Vocabulary([True, 2.5, ("a", 1)], is_ordered=True, needs_encoding=True),
     )
     file = text.write(ensemble, header, categories=known)
     assert sets_of(file) == "5"

@@ -16,7 +16,7 @@ from skgoss import parameters
 from skgoss.booster.booster import init_model
 from skgoss.dask import fits, predictions
 from skgoss.dask import parts as partitions
-from skgoss.estimators.base import LGBMModel
+from skgoss.estimators.base import LGBMModel, only_fit
 from skgoss.estimators.classifier import LGBMClassifier
 from skgoss.estimators.ranker import LGBMRanker
 from skgoss.estimators.regressor import LGBMRegressor
@@ -154,6 +154,11 @@ class _OnCluster(LGBMModel):
         return cloned
 
     def _fit(self, X: Any, y: Any, arguments: FitArguments) -> Self:
+        with only_fit(self):
+            self._fit_on_workers(X, y, arguments)
+        return self
+
+    def _fit_on_workers(self, X: Any, y: Any, arguments: FitArguments) -> None:
         client, local = self._waiting_client(), self._unfitted()
         settings = fits.checked(local, X, arguments)
         sets, delayed = partitions.cut(
@@ -178,7 +183,6 @@ class _OnCluster(LGBMModel):
                 call.eval_result.clear()
                 call.eval_result.update(self.evals_result_)
         hooks.end()
-        return self
 
     def _unfitted(self) -> LGBMModel:
         """The estimator that each worker fits."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data import sparse
-from skgoss.data.columns import Columns, Layout
+from skgoss.data.columns import Columns, ColumnsBuilder
 
 
 class Block(NamedTuple):
@@ -121,7 +121,7 @@ def joined(
         The number of all sampled rows.
     """
     is_dense = np.any([block.is_dense for block in blocks], axis=0)
-    layout = Layout(n_rows, len(is_dense))
+    layout = ColumnsBuilder(n_rows, len(is_dense))
     layout.add([(np.flatnonzero(is_dense), _dense(blocks, places, is_dense, n_rows).T)])
     if is_dense.all():
         return layout.columns()

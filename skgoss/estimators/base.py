@@ -378,7 +378,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         return self._fit(X, y, FitArguments.of(locals()))
 
     def _fit(self, X: Any, y: Any, arguments: FitArguments) -> Self:
-        with _only_fit(self):
+        with only_fit(self):
             settings = self._settings(X, arguments)
             hooks = compat.round_hooks(
                 self, settings.n_estimators, X=X, y=y, metadata=arguments.metadata
@@ -637,7 +637,7 @@ _FITS: dict[int, object] = {}
 
 
 @contextmanager
-def _only_fit(estimator: LGBMModel) -> Iterator[None]:
+def only_fit(estimator: LGBMModel) -> Iterator[None]:
     """Refuse to fit an estimator that is being fitted."""
     this_fit = object()
     if _FITS.setdefault(id(estimator), this_fit) is not this_fit:

@@ -302,7 +302,7 @@ class Fit(FitData):
         other = copy.copy(self)
         class_weight = self.settings.class_weight
         other.training = training_set(X, None, self.arguments, class_weight)
-        rows = other._rows(self._in_same_bins(X), other.training).existing()
+        rows = other._rows(self._in_same_bins(X), other.training).without_zero_weights()
         other.rows = other.fitted = rows
         return other._going_on_from(self)
 

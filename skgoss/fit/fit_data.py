@@ -11,7 +11,7 @@ import numpy as np
 from skgoss.data import categories, frames, merged_schema, names, targets
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
-from skgoss.data.rows import Rows, held_out, start_scores
+from skgoss.data.rows import Rows, check_init_score, held_out
 from skgoss.data.schema import ColumnSchema
 from skgoss.dataset import binning
 from skgoss.dataset.binning import Prepared
@@ -80,7 +80,7 @@ class FitData:
         """Read the training set and the evaluation sets, and return the latter."""
         prepared = self._training_columns()
         self._number_columns()
-        rows = self._rows(prepared, self.training).existing()
+        rows = self._rows(prepared, self.training).without_zero_weights()
         self._set_objective()
         sets = [self._evaluated(input_set, rows) for input_set in evaluation_sets]
         self.rows = rows
@@ -172,7 +172,7 @@ class FitData:
         weight = task.weights(input_set, target, partition)
         targets.check_sum(target, weight, input_set.target_name, input_set.collectives)
         if init_score is not None:
-            init_score = start_scores(
+            init_score = check_init_score(
                 init_score, len(y), task.n_scores, f"{input_set.prefix}init_score"
             )
         return Rows(
@@ -224,7 +224,7 @@ class FitData:
                 if input_set.is_empty
                 else self._evaluated_columns(X, name)
             )
-            rows = self._rows(prepared, input_set).existing()
+            rows = self._rows(prepared, input_set).without_zero_weights()
         data = X if rows.partition is None else None
         return NamedRows(name, rows, input_set.is_training, data)
 

@@ -186,7 +186,7 @@ class Classification(Task):
     def encode(self, y: NDArray[Any], rows: InputSet) -> NDArray[np.float64]:
         """The label encoding: the number of each label."""
         source = "init_model" if rows.is_training else "y"
-        return targets.codes(y, self.classes, rows.target_name, source)
+        return targets.encode_labels(y, self.classes, rows.target_name, source)
 
     def check_objective(self, name: str) -> None:
         """Check that an objective is for the number of classes."""

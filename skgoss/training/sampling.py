@@ -253,21 +253,14 @@ class OneSideSampling:
             if self.counts is None:
                 self.counts = np.ones_like(gradient)
             hessian = self.counts
-        draw = self._sample if self.partition.is_alone else self._sample_distributed
-        rows = draw(gradient, hessian, round_index, n_threads, is_constant)
-        return Sample(rows, hessian)
-
-    def _sample(
-        self,
-        gradient: Singles,
-        hessian: Singles,
-        round_index: int,
-        n_threads: int,
-        is_constant: bool,
-    ) -> NDArray[np.uint32]:
+        if not self.partition.is_alone:
+            rows = self._sample_distributed(
+                gradient, hessian, round_index, n_threads, is_constant
+            )
+            return Sample(rows, hessian)
         if self.scratch is None:
             self.scratch = np.empty((3, gradient.shape[1]), dtype=np.uint32)
-        return one_side_sample(
+        rows = one_side_sample(
             gradient,
             hessian,
             self.weight,
@@ -279,6 +272,7 @@ class OneSideSampling:
             is_constant,
             self.scratch,
         )
+        return Sample(rows, hessian)
 
     def _sample_distributed(
         self,

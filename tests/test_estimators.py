@@ -445,8 +445,8 @@ def test_balanced_counts_weights_as_copies():
     X = np.arange(6.0)[:, None]
     model.fit(X, y, sample_weight=weight)
     labels = model.classes_
-    weighted = targets.of_classes("balanced", y, weight, labels)
-    copies = targets.of_classes("balanced", np.repeat(y, weight), np.ones(7), labels)
+    weighted = targets.class_weights("balanced", y, weight, labels)
+    copies = targets.class_weights("balanced", np.repeat(y, weight), np.ones(7), labels)
     np.testing.assert_array_equal(weighted, copies)
 
 

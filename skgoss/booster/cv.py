@@ -183,9 +183,10 @@ def cv(
     )
     earlier = earlier_model(init_model)
     lightgbm3.describe_columns(train_set, feature_name, categorical_feature)
-    parts = _given_parts(train_set, folds) or _equal_parts(
-        train_set, options.task.objective, nfold, stratified, seed if shuffle else None
-    )
+    if folds is None:
+        objective, random = options.task.objective, seed if shuffle else None
+        folds = _splitter(train_set, objective, nfold, stratified, random)
+    parts = _parts_of_folds(train_set, folds)
     n_at_once, n_threads = _threads(options, train_set, arguments, len(parts))
     fits = []
     for train, test in parts:
@@ -233,10 +234,8 @@ def _threads(
 # --- Folds ----------------------------------------------------------------------------
 
 
-def _given_parts(train_set: Dataset, folds: Any) -> list[Parts]:
-    """The folds that the user gives; none: an empty list."""
-    if folds is None:
-        return []
+def _parts_of_folds(train_set: Dataset, folds: Any) -> list[Parts]:
+    """The rows of each fold: see the argument ``folds`` of `cv`."""
     if isinstance(folds, str) or not (
         hasattr(folds, "split") or isinstance(folds, Iterable)
     ):
@@ -263,14 +262,14 @@ def _parts(train_set: Dataset, index: int, pair: Any) -> Parts:
         ) from error
 
 
-def _equal_parts(
+def _splitter(
     train_set: Dataset,
     objective: Any,
     nfold: int,
     stratified: bool,
     seed: int | None,
-) -> list[Parts]:
-    """Folds of equal size, which are those of LightGBM.
+) -> Any:
+    """The splitter into folds of equal size, which are those of LightGBM.
 
     If ``seed`` is None, rows are not shuffled.
     """
@@ -286,22 +285,19 @@ def _equal_parts(
         )
     random = {"shuffle": seed is not None, "random_state": seed}
     if group is not None:
-        splitter = model_selection.GroupKFold(nfold)
-    elif stratified and _are_classes(label, objective, nfold):
-        splitter = model_selection.StratifiedKFold(nfold, **random)
-    else:
-        splitter = model_selection.KFold(nfold, **random)
-    pairs = _split(splitter, train_set)
-    return [_parts(train_set, i, pair) for i, pair in enumerate(pairs)]
+        return model_selection.GroupKFold(nfold)
+    if stratified and _are_classes(label, objective, nfold):
+        return model_selection.StratifiedKFold(nfold, **random)
+    return model_selection.KFold(nfold, **random)
 
 
 def _split(splitter: Any, train_set: Dataset) -> Pairs:
     """Split the rows; the groups are the queries."""
     label: Any = train_set.get_label()
-    group, known = train_set.get_group(), {}
+    group, options = train_set.get_group(), {}
     if group is not None:
-        known["groups"] = queries.make(len(label), group=group).number
-    return splitter.split(X=np.zeros((len(label), 1)), y=label, **known)
+        options["groups"] = queries.make(len(label), group=group).number
+    return splitter.split(X=np.zeros((len(label), 1)), y=label, **options)
 
 
 def _are_classes(label: NDArray[Any], objective: Any, nfold: int) -> bool:

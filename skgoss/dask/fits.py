@@ -148,13 +148,7 @@ class _Asks(Listener):
 
 
 class Heard:
-    """What the client does when a process tells something.
-
-    Parameters
-    ----------
-    settings : Settings
-    hooks : RoundHooks or NoHooks
-    """
+    """What the client does when a process tells something."""
 
     def __init__(
         self, settings: Settings, hooks: compat.RoundHooks | compat.NoHooks
@@ -220,12 +214,7 @@ def run(
     delayed: Mapping[Any, Delayed],
     heard: Heard,
 ) -> FittedModel:
-    """Fit on the workers that hold parts of the data.
-
-    Returns
-    -------
-    FittedModel
-    """
+    """Fit on the workers that hold parts of the data."""
     name = f"{type(work.estimator).__name__}.fit"
     futures = client.compute(list(delayed.values()))
     held = dict(zip(delayed, futures, strict=True))

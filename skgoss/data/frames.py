@@ -83,10 +83,6 @@ def columns(
     by_name : bool, default=True
         Whether to check the names of a data frame's columns.
 
-    Returns
-    -------
-    Columns
-
     Raises
     ------
     TypeError, ValueError

@@ -544,10 +544,6 @@ def checked(callbacks: Any) -> list[Callback]:
 
     Callbacks of skgoss are copied, because what they remember belongs to one fit.
 
-    Parameters
-    ----------
-    callbacks : list of callable, or None
-
     Raises
     ------
     TypeError

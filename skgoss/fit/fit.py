@@ -13,12 +13,7 @@ from skgoss.data import names
 from skgoss.data.rows import Rows
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import callbacks
-from skgoss.fit.arguments import (
-    FitArguments,
-    InputSet,
-    evaluation_set,
-    training_set,
-)
+from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set, training_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.task import Task
 from skgoss.model import objective_names
@@ -210,10 +205,6 @@ class Fit(FitData):
         after_round : callable, default=None
             Called by rank 0 after each round with its index and a function that returns
             the model so far. The fit ends if it returns True.
-
-        Returns
-        -------
-        FittedModel
         """
         trained = loop.train(
             self.state,
@@ -344,12 +335,7 @@ class Fit(FitData):
             )
 
     def metrics_of(self, feval: Any) -> list[metrics.CustomMetric]:
-        """The metrics that functions compute.
-
-        Parameters
-        ----------
-        feval : callable, list of callable, or None
-        """
+        """The metrics that one or several functions of the user compute."""
         words, functions = metrics.names_and_functions([feval])
         if words:
             raise TypeError(

@@ -16,10 +16,7 @@ from skgoss.data.schema import ColumnSchema
 from skgoss.dataset import binning
 from skgoss.dataset.binning import Prepared
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit.arguments import (
-    FitArguments,
-    InputSet,
-)
+from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.task import Task
 from skgoss.model import lightgbm_file, objective_names
 from skgoss.model.fitted import FittedModel

@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_diabetes, load_iris
@@ -163,6 +164,18 @@ def test_spans_are_whole_numbers(name, value, diabetes, iris):
     spans = ({name: np.int64(0)}, {"start_iteration": -(2**70)}, {name: -1})
     for span in (*spans, {"num_iteration": 2**70}):
         np.testing.assert_array_equal(regressor.predict(diabetes[0], **span), whole)
+
+
+def test_raw_scores_of_a_forest_are_means(diabetes, two_classes):
+    options = {"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1}
+    model = small(LGBMRegressor, **options).fit(*diabetes)
+    raw = model.predict(diabetes[0], raw_score=True)
+    np.testing.assert_array_equal(raw, model.predict(diabetes[0]))
+    X, y = two_classes
+    model = small(LGBMClassifier, **options).fit(X, y)
+    p = model.predict_proba(X)[:, 1]
+    np.testing.assert_allclose(expit(model.decision_function(X)), p)
+    np.testing.assert_allclose(expit(model.predict(X, raw_score=True)), p)
 
 
 def test_threads_of_a_prediction(diabetes):
@@ -345,6 +358,20 @@ def test_every_argument_of_fit_arrives(cls, monkeypatch):
     assert all(taken[name] is value for name, value in given.items())
 
 
+@pytest.mark.parametrize("cls", [LGBMModel, LGBMRegressor, LGBMClassifier, LGBMRanker])
+def test_arguments_of_fit_are_in_lightgbm_s_order(cls):
+    lightgbm = pytest.importorskip("lightgbm")
+    ours, theirs = (
+        [
+            name
+            for name, parameter in inspect.signature(its.fit).parameters.items()
+            if parameter.kind == parameter.POSITIONAL_OR_KEYWORD
+        ]
+        for its in (cls, getattr(lightgbm, cls.__name__))
+    )
+    assert ours == theirs
+
+
 def test_an_argument_of_fit_cannot_be_lost():
     with pytest.raises(TypeError, match="unexpected keyword argument 'eval_weight'"):
         FitArguments.of({"self": None, "X": 1, "y": 2, "eval_weight": 3})
@@ -444,6 +471,16 @@ def test_balanced_counts_weights_as_copies():
     weighted = targets.of_classes("balanced", y, weight, labels)
     copies = targets.of_classes("balanced", np.repeat(y, weight), np.ones(7), labels)
     np.testing.assert_array_equal(weighted, copies)
+
+
+def test_balanced_multiplies_sample_weight(two_classes):
+    X, y = two_classes[0], two_classes[1] - 1
+    weight = np.where(y == 0, 4.0, 1.0)
+    model = small(LGBMClassifier, class_weight="balanced")
+    model.fit(X, y, sample_weight=weight)
+    balance = weight.sum() / 2 / np.bincount(y, weight)
+    same = small(LGBMClassifier).fit(X, y, sample_weight=balance[y] * weight)
+    np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X))
 
 
 # --- Objectives of the user's own -----------------------------------------------------

@@ -606,7 +606,8 @@ def test_places_that_cannot_be_written(tmp_path):
     assert not os.path.isfile(os.devnull)
 
 
-def test_writing_that_fails_leaves_the_earlier_file(tmp_path, monkeypatch):
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_writing_that_fails_leaves_the_earlier_file(step, tmp_path, monkeypatch):
     path, (one, two, *_) = tmp_path / "m.txt", boosters()
     one.save_model(path)
     before = path.read_bytes()
@@ -615,7 +616,7 @@ def test_writing_that_fails_leaves_the_earlier_file(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", fail)
+        patch.setattr(os, step, fail)
         with pytest.raises(KeyboardInterrupt):
             two.save_model(path)
     assert (path.read_bytes(), os.listdir(tmp_path)) == (before, ["m.txt"])

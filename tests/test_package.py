@@ -65,6 +65,14 @@ def test_modules_of_lightgbm_s_names(name):
     assert set(theirs.__all__) <= set(module.__all__)
 
 
+def test_modules_of_functions_and_data():
+    for word in ("train", "cv", "CVBooster", "Booster", "Dataset"):
+        assert getattr(skgoss.engine, word) is getattr(skgoss, word)
+    for word in ("Booster", "Dataset", "Sequence"):
+        assert getattr(skgoss.basic, word) is getattr(skgoss, word)
+    assert skgoss.sklearn.LightGBMError is skgoss.basic.LightGBMError is ValueError
+
+
 def test_a_result_as_text():
     lightgbm = pytest.importorskip("lightgbm")
     given = ("valid_0", "l2", 0.123456789, False)

@@ -262,12 +262,16 @@ class Prepared(NamedTuple):
         The bins of these rows; None: they are not known yet.
     schema : ColumnSchema or None
         The columns that the bins are of.
+    root : BinnedDataset or None
+        All rows of the data set whose bins these are, such as those of the training
+        set for an evaluation set.
     """
 
     columns: Columns | None
     numbers: NDArray[np.int64] | None = None
     binned: BinnedDataset | None = None
     schema: ColumnSchema | None = None
+    root: BinnedDataset | None = None
 
     @property
     def n_rows(self) -> int:
@@ -323,8 +327,9 @@ class Binning(Fields):
     @property
     def _shape(self) -> tuple[int | None, int | None]:
         """The numbers of rows and columns, as far as they are known."""
-        if self._binned is not None:
-            return self._binned.n_rows, self._binned.n_features
+        binned = self._binned
+        if binned is not None:
+            return binned.n_rows, binned.n_features
         if self.used_indices is not None:
             return len(self.used_indices), self.reference._shape[1]
         return input_rows.shape(self.data)
@@ -336,6 +341,7 @@ class Binning(Fields):
         n_threads: int,
         schema: ColumnSchema | None = None,
         needs_values_for: str = "",
+        root: BinnedDataset | None = None,
     ) -> Prepared:
         """Bin the rows, unless they are binned as it is asked for.
 
@@ -354,6 +360,10 @@ class Binning(Fields):
         needs_values_for : str, default=""
             The argument for which the fit needs the values besides the bins, such as
             'linear_tree'. Then the data are kept. "": it needs the bins alone.
+        root : BinnedDataset, default=None
+            The bins to use, of the data set that is the last reference, with the
+            columns ``schema``: those that a fit learns from, although another fit may
+            have binned this data set anew since. None: bins as they are asked for.
 
         Raises
         ------
@@ -362,13 +372,17 @@ class Binning(Fields):
         """
         with self._lock:
             self._load()
-            if self.reference is None:
+            if self.reference is not None:
+                root, schema = self._share(
+                    options, asked, n_threads, schema, needs_values_for, root
+                )
+                binned = self._binned
+            elif root is None:
                 self._bin_as_asked(options, asked, n_threads, schema)
+                root = binned = self._binned
                 schema = self._schema
             else:
-                schema = self._share(
-                    options, asked, n_threads, schema, needs_values_for
-                )
+                binned = root
             self._keeps_values = self._keeps_values or bool(needs_values_for)
             columns, numbers = (
                 self._values(needs_values_for, schema)
@@ -377,7 +391,7 @@ class Binning(Fields):
             )
             if self.free_raw_data and not self._keeps_values:
                 self.data = None
-            return Prepared(columns, numbers, self._binned, schema)
+            return Prepared(columns, numbers, binned, schema, root)
 
     def _share(
         self,
@@ -386,26 +400,28 @@ class Binning(Fields):
         n_threads: int,
         schema: ColumnSchema | None,
         needs_values_for: str,
-    ) -> Any:
-        """Put the rows into the bins of another data set; return its schema.
+        root: BinnedDataset | None,
+    ) -> tuple[BinnedDataset, ColumnSchema]:
+        """Put the rows into the bins of another data set; return its root and schema.
 
         Other threads may change that data set as soon as it is prepared.
         """
         rows = self.used_indices
-        *_, base, schema = self.reference._prepare(
-            options, asked, n_threads, schema, "" if rows is None else needs_values_for
+        needs_values_for = "" if rows is None else needs_values_for
+        *_, base, schema, root = self.reference._prepare(
+            options, asked, n_threads, schema, needs_values_for, root
         )
         if self._fits(base, schema):
-            return schema
+            return root, schema
         if rows is not None:
             self._binned = base.take(rows, n_threads)
-            return schema
+            return root, schema
         if self._binned is not None:
             self._check_raw("get the new bins of its reference")
         columns = self._shared_columns(schema)
         self._binned = base.of_same_bins(columns, options, n_threads=n_threads)
         self._inputs = None
-        return schema
+        return root, schema
 
     def _fits(self, binned: BinnedDataset | None, schema: ColumnSchema | None) -> bool:
         """Whether the rows are in the bins, and categories, of another set already."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from skgoss import parameters
 from skgoss.data import input_rows, names
-from skgoss.data.dataset import DatasetOptions
+from skgoss.data.dataset import BinnedDataset, DatasetOptions
 from skgoss.data.text_files import FileOptions
 from skgoss.dataset import binning
 from skgoss.dataset import fields as dataset_fields
@@ -221,7 +221,7 @@ class Dataset(Binning):
             The number of rows; a path is read for it.
         """
         known = self._load()._shape[0]
-        return self.construct()._binned.n_rows if known is None else known
+        return self._constructed().n_rows if known is None else known
 
     def num_feature(self) -> int:
         """Return the number of columns.
@@ -232,7 +232,7 @@ class Dataset(Binning):
             The number of columns; a path is read for it.
         """
         known = self._load()._shape[1]
-        return self.construct()._binned.n_features if known is None else known
+        return self._constructed().n_features if known is None else known
 
     def get_feature_name(self) -> list[str]:
         """Return the column names, or 'Column_0' and so on if there are none.
@@ -270,7 +270,7 @@ class Dataset(Binning):
                 f"feature must be a number from 0 to {len(known) - 1} or the name of a"
                 f" column, got {feature!r}."
             )
-        mapper = self._binned.mappers[column]
+        mapper = self._constructed().mappers[column]
         return 0 if mapper.is_trivial else int(mapper.n_bins)
 
     def get_data(self) -> Any:
@@ -531,10 +531,18 @@ class Dataset(Binning):
         TypeError, ValueError
             If the data or the parameters are invalid. The data set is then unchanged.
         """
-        with self._lock:
-            if self._binned is None:
-                self._construct()
+        self._constructed()
         return self
+
+    def _constructed(self) -> BinnedDataset:
+        """The bins. Threads that read them do not wait for fits that bin anew."""
+        binned = self._binned
+        while binned is None:
+            with self._lock:
+                if self._binned is None:
+                    self._construct()
+                binned = self._binned
+        return binned
 
     def _construct(self) -> None:
         given = parameters.checked_options(
@@ -557,6 +565,9 @@ class Dataset(Binning):
 
     def _load(self) -> Self:
         """Bring data into memory, as far as they are not there."""
+        data = self.data
+        if not isinstance(data, str | PathLike) and input_rows.loaded(data) is data:
+            return self
         with self._lock:
             if isinstance(self.data, str | PathLike):
                 vars(self).update(dataset_files.read(self, self.data))

@@ -8,6 +8,7 @@ called in ascending order of their attribute ``order``. A callback that raises
 
 from __future__ import annotations
 
+import copy
 import logging
 import math
 import numbers
@@ -543,7 +544,9 @@ _COUNTERPARTS: dict[str, Callable[[Any], Callback]] = {
 
 
 def checked(callbacks: Any) -> list[Callback]:
-    """The user's callbacks as a list; callbacks of lightgbm are replaced by ours.
+    """The callbacks of one fit; those of lightgbm are replaced by ours.
+
+    Callbacks of skgoss are copied, because what they remember belongs to one fit.
 
     Raises
     ------
@@ -560,11 +563,13 @@ def checked(callbacks: Any) -> list[Callback]:
             raise TypeError(
                 f"callbacks must hold callables, got {type(callback).__name__}."
             )
-    return [_counterpart(callback) for callback in callbacks]
+    return [_of_one_fit(callback) for callback in callbacks]
 
 
-def _counterpart(callback: Callback) -> Callback:
+def _of_one_fit(callback: Callback) -> Callback:
     kind = type(callback)
+    if isinstance(callback, Listener | Recorder):
+        return copy.copy(callback)
     if kind.__module__ != "lightgbm.callback" or kind.__name__ not in _COUNTERPARTS:
         return callback
     return _COUNTERPARTS[kind.__name__](callback)

@@ -13,6 +13,7 @@ import numpy as np
 from skgoss import parameters
 from skgoss.data import categories, frames, merged_schema, names, targets
 from skgoss.data.columns import Columns
+from skgoss.data.dataset import BinnedDataset
 from skgoss.data.row_partition import Parts
 from skgoss.data.rows import Rows, held_out, start_scores
 from skgoss.data.schema import ColumnSchema
@@ -202,7 +203,7 @@ class Fit:
                 self.names = X._names
         else:
             prepared = self._columns(X, schema)
-        self.schema = schema or prepared.schema
+        self.schema, self.root = schema or prepared.schema, prepared.root
         if self.init_model is not None:
             self.names = self.names or self.init_model.feature_names
             categories.check_same(
@@ -241,8 +242,10 @@ class Fit:
             )
         return Prepared(columns, schema=read)
 
-    def _prepared(self, X: Dataset, schema: ColumnSchema | None) -> Prepared:
-        """The rows of a `Dataset` in the bins of the training set."""
+    def _prepared(
+        self, X: Dataset, schema: ColumnSchema | None, root: BinnedDataset | None = None
+    ) -> Prepared:
+        """The rows of a `Dataset` in bins: new ones, or those of the training set."""
         needs = {
             "linear_tree": self.settings.linear_tree,
             "init_model": self.init_model is not None,
@@ -252,7 +255,8 @@ class Fit:
             self.passed,
             compat.n_threads(self.settings.n_jobs),
             schema,
-            needs_values_for=" and ".join(name for name in needs if needs[name]),
+            " and ".join(name for name in needs if needs[name]),
+            root,
         )
 
     @property
@@ -343,10 +347,18 @@ class Fit:
             raise ValueError(f"The evaluation set {name!r}: {error}") from error
 
     def _in_same_bins(self, X: Dataset) -> Prepared:
-        """The columns of a data set in the bins of the training set."""
-        if X._root is not self.training.X._root:
-            X.set_reference(self.training.X)
-        return self._prepared(X, None if self.init_model is None else self.schema)
+        """The columns of a data set in the bins of the training set.
+
+        If it does not fit, it keeps the reference that it had.
+        """
+        before = dict(vars(X))
+        try:
+            if X._root is not self.training.X._root:
+                X.set_reference(self.training.X)
+            return self._prepared(X, self.schema, self.root)
+        except BaseException:
+            vars(X).update(before)
+            raise
 
     def _with_held_out(
         self, rows: Rows, sets: list[NamedRows]

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
+from weakref import WeakSet
+
+# The locks of this process, which a forked child makes anew.
+_LOCKS: WeakSet[Lock] = WeakSet()
 
 
 class Lock:
@@ -14,14 +18,10 @@ class Lock:
     """
 
     def __init__(self) -> None:
-        self._renew()
-
-    def _renew(self) -> None:
-        self._process, self._lock = os.getpid(), threading.RLock()
+        self._lock = threading.RLock()
+        _LOCKS.add(self)
 
     def __enter__(self) -> None:
-        if self._process != os.getpid():
-            self._renew()
         self._lock.acquire()
 
     def __exit__(self, *_: object) -> None:
@@ -29,3 +29,13 @@ class Lock:
 
     def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
         return Lock, ()
+
+
+def _renew() -> None:
+    """Free all locks, in a child that has no other thread yet."""
+    for lock in list(_LOCKS):
+        lock._lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)

@@ -2,11 +2,12 @@
 
 ``python tests/mutations.py KIND FIRST STOP`` tries the mutations of a kind, one a
 number, until one ends the process or fails. It names each before it is tried. The
-kinds are the keys of `KINDS`: text, booster, binary, estimator.
+kinds are the keys of `KINDS`: text, booster, binary, dataset, estimator.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import faulthandler
 import io
@@ -615,18 +616,18 @@ def of_parts(number: int, rng: RNG) -> tuple[str, bytes]:
         return of_parts(number, rng)
 
 
-def of_header(number: int, rng: RNG) -> tuple[str, bytes]:
+def of_header(file: bytes, rng: RNG) -> tuple[str, bytes]:
     """Another value in the member of JSON."""
-    members = dict(members_of(binary_files()[number]))
+    members = dict(members_of(file))
     header = json.loads(members["skgoss.json"])
     name = change_state(header, JSON, rng)
     members["skgoss.json"] = json.dumps(header).encode()
     return name, archive_of([*members.items()])
 
 
-def of_members(number: int, rng: RNG) -> tuple[str, bytes]:
+def of_members(file: bytes, rng: RNG) -> tuple[str, bytes]:
     """Other members of the archive, which is whole."""
-    members = members_of(binary_files()[number])
+    members = members_of(file)
     at, other = rng.integers(len(members), size=2)
     name, content = members[at]
     compressed = ""
@@ -669,9 +670,9 @@ def other_npy(content: bytes, rng: RNG) -> bytes:
     return head + rest
 
 
-def of_zip(number: int, rng: RNG) -> tuple[str, bytes]:
+def of_zip(good: bytes, rng: RNG) -> tuple[str, bytes]:
     """Other numbers in what the archive says of its members."""
-    file = bytearray(binary_files()[number])
+    file = bytearray(good)
     found = [match.start() for match in re.finditer(rb"PK[\1-\7][\1-\7]", file)]
     for _ in range(rng.integers(1, 3)):
         at, size = one_of(found, rng) + rng.integers(60), int(rng.choice([1, 2, 4, 8]))
@@ -682,9 +683,8 @@ def of_zip(number: int, rng: RNG) -> tuple[str, bytes]:
     return f"{at}", bytes(file)
 
 
-def of_bytes(number: int, rng: RNG) -> tuple[str, bytes]:
+def of_bytes(file: bytes, rng: RNG) -> tuple[str, bytes]:
     """Other bytes, fewer or more."""
-    file = binary_files()[number]
     kind = rng.choice(["bytes", "spliced", "longer"], p=[0.8, 0.1, 0.1])
     if kind == "bytes":
         change = one_of(CHANGES_OF_BYTES, rng)
@@ -696,11 +696,13 @@ def of_bytes(number: int, rng: RNG) -> tuple[str, bytes]:
 
 def damage_binary(rng: RNG) -> tuple[str, bytes]:
     """A file with other parts, another header, other members or bytes."""
-    changes = (*[of_parts] * 5, of_header, of_members, of_zip, of_bytes)
-    change = one_of(changes, rng)
     number = int(rng.integers(len(binary_files())))
-    name, file = change(number, rng)
-    return f"{change.__name__} {number} {name}", file
+    if rng.random() < 0.6:
+        name, file = of_parts(number, rng)
+    else:
+        change = one_of([of_header, of_members, of_zip, of_bytes], rng)
+        name, file = change(binary_files()[number], rng)
+    return f"{number} {name}", file
 
 
 def load_binary(path: Path) -> Any:
@@ -729,9 +731,47 @@ def use_binary(read: Any) -> None:
     assert all(isinstance(name, str) for name in fields)
 
 
-# --- States of estimators -------------------------------------------------------------
+# --- Files of data sets ---------------------------------------------------------------
 
-LEARNED = ("_booster", "_classes", "n_features_in_", "feature_names_in_", "_history")
+
+@cache
+def dataset_files() -> list[bytes]:
+    """Files with all fields, names, categories and parameters."""
+    X, y = text_data()
+    fields = {"weight": y**2 + 1, "group": [150, 50], "init_score": y / 2}
+    params = {"max_bin": 31, "max_bin_by_feature": {"b": 5}, "min_data_in_bin": 1}
+    data = [
+        skgoss.Dataset(X, y, **fields, feature_name=list("abcd"), params=params),
+        skgoss.Dataset(X, y, categorical_feature=[3], position=np.arange(200) % 7),
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{number}" for number in range(len(data))]
+        for one, path in zip(data, paths, strict=True):
+            one.save_binary(path)
+        return [path.read_bytes() for path in paths]
+
+
+def damage_dataset(rng: RNG) -> tuple[str, bytes]:
+    """A file with another header or other members."""
+    change = one_of([*[of_header] * 3, of_members], rng)
+    return change(one_of(dataset_files(), rng), rng)
+
+
+def use_dataset(data: skgoss.Dataset) -> None:
+    """Train, and ask for all fields."""
+    with contextlib.suppress(ValueError):  # of huge labels, and groups of regression
+        assert skgoss.train({"num_leaves": 5}, data, 1).num_trees() == 1
+    n_rows, n_features = data.num_data(), data.num_feature()
+    assert len(data.get_feature_name()) == n_features
+    for name in ("label", "weight", "position"):
+        values = data.get_field(name)
+        assert values is None or values.shape == (n_rows,)
+    group = data.get_group()
+    assert group is None or group.sum() == n_rows
+    repr((data.get_params(), data.get_init_score(), data.categorical_feature))
+
+
+# --- States of estimators -------------------------------------------------------------
 
 
 @cache
@@ -776,13 +816,12 @@ def damage_estimator(rng: RNG) -> tuple[str, Any]:
     state, names = copy.deepcopy(model.__getstate__()), []
     for _ in range(1 + int(rng.random() < 0.2)):
         booster, part = state.get("_booster"), rng.random()
-        if not isinstance(booster, dict) or part < 0.2:
-            keys = [str(rng.choice([name for name in LEARNED if name in state]))]
-            names.append(change_state(state, OBJECTS, rng, keys))
-        elif part < 0.24:
+        if not isinstance(booster, dict) or part < 0.1:
+            names.append(change_state(state, OBJECTS, rng, ["_booster"]))
+        elif part < 0.15:
             booster["ensemble"] = one_of(OBJECTS, rng)
             names.append("another ensemble")
-        elif isinstance(booster.get("ensemble"), dict) and part < 0.8:
+        elif isinstance(booster.get("ensemble"), dict) and part < 0.7:
             names.append(change_state(booster["ensemble"], OBJECTS, rng))
         else:
             keys = [key for key in booster if key != "ensemble"]
@@ -851,6 +890,9 @@ KINDS = {
         damage_booster, lambda path: Booster(model_file=path), use_booster, "{}: "
     ),
     "binary": Kind(damage_binary, load_binary, use_binary, "{}: "),
+    "dataset": Kind(
+        damage_dataset, lambda path: skgoss.Dataset(path).construct(), use_dataset
+    ),
     "estimator": Kind(damage_estimator, load_estimator, use_estimator),
 }
 

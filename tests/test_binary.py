@@ -406,6 +406,7 @@ def test_a_small_file_cannot_claim_much_memory(tmp_path):
 def test_mutations_are_refused_or_serve():
     """Of files that were changed at random: none ends the process."""
     assert 200 < mutations.n_refused("binary", 0, 300) < 290
+    assert 150 < mutations.n_refused("dataset", 0, 300) < 290
 
 
 def test_categories_of_numbers_are_kept(tmp_path):

@@ -397,7 +397,7 @@ def test_dump_of_a_deep_tree():
         )
         for name, kind in Tree.__annotations__.items()
     }
-    ours._model.trees = Ensemble.of_trees([Tree(**tree)], 1, 6)
+    ours._change_trees(lambda model: Ensemble.of_trees([Tree(**tree)], 1, 6))
     table = ours.trees_to_dataframe()
     assert len(table) == 2 * n + 1
     assert table["node_depth"].max() == n + 1
@@ -418,7 +418,7 @@ def test_table_of_classes(many):
 
 def test_table_needs_trees():
     ours = from_lightgbm(trained())
-    ours._model.trees = ours._model.trees.truncated(0)
+    ours._change_trees(lambda model: model.trees.truncated(0))
     with pytest.raises(ValueError, match="needs a model with trees"):
         ours.trees_to_dataframe()
     assert ours.lower_bound() == ours.upper_bound() == 0.0

@@ -10,7 +10,7 @@ import joblib
 import mutations
 import numpy as np
 import pytest
-from mutations import put
+from mutations import drop, put
 
 from skgoss import LGBMClassifier, LGBMModel, LGBMRegressor
 from skgoss.model.ensemble import Ensemble
@@ -88,6 +88,11 @@ NUMERIC, CATEGORICAL, LINEAR, CLASSES = 0, 2, 3, 5
 def array(*path):
     """A place in the arrays of the trees."""
     return put("_booster", "ensemble", "arrays", *path)
+
+
+def origin(name):
+    """A place in what a model knows of the estimator that was fitted."""
+    return put("_booster", "origin", name)
 
 
 @pytest.mark.parametrize(
@@ -189,8 +194,13 @@ def array(*path):
             np.zeros(1),
             "constant must",
         ),
-        (NUMERIC, put("n_features_in_"), 6, "n_features_in_ is 6, but the trees were"),
-        (NUMERIC, put("feature_names_in_"), np.array(["a"]), "an array of 5 names"),
+        (
+            NUMERIC,
+            put("_booster", "ensemble", "n_features"),
+            6,
+            "feature_names must be 6 strings",
+        ),
+        (NUMERIC, origin("feature_names"), np.array(["a"]), "an array of 5 names"),
         (
             NUMERIC,
             put("_booster", "header", "feature_names"),
@@ -228,10 +238,10 @@ def array(*path):
             "the objective 'none such' is not",
         ),
         (NUMERIC, put("_booster", "link", "kind"), "none", "the link must be one of"),
-        (NUMERIC, put("_history"), None, "'_history' of the state of LGBMRegressor"),
-        (CLASSES, put("_classes"), np.arange(3), "n_scores must be 3, got 4"),
-        (CLASSES, put("_classes"), np.zeros((4, 1)), "array of labels"),
-        (CLASSES, put("_classes"), np.array([]), "array of labels"),
+        (NUMERIC, origin("history"), None, "'history' of the state of the estimator"),
+        (CLASSES, origin("classes"), np.arange(3), "n_scores must be 3, got 4"),
+        (CLASSES, origin("classes"), np.zeros((4, 1)), "array of labels"),
+        (CLASSES, origin("classes"), np.array([]), "array of labels"),
         (
             CATEGORICAL,
             put("_booster", "categories", "vocabularies"),
@@ -261,14 +271,17 @@ def test_messages(kind, change, value, message):
         loaded.__setstate__(state)
 
 
-def test_everything_that_fit_learns_must_be_there():
+@pytest.mark.parametrize("path", [("_booster",), ("_booster", "origin")])
+def test_everything_that_fit_learns_must_be_there(path):
     model = mutations.models()[CLASSES][0]
-    learned = model.__getstate__().keys() - model.get_params().keys()
-    for name in learned - {"_booster"}:
-        state = model.__getstate__()
-        del state[name]
-        with pytest.raises(ValueError, match=f"LGBMClassifier has no '{name}'"):
+    for name in mutations.at(model.__getstate__(), path):
+        state = copy.deepcopy(model.__getstate__())
+        drop(*path, name)(state, None)
+        with pytest.raises(ValueError, match=f" has no '{name}'"):
             LGBMClassifier.__new__(LGBMClassifier).__setstate__(state)
+
+
+def test_a_state_must_be_a_dict():
     with pytest.raises(ValueError, match="LGBMClassifier must be a dict, got list"):
         LGBMClassifier.__new__(LGBMClassifier).__setstate__([])
 

@@ -390,6 +390,9 @@ def test_unknown_params():
     assert data.get_params() == {}
     with pytest.raises(ValueError, match="The 'max_bin' parameter of Dataset must be"):
         Dataset(np.zeros((3, 1)), params={"max_bin": -1}).construct()
+    data = Dataset(np.zeros((3, 1)), params={"max_bin_by_feature": np.array(3)})
+    with pytest.raises(ValueError, match="'max_bin_by_feature' parameter of Dataset"):
+        data.construct()
 
 
 # --- Columns --------------------------------------------------------------------------
@@ -866,11 +869,11 @@ def test_changed_states(tmp_path):
     changes = [
         {"label": y[1:]},
         {"weight": -np.ones(50)},
-        {"_found_by": {**state["_found_by"], "names": ["a"]}},
-        {"_found_by": {**state["_found_by"], "names": [1, 2, 3, 4]}},
-        {"_found_by": {**state["_found_by"], "options": {"max_bin": "many"}}},
-        {"_found_by": {**state["_found_by"], "categories": {}}},
-        {"_found_by": {**state["_found_by"], "feature_names_in_": ["a"]}},
+        {"_inputs": {**state["_inputs"], "names": ["a"]}},
+        {"_inputs": {**state["_inputs"], "names": [1, 2, 3, 4]}},
+        {"_inputs": {**state["_inputs"], "options": {"max_bin": "many"}}},
+        {"_inputs": {**state["_inputs"], "categories": {}}},
+        {"_inputs": {**state["_inputs"], "feature_names_in_": ["a"]}},
         {"_binned": {}},
         {"params": None},
     ]

@@ -113,13 +113,20 @@ ENDLESS.append(ENDLESS)
             np.void(b"a"),
         ),
         *([1, (2, {3: object()})], np.array([object()]), ENDLESS, np.longdouble(1)),
+        *(range(10**9), range(10**30)),
         *(np.ma.masked_array([1]), datetime.timedelta(1), np.array([b"a"])),
     ],
     ids=lambda value: type(value).__name__,
 )
 def test_other_values_are_a_type_error(value):
-    with pytest.raises(TypeError, match=r"cannot be written as JSON|nested more than"):
+    with pytest.raises(
+        TypeError, match=r"cannot be written as JSON|nested more than|longer"
+    ):
         values.encode(value)
+
+
+# It has so many digits that it cannot be turned into an integer.
+HUGE = {"type": "decimal.Decimal", "value": "1e999999999"}
 
 
 def nested(depth):
@@ -144,6 +151,8 @@ def nested(depth):
         {"type": "builtins.float", "value": "1.5"},
         {"type": "builtins.bytes", "value": "0g"},
         {"type": "builtins.range", "value": [0, 1, 0]},
+        {"type": "builtins.range", "value": [0, 10**9, 1]},
+        {"type": "builtins.range", "value": [0, -(10**30), -1]},
         {"type": "datetime.date", "value": "yesterday"},
         {"type": "decimal.Decimal", "value": "x"},
         {"type": "decimal.Decimal", "value": "sNaN"},
@@ -156,6 +165,10 @@ def nested(depth):
         {"type": "numpy.ndarray", "dtype": "<i8", "shape": [-1], "value": [1, [2]]},
         {"type": "numpy.ndarray", "dtype": "U99999999", "shape": [1], "value": ["a"]},
         {"type": "numpy.ndarray", "dtype": "i8", "shape": [0, 10**30], "value": []},
+        {"type": "numpy.ndarray", "dtype": "<i8", "shape": [1], "value": [HUGE]},
+        {"type": "numpy.ndarray", "dtype": "<f8", "shape": [1], "value": [HUGE]},
+        {"type": "numpy.ndarray", "dtype": "<i8", "shape": [HUGE], "value": [1]},
+        {"type": "numpy.generic", "dtype": "<i8", "value": HUGE},
         {"type": "pandas.Timestamp", "value": "now?", "unit": "ns", "zone": None},
         {"type": "pandas.Timestamp", "value": "2020-01-01", "unit": "x", "zone": None},
         {

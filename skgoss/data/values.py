@@ -36,6 +36,9 @@ MAX_DEPTH = 40
 # so a small file could claim any amount of memory.
 MAX_STRINGS = 1 << 26
 
+# The length of a range. Code that reads all numbers of a longer one would not end.
+MAX_RANGE = 1 << 24
+
 _PLAIN = (NoneType, bool, int, str)
 _DTYPE = re.compile(
     r"[<>|=]?(?:b1|[iu][1248]|f[248]|U\d{1,9}|O"
@@ -46,6 +49,8 @@ _UNREADABLE = (
     *(TypeError, ValueError, LookupError, AttributeError),
     *(ArithmeticError, MemoryError),
 )
+# What arrays hold, by the kind of their dtype.
+_VALUES_OF = dict.fromkeys("iumM", int) | {"b": bool, "f": float, "U": str, "O": object}
 _ZONE = re.compile(r"[\w+:-]+(?:/[\w+:-]+)*")
 
 
@@ -239,6 +244,12 @@ def _float(text: str) -> float:
     return float(text)
 
 
+def _short(numbers: range) -> range:
+    if numbers[MAX_RANGE:]:
+        raise TypeError(f"a range must not be longer than {MAX_RANGE}")
+    return numbers
+
+
 def _no_signal(value: decimal.Decimal) -> decimal.Decimal:
     if value.is_snan():
         raise TypeError("a signaling NaN cannot be compared")
@@ -260,11 +271,17 @@ def _array(dtype: str, shape: list[Any], values: list[Any]) -> NDArray[Any]:
     kind = np.dtype(dtype)
     if kind.kind == "U" and kind.itemsize * len(values) > MAX_STRINGS:
         raise ValueError(f"{len(values)} values of {kind} are too many")
+    # Numbers of other types may take forever to convert, as Decimal('1e999999999').
+    allowed = _VALUES_OF[kind.kind]
+    if not all(isinstance(value, allowed) for value in values):
+        raise TypeError(f"arrays of {kind} must hold other values")
+    if not all(type(size) is int for size in shape):
+        raise TypeError("the shape must be integers")
     flat = np.empty(len(values), dtype=np.int64 if kind.kind in "mM" else kind)
     with np.errstate(over="raise", invalid="raise"):
         for place, value in enumerate(values):
             flat[place] = value
-    return flat.view(kind).reshape([int(size) for size in shape])
+    return flat.view(kind).reshape(shape)
 
 
 def _split_scalar(scalar: np.generic) -> tuple[str, Any]:
@@ -299,8 +316,8 @@ _FORMS = {
     ),
     "builtins.range": _Form(
         {"value": list},
-        lambda value: ([value.start, value.stop, value.step],),
-        lambda value: range(*value),
+        lambda value: ([_short(value).start, value.stop, value.step],),
+        lambda value: _short(range(*value)),
     ),
     "datetime.date": _of_text(datetime.date.isoformat, datetime.date.fromisoformat),
     "datetime.datetime": _of_text(

@@ -84,8 +84,8 @@ def _read_bins(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
     binned, content = binary.read(path, compat.n_threads(None))
     owner = f"the file {fspath(path)}"
     inputs = _restored_inputs(content, binned, owner)
-    held, params = entries(content, {"fields": dict, "params": dict}, owner)
-    found = _completed(dataset, held, binned.n_rows)
+    (params,) = entries(content, {"params": dict}, owner)
+    found = _completed(dataset, content, binned.n_rows)
     asked = parameters.checked_options(dataset.params, OPTIONS, "Dataset")
     changes = inputs.changes(
         binned, DatasetOptions(**asked), dataset.params, inputs.categorical, None
@@ -122,8 +122,8 @@ def _completed(
 def write(dataset: Dataset, path: str | PathLike[str]) -> None:
     """Write a data set that is binned to a file."""
     root = dataset._root
-    content = {"fields": dataset._fields, "params": root.get_params()}
-    binary.write(path, dataset._binned, _inputs_state(root._inputs) | content)
+    fields = {"params": root.get_params(), **_inputs_state(root._inputs)}
+    binary.write(path, dataset._binned, fields | dataset._fields)
 
 
 # --- Pickles --------------------------------------------------------------------------

@@ -136,7 +136,9 @@ def _convert_random_state(value: Any) -> Any:
 
 def _is_collection(value: Any) -> bool:
     """Whether an object can be iterated over more than once, and is not a mapping."""
-    return isinstance(value, Iterable) and not isinstance(value, Mapping | Iterator)
+    is_scalar = isinstance(value, np.ndarray) and value.ndim == 0
+    is_iterable = isinstance(value, Iterable) and not is_scalar
+    return is_iterable and not isinstance(value, Mapping | Iterator)
 
 
 def _convert_columns(value: Any) -> Any:

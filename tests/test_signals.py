@@ -2,9 +2,9 @@
 
 import json
 import os
-import subprocess
 import sys
 
+import processes
 import pytest
 
 # The traceback says what was interrupted: a kernel that asks for signals is part of it.
@@ -92,14 +92,12 @@ columns = frames.columns(X, model._model.schema, owner='model')
 )
 
 
-def run(script):
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    ).stdout
+def run(script, folder):
+    path = folder / "script.py"
+    path.write_text("import warnings; warnings.simplefilter('ignore')" + script)
+    done = processes.run(path, folder=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -121,11 +119,11 @@ def run(script):
     ],
     ids=["binning", "tree", "trees", "pairs", "predict", "explain"],
 )
-def test_an_interrupt_ends_a_kernel(kernel, setup, delay, work, n_jobs):
+def test_an_interrupt_ends_a_kernel(kernel, setup, delay, work, n_jobs, tmp_path):
     script = INTERRUPTED.replace("{setup}", setup).replace("{kernel}", kernel)
     for mark, value in (("delay", delay), ("work", work), ("n_jobs", n_jobs)):
         script = script.replace(f"{{{mark}}}", str(value))
-    waited, same = json.loads(run(script))
+    waited, same = json.loads(run(script, tmp_path))
     assert waited < 2
     assert same
 
@@ -154,8 +152,8 @@ with ThreadPoolExecutor(1) as pool:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_an_interrupt_leaves_fits_of_other_threads_alone():
-    assert run(IN_A_THREAD) == "True\n"
+def test_an_interrupt_leaves_fits_of_other_threads_alone(tmp_path):
+    assert run(IN_A_THREAD, tmp_path) == "True\n"
 
 
 MANY = """
@@ -170,9 +168,9 @@ print(n_threads({n_jobs}), (many.predict(X) == few.predict(X)).all())
 
 
 @pytest.mark.parametrize("n_jobs", [None, 100_000, -1])
-def test_no_more_threads_than_the_machine_has(n_jobs, monkeypatch):
+def test_no_more_threads_than_the_machine_has(n_jobs, tmp_path, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "100000")
-    used, same = run(MANY.replace("{n_jobs}", str(n_jobs))).split()
+    used, same = run(MANY.replace("{n_jobs}", str(n_jobs)), tmp_path).split()
     assert 1 <= int(used) <= max(os.cpu_count(), 8)
     assert same == "True"
 
@@ -189,7 +187,7 @@ resource.setrlimit(resource.RLIMIT_NPROC, (4, 4))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a limit of Linux")
-def test_fewer_threads_where_they_cannot_start():
-    used, same = run(LIMITED + MANY.replace("{n_jobs}", "8")).split()
+def test_fewer_threads_where_they_cannot_start(tmp_path):
+    used, same = run(LIMITED + MANY.replace("{n_jobs}", "8"), tmp_path).split()
     assert int(used) < 8
     assert same == "True"

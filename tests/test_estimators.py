@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-import os
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -678,24 +675,3 @@ def test_one_thread_in_a_fork_of_a_threaded_process():
     assert compat.n_threads(3) == 3
     compat._Team.after_fork()
     assert compat.n_threads(3) == 1
-
-
-FORK = """
-import os
-import warnings
-import numpy as np
-from skgoss import LGBMRegressor
-warnings.simplefilter("ignore")
-X = np.random.default_rng(0).normal(size=(20000, 5))
-model = LGBMRegressor(n_estimators=3, n_jobs=2).fit(X, X[:, 0])
-child = os.fork()
-if child == 0:
-    again = LGBMRegressor(n_estimators=3, n_jobs=2).fit(X, X[:, 0])
-    os._exit(int((again.predict(X) != model.predict(X)).any()))
-raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_fit_fork_fit():
-    subprocess.run([sys.executable, "-c", FORK], check=True, timeout=60)

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 import skgoss
-from skgoss.fit import callbacks
+from skgoss import callback
 from skgoss.parameters.table import OPTIONS, WITHOUT_EFFECT
 
 SAME, NO_EFFECT, ABSENT = "same", "accepted, without effect", "not available"
@@ -37,7 +37,7 @@ REASON_OF = {name: reason for reason, names in REASONS.items() for name in names
 
 # Remarks on names that are available.
 REMARKS = {
-    "EarlyStopException": "Also in `skgoss.fit.callbacks`.",
+    "EarlyStopException": "Also in `skgoss.callback`.",
     "verbosity": "The default is -1: nothing is printed.",
     "class_weight": "'balanced' counts rows by their weights. Classifiers only.",
     "objective": "See [parameters.md](parameters.md).",
@@ -299,9 +299,9 @@ def callback_rows() -> Iterator[Row]:
     for name in ("CallbackEnv", "EvalResult"):
         theirs, ours = (
             list(arguments(getattr(module, name)))
-            for module in (lightgbm.callback, callbacks)
+            for module in (lightgbm.callback, callback)
         )
-        yield called(name, theirs, ours, "In `skgoss.fit.callbacks`.")
+        yield called(name, theirs, ours, "In `skgoss.callback`.")
 
 
 def called(name: str, theirs: list[str], ours: list[str], remark: str) -> Row:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from skgoss.data import frames
 from skgoss.data.columns import Columns
 from skgoss.data.schema import ColumnSchema
 
 
-class Estimator:
+class Estimator(BaseEstimator):
     """Knows the columns that it has read."""
 
     schema: ColumnSchema

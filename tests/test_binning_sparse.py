@@ -10,8 +10,10 @@ from reading import columns
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from skgoss.data import binning
-from skgoss.data.binning import BinMapper, bin_columns, bin_lists, find_bin_mappers
+from skgoss.data import apply_bins, bin_mapper
+from skgoss.data.apply_bins import bin_columns, bin_sparse_columns
+from skgoss.data.bin_mapper import BinMapper
+from skgoss.data.binning import find_bin_mappers
 from skgoss.data.columns import Columns
 
 N_ROWS = 3000
@@ -146,7 +148,7 @@ def test_lists_are_the_rows_beyond_the_bin_of_zero(changes, rows, explicit):
     bins = np.empty((len(features), n_rows), dtype=np.uint16)
     bin_columns(dense, mappers, features, rows, 1, bins)
     for data in (dense, stored):
-        start, list_rows, bin_start, list_bins = bin_lists(
+        start, list_rows, bin_start, list_bins = bin_sparse_columns(
             data, mappers, features, rows=rows
         )
         assert (list_rows.dtype, list_bins.dtype) == (np.uint32, np.uint16)
@@ -178,7 +180,7 @@ def test_bins_of_sparse_columns_as_columns(rows):
 
 
 def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr(binning, "VALUES_PER_THREAD", 1)
+    monkeypatch.setattr(apply_bins, "VALUES_PER_THREAD", 1)
     weight = np.random.default_rng(8).exponential(size=N_ROWS)
     data, features = both(table())[1], np.arange(72)
     one, two = (
@@ -189,8 +191,8 @@ def test_threads_change_nothing(monkeypatch):
     )
     assert_same_mappers(one, two)
     for a, b in zip(
-        bin_lists(data, one, features, n_threads=1),
-        bin_lists(data, one, features, n_threads=2),
+        bin_sparse_columns(data, one, features, n_threads=1),
+        bin_sparse_columns(data, one, features, n_threads=2),
         strict=True,
     ):
         np.testing.assert_array_equal(a, b)
@@ -218,8 +220,8 @@ def test_blocks_of_values_end_anywhere(n_rows):
     )
     assert_same_mappers(some, others)
     for a, b in zip(
-        bin_lists(dense, some, np.arange(72)),
-        bin_lists(stored, some, np.arange(72)),
+        bin_sparse_columns(dense, some, np.arange(72)),
+        bin_sparse_columns(stored, some, np.arange(72)),
         strict=True,
     ):
         np.testing.assert_array_equal(a, b)
@@ -249,7 +251,7 @@ def test_too_few_rows_for_a_leaf_are_no_bins(changes, rows):
         free = find_bin_mappers(data, settings(**changes), rows=rows)
         for j, mapper in enumerate(found):
             if other[j] < 20:
-                assert mapper == binning.ALL_ZERO._replace(filtered_rows=other[j])
+                assert mapper == bin_mapper.ALL_ZERO._replace(filtered_rows=other[j])
             else:
                 assert_same_mappers([mapper], [free[j]])
 

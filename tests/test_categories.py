@@ -14,7 +14,9 @@ from scipy import sparse
 
 from skgoss import LGBMRegressor
 from skgoss._engine.data import columns as kernels
-from skgoss.data.binning import BinMapper, bin_categories, find_bin_mappers
+from skgoss.data.apply_bins import bin_categories
+from skgoss.data.bin_mapper import BinMapper
+from skgoss.data.binning import find_bin_mappers
 from skgoss.data.columns import Columns
 
 NAN = np.nan

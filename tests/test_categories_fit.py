@@ -234,8 +234,8 @@ def test_vocabularies_tell_words_from_whole_numbers():
     )
     model = LGBMRegressor(n_estimators=1, categorical_feature=["declared", "objects"])
     known = model.fit(table, numbers)._model.categories.vocabularies
-    found = [known[j].holds_words for j in range(5)]
+    found = [known[j].needs_encoding for j in range(5)]
     assert found == [False, False, True, True, True]
     again = Categories.__new__(Categories)
     again.__setstate__(model._model.categories.__getstate__())
-    assert [again.vocabularies[j].holds_words for j in range(5)] == found
+    assert [again.vocabularies[j].needs_encoding for j in range(5)] == found

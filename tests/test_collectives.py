@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from ranks import deal, partition_of, rows_of, run
 
-from skgoss.data.collectives import ALONE, add_to, lightened
+from skgoss.data.collectives import ALONE, add_to, compressed
 from skgoss.data.row_partition import RowPartition
 
 
@@ -21,10 +21,10 @@ def test_sums_of_ranks(n_ranks):
 
 def test_integers_are_sent_in_few_bytes():
     dense = np.arange(-30_000, 30_000)
-    assert lightened(dense).dtype == np.int16
-    assert lightened(dense * 2**20).dtype == np.int64
+    assert compressed(dense).dtype == np.int16
+    assert compressed(dense * 2**20).dtype == np.int64
     sparse = np.where(dense % 8 == 0, dense, 0)
-    light = lightened(sparse)
+    light = compressed(sparse)
     assert len(light.at) == np.count_nonzero(sparse)
     again = dense.copy()
     add_to(again, light)

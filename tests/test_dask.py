@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -40,10 +41,11 @@ from skgoss.dask import (  # noqa: E402
     DaskLGBMClassifier,
     DaskLGBMRanker,
     DaskLGBMRegressor,
+    connections,
     fits,
     parts,
 )
-from skgoss.dask.connections import PLUGIN  # noqa: E402
+from skgoss.dask import distributed_internals as internals  # noqa: E402
 from skgoss.data.collectives import ALONE  # noqa: E402
 from skgoss.fit.arguments import GivenSet  # noqa: E402
 
@@ -620,25 +622,31 @@ def test_functions_that_workers_do_not_know(tmp_path, monkeypatch):
         model.fit(array(X), array(TARGET))
 
 
+def no_fits():
+    """A function that waits on a worker until no fit runs there."""
+
+    async def wait(dask_worker):
+        plugin = connections.plugins.get(dask_worker)
+        for _ in range(200):
+            if plugin is None or not plugin.connections:
+                return
+            await asyncio.sleep(0.02)
+        raise AssertionError(list(plugin.connections))
+
+    return wait
+
+
 @pytest.mark.parametrize("n_parts", [1, 2])
 def test_an_interrupted_fit_ends_on_the_workers(client, n_parts, monkeypatch):
     def interrupt(heard, event):
         raise KeyboardInterrupt
-
-    async def wait_for_no_fits(dask_worker):
-        plugin = dask_worker.plugins.get(PLUGIN)
-        for _ in range(200):
-            if plugin is None or not (plugin.fits or plugin.keys):
-                return
-            await asyncio.sleep(0.02)
-        raise AssertionError(list(plugin.keys))
 
     monkeypatch.setattr(fits.Heard, "__call__", interrupt)
     rows = [array(values, (N // n_parts,) * n_parts) for values in (X, TARGET)]
     model = DaskLGBMRegressor(n_estimators=100_000, verbosity=1, min_child_samples=1)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*rows)
-    client.run(wait_for_no_fits)
+    client.run(no_fits())
 
 
 def test_a_failed_fit_leaves_no_rows(client):
@@ -679,7 +687,7 @@ KINDS = ["raw_score", "pred_leaf", "pred_contrib", "pred_interactions"]
 def fitted_on(local):
     """An estimator on a cluster that has the model of a local one."""
     model = of(local)
-    model._take(local)
+    model._keep(local._model)
     return model
 
 
@@ -815,3 +823,61 @@ def test_searches_of_local_estimators():
         search.fit(X, CLASSES)
     expected = clone(search).fit(X, CLASSES)
     assert search.best_params_ == expected.best_params_
+
+
+# --- Other versions of distributed ----------------------------------------------------
+
+
+@pytest.mark.parametrize("protocol", ["inproc", "tcp", "tls"])
+def test_without_what_distributed_does_not_document(protocol, monkeypatch):
+    """Fits use another port, and bridges in place of the connections' own sockets."""
+    security = None
+    if protocol == "tls":
+        pytest.importorskip("cryptography")
+        security = distributed.Security.temporary()
+    local = LGBMClassifier(n_estimators=3).fit(X, CLASSES)
+    bridges, bridge = [], connections._bridge
+    monkeypatch.setattr(
+        connections, "_bridge", lambda *args: bridges.append(args) or bridge(*args)
+    )
+    monkeypatch.setattr(internals, "IOStream", object)
+
+    def hide(dask_worker):
+        dask_worker.handlers = MappingProxyType(dask_worker.handlers)
+
+    def addresses(dask_worker):
+        plugin = connections.plugins[dask_worker]
+        return dask_worker.address, plugin.server.result().address
+
+    with (
+        distributed.LocalCluster(
+            n_workers=3,
+            processes=False,
+            protocol=f"{protocol}://",
+            security=security,
+            dashboard_address=":0",
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        monkeypatch.delattr(distributed.Worker, "plugin_add")
+        client.run(hide)
+        model = of(local).set_params(client=client)
+        assert_same(model.fit(array(X), array(CLASSES)), local, X)
+        assert len(bridges) == 6
+        for worker, accepts in client.run(addresses).values():
+            assert accepts.startswith(f"{protocol}://")
+            assert accepts != worker
+        failing = model.set_params(objective=lambda y_true, y_pred: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            failing.fit(array(X), array(CLASSES))
+        client.run(no_fits())
+
+
+def test_states_of_tasks_that_distributed_may_not_have():
+    assert not internals.is_cancelled(SimpleNamespace(), "key")
+    state = SimpleNamespace(tasks={"key": SimpleNamespace(state="long-running")})
+    worker = SimpleNamespace(state=state)
+    assert not internals.is_cancelled(worker, "key")
+    assert internals.is_cancelled(worker, "other")
+    state.tasks["key"].state = "cancelled"
+    assert internals.is_cancelled(worker, "key")

@@ -19,8 +19,7 @@ import pytest
 
 distributed = pytest.importorskip("distributed")
 
-from skgoss.dask import launch  # noqa: E402
-from skgoss.dask.connections import PLUGIN  # noqa: E402
+from skgoss.dask import connections, launch  # noqa: E402
 
 N_WORKERS = 3
 
@@ -59,12 +58,12 @@ def left(client: Any) -> dict[str, Any]:
     """What fits have left behind on each worker."""
 
     def look(dask_worker: Any) -> Any:
-        plugin = dask_worker.plugins.get(PLUGIN)
+        plugin = connections.plugins.get(dask_worker)
         if plugin is None:
             return None
         names = [thread.name for thread in threading.enumerate()]
         running = [key for key in dask_worker.state.tasks if "fit-" in str(key)]
-        return [*plugin.fits, *plugin.keys, *running] + [
+        return [*plugin.connections, *running] + [
             name for name in names if "fit-" in name
         ]
 

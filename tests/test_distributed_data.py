@@ -145,7 +145,7 @@ def binned(fit):
     return BinnedDataset.build(
         rows.columns,
         fit.settings,
-        weight=rows.spread_weight(),
+        weight=rows.scattered_weight(),
         rows=rows.numbers,
         partition=rows.partition,
     )

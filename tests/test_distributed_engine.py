@@ -65,7 +65,7 @@ class Case:
             self.settings,
             1,
             n_threads,
-            constraints=constraints.of_trees(self.settings, dataset),
+            constraints=constraints.tree_constraints(self.settings, dataset),
             partition=partition,
             **options,
         )

@@ -44,8 +44,8 @@ def few(request, monkeypatch):
     few, tried = request.param
     for module in (order_statistics, distributed_percentiles):
         monkeypatch.setattr(module, "FEW", few)
-    monkeypatch.setattr(order_statistics, "TRIED", tried)
-    monkeypatch.setattr(order_statistics, "LEAST_TRIED", 1)
+    monkeypatch.setattr(order_statistics, "SAMPLED", tried)
+    monkeypatch.setattr(order_statistics, "LEAST_SAMPLED", 1)
     return request.param
 
 
@@ -161,7 +161,7 @@ def test_rows_by_key_are_those_of_numpy(sizes, dtype):
 @pytest.mark.parametrize("kind", ["sorted", "few values", "one value", "far"])
 def test_select_needs_few_collectives(kind, monkeypatch):
     monkeypatch.setattr(order_statistics, "FEW", 200)
-    monkeypatch.setattr(order_statistics, "TRIED", 300)
+    monkeypatch.setattr(order_statistics, "SAMPLED", 300)
     random = np.random.default_rng(3)
     n = 20_000
     values = {
@@ -177,7 +177,7 @@ def test_select_needs_few_collectives(kind, monkeypatch):
         before = partition.collectives.meeting.n_collectives
         keys = order_statistics.ordered_keys(values[rows])
         start = np.array([0, len(rows)])
-        ordered = order_statistics.Ordered(
+        ordered = order_statistics.KeyedRows(
             keys, start, None, size, size, partition.numbers
         )
         for place in (0, 1, n // 2, n - 2, n - 1):

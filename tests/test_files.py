@@ -9,6 +9,7 @@ import pathlib
 import pickle
 import re
 import stat
+from dataclasses import replace
 
 import mutations
 import numpy as np
@@ -235,7 +236,8 @@ def test_classes_of_all_dtypes_come_back(labels, tmp_path):
 def test_classes_that_text_cannot_hold(tmp_path):
     X, y = mutations.data()
     model = LGBMClassifier(**SMALL).fit(X, y > 1)
-    model._classes = np.array([object(), object()])
+    classes = np.array([object(), object()])
+    model.booster_._become(replace(model._model, classes=classes))
     with pytest.raises(TypeError, match=r"The classes .* type object cannot .* pickle"):
         model.to_file(tmp_path / "m.txt")
     assert os.listdir(tmp_path) == []

@@ -119,7 +119,7 @@ def test_the_short_way_has_the_answer_of_the_long_way(name, declared, monkeypatc
     answers = []
     for short in (True, False):
         if not short:
-            monkeypatch.setattr(dataframes, "_FRAMES", {})
+            monkeypatch.setattr(dataframes, "_CLASSES", {})
         estimator = Estimator()
         fitted = columns(estimator, X, reset=True, **options)
         vocabularies = {

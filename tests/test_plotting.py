@@ -4,6 +4,7 @@ import inspect
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -95,7 +96,7 @@ def as_ours(booster):
     ]
     answers = {name: staticmethod(getattr(booster, name)) for name in methods}
     ours = object.__new__(type("Answers", (Booster,), answers))
-    ours._categories = Categories(None)
+    ours._fitted = SimpleNamespace(categories=Categories(None))
     return ours
 
 

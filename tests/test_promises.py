@@ -1,4 +1,4 @@
-"""What docs/design.md promises in its first section, by the numbers of that page.
+"""What docs/design.md promises, by the numbers of that page.
 
 The promises that are missing here have files of their own, which the page names.
 """

@@ -20,7 +20,8 @@ from sklearn.preprocessing import OneHotEncoder
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss._engine.data.bundling import find_bundles
 from skgoss.data import binning
-from skgoss.data.binning import bin_lists, find_bin_mappers
+from skgoss.data.apply_bins import bin_sparse_columns
+from skgoss.data.binning import find_bin_mappers
 from skgoss.model.ensemble import Tree
 
 Model = LGBMClassifier | LGBMRegressor
@@ -237,7 +238,9 @@ def test_leaving_columns_out_changes_nothing(options, least, monkeypatch):
     changes = OPTIONS[options] | {"min_child_samples": least}
     model = fit("multiclass", X, y, **changes)
     monkeypatch.setattr(
-        binning, "_count_others", lambda data, *_: np.full(data.n_features, data.n_rows)
+        binning,
+        "_count_nonzero",
+        lambda data, *_: np.full(data.n_features, data.n_rows),
     )
     assert_same_bits(model, fit("multiclass", X, y, **changes))
 
@@ -327,7 +330,7 @@ def test_conflicts_stay_under_their_rate(rate):
     settings = LGBMRegressor(max_conflict_rate=rate, min_data_in_bin=3)
     settings.data_random_seed = 1
     mappers = find_bin_mappers(data, settings)
-    start, rows, *_ = bin_lists(data, mappers, np.arange(60))
+    start, rows, *_ = bin_sparse_columns(data, mappers, np.arange(60))
     n_codes = np.array([mapper.n_bins - 1 for mapper in mappers], dtype=np.int32)
     bundle = find_bundles(start, rows, n_rows, n_codes, rate, 256)
     assert count_conflicts(start, rows, n_rows, bundle).max() <= rate * n_rows

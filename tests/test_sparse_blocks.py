@@ -8,7 +8,8 @@ from sklearn.base import BaseEstimator
 
 from skgoss import LGBMClassifier
 from skgoss.data import sparse as ours
-from skgoss.data.binning import bin_lists, find_bin_mappers
+from skgoss.data.apply_bins import bin_sparse_columns
+from skgoss.data.binning import find_bin_mappers
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import DatasetOptions
 
@@ -146,7 +147,7 @@ def test_bins_and_lists_do_not_depend_on_blocks(
         )
         used = np.flatnonzero([not m.is_trivial for m in mappers])
         found.append(mappers)
-        lists.append(bin_lists(read, mappers, used, rows=rows, n_threads=2))
+        lists.append(bin_sparse_columns(read, mappers, used, rows=rows, n_threads=2))
     for one, other in zip(*found, strict=True):
         np.testing.assert_equal(one, other)
     for one, other in zip(*lists, strict=True):

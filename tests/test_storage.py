@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from binned import bins, build, expected_places, places_of_rows, table
 
-from skgoss.data import storage
-from skgoss.data.storage import share_lanes
+from skgoss.data.feature_groups import MIN_ROWS_TO_SHARE, share_lanes
 
 SETTINGS = [
     {"enable_bundle": bundle, "is_enable_sparse": sparse, "max_bin": max_bin}
@@ -81,7 +80,7 @@ def test_columns_of_few_bins_share_lanes_as_digits(n_rows):
     held = build(table(n_rows)[:, :11]).storage
     n_lanes = held.lane.max() + 1
     assert held.rows.shape[1] == -(-n_lanes // 8) * 8
-    if n_rows < storage.MIN_ROWS_TO_SHARE:
+    if n_rows < MIN_ROWS_TO_SHARE:
         np.testing.assert_array_equal(held.lane, np.arange(len(held.n_codes)))
     else:
         assert n_lanes < len(held.n_codes)

@@ -11,7 +11,7 @@ from reading import columns as read_columns
 from scipy import sparse
 
 from skgoss import Dataset, LGBMRegressor, parameters, train
-from skgoss.data import binning, storage
+from skgoss.data import apply_bins, storage
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
 from skgoss.training import boosting, loop, objectives
@@ -151,7 +151,7 @@ def test_layouts_are_those_that_the_cases_are_named_after():
     assert len(np.unique(held["bundles and shared lanes"].lane)) < len(
         held["bundles and shared lanes"].lane
     )
-    assert len(held["wide columns"].store.arrays[5]) > 0
+    assert len(held["wide columns"].store.arrays.shorts) > 0
     given = case(**LAYOUTS["conflicts"])
     lossless = given.twin(np.arange(N_ROWS))
     assert (bins(given.data) != bins(lossless)).any()
@@ -168,7 +168,7 @@ def test_rows_of_rows(made):
 
 def test_any_number_of_threads_gives_the_same(made, monkeypatch):
     monkeypatch.setattr(storage, "GATHERED_PER_VALUE", 1)
-    monkeypatch.setattr(binning, "VALUES_PER_THREAD", 1)
+    monkeypatch.setattr(apply_bins, "VALUES_PER_THREAD", 1)
     for rows in row_sets(made.data.n_rows):
         assert_same_storage(made.data.take(rows), made.data.take(rows, n_threads=3))
 

@@ -19,8 +19,8 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.text_writer import safe_names
 from skgoss.model.trees import CategorySets
-from skgoss.parameters.settings import lightgbm_parameters, settings
-from skgoss.parameters.table import ONLY_OURS, OPTIONS
+from skgoss.parameters import make_settings, to_lightgbm
+from skgoss.parameters.table import NOT_IN_LIGHTGBM, OPTIONS
 
 pd = pytest.importorskip("pandas")
 FILES = Path(__file__).with_name("files")
@@ -281,7 +281,7 @@ def words_for(model):
     """A header for an estimator."""
     return replace(
         model._model.header,
-        parameters=lightgbm_parameters(settings(model.get_params(), "LGBMModel")),
+        parameters=to_lightgbm(make_settings(model.get_params(), "LGBMModel")),
         own={"classes": ["a", None, 1.5], "deep": {"er": [[]]}},
     )
 
@@ -322,7 +322,7 @@ ALL_OURS = (*OURS, "multiclass", "binary", "binary rf", "ranking")
 def written(model, **options):
     ensemble = model._model.trees
     return text.write(
-        ensemble, words_for(model), categories=model._categories, **options
+        ensemble, words_for(model), categories=model._model.categories, **options
     )
 
 
@@ -543,9 +543,9 @@ def test_words_are_written_by_number():
     ensemble = one_split([0, 2], 3)
     header = header_of(ensemble, feature_infos=["-1:0:2:1", "none", "[0:2]"])
     known = categories_of(
-        Vocabulary(["é", 'b"', "c"], holds_words=True),
+        Vocabulary(["é", 'b"', "c"], needs_encoding=True),
         Vocabulary([1, 5, 9]),
-        Vocabulary([True, 2.5, ("a", 1)], is_ordered=True, holds_words=True),
+        Vocabulary([True, 2.5, ("a", 1)], is_ordered=True, needs_encoding=True),
     )
     file = text.write(ensemble, header, categories=known)
     assert sets_of(file) == "5"
@@ -673,7 +673,7 @@ def test_lightgbm_takes_our_parameters(fitted):
         label_gain=[0, 1, 3.5],
         objective="binary",
     )
-    words = lightgbm_parameters(settings(odd.get_params(), "LGBMRegressor"))
+    words = to_lightgbm(make_settings(odd.get_params(), "LGBMRegressor"))
     assert words["bagging_fraction"] == "1"
     assert words["num_iterations"] == "100"
     assert words["learning_rate"] == "0.1"
@@ -695,4 +695,4 @@ def test_lightgbm_takes_our_parameters(fitted):
 def test_options_that_only_we_have():
     X, y = data()
     theirs = text.read(booster(X, y).model_to_string())[1].parameters
-    assert {o.name for o in OPTIONS if o.lightgbm not in theirs} == ONLY_OURS
+    assert {o.name for o in OPTIONS if o.lightgbm not in theirs} == NOT_IN_LIGHTGBM

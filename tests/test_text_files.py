@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from skgoss import Booster, parameters
-from skgoss.data import text_files
+from skgoss.data import text_files, text_tables
 from skgoss.parameters.table import FILE_OPTIONS
 
 ROWS = "1,2.5,3,4\n0,1.5,2,5\n1,0.5,9,6\n"
@@ -31,7 +31,7 @@ def reader(request, monkeypatch):
     """Let either package read the files."""
     if request.param == "pandas":
         pytest.importorskip("pandas")
-        monkeypatch.setattr(text_files, "_by_numpy", None)
+        monkeypatch.setattr(text_tables, "_parse_by_numpy", None)
     else:
         monkeypatch.setitem(sys.modules, "pandas", None)
 

@@ -94,8 +94,8 @@ def assert_same_state(one: Booster, other: Booster) -> None:
     assert_same_trees(one, other)
     first, second = one._live_fit.state, other._live_fit.state
     # A round that failed is undone before the next change.
-    first._settle()
-    second._settle()
+    first._undo_failed_round()
+    second._undo_failed_round()
     np.testing.assert_array_equal(first.scores, second.scores)
     for ours, theirs in zip(first.sets, second.sets, strict=True):
         np.testing.assert_array_equal(

@@ -23,13 +23,11 @@ from skgoss.data import categories, disk, frames, text_files
 from skgoss.data.columns import Columns
 from skgoss.fit import refit
 from skgoss.inspection import explanation
+from skgoss.model import model_file as model_files
 from skgoss.model import predictions, tables
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel, whole
-from skgoss.model.model_file import parse as model_file_of
-from skgoss.model.model_file import read as read_model
-from skgoss.model.model_file import render as model_file_text
 from skgoss.parameters import docstrings
 from skgoss.utils import compat
 from skgoss.utils.messages import type_name, warn
@@ -119,9 +117,9 @@ class Booster(InTraining):
         if params:
             warn("params has no effect: the parameters of the model file are used.")
         if model_str is not None:
-            self._become(model_file_of(model_str))
+            self._become(_parsed(model_str))
         if model_file is not None:
-            self._become(read_model(model_file))
+            self._become(model_files.read(model_file))
 
     @classmethod
     def _of(cls, model: FittedModel) -> Self:
@@ -270,7 +268,7 @@ class Booster(InTraining):
         """
         model = self._saved_model()
         rounds = model.rounds(start_iteration, self._length(num_iteration))
-        return model_file_text(model, *rounds, importance_type)
+        return model_files.render(model, *rounds, importance_type)
 
     def model_from_string(self, model_str: str) -> Self:
         """Replace this model by the model of a text that `model_to_string` returned.
@@ -290,9 +288,7 @@ class Booster(InTraining):
         ValueError
             If the text is not a valid model. The message names the line.
         """
-        if not isinstance(model_str, str):
-            raise TypeError(f"model_str must be a str, got {type(model_str).__name__}.")
-        self._become(model_file_of(model_str))
+        self._become(_parsed(model_str))
         self._is_replaced = True
         return self
 
@@ -831,6 +827,13 @@ class Booster(InTraining):
         return booster
 
 
+def _parsed(model_str: Any) -> FittedModel:
+    """The model of the content of a file."""
+    if not isinstance(model_str, str):
+        raise TypeError(f"model_str must be a str, got {type(model_str).__name__}.")
+    return model_files.parse(model_str)
+
+
 def _leaf(trees: Ensemble, tree_id: int, leaf_id: int) -> int:
     """The place of a leaf among those of all trees."""
     tree = _number("tree_id", tree_id, trees.n_trees, "trees")
@@ -872,7 +875,7 @@ def init_model(model: Any) -> FittedModel | None:
     if model is None or isinstance(model, FittedModel):
         return model
     if isinstance(model, str | PathLike):
-        return read_model(model)
+        return model_files.read(model)
     # A fitted estimator has its Booster; the attribute raises NotFittedError otherwise.
     booster = model if isinstance(model, Booster) else _booster_of(model)
     if not isinstance(booster, Booster):

@@ -2,107 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from distributed import get_worker
-from distributed.utils import sync
-from numpy.typing import NDArray
 
-from skgoss.dask.connections import PLUGIN, Connections
-from skgoss.dask.sockets import Frame, RankLost, SocketCollectives, pack
-from skgoss.data.collectives import Collectives
+from skgoss.dask.connections import Connections, FitPlugin, plugins
+from skgoss.dask.sockets import SocketCollectives
+
+T = TypeVar("T")
 
 
-class DaskCollectives(Collectives):
-    """The collective operations of a process that is a task of a Dask worker.
+class DaskCollectives(SocketCollectives):
+    """The collective operations of a rank, which runs in a task of a Dask worker.
 
     Attributes
     ----------
-    n_collectives : int
-        How many collective operations there have been.
-    n_bytes : int
-        How many bytes this process has sent to others.
     tell : callable
         Sends an event to the client: numbers, strings, dicts and tuples. Lists come as
         tuples.
     """
 
-    def __init__(
-        self,
-        connections: Connections,
-        sockets: SocketCollectives,
-        tell: Callable[[Any], None],
-    ) -> None:
-        self.rank = connections.rank
-        self.n_ranks = len(connections.addresses)
-        self.n_collectives = 0
-        self.n_bytes = 0
+    def __init__(self, connections: Connections, tell: Callable[[Any], None]) -> None:
+        super().__init__(connections.rank, connections.sockets)
         self.tell = tell
         self._connections = connections
-        self._sockets = sockets
 
     def all_to_all(self, values: Sequence[Any]) -> list[Any]:
-        # A value for several processes is packed once.
-        packed: dict[int, list[Frame]] = {}
-        frames = {}
-        for other, value in enumerate(values):
-            if other != self.rank:
-                if id(value) not in packed:
-                    packed[id(value)] = pack(value)
-                frames[other] = packed[id(value)]
-                self.n_bytes += sum(map(len, frames[other]))
-        self.n_collectives += 1
         try:
-            got = self._sockets.all_to_all(frames)
-        except RankLost:
-            self._check()
-            raise
-        self._check()
-        got[self.rank] = values[self.rank]
-        return [got[other] for other in range(self.n_ranks)]
-
-    def _check(self) -> None:
-        """Raise why the fit has ended for this process, if it has."""
-        if self._connections.error is not None:
-            raise self._connections.error
-
-    def all_reduce(self, array: NDArray[Any]) -> NDArray[Any]:
-        if self.n_ranks == 1:
-            self.all_to_all([None])
-        return super().all_reduce(array)
+            return super().all_to_all(values)
+        finally:
+            if self._connections.error is not None:
+                raise self._connections.error
 
 
 @contextmanager
 def collectives(
-    fit: str, key: str, rank: int, addresses: Sequence[str], topic: str
+    fit: str, rank: int, addresses: Sequence[str], topic: str
 ) -> Iterator[DaskCollectives]:
     """The collective operations of the running task.
 
     Parameters
     ----------
     fit : str
-        What tells the fit from all others.
-    key : str
-        The key of the running task.
+        A name that no other fit has.
     rank : int
     addresses : sequence of str
-        Those of the workers of all processes.
+        Where the workers of all ranks accept connections.
     topic : str
-        Where events are told.
+        The topic of the events.
     """
     worker = get_worker()
-    plugin = worker.plugins[PLUGIN]
+    plugin = plugins[worker]
 
     def tell(event: Any) -> None:
         worker.log_event(topic, {"fit": fit, "event": event})
 
-    connections = sync(worker.loop, plugin.join, key, fit, rank, addresses)
+    connections = Connections(worker, fit, rank)
     failed = True
     try:
-        with closing(SocketCollectives(connections.sockets)) as sockets:
-            yield DaskCollectives(connections, sockets, tell)
+        _on_loop(plugin, plugin.join(connections, addresses))
+        with closing(DaskCollectives(connections, tell)) as found:
+            yield found
         failed = False
     finally:
-        sync(worker.loop, plugin.leave, key, fit, failed)
+        _on_loop(plugin, plugin.leave(connections, failed=failed))
+
+
+def _on_loop(plugin: FitPlugin, coroutine: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine returns that runs on the event loop of the worker."""
+    return asyncio.run_coroutine_threadsafe(coroutine, plugin.loop).result()

@@ -1,11 +1,11 @@
-"""The connections between the processes of a fit on the workers of a Dask cluster.
+"""The connections between the ranks of a fit on the workers of a Dask cluster.
 
-Each two processes share one connection of Dask's own, from worker to worker, for as
-long as the fit runs. The thread of a process's task talks to a socket itself: a message
-through the event loops of both workers would take several times as long. Of a
-connection by plain TCP it is the connection's own socket. What any other connection
-carries, such as an encrypted one, a bridge on the event loop passes on to a pair of
-sockets.
+Each two ranks have a connection of Dask's own, from worker to worker, for as long as
+the fit runs. The thread that fits reads and writes sockets: messages through the event
+loops of both workers would take several times as long. Where the connection is plain
+TCP, the socket is its own. Otherwise, such as where it is encrypted, the socket is one
+of a connected pair, and the event loop copies data between the other one of the pair
+and the connection: a *bridge*.
 """
 
 from __future__ import annotations
@@ -18,236 +18,241 @@ from typing import Any
 
 from distributed import Worker, WorkerPlugin
 from distributed.comm import Comm, connect
-from distributed.comm.tcp import TCP
-from distributed.core import Status
 
-from skgoss.dask.sockets import RankLost
+from skgoss.dask import distributed_internals as internals
+from skgoss.dask.sockets import FitAborted
 
-PLUGIN = "skgoss-fits"
 CONNECT = "skgoss-connect"
-ASK = "skgoss-has-joined"
 
-# Seconds between questions whether a process has joined: at first, and at most.
+# Seconds between questions whether the task of a rank runs: at first, and at most.
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.05
 # What a bridge reads from its socket at once, in bytes.
 BLOCK = 1 << 20
 
 
-class Connections:
-    """The connections of a process to all others.
+def key_of(fit: str, rank: int) -> str:
+    """The key of the task of a rank."""
+    return f"{fit}-{rank}"
 
-    Used on the loop of its worker, but for the sockets, which the thread of the task
-    uses.
+
+class Connections:
+    """The connections of a rank to all others.
+
+    The methods run on the event loop of the worker. The sockets are for the thread that
+    fits.
+
+    Parameters
+    ----------
+    worker : Worker
+        The worker of this rank.
+    fit : str
+        A name that no other fit has.
+    rank : int
+
+    Attributes
+    ----------
+    sockets : dict
+        A socket to each other rank, which does not block.
+    error : FitAborted or None
+        Why the fit has ended for this rank.
+    key : str
+        The key of the task of this rank.
     """
 
-    def __init__(self, rank: int, addresses: Sequence[str]) -> None:
+    def __init__(self, worker: Worker, fit: str, rank: int) -> None:
+        self.worker = worker
+        self.fit = fit
         self.rank = rank
-        self.addresses = addresses
+        self.key = key_of(fit, rank)
         self.sockets: dict[int, socket.socket] = {}
-        self.calls: list[asyncio.Task[None]] = []
-        self.error: RankLost | None = None
-        self.complete = asyncio.Event()
+        self.error: FitAborted | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._changed = asyncio.Event()
 
-    async def open(self, worker: Worker, fit: str) -> None:
-        """Connect to the processes before this one, and wait for those after it."""
-        self.calls = [
-            asyncio.create_task(self.call(other, worker, fit))
+    async def open(self, addresses: Sequence[str]) -> None:
+        """Connect to the ranks before this one, and wait for those after it.
+
+        Parameters
+        ----------
+        addresses : sequence of str
+            What `install` returned for the worker of each rank.
+        """
+        self._tasks += [
+            asyncio.create_task(self._call(other, addresses[other]))
             for other in range(self.rank)
         ]
-        self.notice()
-        await self.complete.wait()
+        while len(self.sockets) < len(addresses) - 1 and self.error is None:
+            self._changed.clear()
+            await self._changed.wait()
         if self.error is not None:
             raise self.error
 
-    async def call(self, other: int, worker: Worker, fit: str) -> None:
-        """Connect to a process as soon as it has joined the fit."""
-        address = self.addresses[other]
-        has_joined = getattr(worker.rpc(address), ASK)
-        pause = SHORTEST_PAUSE
+    async def _call(self, other: int, address: str) -> None:
+        """Connect to a rank as soon as its task runs."""
+        key = key_of(self.fit, other)
         try:
-            while not await has_joined(fit=fit):
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
-            comm = await connect(address, **worker.connection_args)
-            await comm.write(
-                {"op": CONNECT, "fit": fit, "rank": self.rank, "reply": False}
-            )
+            args = self.worker.security.get_connection_args("worker")
+            comm = await connect(address, **args)
+            await _wait_for_task(comm, {"op": CONNECT, "key": key, "rank": self.rank})
         except Exception as error:
-            self.lose(other, error)
+            self._lose(other, error)
         else:
             await self.add(other, comm, called=True)
 
-    async def add(self, other: int, comm: Comm, called: bool) -> None:
-        """Make a connection to a process one of sockets.
+    async def add(self, other: int, comm: Comm, *, called: bool) -> None:
+        """Turn a connection to a rank into one of the sockets.
 
         Parameters
         ----------
         other : int
-            The number of the process.
+            The other rank.
         comm : Comm
         called : bool
-            Whether this process has called the other one.
+            Whether this rank has called the other one.
         """
-        far = None
-        if type(comm) is TCP:
-            try:
-                own = await _socket_of(comm, called)
-            except OSError as error:
-                self.lose(other, error)
-                return
-        else:
-            own, far = _pair()
-        if self.error is not None:
-            own.close()
-        else:
+        bridge = None
+        try:
+            own = await internals.own_socket(comm, called=called)
+        except Exception as error:
+            self._lose(other, error)
+            return
+        if own is None:
+            own, far = socket.socketpair()
+            own.setblocking(False)
+            bridge = asyncio.create_task(_bridge(comm, far))
+        if self.error is None:
             self.sockets[other] = own
-            self.notice()
-        if far is not None:
-            await _bridge(comm, far)
+            self._changed.set()
+        else:
+            own.close()
+        if bridge is not None:
+            self._tasks.append(bridge)
+            await asyncio.wait([bridge])
 
-    def notice(self) -> None:
-        """See whether all processes are connected."""
-        if len(self.sockets) == len(self.addresses) - 1:
-            self.complete.set()
-
-    def lose(self, other: int, error: Exception) -> None:
-        """Stop, as a process is gone."""
-        lost = RankLost(f"Rank {other} of the fit is gone.")
+    def _lose(self, other: int, error: Exception) -> None:
+        lost = FitAborted(f"Rank {other} of the fit is gone.")
         lost.__cause__ = error
         self.stop(lost)
 
-    def stop(self, error: RankLost) -> None:
-        """End the fit for this process, at once."""
+    def stop(self, error: FitAborted) -> None:
+        """End the fit for this rank, at once."""
         self.error = self.error or error
-        for task in self.calls:
+        for task in self._tasks:
             task.cancel()
         for to in self.sockets.values():
             # The other end may have closed it.
             with suppress(OSError):
                 to.shutdown(socket.SHUT_RDWR)
-        self.complete.set()
+        self._changed.set()
 
     async def close(self) -> None:
-        """End the connections when all that was written has been sent."""
+        """Close the connections when all that was written has been sent."""
         for to in self.sockets.values():
             to.close()
-        await asyncio.gather(*self.calls, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-async def _socket_of(comm: Comm, called: bool) -> socket.socket:
-    """The socket of a connection, which Dask does not read or write any more.
-
-    Neither end may write before the other one has left Dask's hands, which would read
-    what is not meant for it. So the one that was called says when it is ready, and
-    hears when the other one is.
-    """
-    if called:
-        await comm.stream.read_bytes(1)
-    own = comm.stream.socket.dup()
-    comm.abort()
+async def _wait_for_task(comm: Comm, question: dict[str, Any]) -> None:
+    """Ask another worker whether the task of its rank runs, until it does."""
+    pause = SHORTEST_PAUSE
     try:
-        own.send(b"!")
-        if not called and not await asyncio.get_running_loop().sock_recv(own, 1):
-            raise ConnectionResetError("The other end has closed the connection.")
+        await comm.write({**question, "reply": False})
+        while not await comm.read():
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+            await comm.write({**question, "reply": False})
     except BaseException:
-        own.close()
+        comm.abort()
         raise
-    return own
-
-
-def _pair() -> tuple[socket.socket, socket.socket]:
-    """Two sockets that are connected, and do not block."""
-    near, far = socket.socketpair()
-    near.setblocking(False)
-    far.setblocking(False)
-    return near, far
 
 
 async def _bridge(comm: Comm, far: socket.socket) -> None:
-    """Pass on what comes by a connection or a socket to the other, until one ends."""
+    """Pass data on between a connection and a socket, until one of them ends."""
     loop = asyncio.get_running_loop()
+    far.setblocking(False)
 
     async def out() -> None:
         while data := await loop.sock_recv(far, BLOCK):
             await comm.write(data)
         await comm.close()
+        raise ConnectionResetError
 
     async def back() -> None:
         while True:
             await loop.sock_sendall(far, await comm.read())
 
-    ways = [asyncio.create_task(out()), asyncio.create_task(back())]
     try:
-        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        async with asyncio.TaskGroup() as ways:
+            ways.create_task(out())
+            ways.create_task(back())
+    except* OSError:
+        pass  # One of them has ended.
     finally:
-        for way in ways:
-            way.cancel()
-        for error in await asyncio.gather(*ways, return_exceptions=True):
-            # The end of a connection is how a bridge ends.
-            if isinstance(error, Exception) and not isinstance(error, OSError):
-                raise error
         far.close()
         comm.abort()
 
 
 class FitPlugin(WorkerPlugin):
-    """What a worker knows of the fits that it takes part in."""
+    """The fits that run on a worker.
+
+    Attributes
+    ----------
+    server : asyncio.Task
+        Returns the server that accepts connections.
+    connections : dict
+        Those of each fit, by the key of its task on this worker.
+    """
+
+    name = "skgoss-fits"
 
     def setup(self, worker: Worker) -> None:
         self.worker = worker
-        self.fits: dict[str, Connections] = {}
-        self.keys: dict[Hashable, Connections] = {}
-        worker.handlers |= {CONNECT: self.answer, ASK: self.has_joined}
+        self.loop = asyncio.get_running_loop()
+        self.connections: dict[Hashable, Connections] = {}
+        self.server = asyncio.create_task(
+            internals.accept(worker, CONNECT, self._answer)
+        )
+        plugins[worker] = self
 
     def teardown(self, worker: Worker) -> None:
-        for connections in self.fits.values():
-            connections.stop(RankLost("The worker closes."))
-        for handler in (CONNECT, ASK):
-            del worker.handlers[handler]
+        for connections in self.connections.values():
+            connections.stop(FitAborted("The worker closes."))
+        del plugins[worker]
 
     def transition(self, key: Hashable, start: str, finish: str, **kwargs: Any) -> None:
-        if finish == "released" and key in self.keys:
-            self.keys[key].stop(RankLost("The fit was cancelled."))
+        if finish == "released" and key in self.connections:
+            self.connections[key].stop(FitAborted("The fit was cancelled."))
 
-    def has_joined(self, fit: str) -> bool:
-        """Whether a process of a fit runs on this worker, and can be called."""
-        return fit in self.fits
+    async def _answer(self, comm: Comm, key: str, rank: int) -> None:
+        """Tell another rank whether the task that it asks for runs; if so, connect."""
+        connections = self.connections.get(key)
+        await comm.write(connections is not None)
+        if connections is not None:
+            await connections.add(rank, comm, called=False)
 
-    async def answer(self, comm: Comm, fit: str, rank: int) -> Status:
-        """Take the call of a process."""
-        if fit in self.fits:
-            await self.fits[fit].add(rank, comm, called=False)
-        else:
-            comm.abort()
-        return Status.dont_reply
-
-    async def join(
-        self, key: Hashable, fit: str, rank: int, addresses: Sequence[str]
-    ) -> Connections:
-        """Make the task of a key a process of a fit."""
-        connections = Connections(rank, addresses)
-        self.fits[fit] = self.keys[key] = connections
+    async def join(self, connections: Connections, addresses: Sequence[str]) -> None:
+        """Connect the running task to the other ranks of its fit."""
+        self.connections[connections.key] = connections
         # The task may have been cancelled before its thread came here.
-        task = self.worker.state.tasks.get(key)
-        if task is None or task.state not in ("executing", "long-running"):
-            connections.stop(RankLost("The fit was cancelled."))
-        try:
-            await connections.open(self.worker, fit)
-        except BaseException:
-            await self.leave(key, fit, failed=True)
-            raise
-        return connections
+        if internals.is_cancelled(self.worker, connections.key):
+            connections.stop(FitAborted("The fit was cancelled."))
+        await connections.open(addresses)
 
-    async def leave(self, key: Hashable, fit: str, failed: bool) -> None:
+    async def leave(self, connections: Connections, *, failed: bool) -> None:
         """End what `join` began."""
-        del self.keys[key]
-        connections = self.fits.pop(fit)
+        del self.connections[connections.key]
         if failed:
-            connections.stop(RankLost("The process has failed."))
+            connections.stop(FitAborted("The fit has failed."))
         await connections.close()
 
 
-async def install(dask_worker: Worker) -> None:
-    """Make a worker ready for processes, unless it is."""
-    if PLUGIN not in dask_worker.plugins:
-        await dask_worker.plugin_add(FitPlugin(), name=PLUGIN, catch_errors=False)
+# The plugins that `install` has added to the workers of this process.
+plugins: dict[Worker, FitPlugin] = {}
+
+
+async def install(dask_worker: Worker) -> str:
+    """Make a worker ready for fits; returns where it accepts connections."""
+    if dask_worker not in plugins:
+        await internals.add_plugin(dask_worker, FitPlugin())
+    server = await plugins[dask_worker].server
+    return server.address

@@ -17,7 +17,7 @@ from skgoss.booster.booster import init_model
 from skgoss.dask import fits, predictions
 from skgoss.dask import parts as partitions
 from skgoss.data.row_partition import Parts
-from skgoss.estimators.base import LGBMModel
+from skgoss.estimators.base import LGBMModel, only_fit
 from skgoss.estimators.classifier import LGBMClassifier
 from skgoss.estimators.ranker import LGBMRanker
 from skgoss.estimators.regressor import LGBMRegressor
@@ -157,6 +157,11 @@ class _OnCluster(LGBMModel):
     def _fit(
         self, X: Any, y: Any, arguments: FitArguments, parts: Parts | None = None
     ) -> Self:
+        with only_fit(self):
+            self._fit_on_workers(X, y, arguments)
+        return self
+
+    def _fit_on_workers(self, X: Any, y: Any, arguments: FitArguments) -> None:
         client, local = self._waiting_client(), self._unfitted()
         settings = fits.checked(local, X, arguments)
         training = training_set(X, y, arguments, self.class_weight)
@@ -182,7 +187,6 @@ class _OnCluster(LGBMModel):
                 call.eval_result.clear()
                 call.eval_result.update(self.evals_result_)
         hooks.end()
-        return self
 
     def _unfitted(self) -> LGBMModel:
         """The estimator that each worker fits."""

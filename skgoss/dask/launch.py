@@ -1,4 +1,4 @@
-"""Run a function on all workers that hold parts of the data, as processes of a fit."""
+"""Run a function on all workers that hold parts of the data, as the ranks of a fit."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from distributed import CancelledError, Client, Future, get_worker, secede, wait
+from distributed import CancelledError, Client, Future, secede, wait
 
 from skgoss.dask.collectives import DaskCollectives, collectives
-from skgoss.dask.connections import install
-from skgoss.dask.sockets import RankLost
+from skgoss.dask.connections import install, key_of
+from skgoss.dask.sockets import FitAborted
 
 Result = TypeVar("Result")
 Work = Callable[[DaskCollectives, dict[Any, Any], int], Result]
 
-# Seconds between looks whether the workers are still there.
+# Seconds between checks whether the workers are still there.
 INTERVAL = 1.0
-# Seconds in which the cause is awaited of which a process has only seen the effect.
+# If a rank has aborted, seconds to wait for the error of the rank that was the cause.
 PATIENCE = 5.0
 
-# Where the events of each fit of this process go.
-_inboxes: dict[str, queue.SimpleQueue[tuple[str, Any]]] = {}
+# What is called with the events of each fit of this process.
+_listeners: dict[str, Callable[[Any], None]] = {}
 
 
 class WorkersLost(RuntimeError):
@@ -43,10 +43,10 @@ def run(
 ) -> Result:
     """Call a function on each worker that holds parts of the data.
 
-    The calls are the processes of a fit. They run at the same time, each in a task of
-    its own worker, and communicate by the collectives that they are given. The tasks
-    leave their slots to others as soon as they run, so that fits at the same time on
-    workers of one thread do not wait for each other.
+    Each of these workers is a rank of the fit. The calls run at the same time, each in
+    a task, and communicate by collective operations. The tasks leave their slots to
+    others as soon as they run, so that fits at the same time on workers of one thread
+    do not wait for each other.
 
     Parameters
     ----------
@@ -58,10 +58,10 @@ def run(
         target and weights. Parts stay where they are. Of the workers that hold a part,
         the one that has been given the fewest bytes is chosen.
     work : callable
-        ``work(collectives, held, n_threads)``. ``held`` are the values of the process's
-        parts, by their keys, in the order of ``parts``. ``n_threads`` is the number of
-        threads of the worker. ``collectives.tell(event)`` sends a small event to the
-        client. The function is pickled. If it raises, the other processes stop at their
+        ``work(collectives, held, n_threads)``. ``held`` are the values of the parts of
+        the rank, by their keys, in the order of ``parts``. ``n_threads`` is the number
+        of threads of the worker. ``collectives.tell(event)`` sends a small event to the
+        client. The function is pickled. If it raises, the other ranks stop at their
         next collective operation.
     name : str
         What the tasks are called on the dashboard, such as ``"LGBMClassifier.fit"``.
@@ -69,39 +69,35 @@ def run(
         The addresses of the workers that may run the fit. Parts that none of them holds
         are moved to them. By default, all workers of the cluster.
     on_event : callable, optional
-        Is called with each event that the processes tell, in the thread of the caller.
-        If it raises, the fit ends with this exception.
+        Is called with each event of the ranks, in the thread of the caller. If it
+        raises, the fit ends with this exception.
 
     Returns
     -------
     object
-        What the function returned on rank 0. What it returned for the other processes
-        is dropped, on their workers.
+        What the function returned on rank 0. What it returned on the other ranks is
+        dropped, on their workers.
 
     Raises
     ------
     WorkersLost
         A worker died or left the cluster.
     Exception
-        What the function raised for a process.
+        What the function raised on a rank.
     """
-    held = _deal(client, parts, workers)
-    run = _Run(client, list(held), on_event)
+    _wait_for(parts)
+    n_threads = client.nthreads()
+    held = _deal(client, parts, set(n_threads if workers is None else workers))
+    run = _Run(client, list(held), name, on_event)
     try:
-        run.start(
-            work, name, [{key: parts[key] for key in keys} for keys in held.values()]
-        )
-        return run.follow()
+        run.start(work, parts, held, n_threads)
+        return run.result()
     finally:
         run.end()
 
 
-def _deal(
-    client: Client,
-    parts: Mapping[Hashable, Future],
-    workers: Collection[str] | None,
-) -> dict[str, list[Hashable]]:
-    """Which worker takes which parts; those of the first part come first."""
+def _wait_for(parts: Mapping[Hashable, Future]) -> None:
+    """Wait until the workers have the parts; raise the error of a part that failed."""
     if not parts:
         raise ValueError("X has no partitions, so there are no rows to fit.")
     futures = list(parts.values())
@@ -109,9 +105,15 @@ def _deal(
     for future in futures:
         if future.status != "finished":
             future.result()
+
+
+def _deal(
+    client: Client, parts: Mapping[Hashable, Future], allowed: set[str]
+) -> dict[str, list[Hashable]]:
+    """Which worker takes which parts; the worker of the first part comes first."""
+    futures = list(parts.values())
     holders = client.who_has(futures)
     n_bytes = client.nbytes([future.key for future in futures], summary=False)
-    allowed = set(client.nthreads() if workers is None else workers)
     load: dict[str, int] = defaultdict(int)
     held = defaultdict(list)
     for key, future in parts.items():
@@ -125,72 +127,82 @@ def _deal(
 class _Run:
     """A fit on the workers, as its client sees it.
 
-    What happens on the cluster comes to `inbox`, whose reader is the thread that
-    waits for the fit: so callbacks run in that thread, and an interrupt gets through.
+    What happens on the cluster puts a function into the inbox. The thread that waits
+    for the fit calls it: so callbacks run in that thread, and interrupts get through.
+
+    Parameters
+    ----------
+    client : Client
+    workers : list of str
+        The addresses of the workers, by rank.
+    name, on_event
+        See `run`.
     """
 
     def __init__(
         self,
         client: Client,
-        addresses: list[str],
+        workers: list[str],
+        name: str,
         on_event: Callable[[Any], None] | None,
     ) -> None:
         self.client = client
-        self.addresses = addresses
+        self.workers = workers
         self.on_event = on_event
-        self.fit = uuid.uuid4().hex
-        self.inbox: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        self.fit = f"{name}-{uuid.uuid4().hex}"
+        self.inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self.futures: list[Future] = []
-        self.unfinished = set(range(len(addresses)))
-        self.effect: tuple[float, RankLost] | None = None
+        self.unfinished = set(range(len(workers)))
+        # An error whose cause is on another rank, and until when that is awaited.
+        self.aborted: tuple[FitAborted, float] | None = None
 
     def start(
-        self, work: Work[Any], name: str, held: list[dict[Hashable, Future]]
+        self,
+        work: Work[Any],
+        parts: Mapping[Hashable, Future],
+        held: Mapping[str, list[Hashable]],
+        n_threads: Mapping[str, int],
     ) -> None:
-        """Submit the tasks of the processes."""
-        for error in self.client.run(
-            install, workers=self.addresses, on_error="return"
-        ).values():
-            # A worker that is gone is seen by `check`, and named by it.
+        """Submit the tasks of the ranks."""
+        installed = self.client.run(install, workers=self.workers, on_error="return")
+        for error in installed.values():
+            # If a worker is gone, `check` names it.
             if isinstance(error, Exception) and not isinstance(error, OSError):
                 raise error
+        addresses = [installed[worker] for worker in self.workers]
         topic = f"skgoss-{self.client.id}"
         if self.on_event is not None:
-            _inboxes[self.fit] = self.inbox
+            _listeners[self.fit] = self._put_event
             self.client.subscribe_topic(topic, _take_event)
-        for rank, address in enumerate(self.addresses):
-            key = f"{name}-{self.fit}-{rank}"
+        for rank, worker in enumerate(self.workers):
             future = self.client.submit(
                 _task,
                 work,
-                held[rank],
+                {key: parts[key] for key in held[worker]},
+                n_threads.get(worker, 1),
                 self.fit,
-                key,
                 rank,
-                self.addresses,
+                addresses,
                 topic,
-                key=key,
-                workers=[address],
+                key=key_of(self.fit, rank),
+                workers=[worker],
                 pure=False,
             )
-            future.add_done_callback(partial(self._put, "end", rank))
+            look = partial(self.look, rank)
+            future.add_done_callback(lambda _, look=look: self.inbox.put(look))
             self.futures.append(future)
 
-    def _put(self, kind: str, what: Any, future: Future) -> None:
-        self.inbox.put((kind, what))
+    def _put_event(self, event: Any) -> None:
+        self.inbox.put(partial(self.on_event, event))
 
-    def follow(self) -> Any:
-        """Wait for the processes, and get the result."""
+    def result(self) -> Any:
+        """Wait for the ranks, and return the result of rank 0."""
         while self.unfinished:
             try:
-                kind, what = self.inbox.get(timeout=INTERVAL)
+                react = self.inbox.get(timeout=INTERVAL)
             except queue.Empty:
-                self.check()
-                continue
-            if kind == "event":
-                self.on_event(what)
-            else:
-                self.look(what)
+                react = self.check
+            react()
         self.unfinished = {0}
         timeout = INTERVAL
         while True:
@@ -201,16 +213,16 @@ class _Run:
                 timeout *= 2
 
     def look(self, rank: int) -> None:
-        """See how a process has ended."""
+        """See how the task of a rank has ended."""
         future = self.futures[rank]
         if future.status == "finished":
             self.unfinished.remove(rank)
             return
         try:
             future.result()
-        except RankLost as error:
-            if self.effect is None:
-                self.effect = time.monotonic() + PATIENCE, error
+        except FitAborted as error:
+            if self.aborted is None:
+                self.aborted = error, time.monotonic() + PATIENCE
             self.check()
         except CancelledError as error:
             raise RuntimeError(f"The fit was cancelled: {error}") from error
@@ -220,28 +232,24 @@ class _Run:
         # If the scheduler is lost, the client cancels its futures.
         if self.client.status != "running":
             return
-        addresses = [self.addresses[rank] for rank in self.unfinished]
+        workers = [self.workers[rank] for rank in self.unfinished]
         try:
-            there = self.client.sync(
-                self.client.scheduler.ncores,
-                workers=addresses,
-                callback_timeout=PATIENCE,
-            )
+            present = self.client.nthreads(workers, callback_timeout=PATIENCE)
         except (OSError, TimeoutError):
             return
-        gone = sorted(set(addresses).difference(there))
+        gone = sorted(set(workers).difference(present))
         if gone:
             raise WorkersLost(
                 f"{', '.join(gone)} left the cluster during the fit, and the rows "
                 "there are lost. Call fit again: it uses the remaining workers. If the "
                 "data were scattered, scatter them again."
             )
-        if self.effect is not None and time.monotonic() > self.effect[0]:
-            raise self.effect[1]
+        if self.aborted is not None and time.monotonic() > self.aborted[1]:
+            raise self.aborted[0]
 
     def end(self) -> None:
-        """Stop the processes that still run, and drop what they returned."""
-        _inboxes.pop(self.fit, None)
+        """Cancel the tasks that still run, and drop what the others returned."""
+        _listeners.pop(self.fit, None)
         if self.client.status == "running":
             self.client.cancel(self.futures)
 
@@ -249,23 +257,22 @@ class _Run:
 def _take_event(event: tuple[float, dict[str, Any]]) -> None:
     """Pass an event on to the fit that it comes from, if it still runs."""
     _, message = event
-    inbox = _inboxes.get(message["fit"])
-    if inbox is not None:
-        inbox.put(("event", message["event"]))
+    listener = _listeners.get(message["fit"])
+    if listener is not None:
+        listener(message["event"])
 
 
 def _task(
     work: Work[Result],
     held: dict[Any, Any],
+    n_threads: int,
     fit: str,
-    key: str,
     rank: int,
     addresses: list[str],
     topic: str,
 ) -> Result | None:
-    """The task of a process."""
+    """The task of a rank."""
     secede()
-    n_threads = get_worker().state.nthreads
-    with collectives(fit, key, rank, addresses, topic) as among:
-        result = work(among, held, n_threads)
+    with collectives(fit, rank, addresses, topic) as found:
+        result = work(found, held, n_threads)
     return result if rank == 0 else None

@@ -31,7 +31,7 @@ def is_lazy(data: Any) -> bool:
     return is_dask_collection(data)
 
 
-def pieces(data: Any) -> list[Delayed]:
+def partitions(data: Any) -> list[Delayed]:
     """The partitions of a Dask collection, each with all columns of its rows."""
     if isinstance(data, list | tuple):
         return list(data)
@@ -41,8 +41,8 @@ def pieces(data: Any) -> list[Delayed]:
         whole = data.rechunk({axis: -1 for axis in range(1, data.ndim)})
         return whole.to_delayed().ravel().tolist()
     if hasattr(data, "simplify"):
-        # Reads the columns that are used. More would join files of few columns, and
-        # y would have fewer partitions than X.
+        # Reads only the columns that are used. A full optimization would also join
+        # files of few columns, and y would have fewer partitions than X.
         return data.simplify().to_delayed(optimize_graph=False)
     return data.to_delayed()
 
@@ -56,7 +56,7 @@ def lengths(data: Any) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True)
 class Column:
-    """Stands for a collection: a column of a table, whose parts have its pieces.
+    """Stands for a collection, of which each `Part` of a table has a piece.
 
     Attributes
     ----------
@@ -72,12 +72,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a set: pieces of its collections.
+    """Some rows of a set: a piece of each of its collections.
 
     Attributes
     ----------
     pieces : dict
-        By the numbers of the collections.
+        The pieces, by the numbers of the collections.
     n_rows : int
     """
 
@@ -113,15 +113,15 @@ def cut(sets: Sequence[GivenSet]) -> tuple[list[GivenSet], dict[PartKey, Delayed
     """
     tables: dict[int, _Table] = {}
     without_rows = []
-    for number, given in enumerate(sets):
-        number = 0 if given.is_training else number
-        table = tables.setdefault(number, _Table(number, given.X))
+    for number, rows in enumerate(sets):
+        number = 0 if rows.is_training else number
+        table = tables.setdefault(number, _Table(number, rows.X))
         columns = {
-            field: table.column(f"{given.prefix}{field}", getattr(given, field))
+            field: table.column(f"{rows.prefix}{field}", getattr(rows, field))
             for field in ("X", "y", *OF_ROWS)
-            if getattr(given, field) is not None
+            if getattr(rows, field) is not None
         }
-        without_rows.append(given._replace(**columns))
+        without_rows.append(rows._replace(**columns))
     parts = {
         (table.number, i): part
         for table in tables.values()
@@ -163,15 +163,15 @@ class _Table:
                 f" dask.array.from_array({name}, chunks=...), or use the estimator of"
                 " the same name without 'Dask'."
             )
-        found = pieces(self._aligned(name, data))
-        n_partitions = len(self.pieces[0]) if self.pieces else len(found)
-        if len(found) != n_partitions:
+        pieces = partitions(self._aligned(name, data))
+        n_partitions = len(self.pieces[0]) if self.pieces else len(pieces)
+        if len(pieces) != n_partitions:
             raise ValueError(
-                f"{name} has {len(found)} partitions, but {self.names[0]} has"
+                f"{name} has {len(pieces)} partitions, but {self.names[0]} has"
                 f" {n_partitions}. They must have the same partitions: repartition or"
                 f" rechunk {name}."
             )
-        return found
+        return pieces
 
     def _aligned(self, name: str, data: Any) -> Any:
         """The collection in the partitions of ``X``, if all lengths are known."""
@@ -202,12 +202,12 @@ def _part(names: Sequence[str], number: int, values: Sequence[Any]) -> Part:
     """Put the pieces of a partition together."""
     n_rows = n_rows_of(values[0])
     for name, value in zip(names, values, strict=True):
-        found = np.sum(np.asarray(value)) if _holds_sizes(name) else n_rows_of(value)
-        if found != n_rows:
+        n = np.sum(np.asarray(value)) if _holds_sizes(name) else n_rows_of(value)
+        if n != n_rows:
             what = "sizes that sum to" if _holds_sizes(name) else "rows:"
             raise ValueError(
                 f"Partition {number} of {names[0]} has {n_rows} rows, but that of"
-                f" {name} has {what} {found}. They must have the same partitions."
+                f" {name} has {what} {n}. They must have the same partitions."
             )
     return Part(dict(enumerate(values)), n_rows)
 
@@ -224,7 +224,7 @@ def n_rows_of(value: Any) -> int:
 def together(
     collectives: Collectives, sets: Sequence[GivenSet], held: dict[PartKey, Part]
 ) -> tuple[list[GivenSet], list[Parts]]:
-    """Put the rows of a process together.
+    """Join the parts of each set that a process holds.
 
     Parameters
     ----------
@@ -240,98 +240,99 @@ def together(
         With the rows of the process, in the order of its parts. A process without rows
         has one of another process.
     parts : list of Parts
-        For each set, the parts that they are.
+        For each set, which parts these are.
     """
-    columns = {value for given in sets for value in given if isinstance(value, Column)}
+    columns = {value for rows in sets for value in rows if isinstance(value, Column)}
     values: dict[Column, Any] = {}
-    known: dict[int, Parts] = {}
+    parts: dict[int, Parts] = {}
     for table in sorted({column.table for column in columns}):
         own = {i: held[t, i] for t, i in sorted(held) if t == table}
-        known[table] = Parts(collectives, {i: part.n_rows for i, part in own.items()})
-        found = _pieces(collectives, list(own.values()), sets[table].name)
+        parts[table] = Parts(collectives, {i: part.n_rows for i, part in own.items()})
+        of_parts = _pieces(collectives, list(own.values()), sets[table].name)
         for column in columns:
             if column.table == table:
-                whole = joined([of_part.pop(column.number) for of_part in found])
-                values[column] = _unlike(whole, values.values())
+                whole = joined([pieces.pop(column.number) for pieces in of_parts])
+                values[column] = _distinct(whole, values.values())
     filled = [
-        given._replace(
+        rows._replace(
             **{
                 field: values[value]
-                for field, value in given._asdict().items()
+                for field, value in rows._asdict().items()
                 if isinstance(value, Column)
             }
         )
-        for given in sets
+        for rows in sets
     ]
-    return filled, [known[given.X.table] for given in sets]
+    return filled, [parts[rows.X.table] for rows in sets]
 
 
 def _pieces(
     collectives: Collectives, own: Sequence[Part], name: str
 ) -> list[dict[int, Any]]:
     """The pieces of the parts that have rows; if none has, a row of another process."""
-    found = [part.pieces for part in own if part.n_rows > 0]
-    if all(collectives.all_gather(len(found) > 0)):
-        return found
-    first = np.zeros(1, dtype=np.int64)
-    row = {k: input_rows.take(v, first) for k, v in found[0].items()} if found else None
+    of_parts = [part.pieces for part in own if part.n_rows > 0]
+    if all(collectives.all_gather(len(of_parts) > 0)):
+        return of_parts
+    row, first = None, np.zeros(1, dtype=np.int64)
+    if of_parts:
+        row = {k: input_rows.take(v, first) for k, v in of_parts[0].items()}
     rows = [row for row in collectives.all_gather(row) if row is not None]
     if not rows:
         raise ValueError(f"The set {name!r} has no rows.")
-    return found or rows[:1]
+    return of_parts or rows[:1]
 
 
-def _unlike(value: Any, others: Collection[Any]) -> Any:
-    """The value, as an object that none of the others is.
+def _distinct(value: Any, others: Collection[Any]) -> Any:
+    """The value, or a copy if it is the same object as one of the others.
 
-    A fit takes what is one object for one argument. Dask keeps equal values once, but
-    only processes of a single part would get them as one object, and the others not.
+    A fit treats one object in two arguments as the same data. Dask may keep equal
+    values as one object, which only processes of a single part would get as such.
     """
     return copy.copy(value) if any(value is other for other in others) else value
 
 
-def joined(found: Sequence[Any]) -> Any:
-    """Pieces of rows as one, one below the other."""
-    if len(found) == 1:
-        return found[0]
-    if any(map(sparse.issparse, found)):
-        return sparse.vstack(found, format="csr")
-    if hasattr(found[0], "iloc"):
-        return _joined_pandas(found)
+def joined(pieces: Sequence[Any]) -> Any:
+    """The rows of all pieces, one below the other."""
+    if len(pieces) == 1:
+        return pieces[0]
+    if any(map(sparse.issparse, pieces)):
+        return sparse.vstack(pieces, format="csr")
+    if hasattr(pieces[0], "iloc"):
+        return _joined_pandas(pieces)
     frames = [
-        nw.from_native(piece, pass_through=True, eager_only=True) for piece in found
+        nw.from_native(piece, pass_through=True, eager_only=True) for piece in pieces
     ]
     if isinstance(frames[0], nw.DataFrame):
         return nw.concat(frames).to_native()
-    concatenate = np.ma.concatenate if any(map(np.ma.isMA, found)) else np.concatenate
+    concatenate = np.ma.concatenate if any(map(np.ma.isMA, pieces)) else np.concatenate
     return concatenate(
-        [piece if np.ma.isMA(piece) else np.asarray(piece) for piece in found]
+        [piece if np.ma.isMA(piece) else np.asarray(piece) for piece in pieces]
     )
 
 
-def _joined_pandas(found: Sequence[Any]) -> Any:
+def _joined_pandas(pieces: Sequence[Any]) -> Any:
     """Series or frames of pandas; columns of categories get those of all pieces."""
     import pandas as pd
 
-    if not isinstance(found[0], pd.DataFrame):
-        return pd.concat(_of_same_categories(found))
-    found = [piece.copy(deep=False) for piece in found]
-    for column in range(found[0].shape[1]):
-        given = [piece.iloc[:, column] for piece in found]
-        merged = _of_same_categories(given)
-        if merged is not given:
-            for piece, values in zip(found, merged, strict=True):
+    if not isinstance(pieces[0], pd.DataFrame):
+        return pd.concat(_with_all_categories(pieces))
+    pieces = [piece.copy(deep=False) for piece in pieces]
+    for column in range(pieces[0].shape[1]):
+        series = [piece.iloc[:, column] for piece in pieces]
+        merged = _with_all_categories(series)
+        if merged is not series:
+            for piece, values in zip(pieces, merged, strict=True):
                 piece.isetitem(column, values)
-    return pd.concat(found)
+    return pd.concat(pieces)
 
 
-def _of_same_categories(given: Sequence[Any]) -> Sequence[Any]:
+def _with_all_categories(series: Sequence[Any]) -> Sequence[Any]:
     """Series of pandas with the categories of all of them, if these differ."""
     from pandas.api.types import union_categoricals
 
-    kinds = [series.dtype for series in given]
-    if any(kind.name != "category" for kind in kinds) or len(set(kinds)) == 1:
-        return given
-    values = [series for series in given if len(series.cat.categories) > 0]
+    dtypes = [piece.dtype for piece in series]
+    if any(dtype.name != "category" for dtype in dtypes) or len(set(dtypes)) == 1:
+        return series
+    values = [piece for piece in series if len(piece.cat.categories) > 0]
     union = union_categoricals(values, ignore_order=True).categories
-    return [series.cat.set_categories(union) for series in given]
+    return [piece.cat.set_categories(union) for piece in series]

@@ -42,8 +42,8 @@ def lazily(
     dask.array.Array, or list of dask.array.Array
         With the partitions of ``X``; a list where the method returns one.
     """
-    found = parts.pieces(X)
-    n_rows = parts.lengths(X) or [np.nan] * len(found)
+    partitions = parts.partitions(X)
+    n_rows = parts.lengths(X) or [np.nan] * len(partitions)
     predict = partial(_predicted, method, args=args, kwargs=kwargs)
     example = predict(estimator, _one_row(X, estimator))
     is_list = isinstance(example, list)
@@ -53,7 +53,7 @@ def lazily(
     model = delayed(estimator, name=f"model-{token}", traverse=False)
     predicted = [
         task(model, piece, dask_key_name=f"{method.__name__}-{token}-{i}")
-        for i, piece in enumerate(found)
+        for i, piece in enumerate(partitions)
     ]
     if not is_list:
         return _array(f"predicted-{token}", predicted, n_rows, nothing)
@@ -85,10 +85,10 @@ def _one_row(X: Any, estimator: LGBMModel) -> Any:
     """
     if hasattr(X, "_meta_nonempty"):
         return X._meta_nonempty.iloc[:1]
-    known = X.shape[1:] if isinstance(X, da.Array) else ()
-    shape = (
-        (1, *known) if known and known != (np.nan,) else (1, estimator.n_features_in_)
-    )
+    columns = X.shape[1:] if isinstance(X, da.Array) else ()
+    if columns in ((), (np.nan,)):
+        columns = (estimator.n_features_in_,)
+    shape = (1, *columns)
     kind = getattr(X, "_meta", None)
     if sparse.issparse(kind):
         return type(kind)(shape, dtype=kind.dtype)

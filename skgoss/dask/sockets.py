@@ -1,4 +1,4 @@
-"""Values that a process sends to all others and gets from them, each by a socket."""
+"""Collective operations by sockets, one for each pair of ranks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import pickle
 import selectors
 import socket
 import struct
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
+
+from skgoss.data.collectives import Collectives
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
@@ -15,15 +17,15 @@ READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 MOST_BYTES_JOINED = 1 << 14
 
 Frame = bytes | memoryview
-Step = Generator[None, None, Any]
+Transfer = Generator[None, None, Any]
 
 
-class RankLost(RuntimeError):
-    """The process cannot go on, as another one is gone or the fit has ended."""
+class FitAborted(RuntimeError):
+    """A rank cannot go on: another one is gone, or the fit was cancelled."""
 
 
 def pack(value: Any) -> list[Frame]:
-    """A value as what is sent: sizes and pickle, then the buffers that it left out."""
+    """A value as frames to send: sizes and pickle, then the buffers left out of it."""
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(value, 5, buffer_callback=buffers.append)
     raw = [buffer.raw() for buffer in buffers]
@@ -32,8 +34,8 @@ def pack(value: Any) -> list[Frame]:
     return [head, *raw] if sum(sizes) > MOST_BYTES_JOINED else [b"".join([head, *raw])]
 
 
-def _send(to: socket.socket, frames: list[Frame]) -> Step:
-    """Send what `pack` gave; stop wherever the socket must be waited for."""
+def _send(to: socket.socket, frames: list[Frame]) -> Transfer:
+    """Send what `pack` returned; yield wherever the socket must be waited for."""
     for frame in frames:
         rest = memoryview(frame)
         while rest:
@@ -43,8 +45,8 @@ def _send(to: socket.socket, frames: list[Frame]) -> Step:
                 yield
 
 
-def _receive(from_: socket.socket) -> Step:
-    """Get a value; stop wherever the socket must be waited for."""
+def _receive(from_: socket.socket) -> Transfer:
+    """Receive a value; yield wherever the socket must be waited for."""
     (n_frames,) = struct.unpack("<Q", (yield from _read(from_, 8)))
     sizes = struct.unpack(f"<{n_frames}Q", (yield from _read(from_, 8 * n_frames)))
     frames = []
@@ -53,9 +55,9 @@ def _receive(from_: socket.socket) -> Step:
     return pickle.loads(frames[0], buffers=frames[1:])
 
 
-def _read(from_: socket.socket, n_bytes: int) -> Step:
-    got = bytearray(n_bytes)
-    rest = memoryview(got)
+def _read(from_: socket.socket, n_bytes: int) -> Transfer:
+    received = bytearray(n_bytes)
+    rest = memoryview(received)
     while rest:
         try:
             n_read = from_.recv_into(rest)
@@ -65,51 +67,74 @@ def _read(from_: socket.socket, n_bytes: int) -> Step:
         if n_read == 0:
             raise ConnectionResetError("The other end has closed the connection.")
         rest = rest[n_read:]
-    return got
+    return received
 
 
-class SocketCollectives:
-    """All-to-all between processes, by one socket for each pair.
+class SocketCollectives(Collectives):
+    """Collective operations by sockets.
 
     Parameters
     ----------
+    rank : int
     sockets : dict
-        Sockets that do not block, by the numbers of the other processes.
+        A socket to each other rank, which does not block.
+
+    Attributes
+    ----------
+    n_collectives : int
+        How many times this rank has sent values to all others.
+    n_bytes : int
+        How many bytes it has sent.
     """
 
-    def __init__(self, sockets: Mapping[int, socket.socket]) -> None:
+    def __init__(self, rank: int, sockets: Mapping[int, socket.socket]) -> None:
+        self.rank = rank
+        self.n_ranks = len(sockets) + 1
+        self.n_collectives = 0
+        self.n_bytes = 0
         self._sockets = sockets
         self._selector = selectors.DefaultSelector()
         self._watched: dict[int, int] = {}
 
-    def all_to_all(self, frames: Mapping[int, list[Frame]]) -> dict[int, Any]:
-        """Give each other process a value, as `pack` gave it, and get one from each.
+    def all_to_all(self, values: Sequence[Any]) -> list[Any]:
+        # A value for several ranks is packed once.
+        to_pack = {id(values[other]): values[other] for other in self._sockets}
+        packed = {key: pack(value) for key, value in to_pack.items()}
+        frames = {other: packed[id(values[other])] for other in self._sockets}
+        self.n_bytes += sum(len(frame) for of in frames.values() for frame in of)
+        self.n_collectives += 1
+        received = self._transfer(frames)
+        received[self.rank] = values[self.rank]
+        return [received[rank] for rank in range(self.n_ranks)]
+
+    def _transfer(self, frames: Mapping[int, list[Frame]]) -> dict[int, Any]:
+        """Send frames to each other rank, and receive a value from each.
 
         Raises
         ------
-        RankLost
+        FitAborted
             If a connection has ended.
         """
-        got: dict[int, Any] = {}
-        steps = {
+        received: dict[int, Any] = {}
+        transfers = {
             other: {WRITE: _send(to, frames[other]), READ: _receive(to)}
             for other, to in self._sockets.items()
         }
-        ready = [(other, READ | WRITE) for other in steps]
+        ready = [(other, READ | WRITE) for other in transfers]
         while ready:
             for other, events in ready:
-                for event in [event for event in steps[other] if event & events]:
+                for event in [event for event in transfers[other] if event & events]:
                     try:
-                        next(steps[other][event])
+                        next(transfers[other][event])
                     except StopIteration as end:
-                        del steps[other][event]
+                        del transfers[other][event]
                         if event == READ:
-                            got[other] = end.value
+                            received[other] = end.value
                     except OSError as error:
-                        raise RankLost(f"Rank {other} of the fit is gone.") from error
-                self._watch(other, sum(steps[other]))
+                        raise FitAborted(f"Rank {other} of the fit is gone.") from error
+                self._watch(other, sum(transfers[other]))
             ready = self._wait()
-        return got
+        return received
 
     def _watch(self, other: int, events: int) -> None:
         """Wait for these events of a socket from now on."""
@@ -122,11 +147,11 @@ class SocketCollectives:
             self._watched[other] = events
 
     def _wait(self) -> list[tuple[int, int]]:
-        """The processes whose sockets are ready, and for which events."""
+        """The ranks whose sockets are ready, and for which events."""
         if not self._watched:
             return []
         return [(key.data, events) for key, events in self._selector.select()]
 
     def close(self) -> None:
-        """Forget the sockets, which stay open."""
+        """Free the selector. The sockets stay open."""
         self._selector.close()

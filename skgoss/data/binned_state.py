@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 
 from skgoss._engine.data.binning import NAN_IS_MISSING, ZERO_IS_MISSING
 from skgoss.data import storage
-from skgoss.data.binning import (
-    MAX_CATEGORY_BINS,
-    BinMapper,
-    category_mapper,
-    numeric_mappers,
-)
+from skgoss.data.bin_mapper import BinMapper, category_mapper, numeric_mappers
+from skgoss.data.binning import MAX_CATEGORY_BINS
 from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset, used_features
-from skgoss.data.storage import LANE_CODES, Bins, Layout, Lists
+from skgoss.data.feature_groups import LANE_CODES
+from skgoss.data.sparse_columns import LosslessSettings, SparseColumns
+from skgoss.data.storage import Bins
 from skgoss.data.values import check_lengths, check_start, entries, vectors
 from skgoss.utils.limits import INT32_MAX
 
@@ -74,10 +72,10 @@ def state(data: BinnedDataset) -> dict[str, Any]:
         "bounds": np.concatenate(bounds),
         "category_start": _starts(categories),
         "categories": np.concatenate(categories),
-        "list_member": bins.lists.member,
-        "list_start": bins.lists.start,
-        "list_rows": bins.lists.rows,
-        "list_bins": bins.lists.every_bin(),
+        "list_member": bins.sparse.number,
+        "list_start": bins.sparse.start,
+        "list_rows": bins.sparse.rows,
+        "list_bins": bins.sparse.stored_bins(),
         "bytes": bins.bytes.ravel(),
         "shorts": bins.shorts.ravel(),
     }
@@ -136,7 +134,9 @@ def restored(
     mappers = _mappers(arrays)
     used = [mappers[j] for j in used_features(mappers)]
     bins = _bins(arrays, n_rows, used)
-    return BinnedDataset.of(mappers, storage.lay_out(bins, used, Layout(), n_threads))
+    return BinnedDataset.of(
+        mappers, storage.lay_out(bins, used, LosslessSettings(), n_threads)
+    )
 
 
 def check_categories(data: BinnedDataset, known: Categories) -> None:
@@ -255,23 +255,23 @@ def _bins(arrays: Arrays, n_rows: int, used: list[BinMapper]) -> Bins:
     """The bins of the used columns, which are checked."""
     n_bins = np.array([mapper.n_bins for mapper in used], dtype=np.int64)
     is_categorical = np.array([m.categories is not None for m in used], dtype=bool)
-    lists = _lists(arrays, n_rows, n_bins, is_categorical)
+    sparse = _sparse_columns(arrays, n_rows, n_bins, is_categorical)
     is_dense = np.ones(len(used), dtype=bool)
-    is_dense[lists.member] = False
+    is_dense[sparse.number] = False
     is_wide = n_bins > LANE_CODES
     return Bins(
-        lists,
+        sparse,
         _matrix(arrays, "bytes", n_rows, n_bins[is_dense & ~is_wide]),
         _matrix(arrays, "shorts", n_rows, n_bins[is_dense & is_wide]),
     )
 
 
-def _lists(
+def _sparse_columns(
     arrays: Arrays,
     n_rows: int,
     n_bins: NDArray[np.int64],
     is_categorical: NDArray[np.bool_],
-) -> Lists:
+) -> SparseColumns:
     member, start = arrays["list_member"], arrays["list_start"]
     rows, bins = arrays["list_rows"], arrays["list_bins"]
     _check(
@@ -292,7 +292,7 @@ def _lists(
         bins < np.repeat(n_bins[member] - 1, np.diff(start)),
         "list_bins must be below the numbers of bins",
     )
-    return Lists.of_every_bin(member, start, rows, bins, n_bins[member])
+    return SparseColumns.from_stored_bins(member, start, rows, bins, n_bins[member])
 
 
 def _matrix(

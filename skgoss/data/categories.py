@@ -1,10 +1,10 @@
-"""Categorical columns: which columns they are, and the codes of their categories."""
+"""Categorical columns: which they are, and the numbers of their categories."""
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import Any
@@ -15,6 +15,14 @@ from numpy.typing import NDArray
 
 from skgoss._engine.data import columns as kernels
 from skgoss.data.columns import Columns
+from skgoss.data.factorize import (
+    ArrayColumn,
+    factorize,
+    factorize_values,
+    is_missing,
+    needs_encoding,
+    small_categorical,
+)
 from skgoss.data.floats import NO_NUMBERS, as_floats
 from skgoss.data.names import unknown_column
 from skgoss.data.values import entries
@@ -23,19 +31,11 @@ from skgoss.utils.messages import warn
 # float32 holds all integers up to this one exactly.
 FLOAT32_CODES = 1 << 24
 
-# So many values are sooner looked up than sorted.
+# So many values are looked up faster than they are sorted.
 FEW_VALUES = 64
 
-_OBJECT = nw.Object()
-_WORDS = (nw.String, nw.Categorical, nw.Enum)
-
-# The state of a vocabulary.
+# The entries of a vocabulary's state; files say "holds_words" for `needs_encoding`.
 _STATE = {"values": list, "is_ordered": bool, "holds_words": bool}
-_OF_WORDS = {"is_ordered": False, "holds_words": True}
-
-# The distinct values of a column (some of them may not occur), and for each row the
-# index of its value among them; -1 where the value is missing.
-Factorized = tuple[list[Any], NDArray[np.integer[Any]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,17 +48,18 @@ class Vocabulary:
         Equal values are one category, whatever their type: 1, 1.0 and True.
     is_ordered : bool
         Whether the categories have an order: splits then compare their numbers.
-    holds_words : bool
-        Whether the column held strings or categories, and not whole numbers.
+    needs_encoding : bool
+        Whether the column held strings or categories, and not whole numbers: see
+        `needs_encoding`.
     number_of : dict
         The number of each value.
     """
 
     values: list[Any]
     is_ordered: bool = False
-    holds_words: bool = False
+    needs_encoding: bool = False
     number_of: dict[Any, int] = field(init=False, repr=False)
-    # The last index of categories that `recode` has met, and their numbers.
+    # The last index of categories that `recode` has seen, and their numbers.
     _recoded: tuple[Any, Any] = field(default=(None, None), init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -95,34 +96,6 @@ class Vocabulary:
         return np.dtype(np.float32 if len(self.values) <= FLOAT32_CODES else np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class ArrayColumn:
-    """An array as a column: of objects, or of another dtype of narwhals.
-
-    Used like a narwhals Series.
-    """
-
-    name: Any
-    values: Any
-    dtype: nw.dtypes.DType = _OBJECT
-    implementation: nw.Implementation | None = None
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def to_list(self) -> list[Any]:
-        """The values."""
-        return self.values.tolist()
-
-    def to_native(self) -> NDArray[Any]:
-        """The array."""
-        return self.values
-
-    def null_count(self) -> int:
-        """How many values are missing."""
-        return sum(map(is_missing, self.to_list()))
-
-
 class Categories:
     """The categorical columns of an estimator.
 
@@ -147,12 +120,12 @@ class Categories:
         self.vocabularies: dict[int, Vocabulary] = {}
         self.unplaced: list[Vocabulary] | None = None
 
-    def values(self, *, words: bool) -> dict[int, list[Any]]:
-        """The categories by column: of those that held words, or of the others."""
+    def values(self, *, needs_encoding: bool) -> dict[int, list[Any]]:
+        """The categories of the columns that needed encoding, or of the others."""
         return {
-            column: known.values
-            for column, known in sorted(self.vocabularies.items())
-            if known.holds_words == words
+            column: vocabulary.values
+            for column, vocabulary in sorted(self.vocabularies.items())
+            if vocabulary.needs_encoding == needs_encoding
         }
 
     def __getstate__(self) -> dict[str, Any]:
@@ -160,10 +133,14 @@ class Categories:
         return {
             "declared": None if declared is None else sorted(map(int, declared)),
             "vocabularies": {
-                int(column): {name: getattr(words, name) for name in _STATE}
-                for column, words in self.vocabularies.items()
+                int(column): {
+                    "values": vocabulary.values,
+                    "is_ordered": vocabulary.is_ordered,
+                    "holds_words": vocabulary.needs_encoding,
+                }
+                for column, vocabulary in self.vocabularies.items()
             },
-            "unplaced": self.unplaced and [words.values for words in self.unplaced],
+            "unplaced": self.unplaced and [known.values for known in self.unplaced],
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -180,11 +157,14 @@ class Categories:
             raise ValueError("columns of categories must be numbers from 0 on")
         self.declared = None if declared is None else set(declared)
         self.vocabularies = {
-            column: _restored(words, f"column {column}")
-            for column, words in vocabularies.items()
+            column: _restored(vocabulary, f"column {column}")
+            for column, vocabulary in vocabularies.items()
         }
         self.unplaced = unplaced and [
-            _restored({"values": values, **_OF_WORDS}, f"list {number}")
+            _restored(
+                {"values": values, "is_ordered": False, "holds_words": True},
+                f"list {number}",
+            )
             for number, values in enumerate(unplaced)
         ]
 
@@ -212,7 +192,8 @@ class Categories:
         """These categories, and those of columns that stand behind ``n_features``."""
         both = Categories(None)
         both.vocabularies = self.vocabularies | {
-            n_features + column: words for column, words in other.vocabularies.items()
+            n_features + column: vocabulary
+            for column, vocabulary in other.vocabularies.items()
         }
         both.declared = set(both.vocabularies) or None
         return both
@@ -230,7 +211,7 @@ class Categories:
         ----------
         column : int
         series : narwhals Series or ArrayColumn
-            A column for which `holds_words` is true, or a categorical one of numbers.
+            A column that `needs_encoding`, or a categorical one of numbers.
         learn : bool
             True in fit; False looks the values up.
 
@@ -247,7 +228,7 @@ class Categories:
             strings occur in a column that held numbers in fit.
         """
         known = None if learn else self.vocabularies.get(column)
-        categorical = _small_categorical(series.to_native())
+        categorical = small_categorical(series.to_native())
         if known is not None and categorical is not None:
             return known.recode(categorical)
         try:
@@ -271,7 +252,7 @@ class Categories:
         place: NDArray[Any],
     ) -> Vocabulary:
         occurring = _occurring(distinct, place)
-        if not holds_words(series):
+        if not needs_encoding(series):
             return Vocabulary(_whole_numbers(occurring, series.name))
         if column not in (self.declared or ()) and _is_ordered(series):
             return Vocabulary(_all_categories(series, distinct), True, True)
@@ -281,7 +262,7 @@ class Categories:
                 " categorical_feature says that no column is categorical. Set it to"
                 " 'auto', or drop the column."
             )
-        return Vocabulary(sorted(occurring, key=sort_key), holds_words=True)
+        return Vocabulary(sorted(occurring, key=sort_key), needs_encoding=True)
 
     def encode_numbers(
         self, columns: Columns, names: Sequence[Any], encoded: set[int], *, learn: bool
@@ -332,9 +313,9 @@ class Categories:
     def _encoded(
         self, columns: Columns, column: int, name: Any, learn: bool
     ) -> NDArray[Any]:
-        """The numbers of a column's categories, or of its stored values.
+        """The numbers of a column's categories, or of its stored values only.
 
-        Stored values are enough if the other rows, whose value is 0, have code 0.
+        These are enough if the category 0, the value of the other rows, has number 0.
         """
         distinct, place = _distinct(columns.stored(column))
         has_rest = len(place) < columns.n_rows
@@ -352,7 +333,7 @@ class Categories:
 
 
 def _distinct(values: NDArray[Any]) -> tuple[list[Any], NDArray[Any]]:
-    """The distinct values, and the place of each among them; few are not compared."""
+    """The distinct values, and the index of each; few values are not compared."""
     if len(values) <= FEW_VALUES:
         return values.tolist(), np.arange(len(values))
     distinct, place = np.unique(values, return_inverse=True)
@@ -362,22 +343,22 @@ def _distinct(values: NDArray[Any]) -> tuple[list[Any], NDArray[Any]]:
 def _restored(state: Any, place: str) -> Vocabulary:
     owner = f"the categories of {place}"
     try:
-        words = Vocabulary(*entries(state, _STATE, owner))
+        vocabulary = Vocabulary(*entries(state, _STATE, owner))
     except TypeError as error:
         raise ValueError(f"{owner} must be hashable: {error}") from error
-    if len(words.number_of) < len(words.values):
+    if len(vocabulary.number_of) < len(vocabulary.values):
         raise ValueError(f"{owner} must differ")
-    if not words.holds_words and not _are_learned(words):
+    if not vocabulary.needs_encoding and not _are_learned(vocabulary):
         raise ValueError(f"{owner} must be ascending whole numbers from 0 on")
-    return words
+    return vocabulary
 
 
-def _are_learned(words: Vocabulary) -> bool:
+def _are_learned(vocabulary: Vocabulary) -> bool:
     """Whether categories can be those of a column of numbers."""
-    return not words.is_ordered and (
-        all(type(value) is int for value in words.values)
-        and words.values == sorted(words.values)
-        and min(words.values, default=0) >= 0
+    return not vocabulary.is_ordered and (
+        all(type(value) is int for value in vocabulary.values)
+        and vocabulary.values == sorted(vocabulary.values)
+        and min(vocabulary.values, default=0) >= 0
     )
 
 
@@ -415,15 +396,15 @@ def declare(
         return Categories(None)
     place = {} if names is None else {name: j for j, name in enumerate(names)}
     declared: set[int] = set()
-    for word in categorical_feature:
-        column = place.get(word, -1) if isinstance(word, str) else word
-        if not 0 <= column < n_features:
-            raise unknown_column("categorical_feature", word, names, n_features)
-        if column in declared:
+    for column in categorical_feature:
+        number = place.get(column, -1) if isinstance(column, str) else column
+        if not 0 <= number < n_features:
+            raise unknown_column("categorical_feature", column, names, n_features)
+        if number in declared:
             raise ValueError(
-                f"categorical_feature lists column {word!r} twice; list it once."
+                f"categorical_feature lists column {column!r} twice; list it once."
             )
-        declared.add(column)
+        declared.add(number)
     return Categories(declared)
 
 
@@ -462,113 +443,6 @@ def check_same(
             f" hold categories in {source}, which are {sorted(learned.vocabularies)}."
             " Pass these columns, or leave the argument out."
         )
-
-
-def are_objects(series: nw.Series[Any] | ArrayColumn) -> bool:
-    """Whether a column holds Python objects, whatever dtype narwhals infers."""
-    if series.dtype == nw.String:
-        return getattr(series.to_native(), "dtype", None) == np.dtype(object)
-    return series.dtype == nw.Object
-
-
-def holds_words(series: nw.Series[Any] | ArrayColumn) -> bool:
-    """Whether a column holds strings or categories, which cannot be used as numbers."""
-    if are_objects(series):
-        has_words = any(isinstance(value, str) for value in series.to_list())
-        return has_words or series.null_count() == len(series)
-    return isinstance(series.dtype, _WORDS)
-
-
-def factorize(series: nw.Series[Any] | ArrayColumn) -> Factorized:
-    """Find the distinct values of a column, and which of them each row holds.
-
-    Parameters
-    ----------
-    series : narwhals Series or ArrayColumn
-
-    Returns
-    -------
-    distinct : list
-        The values; some may not occur, and some may be missing values.
-    place : ndarray of shape (len(series),), signed integers
-        The index of each row's value in `distinct`; -1 if it is missing.
-    """
-    by_library = _FACTORIZE.get(series.implementation)
-    if by_library is None or not isinstance(series.dtype, _WORDS):
-        return factorize_values(series.to_list())
-    # Dictionaries of Arrow may contain values twice, and missing values.
-    entries, entry = by_library(series.to_native())
-    distinct, place = factorize_values(entries)
-    return distinct, np.append(place, -1)[entry]
-
-
-def factorize_values(values: Iterable[Any]) -> Factorized:
-    """`factorize` any hashable values."""
-    place_of: dict[Any, int] = {}
-    place = [place_of.setdefault(value, len(place_of)) for value in values]
-    table = np.arange(len(place_of))
-    for value, at in place_of.items():
-        if is_missing(value):
-            table[at] = -1
-    return list(place_of), table[np.array(place, dtype=np.intp)]
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or NA."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # pandas.NA
-        return True
-
-
-def _small_categorical(native: Any) -> Any:
-    """The Categorical of a pandas column; None if it has more categories than rows.
-
-    A list of all categories is the fastest, unless there are very many.
-    """
-    values = getattr(native, "array", native)
-    categories = getattr(values, "categories", None)
-    is_small = categories is not None and len(categories) <= max(len(values), 1000)
-    return values if is_small else None
-
-
-def _factorize_pandas(series: Any) -> Factorized:
-    categorical = _small_categorical(series)
-    if categorical is not None:
-        return categorical.categories.tolist(), categorical.codes
-    place, distinct = nw.dependencies.get_pandas().factorize(series)
-    return distinct.tolist(), place
-
-
-def _factorize_polars(series: Any) -> Factorized:
-    polars = nw.dependencies.get_polars()
-    distinct = series.drop_nulls().unique().cast(polars.String)
-    place = series.cast(polars.Enum(distinct)).to_physical().cast(polars.Int32)
-    return distinct.to_list(), place.fill_null(-1).to_numpy()
-
-
-def _factorize_arrow(chunks: Any) -> Factorized:
-    pyarrow = nw.dependencies.get_pyarrow()
-    if pyarrow.types.is_string_view(chunks.type):
-        chunks = chunks.cast(pyarrow.large_string())
-    distinct: list[Any] = []
-    places = [np.empty(0, dtype=np.int64)]
-    first, dictionary = 0, None
-    for chunk in chunks.dictionary_encode().chunks:
-        if dictionary is None or not dictionary.equals(chunk.dictionary):
-            first, dictionary = len(distinct), chunk.dictionary
-            distinct += dictionary.to_pylist()
-        place = chunk.indices.cast(pyarrow.int64()).fill_null(-1)
-        place = place.to_numpy(zero_copy_only=False)
-        places.append(np.where(place < 0, -1, place + first))
-    return distinct, np.concatenate(places)
-
-
-_FACTORIZE: dict[nw.Implementation, Callable[[Any], Factorized]] = {
-    nw.Implementation.PANDAS: _factorize_pandas,
-    nw.Implementation.POLARS: _factorize_polars,
-    nw.Implementation.PYARROW: _factorize_arrow,
-}
 
 
 def _plain_numbers(

@@ -1,4 +1,4 @@
-"""The typed columns that all containers become."""
+"""Columns: the form that all kinds of input data are turned into."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ class Columns:
     def of_no_rows(cls, n_features: int) -> Columns:
         """Columns without rows."""
         empty = np.empty((0, n_features))
-        layout = Layout(0, n_features)
-        layout.add([(np.arange(n_features), empty)])
-        return layout.columns()
+        builder = ColumnsBuilder(0, n_features)
+        builder.add([(np.arange(n_features), empty)])
+        return builder.columns()
 
     @property
     def whole(self) -> Columns:
-        """The columns themselves: see `skgoss.data.sparse.CompressedRows`."""
+        """The columns themselves: see `skgoss.data.sparse.CompressedRows.whole`."""
         return self
 
     @property
@@ -77,15 +77,17 @@ class Columns:
         return self.index is not None and bool(self.index.any())
 
     def n_stored(self, n_threads: int) -> int:
-        """How many values are stored, if columns are found some at a time; else 0."""
+        """The number of stored values, if columns are made in blocks; else 0."""
         return 0
 
     def blocks(self, n_threads: int) -> Iterator[tuple[slice, Columns]]:
-        """All columns, some at a time: which ones, and the columns."""
+        """All columns in blocks: which ones, and the columns."""
         yield slice(0, self.n_features), self
 
-    def counted(self, rows: NDArray[np.int64] | None, n_threads: int) -> Columns | None:
-        """Columns that stand for these: see `skgoss.data.sparse.CompressedRows`."""
+    def stand_in(
+        self, rows: NDArray[np.int64] | None, n_threads: int
+    ) -> Columns | None:
+        """See `skgoss.data.sparse.CompressedRows.stand_in`."""
         return None
 
     def take(self, features: NDArray[Any]) -> Columns:
@@ -97,7 +99,7 @@ class Columns:
         return replace(self, n_features=len(features), **parts)
 
     def stored(self, column: int) -> NDArray[Any]:
-        """The values of a column in their own dtype; stored values if it is sparse."""
+        """The values of a column in their dtype; stored values if it is sparse."""
         sparse = self.index is not None and self.index[column] != 0
         length = self.length[column] if sparse else self.n_rows
         dtype = _DTYPE_OF_KIND[int(self.kind[column])]
@@ -108,8 +110,8 @@ class Columns:
         return _view(self.index[column], 4, int(self.length[column]), np.dtype("int32"))
 
 
-class Layout:
-    """Where the columns of a frame lie, as they are found.
+class ColumnsBuilder:
+    """Columns in the making: where those found so far lie in memory.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Data frames of several libraries: the names of their columns, and where they lie."""
+"""Data frames of several libraries: the names and addresses of their columns."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from skgoss._engine.data import arrow
-from skgoss.data.categories import ArrayColumn
-from skgoss.data.columns import Layout, as_kind
+from skgoss.data.columns import ColumnsBuilder, as_kind
+from skgoss.data.factorize import ArrayColumn
 from skgoss.utils import compat
 
 
-class Frame:
+class DataFrame:
     """A data frame that narwhals reads, column by column.
 
     Attributes
@@ -36,13 +36,13 @@ class Frame:
         self.native = native
 
     def locate(
-        self, layout: Layout, categorical: Container[int]
+        self, builder: ColumnsBuilder, categorical: Container[int]
     ) -> dict[int, ArrayColumn]:
         """Find columns of numbers in memory.
 
         Parameters
         ----------
-        layout : Layout
+        builder : ColumnsBuilder
             Columns are added to it.
         categorical : container of int
             The columns of numbers that are categories: they are not converted.
@@ -59,7 +59,7 @@ class Frame:
         return nw.from_native(self.native, eager_only=True)[:, column]
 
 
-class PandasFrame(Frame):
+class PandasDataFrame(DataFrame):
     """A pandas frame, which keeps its columns in blocks of one dtype each."""
 
     def __init__(self, native: Any) -> None:
@@ -71,7 +71,7 @@ class PandasFrame(Frame):
         return self.index.tolist()
 
     def locate(
-        self, layout: Layout, categorical: Container[int]
+        self, builder: ColumnsBuilder, categorical: Container[int]
     ) -> dict[int, ArrayColumn]:
         numbers, known = [], {}
         for columns, values in compat.pandas_blocks(self.native):
@@ -86,14 +86,14 @@ class PandasFrame(Frame):
                     nw.Categorical(),
                     nw.Implementation.PANDAS,
                 )
-        layout.add(numbers)
+        builder.add(numbers)
         return known
 
     def series(self, column: int) -> nw.Series[Any]:
         return nw.from_native(self.native.iloc[:, column], series_only=True)
 
 
-class ArrowFrame(Frame):
+class ArrowDataFrame(DataFrame):
     """A frame of polars or pyarrow, which exports its columns in Arrow's format."""
 
     def __init__(self, native: Any) -> None:
@@ -102,13 +102,13 @@ class ArrowFrame(Frame):
         self.names = self._exported and self._exported.names
 
     def locate(
-        self, layout: Layout, categorical: Container[int]
+        self, builder: ColumnsBuilder, categorical: Container[int]
     ) -> dict[int, ArrayColumn]:
         if self._exported is not None:
             self._exported.locate(
-                categorical, layout.address, layout.stride, layout.kind
+                categorical, builder.address, builder.stride, builder.kind
             )
-            layout.owner.append(self._exported)
+            builder.owner.append(self._exported)
         return {}
 
     def series(self, column: int) -> nw.Series[Any]:
@@ -119,37 +119,37 @@ class ArrowFrame(Frame):
 
 
 # By the library and the class.
-_FRAMES = {
-    ("pandas", "DataFrame"): PandasFrame,
-    ("polars", "DataFrame"): ArrowFrame,
-    ("pyarrow", "Table"): ArrowFrame,
+_CLASSES = {
+    ("pandas", "DataFrame"): PandasDataFrame,
+    ("polars", "DataFrame"): ArrowDataFrame,
+    ("pyarrow", "Table"): ArrowDataFrame,
 }
 
 
-def frame(X: Any) -> Frame | None:
+def as_dataframe(X: Any) -> DataFrame | None:
     """``X`` as a data frame in memory; None if narwhals knows no such frame.
 
     Lazy frames are collected, and streams of Arrow are read.
     """
-    kind = _kind(X)
-    if kind is not None or isinstance(X, np.ndarray):
-        return kind and kind(X)
+    wrapper = _class_of(X)
+    if wrapper is not None or isinstance(X, np.ndarray):
+        return wrapper and wrapper(X)
     known = nw.from_native(X, pass_through=True)
     if isinstance(known, nw.LazyFrame):
         known = known.collect()
     if isinstance(known, nw.DataFrame):
         native = known.to_native()
-        return (_kind(native) or Frame)(native)
+        return (_class_of(native) or DataFrame)(native)
     if hasattr(X, "schema") and hasattr(X, "__arrow_c_stream__"):
         import pyarrow
 
-        return ArrowFrame(pyarrow.table(X))
+        return ArrowDataFrame(pyarrow.table(X))
     return None
 
 
-def _kind(X: Any) -> type[Frame] | None:
-    for (library, name), kind in _FRAMES.items():
+def _class_of(X: Any) -> type[DataFrame] | None:
+    for (library, name), wrapper in _CLASSES.items():
         native = getattr(sys.modules.get(library), name, None)
         if native is not None and isinstance(X, native):
-            return kind
+            return wrapper
     return None

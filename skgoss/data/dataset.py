@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from skgoss._engine.data.store import BinStore
 from skgoss.data import storage
-from skgoss.data.binning import BinMapper, BinningSettings, find_bin_mappers
+from skgoss.data.bin_mapper import BinMapper
+from skgoss.data.binning import BinningSettings, find_bin_mappers
 from skgoss.data.columns import Columns
 from skgoss.data.row_partition import RowPartition
-from skgoss.data.storage import Bins, Layout, Storage, StorageSettings
+from skgoss.data.sparse_columns import LosslessSettings, StorageSettings
+from skgoss.data.storage import Bins, Storage
 
 
 class DatasetSettings(BinningSettings, StorageSettings, Protocol):
@@ -136,12 +138,12 @@ class BinnedDataset:
         )
 
     @classmethod
-    def of(cls, mappers: list[BinMapper], laid_out: Storage) -> BinnedDataset:
-        """The data set of known bins: the mappers of all columns, and the used ones."""
+    def of(cls, mappers: list[BinMapper], stored: Storage) -> BinnedDataset:
+        """Make a data set of the mappers of all columns, and the stored bins."""
         feature = used_features(mappers)
         used = [mappers[j] for j in feature]
         return cls(
-            n_rows=laid_out.store.n_rows,
+            n_rows=stored.store.n_rows,
             n_features=len(mappers),
             mappers=mappers,
             feature=feature,
@@ -150,7 +152,7 @@ class BinnedDataset:
             missing_type=np.array([m.missing_type for m in used], dtype=np.uint8),
             categorical=np.array([m.categories is not None for m in used], bool),
             upper_bounds=[m.upper_bounds for m in used],
-            storage=laid_out,
+            storage=stored,
         )
 
     def of_same_bins(
@@ -224,13 +226,13 @@ class BinnedDataset:
             )
         bins, others = (Bins.of(data.storage.store) for data in (self, other))
         mappers = self.mappers + other.mappers
-        laid_out = storage.lay_out(
+        stored = storage.lay_out(
             bins.joined(others, len(self.feature)),
             self.used_mappers + other.used_mappers,
-            Layout(settings.enable_bundle, settings.is_enable_sparse),
+            LosslessSettings(settings.enable_bundle, settings.is_enable_sparse),
             n_threads,
         )
-        return BinnedDataset.of(mappers, laid_out)
+        return BinnedDataset.of(mappers, stored)
 
     def store(
         self,

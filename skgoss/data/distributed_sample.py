@@ -1,4 +1,8 @@
-"""Sampled rows of several processes: from columns of each to columns of all."""
+"""Sampled rows of several processes, some columns of which each of them gets.
+
+Each process samples its own rows and cuts their columns into blocks, one for each rank.
+An all-to-all gives each rank the blocks of its columns from all processes.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data import sparse
-from skgoss.data.columns import Columns, Layout
+from skgoss.data.columns import Columns, ColumnsBuilder
 
 
-class Piece(NamedTuple):
-    """The sampled rows of a process in some columns.
+class Block(NamedTuple):
+    """Some columns of the sampled rows of a process.
 
     Attributes
     ----------
@@ -38,8 +42,8 @@ class Piece(NamedTuple):
     @classmethod
     def of(
         cls, columns: Sequence[tuple[NDArray[np.int32] | None, NDArray[Any]]], n: int
-    ) -> Piece:
-        """The piece of columns: places and values of each; no places: it is dense."""
+    ) -> Block:
+        """Columns of n rows: places and values of each; no places: it is dense."""
         is_dense = np.array([rows is None for rows, _ in columns], bool)
         dense = [values for rows, values in columns if rows is None]
         stored = [pair for pair in columns if pair[0] is not None]
@@ -59,8 +63,8 @@ def _of_one_dtype(arrays: list[NDArray[Any]]) -> list[NDArray[Any]]:
     return [array.astype(dtype, copy=False) for array in arrays]
 
 
-class Pieces:
-    """The sampled rows of a process, as the pieces that other processes get.
+class SampledColumns:
+    """The columns of the sampled rows of a process.
 
     Parameters
     ----------
@@ -68,7 +72,7 @@ class Pieces:
     rows : ndarray of int64
         The sampled rows, ascending.
     spans : list of slice
-        The columns that each process gets.
+        The columns that each rank gets.
     """
 
     def __init__(
@@ -80,60 +84,48 @@ class Pieces:
         if columns.is_sparse:
             self.place = np.full(columns.n_rows, -1, dtype=np.int32)
             self.place[rows] = np.arange(len(rows), dtype=np.int32)
-        self._taken: list[tuple[NDArray[np.int32] | None, NDArray[Any]]] = []
+        self._columns: list[tuple[NDArray[np.int32] | None, NDArray[Any]]] = []
 
-    def add(self, block: Columns) -> None:
-        """Take the rows of the next columns."""
-        self._taken += [self._of(block, j) for j in range(block.n_features)]
+    def add(self, columns: Columns) -> None:
+        """Take the sampled rows of the next columns."""
+        self._columns += [self._sampled(columns, j) for j in range(columns.n_features)]
 
-    def _of(
-        self, block: Columns, column: int
+    def _sampled(
+        self, columns: Columns, column: int
     ) -> tuple[NDArray[np.int32] | None, NDArray[Any]]:
-        values = block.stored(column)
-        if block.index is None or block.index[column] == 0:
+        values = columns.stored(column)
+        if columns.index is None or columns.index[column] == 0:
             return None, values[self.rows]
-        place = self.place[block.stored_rows(column)]
+        place = self.place[columns.stored_rows(column)]
         chosen = place >= 0
         return place[chosen], values[chosen]
 
     @property
-    def of_ranks(self) -> list[Piece]:
-        """The piece that each process gets."""
-        return [Piece.of(self._taken[span], len(self.rows)) for span in self.spans]
-
-
-def in_order(
-    values: Sequence[NDArray[np.float64]],
-    places: Sequence[NDArray[np.int64]],
-    n_rows: int,
-) -> NDArray[np.float64]:
-    """The values of all sampled rows, from those of each process and their places."""
-    out = np.empty(n_rows)
-    for of_rank, at in zip(values, places, strict=True):
-        out[at] = of_rank
-    return out
+    def blocks(self) -> list[Block]:
+        """The block that each rank gets."""
+        return [Block.of(self._columns[span], len(self.rows)) for span in self.spans]
 
 
 def joined(
-    pieces: Sequence[Piece], places: Sequence[NDArray[np.int64]], n_rows: int
+    blocks: Sequence[Block], places: Sequence[NDArray[np.int64]], n_rows: int
 ) -> Columns:
     """The columns of the sampled rows of all processes.
 
     Parameters
     ----------
-    pieces : sequence of Piece
-        Those of the same columns from all processes.
+    blocks : sequence of Block
+        The same columns from all processes.
     places : sequence of ndarray of int64
-        The places of each process's rows among all sampled ones.
+        The places of the rows of each process among all sampled ones.
     n_rows : int
-        The number of all.
+        The number of all sampled rows.
     """
-    is_dense = np.any([piece.is_dense for piece in pieces], axis=0)
-    layout = Layout(n_rows, len(is_dense))
-    layout.add([(np.flatnonzero(is_dense), _dense(pieces, places, is_dense, n_rows).T)])
+    is_dense = np.any([block.is_dense for block in blocks], axis=0)
+    layout = ColumnsBuilder(n_rows, len(is_dense))
+    layout.add([(np.flatnonzero(is_dense), _dense(blocks, places, is_dense, n_rows).T)])
     if is_dense.all():
         return layout.columns()
-    stored = _sparse(pieces, places, is_dense, n_rows)
+    stored = _sparse(blocks, places, is_dense, n_rows)
     index = np.zeros(len(is_dense), dtype=np.uint64)
     length = np.zeros(len(is_dense), dtype=np.int64)
     for name, values in (
@@ -150,41 +142,41 @@ def joined(
 
 
 def _dense(
-    pieces: Sequence[Piece],
+    blocks: Sequence[Block],
     places: Sequence[NDArray[np.int64]],
     is_dense: NDArray[np.bool_],
     n_rows: int,
 ) -> NDArray[Any]:
-    """The values of columns that are dense in any piece."""
+    """The values of columns that are dense in any block."""
     place_of = np.cumsum(is_dense) - 1
-    dtype = np.result_type(*(a.dtype for p in pieces for a in (p.dense, p.values)))
+    dtype = np.result_type(*(a.dtype for b in blocks for a in (b.dense, b.values)))
     out = np.zeros((int(is_dense.sum()), n_rows), dtype=dtype)
-    for piece, at in zip(pieces, places, strict=True):
-        out[place_of[piece.is_dense][:, None], at] = piece.dense
-        column = np.repeat(np.arange(len(is_dense)), piece.length)
+    for block, at in zip(blocks, places, strict=True):
+        out[place_of[block.is_dense][:, None], at] = block.dense
+        column = np.repeat(np.arange(len(is_dense)), block.length)
         here = is_dense[column]
-        out[place_of[column[here]], at[piece.rows[here]]] = piece.values[here]
+        out[place_of[column[here]], at[block.rows[here]]] = block.values[here]
     return out
 
 
 def _sparse(
-    pieces: Sequence[Piece],
+    blocks: Sequence[Block],
     places: Sequence[NDArray[np.int64]],
     is_dense: NDArray[np.bool_],
     n_rows: int,
 ) -> Columns:
-    """The stored values of columns that are sparse in all pieces."""
-    length = np.stack([np.where(is_dense, 0, piece.length) for piece in pieces])
-    column = [np.repeat(np.arange(len(is_dense)), piece.length) for piece in pieces]
-    here = [~is_dense[of_piece] for of_piece in column]
+    """The stored values of columns that are sparse in all blocks."""
+    length = np.stack([np.where(is_dense, 0, block.length) for block in blocks])
+    column = [np.repeat(np.arange(len(is_dense)), block.length) for block in blocks]
+    here = [~is_dense[of_block] for of_block in column]
     rows = np.concatenate(
-        [at[p.rows[kept]] for p, at, kept in zip(pieces, places, here, strict=True)]
+        [at[b.rows[kept]] for b, at, kept in zip(blocks, places, here, strict=True)]
     )
     values = np.concatenate(
-        [piece.values[kept] for piece, kept in zip(pieces, here, strict=True)]
+        [block.values[kept] for block, kept in zip(blocks, here, strict=True)]
     )
     column = np.concatenate([c[kept] for c, kept in zip(column, here, strict=True)])
-    # Each piece is in order, so this merges.
+    # Each block is in order, so this merges.
     order = np.argsort(column * n_rows + rows, kind="stable")
     start = np.append(0, np.cumsum(length.sum(axis=0)[~is_dense]))
     return sparse.stored_columns(

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from skgoss.data import categories, dataframes, sparse
+from skgoss.data import categories, dataframes, factorize, sparse
 from skgoss.data.categories import Categories
-from skgoss.data.columns import KIND_OF_DTYPE, Columns, Layout, as_kind
+from skgoss.data.columns import KIND_OF_DTYPE, Columns, ColumnsBuilder, as_kind
 from skgoss.data.floats import as_floats
 from skgoss.data.schema import ColumnSchema
 from skgoss.utils import compat
@@ -128,7 +128,7 @@ class _Reader:
         """The columns of any container."""
         if issparse(X):
             return self._sparse_columns(X)
-        frame = dataframes.frame(X)
+        frame = dataframes.as_dataframe(X)
         if frame is not None:
             return self._frame_columns(frame)
         if np.ma.is_masked(X):
@@ -224,7 +224,7 @@ class _Reader:
         X = self._validated(X, accept_sparse=True, dtype="numeric")
         return self._with_categories(sparse.columns(X), set())
 
-    def _frame_columns(self, frame: dataframes.Frame) -> Columns:
+    def _frame_columns(self, frame: dataframes.DataFrame) -> Columns:
         X = frame.native
         # scikit-learn raises its own error for an array of the same shape.
         if 0 in X.shape:
@@ -233,7 +233,7 @@ class _Reader:
         memory = self.categories
         if memory.unplaced is not None:
             memory = memory.placed(_word_columns(frame))
-        layout = Layout(*X.shape)
+        layout = ColumnsBuilder(*X.shape)
         located = frame.locate(layout, memory.columns(learn=self.learns))
         rest, encoded = [], set()
         for j in layout.missing():
@@ -247,7 +247,7 @@ class _Reader:
         layout.add(rest)
         return self._with_categories(layout.columns(), encoded)
 
-    def _check_frame(self, frame: dataframes.Frame) -> None:
+    def _check_frame(self, frame: dataframes.DataFrame) -> None:
         """Learn or check the number and the names of the columns."""
         if self.learns:
             names = compat.feature_names(frame.native)
@@ -260,9 +260,9 @@ class _Reader:
             self.schema.check(frame.native, self.owner)
 
     def _object_columns(self, array: NDArray[Any]) -> Columns:
-        layout, encoded = Layout(*array.shape), set()
+        layout, encoded = ColumnsBuilder(*array.shape), set()
         for j in range(array.shape[1]):
-            series = categories.ArrayColumn(j, array[:, j])
+            series = factorize.ArrayColumn(j, array[:, j])
             if j in self.categories.columns(learn=self.learns):
                 encoded.add(j)
                 values = self.categories.encode(j, series, learn=self.learns)
@@ -281,13 +281,13 @@ def _holds_strings(X: Any) -> bool:
 
 def word_columns(X: Any) -> list[int]:
     """The columns of a data frame that hold strings or categories; else none."""
-    frame = None if issparse(X) else dataframes.frame(X)
+    frame = None if issparse(X) else dataframes.as_dataframe(X)
     return [] if frame is None else _word_columns(frame)
 
 
-def _word_columns(frame: dataframes.Frame) -> list[int]:
+def _word_columns(frame: dataframes.DataFrame) -> list[int]:
     n_columns = frame.native.shape[1]
-    return [j for j in range(n_columns) if categories.holds_words(frame.series(j))]
+    return [j for j in range(n_columns) if factorize.needs_encoding(frame.series(j))]
 
 
 def feature_names(X: Any) -> NDArray[Any] | None:
@@ -297,7 +297,7 @@ def feature_names(X: Any) -> NDArray[Any] | None:
 
 def names(X: Any) -> list[str] | None:
     """The names of a data frame's columns; None if ``X`` is no data frame."""
-    frame = None if issparse(X) else dataframes.frame(X)
+    frame = None if issparse(X) else dataframes.as_dataframe(X)
     if frame is None:
         return None
     return list(map(str, nw.from_native(frame.native, eager_only=True).columns))
@@ -333,14 +333,14 @@ def _is_encoded(
     True for strings and categories, and for categorical columns of numbers that float64
     may not represent exactly.
     """
-    if categories.holds_words(series):
+    if factorize.needs_encoding(series):
         return True
     if j not in memory.columns(learn=learn) or series.null_count() == len(series):
         return False
     dtype = series.dtype
     if dtype in _READABLE:
         return dtype.is_integer() and series.null_count() > 0
-    return dtype.is_numeric() or dtype == nw.Unknown or categories.are_objects(series)
+    return dtype.is_numeric() or dtype == nw.Unknown or factorize.are_objects(series)
 
 
 def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
@@ -357,7 +357,7 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
         return series.cast(nw.Float64).to_numpy()
     if series.null_count() == len(series):
         return np.full(len(series), np.nan)
-    if dtype == nw.Unknown or categories.are_objects(series):
+    if dtype == nw.Unknown or factorize.are_objects(series):
         return _object_numbers(series)
     raise ValueError(
         f"{_named(series)} holds {dtype} values, and only numbers, booleans and"
@@ -366,11 +366,11 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
     )
 
 
-def _object_numbers(series: nw.Series[Any] | categories.ArrayColumn) -> NDArray[Any]:
+def _object_numbers(series: nw.Series[Any] | factorize.ArrayColumn) -> NDArray[Any]:
     """Numbers that are Python objects, or of a dtype that narwhals does not know."""
-    values = (np.nan if categories.is_missing(v) else v for v in series.to_list())
+    values = (np.nan if factorize.is_missing(v) else v for v in series.to_list())
     return as_floats(np.fromiter(values, object, len(series)), _named(series))
 
 
-def _named(series: nw.Series[Any] | categories.ArrayColumn) -> str:
+def _named(series: nw.Series[Any] | factorize.ArrayColumn) -> str:
     return f"Column {series.name!r}"

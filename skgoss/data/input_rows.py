@@ -34,7 +34,7 @@ def loaded(X: Any) -> Any:
         return sequences.joined(X)
     if X is None or issparse(X) or isinstance(X, np.ndarray | list | tuple):
         return X
-    frame = dataframes.frame(X)
+    frame = dataframes.as_dataframe(X)
     return X if frame is None else frame.native
 
 
@@ -65,7 +65,7 @@ def take(X: Any, rows: NDArray[np.int64]) -> Any:
     """
     if issparse(X):
         return X.tocsr()[rows]
-    frame = dataframes.frame(X)
+    frame = dataframes.as_dataframe(X)
     if frame is None:
         return np.asarray(X)[rows]
     if hasattr(frame.native, "iloc"):

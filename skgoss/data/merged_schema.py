@@ -80,23 +80,25 @@ class _Found(NamedTuple):
         In words, for messages; None: all values are missing.
     values : list
         The categories.
-    is_ordered, holds_words : bool
+    is_ordered, needs_encoding : bool
         See `Vocabulary`.
     """
 
     kind: str | None
     values: list[Any]
     is_ordered: bool
-    holds_words: bool
+    needs_encoding: bool
 
     @classmethod
     def of(cls, words: Vocabulary) -> _Found:
-        kind = "strings or categories" if words.holds_words else "numbers of categories"
+        kind = (
+            "strings or categories" if words.needs_encoding else "numbers of categories"
+        )
         if words.is_ordered:
             kind = f"the ordered categories {words.values}"
         elif not words.values:
             kind = None
-        return cls(kind, words.values, words.is_ordered, words.holds_words)
+        return cls(kind, words.values, words.is_ordered, words.needs_encoding)
 
 
 _NUMBERS = _Found("numbers", [], False, False)
@@ -143,7 +145,7 @@ def _merged(first: _Found, found: Sequence[_Found]) -> Vocabulary:
     if not first.is_ordered:
         values = dict.fromkeys(chain.from_iterable(one.values for one in found))
         values = sorted(values, key=sort_key)
-    return Vocabulary(values, first.is_ordered, first.holds_words)
+    return Vocabulary(values, first.is_ordered, first.needs_encoding)
 
 
 def _recoded(

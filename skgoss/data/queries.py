@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skgoss.data.categories import is_missing
 from skgoss.data.collectives import ALONE, Collectives
+from skgoss.data.factorize import is_missing
 from skgoss.data.floats import check_unmasked
 from skgoss.data.row_partition import Parts, RowPartition
 from skgoss.utils.messages import warn

@@ -1,6 +1,6 @@
-"""Which of all rows a process holds, where several hold them together.
+"""Which rows each of the processes holds that fit a model together.
 
-See `skgoss.data.collectives`.
+Their ranks and how they communicate: see `skgoss.data.collectives`.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class RowPartition:
             The number of rows of each part that the process holds, by the number of the
             part; the process holds the parts in the order of their numbers.
         """
-        known = {}
-        for given in collectives.all_gather(lengths):
-            known |= given
-        parts = sorted(known)
-        ends = np.cumsum([0] + [known[part] for part in parts], dtype=np.int64)
+        everyones = {}
+        for of_rank in collectives.all_gather(lengths):
+            everyones |= of_rank
+        parts = sorted(everyones)
+        ends = np.cumsum([0] + [everyones[part] for part in parts], dtype=np.int64)
         start = dict(zip(parts, ends.tolist(), strict=False))
         own = [part for part in sorted(lengths) if lengths[part] > 0]
         return cls(
@@ -74,7 +74,13 @@ class RowPartition:
         )
 
     def take(self, at: NDArray[np.int64]) -> RowPartition:
-        """The partition of some rows of each process, ascending, numbered anew."""
+        """The partition of some of the rows, which get new numbers.
+
+        Parameters
+        ----------
+        at : ndarray of int64
+            The places of these rows among those of this process, ascending.
+        """
         ends = np.cumsum(self.length)
         kept = np.diff(np.searchsorted(at, ends), prepend=0)
         return RowPartition.of_parts(
@@ -95,26 +101,20 @@ class RowPartition:
             self.length.sum(), dtype=np.int64
         )
 
-    @property
-    def _numbers_on_first(self) -> list[NDArray[np.int64]]:
-        # cached_property of Python 3.11 has one lock for all partitions, and ranks may
-        # be threads.
-        known = vars(self)
-        if "_known_on_first" not in known:
-            known["_known_on_first"] = self._gather_on_first(self.numbers)
-        return known["_known_on_first"]
-
-    def _gather_on_first(self, value: Any) -> list[Any]:
-        n_others = self.collectives.n_ranks - 1
-        return self.collectives.all_to_all([value, *[None] * n_others])
-
     def gather_on_first(self, values: NDArray[Any]) -> NDArray[Any]:
         """As `all_gather`, but on rank 0 alone; the others keep their values."""
-        numbers = self._numbers_on_first
-        parts = self._gather_on_first(np.ascontiguousarray(values))
+        # Not a cached_property: in Python 3.11 these have one lock for all instances,
+        # and while one rank waits for the others, these may be threads of its process.
+        if "_numbers_of_ranks" not in vars(self):
+            vars(self)["_numbers_of_ranks"] = self._send_to_first(self.numbers)
+        of_ranks = self._send_to_first(np.ascontiguousarray(values))
         if self.collectives.rank != 0:
             return values
-        return _joined(numbers, parts, self.n_rows)
+        return joined(vars(self)["_numbers_of_ranks"], of_ranks, self.n_rows)
+
+    def _send_to_first(self, value: Any) -> list[Any]:
+        n_others = self.collectives.n_ranks - 1
+        return self.collectives.all_to_all([value, *[None] * n_others])
 
     def all_gather(self, values: NDArray[Any]) -> NDArray[Any]:
         """The values of the rows of all processes, along the last axis, in order.
@@ -129,16 +129,16 @@ class RowPartition:
         gathered = self.collectives.all_gather(
             (self.numbers, np.ascontiguousarray(values))
         )
-        return _joined(*zip(*gathered, strict=True), self.n_rows)
+        return joined(*zip(*gathered, strict=True), self.n_rows)
 
 
-def _joined(
-    numbers: Sequence[NDArray[np.int64]], parts: Sequence[NDArray[Any]], n_rows: int
+def joined(
+    numbers: Sequence[NDArray[np.int64]], of_ranks: Sequence[NDArray[Any]], n_rows: int
 ) -> NDArray[Any]:
-    """The values of all rows, from those of each process and its row numbers."""
-    out = np.empty((*parts[0].shape[:-1], n_rows), dtype=parts[0].dtype)
-    for at, part in zip(numbers, parts, strict=True):
-        out[..., at] = part
+    """The values of all rows, from the values and the row numbers of each rank."""
+    out = np.empty((*of_ranks[0].shape[:-1], n_rows), dtype=of_ranks[0].dtype)
+    for at, values in zip(numbers, of_ranks, strict=True):
+        out[..., at] = values
     return out
 
 
@@ -174,7 +174,7 @@ class Parts:
         return np.cumsum(lengths, dtype=np.int64)
 
     def partition(self) -> RowPartition:
-        """Which of all rows the process holds; all processes ask at the same time."""
+        """Which of all rows the process holds; all processes call this together."""
         return RowPartition.of_parts(self.collectives, self.lengths)
 
     def check_same(self, what: str, value: Any) -> Any:
@@ -183,7 +183,7 @@ class Parts:
         Parameters
         ----------
         what : str
-            Its name in messages.
+            What messages call it.
         value : object
 
         Returns
@@ -196,27 +196,27 @@ class Parts:
         ValueError
             If it differs. The message names the parts.
         """
-        given = self.collectives.all_gather((self.numbers, self.n_rows, value))
-        given = [(parts, value) for parts, n_rows, value in given if n_rows]
-        given.sort(key=itemgetter(0))
-        if not given:
+        gathered = self.collectives.all_gather((self.numbers, self.n_rows, value))
+        values = [(parts, value) for parts, n_rows, value in gathered if n_rows]
+        if not values:
             return value
-        for parts, other in given[1:]:
-            if other != given[0][1]:
+        (first_parts, first), *others = sorted(values, key=itemgetter(0))
+        for parts, other in others:
+            if other != first:
                 raise ValueError(
                     f"{what} must be the same in all parts of the data, but is"
-                    f" {given[0][1]!r} in {_named(given[0][0])} and {other!r} in"
-                    f" {_named(parts)}."
+                    f" {first!r} in {_names(first_parts)} and {other!r} in"
+                    f" {_names(parts)}."
                 )
-        return given[0][1]
+        return first
 
     def check_kind(self, name: str, values: NDArray[Any]) -> None:
         """Check that all processes have numbers, or all have strings, and so on."""
-        kind = values.dtype.kind
-        words = {"U": "strings", "O": "objects"} | dict.fromkeys("biuf", "numbers")
-        self.check_same(f"What {name} holds", words.get(kind, values.dtype.name))
+        kinds = {"U": "strings", "O": "objects"} | dict.fromkeys("biuf", "numbers")
+        kind = kinds.get(values.dtype.kind, values.dtype.name)
+        self.check_same(f"What {name} holds", kind)
 
 
-def _named(parts: list[int]) -> str:
+def _names(parts: list[int]) -> str:
     numbers = ", ".join(map(str, parts[:5])) + (", ..." if len(parts) > 5 else "")
     return f"part {numbers}" if len(parts) == 1 else f"parts {numbers}"

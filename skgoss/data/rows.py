@@ -78,7 +78,7 @@ class Rows:
             partition=self.partition and self.partition.take(at),
         )
 
-    def existing(self) -> Rows:
+    def without_zero_weights(self) -> Rows:
         """The rows of positive weight; their weights are None if all of them are 1.
 
         All processes ask at the same time. They have weights if one of them has.
@@ -100,7 +100,7 @@ class Rows:
             else replace(self, columns=None, numbers=None)
         )
 
-    def spread_weight(self) -> Floats | None:
+    def scattered_weight(self) -> Floats | None:
         """A weight for each row of the columns; 0 for rows that are left out."""
         if self.weight is None or self.numbers is None:
             return self.weight
@@ -109,8 +109,10 @@ class Rows:
         return weight
 
 
-def start_scores(init_score: ArrayLike, n_rows: int, n_scores: int, name: str) -> Any:
-    """Check start scores, and give them one row for each score.
+def check_init_score(
+    init_score: ArrayLike, n_rows: int, n_scores: int, name: str
+) -> Any:
+    """Check an ``init_score``, and give it one row for each score.
 
     Parameters
     ----------
@@ -129,18 +131,17 @@ def start_scores(init_score: ArrayLike, n_rows: int, n_scores: int, name: str) -
     ValueError
         If the shape is wrong, or a score is not a finite number.
     """
-    given = as_floats(init_score, name)
-    if given.shape in ((n_rows * n_scores,), (n_rows, 1)) and n_scores * n_rows == (
-        given.size
-    ):
-        scores = given.reshape(n_scores, n_rows)
-    elif given.shape == (n_rows, n_scores):
-        scores = given.T
+    scores = as_floats(init_score, name)
+    is_flat = scores.shape in ((n_rows * n_scores,), (n_rows, 1))
+    if is_flat and scores.size == n_rows * n_scores:
+        scores = scores.reshape(n_scores, n_rows)
+    elif scores.shape == (n_rows, n_scores):
+        scores = scores.T
     else:
         expected = (n_rows,) if n_scores == 1 else (n_rows, n_scores)
         raise ValueError(
             f"{name} must have the shape {expected}, got an array of shape"
-            f" {given.shape}."
+            f" {scores.shape}."
         )
     if not np.isfinite(scores).all():
         raise ValueError(f"{name} must be finite; it contains NaN or infinity.")
@@ -154,16 +155,16 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
     ----------
     rows : Rows
     fraction : float
-        The share of the rows; if there are queries, the share of queries, all rows of
+        The fraction of the rows; if there are queries, that of queries, all rows of
         which are held out.
     seed : int
     stratify : bool
-        Whether to draw the same share of each class.
+        Whether to draw the same fraction of each class.
 
     Returns
     -------
     ndarray of shape (n_rows,), bool
-        The same rows are chosen however they are shared out.
+        The choice does not depend on the partition of the rows.
 
     Raises
     ------
@@ -172,13 +173,14 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
     """
     partition = rows.partition or RowPartition.alone(len(rows))
     if rows.queries is not None:
-        kind, reason = np.zeros(rows.queries.n_global), "there is only one query"
+        stratum, reason = np.zeros(rows.queries.n_global), "there is only one query"
     elif stratify:
         codes = rows.target.astype(np.int32)
-        kind, reason = partition.all_gather(codes), "no class has two rows"
+        stratum, reason = partition.all_gather(codes), "no class has two rows"
     else:
-        kind, reason = np.zeros(partition.n_rows), "there is only one row"
-    chosen = _shares(kind.astype(np.int64), fraction, np.random.default_rng(seed))
+        stratum, reason = np.zeros(partition.n_rows), "there is only one row"
+    random = np.random.default_rng(seed)
+    chosen = _stratified_draw(stratum.astype(np.int64), fraction, random)
     if not chosen.any():
         raise ValueError(
             "Early stopping needs an evaluation set, but no rows can be held out:"
@@ -189,22 +191,22 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
     return chosen if partition.is_alone else chosen[partition.numbers]
 
 
-def _shares(
-    kind: NDArray[np.int64], fraction: float, random: np.random.Generator
+def _stratified_draw(
+    stratum: NDArray[np.int64], fraction: float, random: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Draw a share of the elements of each kind, and at least one element in total.
+    """Draw a fraction of each stratum, and at least one element in total.
 
-    At least one element of each kind is left, because a model could not learn it
-    otherwise. So nothing is drawn if no two elements are of the same kind.
+    At least one element of each stratum is left, because a model could not learn it
+    otherwise. So nothing is drawn if all strata have one element.
     """
-    order = random.permutation(len(kind))
-    order = order[np.argsort(kind[order], kind="stable")]
-    size = np.bincount(kind)
-    rank = np.arange(len(kind)) - np.repeat(np.cumsum(size) - size, size)
-    share = np.minimum(np.rint(fraction * size), np.maximum(size - 1, 0))
+    order = random.permutation(len(stratum))
+    order = order[np.argsort(stratum[order], kind="stable")]
+    size = np.bincount(stratum)
+    rank = np.arange(len(stratum)) - np.repeat(np.cumsum(size) - size, size)
+    n_drawn = np.minimum(np.rint(fraction * size), np.maximum(size - 1, 0))
     largest = size.argmax()
-    if not share.any():
-        share[largest] = min(1, size[largest] - 1)
-    chosen = np.zeros(len(kind), dtype=bool)
-    chosen[order] = rank < np.repeat(share, size)
-    return chosen
+    if not n_drawn.any():
+        n_drawn[largest] = min(1, size[largest] - 1)
+    drawn = np.zeros(len(stratum), dtype=bool)
+    drawn[order] = rank < np.repeat(n_drawn, size)
+    return drawn

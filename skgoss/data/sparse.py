@@ -17,11 +17,11 @@ from skgoss._engine.data.transposition import count_columns, count_sampled, move
 from skgoss.data.columns import KIND_OF_DTYPE, Columns, as_kind
 from skgoss.utils.limits import INT32_MAX
 
-# So many entries are turned into columns at a time, or a part of all if that is more.
+# Entries are turned into columns in blocks of so many, or in at most so many blocks.
 BLOCK_ENTRIES = 1 << 21
 MAX_BLOCKS = 16
 
-# Another thread pays for so many more entries.
+# A further thread pays off for so many more entries.
 ENTRIES_PER_THREAD = 1 << 16
 
 
@@ -46,9 +46,9 @@ def check(X: Any) -> None:
         )
     if max(X.shape) > INT32_MAX:
         raise ValueError(f"X has shape {X.shape}; at most {INT32_MAX} can be used.")
-    look = _CHECKS.get(X.format)
-    if look is not None:
-        look(X)
+    check_format = _CHECKS.get(X.format)
+    if check_format is not None:
+        check_format(X)
     # Complex numbers and objects are left to scikit-learn.
     if X.dtype.kind not in "biufcO":
         raise ValueError(
@@ -184,19 +184,19 @@ def whole_columns(X: Any) -> Columns:
     """The columns of a checked matrix, all at once."""
     # The flags of X may be wrong about its order, so a new matrix finds its own.
     if X.format == "csc":
-        by_column = sp.csc_array((X.data, X.indices, X.indptr), shape=X.shape)
+        csc = sp.csc_array((X.data, X.indices, X.indptr), shape=X.shape)
     elif X.format == "csr":
-        by_column = sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape).tocsc()
+        csc = sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape).tocsc()
     else:
-        by_column = _as_csc(X)
-    if not by_column.has_canonical_format:
-        by_column = by_column.copy()
-        by_column.sum_duplicates()
-    n_values = by_column.indptr[-1]
-    values = np.ascontiguousarray(by_column.data[:n_values])
-    rows = np.ascontiguousarray(by_column.indices[:n_values], dtype=np.int32)
+        csc = _as_csc(X)
+    if not csc.has_canonical_format:
+        csc = csc.copy()
+        csc.sum_duplicates()
+    n_values = csc.indptr[-1]
+    values = np.ascontiguousarray(csc.data[:n_values])
+    rows = np.ascontiguousarray(csc.indices[:n_values], dtype=np.int32)
     return stored_columns(
-        as_kind(values, "X"), rows, by_column.indptr.astype(np.int64), X.shape[0]
+        as_kind(values, "X"), rows, csc.indptr.astype(np.int64), X.shape[0]
     )
 
 
@@ -232,7 +232,7 @@ def _as_csc(X: Any) -> Any:
 
 
 class _Matrix:
-    """A checked CSR matrix of values that kernels read, and what is known of it."""
+    """A checked CSR matrix of values that kernels can read, and facts about it."""
 
     def __init__(self, X: Any) -> None:
         self.X = X
@@ -250,7 +250,7 @@ class _Matrix:
         return len(values) > 0 and bool(values.min() == values.max())
 
     def count(self, n_threads: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The first row of each chunk, and its entries in each column.
+        """The first row of each chunk, and the number of its entries in each column.
 
         If the columns of a row do not ascend, there are no chunks.
         """
@@ -269,9 +269,9 @@ class _Matrix:
 
 @dataclass(frozen=True, eq=False)
 class CompressedRows:
-    """Columns of a CSR matrix, which are found some at a time, when they are read.
+    """Columns of a CSR matrix, which are made in blocks when they are read.
 
-    They can be used as `Columns`. Then all columns of the matrix are found, and kept.
+    They can also be used as `Columns`. Then all columns are made at once, and kept.
 
     Attributes
     ----------
@@ -285,13 +285,14 @@ class CompressedRows:
 
     n_categories = None
     is_sparse = True
-    address, stride, kind, owner, index, length, stored, stored_rows = (
-        property(attrgetter(f"whole.{name}"))
-        for name in (
-            *("address", "stride", "kind", "owner"),
-            *("index", "length", "stored", "stored_rows"),
-        )
-    )
+    address = property(attrgetter("whole.address"))
+    stride = property(attrgetter("whole.stride"))
+    kind = property(attrgetter("whole.kind"))
+    owner = property(attrgetter("whole.owner"))
+    index = property(attrgetter("whole.index"))
+    length = property(attrgetter("whole.length"))
+    stored = property(attrgetter("whole.stored"))
+    stored_rows = property(attrgetter("whole.stored_rows"))
 
     @property
     def n_rows(self) -> int:
@@ -304,7 +305,7 @@ class CompressedRows:
         return len(self.features)
 
     def n_stored(self, n_threads: int) -> int:
-        """How many values are stored, if columns are found some at a time; else 0."""
+        """The number of stored values, if columns are made in blocks; else 0."""
         _, counts = self.matrix.count(n_threads)
         return int(counts[:, self.features].sum(dtype=np.int64))
 
@@ -315,11 +316,13 @@ class CompressedRows:
         is_all = self.n_features == found.n_features
         return found if is_all else found.take(self.features)
 
-    def counted(self, rows: NDArray[np.int64] | None, n_threads: int) -> Columns | None:
-        """Columns that hold as many values as these do in some rows; None: in all.
+    def stand_in(
+        self, rows: NDArray[np.int64] | None, n_threads: int
+    ) -> Columns | None:
+        """Columns with the values of some rows, from counts alone; ``rows=None``: all.
 
-        Only where all stored values are the same, so that numbers of values tell what
-        the columns hold; else None. In which rows the values are is not known.
+        If all stored values are equal, their number in each column is enough to find
+        its bins, and the rows of these columns are arbitrary. Otherwise None.
         """
         X = self.matrix.X
         _, counts = self.matrix.count(n_threads)
@@ -330,20 +333,20 @@ class CompressedRows:
             count_sampled(X.indptr, X.indices, rows, counts)
         total = counts.sum(axis=0, dtype=np.int64)[self.features]
         start = np.concatenate([[0], np.cumsum(total)])
-        unknown = np.empty(1, dtype=np.int32)
+        arbitrary = np.empty(1, dtype=np.int32)
         n_rows = self.n_rows if rows is None else len(rows)
-        return stored_columns(X.data[:1], unknown, start, n_rows)
+        return stored_columns(X.data[:1], arbitrary, start, n_rows)
 
     def take(self, features: NDArray[Any]) -> Columns | CompressedRows:
-        """Some of the columns, found some at a time if they ascend."""
+        """Some of the columns, made in blocks if they ascend."""
         if (features[1:] <= features[:-1]).any():
             return self.whole.take(features)
         return replace(self, features=self.features[features])
 
     def blocks(self, n_threads: int) -> Iterator[tuple[slice, Columns]]:
-        """All columns, some at a time: which ones, and the columns.
+        """All columns in blocks: which ones, and the columns.
 
-        They can be read until the next ones are asked for.
+        A block is valid until the next one is made.
         """
         X = self.matrix.X
         chunks, counts = self.matrix.count(n_threads)
@@ -358,7 +361,7 @@ class CompressedRows:
         room = max(total[span].sum() for span in spans) + 1
         rows = np.empty(room, dtype=np.int32)
         moved = np.empty(0 if is_constant else room, dtype=values.dtype)
-        known = X.data[:1] if is_constant else moved.view(X.data.dtype)
+        stored = X.data[:1] if is_constant else moved.view(X.data.dtype)
         first = 0
         for span in spans:
             start = np.concatenate([[0], np.cumsum(total[span])])
@@ -366,17 +369,24 @@ class CompressedRows:
             next_counts = counts[:, first : features[-1] + 1]
             place = _places(next_counts, features - first, start)
             move_columns(
-                *(X.indptr, X.indices, values, chunks, first),
-                *(n_read, place, rows, moved),
+                X.indptr,
+                X.indices,
+                values,
+                chunks,
+                first,
+                n_read,
+                place,
+                rows,
+                moved,
             )
-            yield span, stored_columns(known, rows, start, self.n_rows)
+            yield span, stored_columns(stored, rows, start, self.n_rows)
             first = int(features[-1]) + 1
 
 
 def _spans(total: NDArray[np.int64], X: Any) -> list[slice]:
-    """Cut columns of so many entries into blocks.
+    """Divide columns of so many entries into blocks.
 
-    Each block passes over all rows, so it should have as many entries as rows.
+    Making a block reads all rows, so it should have at least as many entries as rows.
     """
     size = max(BLOCK_ENTRIES, X.shape[0], int(X.indptr[-1]) // MAX_BLOCKS)
     block = np.maximum(np.cumsum(total) - 1, 0) // size

@@ -1,4 +1,4 @@
-"""Targets: numbers, labels and their codes, and the weights of rows and classes."""
+"""Targets: numbers, encoded labels, and the weights of rows and classes."""
 
 from __future__ import annotations
 
@@ -126,8 +126,10 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
         raise ValueError(message) from error
 
 
-def codes(y: NDArray[Any], labels: NDArray[Any], name: str, source: str) -> Floats:
-    """The codes of labels.
+def encode_labels(
+    y: NDArray[Any], labels: NDArray[Any], name: str, source: str
+) -> Floats:
+    """Encode labels as numbers, as scikit-learn's LabelEncoder.
 
     Parameters
     ----------
@@ -206,7 +208,7 @@ def weights(
     with np.errstate(over="ignore"):
         if class_weight is not None:
             number = target.astype(np.intp)
-            by_class = of_classes(
+            by_class = class_weights(
                 class_weight, number, weight, labels, f"{prefix}class_weight", partition
             )
             weight = weight * by_class[number]
@@ -218,7 +220,7 @@ def weights(
     return weight
 
 
-def of_classes(
+def class_weights(
     class_weight: Any,
     number: NDArray[np.intp],
     weight: Floats,
@@ -240,10 +242,10 @@ def of_classes(
             f"The {name!r} parameter of LGBMClassifier must be 'balanced', a dict from"
             f" labels to weights, or None. Got {class_weight!r} instead."
         )
-    return _by_label(class_weight, labels, name)
+    return _weights_by_label(class_weight, labels, name)
 
 
-def _by_label(
+def _weights_by_label(
     class_weight: Mapping[Any, Any], labels: NDArray[Any], name: str
 ) -> Floats:
     """The weight of each class in a dictionary; 1 for classes that it leaves out."""

@@ -401,7 +401,7 @@ class Binning(Fields):
         schema: ColumnSchema | None,
         needs_values_for: str,
         root: BinnedDataset | None,
-    ) -> tuple[BinnedDataset, ColumnSchema]:
+    ) -> tuple[BinnedDataset | None, ColumnSchema | None]:
         """Put the rows into the bins of another data set; return its root and schema.
 
         Other threads may change that data set as soon as it is prepared.

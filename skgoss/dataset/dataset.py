@@ -565,8 +565,7 @@ class Dataset(Binning):
 
     def _load(self) -> Self:
         """Bring data into memory, as far as they are not there."""
-        data = self.data
-        if not isinstance(data, str | PathLike) and input_rows.loaded(data) is data:
+        if self._binned is not None:
             return self
         with self._lock:
             if isinstance(self.data, str | PathLike):

@@ -382,7 +382,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         self, X: Any, y: Any, arguments: FitArguments, parts: Parts | None = None
     ) -> Self:
         """Fit the estimator; on all ranks at the same time if ``parts`` are given."""
-        with _only_fit(self):
+        with only_fit(self):
             settings = self._settings(X, arguments)
             hooks = compat.round_hooks(
                 self, settings.n_estimators, X=X, y=y, metadata=arguments.metadata
@@ -649,7 +649,7 @@ _FITS: dict[int, object] = {}
 
 
 @contextmanager
-def _only_fit(estimator: LGBMModel) -> Iterator[None]:
+def only_fit(estimator: LGBMModel) -> Iterator[None]:
     """Refuse to fit an estimator that is being fitted."""
     this_fit = object()
     if _FITS.setdefault(id(estimator), this_fit) is not this_fit:

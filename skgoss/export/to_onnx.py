@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from skgoss.booster.booster import Booster
     from skgoss.estimators.base import LGBMModel
-    from skgoss.training.objectives import Link
+    from skgoss.model.link import Link
 
 # The first version of the file format that has these operators.
 _FORMAT = 8

@@ -15,7 +15,7 @@ from skgoss.data import categories, frames, merged_schema, names, targets
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.row_partition import Parts
-from skgoss.data.rows import Rows, held_out, start_scores
+from skgoss.data.rows import Rows, check_init_score, held_out
 from skgoss.data.schema import ColumnSchema
 from skgoss.dataset import binning
 from skgoss.dataset.binning import Prepared
@@ -186,7 +186,7 @@ class Fit:
         given_sets = evaluation_sets(self.arguments, self.training)
         prepared = self._training_columns()
         self._number_columns()
-        rows = self._rows(prepared, self.training).existing()
+        rows = self._rows(prepared, self.training).without_zero_weights()
         self._set_objective()
         sets = [self._evaluated(given_set, rows) for given_set in given_sets]
         self.rows = rows
@@ -280,7 +280,7 @@ class Fit:
         targets.check_sum(target, weight, given.target_name, given.collectives)
         init_score = given.init_score
         if init_score is not None:
-            init_score = start_scores(
+            init_score = check_init_score(
                 init_score, len(y), task.n_scores, f"{prefix}init_score"
             )
         return Rows(
@@ -331,7 +331,7 @@ class Fit:
                 if given.is_empty
                 else self._evaluated_columns(given.X, given.name)
             )
-            rows = self._rows(prepared, given).existing()
+            rows = self._rows(prepared, given).without_zero_weights()
         data = given.X if rows.partition is None else None
         return NamedRows(given.name, rows, given.is_training, data)
 
@@ -537,7 +537,7 @@ class Fit:
         other = copy.copy(self)
         class_weight = self.settings.class_weight
         other.training = training_set(X, None, self.arguments, class_weight)
-        rows = other._rows(self._in_same_bins(X), other.training).existing()
+        rows = other._rows(self._in_same_bins(X), other.training).without_zero_weights()
         other.rows = other.fitted = rows
         return other._going_on_from(self)
 

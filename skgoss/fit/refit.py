@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from skgoss import parameters
 from skgoss.data import queries, targets
 from skgoss.data.columns import Columns
-from skgoss.data.rows import Rows, start_scores
+from skgoss.data.rows import Rows, check_init_score
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel
 from skgoss.model.objective_names import OBJECTIVES
@@ -68,14 +68,14 @@ def rows(
     targets.check_sum(target, weights, "label")
     is_ranked = objective in OBJECTIVES and OBJECTIVES[objective].task == "ranking"
     if init_score is not None:
-        init_score = start_scores(init_score, n_rows, n_scores, "init_score")
+        init_score = check_init_score(init_score, n_rows, n_scores, "init_score")
     existing = Rows(
         columns,
         target,
         weights,
         queries.make(n_rows, group=group) if is_ranked or group is not None else None,
         init_score,
-    ).existing()
+    ).without_zero_weights()
     if n_scores > 1 and not np.isin(existing.target, np.arange(n_scores)).all():
         raise ValueError(
             f"label must hold the numbers 0 to {n_scores - 1} of the classes."

@@ -191,7 +191,7 @@ class Classification(Task):
     def encode(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
         """The label encoding: the number of each label."""
         source = "init_model" if given.is_training else "y"
-        return targets.codes(y, self.classes, given.target_name, source)
+        return targets.encode_labels(y, self.classes, given.target_name, source)
 
     def weights(
         self,

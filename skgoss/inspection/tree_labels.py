@@ -133,7 +133,7 @@ def tree_labels(
     tree, constraints = dump["tree_info"][score], dump["monotone_constraints"]
     labels = Labels(
         dump["feature_names"],
-        booster._model.categories.values(words=True),
+        booster._model.categories.values(needs_encoding=True),
         constraints,
         info,
         precision,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from skgoss.estimators.base import LGBMModel
 
 Floats = NDArray[np.float64]
+Style = dict[str, Any]
 
 # By the sign of a monotone constraint.
 _CONSTRAINT_COLOURS = {1: "#ddffdd", -1: "#ffdddd"}
@@ -154,12 +155,12 @@ _LEGEND = (180.0, 24.0)  # width and height
 _LARGEST = 100.0
 
 _SPLIT, _LEAF, _BORDER, _PATH = "#eef3fa", "#ffffff", "#6b7f99", "#2f7de1"
-_EDGE = {"color": "#8a8a8a", "zorder": 1}
+_EDGE: Style = {"color": "#8a8a8a", "zorder": 1}
 
 # Names of columns are no formulas, even if they hold dollar signs.
-_PLAIN = {"parse_math": False, "usetex": False}
-_TEXT = _PLAIN | {"size": _FONT_SIZE, "ha": "center", "va": "center", "ma": "center"}
-_EDGE_TEXT = _PLAIN | {"size": _EDGE_FONT_SIZE, "va": "bottom", "color": "#707070"}
+_PLAIN: Style = {"parse_math": False, "usetex": False}
+_TEXT = dict(_PLAIN, size=_FONT_SIZE, ha="center", va="center", ma="center")
+_EDGE_TEXT = dict(_PLAIN, size=_EDGE_FONT_SIZE, va="bottom", color="#707070")
 
 
 @docstrings.of_plot(
@@ -256,19 +257,19 @@ def _draw(ax: Axes, tree: TreeLabels, horizontal: bool, resize: bool) -> None:
     places = zip(layout.start, layout.bend, layout.middle, strict=True)
     for node, text, edge, place in zip(tree.nodes, texts, edges, places, strict=True):
         start, bend, middle = place
-        pen = {"linewidth": scale * (3.0 if node.on_path else 1.0)}
+        pen: Style = {"linewidth": scale * (3.0 if node.on_path else 1.0)}
         text.set_position((start + _PADDING, middle)[::step])
         text.set_bbox(_box(node) | pen)
         if node.parent >= 0:
             parent = layout.start[node.parent], layout.middle[node.parent]
             corners = parent, (bend, parent[1]), (bend, middle), (start, middle)
-            line = {"color": _PATH, "zorder": 1.1} if node.on_path else _EDGE
+            line: Style = {"color": _PATH, "zorder": 1.1} if node.on_path else _EDGE
             ax.plot(*np.transpose(corners)[::step], **line | pen)
             above = bend + _MARGIN, middle - 2
             beside = middle + _MARGIN, start - _MARGIN
             edge.set_position(above if horizontal else beside)
     for text in (*texts, *edges):
-        text.set_fontsize(scale * text.get_fontsize())
+        text.set_fontsize(scale * float(text.get_fontsize()))
     if tree.has_constraints:
         _add_legend(ax, scale)
 

@@ -43,7 +43,8 @@ class TreeText:
         """
         marks = {True: "* ", False: "  "} if self.nodes[0].on_path else {False: ""}
         last_child = {node.parent: number for number, node in enumerate(self.nodes)}
-        lines, indents = [self.name], []
+        lines = [self.name]
+        indents: list[str] = []
         for number, node in enumerate(self.nodes):
             before, after = "", ""
             if node.parent >= 0:

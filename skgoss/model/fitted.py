@@ -93,7 +93,7 @@ class FittedModel:
     best_iteration: int = 0
     best_score: dict[str, dict[str, float]] = field(default_factory=dict)
     history: History = field(default_factory=dict)
-    classes: NDArray[Any] | None = None
+    classes: Any = None
     record: EstimatorRecord | None = None
     is_foreign: bool = False
 
@@ -190,6 +190,10 @@ class FittedModel:
                 check_names(self.schema.feature_names, n_features)
             check_classes(self.classes, n_scores, self.record.task)
             check_scores(self.history, "the history", are_numbers)
+            if (self.classes is None) == (self.task == "classification"):
+                raise ValueError(
+                    "models for classification must have classes, others none"
+                )
         # What tables of the trees need is checked before one is made.
         self.shrinkage(self.options())
         return self
@@ -298,8 +302,6 @@ def _restored_origin(state: dict[str, Any]) -> dict[str, Any]:
     for name in ("parameters", "unused"):
         if not all(isinstance(word, str) for word in known[name]):
             raise ValueError(f"the names of {name} must be strings")
-    if (known["classes"] is None) == (known["task"] == "classification"):
-        raise ValueError("models for classification must have classes, others none")
     record = {f.name: known.pop(f.name) for f in fields(EstimatorRecord)}
     return {**known, "record": EstimatorRecord(**record)}
 

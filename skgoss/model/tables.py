@@ -71,7 +71,7 @@ def dump(
     """
     stop = ensemble.n_rounds if stop_round is None else stop_round
     rounds = np.arange(min(start_round, stop), stop)
-    values = categories.values(words=False)
+    values = categories.values(needs_encoding=False)
     names = header.feature_names
     shares = ensemble.chosen(rounds).importances(importance).astype(np.int64).tolist()
     first, last = rounds.size and rounds[0], rounds.size and rounds[-1] + 1
@@ -240,7 +240,9 @@ def pandas_categorical(
     """The categories of the columns that held words; None if there are none."""
     if header.pandas_categorical is not None:
         return [list(values) for values in header.pandas_categorical]
-    return [list(known) for known in categories.values(words=True).values()] or None
+    return [
+        list(known) for known in categories.values(needs_encoding=True).values()
+    ] or None
 
 
 # The options of `shrinkage`.

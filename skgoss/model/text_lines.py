@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss.data.sparse import INT32_MAX
 from skgoss.data.values import entries
 from skgoss.model.text_keys import (
     END_OF_TREES,
@@ -25,6 +24,7 @@ from skgoss.model.text_keys import (
     SKGOSS_KEY,
     SKGOSS_LINE,
 )
+from skgoss.utils.limits import INT32_MAX
 
 # Lines that follow the trees; files of LightGBM before 2.3 have no END_OF_TREES.
 _AFTER_TREES = {

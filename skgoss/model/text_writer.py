@@ -241,7 +241,7 @@ def _values(categories: Categories | None, part: Ensemble) -> dict[int, list[int
     """The categories of the columns whose sets are written by value."""
     if categories is None:
         return {}
-    values = categories.values(words=False)
+    values = categories.values(needs_encoding=False)
     large = {j for j, known in values.items() if max(known, default=0) > MAX_VALUE}
     used = large & set(part.arrays["split_feature"].tolist())
     if used:

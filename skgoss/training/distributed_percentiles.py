@@ -16,7 +16,7 @@ from skgoss.data.collectives import Collectives
 from skgoss.data.row_partition import RowPartition
 from skgoss.training.order_statistics import (
     FEW,
-    Ordered,
+    KeyedRows,
     ordered_keys,
     select,
     values_of,
@@ -49,7 +49,7 @@ class Groups:
         The group of each row of this process, ascending.
     number : ndarray of shape (n,), int64, or None
         Rows of equal value come in the order of these numbers. None: in any order,
-        which rows without weights and units may come in.
+        which does not matter for rows without weights and units.
     values : ndarray of shape (n,), float64
     weight, unit : ndarray of shape (n,), float64, or None
         See `percentile`.
@@ -74,7 +74,7 @@ class Groups:
             [NDArray[np.integer]], tuple[Floats, Floats | None, Floats | None]
         ],
     ) -> Groups:
-        """Groups of rows of all processes.
+        """Groups of the rows of a partition.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class Groups:
         sums.
         """
         rows = self if self.weight is None else self.take(self.weight > 0)
-        size = rows.total(None)
+        size = rows.sums(None)
         weighed = _weighed(rows, size) if size.sum() > FEW else None
         places = weighed and _places(weighed, size, level)
         if places is None:
@@ -133,13 +133,13 @@ class Groups:
             unit=None if self.unit is None else self.unit[kept],
         )
 
-    def total(self, own: Floats | None) -> NDArray[np.float64] | Ints:
-        """The sums by group of numbers of rows; None: ones."""
-        sums = np.bincount(self.group, own, self.n_groups)
+    def sums(self, values: Floats | None) -> NDArray[np.float64] | Ints:
+        """The sums by group of values of the rows; None: the numbers of rows."""
+        sums = np.bincount(self.group, values, self.n_groups)
         return np.sum(self.collectives.all_gather(sums), axis=0)
 
     def gathered(self, level: float) -> Iterator[float]:
-        """The percentiles of all rows, gathered in order."""
+        """The percentiles, by gathering all rows."""
         parts = self.collectives.all_gather(
             (self.group, self.number, self.values, self.weight, self.unit)
         )
@@ -166,13 +166,14 @@ class _Weighed:
     by_unit : ndarray of shape (n_groups,), bool
         Whether LightGBM's rule for weights is applied; else, that for copies.
     grain : ndarray of shape (n_groups,), float64
+        See `grain_of`.
     copies : ndarray of shape (n,), float64
         The number of copies of each row.
     grains : ndarray of shape (n,), float64
         The weight of each copy in grains, a whole number.
     mass : ndarray of shape (n,), int64, or None
-        The weight of each row in grains. None: 1, as those of rows without weights;
-        nobody asks for their copies and grains.
+        The weight of each row in grains. None: all rows weigh 1; then there are no
+        copies and grains.
     total : ndarray of shape (n_groups,), float64
         The weight of all rows in grains.
     """
@@ -195,7 +196,7 @@ class _Places:
     threshold : ndarray of shape (n_groups,), float64
         The weight up to the percentile.
     place : ndarray of shape (n_groups,), int64
-        The percentile is at the first row up to which rows weigh more grains.
+        The percentile is at the first row up to which the mass is more.
     part : list of float
         The distance from this row, for the rule of copies.
     """
@@ -215,7 +216,7 @@ def _weighed(rows: Groups, size: Ints) -> _Weighed | None:
     if rows.unit is not None:
         unit = rows.unit
     if rows.weight is not None:
-        is_whole = rows.total((rows.weight % 1.0 != 0).astype(np.float64)) == 0
+        is_whole = rows.sums((rows.weight % 1.0 != 0).astype(np.float64)) == 0
         by_unit |= ~is_whole
         of_row = is_whole[rows.group]
         copies = np.where(of_row, rows.weight, 1.0)
@@ -225,7 +226,7 @@ def _weighed(rows: Groups, size: Ints) -> _Weighed | None:
         return None
     grains = np.rint(unit / grain[rows.group])
     mass = grains * copies
-    total = rows.total(mass)
+    total = rows.sums(mass)
     if not (total < MOST_EXACT).all():
         return None
     return _Weighed(rows, by_unit, grain, copies, grains, mass.astype(np.int64), total)
@@ -246,9 +247,8 @@ def _grains(
         )
         for g in chosen
     ]
-    for g, weight in zip(
-        chosen, rows.collectives.all_reduce(np.stack(own)), strict=True
-    ):
+    weights = rows.collectives.all_reduce(np.stack(own))
+    for g, weight in zip(chosen, weights, strict=True):
         grain[g] = grain_of(exact_sum.rounded(weight))
     return grain
 
@@ -256,23 +256,23 @@ def _grains(
 def _places(weighed: _Weighed, size: Ints, level: float) -> _Places | None:
     """The places of percentiles; None if one lies behind all rows."""
     total, grain = weighed.total, weighed.grain
-    ranks = [rank_from_top(int(n), level) for n in total]
+    from_top, part = zip(*(rank_from_top(int(n), level) for n in total), strict=True)
     threshold = total * grain * level
     place = np.where(
         weighed.by_unit,
         np.floor(threshold / grain),
-        total - 1 - np.array([rank for rank, _ in ranks]),
+        total - 1 - np.array(from_top),
     )
     if not ((place < total) | (size == 0)).all():
         return None
-    return _Places(threshold, place.astype(np.int64), [part for _, part in ranks])
+    return _Places(threshold, place.astype(np.int64), list(part))
 
 
 def _counted(weighed: _Weighed, size: Ints, places: _Places) -> Floats:
-    """The percentiles of groups, of which only counts are sent."""
+    """The percentiles of groups, by counting: only counts are sent."""
     rows, by_unit = weighed.rows, weighed.by_unit
-    found = select(
-        Ordered(
+    selected = select(
+        KeyedRows(
             ordered_keys(rows.values),
             rows.start,
             weighed.mass,
@@ -286,18 +286,18 @@ def _counted(weighed: _Weighed, size: Ints, places: _Places) -> Floats:
         places.place,
         rows.collectives,
     )
-    here, previous = values_of(found.key), values_of(found.previous)
-    before, has_previous = found.before, found.has_previous
+    here, previous = values_of(selected.key), values_of(selected.previous)
+    before, has_previous = selected.before, selected.has_previous
     result = np.zeros(rows.n_groups)
     for g in np.flatnonzero(weighed.total).tolist():
         if by_unit[g]:
-            grains, copies = found.columns[:, g]
+            grains, copies = selected.columns[:, g]
             result[g] = at_threshold(
                 here=float(here[g]),
                 previous=float(previous[g]) if has_previous[g] else None,
                 inside=places.threshold[g] - before[g] * weighed.grain[g],
                 unit=grains * weighed.grain[g],
-                is_last_copy=bool(found.is_last[g]) and copies <= 1.0,
+                is_last_copy=bool(selected.is_last[g]) and copies <= 1.0,
             )
         else:
             is_within = before[g] < places.place[g] or not has_previous[g]
@@ -316,8 +316,6 @@ def distributed_percentile(
     """The `percentile` of the rows of all processes."""
     if partition.is_alone:
         return percentile(values, level, weight, unit)
-    group = np.zeros(len(values), dtype=np.intp)
-    rows = Groups(
-        group, partition.numbers, values, weight, unit, 1, partition.collectives
-    )
+    group, collectives = np.zeros(len(values), dtype=np.intp), partition.collectives
+    rows = Groups(group, partition.numbers, values, weight, unit, 1, collectives)
     return float(rows.percentiles(level)[0])

@@ -73,7 +73,7 @@ class FitSetup:
         dataset = rows.binned or BinnedDataset.build(
             rows.columns,
             settings,
-            weight=rows.spread_weight(),
+            weight=rows.scattered_weight(),
             rows=rows.numbers,
             n_threads=n_threads,
             partition=rows.partition,

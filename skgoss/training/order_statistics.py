@@ -1,4 +1,9 @@
-"""Order statistics of rows that several processes hold, found by counting."""
+"""Order statistics of rows that several processes hold, found by counting.
+
+An order statistic is the value of given rank among sorted values. No process sees the
+values of all rows: they agree on ranges of values, count their rows in each, and add
+the counts up, until few rows are left, which are gathered.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +20,23 @@ from skgoss._engine.training.sampling import (
 )
 from skgoss.data.collectives import Collectives
 
-# So many rows in question are gathered, and sorted.
+# At most so many candidates are gathered and sorted.
 FEW = 8192
 
-# So many rows of all groups are looked at first, and of each group at least.
-TRIED = 1 << 14
-LEAST_TRIED = 16
+# About so many rows of all groups are sampled, and of each group at least.
+SAMPLED = 1 << 14
+LEAST_SAMPLED = 16
 
-# So many standard deviations from the mean, a random number is hardly ever.
+# A random number is hardly ever farther from its mean than so many sigmas.
 WINDOW_SIGMAS = 5.0
 
-# All of one search have the same dtype.
+# The keys of one search have one dtype.
 Keys = NDArray[np.uint64] | NDArray[np.uint32]
 Ints = NDArray[np.int64]
 
 
 def ordered_keys(values: NDArray[np.float64]) -> Keys:
-    """Whole numbers that are ordered as ``values`` are; 0.0 and -0.0 have the same."""
+    """Integers that are ordered as ``values`` are; 0.0 and -0.0 have the same."""
     bits = (values + 0.0).view(np.int64)
     return (bits ^ (bits >> 63 & np.int64(2**63 - 1))).view(np.uint64) ^ np.uint64(
         1 << 63
@@ -45,25 +50,25 @@ def values_of(keys: Keys) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, eq=False)
-class Ordered:
+class KeyedRows:
     """Groups of rows, each of which is ordered by keys.
 
     Attributes
     ----------
     keys : ndarray of shape (n,), uint64; or uint32, where rows have no masses
-        Those of this process's rows, sorted by group.
+        The keys of the rows of this process, group by group.
     start : ndarray of shape (n_groups + 1,), int64
         Where the rows of each group begin, and the end.
     mass : ndarray of shape (n,), int64, or None
-        What each row weighs; the sum over all processes is below 2**53. None: 1.
+        The weight of each row; the sum over all processes is below 2**53. None: 1.
     size, total : ndarray of shape (n_groups,), int64
-        The number of rows of all processes in each group, and what they weigh.
+        The number of rows of each group on all processes, and their mass.
     number : ndarray of shape (n,), int64, or None
         Rows of equal keys come in the order of these numbers. None: in any order.
     by_number : ndarray of shape (n_groups,), bool, or None
         The groups whose rows have numbers; None: all, or none without numbers.
     columns : sequence of ndarray of shape (n,), float64
-        What else is asked about the rows.
+        What is to be known of the selected rows.
     """
 
     keys: Keys
@@ -77,26 +82,26 @@ class Ordered:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """A row of each group, and those beside it; by group.
+class Selected:
+    """The selected row of each group, and its neighbours.
 
     Attributes
     ----------
-    key : ndarray, as the keys
+    key : ndarray of shape (n_groups,), as the keys
         0 in groups without rows.
-    number : ndarray of int64
+    number : ndarray of shape (n_groups,), int64
         0 in groups without numbers.
-    before : ndarray of int64
-        What the rows before it weigh. Without numbers, rows of equal keys may or may
+    before : ndarray of shape (n_groups,), int64
+        The mass of the rows before it. Without numbers, rows of equal keys may or may
         not be among them.
-    has_previous : ndarray of bool
+    has_previous : ndarray of shape (n_groups,), bool
         Whether there are rows before it.
-    previous : ndarray, as the keys
+    previous : ndarray of shape (n_groups,), as the keys
         The key of the row before it.
-    is_last : ndarray of bool
+    is_last : ndarray of shape (n_groups,), bool
         Whether there are no rows after it.
     columns : ndarray of shape (n_columns, n_groups), float64
-        Those of the row, in groups with numbers.
+        The columns of the row, in groups with numbers.
     """
 
     key: Keys
@@ -109,21 +114,21 @@ class Found:
 
 
 @dataclass(frozen=True, eq=False)
-class _InQuestion:
-    """The rows that are still in question: those with keys in a range.
+class _Candidates:
+    """The rows that may still be selected: those with keys in a range.
 
     Attributes
     ----------
     keys, start, mass
-        See `Ordered`.
+        See `KeyedRows`.
     at : ndarray of shape (n,), uint32, or None
-        Their places among the rows that were given; None: these are all.
+        Their places among the `KeyedRows`; None: these are all.
     low, high : ndarray of shape (n_groups,), as the keys
-        The least and the largest key of the range.
+        The smallest and the largest key of the range.
     size, total : ndarray of shape (n_groups,), int64
-        The number of such rows of all processes, and what they weigh.
+        The number of candidates on all processes, and their mass.
     n_before, before : ndarray of shape (n_groups,), int64
-        The number of the rows of all processes with smaller keys, and what they weigh.
+        The number of rows with smaller keys on all processes, and their mass.
     largest : ndarray of shape (n_groups,), as the keys
         The largest key of this process below the range; 0 if there is none.
     """
@@ -140,9 +145,19 @@ class _InQuestion:
     before: Ints
     largest: Keys
 
+    @classmethod
+    def all_of(cls, rows: KeyedRows) -> _Candidates:
+        """All rows."""
+        n_groups = len(rows.size)
+        none, zeros = np.zeros(n_groups, rows.keys.dtype), np.zeros(n_groups, np.int64)
+        return cls(
+            *(rows.keys, rows.start, rows.mass, None, none, ~none),
+            *(rows.size, rows.total, zeros, zeros, none),
+        )
+
     @property
     def is_open(self) -> NDArray[np.bool_]:
-        """Which groups have rows in question, and a range of several keys."""
+        """Which groups have candidates, and a range of several keys."""
         return (self.size > 0) & (self.low < self.high)
 
     @property
@@ -151,16 +166,16 @@ class _InQuestion:
         return np.repeat(np.arange(len(self.size)), np.diff(self.start))
 
     def places(self) -> Ints:
-        """The places of the rows among those that were given."""
+        """The places of the rows among the `KeyedRows`."""
         return np.arange(len(self.keys)) if self.at is None else self.at
 
-    def between(self, low: Keys, high: Keys) -> tuple[_InQuestion, Ints]:
-        """The rows with keys in a smaller range, and how many have smaller keys.
+    def between(self, low: Keys, high: Keys) -> tuple[_Candidates, Ints]:
+        """The candidates in a smaller range, and how many have smaller keys.
 
-        What is known of all rows stays.
+        These are rows of this process; the sums over all processes stay as they are.
         """
         at, start, n_below, largest = rows_between(self.keys, self.start, low, high)
-        found = replace(
+        narrowed = replace(
             self,
             keys=self.keys[at],
             start=start,
@@ -170,67 +185,65 @@ class _InQuestion:
             high=high,
             largest=np.maximum(largest, self.largest),
         )
-        return found, n_below
+        return narrowed, n_below
 
 
 def select(
-    rows: Ordered, place: Ints, collectives: Collectives, expected: Keys | None = None
-) -> Found:
-    """Find the first row up to which the rows of a group weigh more than ``place``.
+    rows: KeyedRows,
+    place: Ints,
+    collectives: Collectives,
+    expected: Keys | None = None,
+) -> Selected:
+    """Select the first row of each group up to which the mass is more than ``place``.
 
-    A sample of the rows tells between which keys it is expected, and is a list of keys
-    that cut this window into bins. What the rows of all processes in each bin weigh
-    tells in which bin it is. The rows of the bin are gathered if they are few; else
-    they are looked at in the same way.
+    A sample of the rows tells between which keys this row is expected. The sampled keys
+    in this window are the edges of bins. The mass of the rows of all processes in each
+    bin tells in which bin the row is: the rows of this bin are the next candidates.
+    They are gathered as soon as they are few.
 
     Parameters
     ----------
-    rows : Ordered
+    rows : KeyedRows
     place : ndarray of shape (n_groups,), int64
-        Less than all rows of the group weigh; not read in groups without rows.
+        Less than the mass of the group; not read in groups without rows.
     collectives : Collectives
     expected : ndarray, as the keys, default=None
-        Where there is one group: ascending keys, between which the place is expected.
-        None: those of a sample are taken.
+        Where there is one group: the edges of the first bins, ascending. None: those of
+        a sample.
     """
     n_groups = len(place)
-    none = np.zeros(n_groups, rows.keys.dtype)
-    by_key = _narrowed(
-        _InQuestion(
-            *(rows.keys, rows.start, rows.mass, None, none, ~none),
-            *(rows.size, rows.total, np.zeros_like(place), np.zeros_like(place), none),
-        ),
-        place,
-        collectives,
-        expected,
-    )
+    by_key = _narrowed(_Candidates.all_of(rows), place, collectives, expected)
     has_number = np.full(n_groups, rows.number is not None)
     if rows.by_number is not None:
         has_number &= rows.by_number
-    # Rows of equal keys, of which nothing more is asked, need not be known.
+    # Without numbers, one of the rows of equal keys is as good as any other: no row of
+    # them needs to be gathered.
     is_equal = by_key.low == by_key.high
-    known = by_key
+    to_gather = by_key
     if (is_equal & ~has_number).any():
-        asked = np.where(is_equal & ~has_number, ~none, by_key.low)
-        known, _ = by_key.between(asked, by_key.high)
-    found = _narrowed_by_number(rows, known, is_equal & has_number, place, collectives)
-    return _found(rows, by_key, found, place, collectives)
+        past_all = np.full_like(by_key.low, np.iinfo(by_key.low.dtype).max)
+        low = np.where(is_equal & ~has_number, past_all, by_key.low)
+        to_gather, _ = by_key.between(low, by_key.high)
+    to_gather = _narrowed_by_number(
+        rows, to_gather, is_equal & has_number, place, collectives
+    )
+    return _selected(rows, by_key, to_gather, place, collectives)
 
 
 def _narrowed_by_number(
-    rows: Ordered,
-    found: _InQuestion,
+    rows: KeyedRows,
+    candidates: _Candidates,
     is_equal: NDArray[np.bool_],
     place: Ints,
     collectives: Collectives,
-) -> _InQuestion:
-    """The rows in question, of which those of equal keys are selected by number."""
+) -> _Candidates:
+    """The candidates; those of groups with equal keys are narrowed down by number."""
     if not is_equal.any():
-        return found
-    number = rows.number[found.places()].astype(np.uint64)
+        return candidates
+    number = rows.number[candidates.places()].astype(np.uint64)
     by_number = replace(
-        found,
-        keys=np.where(is_equal[found.group], number, np.uint64(0)),
+        candidates,
+        keys=np.where(is_equal[candidates.group], number, np.uint64(0)),
         low=np.zeros(len(place), np.uint64),
         high=np.where(is_equal, np.iinfo(np.uint64).max, np.uint64(0)),
     )
@@ -238,35 +251,39 @@ def _narrowed_by_number(
 
 
 def _narrowed(
-    rows: _InQuestion, place: Ints, collectives: Collectives, edges: Keys | None = None
-) -> _InQuestion:
-    """Rows in question that are few, or of one key in each group."""
-    while rows.size[rows.is_open].sum() > FEW:
+    candidates: _Candidates,
+    place: Ints,
+    collectives: Collectives,
+    edges: Keys | None = None,
+) -> _Candidates:
+    """Narrow candidates down until they are few, or of one key in each group."""
+    while candidates.size[candidates.is_open].sum() > FEW:
         if edges is None:
-            edges, first_edge = _edges(rows, place, collectives)
+            edges, first_edge = _edges(candidates, place, collectives)
         else:
             first_edge = np.array([0, len(edges)])
-        window, own = _counts(rows, edges, first_edge)
-        rows = _in_bin(
-            rows, window, place, edges, first_edge, collectives.all_reduce(own)
-        )
+        window, own = _counts(candidates, edges, first_edge)
+        counts = collectives.all_reduce(own)
+        candidates = _in_bin(candidates, window, place, edges, first_edge, counts)
         edges = None
-    return rows
+    return candidates
 
 
 def _counts(
-    rows: _InQuestion, edges: Keys, first_edge: Ints
-) -> tuple[_InQuestion, Ints]:
-    """The rows from the first to the last edge, and what all rows of each bin weigh."""
+    candidates: _Candidates, edges: Keys, first_edge: Ints
+) -> tuple[_Candidates, Ints]:
+    """The candidates from the first to the last edge, and the mass of each bin."""
     low, high = edges[first_edge[:-1]], edges[first_edge[1:] - 1]
-    window, n_below = rows.between(low, high)
+    window, n_below = candidates.between(low, high)
     counts = count_bins(window.keys, window.mass, window.start, edges, first_edge)
     n_groups = len(n_below)
     first_bin = 2 * first_edge + np.arange(n_groups + 1)
-    n_above = np.diff(rows.start) - np.diff(window.start) - n_below
+    n_above = np.diff(candidates.start) - np.diff(window.start) - n_below
     outside = [[n_below, n_above]]
-    if rows.mass is not None:
-        outside.append(masses_beside(rows.keys, rows.mass, rows.start, low, high))
+    if candidates.mass is not None:
+        outside.append(
+            masses_beside(candidates.keys, candidates.mass, candidates.start, low, high)
+        )
     for of_bin, (below, above) in zip(counts, outside, strict=True):
         of_bin[first_bin[:-1]] += below
         of_bin[first_bin[1:] - 1] += above
@@ -274,43 +291,42 @@ def _counts(
 
 
 def _edges(
-    rows: _InQuestion, place: Ints, collectives: Collectives
+    candidates: _Candidates, place: Ints, collectives: Collectives
 ) -> tuple[Keys, NDArray[np.int64]]:
-    """Keys near those that are expected at the places, from a sample of the rows."""
-    n_groups, is_open = len(place), rows.is_open
-    n_tried = max(TRIED // n_groups, LEAST_TRIED)
-    step = np.maximum(-(-rows.size // n_tried), 1)
-    bounds = zip(rows.start[:-1], rows.start[1:], step, strict=True)
+    """Sampled keys near the place of each group, and where those of a group begin."""
+    n_groups, is_open = len(place), candidates.is_open
+    n_sampled = max(SAMPLED // n_groups, LEAST_SAMPLED)
+    step = np.maximum(-(-candidates.size // n_sampled), 1)
+    bounds = zip(candidates.start[:-1], candidates.start[1:], step, strict=True)
     at = [
-        np.arange(*bound) if asked else np.arange(0)
-        for bound, asked in zip(bounds, is_open, strict=True)
+        np.arange(*bound) if is_sampled else np.arange(0)
+        for bound, is_sampled in zip(bounds, is_open, strict=True)
     ]
     ends = np.cumsum([len(own) for own in at])[:-1]
     own = np.concatenate(at)
-    tried = collectives.all_gather(
-        (ends, rows.keys[own], None if rows.mass is None else rows.mass[own])
-    )
-    keys = [np.split(part, ends) for ends, part, _ in tried]
+    own_mass = None if candidates.mass is None else candidates.mass[own]
+    samples = collectives.all_gather((ends, candidates.keys[own], own_mass))
+    keys = [np.split(part, ends) for ends, part, _ in samples]
     masses = None
-    if rows.mass is not None:
-        masses = [np.split(part, ends) for ends, _, part in tried]
-    share = (place - rows.before) / np.maximum(rows.total, 1)
+    if candidates.mass is not None:
+        masses = [np.split(part, ends) for ends, _, part in samples]
+    fraction = (place - candidates.before) / np.maximum(candidates.total, 1)
     edges = [
         _window(
             np.concatenate([part[g] for part in keys]),
             masses and np.concatenate([part[g] for part in masses]),
-            share[g],
+            fraction[g],
         )
         if is_open[g]
-        else rows.low[g : g + 1]
+        else candidates.low[g : g + 1]
         for g in range(n_groups)
     ]
     first_edge = np.cumsum([0, *map(len, edges)], dtype=np.int64)
     return np.concatenate(edges), first_edge
 
 
-def _window(keys: Keys, mass: Ints | None, share: float) -> Keys:
-    """The keys of a sample near the one up to which a share of the rows weighs."""
+def _window(keys: Keys, mass: Ints | None, fraction: float) -> Keys:
+    """The keys of a sample near the one up to which this fraction of the mass lies."""
     if mass is None:
         keys = np.sort(keys)
         up_to, n = np.arange(1.0, len(keys) + 1), float(len(keys))
@@ -320,9 +336,9 @@ def _window(keys: Keys, mass: Ints | None, share: float) -> Keys:
         up_to = np.cumsum(mass)
         # As many rows of equal masses would have the same deviation.
         n = float(up_to[-1] ** 2 / max(np.cumsum(mass**2)[-1], 1.0))
-    spread = WINDOW_SIGMAS * np.sqrt(share * (1.0 - share) / max(n, 1.0))
+    spread = WINDOW_SIGMAS * np.sqrt(fraction * (1.0 - fraction) / max(n, 1.0))
     first, last = np.searchsorted(
-        up_to, ((share - spread) * up_to[-1], (share + spread) * up_to[-1])
+        up_to, ((fraction - spread) * up_to[-1], (fraction + spread) * up_to[-1])
     )
     first = min(max(first - 1, 0), len(keys) - 1)
     window = keys[first : last + 2]
@@ -330,83 +346,96 @@ def _window(keys: Keys, mass: Ints | None, share: float) -> Keys:
 
 
 def _in_bin(
-    rows: _InQuestion,
-    window: _InQuestion,
+    candidates: _Candidates,
+    window: _Candidates,
     place: Ints,
     edges: Keys,
     first_edge: Ints,
     counts: Ints,
-) -> _InQuestion:
-    """The rows of the bins that the places are in."""
+) -> _Candidates:
+    """The candidates in the bins that the places are in.
+
+    A group of n edges has 2 n + 1 bins: before the first edge, the first edge itself,
+    between the first and the second, and so on.
+    """
     n_groups = len(place)
     first_bin = 2 * first_edge + np.arange(n_groups + 1)
     n_up_to, up_to = np.cumsum(np.pad(counts, ((0, 0), (1, 0))), axis=1)[[0, -1]]
     start, last = first_bin[:-1], first_bin[1:] - 1
     chosen = np.searchsorted(
-        up_to[1:], up_to[start] + place - rows.before, side="right"
+        up_to[1:], up_to[start] + place - candidates.before, side="right"
     )
     chosen = np.clip(chosen, start, last)
     side, is_edge = np.divmod(chosen - start, 2)
     below, above = first_edge[:-1] + side - 1, first_edge[:-1] + side
-    low, high = rows.low.copy(), rows.high.copy()
+    low, high = candidates.low.copy(), candidates.high.copy()
     is_edge = is_edge == 1
     low[is_edge] = high[is_edge] = edges[above[is_edge]]
     has_below = ~is_edge & (below >= first_edge[:-1])
     has_above = ~is_edge & (above < first_edge[1:])
     low[has_below] = edges[below[has_below]] + 1
     high[has_above] = edges[above[has_above]] - 1
-    is_outside = (rows.size > 0) & ((chosen == start) | (chosen == last))
-    found, _ = (rows if is_outside.any() else window).between(low, high)
+    is_outside = (candidates.size > 0) & ((chosen == start) | (chosen == last))
+    source = candidates if is_outside.any() else window
+    narrowed, _ = source.between(low, high)
     return replace(
-        found,
+        narrowed,
         size=counts[0, chosen],
         total=counts[-1, chosen],
-        n_before=rows.n_before + n_up_to[chosen] - n_up_to[start],
-        before=rows.before + up_to[chosen] - up_to[start],
+        n_before=candidates.n_before + n_up_to[chosen] - n_up_to[start],
+        before=candidates.before + up_to[chosen] - up_to[start],
     )
 
 
-def _found(
-    rows: Ordered,
-    by_key: _InQuestion,
-    known: _InQuestion,
+def _selected(
+    rows: KeyedRows,
+    by_key: _Candidates,
+    to_gather: _Candidates,
     place: Ints,
     collectives: Collectives,
-) -> Found:
-    """What the rows that are left tell, when they are gathered."""
-    n_groups, at = len(place), known.places()
-    mass = np.ones(len(at), np.int64) if known.mass is None else known.mass
+) -> Selected:
+    """Gather the last candidates, and select one in each group.
+
+    Parameters
+    ----------
+    by_key : _Candidates
+        The last candidates.
+    to_gather : _Candidates
+        Those of them that need to be gathered.
+    """
+    n_groups, at = len(place), to_gather.places()
+    mass = np.ones(len(at), np.int64) if to_gather.mass is None else to_gather.mass
     number = np.zeros(len(at), np.int64) if rows.number is None else rows.number[at]
     columns = np.empty((len(rows.columns), len(at)))
     for i, column in enumerate(rows.columns):
         columns[i] = column[at]
-    own = (known.group, rows.keys[at], number, mass, columns)
-    *parts, largest = zip(*collectives.all_gather((*own, by_key.largest)), strict=True)
+    own = (to_gather.group, rows.keys[at], number, mass, columns, by_key.largest)
+    *parts, largest = zip(*collectives.all_gather(own), strict=True)
     group, keys, number, mass, columns = (
         np.concatenate(part, axis=-1) for part in parts
     )
     order = np.lexsort((number, keys, group))
     start = np.searchsorted(group[order], np.arange(n_groups + 1))
     previous = np.max(largest, axis=0)
-    np.copyto(previous, by_key.low, where=known.n_before > by_key.n_before)
-    found = Found(
+    np.copyto(previous, by_key.low, where=to_gather.n_before > by_key.n_before)
+    selected = Selected(
         by_key.low * (by_key.size > 0),
         np.zeros(n_groups, np.int64),
-        known.before.copy(),
-        known.n_before > 0,
+        to_gather.before.copy(),
+        to_gather.n_before > 0,
         previous,
-        known.n_before + known.size == rows.size,
+        to_gather.n_before + to_gather.size == rows.size,
         np.zeros((len(columns), n_groups)),
     )
     for g in np.flatnonzero(np.diff(start)):
         own = order[start[g] : start[g + 1]]
-        up_to = known.before[g] + np.cumsum(mass[own])
+        up_to = to_gather.before[g] + np.cumsum(mass[own])
         i = int(np.searchsorted(up_to, place[g], side="right"))
-        found.key[g], found.number[g] = keys[own[i]], number[own[i]]
-        found.columns[:, g] = columns[:, own[i]]
-        found.is_last[g] &= i == len(own) - 1
+        selected.key[g], selected.number[g] = keys[own[i]], number[own[i]]
+        selected.columns[:, g] = columns[:, own[i]]
+        selected.is_last[g] &= i == len(own) - 1
         if i > 0:
-            found.before[g] = up_to[i - 1]
-            found.has_previous[g] = True
-            found.previous[g] = keys[own[i - 1]]
-    return found
+            selected.before[g] = up_to[i - 1]
+            selected.has_previous[g] = True
+            selected.previous[g] = keys[own[i - 1]]
+    return selected

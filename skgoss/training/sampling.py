@@ -17,7 +17,7 @@ from skgoss._engine.training.sampling import (
 )
 from skgoss.data.queries import Queries
 from skgoss.data.row_partition import RowPartition
-from skgoss.training.order_statistics import WINDOW_SIGMAS, Ordered, select
+from skgoss.training.order_statistics import WINDOW_SIGMAS, KeyedRows, select
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
@@ -253,21 +253,14 @@ class OneSideSampling:
             if self.counts is None:
                 self.counts = np.ones_like(gradient)
             hessian = self.counts
-        draw = self._sample if self.partition.is_alone else self._sample_distributed
-        rows = draw(gradient, hessian, round_index, n_threads, is_constant)
-        return Sample(rows, hessian)
-
-    def _sample(
-        self,
-        gradient: Singles,
-        hessian: Singles,
-        round_index: int,
-        n_threads: int,
-        is_constant: bool,
-    ) -> NDArray[np.uint32]:
+        if not self.partition.is_alone:
+            rows = self._sample_distributed(
+                gradient, hessian, round_index, n_threads, is_constant
+            )
+            return Sample(rows, hessian)
         if self.scratch is None:
             self.scratch = np.empty((3, gradient.shape[1]), dtype=np.uint32)
-        return one_side_sample(
+        rows = one_side_sample(
             gradient,
             hessian,
             self.weight,
@@ -279,6 +272,7 @@ class OneSideSampling:
             is_constant,
             self.scratch,
         )
+        return Sample(rows, hessian)
 
     def _sample_distributed(
         self,
@@ -325,8 +319,8 @@ def _largest_kept(
     """
     size = np.array([partition.n_rows])
     start = np.array([0, len(keys)])
-    ordered = Ordered(keys, start, None, size, size, partition.numbers)
-    last = select(ordered, np.array([n_wanted - 1]), partition.collectives, expected)
+    rows = KeyedRows(keys, start, None, size, size, partition.numbers)
+    last = select(rows, np.array([n_wanted - 1]), partition.collectives, expected)
     equal = np.flatnonzero(keys == last.key[0])
     keys[equal[partition.numbers[equal] > last.number[0]]] += np.uint32(1)
     return int(last.key[0])

@@ -4,10 +4,19 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint8_t
 from libc.stdlib cimport calloc, free
 
+from collections import namedtuple
+
 import numpy as np
 
 from skgoss._engine.data.gather_rows import gather_columns, gather_sparse_columns
 from skgoss._engine.data.sparse_columns cimport stored_bins
+
+# The arrays of a BinStore, in the order of its parameters.
+StoreArrays = namedtuple("StoreArrays", (
+    "n_bins", "implied", "column", "first_code", "bytes", "shorts", "sparse_start", "sparse_rows",
+    "bin_start", "sparse_bins",
+))
+
 
 cdef class BinStore:
     """The bins of the training rows, column by column.
@@ -37,8 +46,8 @@ cdef class BinStore:
     ----------
     n_rows, n_features : int
     has_sparse : bool
-    arrays : tuple of ndarray
-        What it was made of, in the order of the parameters.
+    arrays : StoreArrays
+        What it was made of.
     """
 
     def __cinit__(
@@ -59,7 +68,7 @@ cdef class BinStore:
         cdef BinColumn* out
         self.n_rows = bytes.shape[1]
         self.n_features = n_bins.shape[0]
-        self.arrays = tuple(map(np.asarray, (
+        self.arrays = StoreArrays._make(map(np.asarray, (
             n_bins, implied, column, first_code, bytes, shorts, sparse_start, sparse_rows,
             bin_start, sparse_bins)))
         has_bins = np.diff(bin_start) > 0

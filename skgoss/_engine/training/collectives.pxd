@@ -4,7 +4,7 @@ from skgoss._engine.training.workspace cimport Leaf, Shared, Workspace
 
 
 cdef enum:
-    # Fewer places of a histogram are sooner added up and searched by every process.
+    # It takes less time if every process adds up and searches all of fewer places.
     MIN_SHARED_PLACES = 5000
 
 

@@ -1,6 +1,6 @@
-"""Collective operations of kernels without the GIL: sums and maxima of all rows.
+"""Collective operations that kernels without the GIL call: see `skgoss.data.collectives`.
 
-A process that holds all rows has no `KernelCollectives`: the pointer to it is NULL.
+In a process that holds all rows, the pointer to `KernelCollectives` is NULL.
 """
 
 from cpython.buffer cimport PyBUF_WRITE
@@ -94,7 +94,7 @@ cdef int all_reduce(void* collectives, int64_t* values_inout, Py_ssize_t n) noex
 cdef int all_reduce_doubles(
     void* collectives, double* values_inout, Py_ssize_t n_sums, Py_ssize_t n_most,
 ) noexcept nogil:
-    """The same for whole numbers that are sums, and numbers of which the maxima are wanted."""
+    """Replace the first n_sums whole numbers by their sums, and the others by their maxima."""
     if collectives == NULL:
         return 0
     with gil:
@@ -104,7 +104,7 @@ cdef int all_reduce_doubles(
 cdef int reduce_scatter(
     void* collectives, int64_t* values_inout, const Py_ssize_t* ends, Py_ssize_t n_pieces,
 ) noexcept nogil:
-    """Replace the integers of this process's piece by the sums of those of all processes."""
+    """Replace the integers of the piece of this rank by the sums of those of all processes."""
     if ends[n_pieces - 1] == 0:
         return 0
     with gil:
@@ -114,7 +114,7 @@ cdef int reduce_scatter(
 cdef int all_gather(
     void* collectives, const int64_t* values, Py_ssize_t n, int64_t* values_out,
 ) noexcept nogil:
-    """The integers of all processes, one after the other; 0 or COLLECTIVE_FAILED."""
+    """Write the n integers of each process, in the order of ranks; 0 or COLLECTIVE_FAILED."""
     if n == 0:
         return 0
     with gil:
@@ -133,8 +133,9 @@ cdef int64_t places_of(const Workspace* ws, int first, int last) noexcept nogil:
 
 
 cdef void choose_columns(const Shared* shared, Workspace* ws) noexcept nogil:
-    """Which of the features that a tree sums are searched here.
+    """Choose which of the features that a tree sums are added up and searched here.
 
+    If there are many places, each process gets about as many of them; else, all of them.
     Splits that depend on other leaves, or that are forced, need the sums of all features.
     """
     cdef int64_t n_places = places_of(ws, 0, ws.n_summed)
@@ -191,7 +192,7 @@ cdef Py_ssize_t copy_sums(
 cdef Py_ssize_t copy_features(
     Workspace* ws, const Leaf* leaf, int first, int end, bint back, int64_t* values,
 ) noexcept nogil:
-    """The same for the places of some of the features that the tree sums."""
+    """As `copy_sums`, for the places of some of the features that the tree sums."""
     cdef const Encoding* code = encoding_of(ws, leaf)
     cdef Py_ssize_t n = 0
     cdef int at = first
@@ -208,7 +209,7 @@ cdef Py_ssize_t copy_features(
 
 
 cdef int64_t* reserve_message(Workspace* ws, Py_ssize_t n) noexcept nogil:
-    """Room for a message of n integers; NULL without memory."""
+    """Memory for a message of n integers; NULL if there is none."""
     cdef void* larger
     if ws.message_room < n:
         larger = realloc(ws.message, n * sizeof(int64_t))
@@ -223,7 +224,7 @@ cdef Py_ssize_t copy_piece(
     Workspace* ws, Leaf** leaves, int n_leaves, int first, int end, bint back,
     int64_t* others, int n_others, int64_t* values,
 ) noexcept nogil:
-    """Copy what a process adds up to a message, or back: other integers, and some features."""
+    """Copy other integers, and the sums of some features, to a message, or back."""
     cdef Py_ssize_t n = n_others
     cdef int i
     for i in range(n_others):
@@ -239,10 +240,9 @@ cdef Py_ssize_t copy_piece(
 cdef int reduce_histograms(
     Shared* shared, Workspace* ws, Leaf** leaves, int n_leaves, int64_t* others, int n_others,
 ) noexcept nogil:
-    """Add up the histograms of leaves, and some other integers, in one
-    collective operation.
+    """Add up the histograms of leaves, and some other integers, in one collective operation.
 
-    Where processes share columns, only those that are searched here are added up.
+    Where processes share columns, this one gets the sums of those that it searches.
     """
     cdef int n_pieces = shared.n_ranks if ws.shares_columns else 1
     cdef Py_ssize_t size = 3 * ws.data.n_places * n_leaves + n_pieces * n_others

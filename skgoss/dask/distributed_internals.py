@@ -1,0 +1,99 @@
+"""What fits use of distributed without its documentation.
+
+Tested with distributed 2025.1.0 and 2026.8.0. If a version lacks what a function uses,
+the function does what its docstring says, by the documented interface.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from distributed import Worker, WorkerPlugin
+from distributed.comm import Comm, get_address_host, parse_address
+from distributed.core import Server
+from tornado.iostream import IOStream
+
+
+async def add_plugin(worker: Worker, plugin: WorkerPlugin) -> None:
+    """Add a plugin to one worker, by `Worker.plugin_add`.
+
+    Without it, the plugin hears of no transitions, so that cancelled fits go on.
+    (`Client.register_plugin` would also add the plugin to workers that start later,
+    which may not have skgoss.)
+    """
+    if hasattr(worker, "plugin_add"):
+        await worker.plugin_add(plugin, catch_errors=False)
+    else:
+        plugin.setup(worker)
+
+
+def is_cancelled(worker: Worker, key: str) -> bool:
+    """Whether a task whose function runs has been cancelled, by `Worker.state`.
+
+    Without it, the answer is no.
+    """
+    try:
+        tasks = worker.state.tasks
+        return key not in tasks or tasks[key].state not in ("executing", "long-running")
+    except AttributeError:
+        return False
+
+
+async def accept(worker: Worker, op: str, handler: Callable[..., Any]) -> Server:
+    """Pass messages with the operation ``op`` to a handler, by `Worker.handlers`.
+
+    Without these, another server receives them, which needs another port.
+
+    Returns
+    -------
+    Server
+        The worker or the other server: messages are sent to its address.
+    """
+    try:
+        worker.handlers[op] = handler
+    except (AttributeError, TypeError):
+        protocol, _ = parse_address(worker.address)
+        host = "" if protocol == "inproc" else get_address_host(worker.address)
+        server = await Server({op: handler})
+        args = worker.security.get_listen_args("worker")
+        await server.listen(f"{protocol}://{host}", **args)
+        return server
+    return worker
+
+
+async def own_socket(comm: Comm, *, called: bool) -> socket.socket | None:
+    """Take the socket of a plain TCP connection out of Dask's hands, by `TCP.stream`.
+
+    For other connections, and without streams, the result is None.
+
+    While Dask has a socket, it may read what is not meant for it. So neither end may
+    send before the other has taken its own. The end that was called says when it has,
+    and waits for the other.
+
+    Parameters
+    ----------
+    comm : Comm
+    called : bool
+        Whether this end has called the other one.
+    """
+    stream = getattr(comm, "stream", None)
+    # Streams of TLS are of a subclass.
+    if type(stream) is not IOStream:
+        return None
+    if called:
+        await stream.read_bytes(1)
+    else:
+        await stream.write(b"")  # sends what Dask has not sent yet
+    own = stream.socket.dup()
+    comm.abort()
+    try:
+        own.send(b"!")
+        if not called and not await asyncio.get_running_loop().sock_recv(own, 1):
+            raise ConnectionResetError("The other end has closed the connection.")
+    except BaseException:
+        own.close()
+        raise
+    return own

@@ -1,0 +1,153 @@
+"""The distinct values of columns of strings and other values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+_OBJECT = nw.Object()
+_ENCODED = (nw.String, nw.Categorical, nw.Enum)
+
+# The distinct values of a column (some may not occur), and for each row the index of
+# its value among them; -1 if the value is missing.
+Factorized = tuple[list[Any], NDArray[np.integer[Any]]]
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayColumn:
+    """An array as a column: of objects, or of another dtype of narwhals.
+
+    Used like a narwhals Series.
+    """
+
+    name: Any
+    values: Any
+    dtype: nw.dtypes.DType = _OBJECT
+    implementation: nw.Implementation | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def to_list(self) -> list[Any]:
+        """The values."""
+        return self.values.tolist()
+
+    def to_native(self) -> NDArray[Any]:
+        """The array."""
+        return self.values
+
+    def null_count(self) -> int:
+        """How many values are missing."""
+        return sum(map(is_missing, self.to_list()))
+
+
+def are_objects(series: nw.Series[Any] | ArrayColumn) -> bool:
+    """Whether a column holds Python objects, whatever dtype narwhals infers."""
+    if series.dtype == nw.String:
+        return getattr(series.to_native(), "dtype", None) == np.dtype(object)
+    return series.dtype == nw.Object
+
+
+def needs_encoding(series: nw.Series[Any] | ArrayColumn) -> bool:
+    """Whether a column holds strings or categories, which cannot be used as numbers."""
+    if are_objects(series):
+        has_strings = any(isinstance(value, str) for value in series.to_list())
+        return has_strings or series.null_count() == len(series)
+    return isinstance(series.dtype, _ENCODED)
+
+
+def factorize(series: nw.Series[Any] | ArrayColumn) -> Factorized:
+    """Find the distinct values of a column, and which of them each row holds.
+
+    Parameters
+    ----------
+    series : narwhals Series or ArrayColumn
+
+    Returns
+    -------
+    distinct : list
+        The values; some may not occur, and some may be missing values.
+    place : ndarray of shape (len(series),), signed integers
+        The index of each row's value in `distinct`; -1 if it is missing.
+    """
+    factorize_native = _FACTORIZE.get(series.implementation)
+    if factorize_native is None or not isinstance(series.dtype, _ENCODED):
+        return factorize_values(series.to_list())
+    # Dictionaries of Arrow may contain values twice, and missing values.
+    values, index = factorize_native(series.to_native())
+    distinct, place = factorize_values(values)
+    return distinct, np.append(place, -1)[index]
+
+
+def factorize_values(values: Iterable[Any]) -> Factorized:
+    """`factorize` any hashable values."""
+    place_of: dict[Any, int] = {}
+    place = [place_of.setdefault(value, len(place_of)) for value in values]
+    table = np.arange(len(place_of))
+    for value, at in place_of.items():
+        if is_missing(value):
+            table[at] = -1
+    return list(place_of), table[np.array(place, dtype=np.intp)]
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or NA."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA
+        return True
+
+
+def small_categorical(native: Any) -> Any:
+    """The Categorical of a pandas column; None if it has more categories than rows.
+
+    A list of all categories is the fastest, unless there are very many.
+    """
+    values = getattr(native, "array", native)
+    categories = getattr(values, "categories", None)
+    is_small = categories is not None and len(categories) <= max(len(values), 1000)
+    return values if is_small else None
+
+
+def _factorize_pandas(series: Any) -> Factorized:
+    categorical = small_categorical(series)
+    if categorical is not None:
+        return categorical.categories.tolist(), categorical.codes
+    place, distinct = nw.dependencies.get_pandas().factorize(series)
+    return distinct.tolist(), place
+
+
+def _factorize_polars(series: Any) -> Factorized:
+    polars = nw.dependencies.get_polars()
+    distinct = series.drop_nulls().unique().cast(polars.String)
+    place = series.cast(polars.Enum(distinct)).to_physical().cast(polars.Int32)
+    return distinct.to_list(), place.fill_null(-1).to_numpy()
+
+
+def _factorize_arrow(chunks: Any) -> Factorized:
+    pyarrow = nw.dependencies.get_pyarrow()
+    if pyarrow.types.is_string_view(chunks.type):
+        chunks = chunks.cast(pyarrow.large_string())
+    distinct: list[Any] = []
+    places = [np.empty(0, dtype=np.int64)]
+    first, dictionary = 0, None
+    for chunk in chunks.dictionary_encode().chunks:
+        if dictionary is None or not dictionary.equals(chunk.dictionary):
+            first, dictionary = len(distinct), chunk.dictionary
+            distinct += dictionary.to_pylist()
+        place = chunk.indices.cast(pyarrow.int64()).fill_null(-1)
+        place = place.to_numpy(zero_copy_only=False)
+        places.append(np.where(place < 0, -1, place + first))
+    return distinct, np.concatenate(places)
+
+
+_FACTORIZE: dict[nw.Implementation, Callable[[Any], Factorized]] = {
+    nw.Implementation.PANDAS: _factorize_pandas,
+    nw.Implementation.POLARS: _factorize_polars,
+    nw.Implementation.PYARROW: _factorize_arrow,
+}

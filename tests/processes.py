@@ -1,4 +1,7 @@
-"""Scripts in processes of their own, which begin with large packages imported."""
+"""Scripts in processes of their own, which begin with large packages imported.
+
+Their environment is that of the first of them.
+"""
 
 from __future__ import annotations
 

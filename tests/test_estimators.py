@@ -401,23 +401,7 @@ def test_warnings_point_at_the_line_of_the_user(iris):
         assert {(w.filename, w.lineno) for w in caught} == {(__file__, line)}
 
 
-def test_html(iris):
-    model = small(LGBMClassifier)
-    assert "LGBMClassifier" in model._repr_html_()
-    assert "LGBMClassifier" in model.fit(*iris)._repr_html_()
-
-
 # --- Weights --------------------------------------------------------------------------
-
-
-def test_rows_without_weight_do_not_exist(two_classes):
-    X, y = two_classes
-    weight = np.arange(100) % 3
-    for cls in (LGBMClassifier, LGBMRegressor):
-        some = small(cls).fit(X, y, sample_weight=weight)
-        rows = weight > 0
-        same = small(cls).fit(X[rows], y[rows], sample_weight=weight[rows])
-        np.testing.assert_array_equal(some.predict(X), same.predict(X))
 
 
 def test_ones_are_no_weights(two_classes):

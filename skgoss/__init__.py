@@ -22,11 +22,11 @@ from skgoss.export.to_onnx import to_onnx
 from skgoss.fit.callbacks import (
     early_stopping,
     log_evaluation,
-    print_evaluation,
     record_evaluation,
     register_logger,
     reset_parameter,
 )
+from skgoss.fit.lightgbm3 import print_evaluation
 from skgoss.inspection.plotting import (
     plot_importance,
     plot_metric,

@@ -3,11 +3,11 @@
 from skgoss.fit.callbacks import (
     early_stopping,
     log_evaluation,
-    print_evaluation,
     record_evaluation,
     reset_parameter,
     show,
 )
+from skgoss.fit.lightgbm3 import print_evaluation
 from skgoss.training.callback_api import CallbackEnv, EarlyStopException, EvalResult
 
 __all__ = [

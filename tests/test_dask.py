@@ -46,7 +46,7 @@ from skgoss.dask import (  # noqa: E402
 )
 from skgoss.dask import distributed_internals as internals  # noqa: E402
 from skgoss.data.collectives import ALONE  # noqa: E402
-from skgoss.fit.arguments import GivenSet  # noqa: E402
+from skgoss.fit.arguments import InputSet  # noqa: E402
 
 ON_CLUSTER = {
     LGBMClassifier: DaskLGBMClassifier,
@@ -241,11 +241,11 @@ def test_fewer_rows_than_workers():
 
 
 def test_parts_let_go_of_their_rows():
-    given = GivenSet("training", X[:4], X[:4, 0], *(None,) * 5, is_training=True)
+    given = InputSet("training", X[:4], X[:4, 0], *(None,) * 5, is_training=True)
     lazy = given._replace(X=array(X[:4], (3, 1)), y=array(X[:4, 0], (3, 1)))
     (columns,), delayed_parts = parts.cut([lazy])
     held = dict(zip(delayed_parts, dask.compute(*delayed_parts.values()), strict=True))
-    (together,), _ = parts.together(ALONE, [columns], held)
+    (together,) = parts.together(ALONE, [columns], held)
     np.testing.assert_array_equal(together.X, given.X)
     np.testing.assert_array_equal(together.y, given.y)
     assert [part.pieces for part in held.values()] == [{}, {}]
@@ -487,7 +487,7 @@ def test_evaluation_sets_of_equal_rows(client, weights):
 
 def test_equal_values_of_one_part_are_two_objects():
     # Processes of several parts put them together, and get two objects.
-    given = GivenSet("training", X, X[:, 0], *(None,) * 5, is_training=True)
+    given = InputSet("training", X, X[:, 0], *(None,) * 5, is_training=True)
     lazy = [array(values, (N,)) for values in (X, TARGET, WEIGHT, WEIGHT)]
     training = given._replace(X=lazy[0], y=lazy[1], sample_weight=lazy[2])
     again = training._replace(sample_weight=lazy[3])
@@ -495,7 +495,7 @@ def test_equal_values_of_one_part_are_two_objects():
     held = dict(zip(delayed_parts, dask.compute(*delayed_parts.values()), strict=True))
     for part in held.values():
         part.pieces[3] = part.pieces[2]
-    (training, again), _ = parts.together(ALONE, sets, held)
+    training, again = parts.together(ALONE, sets, held)
     assert (training.X, training.y) == (again.X, again.y)
     assert training.sample_weight is not again.sample_weight
 

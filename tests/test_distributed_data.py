@@ -7,13 +7,13 @@ import scipy.sparse as sp
 from ranks import deal, rows_of, run
 from sklearn.base import clone
 
-from skgoss import Booster, Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss import Booster, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.booster.booster import init_model
 from skgoss.data import queries, targets
 from skgoss.data.collectives import ALONE
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.row_partition import Parts
-from skgoss.fit.arguments import FitArguments
+from skgoss.fit.arguments import FitArguments, evaluation_sets, training_set
 from skgoss.fit.fit import Fit
 
 
@@ -117,18 +117,27 @@ def taken(values, rows):
     return values.iloc[rows] if hasattr(values, "iloc") else values[rows]
 
 
-def read(estimator, X, y, given, parts=None):
+def input_sets(estimator, X, y, given, parts=None, eval_parts=()):
+    """The sets of a fit, whose rows may be parts of those of all processes."""
+    training = training_set(X, y, given, estimator.class_weight)._replace(parts=parts)
+    sets = evaluation_sets(given, training)
+    eval_parts = eval_parts or [None] * len(sets)
+    return [
+        training,
+        *(s._replace(parts=own) for s, own in zip(sets, eval_parts, strict=True)),
+    ]
+
+
+def read(estimator, X, y, given, parts=None, eval_parts=()):
     """Read the data of a fit: the fit, its rows in bins, and the evaluation sets."""
     fit = Reading(
-        X,
-        y,
+        input_sets(estimator, X, y, given, parts, eval_parts),
         given,
         estimator._settings(X, given),
         estimator._task(estimator._owner),
         passed=estimator._passed_parameters(),
         init_model=init_model(given.init_model),
         n_threads=1,
-        parts=parts,
     )
     return fit, binned(fit), fit.sets
 
@@ -424,22 +433,11 @@ def test_what_cannot_be_spread():
     ):
         with pytest.raises(ValueError, match=message):
             run(2, lambda e, model=estimator: work_of(e, model, X, y))
-    with pytest.raises(ValueError, match="rows of a Dataset cannot be spread"):
-        run(2, lambda e: work_of(e, LGBMRegressor(), Dataset(X, y), None))
-    with pytest.raises(ValueError, match="rows of a Dataset cannot be spread"):
-        run(
-            2,
-            lambda e: work_of(
-                *(e, LGBMRegressor(), X, y),
-                eval_set=[Dataset(X, y)],
-                eval_parts=[Parts(e, {e.rank: 6})],
-            ),
-        )
 
 
-def work_of(collectives, estimator, X, y, **given):
+def work_of(collectives, estimator, X, y):
     parts = Parts(collectives, {collectives.rank: 6})
-    clone(estimator)._fit(X, y, FitArguments(**given), parts)
+    read(clone(estimator), X, y, FitArguments(), parts)
 
 
 # --- Targets, weights and queries -----------------------------------------------------
@@ -542,10 +540,11 @@ def test_evaluation_sets_and_queries_of_parts(n_ranks):
             qid=qid[rows],
             sample_weight=weight[rows],
             eval_set=[(E, e_y) if is_last else (None, None), (own, target)],
-            eval_qid=[e_qid if is_last else None, None],
-            eval_parts=[Parts(collectives, {0: 30} if is_last else {}), parts],
+            eval_qid=[e_qid if is_last else [], None],
         )
-        got = read(LGBMRanker(), own, target, given, parts)
+        # The set of the training rows comes first.
+        eval_parts = [parts, Parts(collectives, {0: 30} if is_last else {})]
+        got = read(LGBMRanker(), own, target, given, parts, eval_parts)
         numbers = (np.cumsum(weight > 0) - 1)[rows[weight[rows] > 0]]
         assert_same_data(got, whole, numbers)
         training, other = got[2]
@@ -570,8 +569,8 @@ def test_evaluation_sets_need_rows():
     def work(collectives):
         parts = Parts(collectives, {collectives.rank: 2})
         none = Parts(collectives, {})
-        given = FitArguments(eval_set=[(None, None)], eval_parts=[none])
-        read(LGBMRegressor(), np.ones((2, 1)), np.ones(2), given, parts)
+        given = FitArguments(eval_set=[(None, None)])
+        read(LGBMRegressor(), np.ones((2, 1)), np.ones(2), given, parts, [none])
 
     with pytest.raises(ValueError, match="'valid_0' has no rows"):
         run(2, work)
@@ -582,10 +581,10 @@ def test_a_fit_holds_no_values_of_a_rank():
 
     def work(collectives):
         parts = Parts(collectives, {collectives.rank: 30})
-        given = FitArguments(eval_set=[(X + 1, y)], eval_parts=[parts])
+        given = FitArguments(eval_set=[(X + 1, y)])
         model = LGBMRegressor()
-        settings = model._settings(X, given)
-        fit = model._start(X, y, given, settings, n_threads=1, parts=parts)
+        sets = input_sets(model, X, y, given, parts, [parts])
+        fit = model._start(sets, given, model._settings(X, given), n_threads=1)
         for rows in (fit.rows, fit.fitted, fit.state.sets[0].rows):
             assert rows.columns is None
             assert rows.partition.n_rows == 60
@@ -613,17 +612,18 @@ def test_a_fit_of_all_parts_is_the_fit_of_all_rows():
         assert references[0]() is None
 
     estimator = LGBMClassifier(n_estimators=4)
-    estimator._fit(
-        frame(),
-        y,
-        FitArguments(
-            sample_weight=weight,
-            eval_set=[(pd.DataFrame(values[:50]), y[:50])],
-            eval_parts=[Parts(ALONE, {0: 50})],
-            callbacks=[check],
-        ),
-        Parts(ALONE, {0: 100, 1: 200}),
+    given = FitArguments(
+        sample_weight=weight,
+        eval_set=[(pd.DataFrame(values[:50]), y[:50])],
+        callbacks=[check],
     )
+    parts, eval_parts = Parts(ALONE, {0: 100, 1: 200}), [Parts(ALONE, {0: 50})]
+    fit = estimator._start(
+        input_sets(estimator, frame(), y, given, parts, eval_parts),
+        given,
+        estimator._settings(None, given),
+    )
+    estimator._keep(fit.run(Booster._in_training(fit)))
     assert np.array_equal(estimator.predict_proba(values), known.predict_proba(values))
     assert estimator.evals_result_ == known.evals_result_
 

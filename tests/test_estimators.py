@@ -350,8 +350,12 @@ def test_every_argument_of_fit_arrives(cls, monkeypatch):
 
     monkeypatch.setattr(cls, "_fit", keep)
     names = list(inspect.signature(cls.fit).parameters)[1:]
-    given = {name: object() for name in names} | {"verbose": 7}
+    given = {name: object() for name in names} | {"callbacks": [print], "verbose": 7}
     cls().fit(**given)
+    assert taken["early_stopping_messages"]
+    first, log = taken.pop("callbacks")
+    assert (first, log.period) == (given.pop("callbacks")[0], given.pop("verbose"))
+    taken["early_stopping_rounds"] = taken.pop("early_stopping_round")
     assert all(taken[name] is value for name, value in given.items())
 
 
@@ -449,8 +453,8 @@ def test_balanced_counts_weights_as_copies():
     X = np.arange(6.0)[:, None]
     model.fit(X, y, sample_weight=weight)
     labels = model.classes_
-    weighted = targets.of_classes("balanced", y, weight, labels)
-    copies = targets.of_classes("balanced", np.repeat(y, weight), np.ones(7), labels)
+    weighted = targets.class_weights("balanced", y, weight, labels)
+    copies = targets.class_weights("balanced", np.repeat(y, weight), np.ones(7), labels)
     np.testing.assert_array_equal(weighted, copies)
 
 

@@ -9,7 +9,7 @@ from skgoss._engine.data.store import BinStore
 from skgoss._engine.training.forest import NODE
 from skgoss._engine.training.score import add_tree, add_trees
 from skgoss.estimators.classifier import LGBMClassifier
-from skgoss.fit.arguments import FitArguments
+from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.training.binned import BinnedTrees
 
 N_BINS = [12, 700, 2, 5, 9, 40, 3]
@@ -119,7 +119,8 @@ def test_trees_of_a_forest_give_the_bits_of_their_arrays():
     labels = rng.integers(0, 3, 400)
     model = LGBMClassifier(n_estimators=2, min_child_samples=5, verbosity=-1)
     given = FitArguments(eval_set=[(X[:50], labels[:50])], categorical_feature=[1])
-    state = model._start(X, labels, given, model._settings(X, given)).state
+    sets, settings = input_sets(X, labels, given, None), model._settings(X, given)
+    state = model._start(sets, given, settings).state
     for _ in range(3):
         state.boost()
     (rows,) = (evaluated.binned for evaluated in state.sets)

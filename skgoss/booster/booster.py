@@ -29,7 +29,7 @@ from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel, whole
 from skgoss.parameters import docstrings
-from skgoss.utils import compat
+from skgoss.utils import compat, models
 from skgoss.utils.messages import type_name, warn
 
 if TYPE_CHECKING:
@@ -876,15 +876,10 @@ def init_model(model: Any) -> FittedModel | None:
         return model
     if isinstance(model, str | PathLike):
         return model_files.read(model)
-    # A fitted estimator has its Booster; the attribute raises NotFittedError otherwise.
-    booster = model if isinstance(model, Booster) else _booster_of(model)
-    if not isinstance(booster, Booster):
+    booster = models.booster_of(model)
+    if booster is None:
         raise TypeError(
             "init_model must be a fitted estimator or a Booster of skgoss, or the path"
             f" of a model file, got {type_name(model)}."
         )
     return booster._saved_model()
-
-
-def _booster_of(estimator: Any) -> Any:
-    return estimator.booster_ if hasattr(type(estimator), "booster_") else None

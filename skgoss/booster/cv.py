@@ -5,7 +5,6 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,18 +17,15 @@ from skgoss.booster.booster import init_model as earlier_model
 from skgoss.booster.cv_booster import CVBooster
 from skgoss.data import queries
 from skgoss.dataset.dataset import Dataset
+from skgoss.fit import lightgbm3
 from skgoss.fit.arguments import FitArguments
-from skgoss.fit.callbacks import log_evaluation
 from skgoss.fit.fit import Fit
 from skgoss.fit.train_arguments import (
     TrainOptions,
-    callbacks_of,
     check_label,
     check_rounds,
     check_training_set,
-    describe_columns,
     functions_of,
-    period_of,
 )
 from skgoss.model.objective_names import canonical_name
 from skgoss.training import loop
@@ -50,26 +46,6 @@ _NAMES = ("train", "valid")
 
 # Objectives whose labels are classes.
 _OF_CLASSES = ("binary", "multiclass", "multiclassova")
-
-
-class Results(dict[str, Any]):
-    """The metrics of all rounds, by set and metric: 'valid auc-mean'.
-
-    The names of LightGBM before version 4, such as 'auc-mean', are understood, too.
-    """
-
-    def __missing__(self, key: Any) -> Any:
-        name = f"valid {key}"
-        if not super().__contains__(name):
-            raise KeyError(key)
-        return super().__getitem__(name)
-
-    def __contains__(self, key: Any) -> bool:
-        return super().__contains__(key) or super().__contains__(f"valid {key}")
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """Return the values of a key, or else ``default``."""
-        return super().get(key, super().get(f"valid {key}", default))
 
 
 def cv(
@@ -192,29 +168,25 @@ def cv(
     """
     check_training_set(train_set, "cv")
     check_rounds(num_boost_round)
-    make_options = partial(
-        TrainOptions.of,
-        owner="cv",
-        fobj=fobj,
-        n_estimators=num_boost_round,
-        early_stopping_round=early_stopping_rounds,
-    )
+
+    def make_options(params: Any) -> TrainOptions:
+        options = TrainOptions.of(params, owner="cv", n_estimators=num_boost_round)
+        return lightgbm3.with_arguments(options, fobj, early_stopping_rounds)
+
     params = _with_metrics(params, metrics)
     options = make_options(params)
     check_label(train_set, options, "train_set")
-    calls = callbacks_of(callbacks)
-    if period := period_of(verbose_eval):
-        calls.append(log_evaluation(period, show_stdv))
     arguments = FitArguments(
         eval_names=_NAMES if eval_train_metric else _NAMES[1:],
         eval_metric=functions_of(feval),
-        callbacks=calls,
+        callbacks=lightgbm3.cv_callbacks(callbacks, verbose_eval, show_stdv),
     )
     earlier = earlier_model(init_model)
-    describe_columns(train_set, options, feature_name, categorical_feature)
-    parts = _given_parts(train_set, folds) or _equal_parts(
-        train_set, options.task.objective, nfold, stratified, seed if shuffle else None
-    )
+    lightgbm3.describe_columns(train_set, feature_name, categorical_feature)
+    if folds is None:
+        objective, random = options.task.objective, seed if shuffle else None
+        folds = _splitter(train_set, objective, nfold, stratified, random)
+    parts = _parts_of_folds(train_set, folds)
     n_at_once, n_threads = _threads(options, train_set, arguments, len(parts))
     fits = []
     for train, test in parts:
@@ -262,10 +234,8 @@ def _threads(
 # --- Folds ----------------------------------------------------------------------------
 
 
-def _given_parts(train_set: Dataset, folds: Any) -> list[Parts]:
-    """The folds that the user gives; none: an empty list."""
-    if folds is None:
-        return []
+def _parts_of_folds(train_set: Dataset, folds: Any) -> list[Parts]:
+    """The rows of each fold: see the argument ``folds`` of `cv`."""
     if isinstance(folds, str) or not (
         hasattr(folds, "split") or isinstance(folds, Iterable)
     ):
@@ -292,14 +262,14 @@ def _parts(train_set: Dataset, index: int, pair: Any) -> Parts:
         ) from error
 
 
-def _equal_parts(
+def _splitter(
     train_set: Dataset,
     objective: Any,
     nfold: int,
     stratified: bool,
     seed: int | None,
-) -> list[Parts]:
-    """Folds of equal size, which are those of LightGBM.
+) -> Any:
+    """The splitter into folds of equal size, which are those of LightGBM.
 
     If ``seed`` is None, rows are not shuffled.
     """
@@ -315,22 +285,19 @@ def _equal_parts(
         )
     random = {"shuffle": seed is not None, "random_state": seed}
     if group is not None:
-        splitter = model_selection.GroupKFold(nfold)
-    elif stratified and _are_classes(label, objective, nfold):
-        splitter = model_selection.StratifiedKFold(nfold, **random)
-    else:
-        splitter = model_selection.KFold(nfold, **random)
-    pairs = _split(splitter, train_set)
-    return [_parts(train_set, i, pair) for i, pair in enumerate(pairs)]
+        return model_selection.GroupKFold(nfold)
+    if stratified and _are_classes(label, objective, nfold):
+        return model_selection.StratifiedKFold(nfold, **random)
+    return model_selection.KFold(nfold, **random)
 
 
 def _split(splitter: Any, train_set: Dataset) -> Pairs:
     """Split the rows; the groups are the queries."""
     label: Any = train_set.get_label()
-    group, known = train_set.get_group(), {}
+    group, options = train_set.get_group(), {}
     if group is not None:
-        known["groups"] = queries.make(len(label), group=group).number
-    return splitter.split(X=np.zeros((len(label), 1)), y=label, **known)
+        options["groups"] = queries.make(len(label), group=group).number
+    return splitter.split(X=np.zeros((len(label), 1)), y=label, **options)
 
 
 def _are_classes(label: NDArray[Any], objective: Any, nfold: int) -> bool:
@@ -355,7 +322,7 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     with ConcurrentFits([fit.state for fit in fits], n_at_once, ahead) as together:
         stop = loop.run(together, model, history=history, callbacks=calls)
     n_rounds = None if stop is None else stop.best_iteration + 1 - together.first_round
-    results = Results(
+    results = lightgbm3.CVResults(
         {
             f"{name} {metric}": values[:n_rounds]
             for name, by_metric in history.items()

@@ -10,16 +10,14 @@ from skgoss.booster.booster import init_model as earlier_model
 from skgoss.booster.cv import cv as cv
 from skgoss.booster.cv_booster import CVBooster as CVBooster
 from skgoss.dataset.dataset import Dataset
+from skgoss.fit import lightgbm3
 from skgoss.fit.arguments import TRAINING, FitArguments, names_of_sets
 from skgoss.fit.train_arguments import (
     TrainOptions,
-    callbacks_of,
     check_label,
     check_rounds,
     check_training_set,
-    describe_columns,
     functions_of,
-    period_of,
 )
 from skgoss.utils.messages import type_name
 
@@ -127,11 +125,10 @@ def train(
     """
     check_training_set(train_set, "train")
     check_rounds(num_boost_round)
-    options = TrainOptions.of(
-        params,
-        fobj=fobj,
-        n_estimators=num_boost_round,
-        early_stopping_round=early_stopping_rounds or None,
+    options = lightgbm3.with_arguments(
+        TrainOptions.of(params, n_estimators=num_boost_round),
+        fobj,
+        early_stopping_rounds or None,
     )
     check_label(train_set, options, "train_set")
     sets = _sets(train_set, valid_sets, valid_names, options)
@@ -139,12 +136,11 @@ def train(
         eval_set=list(sets.values()),
         eval_names=list(sets),
         eval_metric=functions_of(feval),
-        callbacks=callbacks_of(
-            callbacks, evals_result=evals_result, learning_rates=learning_rates
+        **lightgbm3.train_callbacks(
+            callbacks, verbose_eval, evals_result, learning_rates
         ),
-        verbose=period_of(verbose_eval),
     )
-    describe_columns(train_set, options, feature_name, categorical_feature)
+    lightgbm3.describe_columns(train_set, feature_name, categorical_feature)
     fit = options.start(train_set, arguments, earlier_model(init_model))
     in_training = Booster._in_training(fit)
     model = fit.run(in_training)

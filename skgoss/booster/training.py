@@ -28,7 +28,7 @@ def start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     if isinstance(word, str) and word.lower() in NOT_BUILT_IN:
         options = options.with_objective(FunctionOfRound())
     # The rounds are the user's, so no rows are held out to end them.
-    return options.start(train_set, FitArguments(early_stopping_rounds=0))
+    return options.start(train_set, FitArguments(early_stopping_round=0))
 
 
 class InTraining:

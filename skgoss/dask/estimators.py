@@ -16,13 +16,12 @@ from skgoss import parameters
 from skgoss.booster.booster import init_model
 from skgoss.dask import fits, predictions
 from skgoss.dask import parts as partitions
-from skgoss.data.row_partition import Parts
 from skgoss.estimators.base import LGBMModel, only_fit
 from skgoss.estimators.classifier import LGBMClassifier
 from skgoss.estimators.ranker import LGBMRanker
 from skgoss.estimators.regressor import LGBMRegressor
 from skgoss.fit import callbacks
-from skgoss.fit.arguments import FitArguments, evaluation_sets, training_set
+from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.model.estimator_record import EstimatorRecord, defaults
 from skgoss.parameters import descriptions, docstrings
 from skgoss.training import constraints
@@ -154,9 +153,7 @@ class _OnCluster(LGBMModel):
         cloned.client = self.client
         return cloned
 
-    def _fit(
-        self, X: Any, y: Any, arguments: FitArguments, parts: Parts | None = None
-    ) -> Self:
+    def _fit(self, X: Any, y: Any, arguments: FitArguments) -> Self:
         with only_fit(self):
             self._fit_on_workers(X, y, arguments)
         return self
@@ -164,13 +161,12 @@ class _OnCluster(LGBMModel):
     def _fit_on_workers(self, X: Any, y: Any, arguments: FitArguments) -> None:
         client, local = self._waiting_client(), self._unfitted()
         settings = fits.checked(local, X, arguments)
-        training = training_set(X, y, arguments, self.class_weight)
-        sets = [training, *evaluation_sets(arguments, training)]
-        sets, delayed = partitions.cut(sets)
-        calls = callbacks.checked(arguments.callbacks or [])
+        sets, delayed = partitions.cut(
+            input_sets(X, y, arguments, settings.class_weight)
+        )
+        calls = callbacks.checked(arguments.callbacks)
         arguments = dataclasses.replace(
             arguments.without_values(),
-            eval_names=None,
             callbacks=calls,
             init_model=init_model(arguments.init_model),
         )

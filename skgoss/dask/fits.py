@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,8 @@ from distributed.protocol import pickle
 from skgoss.booster.booster import Booster
 from skgoss.dask import launch, parts
 from skgoss.dask.collectives import DaskCollectives
-from skgoss.data.row_partition import Parts
 from skgoss.fit import callbacks
-from skgoss.fit.arguments import OF_A_SET, OF_ROWS, FitArguments, GivenSet
+from skgoss.fit.arguments import FitArguments, InputSet
 from skgoss.fit.fit import Fit, check_can_be_distributed
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters.settings import Settings
@@ -63,7 +62,7 @@ class Work:
         A local one, to be fitted.
     arguments : FitArguments
         Those that do not belong to a set of rows.
-    sets : list of GivenSet
+    sets : list of InputSet
         The training set, then the evaluation sets, as `parts.cut` returns them.
     tells_rounds : bool
         Whether the client hears of each round.
@@ -71,7 +70,7 @@ class Work:
 
     estimator: LGBMModel
     arguments: FitArguments
-    sets: list[GivenSet]
+    sets: list[InputSet]
     tells_rounds: bool
 
     def __call__(
@@ -94,21 +93,18 @@ class Work:
         n_threads: int,
         tell: Callable[[Any], None],
     ) -> Fit:
-        sets, own = parts.together(collectives, self.sets, held)
-        arguments = _arguments(self.arguments, sets, own)
-        calls = list(arguments.callbacks)
+        sets = parts.together(collectives, self.sets, held)
+        calls = list(self.arguments.callbacks)
         if self.tells_rounds and collectives.rank == 0:
             calls.append(_Rounds(tell))
         if collectives.n_ranks == 1:
             calls.append(_Asks(collectives))
-        arguments = dataclasses.replace(arguments, callbacks=calls)
+        arguments = dataclasses.replace(self.arguments, callbacks=calls)
         return self.estimator._start(
-            sets[0].X,
-            sets[0].y,
+            sets,
             arguments,
             self.estimator._settings(sets[0].X, arguments),
-            n_threads=n_threads if self.estimator.n_jobs is None else None,
-            parts=own[0],
+            n_threads if self.estimator.n_jobs is None else None,
         )
 
 
@@ -151,42 +147,8 @@ class _Asks(Listener):
         self.collectives.all_gather(None)
 
 
-def _arguments(
-    given: FitArguments, sets: Sequence[GivenSet], own: Sequence[Parts]
-) -> FitArguments:
-    """The arguments of ``fit`` with the rows of a process."""
-    training, *others = sets
-    of_sets = {
-        f"eval_{name}": [_besides(training, other, name) for other in others]
-        for name in OF_A_SET
-    }
-    of_sets |= {
-        "eval_set": [(other.X, other.y) for other in others],
-        "eval_names": [other.name for other in others],
-        "eval_parts": own[1:],
-    }
-    return dataclasses.replace(
-        given,
-        **{name: getattr(training, name) for name in OF_ROWS},
-        **(of_sets if others else {}),
-    )
-
-
-def _besides(training: GivenSet, other: GivenSet, name: str) -> Any:
-    """An argument of an evaluation set; None where it has that of the training set."""
-    value = getattr(other, name)
-    is_same = other.is_training and value is getattr(training, name)
-    return None if is_same else value
-
-
 class Heard:
-    """What the client does when a process tells something.
-
-    Parameters
-    ----------
-    settings : Settings
-    hooks : RoundHooks or NoHooks
-    """
+    """What the client does when a process tells something."""
 
     def __init__(
         self, settings: Settings, hooks: compat.RoundHooks | compat.NoHooks
@@ -252,12 +214,7 @@ def run(
     delayed: Mapping[Any, Delayed],
     heard: Heard,
 ) -> FittedModel:
-    """Fit on the workers that hold parts of the data.
-
-    Returns
-    -------
-    FittedModel
-    """
+    """Fit on the workers that hold parts of the data."""
     name = f"{type(work.estimator).__name__}.fit"
     futures = client.compute(list(delayed.values()))
     held = dict(zip(delayed, futures, strict=True))

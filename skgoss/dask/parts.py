@@ -18,7 +18,7 @@ from scipy import sparse
 from skgoss.data import input_rows
 from skgoss.data.collectives import Collectives
 from skgoss.data.row_partition import Parts
-from skgoss.fit.arguments import OF_ROWS, GivenSet
+from skgoss.fit.arguments import OF_ROWS, InputSet
 from skgoss.utils.messages import type_name
 
 # --- Collections into parts -----------------------------------------------------------
@@ -88,17 +88,17 @@ class Part:
 PartKey = tuple[int, int]
 
 
-def cut(sets: Sequence[GivenSet]) -> tuple[list[GivenSet], dict[PartKey, Delayed]]:
+def cut(sets: Sequence[InputSet]) -> tuple[list[InputSet], dict[PartKey, Delayed]]:
     """Cut the rows of a fit into parts: the partitions of each ``X``.
 
     Parameters
     ----------
-    sets : sequence of GivenSet
+    sets : sequence of InputSet
         The training set, then the evaluation sets.
 
     Returns
     -------
-    sets : list of GivenSet
+    sets : list of InputSet
         The same with a `Column` in the place of each collection. The training set and
         evaluation sets that are the training set share columns.
     parts : dict
@@ -222,25 +222,23 @@ def n_rows_of(value: Any) -> int:
 
 
 def together(
-    collectives: Collectives, sets: Sequence[GivenSet], held: dict[PartKey, Part]
-) -> tuple[list[GivenSet], list[Parts]]:
+    collectives: Collectives, sets: Sequence[InputSet], held: dict[PartKey, Part]
+) -> list[InputSet]:
     """Join the parts of each set that a process holds.
 
     Parameters
     ----------
     collectives : Collectives
-    sets : sequence of GivenSet
+    sets : sequence of InputSet
         With columns instead of rows: see `cut`.
     held : dict
         The parts of the process. They are emptied, so that nothing holds the pieces.
 
     Returns
     -------
-    sets : list of GivenSet
+    list of InputSet
         With the rows of the process, in the order of its parts. A process without rows
         has one of another process.
-    parts : list of Parts
-        For each set, which parts these are.
     """
     columns = {value for rows in sets for value in rows if isinstance(value, Column)}
     values: dict[Column, Any] = {}
@@ -253,17 +251,17 @@ def together(
             if column.table == table:
                 whole = joined([pieces.pop(column.number) for pieces in of_parts])
                 values[column] = _distinct(whole, values.values())
-    filled = [
+    return [
         rows._replace(
             **{
                 field: values[value]
                 for field, value in rows._asdict().items()
                 if isinstance(value, Column)
-            }
+            },
+            parts=parts[rows.X.table],
         )
         for rows in sets
     ]
-    return filled, [parts[rows.X.table] for rows in sets]
 
 
 def _pieces(

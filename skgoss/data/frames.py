@@ -83,10 +83,6 @@ def columns(
     by_name : bool, default=True
         Whether to check the names of a data frame's columns.
 
-    Returns
-    -------
-    Columns
-
     Raises
     ------
     TypeError, ValueError
@@ -288,11 +284,6 @@ def word_columns(X: Any) -> list[int]:
 def _word_columns(frame: dataframes.DataFrame) -> list[int]:
     n_columns = frame.native.shape[1]
     return [j for j in range(n_columns) if factorize.needs_encoding(frame.series(j))]
-
-
-def feature_names(X: Any) -> NDArray[Any] | None:
-    """``feature_names_in_`` of a fit on ``X``, by scikit-learn's rules."""
-    return compat.feature_names(X)
 
 
 def names(X: Any) -> list[str] | None:

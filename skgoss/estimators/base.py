@@ -19,10 +19,9 @@ from skgoss import parameters
 from skgoss.booster.booster import Booster, init_model
 from skgoss.data import frames
 from skgoss.data.columns import Columns
-from skgoss.data.row_partition import Parts
 from skgoss.estimators import html_summary
 from skgoss.estimators import state as states
-from skgoss.fit.arguments import FitArguments
+from skgoss.fit.arguments import FitArguments, InputSet, input_sets
 from skgoss.fit.fit import AfterRound, Fit, checked_settings
 from skgoss.fit.task import Task
 from skgoss.inspection import explanation
@@ -378,18 +377,16 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
     ) -> Self:
         return self._fit(X, y, FitArguments.of(locals()))
 
-    def _fit(
-        self, X: Any, y: Any, arguments: FitArguments, parts: Parts | None = None
-    ) -> Self:
-        """Fit the estimator; on all ranks at the same time if ``parts`` are given."""
+    def _fit(self, X: Any, y: Any, arguments: FitArguments) -> Self:
         with only_fit(self):
             settings = self._settings(X, arguments)
             hooks = compat.round_hooks(
                 self, settings.n_estimators, X=X, y=y, metadata=arguments.metadata
             )
-            fit = self._start(X, y, arguments, settings, parts=parts)
+            sets = input_sets(X, y, arguments, settings.class_weight)
+            fit = self._start(sets, arguments, settings)
             # Values that only this fit holds are freed: the bins are enough.
-            del X, y, arguments
+            del X, y, arguments, sets
             hooks.begin()
             model = fit.run(Booster._in_training(fit), _listener(hooks))
             self._keep(model)
@@ -404,18 +401,14 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
 
     def _start(
         self,
-        X: Any,
-        y: Any,
+        sets: Sequence[InputSet],
         arguments: FitArguments,
         settings: Settings,
-        *,
         n_threads: int | None = None,
-        parts: Parts | None = None,
     ) -> Fit:
         """A fit that has read its data: see `Fit`."""
         return Fit(
-            X,
-            y,
+            sets,
             arguments,
             settings,
             self._task(self._owner),
@@ -423,7 +416,6 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
             init_model=init_model(arguments.init_model),
             record=self._record(),
             n_threads=n_threads,
-            parts=parts,
         )
 
     def _keep(self, model: FittedModel) -> None:
@@ -557,7 +549,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
             self._columns(model, X),
             X,
             model.feature_names,
-            self._names_of_outputs(),
+            None if model.classes is None else list(map(str, model.classes)),
             interactions=interactions,
             span=rounds,
             n_threads=compat.n_threads(n_jobs),
@@ -569,10 +561,6 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         return frames.columns(
             X, model.schema, owner=self._owner, by_name=not model.is_foreign
         )
-
-    def _names_of_outputs(self) -> list[str] | None:
-        """The names of the scores, if there are several."""
-        return None
 
     @property
     def _model(self) -> FittedModel:

@@ -59,6 +59,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     (150, 3)
     """
 
+    _task = Classification
+
     @compat.with_callbacks
     @docstrings.of_fit
     def fit(  # type: ignore[override]
@@ -85,8 +87,6 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     ) -> Self:
         return self._fit(X, y, FitArguments.of(locals()))
 
-    _task = Classification
-
     @property
     def classes_(self) -> NDArray[Any]:
         """The sorted labels."""
@@ -96,9 +96,6 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
     def n_classes_(self) -> int:
         """The number of classes."""
         return len(self.classes_)
-
-    def _names_of_outputs(self) -> list[str]:
-        return [str(label) for label in self.classes_]
 
     @docstrings.of_prediction
     def predict(
@@ -163,8 +160,8 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             n_trees). If the objective is a function, raw scores are returned, with a
             warning.
         """
-        kind = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         model = self._model
+        kind = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
         output = self._output(
             model, X, kind, start_iteration, num_iteration, validate_features, kwargs
         )

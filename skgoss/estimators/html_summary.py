@@ -20,14 +20,7 @@ _BAR = "display:inline-block;height:.7em;background:#2f7de1;margin-right:.4em"
 def summary(model: FittedModel) -> str:
     """Describe a model: rounds, leaves, best scores and the most used columns.
 
-    Parameters
-    ----------
-    model : FittedModel
-
-    Returns
-    -------
-    str
-        HTML: a ``div`` with two tables.
+    The result is HTML: a ``div`` with two tables.
     """
     return (
         '<div class="skgoss-model" style="display:flex;flex-wrap:wrap;gap:0 3em;'

@@ -136,5 +136,5 @@ class LGBMRanker(LGBMModel):
             predicted,
             queries.make(len(predicted), group=group, qid=qid),
             label_gain=parameters.checked_value("label_gain", self.label_gain, owner),
-            weight=self._task(owner).weights(sample_weight, grades),
+            weight=targets.weights(sample_weight, None, grades, None),
         )

@@ -126,12 +126,15 @@ def estimator(
     model = booster._saved_model()
     _check_task(estimator_class, model)
     make = _of_foreign if model.record is None else _of_record
-    made = make(estimator_class, model)
-    labels = _classes(estimator_class, model, classes)
-    history = copy.deepcopy(model.history)
-    model = replace(model, classes=labels, history=history, record=made._record())
-    made._keep(model)
-    return made
+    unfitted = make(estimator_class, model)
+    model = replace(
+        model,
+        classes=_classes(estimator_class, model, classes),
+        history=copy.deepcopy(model.history),
+        record=unfitted._record(),
+    )
+    unfitted._keep(model)
+    return unfitted
 
 
 def _check_task(estimator_class: type[LGBMModel], model: FittedModel) -> None:
@@ -147,30 +150,30 @@ def _check_task(estimator_class: type[LGBMModel], model: FittedModel) -> None:
 def _of_record(estimator_class: type[Model], model: FittedModel) -> Model:
     """An estimator with the parameters of the one that was fitted."""
     record: EstimatorRecord = model.record
-    known = defaults(estimator_class)
-    given = parameters.canonical(record.parameters, record.estimator, known)
-    strange = given.keys() - known.keys()
-    if strange:
+    names = defaults(estimator_class).keys()
+    options = parameters.canonical(record.parameters, record.estimator, names)
+    unknown = options.keys() - names
+    if unknown:
         raise ValueError(
-            f"{estimator_class.__name__} has no parameter {min(strange)!r}. The model"
+            f"{estimator_class.__name__} has no parameter {min(unknown)!r}. The model"
             f" was saved by {record.estimator}: use this class."
         )
-    made = estimator_class(**copy.deepcopy(given))
+    estimator = estimator_class(**copy.deepcopy(options))
     if record.unused:
-        made._unused_params = copy.deepcopy(record.unused)
-    return made
+        estimator._unused_params = copy.deepcopy(record.unused)
+    return estimator
 
 
 def _of_foreign(estimator_class: type[Model], model: FittedModel) -> Model:
     """An estimator with the parameters that the objective and the link tell."""
-    made = estimator_class()
+    estimator = estimator_class()
     name, link = model.objective, model.link
     if isinstance(name, str) and name != _default_objective(estimator_class, model):
-        made.objective = name
+        estimator.objective = name
     if name is not None and OBJECTIVES[name].has_slope:
-        made.sigmoid = link.slope
-    made.reg_sqrt = link.kind == "signed_square"
-    return made
+        estimator.sigmoid = link.slope
+    estimator.reg_sqrt = link.kind == "signed_square"
+    return estimator
 
 
 def _default_objective(estimator_class: type[LGBMModel], model: FittedModel) -> Any:

@@ -10,8 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgoss.data.collectives import ALONE, Collectives
+from skgoss.data.queries import Queries
+from skgoss.data.queries import make as make_queries
 from skgoss.data.row_partition import Parts
 from skgoss.dataset.dataset import Dataset
+from skgoss.fit import lightgbm3
 from skgoss.utils.messages import warn
 
 # The default name of an evaluation set that is the training set.
@@ -47,31 +50,25 @@ class FitArguments:
     init_model: Any = None
     eval_X: Any = None
     eval_y: Any = None
-    early_stopping_rounds: Any = None
-    verbose: Any = False
-    # Of each evaluation set, if rows are spread over processes: the parts of this
-    # process.
-    eval_parts: Sequence[Parts] | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.verbose, bool | int | np.integer):
-            raise TypeError(
-                f"verbose must be a bool or an int, got {type(self.verbose).__name__}."
-            )
+    # Replaces the option of this name.
+    early_stopping_round: Any = None
+    # Whether early stopping prints messages, as it does with verbosity=1.
+    early_stopping_messages: bool = False
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> FitArguments:
         """Take the arguments from ``locals()`` at the start of a ``fit``.
 
-        All names except ``self``, ``X`` and ``y`` must be fields. Other names raise
-        TypeError, so that no argument of ``fit`` can be lost.
+        All names except ``self``, ``X`` and ``y`` must be fields, or arguments of
+        `lightgbm3`. Other names raise TypeError, so that no argument of ``fit`` can be
+        lost.
         """
         others = parameters.keys() - {"self", "X", "y"}
-        return cls(**{name: parameters[name] for name in others})
+        return cls(**lightgbm3.fit_arguments(**{k: parameters[k] for k in others}))
 
     def without_values(self) -> FitArguments:
         """The arguments without what belongs to rows."""
-        of_sets = ("set", "X", "y", *OF_A_SET, "parts")
+        of_sets = ("set", "X", "y", *OF_A_SET)
         names = (*OF_ROWS, *(f"eval_{name}" for name in of_sets))
         return replace(self, **dict.fromkeys(names))
 
@@ -82,7 +79,7 @@ class FitArguments:
         return {k: value for k, value in metadata.items() if value is not None} or None
 
 
-class GivenSet(NamedTuple):
+class InputSet(NamedTuple):
     """A training or evaluation set as the user passed it.
 
     Attributes
@@ -115,6 +112,16 @@ class GivenSet(NamedTuple):
         """Whether the user passed queries."""
         return self.group is not None or self.qid is not None
 
+    def queries(self, n_rows: int) -> Queries:
+        """The queries of the rows; without any, all rows are one query."""
+        return make_queries(
+            n_rows,
+            group=self.group,
+            qid=self.qid,
+            prefix=self.prefix,
+            parts=self.parts,
+        )
+
     @property
     def collectives(self) -> Collectives:
         """The collective operations of the processes that hold the rows."""
@@ -125,20 +132,20 @@ class GivenSet(NamedTuple):
         """Whether other processes hold all rows."""
         return self.parts is not None and self.parts.n_rows == 0
 
-    def agreed(self) -> GivenSet:
+    def agreed(self) -> InputSet:
         """Check that all processes were given the same arguments.
 
         All processes call this at the same time.
 
         Returns
         -------
-        GivenSet
+        InputSet
             The set itself; for a process without rows, with arguments of length 0.
         """
         if self.parts is None:
             return self
-        given = [name for name in ("y", *OF_ROWS) if getattr(self, name) is not None]
-        names = self.parts.check_same("What is passed besides X", given)
+        passed = [name for name in ("y", *OF_ROWS) if getattr(self, name) is not None]
+        names = self.parts.check_same("What is passed besides X", passed)
         if self.collectives.total(self.parts.n_rows) == 0:
             raise ValueError(f"The set {self.name!r} has no rows.")
         if not self.is_empty:
@@ -146,7 +153,7 @@ class GivenSet(NamedTuple):
         none = dict.fromkeys(("y", *OF_ROWS)) | dict.fromkeys(names, np.empty(0))
         return self._replace(**none)
 
-    def without_values(self) -> GivenSet:
+    def without_values(self) -> InputSet:
         """The set without what belongs to rows."""
         return self._replace(X=None, y=None, **dict.fromkeys(OF_ROWS))
 
@@ -156,15 +163,10 @@ class GivenSet(NamedTuple):
         is_label = isinstance(self.X, Dataset) and self.y is self.X.label
         return "label" if is_label else f"{self.prefix}y"
 
-    def of_dataset(self) -> GivenSet:
+    def of_dataset(self) -> InputSet:
         """The set, with what a `Dataset` holds where nothing else is passed."""
         if not isinstance(self.X, Dataset):
             return self
-        if self.parts is not None:
-            raise ValueError(
-                "The rows of a Dataset cannot be spread over several processes: pass"
-                " its data."
-            )
         self.X._load()
         held = {
             "y": self.X.label,
@@ -185,42 +187,45 @@ class GivenSet(NamedTuple):
             }
         )
 
-    def holds_same_rows(self, other: GivenSet) -> bool:
+    def holds_same_rows(self, other: InputSet) -> bool:
         """Whether the data, weights and other arguments are the same objects."""
         names = ("X", "y", *OF_A_SET)
         return all(getattr(self, name) is getattr(other, name) for name in names)
 
 
+def input_sets(
+    X: Any, y: Any, arguments: FitArguments, class_weight: Any
+) -> list[InputSet]:
+    """Collect the arguments of the training set and of each evaluation set."""
+    training = training_set(X, y, arguments, class_weight)
+    return [training, *evaluation_sets(arguments, training)]
+
+
 def training_set(
-    X: Any,
-    y: Any,
-    given: FitArguments,
-    class_weight: Any,
-    parts: Parts | None = None,
-) -> GivenSet:
+    X: Any, y: Any, arguments: FitArguments, class_weight: Any
+) -> InputSet:
     """Collect the arguments of the training set."""
-    return GivenSet(
+    return InputSet(
         TRAINING,
         X,
         y,
-        given.sample_weight,
+        arguments.sample_weight,
         class_weight,
-        given.init_score,
-        given.group,
-        given.qid,
+        arguments.init_score,
+        arguments.group,
+        arguments.qid,
         prefix="",
         is_training=True,
-        parts=parts,
     ).of_dataset()
 
 
-def evaluation_sets(given: FitArguments, training: GivenSet) -> list[GivenSet]:
+def evaluation_sets(arguments: FitArguments, training: InputSet) -> list[InputSet]:
     """Collect the arguments of each evaluation set.
 
     Parameters
     ----------
-    given : FitArguments
-    training : GivenSet
+    arguments : FitArguments
+    training : InputSet
         If an evaluation set holds the same two objects, it is the training set. Then
         its weights, start scores and queries are those of the training set, unless
         others are passed for it.
@@ -230,10 +235,10 @@ def evaluation_sets(given: FitArguments, training: GivenSet) -> list[GivenSet]:
     TypeError, ValueError
         If arguments contradict each other, or have a wrong type or length.
     """
-    pairs = _pairs(given)
-    names = names_of_sets(given.eval_names, len(pairs), "eval_names")
+    pairs = _pairs(arguments)
+    names = names_of_sets(arguments.eval_names, len(pairs), "eval_names")
     by_set = {
-        argument: _by_set(argument, getattr(given, f"eval_{argument}"), len(pairs))
+        argument: _by_set(argument, getattr(arguments, f"eval_{argument}"), len(pairs))
         for argument in OF_A_SET
     }
     sets = [
@@ -242,44 +247,42 @@ def evaluation_sets(given: FitArguments, training: GivenSet) -> list[GivenSet]:
             names[i] or f"valid_{i}",
             names[i] or TRAINING,
             *pair,
-            parts=given.eval_parts and given.eval_parts[i],
             **{argument: values[i] for argument, values in by_set.items()},
         )
         for i, pair in enumerate(pairs)
     ]
-    taken = [given_set.name for given_set in sets]
+    taken = [input_set.name for input_set in sets]
     if len(set(taken)) < len(taken):
         raise ValueError(f"eval_names must differ from each other, got {taken}.")
-    for given_set in sets:
-        _check_queries(given_set, training)
+    for input_set in sets:
+        _check_queries(input_set, training)
     # As in LightGBM, results of the training set come first.
-    return sorted(sets, key=lambda given_set: not given_set.is_training)
+    return sorted(sets, key=lambda input_set: not input_set.is_training)
 
 
-def evaluation_set(training: GivenSet, name: str, X: Dataset) -> GivenSet:
+def evaluation_set(training: InputSet, name: str, X: Dataset) -> InputSet:
     """Make an evaluation set of a `Dataset`: see `evaluation_sets`."""
     if not isinstance(X, Dataset):
         raise TypeError(f"data must be a Dataset, got {type(X).__name__}.")
     if not isinstance(name, str):
         raise TypeError(f"name must be a str, got {name!r}.")
     none = dict.fromkeys(OF_A_SET)
-    given_set = _evaluation_set(training, name, name, X, None, **none)
-    _check_queries(given_set, training)
-    return given_set
+    input_set = _evaluation_set(training, name, name, X, None, **none)
+    _check_queries(input_set, training)
+    return input_set
 
 
 def _evaluation_set(
-    training: GivenSet,
+    training: InputSet,
     name: str,
     training_name: str,
     X: Any,
     y: Any,
-    parts: Parts | None = None,
     **values: Any,
-) -> GivenSet:
-    given_set = GivenSet(name, X, y, **values, parts=parts).of_dataset()
-    if X is not training.X or given_set.y is not training.y:
-        return given_set
+) -> InputSet:
+    input_set = InputSet(name, X, y, **values).of_dataset()
+    if X is not training.X or input_set.y is not training.y:
+        return input_set
     passed = {argument for argument, value in values.items() if value is not None}
     # Both group and qid describe the queries, so one of them replaces both.
     if passed.intersection(_QUERIES):
@@ -288,45 +291,44 @@ def _evaluation_set(
     return training._replace(name=training_name, prefix="eval_", **replaced)
 
 
-def _check_queries(given_set: GivenSet, training: GivenSet) -> None:
-    if given_set.is_empty:
-        return
-    if training.has_queries and not given_set.has_queries:
+def _check_queries(input_set: InputSet, training: InputSet) -> None:
+    if training.has_queries and not input_set.has_queries:
         raise ValueError(
             "eval_group cannot be None if any of eval_set, eval_X, or eval_y are"
             " provided: pass eval_group or eval_qid with the queries of the evaluation"
-            f" set {given_set.name!r}."
+            f" set {input_set.name!r}."
         )
-    if given_set.has_queries and not training.has_queries:
+    if input_set.has_queries and not training.has_queries:
         raise ValueError(
-            f"The evaluation set {given_set.name!r} has queries, but the training set"
+            f"The evaluation set {input_set.name!r} has queries, but the training set"
             " has none: pass group or qid."
         )
 
 
-def _pairs(given: FitArguments) -> list[tuple[Any, Any]]:
+def _pairs(arguments: FitArguments) -> list[tuple[Any, Any]]:
     """The features and the target of each evaluation set."""
-    if given.eval_set is not None:
-        if given.eval_X is not None or given.eval_y is not None:
+    X, y = arguments.eval_X, arguments.eval_y
+    if arguments.eval_set is not None:
+        if X is not None or y is not None:
             raise ValueError(
                 "Specify either 'eval_set' or 'eval_X' and 'eval_y', but not both."
             )
-        return _listed_pairs(given.eval_set)
-    if given.eval_y is None and _are_datasets(given.eval_X):
-        return _listed_pairs(given.eval_X)
-    if (given.eval_X is None) != (given.eval_y is None):
+        return _listed_pairs(arguments.eval_set)
+    if y is None and _are_datasets(X):
+        return _listed_pairs(X)
+    if (X is None) != (y is None):
         raise ValueError("You must specify eval_X and eval_y, not just one of them.")
-    if given.eval_X is None:
+    if X is None:
         return []
-    are_tuples = [isinstance(value, tuple) for value in (given.eval_X, given.eval_y)]
+    are_tuples = [isinstance(value, tuple) for value in (X, y)]
     if not any(are_tuples):
-        return [(given.eval_X, given.eval_y)]
-    if not all(are_tuples) or len(given.eval_X) != len(given.eval_y):
+        return [(X, y)]
+    if not all(are_tuples) or len(X) != len(y):
         raise ValueError(
             "If eval_X is a tuple, eval_y must be a tuple of same length, and vice"
             " versa."
         )
-    return list(zip(given.eval_X, given.eval_y, strict=True))
+    return list(zip(X, y, strict=True))
 
 
 def _listed_pairs(eval_set: Any) -> list[tuple[Any, Any]]:
@@ -353,12 +355,12 @@ def _is_set(value: Any) -> bool:
     return is_pair or isinstance(value, Dataset)
 
 
-def names_of_sets(given: Any, n_sets: int, argument: str) -> list[str | None]:
+def names_of_sets(names: Any, n_sets: int, argument: str) -> list[str | None]:
     """The name of each evaluation set; None if the user gives no name.
 
     Parameters
     ----------
-    given : str, list of str or None
+    names : str, list of str or None
     n_sets : int
     argument : str
         The argument's name, for messages.
@@ -373,75 +375,75 @@ def names_of_sets(given: Any, n_sets: int, argument: str) -> list[str | None]:
     UserWarning
         If there are more names than sets.
     """
-    if given is None:
+    if names is None:
         return [None] * n_sets
-    names = [given] if isinstance(given, str) else list(given)
-    if not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{argument} must be a list of str, got {given!r}.")
-    if n_sets and len(names) > n_sets:
+    listed = [names] if isinstance(names, str) else list(names)
+    if not all(isinstance(name, str) for name in listed):
+        raise TypeError(f"{argument} must be a list of str, got {names!r}.")
+    if n_sets and len(listed) > n_sets:
         warn(
-            f"{argument} has {len(names)} names for {n_sets} evaluation sets: the last"
-            f" {len(names) - n_sets} are not used."
+            f"{argument} has {len(listed)} names for {n_sets} evaluation sets: the last"
+            f" {len(listed) - n_sets} are not used."
         )
-    return [*names, *[None] * n_sets][:n_sets]
+    return [*listed, *[None] * n_sets][:n_sets]
 
 
-def _by_set(argument: str, given: Any, n_sets: int) -> list[Any]:
-    """The value of an argument for each evaluation set; None where none is given.
+def _by_set(argument: str, values: Any, n_sets: int) -> list[Any]:
+    """The value of an argument for each evaluation set; None where there is none.
 
     The argument is a list, or a dictionary by the numbers of the sets. For a single
     evaluation set it may also be the value itself.
     """
-    if given is None:
+    if values is None:
         return [None] * n_sets
     if n_sets == 0:
-        _warn_if_unused(argument, given)
+        _warn_if_unused(argument, values)
         return []
-    if argument == "class_weight" and (isinstance(given, str) or _is_weights(given)):
-        return [given] * n_sets
-    if isinstance(given, Mapping):
-        return _by_number(argument, given, n_sets)
-    if n_sets == 1 and argument != "class_weight" and _is_bare(given):
-        return [given]
-    if not isinstance(given, list | tuple):
+    if argument == "class_weight" and (isinstance(values, str) or _is_weights(values)):
+        return [values] * n_sets
+    if isinstance(values, Mapping):
+        return _by_number(argument, values, n_sets)
+    if n_sets == 1 and argument != "class_weight" and _is_bare(values):
+        return [values]
+    if not isinstance(values, list | tuple):
         raise TypeError(
             f"eval_{argument} should be dict or list: a list with one item for each of"
             f" the {n_sets} evaluation sets, or a dictionary by their numbers."
         )
-    if len(given) > n_sets or (argument in _QUERIES and len(given) < n_sets):
+    if len(values) > n_sets or (argument in _QUERIES and len(values) < n_sets):
         raise ValueError(
-            f"Length of eval_{argument} ({len(given)}) not equal to length of eval_set"
+            f"Length of eval_{argument} ({len(values)}) not equal to length of eval_set"
             f" ({n_sets})"
         )
-    return [*given, *[None] * n_sets][:n_sets]
+    return [*values, *[None] * n_sets][:n_sets]
 
 
-def _by_number(argument: str, given: Mapping[Any, Any], n_sets: int) -> list[Any]:
-    unknown = [key for key in given if key not in range(n_sets)]
+def _by_number(argument: str, values: Mapping[Any, Any], n_sets: int) -> list[Any]:
+    unknown = [key for key in values if key not in range(n_sets)]
     if unknown:
         raise ValueError(
             f"eval_{argument} has the key {unknown[0]!r}; the keys of a dictionary are"
             f" the numbers of the evaluation sets, 0 to {n_sets - 1}."
         )
-    return [given.get(i) for i in range(n_sets)]
+    return [values.get(i) for i in range(n_sets)]
 
 
-def _warn_if_unused(argument: str, given: Any) -> None:
-    values = given.values() if isinstance(given, Mapping) else given
-    is_list = isinstance(given, Mapping | list | tuple)
-    if not is_list or any(value is not None for value in values):
+def _warn_if_unused(argument: str, values: Any) -> None:
+    listed = values.values() if isinstance(values, Mapping) else values
+    is_list = isinstance(values, Mapping | list | tuple)
+    if not is_list or any(value is not None for value in listed):
         warn(f"eval_{argument} is not used: there is no evaluation set.")
 
 
-def _is_weights(given: Any) -> bool:
+def _is_weights(values: Any) -> bool:
     """Whether a dictionary has weights of labels, and not dictionaries of these."""
-    return isinstance(given, Mapping) and not any(
-        value is None or isinstance(value, Mapping | str) for value in given.values()
+    return isinstance(values, Mapping) and not any(
+        value is None or isinstance(value, Mapping | str) for value in values.values()
     )
 
 
-def _is_bare(given: Any) -> bool:
+def _is_bare(values: Any) -> bool:
     """Whether the value for a single evaluation set is passed without a list."""
-    if not isinstance(given, list | tuple):
+    if not isinstance(values, list | tuple):
         return True
-    return len(given) > 0 and isinstance(given[0], numbers.Real | str)
+    return len(values) > 0 and isinstance(values[0], numbers.Real | str)

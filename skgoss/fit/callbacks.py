@@ -158,10 +158,6 @@ def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callback:
     return _LogEvaluation(period, bool(show_stdv))
 
 
-# The name that log_evaluation had before LightGBM 3.3.
-print_evaluation = log_evaluation
-
-
 class _LogEvaluation:
     order = 10
     before_iteration = False
@@ -553,6 +549,8 @@ def checked(callbacks: Any) -> list[Callback]:
     TypeError
         If the argument is not a list, or a callback is not callable.
     """
+    if callbacks is None:
+        return []
     if not isinstance(callbacks, list | tuple | set):
         raise TypeError(
             "callbacks must be a list of callables, got a single"

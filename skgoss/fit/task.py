@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from skgoss.data import queries, targets
 from skgoss.model.objective_names import OBJECTIVES, canonical_name
@@ -15,7 +15,7 @@ from skgoss.utils.messages import warn
 
 if TYPE_CHECKING:
     from skgoss.data.row_partition import Parts, RowPartition
-    from skgoss.fit.arguments import GivenSet
+    from skgoss.fit.arguments import InputSet
     from skgoss.model.fitted import FittedModel
 
 # The objectives of classification, for two and for more classes.
@@ -71,34 +71,31 @@ class Task:
         """
         return self
 
-    def encode(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
-        """The target as numbers."""
-        return targets.numbers(y, self.owner, given.target_name)
+    def encode(self, y: NDArray[Any], rows: InputSet) -> NDArray[np.float64]:
+        """The target of a set as numbers."""
+        return targets.numbers(y, self.owner, rows.target_name)
 
     def weights(
         self,
-        sample_weight: ArrayLike | None,
+        rows: InputSet,
         target: NDArray[np.float64],
-        class_weight: Any = None,
-        prefix: str = "",
-        partition: RowPartition | None = None,
+        partition: RowPartition | None,
     ) -> NDArray[np.float64] | None:
-        """The weight of each row; None if all are 1."""
-        if class_weight is not None:
+        """The weight of each row times that of its class; None if all are 1."""
+        class_weight, prefix = rows.class_weight, rows.prefix
+        if class_weight is not None and self.classes is None:
             raise ValueError(
                 f"The '{prefix}class_weight' parameter of {self.owner} must be"
                 " None: there are no classes. Use the argument"
                 f" {prefix}sample_weight of fit."
             )
-        return targets.weights(sample_weight, None, target, None, prefix, partition)
+        return targets.weights(
+            rows.sample_weight, class_weight, target, self.classes, prefix, partition
+        )
 
-    def queries(
-        self, n_rows: int, group: Any, qid: Any, prefix: str, parts: Parts | None = None
-    ) -> queries.Queries | None:
+    def queries(self, rows: InputSet, n_rows: int) -> queries.Queries | None:
         """The queries of the rows; None if rows are not ranked."""
-        if group is None and qid is None:
-            return None
-        return queries.make(n_rows, group=group, qid=qid, prefix=prefix, parts=parts)
+        return rows.queries(n_rows) if rows.has_queries else None
 
     def check_objective(self, name: str) -> None:
         """Check that an objective belongs to the task; else ValueError."""
@@ -126,11 +123,9 @@ class Ranking(Task):
     serves = ("ranking",)
     default_objective = "lambdarank"
 
-    def queries(
-        self, n_rows: int, group: Any, qid: Any, prefix: str, parts: Parts | None = None
-    ) -> queries.Queries:
+    def queries(self, rows: InputSet, n_rows: int) -> queries.Queries:
         """The queries of the rows; without any, all rows are one query."""
-        return queries.make(n_rows, group=group, qid=qid, prefix=prefix, parts=parts)
+        return rows.queries(n_rows)
 
     def check_objective(self, name: str) -> None:
         """Check that an objective is for ranking."""
@@ -188,23 +183,10 @@ class Classification(Task):
             )
         return replace(self, classes=model.classes)
 
-    def encode(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
+    def encode(self, y: NDArray[Any], rows: InputSet) -> NDArray[np.float64]:
         """The label encoding: the number of each label."""
-        source = "init_model" if given.is_training else "y"
-        return targets.encode_labels(y, self.classes, given.target_name, source)
-
-    def weights(
-        self,
-        sample_weight: ArrayLike | None,
-        target: NDArray[np.float64],
-        class_weight: Any = None,
-        prefix: str = "",
-        partition: RowPartition | None = None,
-    ) -> NDArray[np.float64] | None:
-        """The weight of each row times that of its class; None if all are 1."""
-        return targets.weights(
-            sample_weight, class_weight, target, self.classes, prefix, partition
-        )
+        source = "init_model" if rows.is_training else "y"
+        return targets.encode_labels(y, self.classes, rows.target_name, source)
 
     def check_objective(self, name: str) -> None:
         """Check that an objective is for the number of classes."""
@@ -262,9 +244,9 @@ class TrainTask(Task):
         objective = self.objective or self.default_objective
         return None if callable(objective) else canonical_name(objective)
 
-    def encode(self, y: NDArray[Any], given: GivenSet) -> NDArray[np.float64]:
+    def encode(self, y: NDArray[Any], rows: InputSet) -> NDArray[np.float64]:
         """The target, which must hold the numbers that the objective needs."""
-        target = super().encode(y, given)
+        target = super().encode(y, rows)
         name = self.objective_name
         if name is not None:
             self.check_objective(name)
@@ -275,17 +257,16 @@ class TrainTask(Task):
             _check_codes(target, (other, 1), "objective='binary'")
         return target
 
-    def queries(
-        self, n_rows: int, group: Any, qid: Any, prefix: str, parts: Parts | None = None
-    ) -> queries.Queries | None:
+    def queries(self, rows: InputSet, n_rows: int) -> queries.Queries | None:
         """The queries of the rows, which objectives of ranking need."""
         name = self.objective_name
-        if group is None and name is not None and OBJECTIVES[name].task == "ranking":
+        is_ranking = name is not None and OBJECTIVES[name].task == "ranking"
+        if is_ranking and rows.group is None:
             raise ValueError(
                 f"objective={name!r} is for ranking and needs queries: pass their sizes"
                 " to the Dataset, Dataset(X, label=y, group=sizes)."
             )
-        return super().queries(n_rows, group, qid, prefix, parts)
+        return super().queries(rows, n_rows)
 
     def check_objective(self, name: str) -> None:
         """Check that an objective fits the number of classes."""

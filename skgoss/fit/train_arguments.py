@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-import numpy as np
-
 from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import callbacks
-from skgoss.fit.arguments import FitArguments
+from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.fit import Fit, checked_settings
 from skgoss.fit.task import TrainTask
 from skgoss.model.estimator_record import EstimatorRecord, changed
@@ -53,7 +50,6 @@ class TrainOptions:
         params: Mapping[str, Any] | None,
         *,
         owner: str = "train",
-        fobj: Callable[..., Any] | None = None,
         **defaults: Any,
     ) -> Self:
         """Take the options, the task and the rest from ``params``.
@@ -64,15 +60,13 @@ class TrainOptions:
             Options by any of their names.
         owner : str, default='train'
             The name of the function, for messages.
-        fobj : callable, default=None
-            The objective, instead of that in ``params``.
         **defaults : dict
             Options by their own names, for those that are not in ``params``.
 
         Raises
         ------
         TypeError
-            If ``params`` is not a dict, or ``fobj`` not callable.
+            If ``params`` is not a dict.
         ValueError
             If the number of classes is not an int above 0. `checked_settings` checks
             the options.
@@ -97,8 +91,6 @@ class TrainOptions:
                 " the weights of the rows to the Dataset.",
                 UnusedParameterWarning,
             )
-        if fobj is not None:
-            options["objective"] = _function(fobj)
         parameters.warn_of_unknown(unused, owner)
         task = TrainTask(owner, n_classes, options.get("objective"))
         return cls(task, defaults | options, frozenset(options), unused, of_files)
@@ -116,11 +108,6 @@ class TrainOptions:
         """The options that the user has passed, for a `Dataset`."""
         return {name: self.options[name] for name in self.passed}
 
-    @property
-    def categorical_feature(self) -> Any:
-        """The option of this name."""
-        return self.options.get("categorical_feature", "auto")
-
     def settings(self, train_set: Dataset, arguments: FitArguments) -> Settings:
         """The checked options of a fit."""
         return checked_settings(
@@ -135,11 +122,11 @@ class TrainOptions:
         n_threads: int | None = None,
     ) -> Fit:
         """A fit that has read its data, without a round."""
+        settings = self.settings(train_set, arguments)
         return Fit(
-            train_set,
-            None,
+            input_sets(train_set, None, arguments, settings.class_weight),
             arguments,
-            self.settings(train_set, arguments),
+            settings,
             self.task,
             passed=self.passed_options,
             init_model=init_model,
@@ -153,8 +140,7 @@ class TrainOptions:
         kept = {k: value for k, value in options.items() if not _holds_function(value)}
         if self.task.num_class > 1:
             kept["num_class"] = self.task.num_class
-        unused = {k: v for k, v in self.unused.items()}
-        return EstimatorRecord("train", self.task.name, kept, unused)
+        return EstimatorRecord("train", self.task.name, kept, dict(self.unused))
 
 
 def _holds_function(value: Any) -> bool:
@@ -174,12 +160,6 @@ def _n_classes(given: Sequence[Any], owner: str) -> int:
             f" {given[0]!r} instead."
         )
     return value
-
-
-def _function(fobj: Any) -> Callable[..., Any]:
-    if not callable(fobj):
-        raise TypeError(f"fobj must be a function, got {fobj!r}.")
-    return fobj
 
 
 # --- Arguments that `train` and `cv` share --------------------------------------------
@@ -225,46 +205,3 @@ def functions_of(feval: Any) -> list[Callable[..., Any]]:
             f"feval must be a function or a list of functions, got {feval!r}."
         )
     return functions
-
-
-def describe_columns(
-    train_set: Dataset,
-    options: TrainOptions,
-    feature_name: str | Sequence[str] = "auto",
-    categorical_feature: str | Iterable[str | int] | None = "auto",
-) -> None:
-    """Give the training set the names and categorical columns that are passed."""
-    if not _is_auto(feature_name):
-        train_set.set_feature_name(feature_name)
-    if _is_auto(categorical_feature):
-        categorical_feature = options.categorical_feature
-    if not _is_auto(categorical_feature):
-        train_set.set_categorical_feature(categorical_feature)
-
-
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
-
-
-def callbacks_of(
-    given: Iterable[Callable[..., Any]] | None,
-    *,
-    evals_result: dict[str, Any] | None = None,
-    learning_rates: Sequence[float] | Callable[[int], float] | None = None,
-) -> list[Callable[..., Any]]:
-    """The user's callbacks, and those that older arguments stand for."""
-    calls = [] if given is None else callbacks.checked(given)
-    if evals_result is not None:
-        calls.append(callbacks.record_evaluation(evals_result))
-    if learning_rates is not None:
-        calls.append(callbacks.reset_parameter(learning_rate=learning_rates))
-    return calls
-
-
-def period_of(verbose_eval: Any) -> int:
-    """After how many rounds metrics are printed, again and again; 0: never."""
-    if not isinstance(verbose_eval, int | np.bool_ | np.integer | None):
-        raise TypeError(
-            f"verbose_eval must be a bool or an int, got {type_name(verbose_eval)}."
-        )
-    return int(verbose_eval or 0)

@@ -26,6 +26,7 @@ from skgoss.model.fitted import FittedModel
 from skgoss.model.link import Link
 from skgoss.model.objective_names import ALIASES, make_link
 from skgoss.model.trees import CATEGORICAL, CategorySets
+from skgoss.utils import compat
 from skgoss.utils.limits import INT32_MAX
 from skgoss.utils.messages import warn
 
@@ -108,8 +109,7 @@ def encoded(
         frames.columns(X, model.schema, owner=owner, by_name=False),
         collectives,
     )
-    names = frames.feature_names(X)
-    schema = ColumnSchema(trees.n_features, names, categories)
+    schema = ColumnSchema(trees.n_features, compat.feature_names(X), categories)
     return replace(model, trees=trees, schema=schema)
 
 

@@ -1,0 +1,279 @@
+"""The data of a fit: from what the user passes to numbers, weights and queries."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from skgoss.data import categories, frames, merged_schema, names, targets
+from skgoss.data.columns import Columns
+from skgoss.data.dataset import BinnedDataset
+from skgoss.data.rows import Rows, check_init_score, held_out
+from skgoss.data.schema import ColumnSchema
+from skgoss.dataset import binning
+from skgoss.dataset.binning import Prepared
+from skgoss.dataset.dataset import Dataset
+from skgoss.fit.arguments import FitArguments, InputSet
+from skgoss.fit.task import Task
+from skgoss.model import lightgbm_file, objective_names
+from skgoss.model.fitted import FittedModel
+from skgoss.model.link import Link
+from skgoss.parameters.settings import Settings
+from skgoss.training import constraints
+from skgoss.training.evaluation import NamedRows
+from skgoss.utils import compat
+
+
+class FitData:
+    """The data of a fit, and what is learned from them before the first round.
+
+    Attributes
+    ----------
+    arguments : FitArguments
+        Those that do not belong to rows.
+    passed, init_model : object
+        As in `Fit`. The model has the categories of the training set.
+    settings : Settings
+        The options, with columns by number and the objective by its canonical name.
+    task : Task
+        With the classes of the training set.
+    training : InputSet
+        The training set as the user passed it.
+    names : list of str, or None
+        The names that the user gave the columns, or else those of a `Dataset`.
+    schema : ColumnSchema
+        The columns of the training set.
+    root : BinnedDataset or None
+        The bins of the training set, if it is a `Dataset`.
+    rows : Rows
+        The rows of the training set whose weight is not 0.
+    fitted : Rows
+        Those to learn from: without the rows that are held out for early stopping.
+    given_objective : str or callable
+        The objective by the name that the user passed.
+    link : Link
+    """
+
+    def __init__(
+        self,
+        training: InputSet,
+        arguments: FitArguments,
+        settings: Settings,
+        task: Task,
+        passed: Mapping[str, Any],
+        init_model: FittedModel | None,
+    ) -> None:
+        self.arguments = arguments.without_values()
+        self.settings = settings
+        self.task = task.going_on(init_model)
+        self.passed = passed
+        self.init_model = init_model
+        self.training = training
+
+    def read(self, evaluation_sets: Sequence[InputSet]) -> list[NamedRows]:
+        """Read the training set and the evaluation sets, and return the latter."""
+        prepared = self._training_columns()
+        self._number_columns()
+        rows = self._rows(prepared, self.training).without_zero_weights()
+        self._set_objective()
+        sets = [self._evaluated(input_set, rows) for input_set in evaluation_sets]
+        self.rows = rows
+        self.fitted, sets = self._with_held_out(rows, sets)
+        return sets
+
+    def _training_columns(self) -> Prepared:
+        """Read the training columns, their names and categories."""
+        X, schema = self.training.X, self._init_schema()
+        self.names = names.given(self.arguments.feature_name)
+        if isinstance(X, Dataset):
+            prepared = self._prepared(X, schema)
+            if self.names is None:
+                self.names = X._names
+        else:
+            prepared = self._columns(X, schema)
+        self.schema, self.root = schema or prepared.schema, prepared.root
+        if self.init_model is not None:
+            self.names = self.names or self.init_model.feature_names
+            categories.check_same(
+                names.numbered(self.settings.categorical_feature, self.names),
+                self.schema.categories,
+                self.column_names,
+                self.schema.n_features,
+                "init_model",
+            )
+        return prepared
+
+    def _init_schema(self) -> ColumnSchema | None:
+        """The columns of the model that training continues from; None without one."""
+        if self.init_model is None:
+            return None
+        if self.init_model.is_foreign:
+            X = self.training.X
+            self.init_model = lightgbm_file.encoded(
+                self.init_model,
+                X.get_data() if isinstance(X, Dataset) else X,
+                self.task.owner,
+                self.training.collectives,
+            )
+        return self.init_model.schema
+
+    def _columns(self, X: Any, schema: ColumnSchema | None) -> Prepared:
+        """Read the training columns of data that are not a `Dataset`."""
+        columns, read = binning.read(
+            X, self.names, self.settings.categorical_feature, schema, self.task.owner
+        )
+        if self.training.is_empty:
+            columns = Columns.of_no_rows(columns.n_features)
+        if self.training.parts is not None:
+            columns, read = merged_schema.merged(
+                columns, read, self.training.parts, learned=schema is None
+            )
+        return Prepared(columns, schema=read)
+
+    def _prepared(
+        self, X: Dataset, schema: ColumnSchema | None, root: BinnedDataset | None = None
+    ) -> Prepared:
+        """The rows of a `Dataset` in bins: new ones, or those of the training set."""
+        needs = {
+            "linear_tree": self.settings.linear_tree,
+            "init_model": self.init_model is not None,
+        }
+        return X._prepare(
+            self.settings,
+            self.passed,
+            compat.n_threads(self.settings.n_jobs),
+            schema,
+            " and ".join(name for name in needs if needs[name]),
+            root,
+        )
+
+    @property
+    def column_names(self) -> Sequence[str] | None:
+        """The names of the columns: ``feature_name`` of fit, else those in ``X``."""
+        return self.schema.feature_names if self.names is None else self.names
+
+    def _rows(self, prepared: Prepared, input_set: InputSet) -> Rows:
+        """Columns with the target, weight, query and start scores of each row."""
+        input_set = input_set.agreed()
+        partition = input_set.parts and input_set.parts.partition()
+        y = targets.one_column(
+            input_set.y, prepared.n_rows, self.task.owner, input_set.target_name
+        )
+        if input_set.is_training:
+            self.task = self.task.of(y, input_set.parts)
+        task, init_score = self.task, input_set.init_score
+        target = task.encode(y, input_set)
+        weight = task.weights(input_set, target, partition)
+        targets.check_sum(target, weight, input_set.target_name, input_set.collectives)
+        if init_score is not None:
+            init_score = check_init_score(
+                init_score, len(y), task.n_scores, f"{input_set.prefix}init_score"
+            )
+        return Rows(
+            prepared.columns,
+            target,
+            weight,
+            task.queries(input_set, len(y)),
+            init_score,
+            prepared.numbers,
+            prepared.binned,
+            input_set.X if task.functions_take_dataset else None,
+            partition,
+        )
+
+    def _number_columns(self) -> None:
+        """Replace names of columns in the options by their numbers."""
+        self.settings = constraints.resolve_columns(
+            self.settings,
+            self.schema.n_features,
+            self.schema.categories.vocabularies,
+            self.column_names,
+        )
+
+    def _set_objective(self) -> None:
+        """Set the objective and the link, and the objective's canonical name."""
+        task, options = self.task, self.settings
+        # An alias may have a metric of its own.
+        self.given_objective = options.objective or task.default_objective
+        objective = self.given_objective
+        if objective is None:
+            raise ValueError(
+                f"The 'objective' parameter of {task.owner} must be"
+                " given. LGBMClassifier and LGBMRegressor choose one."
+            )
+        if not callable(objective):
+            objective = objective_names.canonical_name(objective)
+            task.check_objective(objective)
+        self.link: Link = objective_names.make_link(
+            objective, options.sigmoid, options.reg_sqrt
+        )
+        self.settings = dataclasses.replace(options, objective=objective)
+
+    def _evaluated(self, input_set: InputSet, rows: Rows) -> NamedRows:
+        """The rows of an evaluation set, which may be those of the training set."""
+        X, name = input_set.X, input_set.name
+        if not input_set.holds_same_rows(self.training):
+            prepared = (
+                Prepared(Columns.of_no_rows(self.schema.n_features))
+                if input_set.is_empty
+                else self._evaluated_columns(X, name)
+            )
+            rows = self._rows(prepared, input_set).without_zero_weights()
+        data = X if rows.partition is None else None
+        return NamedRows(name, rows, input_set.is_training, data)
+
+    def _evaluated_columns(self, X: Any, name: str) -> Prepared:
+        """The columns of an evaluation set, and their bins if they are known."""
+        if not isinstance(X, Dataset):
+            return Prepared(frames.columns(X, self.schema, owner=self.task.owner))
+        if not isinstance(self.training.X, Dataset):
+            return self._evaluated_columns(X.get_data(), name)
+        try:
+            return self._in_same_bins(X)
+        except ValueError as error:
+            raise ValueError(f"The evaluation set {name!r}: {error}") from error
+
+    def _in_same_bins(self, X: Dataset) -> Prepared:
+        """The columns of a data set in the bins of the training set.
+
+        If it does not fit, it keeps the reference that it had.
+        """
+        before = dict(vars(X))
+        try:
+            if X._root is not self.training.X._root:
+                X.set_reference(self.training.X)
+            return self._prepared(X, self.schema, self.root)
+        except BaseException:
+            vars(X).update(before)
+            raise
+
+    def _with_held_out(
+        self, rows: Rows, sets: list[NamedRows]
+    ) -> tuple[Rows, list[NamedRows]]:
+        """Hold rows out if early stopping needs an evaluation set and there is none.
+
+        Returns the rows to learn from and the evaluation sets.
+        """
+        options = self.settings
+        stops_early = (options.early_stopping_round or 0) > 0
+        if sets or not stops_early or options.boosting_type == "dart":
+            return rows, sets
+        is_held_out = held_out(
+            rows,
+            options.validation_fraction,
+            options.random_state,
+            stratify=self.task.n_classes is not None,
+        )
+        validation = rows.take(np.flatnonzero(is_held_out))
+        fitted = rows.take(np.flatnonzero(~is_held_out))
+        return fitted, [NamedRows("validation", validation)]
+
+    def _forget_values(self) -> None:
+        """Free the values of the rows: a rank keeps only the bins of its rows."""
+        self.training = self.training.without_values()
+        if self.fitted is self.rows or not self.settings.refit:
+            self.rows = self.rows.without_values()
+        self.fitted = self.fitted.without_values()

@@ -1,0 +1,137 @@
+"""What exists for scripts of LightGBM 2 and 3 only.
+
+LightGBM 4 does not have some arguments of `train`, `cv` and ``fit`` of the estimators.
+The functions of this module translate them into options and callbacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skgoss.fit.callbacks import (
+    checked,
+    log_evaluation,
+    record_evaluation,
+    reset_parameter,
+)
+from skgoss.training.callback_api import Callback
+from skgoss.utils.messages import type_name
+
+if TYPE_CHECKING:
+    from skgoss.dataset.dataset import Dataset
+    from skgoss.fit.train_arguments import TrainOptions
+
+# The name that log_evaluation had before LightGBM 3.3.
+print_evaluation = log_evaluation
+
+
+def fit_arguments(
+    *, verbose: Any = False, early_stopping_rounds: Any = None, **arguments: Any
+) -> dict[str, Any]:
+    """The arguments of ``fit`` of an estimator, by the names of `FitArguments`."""
+    if not isinstance(verbose, bool | int | np.integer):
+        raise TypeError(
+            f"verbose must be a bool or an int, got {type(verbose).__name__}."
+        )
+    arguments["early_stopping_round"] = early_stopping_rounds
+    return arguments | _with_messages(int(verbose), arguments.get("callbacks"))
+
+
+def train_callbacks(
+    callbacks: Any,
+    verbose_eval: bool | int | None,
+    evals_result: dict[str, Any] | None,
+    learning_rates: Sequence[float] | Callable[[int], float] | None,
+) -> dict[str, Any]:
+    """The arguments of `FitArguments` that these arguments of `train` stand for."""
+    calls = checked(callbacks)
+    if evals_result is not None:
+        calls.append(record_evaluation(evals_result))
+    if learning_rates is not None:
+        calls.append(reset_parameter(learning_rate=learning_rates))
+    return _with_messages(_period(verbose_eval), calls)
+
+
+def cv_callbacks(
+    callbacks: Any, verbose_eval: bool | int | None, show_stdv: bool
+) -> list[Callback]:
+    """The callbacks of `cv`. It prints no messages of early stopping."""
+    return [*checked(callbacks), log_evaluation(_period(verbose_eval), show_stdv)]
+
+
+def _period(verbose_eval: Any) -> int:
+    """The period of `log_evaluation`."""
+    if not isinstance(verbose_eval, int | np.bool_ | np.integer | None):
+        raise TypeError(
+            f"verbose_eval must be a bool or an int, got {type_name(verbose_eval)}."
+        )
+    return int(verbose_eval or 0)
+
+
+def _with_messages(period: int, callbacks: Any) -> dict[str, Any]:
+    """Callbacks that also print the metrics; early stopping prints messages, too."""
+    if period <= 0:
+        return {"callbacks": callbacks}
+    return {
+        "callbacks": [*checked(callbacks), log_evaluation(period)],
+        "early_stopping_messages": True,
+    }
+
+
+def with_arguments(
+    options: TrainOptions,
+    fobj: Callable[..., Any] | None,
+    early_stopping_rounds: int | None,
+) -> TrainOptions:
+    """The options of `train` or `cv` with those that two other arguments stand for.
+
+    ``fobj`` replaces the objective in ``params``. ``early_stopping_rounds`` is used if
+    ``params`` does not have this option.
+    """
+    if fobj is not None:
+        if not callable(fobj):
+            raise TypeError(f"fobj must be a function, got {fobj!r}.")
+        options = options.with_objective(fobj)
+    default = {"early_stopping_round": early_stopping_rounds}
+    return replace(options, options=default | options.options)
+
+
+def describe_columns(
+    train_set: Dataset, feature_name: str | Sequence[str], categorical_feature: Any
+) -> None:
+    """Set the names and the categorical columns of the training set, if any are given.
+
+    'auto' stands for those that it has.
+    """
+    if not _is_auto(feature_name):
+        train_set.set_feature_name(feature_name)
+    if not _is_auto(categorical_feature):
+        train_set.set_categorical_feature(categorical_feature)
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+class CVResults(dict[str, Any]):
+    """The metrics of all rounds, by set and metric: 'valid auc-mean'.
+
+    The names of LightGBM 2 and 3, such as 'auc-mean', also work.
+    """
+
+    def __missing__(self, key: Any) -> Any:
+        name = f"valid {key}"
+        if not super().__contains__(name):
+            raise KeyError(key)
+        return super().__getitem__(name)
+
+    def __contains__(self, key: Any) -> bool:
+        return super().__contains__(key) or super().__contains__(f"valid {key}")
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Return the values of a key, or else ``default``."""
+        return super().get(key, super().get(f"valid {key}", default))

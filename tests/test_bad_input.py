@@ -43,7 +43,9 @@ def test_y_must_be_there(cls):
     ("value", "words"), [(np.nan, "contains NaN"), (np.inf, "contains infinity")]
 )
 def test_y_must_be_finite(cls, value, words):
-    refused(f"Input y {words}", cls, y=np.where(Y == 0, value, 1.0))
+    pd = pytest.importorskip("pandas")
+    for features in (X, pd.DataFrame(X)):
+        refused(f"Input y {words}", cls, X=features, y=np.where(Y == 0, value, 1.0))
 
 
 def test_labels_must_not_be_missing():

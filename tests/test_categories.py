@@ -250,17 +250,19 @@ def big_containers(values) -> dict:
 def test_integers_that_float64_does_not_tell_apart(values):
     number_of = {2**53: 0, 2**53 + 1: 1, BIG: 2, BIG + 1: 3, BIG + 2: 4}
     expected = [number_of.get(value, NAN) for value in values]
-    for name, X in big_containers(values).items():
+    containers = big_containers(values)
+    rows = [big_containers([value, value]) for value in values]
+    for name, X in containers.items():
         estimator, data = fit(X, [0])
         np.testing.assert_array_equal(read(data)[:, 0], expected, name)
         if name == "beside floats":
             continue
-        for other, X_other in big_containers(values).items():
+        for other, X_other in containers.items():
             if other != "beside floats":
                 data = columns(estimator, X_other, reset=False)
                 np.testing.assert_array_equal(read(data)[:, 0], expected, other)
         for i, value in enumerate(values):
-            for other, row in big_containers([value, value]).items():
+            for other, row in rows[i].items():
                 if value is not None and other != "beside floats":
                     data = columns(estimator, row, reset=False)
                     np.testing.assert_array_equal(

@@ -89,6 +89,23 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_all_constraints_together(method):
+    rng = np.random.default_rng(12)
+    X = rng.normal(size=(300, 3))
+    model = LGBMRegressor(
+        monotone_constraints=[1, -1, 0],
+        monotone_constraints_method=method,
+        interaction_constraints=[[0, 1], [2]],
+        feature_contri=[1, 1, 0.5],
+        forcedsplits_filename={"feature": 2, "threshold": 0.0},
+        n_estimators=5,
+        num_leaves=7,
+    ).fit(X, X.sum(axis=1))
+    assert steps(model.predict, X, [1, -1, 0]).min() >= 0
+    assert all(tree.split_feature[0] == 2 for tree in trees(model))
+
+
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("options", SETTINGS, ids=lambda o: "-".join(o) or "plain")

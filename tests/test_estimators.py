@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import copy
 import inspect
-import os
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_diabetes, load_iris
@@ -163,6 +161,18 @@ def test_spans_are_whole_numbers(name, value, diabetes, iris):
     spans = ({name: np.int64(0)}, {"start_iteration": -(2**70)}, {name: -1})
     for span in (*spans, {"num_iteration": 2**70}):
         np.testing.assert_array_equal(regressor.predict(diabetes[0], **span), whole)
+
+
+def test_raw_scores_of_a_forest_are_means(diabetes, two_classes):
+    options = {"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1}
+    model = small(LGBMRegressor, **options).fit(*diabetes)
+    raw = model.predict(diabetes[0], raw_score=True)
+    np.testing.assert_array_equal(raw, model.predict(diabetes[0]))
+    X, y = two_classes
+    model = small(LGBMClassifier, **options).fit(X, y)
+    p = model.predict_proba(X)[:, 1]
+    np.testing.assert_allclose(expit(model.decision_function(X)), p)
+    np.testing.assert_allclose(expit(model.predict(X, raw_score=True)), p)
 
 
 def test_threads_of_a_prediction(diabetes):
@@ -349,6 +359,20 @@ def test_every_argument_of_fit_arrives(cls, monkeypatch):
     assert all(taken[name] is value for name, value in given.items())
 
 
+@pytest.mark.parametrize("cls", [LGBMModel, LGBMRegressor, LGBMClassifier, LGBMRanker])
+def test_arguments_of_fit_are_in_lightgbm_s_order(cls):
+    lightgbm = pytest.importorskip("lightgbm")
+    ours, theirs = (
+        [
+            name
+            for name, parameter in inspect.signature(its.fit).parameters.items()
+            if parameter.kind == parameter.POSITIONAL_OR_KEYWORD
+        ]
+        for its in (cls, getattr(lightgbm, cls.__name__))
+    )
+    assert ours == theirs
+
+
 def test_an_argument_of_fit_cannot_be_lost():
     with pytest.raises(TypeError, match="unexpected keyword argument 'eval_weight'"):
         FitArguments.of({"self": None, "X": 1, "y": 2, "eval_weight": 3})
@@ -381,23 +405,7 @@ def test_warnings_point_at_the_line_of_the_user(iris):
         assert {(w.filename, w.lineno) for w in caught} == {(__file__, line)}
 
 
-def test_html(iris):
-    model = small(LGBMClassifier)
-    assert "LGBMClassifier" in model._repr_html_()
-    assert "LGBMClassifier" in model.fit(*iris)._repr_html_()
-
-
 # --- Weights --------------------------------------------------------------------------
-
-
-def test_rows_without_weight_do_not_exist(two_classes):
-    X, y = two_classes
-    weight = np.arange(100) % 3
-    for cls in (LGBMClassifier, LGBMRegressor):
-        some = small(cls).fit(X, y, sample_weight=weight)
-        rows = weight > 0
-        same = small(cls).fit(X[rows], y[rows], sample_weight=weight[rows])
-        np.testing.assert_array_equal(some.predict(X), same.predict(X))
 
 
 def test_ones_are_no_weights(two_classes):
@@ -448,6 +456,16 @@ def test_balanced_counts_weights_as_copies():
     weighted = targets.class_weights("balanced", y, weight, labels)
     copies = targets.class_weights("balanced", np.repeat(y, weight), np.ones(7), labels)
     np.testing.assert_array_equal(weighted, copies)
+
+
+def test_balanced_multiplies_sample_weight(two_classes):
+    X, y = two_classes[0], two_classes[1] - 1
+    weight = np.where(y == 0, 4.0, 1.0)
+    model = small(LGBMClassifier, class_weight="balanced")
+    model.fit(X, y, sample_weight=weight)
+    balance = weight.sum() / 2 / np.bincount(y, weight)
+    same = small(LGBMClassifier).fit(X, y, sample_weight=balance[y] * weight)
+    np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X))
 
 
 # --- Objectives of the user's own -----------------------------------------------------
@@ -645,24 +663,3 @@ def test_one_thread_in_a_fork_of_a_threaded_process():
     assert compat.n_threads(3) == 3
     compat._Team.after_fork()
     assert compat.n_threads(3) == 1
-
-
-FORK = """
-import os
-import warnings
-import numpy as np
-from skgoss import LGBMRegressor
-warnings.simplefilter("ignore")
-X = np.random.default_rng(0).normal(size=(20000, 5))
-model = LGBMRegressor(n_estimators=3, n_jobs=2).fit(X, X[:, 0])
-child = os.fork()
-if child == 0:
-    again = LGBMRegressor(n_estimators=3, n_jobs=2).fit(X, X[:, 0])
-    os._exit(int((again.predict(X) != model.predict(X)).any()))
-raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_fit_fork_fit():
-    subprocess.run([sys.executable, "-c", FORK], check=True, timeout=60)

@@ -247,10 +247,30 @@ def test_functions_see_predictions_and_are_recorded_last():
         seen.append(y_pred)
         return "worst", np.abs(y_true - y_pred).max(), False
 
-    model = classifier(n_estimators=2)
-    model.fit(*TRAIN, eval_set=[VALID], eval_metric=[worst, "auc"])
-    assert list(model.evals_result_["valid_0"]) == ["auc", "binary_logloss", "worst"]
+    model = classifier(n_estimators=2, metric="average_precision")
+    model.fit(*TRAIN, eval_set=[VALID], eval_metric=[worst, "auc", "logloss"])
+    names = ["auc", "binary_logloss", "average_precision", "worst"]
+    assert list(model.evals_result_["valid_0"]) == names
     np.testing.assert_allclose(seen[-1], model.predict_proba(VALID[0])[:, 1])
+
+
+def test_functions_of_two_three_and_four_arguments():
+    def two(y_true, y_pred):
+        error = np.abs(y_true - y_pred)
+        return [("largest", error.max(), False), ("median", np.median(error), False)]
+
+    def three(y_true, y_pred, weight):
+        return "weighed", np.average(y_true, weights=weight), True
+
+    def four(y_true, y_pred, weight, group):
+        return "queries", len(group), True
+
+    model = regressor().fit(RX, RY, eval_set=[(RX, RY)], eval_metric=[two, three])
+    assert list(model.best_score_["training"]) == ["l2", "largest", "median", "weighed"]
+    grades, sizes = np.arange(len(RY)) % 3, [200, 242]
+    ranker = LGBMRanker(n_estimators=1)
+    ranker.fit(RX, grades, group=sizes, eval_set=[(RX, grades)], eval_metric=four)
+    assert ranker.best_score_["training"]["queries"] == 2
 
 
 @pytest.mark.parametrize(

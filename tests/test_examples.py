@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+import processes
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -59,13 +58,7 @@ def test_example_runs(name: str, tmp_path: Path) -> None:
             distribution(package)
         except PackageNotFoundError:
             pytest.skip(f"{package} is not installed")
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / name), *arguments],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = processes.run(ROOT / "examples" / name, *arguments, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert expected in done.stdout
     assert done.stderr == ""

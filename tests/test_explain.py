@@ -163,6 +163,9 @@ def test_trees_for_shap(model):
 
 
 def test_what_shap_does_not_know():
+    shap = pytest.importorskip("shap")
+    with pytest.raises(Exception, match="not yet supported by TreeExplainer"):
+        shap.TreeExplainer(LGBMRegressor(**OPTIONS).fit(X, Y))
     category = LGBMRegressor(categorical_feature=[0], **OPTIONS)
     category.fit(np.digitize(X, [-1, 0, 1]), X[:, 0])
     with pytest.raises(ValueError, match="splits on categories"):

@@ -608,7 +608,8 @@ def test_places_that_cannot_be_written(tmp_path):
     assert not os.path.isfile(os.devnull)
 
 
-def test_writing_that_fails_leaves_the_earlier_file(tmp_path, monkeypatch):
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_writing_that_fails_leaves_the_earlier_file(step, tmp_path, monkeypatch):
     path, (one, two, *_) = tmp_path / "m.txt", boosters()
     one.save_model(path)
     before = path.read_bytes()
@@ -617,7 +618,7 @@ def test_writing_that_fails_leaves_the_earlier_file(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", fail)
+        patch.setattr(os, step, fail)
         with pytest.raises(KeyboardInterrupt):
             two.save_model(path)
     assert (path.read_bytes(), os.listdir(tmp_path)) == (before, ["m.txt"])
@@ -1051,7 +1052,7 @@ def test_rounds_that_others_leave_out():
 
 def test_mutations_are_refused_or_serve():
     """Of files that were changed at random: none ends the process."""
-    assert 100 < mutations.n_refused("booster", 0, 500) < 400
+    assert 30 < mutations.n_refused("booster", 0, 170) < 140
 
 
 def test_names_of_foreign_models_are_checked_when_asked(tmp_path):

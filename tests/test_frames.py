@@ -16,7 +16,7 @@ from reading import Estimator, columns
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from skgoss import LGBMRegressor
+from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss._engine.data import columns as kernels
 from skgoss.data.columns import Columns
 
@@ -54,6 +54,13 @@ def test_extreme_integers_keep_their_sign():
         limits = np.iinfo(dtype)
         X = np.array([[limits.min, limits.max]], dtype=dtype)
         np.testing.assert_array_equal(read(fit_columns(X)), X.astype(float))
+
+
+def test_large_integers_are_told_apart():
+    X, y = 2**40 + np.arange(100)[:, None], np.arange(100) % 2
+    options = {"min_child_samples": 1, "min_data_in_bin": 1, "num_leaves": 100}
+    model = LGBMClassifier(n_estimators=50, **options).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), y)
 
 
 @pytest.mark.parametrize(

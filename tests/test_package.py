@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import processes
 import pytest
 
 import skgoss
@@ -38,16 +39,16 @@ def test_version_needs_an_installed_package(monkeypatch):
 def test_a_folder_with_the_source_alone_says_what_to_do(tmp_path):
     compiled = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
     shutil.copytree(Path(skgoss.__file__).parent, tmp_path / "skgoss", ignore=compiled)
-    script = f"""
+    script = tmp_path / "script.py"
+    text = f"""
 import sys
 # Editable installations have a finder of their own; those of Python are classes.
 sys.meta_path = [finder for finder in sys.meta_path if isinstance(finder, type)]
 sys.path.insert(0, {str(tmp_path)!r})
 import skgoss
 """
-    ran = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
-    )
+    script.write_text(text)
+    ran = processes.run(script, folder=tmp_path)
     assert ran.returncode == 1
     assert "run it in another folder" in ran.stderr.splitlines()[-1]
 
@@ -65,6 +66,14 @@ def test_modules_of_lightgbm_s_names(name):
     assert set(theirs.__all__) <= set(module.__all__)
 
 
+def test_modules_of_functions_and_data():
+    for word in ("train", "cv", "CVBooster", "Booster", "Dataset"):
+        assert getattr(skgoss.engine, word) is getattr(skgoss, word)
+    for word in ("Booster", "Dataset", "Sequence"):
+        assert getattr(skgoss.basic, word) is getattr(skgoss, word)
+    assert skgoss.sklearn.LightGBMError is skgoss.basic.LightGBMError is ValueError
+
+
 def test_a_result_as_text():
     lightgbm = pytest.importorskip("lightgbm")
     given = ("valid_0", "l2", 0.123456789, False)
@@ -79,7 +88,7 @@ def test_importing_loads_no_more_packages_than_scikit_learn():
         "before = set(sys.modules); import skgoss;"
         "print({name.partition('.')[0] for name in sys.modules.keys() - before}"
         " & {'pandas', 'polars', 'pyarrow', 'matplotlib', 'igraph', 'graphviz',"
-        " 'lightgbm', 'onnx', 'skl2onnx', 'shap'})"
+        " 'lightgbm', 'onnx', 'skl2onnx', 'shap', 'dask', 'distributed'})"
     )
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

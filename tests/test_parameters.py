@@ -70,11 +70,13 @@ def test_constructor_is_the_table(cls):
 
 def test_defaults_and_names_are_lightgbm_s():
     lightgbm = pytest.importorskip("lightgbm")
-    theirs = inspect.signature(lightgbm.LGBMClassifier).parameters
     ours = {option.name: option.default for option in OPTIONS}
-    for name, parameter in theirs.items():
-        if name != "kwargs":
-            assert ours[name] == parameter.default
+    for cls in ESTIMATORS:
+        theirs = inspect.signature(getattr(lightgbm, cls.__name__)).parameters
+        for name, parameter in theirs.items():
+            if name != "kwargs":
+                assert ours[name] == parameter.default
+                assert parameter.kind == parameter.KEYWORD_ONLY
 
 
 def test_names_are_lightgbm_s():
@@ -318,7 +320,8 @@ def test_subclass_with_kwargs():
     model = Subclass(offset=1.0, eta=0.3)
     assert model.learning_rate == 0.3
     assert set(model.get_params()) == {"offset", *LGBMModel().get_params()}
-    assert clone(model).get_params() == model.get_params()
+    for copied in (clone(model), pickle.loads(pickle.dumps(model))):
+        assert copied.get_params() == model.get_params()
     assert repr(model.set_params(max_leaves=4)) == (
         "Subclass(learning_rate=0.3, num_leaves=4, offset=1.0)"
     )
@@ -407,6 +410,13 @@ def test_numpy_numbers_become_python_s(dtype):
     assert settings == parameters.make_settings(
         {"num_leaves": 7, "reg_alpha": 2.0, "max_depth": 0}, "LGBMRegressor"
     )
+
+
+def test_flags_as_words_and_capitals():
+    given = {"boost_from_average": "false", "extra_trees": "True"}
+    settings = parameters.make_settings({"boosting_type": "GBDT", **given}, "train")
+    assert settings.boosting_type == "gbdt"
+    assert (settings.boost_from_average, settings.extra_trees) == (False, True)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import inspect
 import re
 import sys
-from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -454,8 +453,11 @@ def test_the_text_of_a_plot_is_scaled_to_its_axes(model):
     )
 
 
-def overlap(a, b):
-    return a.x0 < b.x1 and b.x0 < a.x1 and a.y0 < b.y1 and b.y0 < a.y1
+def overlap(box, others):
+    """Whether a box lies over one of others, which are rows of (x0, y0, x1, y1)."""
+    x0, y0, x1, y1 = np.reshape(others, (-1, 4)).T
+    along_x = (box.x0 < x1) & (x0 < box.x1)
+    return (along_x & (box.y0 < y1) & (y0 < box.y1)).any()
 
 
 @pytest.mark.parametrize("orientation", ["horizontal", "vertical"])
@@ -469,7 +471,9 @@ def test_nothing_overlaps(n_leaves, orientation):
         _, ax = plt.subplots()
         _draw(ax, TreeLabels("", nodes, False), is_horizontal, resize=True)
         boxes, texts = bounds_of(ax)
-        assert not any(overlap(a, b) for a, b in combinations([*boxes, *texts], 2))
+        solids = np.array([solid.extents for solid in [*boxes, *texts]])
+        for i, solid in enumerate([*boxes, *texts]):
+            assert not overlap(solid, solids[i + 1 :])
         for line, node in zip(ax.lines, nodes[1:], strict=True):
             x, y = np.transpose(ax.transData.transform(line.get_xydata()))
             assert len(x) == 4
@@ -478,7 +482,7 @@ def test_nothing_overlaps(n_leaves, orientation):
             for part in (slice(1, 3), slice(2, 4)):
                 ends = np.sort([x[part], y[part]]).T
                 bounds = matplotlib.transforms.Bbox(ends).padded(-1)
-                assert not any(overlap(bounds, solid) for solid in [*boxes, *texts])
+                assert not overlap(bounds, solids)
         outer = ax.get_window_extent()
         for solid in [*boxes, *texts]:
             assert outer.contains(solid.x0, solid.y0)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
+from instruction_sets import printed
 
 from skgoss._engine.data import columns
 from skgoss.data.columns import Columns
@@ -121,25 +118,15 @@ def test_scores_equal_the_naive_walk(n_rows, dtype):
     check(trees, ensemble, random_data(np.random.default_rng(1), n_rows, 5, dtype))
 
 
+def run_walks() -> int:
+    """Run the tests that compare kernels with naive walks."""
+    names = "naive_walk or bytes or all_sizes or sets_of"
+    return int(pytest.main(["-q", "-p", "no:cacheprovider", __file__, "-k", names]))
+
+
 @pytest.mark.parametrize("level", ["plain", "avx2"])
 def test_lower_instruction_sets_give_the_same_leaves(level):
-    run = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            __file__,
-            "-k",
-            "naive_walk or bytes or all_sizes or sets_of",
-        ],
-        env=os.environ | {"SKGOSS_SIMD": level},
-        cwd=Path(__file__).parents[1],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout
+    assert printed(level, "test_predict", "t.run_walks()") == "0"
 
 
 @pytest.mark.parametrize(

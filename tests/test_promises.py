@@ -9,7 +9,6 @@ import dataclasses
 import gc
 import os
 import signal
-import subprocess
 import sys
 import threading
 import weakref
@@ -18,6 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import processes
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
@@ -663,9 +663,7 @@ POOL = """
 def test_fit_in_children_of_a_process_that_has_fitted(body, tmp_path):
     script = tmp_path / "fork.py"
     script.write_text(FORK.replace("{body}", body.strip()))
-    done = subprocess.run(
-        [sys.executable, str(script)], timeout=60, capture_output=True, text=True
-    )
+    done = processes.run(script, folder=tmp_path)
     assert done.returncode == 0, done.stderr
 
 

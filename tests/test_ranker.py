@@ -125,6 +125,21 @@ def test_a_query_of_twenty_thousand_documents():
     assert model.score(features, grades, group=[n]) > 0.9
 
 
+def test_weights_of_queries_without_relevant_documents():
+    grades = np.r_[np.zeros(10), Y[10:20]]
+    weight = np.repeat([3.0, 1.0], 10)
+    model = ranker(eval_at=3).fit(
+        X,
+        Y,
+        qid=QID,
+        eval_set=[(X[:20], grades), (X[10:20], grades[10:])],
+        eval_group=[[10, 10], [10]],
+        eval_sample_weight=[weight, None],
+    )
+    both, alone = (model.best_score_[f"valid_{i}"]["ndcg@3"] for i in (0, 1))
+    assert both == pytest.approx((3 + alone) / 4)
+
+
 def test_label_gain_says_what_grades_are_worth():
     plain = ranker().fit(X, Y, qid=QID)
     same = ranker(label_gain=[0, 1, 3, 7, 15]).fit(X, Y, qid=QID)

@@ -283,6 +283,17 @@ def test_a_seed_draws_its_samples(seed):
         assert_same_models(first, fit(X, y, **options, **{other: 77}))
 
 
+def test_max_drop_0_is_no_limit():
+    options = {"boosting_type": "dart", "drop_rate": 1.0, "uniform_drop": True}
+    options |= {"skip_drop": 0.0, "n_estimators": 8}
+    X, y = data()
+    none, many, one = (
+        LGBMRegressor(max_drop=k, **options).fit(X, y).predict(X) for k in (0, 1000, 1)
+    )
+    np.testing.assert_array_equal(none, many)
+    assert (none != one).any()
+
+
 @pytest.mark.parametrize("seed", SAMPLERS)
 def test_random_state_draws_all_samples(seed):
     X, y = data()

@@ -76,10 +76,9 @@ def test_every_way_checks(way):
         WAYS[way](model)
 
 
-@pytest.mark.parametrize("first", [0, 1000])
-def test_mutations_are_refused_or_serve(first):
+def test_mutations_are_refused_or_serve():
     # Some serve, some do not: the script does both.
-    assert 300 < mutations.n_refused("estimator", first, first + 1000) < 1000
+    assert 200 < mutations.n_refused("estimator", 0, 700) < 700
 
 
 NUMERIC, CATEGORICAL, LINEAR, CLASSES = 0, 2, 3, 5

@@ -114,6 +114,22 @@ def test_without_the_limit_they_would(monkeypatch):
     assert max(largest_climb(*rare_classes(6000, seed)) for seed in range(2)) > 0.01
 
 
+def test_steps_of_a_forest_are_not_limited():
+    """Gradients near 1 beside hessians near exp(-9): a Newton step is 8,000 long."""
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((500, 4))
+    y = X[:, 0] + 0.5 * rng.standard_normal(500) > 0
+
+    def largest(**options):
+        options |= {"n_estimators": 1, "learning_rate": 1.0, "min_child_weight": 0.0}
+        model = LGBMClassifier(min_child_samples=1, objective="binary", **options)
+        model.fit(X, y, init_score=np.full(len(X), -9.0))
+        return np.abs(next(iter(model._model.trees.trees)).leaf_value).max()
+
+    assert 5 < largest() < 10
+    assert largest(boosting_type="rf", colsample_bytree=0.5) > 1000
+
+
 @pytest.mark.parametrize(
     "name", ["binary", "cross_entropy", "poisson", "tweedie", "fair", "multiclass"]
 )

@@ -230,9 +230,7 @@ def test_files_without_our_line_are_foreign(kind):
         assert ensemble.sets.words.tobytes() == whole.sets.words.tobytes()
 
 
-@pytest.mark.parametrize("first", [0, 1000])
-def test_mutations_are_refused_or_serve(first):
+def test_mutations_are_refused_or_serve():
     """Of files that were changed at random: none ends the process."""
     # Some serve, some do not: the script does both.
-    n_refused = mutations.n_refused("text", first, first + 1000)
-    assert 300 < n_refused < 1000
+    assert 200 < mutations.n_refused("text", 0, 700) < 700

@@ -1,0 +1,69 @@
+"""Scripts in processes of their own, which begin with large packages imported.
+
+Their environment is that of the first of them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+# It imports packages once, but not skgoss, and forks for each line, which names a
+# folder, a script and its arguments. The answer is the status of the script's end.
+SERVER = """
+import faulthandler, os, runpy, sys
+import matplotlib.pyplot, pandas, sklearn.model_selection
+for line in sys.stdin:
+    folder, *sys.argv = line.rstrip().split("\\t")
+    child = os.fork()
+    if child:
+        status = os.waitpid(child, 0)[1]
+        print(os.waitstatus_to_exitcode(status), flush=True)
+        continue
+    os.chdir(folder)
+    for number, name in enumerate((os.devnull, "stdout", "stderr")):
+        os.dup2(os.open(name, os.O_CREAT | os.O_RDWR), number)
+    faulthandler.dump_traceback_later(300, exit=True)
+    runpy.run_path(sys.argv[0], run_name="__main__")
+    break
+"""
+
+
+class Done(NamedTuple):
+    """What a process leaves."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@cache
+def server() -> subprocess.Popen[str]:
+    """The process that forks, which ends with this one."""
+    found = subprocess.Popen(
+        [sys.executable, "-c", SERVER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    atexit.register(found.communicate)
+    return found
+
+
+def run(script: Path, *arguments: str, folder: Path) -> Done:
+    """Run a script in a folder, as ``python script`` would."""
+    if not hasattr(os, "fork"):
+        command = [sys.executable, script, *arguments]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        return Done(done.returncode, done.stdout, done.stderr)
+    forks = server()
+    forks.stdin.write("\t".join([str(folder), str(script), *arguments]) + "\n")
+    forks.stdin.flush()
+    status = int(forks.stdout.readline())
+    printed = [(folder / name).read_text() for name in ("stdout", "stderr")]
+    return Done(status, *printed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable
@@ -68,15 +69,16 @@ def filled(doc: str, **lists: Iterable[tuple[str, str, str]]) -> str:
     """
     doc = inspect.cleandoc(doc)
     for mark, entries in lists.items():
-        listed = "\n".join(
-            f"{name} : {type_}\n"
-            + textwrap.indent(
-                textwrap.fill(meaning, 80, break_on_hyphens=False), "    "
-            )
-            for name, type_, meaning in entries
-        )
+        listed = "\n".join(_entry(*entry) for entry in entries)
         doc = doc.replace(f"{{{mark}}}", listed)
     return doc
+
+
+# Four estimators and all predictions describe the same arguments, at each import.
+@functools.cache
+def _entry(name: str, type_: str, meaning: str) -> str:
+    filled = textwrap.fill(meaning, 80, break_on_hyphens=False)
+    return f"{name} : {type_}\n{textwrap.indent(filled, '    ')}"
 
 
 def of_estimator(cls: type) -> type:

@@ -6,7 +6,6 @@ Their environment is that of the first of them.
 from __future__ import annotations
 
 import atexit
-import os
 import subprocess
 import sys
 from functools import cache
@@ -16,8 +15,10 @@ from typing import NamedTuple
 # It imports packages once, but not skgoss, and forks for each line, which names a
 # folder, a script and its arguments. The answer is the status of the script's end.
 SERVER = """
-import faulthandler, os, runpy, sys
-import matplotlib.pyplot, pandas, sklearn.model_selection
+import contextlib, faulthandler, os, runpy, sys
+import sklearn.model_selection
+with contextlib.suppress(ImportError):
+    import matplotlib.pyplot, pandas
 for line in sys.stdin:
     folder, *sys.argv = line.rstrip().split("\\t")
     child = os.fork()
@@ -57,7 +58,7 @@ def server() -> subprocess.Popen[str]:
 
 def run(script: Path, *arguments: str, folder: Path) -> Done:
     """Run a script in a folder, as ``python script`` would."""
-    if not hasattr(os, "fork"):
+    if sys.platform != "linux":  # elsewhere fork is absent or unsafe
         command = [sys.executable, script, *arguments]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         return Done(done.returncode, done.stdout, done.stderr)

@@ -409,7 +409,7 @@ def edges_of(ax):
 
 def bounds_of(ax):
     """The pixels of nodes, and of the labels of edges."""
-    ax.get_figure().canvas.draw()
+    ax.get_figure().draw_without_rendering()
     nodes = [text.get_bbox_patch().get_window_extent() for text in nodes_of(ax)]
     return nodes, [text.get_window_extent() for text in edges_of(ax)[1:]]
 

@@ -107,10 +107,10 @@ def run(script, folder):
     ("kernel", "setup", "delay", "work"),
     [
         ("binning.find_bounds", BOUNDS, 0.3, "model.fit(X, y)"),
-        ("grower.TreeGrower.grow", TREE, 1.0, "model.fit(X, y)"),
-        ("grower.TreeGrower.grow", CLASSES, 1.0, "model.fit(X, y)"),
-        ("ranking.lambdarank", PAIRS, 0.7, "model.fit(X, y, group=[10_000] * 30)"),
-        ("predict.Predictor.run", ROWS, 0.3, "model.predict(X)"),
+        ("grower.TreeGrower.grow", TREE, 0.5, "model.fit(X, y)"),
+        ("grower.TreeGrower.grow", CLASSES, 0.25, "model.fit(X, y)"),
+        ("ranking.lambdarank", PAIRS, 0.25, "model.fit(X, y, group=[10_000] * 30)"),
+        ("predict.Predictor.run", ROWS, 0.1, "model.predict(X)"),
         (
             "contributions.Explainer.run",
             EXPLAIN,

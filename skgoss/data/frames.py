@@ -248,12 +248,10 @@ class _Reader:
         if self.learns:
             names = compat.feature_names(frame.native)
             self._set_or_check(frame.native, names, frame.index)
-        elif not self.by_name:
-            compat.check_n_features(frame.native, self.schema.n_features, self.owner)
-        elif not (
+        elif not self.by_name or not (
             self.schema.has_index(frame.index) or self.schema.has_names(frame.names)
         ):
-            self.schema.check(frame.native, self.owner)
+            self.schema.check(frame.native, self.owner, by_name=self.by_name)
 
     def _object_columns(self, array: NDArray[Any]) -> Columns:
         layout, encoded = ColumnsBuilder(*array.shape), set()

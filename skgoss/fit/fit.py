@@ -142,7 +142,8 @@ class Fit(FitData):
         self.record = record
         self.n_threads = n_threads
         self.history: dict[str, dict[str, list[float]]] = {}
-        self._last_model: FittedModel | None = None
+        # The model that was made last, and the trees and settings that it is of.
+        self._last_model: tuple[Any, Any, Any] = (None, None, None)
         self._start(self.read(others))
 
     def _start(self, sets: list[NamedRows]) -> None:
@@ -271,9 +272,11 @@ class Fit(FitData):
 
     def model_so_far(self) -> FittedModel:
         """The model after the last finished round, whatever another thread trains."""
-        trees, model = self.state.ensemble(), self._last_model
-        if model is None or model.trees is not trees:
-            self._last_model = model = self.model(Trained(trees))
+        trees, settings = self.state.ensemble(), self.settings
+        known_trees, known_settings, model = self._last_model
+        if known_trees is not trees or known_settings is not settings:
+            model = self.model(Trained(trees))
+            self._last_model = trees, settings, model
         return model
 
     # --- Changes of a model in training -----------------------------------------------
@@ -314,13 +317,12 @@ class Fit(FitData):
     def _going_on_from(self, other: Fit) -> Self:
         self.plan = self._plan(self.rows)
         self.state = self.plan.resume(other.state, self.fitted)
-        self._last_model = None
         return self
 
     def reset_parameter(self, params: Mapping[str, Any]) -> None:
         """Change options of single trees, by any of their names."""
         self.state.reset_parameter(params)
-        self.settings, self._last_model = self.settings.changed(params), None
+        self.settings = self.settings.changed(params)
 
     @property
     def needs_function(self) -> bool:

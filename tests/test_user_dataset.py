@@ -4,6 +4,7 @@ import copy
 import multiprocessing
 import pickle
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -1059,3 +1060,47 @@ def test_an_unknown_objective_is_an_error_before_rows_are_binned(monkeypatch):
     monkeypatch.setattr(BinnedDataset, "build", None)
     with pytest.raises(ValueError, match="'binari'"):
         train({"objective": "binari"}, Dataset(X, label=y))
+
+
+NAMES_OF_CATEGORIES = (
+    "categorical_feature",
+    "cat_feature",
+    "categorical_column",
+    "cat_column",
+    "categorical_features",
+)
+
+
+def codes():
+    """A column of categories whose targets have no order, and a column of numbers."""
+    rng = np.random.default_rng(0)
+    codes = np.arange(1000) % 20
+    return np.c_[codes, rng.random(1000)], rng.permutation(20)[codes].astype(float)
+
+
+@pytest.mark.parametrize("constructed", [False, True])
+@pytest.mark.parametrize("name", NAMES_OF_CATEGORIES)
+def test_categories_in_params(name, constructed):
+    X, y = codes()
+    expected = skgoss.train({}, Dataset(X, y, categorical_feature=[0]), 2)
+    data = Dataset(X, y, params={name: [0]})
+    if constructed:
+        data.construct()
+    for params in ({}, {"cat_feature": [0]}):
+        assert skgoss.train(params, data, 2).dump_model() == expected.dump_model()
+
+
+@pytest.mark.parametrize("name", NAMES_OF_CATEGORIES)
+def test_categories_of_argument_and_params(name):
+    X, y = codes()
+    X[:, 1] = np.arange(1000) % 3
+    with pytest.warns(UserWarning, match=r"categorical_feature=\[1\].*\[0\].*argument"):
+        data = Dataset(X, y, categorical_feature=[1], params={name: [0]})
+    assert data.categorical_feature == [1]
+    with pytest.warns(UserWarning, match=r"categorical_feature=\[1\].*\[0\].*the fit"):
+        skgoss.train({name: [0]}, data, 1)
+    assert data.categorical_feature == [0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Dataset(X, y, categorical_feature=[1], params={name: [1]}).construct()
+        Dataset(X, y, params={name: "auto"}).construct()

@@ -16,6 +16,7 @@ from skgoss.data.dataset import BinnedDataset, DatasetOptions, DatasetSettings
 from skgoss.data.schema import ColumnSchema
 from skgoss.dataset.fields import Fields
 from skgoss.utils.locks import Lock
+from skgoss.utils.messages import warn
 
 OPTIONS = tuple(DatasetOptions.__dataclass_fields__)
 # Other values give other bins, but for `min_child_samples` and the seed.
@@ -465,6 +466,7 @@ class Binning(Fields):
             if not changes:
                 return
             self._check_raw(" and ".join(changes))
+        is_first, own = self._binned is None, self.categorical_feature
         self._binned, self._inputs = find(
             self._given_data(),
             self.weight,
@@ -474,6 +476,12 @@ class Binning(Fields):
             schema,
             n_threads,
         )
+        if is_first and own != "auto" and not self._inputs.has_categorical(own):
+            warn(
+                f"The Dataset has categorical_feature={own!r}, and the parameters of"
+                f" the fit have {categorical!r}. Those of the fit are used; leave one"
+                " of them out."
+            )
         self.categorical_feature = categorical
         self.params |= {name: asked[name] for name in asked if name in OPTIONS}
 

@@ -1,6 +1,7 @@
 """The user's Dataset: what it holds, when it is binned, whose bins it shares."""
 
 import copy
+import itertools
 import multiprocessing
 import pickle
 import threading
@@ -1104,3 +1105,42 @@ def test_categories_of_argument_and_params(name):
         warnings.simplefilter("error")
         Dataset(X, y, categorical_feature=[1], params={name: [1]}).construct()
         Dataset(X, y, params={name: "auto"}).construct()
+
+
+def test_states_have_all_entries():
+    state = Dataset(*made(50)).__getstate__()
+    for name in state.keys() - {"_keeps_values"}:
+        found = Dataset.__new__(Dataset)
+        with pytest.raises(ValueError, match=f"the state of Dataset has no '{name}'"):
+            found.__setstate__({n: value for n, value in state.items() if n != name})
+    for name in ("reference", "feature_name", "categorical_feature", "_lock"):
+        with pytest.raises(ValueError, match=f"'{name}' of the state of Dataset"):
+            Dataset.__new__(Dataset).__setstate__({**state, name: 7})
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("n", [101, 150, 2000])
+def test_chains_of_references_are_short(n, closed):
+    message = "for 100 data sets or more, or for ever"
+    sets = [Dataset(*made(50)) for _ in range(n)]
+    for data, reference in itertools.pairwise(sets):
+        data.set_reference(reference)
+    if closed:
+        with pytest.raises(ValueError, match=message):
+            sets[-1].set_reference(sets[0])
+    for use in (Dataset.construct, Dataset.get_feature_name, Dataset._construct):
+        with pytest.raises(ValueError, match=message):
+            use(sets[0])
+    with pytest.raises(ValueError, match=message):
+        train(SMALL, sets[0])
+    with pytest.raises(ValueError, match=message):
+        train(SMALL, sets[-1], valid_sets=[sets[0]])
+    sets[-99].construct()
+
+
+def test_subsets_of_subsets_end():
+    part = Dataset(*made(50))
+    for _ in range(99):
+        part = part.subset(range(50))
+    with pytest.raises(ValueError, match="for 100 data sets or more"):
+        part.subset(range(50))

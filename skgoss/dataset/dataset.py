@@ -360,16 +360,19 @@ class Dataset(Binning):
         TypeError
             If it is not a Dataset.
         ValueError
-            If ``reference`` uses the bins of this data set, or if the data must be
-            binned again but were freed.
+            If ``reference`` uses the bins of this data set, if it has 99 references of
+            its own, or if the data must be binned again but were freed.
         """
         if not isinstance(reference, Dataset):
             raise TypeError(f"reference must be a Dataset, got {type_name(reference)}.")
         with self._lock:
             if reference is self or reference is self.reference:
                 return self
-            if self in reference.get_ref_chain():
+            chain = reference.get_ref_chain()
+            if self in chain:
                 raise ValueError("reference must not share the bins of this Dataset.")
+            if len(chain) >= binning.MAX_REFERENCES:
+                raise binning.too_many_references()
             if self.used_indices is not None:
                 self.data, self.used_indices = self.get_data(), None
             if not self._fits(reference._binned, reference._schema):

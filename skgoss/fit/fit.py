@@ -8,15 +8,18 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
+import numpy as np
+
 from skgoss import parameters
 from skgoss.data import names
 from skgoss.data.rows import Rows
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import callbacks
+from skgoss.fit import callbacks, nothing_learned
 from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set, training_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.task import Task
 from skgoss.model import objective_names
+from skgoss.model.ensemble import Ensemble
 from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
@@ -217,20 +220,31 @@ class Fit(FitData):
         )
         if self.settings.refit and self.fitted is not self.rows:
             trained = self._refitted(trained, model)
+        self.warn_if_nothing_learned(trained.ensemble)
         return self.model(trained)
+
+    def warn_if_nothing_learned(self, ensemble: Ensemble) -> None:
+        """Warn if no tree of the fit has a split; all ranks ask at the same time."""
+        n_leaves = np.diff(ensemble.leaf_start)[self.n_earlier * ensemble.n_scores :]
+        if (n_leaves <= 1).all():
+            nothing_learned.warn_of(self.fitted, self.state.dataset, self.settings)
+
+    @property
+    def n_earlier(self) -> int:
+        """The number of rounds of ``init_model``."""
+        return 0 if self.init_model is None else self.init_model.trees.n_rounds
 
     def _refitted(self, trained: Trained, model: Any) -> Trained:
         """Boost the best number of rounds on all rows.
 
         Of the callbacks, only those that are called before rounds are called again.
         """
-        n_earlier = 0 if self.init_model is None else self.init_model.trees.n_rounds
         self.state = self.plan.begin(self.rows, [])
         again = loop.train(
             self.state,
             model,
             callbacks=CallbackList(self.calls).before,
-            n_rounds=max(1, trained.ensemble.n_rounds - n_earlier),
+            n_rounds=max(1, trained.ensemble.n_rounds - self.n_earlier),
         )
         return dataclasses.replace(trained, ensemble=again.ensemble)
 

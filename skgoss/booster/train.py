@@ -142,8 +142,15 @@ def train(
     )
     lightgbm3.describe_columns(train_set, feature_name, categorical_feature)
     fit = options.start(train_set, arguments, earlier_model(init_model))
+    if fit.folds is not None:
+        if keep_training_booster:
+            raise ValueError(
+                "keep_training_booster=True cannot be used with folds: the model of"
+                " several folds cannot be trained on."
+            )
+        return Booster._of(fit.run(Booster._in_training))
     in_training = Booster._in_training(fit)
-    model = fit.run(in_training)
+    model = fit.run(lambda _: in_training)
     if not keep_training_booster:
         return Booster._of(model)
     in_training.best_iteration = model.best_iteration

@@ -27,6 +27,11 @@ def start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     word = options.task.objective
     if isinstance(word, str) and word.lower() in NOT_BUILT_IN:
         options = options.with_objective(FunctionOfRound())
+    if options.options.get("folds") is not None:
+        raise ValueError(
+            "folds cannot be used with Booster(params, train_set), whose rounds are"
+            " trained one by one. Use train."
+        )
     # The rounds are the user's, so no rows are held out to end them.
     return options.start(train_set, FitArguments(early_stopping_round=0))
 

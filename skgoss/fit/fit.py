@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -12,11 +12,12 @@ from skgoss import parameters
 from skgoss.data import names
 from skgoss.data.rows import Rows
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import callbacks
+from skgoss.fit import callbacks, fold_fits, folds
 from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set, training_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.task import Task
 from skgoss.model import objective_names
+from skgoss.model.ensemble import Ensemble
 from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
@@ -24,6 +25,7 @@ from skgoss.model.link import Link
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop, metrics
 from skgoss.training.callback_api import CallbackList
+from skgoss.training.concurrent_fits import at_once
 from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.fit_setup import FitSetup
 from skgoss.training.loop import Trained
@@ -32,6 +34,9 @@ from skgoss.utils import compat
 
 # Of the number of a round and the model so far: whether the fit ends after it.
 AfterRound = Callable[[int, Callable[[], FittedModel]], bool]
+
+# Of a fit: what callbacks get as the model in training.
+MakeModel = Callable[["Fit"], Any]
 
 
 def checked_settings(
@@ -79,6 +84,7 @@ def check_can_be_distributed(settings: Settings) -> None:
     refused = (
         ("linear_tree", settings.linear_tree, False),
         ("max_conflict_rate", settings.max_conflict_rate > 0, 0.0),
+        ("folds", settings.folds is not None, None),
     )
     for option, is_wrong, value in refused:
         if is_wrong:
@@ -86,6 +92,23 @@ def check_can_be_distributed(settings: Settings) -> None:
                 f"{option}={getattr(settings, option)!r} cannot be used with rows that"
                 f" are spread over several processes: set {option}={value}."
             )
+
+
+def _check_folds(
+    settings: Settings, others: Sequence[InputSet], arguments: FitArguments
+) -> None:
+    """Check that folds do not contradict other arguments; ValueError otherwise."""
+    if settings.folds is None:
+        if arguments.groups is not None:
+            raise ValueError(
+                "groups needs the option folds: groups of rows are in the same fold."
+            )
+    elif others:
+        raise ValueError(
+            f"eval_set cannot be used with folds={settings.folds!r}: each model is"
+            " evaluated on the test rows of its fold. Leave eval_set out, or set"
+            " folds=None."
+        )
 
 
 class Fit(FitData):
@@ -136,6 +159,7 @@ class Fit(FitData):
         n_threads: int | None = None,
     ) -> None:
         training, *others = sets
+        _check_folds(settings, others, arguments)
         if training.collectives.n_ranks > 1:
             check_can_be_distributed(settings)
         super().__init__(training, arguments, settings, task, passed or {}, init_model)
@@ -144,12 +168,18 @@ class Fit(FitData):
         self.history: dict[str, dict[str, list[float]]] = {}
         # The model that was made last, and the trees and settings that it is of.
         self._last_model: tuple[Any, Any, Any] = (None, None, None)
-        self._start(self.read(others))
+        named = self.read(others)
+        self.folds = self._folds(arguments.groups)
+        self._start(named)
 
     def _start(self, sets: list[NamedRows]) -> None:
         """Put the rows into bins, and make the state of the rounds."""
         self.calls = self._callbacks()
         self.plan = self._plan(self.rows)
+        if self.folds is not None:
+            # All folds share these bins.
+            self.rows = replace(self.rows, binned=self.plan.binned(self.rows))
+            return
         self.state = self.plan.begin(self.fitted, sets)
         if self.rows.partition is not None:
             self._forget_values()
@@ -161,6 +191,9 @@ class Fit(FitData):
         arguments, options = self.arguments, self.settings
         calls = callbacks.checked(arguments.callbacks)
         patience = options.early_stopping_round or 0
+        if options.folds is not None and options.early_stopping_round is None:
+            # The best round of each fold is kept, but none ends early.
+            patience = options.n_estimators * (options.boosting_type != "dart")
         if patience > 0:
             calls.append(
                 callbacks.early_stopping(
@@ -178,7 +211,7 @@ class Fit(FitData):
         settings = self.settings
         if callable(settings.objective) and rows.source is not None:
             bound = OfDataset(settings.objective, rows.source)
-            settings = dataclasses.replace(settings, objective=bound)
+            settings = replace(settings, objective=bound)
         return FitSetup(
             settings,
             self.task.n_scores,
@@ -195,18 +228,25 @@ class Fit(FitData):
             self.init_model and self.init_model.trees,
         )
 
-    def run(self, model: Any, after_round: AfterRound | None = None) -> FittedModel:
+    def run(
+        self, make_model: MakeModel, after_round: AfterRound | None = None
+    ) -> FittedModel:
         """Boost round by round.
 
         Parameters
         ----------
-        model : object
-            What callbacks get as the model in training. It may hold this fit, so the
-            fit does not hold it: rows are freed as soon as nobody uses them.
+        make_model : callable
+            Makes what callbacks get as the model in training, of a fit. It may hold the
+            fit, so the fit does not hold it: rows are freed as soon as nobody uses
+            them.
         after_round : callable, default=None
             Called by rank 0 after each round with its index and a function that returns
-            the model so far. The fit ends if it returns True.
+            the model so far. The fit ends if it returns True. It is not called for the
+            models of folds.
         """
+        if self.folds is not None:
+            return self.model(self._trained_on_folds(self.folds, make_model))
+        model = make_model(self)
         trained = loop.train(
             self.state,
             model,
@@ -216,23 +256,109 @@ class Fit(FitData):
             and (lambda i, trees: after_round(i, lambda: self.model(Trained(trees())))),
         )
         if self.settings.refit and self.fitted is not self.rows:
-            trained = self._refitted(trained, model)
+            n_earlier = self.state.first_round
+            n_rounds = max(1, trained.ensemble.n_rounds - n_earlier)
+            trained = replace(trained, ensemble=self._refitted(n_rounds, model))
         return self.model(trained)
 
-    def _refitted(self, trained: Trained, model: Any) -> Trained:
-        """Boost the best number of rounds on all rows.
+    def _refitted(self, n_rounds: int, model: Any) -> Ensemble:
+        """Boost a number of rounds on all rows.
 
         Of the callbacks, only those that are called before rounds are called again.
         """
-        n_earlier = 0 if self.init_model is None else self.init_model.trees.n_rounds
         self.state = self.plan.begin(self.rows, [])
-        again = loop.train(
+        return loop.train(
             self.state,
             model,
             callbacks=CallbackList(self.calls).before,
-            n_rounds=max(1, trained.ensemble.n_rounds - n_earlier),
+            n_rounds=n_rounds,
+        ).ensemble
+
+    # --- Folds ------------------------------------------------------------------------
+
+    def _folds(self, groups: Any) -> list[folds.Pair] | None:
+        """The rows of the folds; None without folds."""
+        options, rows = self.settings, self.rows
+        if options.folds is None:
+            return None
+        if groups is not None:
+            groups = folds.check_groups(groups, len(rows))
+        elif rows.queries is not None:
+            groups = rows.queries.number
+        splitter = options.folds
+        if isinstance(splitter, int):
+            splitter = folds.of_number(
+                splitter,
+                rows.target,
+                groups,
+                stratify=self.task.n_classes is not None,
+                seed=options.random_state,
+                argument="folds",
+                owner="X",
+                things="groups" if rows.queries is None else "queries",
+            )
+        return folds.pairs(splitter, rows.target, groups, "folds")
+
+    def _trained_on_folds(
+        self, pairs: Sequence[folds.Pair], make_model: MakeModel
+    ) -> Trained:
+        """The mean of the models of the folds, or what `refit` makes of them."""
+        functions = self.arguments.callbacks or self.plan.has_functions
+        n_at_once, n_threads = 1, self.plan.n_threads
+        if not functions:
+            n_at_once, n_threads = at_once(len(pairs), n_threads)
+        models = fold_fits.side_by_side(
+            [
+                partial(self._fold_model, number, pair, n_threads, make_model)
+                for number, pair in enumerate(pairs)
+            ],
+            n_at_once,
         )
-        return dataclasses.replace(trained, ensemble=again.ensemble)
+        factor = self._factor(models)
+        trained = fold_fits.joined(models, len(self.rows), factor)
+        self.history |= trained.history
+        if self.settings.refit:
+            n_rounds = fold_fits.mean_rounds(models)
+            fit = copy.copy(self)
+            fit.folds = None
+            ensemble = fit._refitted(n_rounds, make_model(fit))
+            trained = replace(trained, ensemble=ensemble)
+        return trained
+
+    def _fold_model(
+        self,
+        number: int,
+        pair: folds.Pair,
+        n_threads: int,
+        make_model: MakeModel,
+        is_cancelled: Callable[[], bool],
+    ) -> fold_fits.FoldModel:
+        """Fit the model of one fold."""
+        train, test = pair
+        fit = copy.copy(self)
+        fit.folds, fit.history = None, {}
+        fit.fitted = fit.rows = self.rows.take(train).without_zero_weights()
+        fit.plan = replace(self.plan, n_threads=n_threads)
+        tested = NamedRows(f"fold_{number}", self.rows.take(test))
+        fit.state = fit.plan.begin(fit.fitted, [tested])
+        return fold_fits.fold_model(
+            fit.state, test, make_model(fit), fit._callbacks(), is_cancelled
+        )
+
+    def _factor(self, models: Sequence[fold_fits.FoldModel]) -> float:
+        """What the leaf values are multiplied with: see `fold_fits.best_factor`."""
+        name = self.settings.objective
+        if callable(name) or self.link.kind not in ("logistic", "softmax"):
+            return 1.0
+        (metric,) = metrics.make(
+            [metrics.default_name(name)],
+            self.settings,
+            self.task.n_scores,
+            link=self.link,
+        )
+        return fold_fits.best_factor(models, metric)
+
+    # --- Models -----------------------------------------------------------------------
 
     def model(self, trained: Trained) -> FittedModel:
         """The trained trees, with all that is known beside them."""
@@ -249,6 +375,8 @@ class Fit(FitData):
             self.history,
             self.task.classes,
             self.record,
+            preset_params=self.preset_params,
+            out_of_fold=trained.out_of_fold,
         )
 
     def _header_maker(self) -> Callable[[], Header]:
@@ -257,7 +385,7 @@ class Fit(FitData):
             _header,
             self.settings,
             self.column_names,
-            self.state.dataset.feature_infos(),
+            (self.rows.binned or self.state.dataset).feature_infos(),
             self.task.n_scores,
         )
 
@@ -311,7 +439,7 @@ class Fit(FitData):
         other = copy.copy(self)
         objective = FunctionOfRound(function)
         other.link = objective_names.make_link(objective)
-        other.settings = dataclasses.replace(self.settings, objective=objective)
+        other.settings = replace(self.settings, objective=objective)
         return other._going_on_from(self)
 
     def _going_on_from(self, other: Fit) -> Self:

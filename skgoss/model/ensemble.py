@@ -260,6 +260,29 @@ class Ensemble:
             linear=linear,
         )
 
+    def scaled(self, factor: float, added: Floats) -> Ensemble:
+        """The same trees, with multiples of all values plus constants.
+
+        Parameters
+        ----------
+        factor : float
+        added : (n_trees,) float64
+            What is added to the values of each tree.
+        """
+        n_leaves = np.diff(self.leaf_start)
+        counts = {"leaf_value": n_leaves, "internal_value": n_leaves - 1}
+        values = {
+            name: factor * self.arrays[name] + np.repeat(added, count)
+            for name, count in counts.items()
+        }
+        linear = self.linear
+        if linear is not None:
+            spans = zip(self.leaf_start, self.leaf_start[1:], added, strict=False)
+            linear = LinearLeaves.joined(
+                [linear.leaves(i, j).scaled(factor, more) for i, j, more in spans]
+            )
+        return replace(self, arrays=self.arrays | values, linear=linear)
+
     def with_leaves(
         self, values: Floats, linear: LinearLeaves | None = None
     ) -> Ensemble:

@@ -352,6 +352,31 @@ class Boosting:
             self._undo_failed_round()
             self._rewind(max(self._n_grown - 1, 0))
 
+    def end(self, n_rounds: int) -> None:
+        """Forget later rounds, for good.
+
+        Evaluation sets get the scores of the rounds that are kept. The training rows do
+        not, so no round can follow.
+        """
+        with self._lock:
+            self._drop_trees(n_rounds)
+            self._publish()
+            self._reset_scores()
+            scored_rows = self._scored_rows()
+            self._add_all_trees([s for s in scored_rows if s.rows is not self.rows])
+
+    def scores_of(self, evaluation_set: EvaluationSet) -> tuple[Floats, Floats]:
+        """The scores of a set before the first round, and after the last one.
+
+        Both have the shape (n_scores, n_rows).
+        """
+        start = self._start_scores(evaluation_set.rows)
+        return start, self._raw_scores(evaluation_set)
+
+    def start_by_round(self) -> Floats:
+        """The constants that the leaf values include, (n_rounds, n_scores)."""
+        return self._start_by_round(self._finished)
+
     def add(self, evaluation_set: EvaluationSet, *, is_listed: bool = True) -> None:
         """Add an evaluation set, with the scores of the trees so far.
 

@@ -1,0 +1,251 @@
+"""Models of several folds, fitted side by side and kept as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from functools import reduce
+from threading import Event
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.out_of_fold import OutOfFold
+from skgoss.training import loop
+from skgoss.training.boosting import Boosting
+from skgoss.training.callback_api import Callback, History
+from skgoss.training.evaluation import EvaluationSet, by_name
+from skgoss.training.loop import Trained
+from skgoss.training.metrics import Metric
+
+Floats = NDArray[np.float64]
+
+# Seconds between two checks for signals, which only the main thread gets.
+_SIGNAL_INTERVAL = 0.1
+
+# The factors of leaf values that are tried are between these.
+_FACTORS = (0.3, 1.5)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldModel:
+    """The model of one fold.
+
+    Attributes
+    ----------
+    trees : Ensemble
+        The rounds up to the best one.
+    first_round : int
+        The number of rounds of ``init_model`` among them.
+    starts : ndarray of shape (n_rounds - first_round, n_scores)
+        The constants that the leaf values of the later rounds include.
+    test : ndarray of shape (n_test,), int64
+        The numbers of the rows that the model is tested on.
+    evaluation_set : EvaluationSet
+        These rows, without bins.
+    start_scores, scores : ndarray of shape (n_scores, n_test)
+        The raw scores of these rows before the first round, and after the last.
+    history : dict
+        Metrics of all rounds.
+    """
+
+    trees: Ensemble
+    first_round: int
+    starts: Floats
+    test: NDArray[np.int64]
+    evaluation_set: EvaluationSet
+    start_scores: Floats
+    scores: Floats
+    history: History
+
+    @property
+    def n_rounds(self) -> int:
+        """The number of rounds of this fit."""
+        return self.trees.n_rounds - self.first_round
+
+    def scaled_scores(self, factor: float) -> Floats:
+        """The scores, with trees that are multiplied with a factor."""
+        return self.start_scores + factor * (self.scores - self.start_scores)
+
+    def scaled_trees(self, weight: float, factor: float) -> Ensemble:
+        """The trees of this fit: the weight times the start plus ``factor`` of them."""
+        n = self.trees.n_rounds
+        trees = self.trees
+        if self.first_round:
+            trees = trees.chosen(np.arange(self.first_round, n))
+        return trees.scaled(
+            weight * factor, weight * (1 - factor) * self.starts.ravel()
+        )
+
+
+def fold_model(
+    boosting: Boosting,
+    test: NDArray[np.int64],
+    model: Any,
+    callbacks: Sequence[Callback],
+    is_cancelled: Callable[[], bool],
+) -> FoldModel:
+    """Boost on the training rows of a fold, up to the best round on its test rows.
+
+    Parameters
+    ----------
+    boosting : Boosting
+        Its only evaluation set holds the test rows.
+    test : ndarray of shape (n_test,), int64
+        The numbers of the test rows.
+    model : object
+        What callbacks get as the model.
+    callbacks : sequence of callable
+    is_cancelled : callable
+        Whether boosting is to end after a round, because another fold has failed.
+    """
+    trained = loop.train(
+        boosting,
+        model,
+        callbacks=callbacks,
+        after_round=lambda _index, _trees: is_cancelled(),
+    )
+    first = boosting.first_round
+    boosting.end(trained.ensemble.n_rounds - first)
+    (tested,) = boosting.sets
+    start_scores, scores = boosting.scores_of(tested)
+    return FoldModel(
+        trained.ensemble,
+        first,
+        boosting.start_by_round(),
+        test,
+        replace(tested, binned=None),
+        start_scores,
+        scores,
+        trained.history,
+    )
+
+
+def side_by_side(
+    fits: Sequence[Callable[[Callable[[], bool]], FoldModel]], n_at_once: int
+) -> list[FoldModel]:
+    """Call functions that fit the models of folds, several at once.
+
+    Parameters
+    ----------
+    fits : sequence of callable
+        Each takes a function that tells whether its fit is to end.
+    n_at_once : int
+        1: one after the other, in this thread.
+
+    Raises
+    ------
+    BaseException
+        The first error of a fit, in the order of the folds. The others end.
+    """
+    cancelled = Event()
+    if n_at_once == 1:
+        return [fit(cancelled.is_set) for fit in fits]
+    with ThreadPoolExecutor(n_at_once, thread_name_prefix="skgoss-fold") as pool:
+        pending = [pool.submit(fit, cancelled.is_set) for fit in fits]
+        try:
+            while not all(future.done() for future in pending):
+                wait(pending, _SIGNAL_INTERVAL, "FIRST_EXCEPTION")
+                failed = [f for f in pending if f.done() and f.exception()]
+                if failed:
+                    failed[0].result()
+        except BaseException:
+            cancelled.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        return [future.result() for future in pending]
+
+
+def joined(models: Sequence[FoldModel], n_rows: int, factor: float) -> Trained:
+    """The mean of the models as one model.
+
+    Its rounds are those of all models, the first rounds first. Their leaf values are
+    divided by the number of models, so that the raw scores are the mean.
+
+    Parameters
+    ----------
+    models : sequence of FoldModel
+    n_rows : int
+        The number of rows that were split into folds.
+    factor : float
+        What all leaf values are multiplied with, apart from the start: see
+        `best_factor`.
+    """
+    first, n_rounds = models[0].trees, [model.n_rounds for model in models]
+    total = sum(n_rounds)
+    # A forest divides by the number of all rounds.
+    share = [total / n for n in n_rounds] if first.average else np.ones(len(models))
+    trees = reduce(
+        Ensemble.joined,
+        (
+            model.scaled_trees(part / len(models), factor)
+            for model, part in zip(models, share, strict=True)
+        ),
+    )
+    index = np.concatenate([np.arange(n) for n in n_rounds])
+    trees = trees.chosen(np.argsort(index, kind="stable"))
+    if models[0].first_round:
+        trees = first.truncated(models[0].first_round).joined(trees)
+    history: History = {}
+    for model in models:
+        history |= model.history
+    results = [
+        result
+        for model in models
+        for result in model.evaluation_set.measure(model.scaled_scores(factor), 1)
+    ]
+    metrics: dict[str, list[float]] = {}
+    for result in results:
+        metrics.setdefault(result.metric_name, []).append(result.metric_value)
+    return Trained(
+        trees,
+        best_score=by_name(results),
+        history=history,
+        out_of_fold=OutOfFold(_out_of_fold(models, n_rows, factor), metrics, factor),
+    )
+
+
+def _out_of_fold(models: Sequence[FoldModel], n_rows: int, factor: float) -> Floats:
+    """The mean of the scores of each row that is tested, (n_rows, n_scores)."""
+    total = np.zeros((n_rows, models[0].trees.n_scores))
+    count = np.zeros((n_rows, 1))
+    for model in models:
+        total[model.test] += model.scaled_scores(factor).T
+        count[model.test] += 1
+    return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+
+
+def best_factor(models: Sequence[FoldModel], metric: Metric) -> float:
+    """The factor of all leaf values whose out-of-fold predictions have the least loss.
+
+    The mean of the raw scores of several models is surer of the classes than the mean
+    of their probabilities; this corrects it, as the scaling by a temperature does.
+
+    Parameters
+    ----------
+    models : sequence of FoldModel
+    metric : Metric
+        The loss.
+
+    References
+    ----------
+    C. Guo et al., "On Calibration of Modern Neural Networks", ICML 2017, section 4.2.
+    """
+    sets = [replace(model.evaluation_set, metrics=[metric]) for model in models]
+
+    def loss(factor: float) -> float:
+        return sum(
+            len(tested.rows) * tested.measure(model.scaled_scores(factor), 1)[0][2]
+            for tested, model in zip(sets, models, strict=True)
+        )
+
+    return float(minimize_scalar(loss, bounds=_FACTORS, method="bounded").x)
+
+
+def mean_rounds(models: Sequence[FoldModel]) -> int:
+    """The mean of the numbers of rounds, at least 1."""
+    return max(1, round(np.mean([model.n_rounds for model in models])))

@@ -314,8 +314,7 @@ class Fit(FitData):
             ],
             n_at_once,
         )
-        factor = self._factor(models)
-        trained = fold_fits.joined(models, len(self.rows), factor)
+        trained = fold_fits.joined(models, len(self.rows))
         self.history |= trained.history
         if self.settings.refit:
             n_rounds = fold_fits.mean_rounds(models)
@@ -344,19 +343,6 @@ class Fit(FitData):
         return fold_fits.fold_model(
             fit.state, test, make_model(fit), fit._callbacks(), is_cancelled
         )
-
-    def _factor(self, models: Sequence[fold_fits.FoldModel]) -> float:
-        """What the leaf values are multiplied with: see `fold_fits.best_factor`."""
-        name = self.settings.objective
-        if callable(name) or self.link.kind not in ("logistic", "softmax"):
-            return 1.0
-        (metric,) = metrics.make(
-            [metrics.default_name(name)],
-            self.settings,
-            self.task.n_scores,
-            link=self.link,
-        )
-        return fold_fits.best_factor(models, metric)
 
     # --- Models -----------------------------------------------------------------------
 

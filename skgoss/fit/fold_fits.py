@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import OutOfFold
@@ -20,15 +19,11 @@ from skgoss.training.boosting import Boosting
 from skgoss.training.callback_api import Callback, History
 from skgoss.training.evaluation import EvaluationSet, by_name
 from skgoss.training.loop import Trained
-from skgoss.training.metrics import Metric
 
 Floats = NDArray[np.float64]
 
 # Seconds between two checks for signals, which only the main thread gets.
 _SIGNAL_INTERVAL = 0.1
-
-# The factors of leaf values that are tried are between these.
-_FACTORS = (0.3, 1.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,24 +36,20 @@ class FoldModel:
         The rounds up to the best one.
     first_round : int
         The number of rounds of ``init_model`` among them.
-    starts : ndarray of shape (n_rounds - first_round, n_scores)
-        The constants that the leaf values of the later rounds include.
     test : ndarray of shape (n_test,), int64
         The numbers of the rows that the model is tested on.
     evaluation_set : EvaluationSet
         These rows, without bins.
-    start_scores, scores : ndarray of shape (n_scores, n_test)
-        The raw scores of these rows before the first round, and after the last.
+    scores : ndarray of shape (n_scores, n_test)
+        The raw scores of these rows.
     history : dict
         Metrics of all rounds.
     """
 
     trees: Ensemble
     first_round: int
-    starts: Floats
     test: NDArray[np.int64]
     evaluation_set: EvaluationSet
-    start_scores: Floats
     scores: Floats
     history: History
 
@@ -67,19 +58,11 @@ class FoldModel:
         """The number of rounds of this fit."""
         return self.trees.n_rounds - self.first_round
 
-    def scaled_scores(self, factor: float) -> Floats:
-        """The scores, with trees that are multiplied with a factor."""
-        return self.start_scores + factor * (self.scores - self.start_scores)
-
-    def scaled_trees(self, weight: float, factor: float) -> Ensemble:
-        """The trees of this fit: the weight times the start plus ``factor`` of them."""
-        n = self.trees.n_rounds
-        trees = self.trees
-        if self.first_round:
-            trees = trees.chosen(np.arange(self.first_round, n))
-        return trees.scaled(
-            weight * factor, weight * (1 - factor) * self.starts.ravel()
-        )
+    def own_trees(self) -> Ensemble:
+        """The trees of this fit."""
+        if self.first_round == 0:
+            return self.trees
+        return self.trees.chosen(np.arange(self.first_round, self.trees.n_rounds))
 
 
 def fold_model(
@@ -112,15 +95,12 @@ def fold_model(
     first = boosting.first_round
     boosting.end(trained.ensemble.n_rounds - first)
     (tested,) = boosting.sets
-    start_scores, scores = boosting.scores_of(tested)
     return FoldModel(
         trained.ensemble,
         first,
-        boosting.start_by_round(),
         test,
         replace(tested, binned=None),
-        start_scores,
-        scores,
+        boosting.raw_scores(tested),
         trained.history,
     )
 
@@ -160,7 +140,7 @@ def side_by_side(
         return [future.result() for future in pending]
 
 
-def joined(models: Sequence[FoldModel], n_rows: int, factor: float) -> Trained:
+def joined(models: Sequence[FoldModel], n_rows: int) -> Trained:
     """The mean of the models as one model.
 
     Its rounds are those of all models, the first rounds first. Their leaf values are
@@ -171,9 +151,6 @@ def joined(models: Sequence[FoldModel], n_rows: int, factor: float) -> Trained:
     models : sequence of FoldModel
     n_rows : int
         The number of rows that were split into folds.
-    factor : float
-        What all leaf values are multiplied with, apart from the start: see
-        `best_factor`.
     """
     first, n_rounds = models[0].trees, [model.n_rounds for model in models]
     total = sum(n_rounds)
@@ -182,7 +159,7 @@ def joined(models: Sequence[FoldModel], n_rows: int, factor: float) -> Trained:
     trees = reduce(
         Ensemble.joined,
         (
-            model.scaled_trees(part / len(models), factor)
+            model.own_trees().scaled(part / len(models))
             for model, part in zip(models, share, strict=True)
         ),
     )
@@ -196,7 +173,7 @@ def joined(models: Sequence[FoldModel], n_rows: int, factor: float) -> Trained:
     results = [
         result
         for model in models
-        for result in model.evaluation_set.measure(model.scaled_scores(factor), 1)
+        for result in model.evaluation_set.measure(model.scores, 1)
     ]
     metrics: dict[str, list[float]] = {}
     for result in results:
@@ -205,45 +182,18 @@ def joined(models: Sequence[FoldModel], n_rows: int, factor: float) -> Trained:
         trees,
         best_score=by_name(results),
         history=history,
-        out_of_fold=OutOfFold(_out_of_fold(models, n_rows, factor), metrics, factor),
+        out_of_fold=OutOfFold(_out_of_fold(models, n_rows), metrics),
     )
 
 
-def _out_of_fold(models: Sequence[FoldModel], n_rows: int, factor: float) -> Floats:
+def _out_of_fold(models: Sequence[FoldModel], n_rows: int) -> Floats:
     """The mean of the scores of each row that is tested, (n_rows, n_scores)."""
     total = np.zeros((n_rows, models[0].trees.n_scores))
     count = np.zeros((n_rows, 1))
     for model in models:
-        total[model.test] += model.scaled_scores(factor).T
+        total[model.test] += model.scores.T
         count[model.test] += 1
     return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
-
-
-def best_factor(models: Sequence[FoldModel], metric: Metric) -> float:
-    """The factor of all leaf values whose out-of-fold predictions have the least loss.
-
-    The mean of the raw scores of several models is surer of the classes than the mean
-    of their probabilities; this corrects it, as the scaling by a temperature does.
-
-    Parameters
-    ----------
-    models : sequence of FoldModel
-    metric : Metric
-        The loss.
-
-    References
-    ----------
-    C. Guo et al., "On Calibration of Modern Neural Networks", ICML 2017, section 4.2.
-    """
-    sets = [replace(model.evaluation_set, metrics=[metric]) for model in models]
-
-    def loss(factor: float) -> float:
-        return sum(
-            len(tested.rows) * tested.measure(model.scaled_scores(factor), 1)[0][2]
-            for tested, model in zip(sets, models, strict=True)
-        )
-
-    return float(minimize_scalar(loss, bounds=_FACTORS, method="bounded").x)
 
 
 def mean_rounds(models: Sequence[FoldModel]) -> int:

@@ -260,28 +260,14 @@ class Ensemble:
             linear=linear,
         )
 
-    def scaled(self, factor: float, added: Floats) -> Ensemble:
-        """The same trees, with multiples of all values plus constants.
-
-        Parameters
-        ----------
-        factor : float
-        added : (n_trees,) float64
-            What is added to the values of each tree.
-        """
-        n_leaves = np.diff(self.leaf_start)
-        counts = {"leaf_value": n_leaves, "internal_value": n_leaves - 1}
-        values = {
-            name: factor * self.arrays[name] + np.repeat(added, count)
-            for name, count in counts.items()
-        }
-        linear = self.linear
-        if linear is not None:
-            spans = zip(self.leaf_start, self.leaf_start[1:], added, strict=False)
-            linear = LinearLeaves.joined(
-                [linear.leaves(i, j).scaled(factor, more) for i, j, more in spans]
-            )
-        return replace(self, arrays=self.arrays | values, linear=linear)
+    def scaled(self, factor: float) -> Ensemble:
+        """The same trees, with all values times a factor."""
+        names = ("leaf_value", "internal_value")
+        return replace(
+            self,
+            arrays=self.arrays | {name: factor * self.arrays[name] for name in names},
+            linear=self.linear and self.linear.scaled(factor, 0.0),
+        )
 
     def with_leaves(
         self, values: Floats, linear: LinearLeaves | None = None

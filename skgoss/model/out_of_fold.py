@@ -1,4 +1,5 @@
 """Predictions for rows that a model was tested on, but not fitted on."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from skgoss.data.values import are_numbers, check_scores, entries
 
-_ENTRIES = {"scores": np.ndarray, "metrics": dict, "factor": float}
+_ENTRIES = {"scores": np.ndarray, "metrics": dict}
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +25,10 @@ class OutOfFold:
         there are several, NaN if there is none.
     metrics : dict
         Metrics by name: a list with the value of each fold.
-    factor : float
-        What the leaf values of the folds' trees were multiplied with: see
-        `skgoss.fit.fold_fits`.
     """
 
     scores: NDArray[np.float64]
     metrics: Mapping[str, list[float]]
-    factor: float = 1.0
 
     def mean(self) -> dict[str, float]:
         """The mean of each metric over the folds."""
@@ -46,18 +43,14 @@ class OutOfFold:
 
     def state(self) -> dict[str, Any]:
         """The object as dicts, numbers and arrays."""
-        return {
-            "scores": self.scores,
-            "metrics": dict(self.metrics),
-            "factor": self.factor,
-        }
+        return {"scores": self.scores, "metrics": dict(self.metrics)}
 
     @classmethod
     def from_state(cls, state: Any) -> Self:
         """The object of what `state` returned; ValueError if it is damaged."""
         owner = "the out-of-fold predictions"
-        scores, metrics, factor = entries(state, _ENTRIES, owner)
+        scores, metrics = entries(state, _ENTRIES, owner)
         if scores.dtype != np.float64 or scores.ndim != 2:
             raise ValueError(f"{owner} must be a two-dimensional array of float64")
         check_scores({"folds": metrics}, owner, are_numbers)
-        return cls(scores, metrics, factor)
+        return cls(scores, metrics)

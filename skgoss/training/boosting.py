@@ -365,18 +365,6 @@ class Boosting:
             scored_rows = self._scored_rows()
             self._add_all_trees([s for s in scored_rows if s.rows is not self.rows])
 
-    def scores_of(self, evaluation_set: EvaluationSet) -> tuple[Floats, Floats]:
-        """The scores of a set before the first round, and after the last one.
-
-        Both have the shape (n_scores, n_rows).
-        """
-        start = self._start_scores(evaluation_set.rows)
-        return start, self._raw_scores(evaluation_set)
-
-    def start_by_round(self) -> Floats:
-        """The constants that the leaf values include, (n_rounds, n_scores)."""
-        return self._start_by_round(self._finished)
-
     def add(self, evaluation_set: EvaluationSet, *, is_listed: bool = True) -> None:
         """Add an evaluation set, with the scores of the trees so far.
 
@@ -671,11 +659,11 @@ class Boosting:
                 result
                 for evaluation_set in sets
                 for result in evaluation_set.measure(
-                    self._raw_scores(evaluation_set), self.n_threads, more
+                    self.raw_scores(evaluation_set), self.n_threads, more
                 )
             ]
 
-    def _raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
+    def raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
         """The raw scores of an evaluation set: the sum of the trees so far."""
         is_training = evaluation_set.binned is None
         if self._n_grown == 0:

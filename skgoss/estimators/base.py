@@ -29,7 +29,7 @@ from skgoss.model import predictions
 from skgoss.model.estimator_record import EstimatorRecord, changed, defaults
 from skgoss.model.fitted import FittedModel
 from skgoss.model.out_of_fold import OutOfFold
-from skgoss.parameters import docstrings
+from skgoss.parameters import docstrings, presets
 from skgoss.parameters.settings import Settings
 from skgoss.utils import compat
 
@@ -385,7 +385,11 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         with only_fit(self):
             settings = self._settings(X, arguments)
             hooks = compat.round_hooks(
-                self, settings.n_estimators, X=X, y=y, metadata=arguments.metadata
+                self,
+                presets.planned_rounds(settings),
+                X=X,
+                y=y,
+                metadata=arguments.metadata,
             )
             sets = input_sets(X, y, arguments, settings.class_weight)
             fit = self._start(sets, arguments, settings)

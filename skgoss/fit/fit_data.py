@@ -218,9 +218,12 @@ class FitData:
 
     def _apply_preset(self, rows: Rows) -> None:
         """Replace the options that the user has not passed as the preset asks."""
+        # An argument of fit replaces the option of its name.
+        arguments = {"early_stopping_round": self.arguments.early_stopping_round}
+        passed = {name for name, value in arguments.items() if value is not None}
         self.preset_params = presets.chosen(
             self.settings,
-            self.passed,
+            passed.union(self.passed),
             presets.Facts(
                 n_rows=rows.collectives.total(len(rows)),
                 n_features=self.schema.n_features,

@@ -63,7 +63,7 @@ def of_number(
     if n < n_folds:
         raise ValueError(
             f"{argument}={n_folds} needs at least {n_folds} {things}, but {owner} has"
-            f" {n}. Set {argument} to a smaller number."
+            f" {n} (n_samples={len(target)}). Set {argument} to a smaller number."
         )
     random = {"shuffle": seed is not None, "random_state": seed}
     if groups is not None:

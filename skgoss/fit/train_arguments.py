@@ -93,7 +93,9 @@ class TrainOptions:
             )
         parameters.warn_of_unknown(unused, owner)
         task = TrainTask(owner, n_classes, options.get("objective"))
-        return cls(task, defaults | options, frozenset(options), unused, of_files)
+        # Arguments of train and cv that are left at their defaults are not passed.
+        passed = changed(defaults, parameters.DEFAULTS).keys() | options.keys()
+        return cls(task, defaults | options, frozenset(passed), unused, of_files)
 
     def with_objective(self, objective: Callable[..., Any]) -> Self:
         """The same with another objective."""

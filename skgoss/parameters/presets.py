@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from skgoss.parameters.settings import Settings
@@ -64,10 +64,42 @@ def chosen(settings: Settings, passed: Collection[str], facts: Facts) -> dict[st
     -------
     dict
         Options by name; empty without a preset.
+
+    Raises
+    ------
+    ValueError
+        If the number of rounds is to be chosen, but other options forbid to stop early.
     """
     if settings.preset is None:
         return {}
     values = _PRESETS[settings.preset](facts)
-    if settings.folds is not None:
-        del values["refit"]
-    return {name: value for name, value in values.items() if name not in passed}
+    absent = {"refit"} if settings.folds is not None else set()
+    if settings.boosting_type == "dart":
+        absent |= {"early_stopping_round", "refit"}
+    if settings.data_sample_strategy == "goss":
+        absent |= {"subsample", "subsample_freq"}
+    absent |= set(passed)
+    values = {name: value for name, value in values.items() if name not in absent}
+    if "n_estimators" in values:
+        _check_stops_early({**vars(settings), **values})
+    return values
+
+
+def _check_stops_early(options: Mapping[str, Any]) -> None:
+    preset, rounds = options["preset"], options["early_stopping_round"]
+    if options["boosting_type"] == "dart":
+        never = "boosting_type='dart'"
+    elif (rounds or 0) <= 0:
+        never = f"early_stopping_round={rounds!r}"
+    else:
+        return
+    raise ValueError(
+        f"preset={preset!r} ends the rounds by early stopping, which {never} turns off."
+        " Set n_estimators, or leave the other option at its default."
+    )
+
+
+def planned_rounds(settings: Settings) -> int | None:
+    """The most rounds of a fit; None if they depend on the data."""
+    is_open = settings.preset is not None or settings.folds is not None
+    return None if is_open else settings.n_estimators

@@ -25,10 +25,9 @@ def test_chosen_options_are_those_of_the_fit():
     model = LGBMRegressor(**ACCURATE).fit(X, y)
     chosen = model.preset_params_
     assert chosen["learning_rate"] < 0.1
-    assert chosen["refit"] is True
+    assert chosen["n_estimators"] == model.n_iter_
     assert model.get_params()["learning_rate"] == 0.1
-    n_rounds = {"n_estimators": model.n_iter_, "early_stopping_round": None}
-    plain = LGBMRegressor(**{**chosen, **n_rounds}).fit(X, y)
+    plain = LGBMRegressor(**chosen).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
     text = model.booster_.model_to_string()
     assert f"[learning_rate: {chosen['learning_rate']}]" in text
@@ -59,7 +58,7 @@ def test_the_three_tasks():
 def test_cv_train_and_booster(folds):
     X, y = numbers()
     params = {**ACCURATE, "verbosity": -1}
-    results = skgoss.cv(params, Dataset(X, y), nfold=3)
+    results = skgoss.cv({**params, "eta": 0.3}, Dataset(X, y), nfold=3)
     assert 10 < len(results["valid l2-mean"]) < 1000
     more = {} if folds is None else {"folds": folds}
     booster = skgoss.train({**params, **more}, Dataset(X, y))
@@ -81,20 +80,52 @@ def test_pickles_files_clones_and_searches(tmp_path):
     assert search.fit(X, y).best_params_["preset"] in (None, "accurate")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"preset": "best"}, r"'preset' .* among {'accurate'} or None"),
-        (
-            ACCURATE | {"boosting_type": "dart"},
-            r"preset='accurate' .*='dart' turns off",
-        ),
-        (ACCURATE | {"early_stopping_round": 0}, r"preset=.* early_stopping_round=0"),
-    ],
-)
-def test_contradictions_name_both(options, message):
-    with pytest.raises(ValueError, match=message):
-        LGBMRegressor(**options).fit(*numbers())
+def test_what_is_refused():
+    X, y = numbers()
+    with pytest.raises(ValueError, match=r"'preset' .* among {'accurate'} or None"):
+        LGBMRegressor(preset="best").fit(X, y)
+    params = {**ACCURATE, "objective": lambda predictions, data: (predictions, X[:, 0])}
+    with pytest.raises(ValueError, match=r"preset='accurate' .* Set n_estimators"):
+        skgoss.train(params, Dataset(X, y))
+    check = skgoss.fit.fit.check_can_be_distributed
+    settings = skgoss.parameters.make_settings(ACCURATE, "LGBMRegressor")
+    with pytest.raises(ValueError, match=r"preset='accurate' .* several processes"):
+        check(settings)
+
+
+def test_rounds_are_found_on_folds_that_keep_groups():
+    X, y = numbers()
+    copies, groups = np.tile(X, (4, 1)), np.tile(np.arange(len(y)), 4)
+    target = np.tile(y, 4)
+    known = LGBMRegressor(**ACCURATE).fit(copies, target)
+    model = LGBMRegressor(**ACCURATE).fit(copies, target, groups=groups)
+    assert model.n_iter_ < known.n_iter_ / 2
+
+
+def test_a_candidate_wins_by_its_loss():
+    X, y = numbers(400)
+    kept = {}
+    for extra_trees in (False, True):
+        params = {**ACCURATE, "extra_trees": extra_trees, "verbosity": -1}
+        params |= {"learning_rate": 0.2, "early_stopping_round": 15}
+        params |= {"folds": 3, "n_estimators": 250}
+        model = LGBMRegressor(**params).fit(X, y)
+        kept[model.oof_score_["l2"]] = extra_trees, model
+    loss = min(kept)
+    model = LGBMRegressor(**ACCURATE).fit(X, y)
+    assert model.preset_params_.get("extra_trees", False) is kept[loss][0]
+    history = kept[loss][1].evals_result_.values()
+    best = [int(np.argmin(scores["l2"])) + 1 for scores in history]
+    assert model.n_iter_ == round(4 * np.exp(np.log(best).mean()))
+
+
+def test_few_rows():
+    X, y = numbers()
+    assert (
+        LGBMRegressor(**ACCURATE).fit(X[:1], y[:1]).preset_params_["n_estimators"] > 50
+    )
+    X, y = classes(6)
+    LGBMClassifier(**ACCURATE).fit(X, y)
 
 
 def test_goss_and_rounds_of_the_user():

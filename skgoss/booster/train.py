@@ -150,7 +150,9 @@ def train(
             )
         return Booster._of(fit.run(Booster._in_training))
     in_training = Booster._in_training(fit)
-    model = fit.run(lambda _: in_training)
+    model = fit.run(
+        lambda other: in_training if other is fit else Booster._in_training(other)
+    )
     if not keep_training_booster:
         return Booster._of(model)
     in_training.best_iteration = model.best_iteration

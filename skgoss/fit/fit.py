@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
+from numpy.typing import NDArray
+
 from skgoss import parameters
 from skgoss.data import names
 from skgoss.data.rows import Rows
@@ -22,6 +24,7 @@ from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
 from skgoss.model.link import Link
+from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop, metrics
 from skgoss.training.callback_api import CallbackList
@@ -85,6 +88,7 @@ def check_can_be_distributed(settings: Settings) -> None:
         ("linear_tree", settings.linear_tree, False),
         ("max_conflict_rate", settings.max_conflict_rate > 0, 0.0),
         ("folds", settings.folds is not None, None),
+        ("preset", settings.preset is not None, None),
     )
     for option, is_wrong, value in refused:
         if is_wrong:
@@ -99,9 +103,10 @@ def _check_folds(
 ) -> None:
     """Check that folds do not contradict other arguments; ValueError otherwise."""
     if settings.folds is None:
-        if arguments.groups is not None:
+        if arguments.groups is not None and settings.preset is None:
             raise ValueError(
-                "groups needs the option folds: groups of rows are in the same fold."
+                "groups needs the option folds or preset: groups of rows are in the"
+                " same fold."
             )
     elif others:
         raise ValueError(
@@ -134,6 +139,9 @@ class Fit(FitData):
         What the model keeps of the estimator.
     n_threads : int, default=None
         Threads of the rounds; None: those of the option ``n_jobs``.
+    searches : bool, default=True
+        Whether a preset may find the number of rounds by further fits. If not, early
+        stopping ends the rounds.
 
     Attributes
     ----------
@@ -157,6 +165,7 @@ class Fit(FitData):
         init_model: FittedModel | None = None,
         record: EstimatorRecord | None = None,
         n_threads: int | None = None,
+        searches: bool = True,
     ) -> None:
         training, *others = sets
         _check_folds(settings, others, arguments)
@@ -169,17 +178,22 @@ class Fit(FitData):
         # The model that was made last, and the trees and settings that it is of.
         self._last_model: tuple[Any, Any, Any] = (None, None, None)
         named = self.read(others)
-        self.folds = self._folds(arguments.groups)
-        self._start(named)
-
-    def _start(self, sets: list[NamedRows]) -> None:
-        """Put the rows into bins, and make the state of the rounds."""
+        self.groups = self._groups(arguments.groups)
+        self.folds = self._folds()
+        self.search = (
+            presets.search(self.settings, self.preset_params) if searches else None
+        )
         self.calls = self._callbacks()
         self.plan = self._plan(self.rows)
-        if self.folds is not None:
+        if self.folds is None and self.search is None:
+            self._begin(named)
+        else:
             # All folds share these bins.
             self.rows = replace(self.rows, binned=self.plan.binned(self.rows))
-            return
+            self.fitted, self.sets = self.rows, named
+
+    def _begin(self, sets: list[NamedRows]) -> None:
+        """Put the rows into bins, and make the state of the rounds."""
         self.state = self.plan.begin(self.fitted, sets)
         if self.rows.partition is not None:
             self._forget_values()
@@ -244,6 +258,8 @@ class Fit(FitData):
             the model so far. The fit ends if it returns True. It is not called for the
             models of folds.
         """
+        if self.search is not None:
+            self._search(self.search, make_model)
         if self.folds is not None:
             return self.model(self._trained_on_folds(self.folds, make_model))
         model = make_model(self)
@@ -276,44 +292,45 @@ class Fit(FitData):
 
     # --- Folds ------------------------------------------------------------------------
 
-    def _folds(self, groups: Any) -> list[folds.Pair] | None:
-        """The rows of the folds; None without folds."""
-        options, rows = self.settings, self.rows
-        if options.folds is None:
-            return None
+    def _groups(self, groups: Any) -> NDArray[Any] | None:
+        """The groups of rows that are in the same fold: the user's, or the queries."""
         if groups is not None:
-            groups = folds.check_groups(groups, len(rows))
-        elif rows.queries is not None:
-            groups = rows.queries.number
-        splitter = options.folds
+            return folds.check_groups(groups, len(self.rows))
+        queries = self.rows.queries
+        return None if queries is None else queries.number
+
+    def _folds(self) -> list[folds.Pair] | None:
+        """The rows of the folds; None without folds."""
+        splitter = self.settings.folds
+        if splitter is None:
+            return None
         if isinstance(splitter, int):
-            splitter = folds.of_number(
-                splitter,
-                rows.target,
-                groups,
-                stratify=self.task.n_classes is not None,
-                seed=options.random_state,
-                argument="folds",
-                owner="X",
-                things="groups" if rows.queries is None else "queries",
-            )
-        return folds.pairs(splitter, rows.target, groups, "folds")
+            splitter = self._splitter(splitter)
+        return folds.pairs(splitter, self.rows.target, self.groups, "folds")
+
+    def _most_folds(self) -> int:
+        """The largest number of folds."""
+        stratify = self.task.n_classes is not None
+        return folds.units(self.rows.target, self.groups, stratify=stratify)[0]
+
+    def _splitter(self, n_folds: int) -> Any:
+        """The splitter into folds of equal size."""
+        return folds.of_number(
+            n_folds,
+            self.rows.target,
+            self.groups,
+            stratify=self.task.n_classes is not None,
+            seed=self.settings.random_state,
+            argument="folds",
+            owner="X",
+            things="groups" if self.rows.queries is None else "queries",
+        )
 
     def _trained_on_folds(
         self, pairs: Sequence[folds.Pair], make_model: MakeModel
     ) -> Trained:
         """The mean of the models of the folds, or what `refit` makes of them."""
-        functions = self.arguments.callbacks or self.plan.has_functions
-        n_at_once, n_threads = 1, self.plan.n_threads
-        if not functions:
-            n_at_once, n_threads = at_once(len(pairs), n_threads)
-        models = fold_fits.side_by_side(
-            [
-                partial(self._fold_model, number, pair, n_threads, make_model)
-                for number, pair in enumerate(pairs)
-            ],
-            n_at_once,
-        )
+        models = self._fold_models([(self, pair) for pair in pairs], make_model)
         trained = fold_fits.joined(models, len(self.rows))
         self.history |= trained.history
         if self.settings.refit:
@@ -323,6 +340,63 @@ class Fit(FitData):
             ensemble = fit._refitted(n_rounds, make_model(fit))
             trained = replace(trained, ensemble=ensemble)
         return trained
+
+    def _search(self, search: presets.Search, make_model: MakeModel) -> None:
+        """Choose options and the number of rounds by fits on folds."""
+        chosen = {"n_estimators": search.n_rounds_without, "early_stopping_round": None}
+        n_folds = min(search.n_folds, self._most_folds())
+        if n_folds > 1:
+            fits = [
+                self._for_search(search.options | options)
+                for options in search.candidates
+            ]
+            splitter = self._splitter(n_folds)
+            pairs = folds.pairs(splitter, self.rows.target, self.groups, "folds")
+            models = self._fold_models(
+                [(fit, pair) for fit in fits for pair in pairs], make_model
+            )
+            best, n_rounds = fold_fits.best(models, len(pairs))
+            chosen |= search.candidates[best]
+            chosen["n_estimators"] = max(1, round(search.n_rounds_factor * n_rounds))
+        if self.folds is not None:
+            # Each fold finds its own number of rounds.
+            del chosen["n_estimators"], chosen["early_stopping_round"]
+        self.preset_params = self.preset_params | chosen
+        self.settings = replace(self.settings, **chosen)
+        self.calls = self._callbacks()
+        self.plan = self._plan(self.rows)
+        if self.folds is None:
+            self._begin(self.sets)
+
+    def _for_search(self, options: Mapping[str, Any]) -> Self:
+        """This fit with other options, judged by the loss, without messages."""
+        fit = copy.copy(self)
+        fit.arguments = replace(self.arguments, callbacks=None, eval_metric=None)
+        quiet = {"metric": None, "verbosity": -1, "folds": None}
+        fit.settings = replace(self.settings, **quiet, **options)
+        fit.plan = fit._plan(self.rows)
+        if not fit.plan.metrics:
+            raise ValueError(
+                f"preset={self.settings.preset!r} compares losses, but an objective"
+                " that is a function has none. Set n_estimators."
+            )
+        return fit
+
+    def _fold_models(
+        self, fits: Sequence[tuple[Fit, folds.Pair]], make_model: MakeModel
+    ) -> list[fold_fits.FoldModel]:
+        """The models of fits on the rows of folds, several at once."""
+        n_at_once, n_threads = 1, self.plan.n_threads
+        # Functions of users need not be ready to be called by several threads at once.
+        if not any(
+            fit.arguments.callbacks or fit.plan.has_functions for fit, _ in fits
+        ):
+            n_at_once, n_threads = at_once(len(fits), n_threads)
+        jobs = [
+            partial(fit._fold_model, number, pair, n_threads, make_model)
+            for number, (fit, pair) in enumerate(fits)
+        ]
+        return fold_fits.side_by_side(jobs, n_at_once)
 
     def _fold_model(
         self,

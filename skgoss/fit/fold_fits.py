@@ -199,3 +199,29 @@ def _out_of_fold(models: Sequence[FoldModel], n_rows: int) -> Floats:
 def mean_rounds(models: Sequence[FoldModel]) -> int:
     """The mean of the numbers of rounds, at least 1."""
     return max(1, round(np.mean([model.n_rounds for model in models])))
+
+
+def best(models: Sequence[FoldModel], n_folds: int) -> tuple[int, float]:
+    """The candidate with the best mean score over folds, and its number of rounds.
+
+    Parameters
+    ----------
+    models : sequence of FoldModel
+        Those of all folds of the first candidate, then those of the next one.
+    n_folds : int
+
+    Returns
+    -------
+    index : int
+        The number of the candidate.
+    n_rounds : float
+        The geometric mean of the best numbers of rounds.
+    """
+    scores, rounds = [], []
+    for model in models:
+        result = model.evaluation_set.measure(model.scores, 1)[0]
+        scores.append(result.metric_value * (-1 if result.maximize else 1))
+        rounds.append(model.n_rounds)
+    index = int(np.reshape(scores, (-1, n_folds)).mean(axis=1).argmin())
+    chosen = rounds[index * n_folds : (index + 1) * n_folds]
+    return index, float(np.exp(np.log(chosen).mean()))

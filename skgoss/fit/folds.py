@@ -54,13 +54,9 @@ def of_number(
     """
     if not isinstance(n_folds, numbers.Integral) or n_folds < 2:
         raise ValueError(f"{argument} must be an int of at least 2, got {n_folds!r}.")
-    if groups is not None:
-        n = len(np.unique(groups))
-    else:
-        things, n = "rows", len(target)
-    if stratify and groups is None and n >= n_folds:
-        things, n = "rows of a class", np.unique(target, return_counts=True)[1].max()
+    n, words = units(target, groups, stratify=stratify and len(target) >= n_folds)
     if n < n_folds:
+        things = words or things
         raise ValueError(
             f"{argument}={n_folds} needs at least {n_folds} {things}, but {owner} has"
             f" {n} (n_samples={len(target)}). Set {argument} to a smaller number."
@@ -108,6 +104,20 @@ def pairs(
     if not found:
         raise ValueError(f"{argument} must hold at least one pair of row numbers.")
     return found
+
+
+def units(
+    target: NDArray[np.float64], groups: NDArray[Any] | None, *, stratify: bool
+) -> tuple[int, str]:
+    """The largest number of folds, and what there must be one of for each fold.
+
+    The second is empty for groups.
+    """
+    if groups is not None:
+        return len(np.unique(groups)), ""
+    if stratify:
+        return int(np.unique(target, return_counts=True)[1].max()), "rows of a class"
+    return len(target), "rows"
 
 
 def check_groups(groups: Any, n_rows: int) -> NDArray[Any]:

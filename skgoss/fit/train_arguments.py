@@ -121,9 +121,9 @@ class TrainOptions:
         train_set: Dataset,
         arguments: FitArguments,
         init_model: FittedModel | None = None,
-        n_threads: int | None = None,
+        **options: Any,
     ) -> Fit:
-        """A fit that has read its data, without a round."""
+        """A fit that has read its data, without a round; ``options`` as in `Fit`."""
         settings = self.settings(train_set, arguments)
         return Fit(
             input_sets(train_set, None, arguments, settings.class_weight),
@@ -133,7 +133,7 @@ class TrainOptions:
             passed=self.passed_options,
             init_model=init_model,
             record=self._record(),
-            n_threads=n_threads,
+            **options,
         )
 
     def _record(self) -> EstimatorRecord:

@@ -171,7 +171,9 @@ class Fit(FitData):
         _check_folds(settings, others, arguments)
         if training.collectives.n_ranks > 1:
             check_can_be_distributed(settings)
-        super().__init__(training, arguments, settings, task, passed or {}, init_model)
+        super().__init__(
+            training, arguments, settings, task, passed or {}, init_model, searches
+        )
         self.record = record
         self.n_threads = n_threads
         self.history: dict[str, dict[str, list[float]]] = {}
@@ -180,9 +182,6 @@ class Fit(FitData):
         named = self.read(others)
         self.groups = self._groups(arguments.groups)
         self.folds = self._folds()
-        self.search = (
-            presets.search(self.settings, self.preset_params) if searches else None
-        )
         self.calls = self._callbacks()
         self.plan = self._plan(self.rows)
         if self.folds is None and self.search is None:

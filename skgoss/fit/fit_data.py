@@ -35,7 +35,7 @@ class FitData:
     ----------
     arguments : FitArguments
         Those that do not belong to rows.
-    passed, init_model : object
+    passed, init_model, searches : object
         As in `Fit`. The model has the categories of the training set.
     settings : Settings
         The options, with columns by number and the objective by its canonical name.
@@ -56,6 +56,10 @@ class FitData:
     given_objective : str or callable
         The objective by the name that the user passed.
     link : Link
+    preset_params : dict
+        The options that a preset has chosen.
+    search : presets.Search or None
+        How it finds the number of rounds.
     """
 
     def __init__(
@@ -66,6 +70,7 @@ class FitData:
         task: Task,
         passed: Mapping[str, Any],
         init_model: FittedModel | None,
+        searches: bool,
     ) -> None:
         self.arguments = arguments.without_values()
         self.settings = settings
@@ -73,6 +78,7 @@ class FitData:
         self.passed = passed
         self.init_model = init_model
         self.training = training
+        self.searches = searches
 
     def read(self, evaluation_sets: Sequence[InputSet]) -> list[NamedRows]:
         """Read the training set and the evaluation sets, and return the latter."""
@@ -232,6 +238,9 @@ class FitData:
             ),
         )
         self.settings = dataclasses.replace(self.settings, **self.preset_params)
+        self.search = (
+            presets.search(self.settings, self.preset_params) if self.searches else None
+        )
 
     def _evaluated(self, input_set: InputSet, rows: Rows) -> NamedRows:
         """The rows of an evaluation set, which may be those of the training set."""
@@ -280,7 +289,7 @@ class FitData:
         """
         options = self.settings
         stops_early = (options.early_stopping_round or 0) > 0
-        is_evaluated = sets or options.folds is not None
+        is_evaluated = sets or options.folds is not None or self.search is not None
         if is_evaluated or not stops_early or options.boosting_type == "dart":
             return rows, sets
         is_held_out = held_out(

@@ -259,18 +259,28 @@ def _splitter(
     stratified: bool,
     seed: int | None,
 ) -> Any:
-    """The splitter into ``nfold`` folds; rows are not shuffled if ``seed`` is None."""
+    """The splitter into folds of equal size, which are those of LightGBM.
+
+    If ``seed`` is None, rows are not shuffled.
+    """
+    from sklearn import model_selection
+
     label, query = train_set.get_label(), _query(train_set)
-    return fold_rows.of_number(
+    fold_rows.check_number(
         nfold,
         label,
         query,
-        stratify=stratified and query is None and _are_classes(label, objective, nfold),
-        seed=seed,
+        stratify=False,
         argument="nfold",
         owner="train_set",
         things="queries",
     )
+    random = {"shuffle": seed is not None, "random_state": seed}
+    if query is not None:
+        return model_selection.GroupKFold(nfold)
+    if stratified and _are_classes(label, objective, nfold):
+        return model_selection.StratifiedKFold(nfold, **random)
+    return model_selection.KFold(nfold, **random)
 
 
 def _query(train_set: Dataset) -> NDArray[np.int64] | None:

@@ -12,6 +12,7 @@ from skgoss.booster.cv_booster import CVBooster as CVBooster
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import lightgbm3
 from skgoss.fit.arguments import TRAINING, FitArguments, names_of_sets
+from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.train_arguments import (
     TrainOptions,
     check_label,
@@ -142,7 +143,7 @@ def train(
     )
     lightgbm3.describe_columns(train_set, feature_name, categorical_feature)
     fit = options.start(train_set, arguments, earlier_model(init_model))
-    if fit.folds is not None:
+    if isinstance(fit, FitOnFolds) and fit.folds is not None:
         if keep_training_booster:
             raise ValueError(
                 "keep_training_booster=True cannot be used with folds: the model of"

@@ -21,6 +21,7 @@ from skgoss.data import frames
 from skgoss.data.columns import Columns
 from skgoss.estimators import html_summary
 from skgoss.estimators import state as states
+from skgoss.fit import fit_on_folds
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets
 from skgoss.fit.fit import AfterRound, Fit, checked_settings
 from skgoss.fit.task import Task
@@ -415,7 +416,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         n_threads: int | None = None,
     ) -> Fit:
         """A fit that has read its data: see `Fit`."""
-        return Fit(
+        return fit_on_folds.start(
             sets,
             arguments,
             settings,

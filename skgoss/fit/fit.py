@@ -8,13 +8,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
-from numpy.typing import NDArray
-
 from skgoss import parameters
 from skgoss.data import names
 from skgoss.data.rows import Rows
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import callbacks, fold_fits, folds
+from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set, training_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.task import Task
@@ -24,11 +22,9 @@ from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
 from skgoss.model.link import Link
-from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
 from skgoss.training import loop, metrics
 from skgoss.training.callback_api import CallbackList
-from skgoss.training.concurrent_fits import at_once
 from skgoss.training.evaluation import EvaluationSet, NamedRows
 from skgoss.training.fit_setup import FitSetup
 from skgoss.training.loop import Trained
@@ -98,24 +94,6 @@ def check_can_be_distributed(settings: Settings) -> None:
             )
 
 
-def _check_folds(
-    settings: Settings, others: Sequence[InputSet], arguments: FitArguments
-) -> None:
-    """Check that folds do not contradict other arguments; ValueError otherwise."""
-    if settings.folds is None:
-        if arguments.groups is not None and settings.preset is None:
-            raise ValueError(
-                "groups needs the option folds or preset: groups of rows are in the"
-                " same fold."
-            )
-    elif others:
-        raise ValueError(
-            f"eval_set cannot be used with folds={settings.folds!r}: each model is"
-            " evaluated on the test rows of its fold. Leave eval_set out, or set"
-            " folds=None."
-        )
-
-
 class Fit(FitData):
     """One fit. It reads the data when it is made; `run` boosts and returns the model.
 
@@ -168,7 +146,6 @@ class Fit(FitData):
         searches: bool = True,
     ) -> None:
         training, *others = sets
-        _check_folds(settings, others, arguments)
         if training.collectives.n_ranks > 1:
             check_can_be_distributed(settings)
         super().__init__(
@@ -180,16 +157,18 @@ class Fit(FitData):
         # The model that was made last, and the trees and settings that it is of.
         self._last_model: tuple[Any, Any, Any] = (None, None, None)
         named = self.read(others)
-        self.groups = self._groups(arguments.groups)
-        self.folds = self._folds()
         self.calls = self._callbacks()
         self.plan = self._plan(self.rows)
-        if self.folds is None and self.search is None:
-            self._begin(named)
-        else:
-            # All folds share these bins.
-            self.rows = replace(self.rows, binned=self.plan.binned(self.rows))
-            self.fitted, self.sets = self.rows, named
+        self._start(named, arguments)
+
+    def _start(self, sets: list[NamedRows], arguments: FitArguments) -> None:
+        """Be ready to run."""
+        if arguments.groups is not None:
+            raise ValueError(
+                "groups needs the option folds or preset: groups of rows are in the"
+                " same fold."
+            )
+        self._begin(sets)
 
     def _begin(self, sets: list[NamedRows]) -> None:
         """Put the rows into bins, and make the state of the rounds."""
@@ -203,14 +182,10 @@ class Fit(FitData):
         """The user's callbacks, and those that options ask for."""
         arguments, options = self.arguments, self.settings
         calls = callbacks.checked(arguments.callbacks)
-        patience = options.early_stopping_round or 0
-        if options.folds is not None and options.early_stopping_round is None:
-            # The best round of each fold is kept, but none ends early.
-            patience = options.n_estimators * (options.boosting_type != "dart")
-        if patience > 0:
+        if self._patience() > 0:
             calls.append(
                 callbacks.early_stopping(
-                    patience,
+                    self._patience(),
                     options.first_metric_only,
                     verbose=options.verbosity >= 1 or arguments.early_stopping_messages,
                     min_delta=options.early_stopping_min_delta,
@@ -219,6 +194,10 @@ class Fit(FitData):
         if options.verbosity >= 1:
             calls.append(callbacks.ProgressBar())
         return calls
+
+    def _patience(self) -> int:
+        """The rounds without improvement that end the fit; 0: none do."""
+        return self.settings.early_stopping_round or 0
 
     def _plan(self, rows: Rows) -> FitSetup:
         settings = self.settings
@@ -254,13 +233,8 @@ class Fit(FitData):
             them.
         after_round : callable, default=None
             Called by rank 0 after each round with its index and a function that returns
-            the model so far. The fit ends if it returns True. It is not called for the
-            models of folds.
+            the model so far. The fit ends if it returns True.
         """
-        if self.search is not None:
-            self._search(self.search, make_model)
-        if self.folds is not None:
-            return self.model(self._trained_on_folds(self.folds, make_model))
         model = make_model(self)
         trained = loop.train(
             self.state,
@@ -288,134 +262,6 @@ class Fit(FitData):
             callbacks=CallbackList(self.calls).before,
             n_rounds=n_rounds,
         ).ensemble
-
-    # --- Folds ------------------------------------------------------------------------
-
-    def _groups(self, groups: Any) -> NDArray[Any] | None:
-        """The groups of rows that are in the same fold: the user's, or the queries."""
-        if groups is not None:
-            return folds.check_groups(groups, len(self.rows))
-        queries = self.rows.queries
-        return None if queries is None else queries.number
-
-    def _folds(self) -> list[folds.Pair] | None:
-        """The rows of the folds; None without folds."""
-        splitter = self.settings.folds
-        if splitter is None:
-            return None
-        if isinstance(splitter, int):
-            splitter = self._splitter(splitter)
-        return folds.pairs(splitter, self.rows.target, self.groups, "folds")
-
-    def _most_folds(self) -> int:
-        """The largest number of folds."""
-        stratify = self.task.n_classes is not None
-        return folds.units(self.rows.target, self.groups, stratify=stratify)[0]
-
-    def _splitter(self, n_folds: int) -> Any:
-        """The splitter into folds of equal size."""
-        return folds.of_number(
-            n_folds,
-            self.rows.target,
-            self.groups,
-            stratify=self.task.n_classes is not None,
-            seed=self.settings.random_state,
-            argument="folds",
-            owner="X",
-            things="groups" if self.rows.queries is None else "queries",
-        )
-
-    def _trained_on_folds(
-        self, pairs: Sequence[folds.Pair], make_model: MakeModel
-    ) -> Trained:
-        """The mean of the models of the folds, or what `refit` makes of them."""
-        models = self._fold_models([(self, pair) for pair in pairs], make_model)
-        trained = fold_fits.joined(models, len(self.rows))
-        self.history |= trained.history
-        if self.settings.refit:
-            n_rounds = fold_fits.mean_rounds(models)
-            fit = copy.copy(self)
-            fit.folds = None
-            ensemble = fit._refitted(n_rounds, make_model(fit))
-            trained = replace(trained, ensemble=ensemble)
-        return trained
-
-    def _search(self, search: presets.Search, make_model: MakeModel) -> None:
-        """Choose options and the number of rounds by fits on folds."""
-        chosen = {"n_estimators": search.n_rounds_without, "early_stopping_round": None}
-        n_folds = min(search.n_folds, self._most_folds())
-        if n_folds > 1:
-            fits = [
-                self._for_search(search.options | options)
-                for options in search.candidates
-            ]
-            splitter = self._splitter(n_folds)
-            pairs = folds.pairs(splitter, self.rows.target, self.groups, "folds")
-            models = self._fold_models(
-                [(fit, pair) for fit in fits for pair in pairs], make_model
-            )
-            best, n_rounds = fold_fits.best(models, len(pairs))
-            chosen |= search.candidates[best]
-            chosen["n_estimators"] = max(1, round(search.n_rounds_factor * n_rounds))
-        if self.folds is not None:
-            # Each fold finds its own number of rounds.
-            del chosen["n_estimators"], chosen["early_stopping_round"]
-        self.preset_params = self.preset_params | chosen
-        self.settings = replace(self.settings, **chosen)
-        self.calls = self._callbacks()
-        self.plan = self._plan(self.rows)
-        if self.folds is None:
-            self._begin(self.sets)
-
-    def _for_search(self, options: Mapping[str, Any]) -> Self:
-        """This fit with other options, judged by the loss, without messages."""
-        fit = copy.copy(self)
-        fit.arguments = replace(self.arguments, callbacks=None, eval_metric=None)
-        quiet = {"metric": None, "verbosity": -1, "folds": None}
-        fit.settings = replace(self.settings, **quiet, **options)
-        fit.plan = fit._plan(self.rows)
-        if not fit.plan.metrics:
-            raise ValueError(
-                f"preset={self.settings.preset!r} compares losses, but an objective"
-                " that is a function has none. Set n_estimators."
-            )
-        return fit
-
-    def _fold_models(
-        self, fits: Sequence[tuple[Fit, folds.Pair]], make_model: MakeModel
-    ) -> list[fold_fits.FoldModel]:
-        """The models of fits on the rows of folds, several at once."""
-        n_at_once, n_threads = 1, self.plan.n_threads
-        # Functions of users need not be ready to be called by several threads at once.
-        if not any(
-            fit.arguments.callbacks or fit.plan.has_functions for fit, _ in fits
-        ):
-            n_at_once, n_threads = at_once(len(fits), n_threads)
-        jobs = [
-            partial(fit._fold_model, number, pair, n_threads, make_model)
-            for number, (fit, pair) in enumerate(fits)
-        ]
-        return fold_fits.side_by_side(jobs, n_at_once)
-
-    def _fold_model(
-        self,
-        number: int,
-        pair: folds.Pair,
-        n_threads: int,
-        make_model: MakeModel,
-        is_cancelled: Callable[[], bool],
-    ) -> fold_fits.FoldModel:
-        """Fit the model of one fold."""
-        train, test = pair
-        fit = copy.copy(self)
-        fit.folds, fit.history = None, {}
-        fit.fitted = fit.rows = self.rows.take(train).without_zero_weights()
-        fit.plan = replace(self.plan, n_threads=n_threads)
-        tested = NamedRows(f"fold_{number}", self.rows.take(test))
-        fit.state = fit.plan.begin(fit.fitted, [tested])
-        return fold_fits.fold_model(
-            fit.state, test, make_model(fit), fit._callbacks(), is_cancelled
-        )
 
     # --- Models -----------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import model_selection
+from sklearn.model_selection import GroupKFold
 
 from skgoss.dataset import fields
 
@@ -17,18 +17,17 @@ Indices = NDArray[np.int64]
 Pair = tuple[Indices, Indices]
 
 
-def of_number(
+def check_number(
     n_folds: Any,
     target: NDArray[np.float64],
     groups: NDArray[Any] | None,
     *,
     stratify: bool,
-    seed: int | None,
     argument: str,
     owner: str,
     things: str = "groups",
-) -> Any:
-    """The splitter into folds of equal size, which are those of LightGBM.
+) -> None:
+    """Check a number of folds.
 
     Parameters
     ----------
@@ -38,8 +37,6 @@ def of_number(
         The rows of a group, such as a query, are in the same fold.
     stratify : bool
         Whether each fold has the same fraction of each class.
-    seed : int or None
-        None: rows are not shuffled.
     argument : str
         The name of the argument ``n_folds``, for messages.
     owner : str
@@ -54,19 +51,51 @@ def of_number(
     """
     if not isinstance(n_folds, numbers.Integral) or n_folds < 2:
         raise ValueError(f"{argument} must be an int of at least 2, got {n_folds!r}.")
-    n, words = units(target, groups, stratify=stratify and len(target) >= n_folds)
+    n, words = most(target, groups, stratify=stratify and len(target) >= n_folds)
     if n < n_folds:
-        things = words or things
         raise ValueError(
-            f"{argument}={n_folds} needs at least {n_folds} {things}, but {owner} has"
-            f" {n} (n_samples={len(target)}). Set {argument} to a smaller number."
+            f"{argument}={n_folds} needs at least {n_folds} {words or things}, but"
+            f" {owner} has {n} (n_samples={len(target)}). Set {argument} to a smaller"
+            " number."
         )
-    random = {"shuffle": seed is not None, "random_state": seed}
+
+
+def most(
+    target: NDArray[np.float64], groups: NDArray[Any] | None, *, stratify: bool
+) -> tuple[int, str]:
+    """The largest number of folds, and what there must be one of in each fold.
+
+    The second is empty for groups.
+    """
     if groups is not None:
-        return model_selection.GroupKFold(n_folds)
+        return len(np.unique(groups)), ""
     if stratify:
-        return model_selection.StratifiedKFold(n_folds, **random)
-    return model_selection.KFold(n_folds, **random)
+        return int(np.unique(target, return_counts=True)[1].max()), "rows of a class"
+    return len(target), "rows"
+
+
+def of_equal_size(
+    n_folds: int,
+    target: NDArray[np.float64],
+    groups: NDArray[Any] | None,
+    *,
+    stratify: bool,
+    seed: int,
+) -> list[Pair]:
+    """Folds of random rows: see `check_number` for the parameters.
+
+    The numbers of rows of a class in two folds differ by 1 at most.
+    """
+    if groups is not None:
+        return pairs(GroupKFold(n_folds), target, groups, "folds")
+    order = np.random.default_rng(seed).permutation(len(target))
+    if stratify:
+        order = order[np.argsort(target[order], kind="stable")]
+    fold = np.empty(len(target), dtype=np.int64)
+    fold[order] = np.arange(len(target)) % n_folds
+    return [
+        (np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(n_folds)
+    ]
 
 
 def pairs(
@@ -104,20 +133,6 @@ def pairs(
     if not found:
         raise ValueError(f"{argument} must hold at least one pair of row numbers.")
     return found
-
-
-def units(
-    target: NDArray[np.float64], groups: NDArray[Any] | None, *, stratify: bool
-) -> tuple[int, str]:
-    """The largest number of folds, and what there must be one of for each fold.
-
-    The second is empty for groups.
-    """
-    if groups is not None:
-        return len(np.unique(groups)), ""
-    if stratify:
-        return int(np.unique(target, return_counts=True)[1].max()), "rows of a class"
-    return len(target), "rows"
 
 
 def check_groups(groups: Any, n_rows: int) -> NDArray[Any]:

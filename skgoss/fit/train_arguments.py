@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
+from skgoss.fit import fit_on_folds
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.fit import Fit, checked_settings
 from skgoss.fit.task import TrainTask
@@ -125,7 +126,7 @@ class TrainOptions:
     ) -> Fit:
         """A fit that has read its data, without a round; ``options`` as in `Fit`."""
         settings = self.settings(train_set, arguments)
-        return Fit(
+        return fit_on_folds.start(
             input_sets(train_set, None, arguments, settings.class_weight),
             arguments,
             settings,

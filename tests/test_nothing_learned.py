@@ -55,6 +55,7 @@ def test_the_reason(options, features, y, reason):
         lambda X, y: LGBMRanker(n_estimators=3).fit(X, np.arange(len(y)) % 3),
         lambda X, y: LGBMRegressor(n_estimators=3, boosting_type="dart").fit(X, y),
         lambda X, y: LGBMRegressor(early_stopping_round=1, refit=True).fit(X, y),
+        lambda X, y: LGBMRegressor(n_estimators=3, folds=3).fit(X, y),
         lambda X, y: skgoss.train({}, skgoss.Dataset(X, y), 3),
         lambda X, y: skgoss.cv({}, skgoss.Dataset(X, y), 3, stratified=False),
     ],

@@ -250,14 +250,15 @@ class Fit(FitData):
             n_earlier = self.state.first_round
             n_rounds = max(1, trained.ensemble.n_rounds - n_earlier)
             trained = replace(trained, ensemble=self._refitted(n_rounds, model))
-        self.warn_if_nothing_learned(trained.ensemble)
+        self.warn_if_nothing_learned(trained.ensemble, self.state.first_round)
         return self.model(trained)
 
-    def warn_if_nothing_learned(self, ensemble: Ensemble) -> None:
-        """Warn if no tree of the fit has a split; all ranks ask at the same time."""
-        first_tree = self.state.first_round * ensemble.n_scores
-        if (np.diff(ensemble.leaf_start)[first_tree:] <= 1).all():
-            nothing_learned.warn_of(self.fitted, self.state.dataset, self.settings)
+    def warn_if_nothing_learned(self, ensemble: Ensemble, first_round: int) -> None:
+        """Warn if no tree from a round on has a split; all ranks ask at the same time."""
+        n_leaves = np.diff(ensemble.leaf_start)[first_round * ensemble.n_scores :]
+        if (n_leaves <= 1).all():
+            dataset = self.rows.binned or self.state.dataset
+            nothing_learned.warn_of(self.fitted, dataset, self.settings)
 
     def _refitted(self, n_rounds: int, model: Any) -> Ensemble:
         """Boost a number of rounds on all rows.

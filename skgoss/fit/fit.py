@@ -254,7 +254,7 @@ class Fit(FitData):
         return self.model(trained)
 
     def warn_if_nothing_learned(self, ensemble: Ensemble, first_round: int) -> None:
-        """Warn if no tree from a round on has a split; all ranks ask at the same time."""
+        """Warn if no tree from a round on has a split; all ranks ask."""
         n_leaves = np.diff(ensemble.leaf_start)[first_round * ensemble.n_scores :]
         if (n_leaves <= 1).all():
             dataset = self.rows.binned or self.state.dataset

@@ -73,7 +73,9 @@ class FitOnFolds(Fit):
         if self.search is not None:
             self._search(self.search, make_model)
         if self.folds is not None:
-            return self.model(self._trained_on_folds(self.folds, make_model))
+            trained = self._trained_on_folds(self.folds, make_model)
+            self.warn_if_nothing_learned(trained.ensemble)
+            return self.model(trained)
         return super().run(make_model, after_round)
 
     def _patience(self) -> int:

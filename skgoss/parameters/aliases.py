@@ -20,6 +20,12 @@ CANONICAL_NAME = {name: option.name for option in OPTIONS for name in option.nam
 _WITHOUT_EFFECT = {name for names in WITHOUT_EFFECT.values() for name in names}
 
 
+def all_names(name: str) -> tuple[str, ...]:
+    """All names of the option with this name; the name itself if it is unknown."""
+    canonical = CANONICAL_NAME.get(name)
+    return (name,) if canonical is None else OPTION[canonical].names
+
+
 def same(first: Any, second: Any) -> bool:
     """Whether two values are the same object, or equal."""
     return first is second or bool(np.array_equal(first, second))

@@ -7,11 +7,11 @@ from sklearn.exceptions import NotFittedError as LGBMNotFittedError
 __all__ = [
     "DASK_INSTALLED",
     "GRAPHVIZ_INSTALLED",
-    "LGBMNotFittedError",
     "MATPLOTLIB_INSTALLED",
     "PANDAS_INSTALLED",
     "PYARROW_INSTALLED",
     "SKLEARN_INSTALLED",
+    "LGBMNotFittedError",
 ]
 
 DASK_INSTALLED = find_spec("distributed") is not None

@@ -347,6 +347,25 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         Booster._of(model).save_model(path, num_iteration=-1)
         return self
 
+    def onnx_shape_calculator(self) -> Callable[[Any], None]:
+        """Tell skl2onnx the types of the outputs.
+
+        skl2onnx calls this method when it converts a pipeline.
+
+        Returns
+        -------
+        callable
+            A function of an operator of skl2onnx.
+
+        Raises
+        ------
+        RuntimeError
+            If the class is not registered: see `skgoss.onnx`.
+        """
+        from skgoss.export import skl2onnx
+
+        return skl2onnx.shape_calculator(type(self))
+
     @compat.with_callbacks
     @docstrings.of_fit
     def fit(

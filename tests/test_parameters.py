@@ -84,7 +84,7 @@ def test_names_are_lightgbm_s():
     theirs = lightgbm.basic._ConfigAliases._get_all_param_aliases()
     not_theirs = {
         *("class_weight", "importance_type", "max_conflict_rate"),
-        *("validation_fraction", "refit"),
+        *("validation_fraction", "refit", "folds", "preset"),
     }
     for option in OPTIONS:
         if option.name not in not_theirs:

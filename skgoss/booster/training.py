@@ -22,11 +22,16 @@ def start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     """Start to train a model, without a round."""
     if not isinstance(train_set, Dataset):
         raise TypeError(f"train_set must be a Dataset, got {type_name(train_set)}.")
-    options = TrainOptions.of(params)
+    options = TrainOptions.of(params, n_estimators=1)
     check_label(train_set, options, "train_set")
     word = options.task.objective
     if isinstance(word, str) and word.lower() in NOT_BUILT_IN:
         options = options.with_objective(FunctionOfRound())
+    if options.options.get("folds") is not None:
+        raise ValueError(
+            "folds cannot be used with Booster(params, train_set), whose rounds are"
+            " trained one by one. Use train."
+        )
     # The rounds are the user's, so no rows are held out to end them.
     return options.start(train_set, FitArguments(early_stopping_round=0))
 

@@ -23,7 +23,7 @@ from skgoss.estimators.regressor import LGBMRegressor
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.model.estimator_record import EstimatorRecord, defaults
-from skgoss.parameters import descriptions, docstrings
+from skgoss.parameters import descriptions, docstrings, presets
 from skgoss.training import constraints
 from skgoss.training.callback_api import Recorder
 from skgoss.utils import compat, messages
@@ -171,7 +171,11 @@ class _OnCluster(LGBMModel):
             init_model=init_model(arguments.init_model),
         )
         hooks = compat.round_hooks(
-            self, settings.n_estimators, X=X, y=y, metadata=arguments.metadata
+            self,
+            presets.planned_rounds(settings),
+            X=X,
+            y=y,
+            metadata=arguments.metadata,
         )
         heard = fits.Heard(settings, hooks)
         work = fits.Work(local, arguments, sets, heard.wants_rounds)

@@ -21,6 +21,7 @@ from skgoss.data import frames
 from skgoss.data.columns import Columns
 from skgoss.estimators import html_summary
 from skgoss.estimators import state as states
+from skgoss.fit import fit_on_folds
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets
 from skgoss.fit.fit import AfterRound, Fit, checked_settings
 from skgoss.fit.task import Task
@@ -28,7 +29,8 @@ from skgoss.inspection import explanation
 from skgoss.model import predictions
 from skgoss.model.estimator_record import EstimatorRecord, changed, defaults
 from skgoss.model.fitted import FittedModel
-from skgoss.parameters import docstrings
+from skgoss.model.out_of_fold import OutOfFold
+from skgoss.parameters import docstrings, presets
 from skgoss.parameters.settings import Settings
 from skgoss.utils import compat
 from skgoss.utils.elsewhere import Elsewhere
@@ -204,6 +206,8 @@ class LGBMModel(
         early_stopping_min_delta: float | Iterable[float] = 0.0,
         validation_fraction: float = 0.1,
         refit: bool = False,
+        folds: Any = None,
+        preset: str | None = None,
         data_random_seed: int | None = None,
         bagging_seed: int | None = None,
         feature_fraction_seed: int | None = None,
@@ -434,6 +438,7 @@ class LGBMModel(
         verbose: bool | int = False,
         qid: ArrayLike | None = None,
         eval_qid: Any = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         return self._fit(X, y, FitArguments.of(locals()))
 
@@ -441,14 +446,18 @@ class LGBMModel(
         with only_fit(self):
             settings = self._settings(X, arguments)
             hooks = compat.round_hooks(
-                self, settings.n_estimators, X=X, y=y, metadata=arguments.metadata
+                self,
+                presets.planned_rounds(settings),
+                X=X,
+                y=y,
+                metadata=arguments.metadata,
             )
             sets = input_sets(X, y, arguments, settings.class_weight)
             fit = self._start(sets, arguments, settings)
             # Values that only this fit holds are freed: the bins are enough.
             del X, y, arguments, sets
             hooks.begin()
-            model = fit.run(Booster._in_training(fit), _listener(hooks))
+            model = fit.run(Booster._in_training, _listener(hooks))
             self._keep(model)
             hooks.end()
         return self
@@ -467,7 +476,7 @@ class LGBMModel(
         n_threads: int | None = None,
     ) -> Fit:
         """A fit that has read its data: see `Fit`."""
-        return Fit(
+        return fit_on_folds.start(
             sets,
             arguments,
             settings,
@@ -653,6 +662,41 @@ class LGBMModel(
     def best_iteration_(self) -> int:
         """Number of rounds that early stopping kept. 0 without early stopping."""
         return self.booster_.best_iteration
+
+    @property
+    def preset_params_(self) -> dict[str, Any]:
+        """The options that ``preset`` has chosen, by name."""
+        return dict(self._model.preset_params)
+
+    @property
+    def oof_prediction_(self) -> NDArray[np.float64]:
+        """Predictions for the rows of ``fit``, by models that were not fitted on them.
+
+        NaN in rows that no fold tests.
+        """
+        model = self._model
+        n_threads = compat.n_threads(parameters.n_jobs({}, self.n_jobs, self._owner))
+        return predictions.linked(self._out_of_fold.scores, model.link, n_threads)
+
+    @property
+    def oof_score_(self) -> dict[str, float]:
+        """The mean of each metric over the folds."""
+        return self._out_of_fold.mean()
+
+    @property
+    def oof_score_error_(self) -> dict[str, float]:
+        """The standard error of each mean in ``oof_score_``."""
+        return self._out_of_fold.standard_error()
+
+    @property
+    def _out_of_fold(self) -> OutOfFold:
+        found = self._model.out_of_fold
+        if found is None:
+            raise AttributeError(
+                f"This {self._owner} has no out-of-fold predictions: it was fitted"
+                " without the option folds."
+            )
+        return found
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:

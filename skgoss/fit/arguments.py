@@ -55,6 +55,8 @@ class FitArguments:
     early_stopping_round: Any = None
     # Whether early stopping prints messages, as it does with verbosity=1.
     early_stopping_messages: bool = False
+    # Rows of a group are in the same fold.
+    groups: Any = None
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> FitArguments:
@@ -70,7 +72,7 @@ class FitArguments:
     def without_values(self) -> FitArguments:
         """The arguments without what belongs to rows."""
         of_sets = ("set", "X", "y", *OF_A_SET)
-        names = (*OF_ROWS, *(f"eval_{name}" for name in of_sets))
+        names = (*OF_ROWS, "groups", *(f"eval_{name}" for name in of_sets))
         return replace(self, **dict.fromkeys(names))
 
     @property

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
+from skgoss.fit import fit_on_folds
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.fit import Fit, checked_settings
 from skgoss.fit.task import TrainTask
@@ -93,7 +94,9 @@ class TrainOptions:
             )
         parameters.warn_of_unknown(unused, owner)
         task = TrainTask(owner, n_classes, options.get("objective"))
-        return cls(task, defaults | options, frozenset(options), unused, of_files)
+        # Arguments of train and cv that are left at their defaults are not passed.
+        passed = changed(defaults, parameters.DEFAULTS).keys() | options.keys()
+        return cls(task, defaults | options, frozenset(passed), unused, of_files)
 
     def with_objective(self, objective: Callable[..., Any]) -> Self:
         """The same with another objective."""
@@ -119,11 +122,11 @@ class TrainOptions:
         train_set: Dataset,
         arguments: FitArguments,
         init_model: FittedModel | None = None,
-        n_threads: int | None = None,
+        **options: Any,
     ) -> Fit:
-        """A fit that has read its data, without a round."""
+        """A fit that has read its data, without a round; ``options`` as in `Fit`."""
         settings = self.settings(train_set, arguments)
-        return Fit(
+        return fit_on_folds.start(
             input_sets(train_set, None, arguments, settings.class_weight),
             arguments,
             settings,
@@ -131,7 +134,7 @@ class TrainOptions:
             passed=self.passed_options,
             init_model=init_model,
             record=self._record(),
-            n_threads=n_threads,
+            **options,
         )
 
     def _record(self) -> EstimatorRecord:

@@ -15,6 +15,7 @@ from skgoss.parameters.domains import (
     FEATURE_CONTRI,
     FILE_COLUMN,
     FILE_COLUMNS,
+    FOLDS,
     FORCED_SPLITS,
     FRACTION,
     INTERACTION_CONSTRAINTS,
@@ -742,7 +743,32 @@ OPTIONS: tuple[Option, ...] = (
         BOOL,
         "Whether to fit the model again on all rows after early stopping with"
         " held-out rows, for the best number of rounds. Callbacks that are called"
-        " before rounds, such as ``reset_parameter``, are called again.",
+        " before rounds, such as ``reset_parameter``, are called again. With"
+        " ``folds``: whether to fit one model on all rows, for the mean of the best"
+        " numbers of rounds of the folds, instead of keeping the models of the folds.",
+    ),
+    _option(
+        "folds",
+        None,
+        FOLDS,
+        "Fit one model on each fold's training rows, and keep the mean of these models"
+        " as one model. An int is the number of folds: classifiers put the same"
+        " fraction of each class into each fold, rankers whole queries, and"
+        " ``random_state`` determines the rows. Otherwise a splitter of scikit-learn,"
+        " or pairs (train, test) of arrays of row numbers. Each model keeps the rounds"
+        " up to the best one on its own test rows, unless ``early_stopping_round`` is"
+        " 0. The predictions for the test rows are the attribute ``oof_prediction_``.",
+        aliases="n_folds nfold",
+    ),
+    _option(
+        "preset",
+        None,
+        optional(choice(accurate="accurate")),
+        "How the options that you leave at their defaults are chosen. None: they have"
+        " their defaults, which are those of LightGBM. 'accurate': by the number of"
+        " rows, columns and classes, for better predictions in a few times the time."
+        " Rounds end by early stopping, and then the model is fitted again on all rows"
+        " (``refit``). The attribute ``preset_params_`` holds what was chosen.",
     ),
     _option(
         "data_random_seed",
@@ -833,7 +859,7 @@ DEFAULT_SEEDS = {
 NOT_IN_LIGHTGBM = frozenset(
     {
         *("class_weight", "importance_type", "max_conflict_rate"),
-        *("validation_fraction", "refit"),
+        *("validation_fraction", "refit", "folds", "preset"),
     }
 )
 

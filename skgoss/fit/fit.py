@@ -183,7 +183,7 @@ class Fit(FitData):
     def _callbacks(self) -> list[callbacks.Callback]:
         """The user's callbacks, and those that options ask for."""
         arguments, options = self.arguments, self.settings
-        calls = callbacks.checked(arguments.callbacks)
+        calls = callbacks.of_one_fit(arguments.callbacks)
         if self._patience() > 0:
             calls.append(
                 callbacks.early_stopping(
@@ -348,18 +348,26 @@ class Fit(FitData):
         return other._going_on_from(self)
 
     def with_objective(self, function: Callable[..., Any]) -> Self:
-        """The fit whose next round uses a function ``f(predictions, dataset)``."""
+        """The fit whose rounds use functions ``f(predictions, dataset)``."""
         if not callable(function):
             raise TypeError(f"fobj must be callable, got {function!r}.")
         self._check_dataset("fobj")
         if self.needs_function:
-            self.settings.objective.function = function
             return self
         other = copy.copy(self)
         objective = FunctionOfRound(function)
         other.link = objective_names.make_link(objective)
         other.settings = replace(self.settings, objective=objective)
         return other._going_on_from(self)
+
+    def boost(self, function: Callable[..., Any] | None = None) -> bool:
+        """Grow the trees of one round, whose objective may be a function."""
+
+        def begin() -> None:
+            if function is not None:
+                self.settings.objective.function = function
+
+        return self.state.boost(begin)
 
     def _going_on_from(self, other: Fit) -> Self:
         self.plan = self._plan(self.rows)

@@ -170,6 +170,7 @@ CHECKED_BY = {
         "test_plotting.py::test_metric",
         "test_plotting.py::test_split_value_histogram",
     ],
+    "tools for LightGBM": ["test_as_lightgbm.py::test_tools_take_our_models"],
     "pickle and clone": ["test_parameters.py::test_subclass_with_kwargs"],
     "subclasses": [
         "test_parameters.py::test_a_subclass_with_a_default_of_its_own_takes_aliases",
@@ -331,6 +332,7 @@ CHECKED_BY |= {
     "explainers of shap": [
         "test_explain.py::test_trees_for_shap",
         "test_explain.py::test_what_shap_does_not_know",
+        "test_as_lightgbm.py::test_tools_take_our_models",
     ],
     "feature_name of fit": ["test_evaluation.py::test_names_of_columns"],
 }

@@ -129,7 +129,7 @@ def train(
     options = lightgbm3.with_arguments(
         TrainOptions.of(params, n_estimators=num_boost_round),
         fobj,
-        early_stopping_rounds or None,
+        early_stopping_rounds,
     )
     check_label(train_set, options, "train_set")
     sets = _sets(train_set, valid_sets, valid_names, options)

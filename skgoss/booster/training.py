@@ -112,7 +112,7 @@ class InTraining:
                 "update needs the argument fobj, because the objective is 'none' or an"
                 " earlier round used fobj."
             )
-        is_finished = not fit.state.boost()
+        is_finished = not fit.boost(fobj)
         if fit is not before:
             self._live_fit = fit
             vars(self).pop("params", None)

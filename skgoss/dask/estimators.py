@@ -164,7 +164,7 @@ class _OnCluster(LGBMModel):
         sets, delayed = partitions.cut(
             input_sets(X, y, arguments, settings.class_weight)
         )
-        calls = callbacks.checked(arguments.callbacks)
+        calls = callbacks.of_one_fit(arguments.callbacks)
         arguments = dataclasses.replace(
             arguments.without_values(),
             callbacks=calls,

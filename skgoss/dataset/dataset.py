@@ -148,6 +148,10 @@ class Dataset(Binning):
             categorical_feature, self.params.pop("categorical_feature", "auto")
         )
 
+    def __repr__(self) -> str:
+        n_rows, n_features = ("?" if n is None else n for n in self._shape)
+        return f"<{type(self).__name__}: {n_rows} rows, {n_features} columns>"
+
     def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
         raise TypeError(
             "A Dataset is not an array: predictions, searches and cross-validation need"

@@ -33,6 +33,7 @@ from skgoss.model.out_of_fold import OutOfFold
 from skgoss.parameters import docstrings, presets
 from skgoss.parameters.settings import Settings
 from skgoss.utils import compat
+from skgoss.utils.elsewhere import Elsewhere
 
 if TYPE_CHECKING:
     import shap
@@ -43,8 +44,38 @@ Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 
 
+# Methods and attributes of other estimators.
+_ELSEWHERE = {
+    "apply": "predict(X, pred_leaf=True)",
+    "best_iteration": "best_iteration_",
+    "best_score": "best_score_",
+    "booster": "booster_",
+    "classes": "classes_",
+    "dump_model": "booster_.dump_model()",
+    "evals_result": "evals_result_",
+    "feature_importance": "feature_importances_",
+    "feature_importances": "feature_importances_",
+    "feature_name": "feature_name_",
+    "feature_names_": "feature_name_",
+    "get_booster": "booster_",
+    "get_feature_importance": "feature_importances_",
+    "load_model": "from_file(path), a method of the class",
+    "model_to_string": "booster_.model_to_string()",
+    "n_classes": "n_classes_",
+    "num_trees": "booster_.num_trees()",
+    "partial_fit": "fit(X, y, init_model=model), which adds rounds",
+    "plot_importance": "skgoss.plot_importance(model)",
+    "plot_tree": "skgoss.plot_tree(model)",
+    "predict_log_proba": "numpy.log(predict_proba(X))",
+    "save": "to_file(path)",
+    "save_model": "to_file(path), which from_file reads",
+}
+
+
 @docstrings.of_estimator
-class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator):
+class LGBMModel(
+    compat.CallbackSupportMixin, compat.SummaryMixin, Elsewhere, BaseEstimator
+):
     """Gradient boosted trees: base class of the estimators.
 
     Use `LGBMClassifier`, `LGBMRegressor` or `LGBMRanker` instead, unless you need an
@@ -79,6 +110,8 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
     (442,)
     """
 
+    _elsewhere = _ELSEWHERE
+
     # What fit sets.
     _booster: Booster
 
@@ -88,6 +121,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
     # The unknown parameters that the constructor was given: see `get_params`.
     _unused_params: Mapping[str, Any] = MappingProxyType({})
 
+    @parameters.keywords_only
     def __init__(
         self,
         *,
@@ -231,6 +265,13 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         """
         own = self.get_params(deep=False)
         options = parameters.canonical(params, self._owner, own)
+        unknown = [name for name in options if name not in own and "__" not in name]
+        if unknown:
+            raise ValueError(
+                f"Invalid parameter {unknown[0]!r} for estimator"
+                f" {self._owner}.{parameters.suggestion(unknown[0])} Valid parameters"
+                f" are: {sorted(own)}."
+            )
         unused = {
             name: options.pop(name) for name in self._unused_params if name in options
         }
@@ -350,6 +391,25 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         model = self._model.with_record(self._record())
         Booster._of(model).save_model(path, num_iteration=-1)
         return self
+
+    def onnx_shape_calculator(self) -> Callable[[Any], None]:
+        """Tell skl2onnx the types of the outputs.
+
+        skl2onnx calls this method when it converts a pipeline.
+
+        Returns
+        -------
+        callable
+            A function of an operator of skl2onnx.
+
+        Raises
+        ------
+        RuntimeError
+            If the class is not registered: see `skgoss.onnx`.
+        """
+        from skgoss.export import skl2onnx
+
+        return skl2onnx.shape_calculator(type(self))
 
     @compat.with_callbacks
     @docstrings.of_fit

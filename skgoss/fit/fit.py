@@ -183,7 +183,7 @@ class Fit(FitData):
     def _callbacks(self) -> list[callbacks.Callback]:
         """The user's callbacks, and those that options ask for."""
         arguments, options = self.arguments, self.settings
-        calls = callbacks.checked(arguments.callbacks)
+        calls = callbacks.of_one_fit(arguments.callbacks)
         if self._patience() > 0:
             calls.append(
                 callbacks.early_stopping(
@@ -247,18 +247,22 @@ class Fit(FitData):
             and (lambda i, trees: after_round(i, lambda: self.model(Trained(trees())))),
         )
         if self.settings.refit and self.fitted is not self.rows:
-            n_earlier = self.state.first_round
-            n_rounds = max(1, trained.ensemble.n_rounds - n_earlier)
+            n_rounds = max(1, trained.ensemble.n_rounds - self.n_earlier)
             trained = replace(trained, ensemble=self._refitted(n_rounds, model))
-        self.warn_if_nothing_learned(trained.ensemble, self.state.first_round)
+        self.warn_if_nothing_learned(trained.ensemble)
         return self.model(trained)
 
-    def warn_if_nothing_learned(self, ensemble: Ensemble, first_round: int) -> None:
-        """Warn if no tree from a round on has a split; all ranks ask."""
-        n_leaves = np.diff(ensemble.leaf_start)[first_round * ensemble.n_scores :]
+    def warn_if_nothing_learned(self, ensemble: Ensemble) -> None:
+        """Warn if no tree of the fit has a split; all ranks ask at the same time."""
+        n_leaves = np.diff(ensemble.leaf_start)[self.n_earlier * ensemble.n_scores :]
         if (n_leaves <= 1).all():
             dataset = self.rows.binned or self.state.dataset
             nothing_learned.warn_of(self.fitted, dataset, self.settings)
+
+    @property
+    def n_earlier(self) -> int:
+        """The number of rounds of ``init_model``."""
+        return 0 if self.init_model is None else self.init_model.trees.n_rounds
 
     def _refitted(self, n_rounds: int, model: Any) -> Ensemble:
         """Boost a number of rounds on all rows.
@@ -344,18 +348,26 @@ class Fit(FitData):
         return other._going_on_from(self)
 
     def with_objective(self, function: Callable[..., Any]) -> Self:
-        """The fit whose next round uses a function ``f(predictions, dataset)``."""
+        """The fit whose rounds use functions ``f(predictions, dataset)``."""
         if not callable(function):
             raise TypeError(f"fobj must be callable, got {function!r}.")
         self._check_dataset("fobj")
         if self.needs_function:
-            self.settings.objective.function = function
             return self
         other = copy.copy(self)
         objective = FunctionOfRound(function)
         other.link = objective_names.make_link(objective)
         other.settings = replace(self.settings, objective=objective)
         return other._going_on_from(self)
+
+    def boost(self, function: Callable[..., Any] | None = None) -> bool:
+        """Grow the trees of one round, whose objective may be a function."""
+
+        def begin() -> None:
+            if function is not None:
+                self.settings.objective.function = function
+
+        return self.state.boost(begin)
 
     def _going_on_from(self, other: Fit) -> Self:
         self.plan = self._plan(self.rows)

@@ -244,27 +244,25 @@ class FitData:
 
     def _evaluated(self, input_set: InputSet, rows: Rows) -> NamedRows:
         """The rows of an evaluation set, which may be those of the training set."""
-        X, name = input_set.X, input_set.name
+        X = input_set.X
         if not input_set.holds_same_rows(self.training):
-            prepared = (
-                Prepared(Columns.of_no_rows(self.schema.n_features))
-                if input_set.is_empty
-                else self._evaluated_columns(X, name)
-            )
-            rows = self._rows(prepared, input_set).without_zero_weights()
+            with input_set.named_in_errors():
+                prepared = (
+                    Prepared(Columns.of_no_rows(self.schema.n_features))
+                    if input_set.is_empty
+                    else self._evaluated_columns(X)
+                )
+                rows = self._rows(prepared, input_set).without_zero_weights()
         data = X if rows.partition is None else None
-        return NamedRows(name, rows, input_set.is_training, data)
+        return NamedRows(input_set.name, rows, input_set.is_training, data)
 
-    def _evaluated_columns(self, X: Any, name: str) -> Prepared:
+    def _evaluated_columns(self, X: Any) -> Prepared:
         """The columns of an evaluation set, and their bins if they are known."""
         if not isinstance(X, Dataset):
             return Prepared(frames.columns(X, self.schema, owner=self.task.owner))
         if not isinstance(self.training.X, Dataset):
-            return self._evaluated_columns(X.get_data(), name)
-        try:
-            return self._in_same_bins(X)
-        except ValueError as error:
-            raise ValueError(f"The evaluation set {name!r}: {error}") from error
+            return self._evaluated_columns(X.get_data())
+        return self._in_same_bins(X)
 
     def _in_same_bins(self, X: Dataset) -> Prepared:
         """The columns of a data set in the bins of the training set.

@@ -74,7 +74,7 @@ class FitOnFolds(Fit):
             self._search(self.search, make_model)
         if self.folds is not None:
             trained = self._trained_on_folds(self.folds, make_model)
-            self.warn_if_nothing_learned(trained.ensemble, 0)
+            self.warn_if_nothing_learned(trained.ensemble)
             return self.model(trained)
         return super().run(make_model, after_round)
 

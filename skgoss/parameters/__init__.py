@@ -1,7 +1,13 @@
 """The options: their names, values and meaning."""
 
-from skgoss.parameters.aliases import canonical, resolve, resolve_or_warn
+from skgoss.parameters.aliases import (
+    canonical,
+    resolve,
+    resolve_or_warn,
+    suggestion,
+)
 from skgoss.parameters.constructor import (
+    keywords_only,
     set_options,
     show_inherited,
     warn_of_unknown,
@@ -27,12 +33,14 @@ __all__ = [
     "draw_seed",
     "file_options",
     "from_lightgbm",
+    "keywords_only",
     "make_settings",
     "n_jobs",
     "resolve",
     "resolve_or_warn",
     "set_options",
     "show_inherited",
+    "suggestion",
     "to_lightgbm",
     "warn_of_unknown",
 ]

@@ -12,12 +12,28 @@ from typing import Any
 import numpy as np
 
 from skgoss.parameters.table import OPTIONS, WITHOUT_EFFECT, Option
-from skgoss.utils import compat
-from skgoss.utils.messages import UnusedParameterWarning, hint, warn
+from skgoss.utils import compat, messages
+from skgoss.utils.messages import UnusedParameterWarning, warn
 
 OPTION = {option.name: option for option in OPTIONS}
 CANONICAL_NAME = {name: option.name for option in OPTIONS for name in option.names}
 _WITHOUT_EFFECT = {name for names in WITHOUT_EFFECT.values() for name in names}
+
+
+def all_names(name: str) -> tuple[str, ...]:
+    """All names of the option with this name; the name itself if it is unknown."""
+    canonical = CANONICAL_NAME.get(name)
+    return (name,) if canonical is None else OPTION[canonical].names
+
+
+def suggestion(name: str) -> str:
+    """The words " Did you mean ...?" for a misspelt name, or "" if none is close.
+
+    The canonical name comes first where it is close, too.
+    """
+    near = messages.closest(name, CANONICAL_NAME, n=5)
+    canonical = [CANONICAL_NAME[other] for other in near[:1]]
+    return messages.did_you_mean([n for n in canonical if n in near] or near)
 
 
 def same(first: Any, second: Any) -> bool:
@@ -112,7 +128,7 @@ def resolve_or_warn(values: Mapping[str, Any], owner: str) -> dict[str, Any]:
     """Return the options by canonical names: see `resolve`. Warn of unknown names."""
     options, unknown = resolve(values, owner)
     for name in unknown:
-        warn_no_effect(f"{owner} has no parameter {name!r}", hint(name, CANONICAL_NAME))
+        warn_no_effect(f"{owner} has no parameter {name!r}", suggestion(name))
     return options
 
 

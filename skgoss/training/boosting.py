@@ -315,10 +315,15 @@ class Boosting:
         if self.grower is not None:
             self.grower = self._grower(self.grower.forest)
 
-    def boost(self) -> bool:
+    def boost(self, begin: Callable[[], None] | None = None) -> bool:
         """Grow the trees of one round.
 
         If this fails, the round has not happened.
+
+        Parameters
+        ----------
+        begin : callable, default=None
+            Called as soon as no other round goes on.
 
         Returns
         -------
@@ -334,6 +339,8 @@ class Boosting:
         with self._lock:
             self._undo_failed_round()
             before = self._n_grown
+            if begin is not None:
+                begin()
             try:
                 self._apply_changed_settings()
                 grew = self._boost_round(self.first_round + before)

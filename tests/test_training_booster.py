@@ -98,9 +98,7 @@ def assert_same_state(one: Booster, other: Booster) -> None:
     second._undo_failed_round()
     np.testing.assert_array_equal(first.scores, second.scores)
     for ours, theirs in zip(first.sets, second.sets, strict=True):
-        np.testing.assert_array_equal(
-            first.raw_scores(ours), second.raw_scores(theirs)
-        )
+        np.testing.assert_array_equal(first.raw_scores(ours), second.raw_scores(theirs))
 
 
 # --- Rounds ---------------------------------------------------------------------------

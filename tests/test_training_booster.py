@@ -622,9 +622,11 @@ class _Watched(np.ndarray):
     """An array that weak references can refer to."""
 
 
-def test_a_round_of_stumps_that_is_rolled_back_leaves_no_trace():
-    params = BASE | {"min_split_gain": 1e12}
-    plain, rolled = (Booster(options, dataset()) for options in (BASE, params))
+@pytest.mark.parametrize("from_average", [True, False])
+def test_a_round_of_stumps_that_is_rolled_back_leaves_no_trace(from_average):
+    params = BASE | {"boost_from_average": from_average}
+    plain = Booster(params, dataset())
+    rolled = Booster(params | {"min_split_gain": 1e12}, dataset())
     rolled.update()
     rolled.rollback_one_iter()
     assert rolled.current_iteration() == 0

@@ -989,12 +989,12 @@ def test_scores_of_the_best_round_that_an_exception_does_not_tell():
     assert model.best_score_["valid_0"]["binary_logloss"] == history[1] != history[2]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_rows_left_out_do_not_move_bins(weighted):
-    """Held out rows have no weight where the bins are found."""
-    X = np.random.default_rng(0).normal(size=(300, 2))
-    weight = np.full(300, 2.0) if weighted else None
-    options = {"early_stopping_round": 3, "max_bin": 8, "n_estimators": 5}
-    model = regressor(**options).fit(X, X[:, 0], sample_weight=weight)
-    plain = regressor(**options).fit(X, X[:, 0])
-    np.testing.assert_allclose(model.predict(X), plain.predict(X))
+def test_init_scores_of_rows_of_weight_zero_are_left_out():
+    start = np.linspace(-100.0, 100.0, len(RX))
+    weight = (np.arange(len(RX)) % 3 > 0) * 1.0
+    kept = weight > 0
+    fits = [
+        regressor(n_estimators=3).fit(RX, RY, sample_weight=weight, init_score=start),
+        regressor(n_estimators=3).fit(RX[kept], RY[kept], init_score=start[kept]),
+    ]
+    np.testing.assert_array_equal(*(model.predict(RX) for model in fits))

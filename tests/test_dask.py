@@ -46,7 +46,8 @@ from skgoss.dask import (  # noqa: E402
 )
 from skgoss.dask import distributed_internals as internals  # noqa: E402
 from skgoss.data.collectives import ALONE  # noqa: E402
-from skgoss.fit.arguments import InputSet  # noqa: E402
+from skgoss.fit.arguments import FitArguments, InputSet  # noqa: E402
+from skgoss.utils.compat import NoHooks  # noqa: E402
 
 ON_CLUSTER = {
     LGBMClassifier: DaskLGBMClassifier,
@@ -872,3 +873,34 @@ def test_states_of_tasks_that_distributed_may_not_have():
     assert internals.is_cancelled(worker, "other")
     state.tasks["key"].state = "cancelled"
     assert internals.is_cancelled(worker, "key")
+
+
+def test_hooks_count_the_rounds_after_those_of_init_model():
+    seen = []
+
+    class Hooks(NoHooks):
+        def after_round(self, index, attributes):
+            seen.append(index)
+            return False
+
+    heard = fits.Heard(SimpleNamespace(verbosity=-1), Hooks())
+    for iteration in (5, 6):
+        heard(["round", iteration, 5, 9, [["training", "l2", 1.0, False]]])
+    assert seen == [0, 1]
+
+
+@pytest.mark.parametrize(("n_jobs", "expected"), [(None, 3), (1, None), (2, None)])
+def test_threads_of_workers(n_jobs, expected, monkeypatch):
+    rows = InputSet("training", X, TARGET, *[None] * 5)
+    monkeypatch.setattr(fits.parts, "together", lambda *_: [rows])
+    given = []
+    estimator = LGBMRegressor(n_jobs=n_jobs)
+    monkeypatch.setattr(
+        LGBMRegressor, "_start", lambda self, *args, **_: given.append(args)
+    )
+    work = fits.Work(estimator, FitArguments(callbacks=[]), [], tells_rounds=False)
+    work._start(ALONE, {}, 3, None)
+    *_, settings, n_threads = given[0]
+    # None: the fit has the number of threads of its options.
+    assert n_threads == expected
+    assert settings.n_jobs == n_jobs

@@ -43,6 +43,9 @@ cdef enum:
     MAX_WORK_ALONE = 600000
     MIN_WORK_FOR_TEAM = 100000
     WORK_PER_THREAD = 400000
+    # At least so much is the split of a leaf that has many bins, but so few rows that only
+    # their bins are visited.
+    WORK_OF_FEW_ROWS = 20000
 
 
 cdef int start_tree(Shared* shared, Workspace* ws, const Round* round) noexcept nogil:
@@ -250,7 +253,11 @@ cdef int divide_ahead(
 cdef double work_of(const Workspace* ws, int index) noexcept nogil:
     """Updates and visits of bins that a split of a leaf takes at most."""
     cdef const Leaf* leaf = &ws.leaves[index]
-    return leaf.stats.sums.count * ws.data.row_updates + 2.0 * ws.data.n_places
+    cdef double updates = leaf.stats.sums.count * ws.data.row_updates
+    cdef double visits = 2.0 * ws.data.n_places
+    if leaf.slot < 0:
+        visits = min(visits, max(2.0 * updates, <double>WORK_OF_FEW_ROWS))
+    return updates + visits
 
 
 cdef bint is_small(const Workspace* ws, int index) noexcept nogil:

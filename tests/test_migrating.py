@@ -322,6 +322,9 @@ CHECKED_BY |= {
         "test_promises.py::test_no_leaf_has_fewer_rows",
         "test_promises.py::test_no_leaf_has_less_curvature",
     ],
+    "monotone_constraints with linear_tree": [
+        "test_linear.py::test_what_linear_leaves_cannot_do",
+    ],
     "long steps": [
         "test_steps.py::test_long_steps_are_the_twins",
         "test_steps.py::test_steps_of_a_forest_are_not_limited",

@@ -322,6 +322,7 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     ahead = AHEAD if CallbackList(calls).may_lag else 0
     with ConcurrentFits([fit.state for fit in fits], n_at_once, ahead) as together:
         stop = loop.run(together, model, history=history, callbacks=calls)
+    fits[0].warn_if_nothing_learned(fits[0].state.ensemble())
     n_rounds = None if stop is None else stop.best_iteration + 1 - together.first_round
     results = lightgbm3.CVResults(
         {

@@ -60,7 +60,7 @@ def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]
 
 
 def numbers(y: NDArray[Any], owner: str, name: str = "y") -> Floats:
-    """A numeric target as float64.
+    """A numeric target as float64: a copy, because kernels use labels as indices.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def numbers(y: NDArray[Any], owner: str, name: str = "y") -> Floats:
         If a value is not a number, or too large for float64.
     """
     try:
-        target = as_floats(y, name)
+        target = np.array(as_floats(y, name))
     except ValueError as error:
         raise ValueError(
             f"{error} {owner} needs numbers as targets. For labels, use LGBMClassifier."

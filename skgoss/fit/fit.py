@@ -8,11 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
+import numpy as np
+
 from skgoss import parameters
 from skgoss.data import names
 from skgoss.data.rows import Rows
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import callbacks
+from skgoss.fit import callbacks, nothing_learned
 from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set, training_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.task import Task
@@ -245,10 +247,22 @@ class Fit(FitData):
             and (lambda i, trees: after_round(i, lambda: self.model(Trained(trees())))),
         )
         if self.settings.refit and self.fitted is not self.rows:
-            n_earlier = self.state.first_round
-            n_rounds = max(1, trained.ensemble.n_rounds - n_earlier)
+            n_rounds = max(1, trained.ensemble.n_rounds - self.n_earlier)
             trained = replace(trained, ensemble=self._refitted(n_rounds, model))
+        self.warn_if_nothing_learned(trained.ensemble)
         return self.model(trained)
+
+    def warn_if_nothing_learned(self, ensemble: Ensemble) -> None:
+        """Warn if no tree of the fit has a split; all ranks ask at the same time."""
+        n_leaves = np.diff(ensemble.leaf_start)[self.n_earlier * ensemble.n_scores :]
+        if (n_leaves <= 1).all():
+            dataset = self.rows.binned or self.state.dataset
+            nothing_learned.warn_of(self.fitted, dataset, self.settings)
+
+    @property
+    def n_earlier(self) -> int:
+        """The number of rounds of ``init_model``."""
+        return 0 if self.init_model is None else self.init_model.trees.n_rounds
 
     def _refitted(self, n_rounds: int, model: Any) -> Ensemble:
         """Boost a number of rounds on all rows.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from skgoss.parameters.settings import Settings
@@ -12,10 +12,13 @@ from skgoss.parameters.settings import Settings
 _OF_ROUNDS = frozenset({"learning_rate", "n_estimators", "early_stopping_round"})
 _NOT_CHOSEN = {"gbdt": frozenset(), "dart": _OF_ROUNDS, "rf": _OF_ROUNDS}
 
+# Options besides those of the preset.
+Kinds = tuple[dict[str, Any], ...]
+
 _SAMPLING = frozenset({"subsample", "subsample_freq"})
 
 # The learning rate of the fits that a search compares.
-_SEARCH_RATE = 0.2
+_SEARCH_RATE = 0.25
 
 
 class Facts(NamedTuple):
@@ -59,7 +62,7 @@ class Search(NamedTuple):
     options: dict[str, Any]
     n_rounds_factor: float
     n_rounds_without: int
-    candidates: tuple[dict[str, Any], ...]
+    candidates: Kinds
 
 
 def _accurate(facts: Facts) -> dict[str, Any]:
@@ -109,8 +112,35 @@ def chosen(settings: Settings, passed: Collection[str], facts: Facts) -> dict[st
     return {name: value for name, value in values.items() if name not in left}
 
 
+def kinds(settings: Settings, chosen: Mapping[str, Any]) -> Kinds:
+    """The sets of options of which the models of folds are a weighted mean.
+
+    Parameters
+    ----------
+    settings : Settings
+    chosen : mapping
+        What the preset has chosen; empty without a preset.
+    """
+    # Functions have no loss to compare them by.
+    is_one = settings.extra_trees or not chosen or callable(settings.objective)
+    return ({},) if is_one else ({}, {"extra_trees": True})
+
+
+def shares(
+    settings: Settings, kinds: Kinds, weights: Sequence[float]
+) -> dict[str, Any]:
+    """The share of each value of the options in which several sets differ."""
+    names = dict.fromkeys(name for options in kinds for name in options)
+    found: dict[str, Any] = {name: {} for name in names}
+    for options, weight in zip(kinds, weights, strict=True):
+        for name, by_value in found.items():
+            value = str(options.get(name, getattr(settings, name)))
+            by_value[value] = by_value.get(value, 0.0) + weight / sum(weights)
+    return found
+
+
 def search(settings: Settings, chosen: Mapping[str, Any]) -> Search | None:
-    """How the number of rounds is found; None if the user has said it.
+    """How the number of rounds is found.
 
     Parameters
     ----------
@@ -118,20 +148,23 @@ def search(settings: Settings, chosen: Mapping[str, Any]) -> Search | None:
         With the chosen options.
     chosen : mapping
         What the preset has chosen.
+
+    Returns
+    -------
+    Search or None
+        None if the user has said it, or folds find it.
     """
-    if not {"n_estimators", "early_stopping_round"} <= chosen.keys():
+    is_open = {"n_estimators", "early_stopping_round"} <= chosen.keys()
+    if settings.folds is not None or not is_open:
         return None
     rate = max(_SEARCH_RATE, settings.learning_rate)
     factor = rate / settings.learning_rate
     options = {
         "learning_rate": rate,
         "n_estimators": max(1, round(settings.n_estimators / factor)),
-        "early_stopping_round": 15,
+        "early_stopping_round": 10,
     }
-    candidates: tuple[dict[str, Any], ...] = ({},)
-    if not settings.extra_trees:
-        candidates = ({}, {"extra_trees": True})
-    return Search(3, options, factor, 200, candidates)
+    return Search(3, options, factor, 200, kinds(settings, chosen))
 
 
 def planned_rounds(settings: Settings) -> int | None:

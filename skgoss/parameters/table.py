@@ -493,7 +493,8 @@ OPTIONS: tuple[Option, ...] = (
         BOOL,
         "Whether each leaf holds a linear model instead of a constant (Shi et al.,"
         " IJCAI 2019). The model uses the numeric columns that are split on the path"
-        " from the root to the leaf. The leaves of the first round are constants.",
+        " from the root to the leaf. The leaves of the first round are constants. It"
+        " cannot be used with ``monotone_constraints``.",
         aliases="linear_trees",
     ),
     _option(
@@ -544,7 +545,7 @@ OPTIONS: tuple[Option, ...] = (
         " with the column's value, -1 if they must not increase, 0 for no constraint."
         " Columns that a dict does not name have no constraint. Predictions satisfy"
         " the constraints exactly, for any objective. Missing values are not"
-        " constrained.",
+        " constrained. They cannot be used with ``linear_tree=True``.",
         aliases="mc monotone_constraint monotonic_cst",
     ),
     _option(

@@ -82,7 +82,8 @@ class FitData:
 
     def read(self, evaluation_sets: Sequence[InputSet]) -> list[NamedRows]:
         """Read the training set and the evaluation sets, and return the latter."""
-        prepared = self._training_columns()
+        with self.training.named_in_errors():
+            prepared = self._training_columns()
         self._number_columns()
         rows = self._rows(prepared, self.training)
         if self.settings.folds is None:

@@ -7,7 +7,6 @@ from skgoss.parameters.aliases import (
     suggestion,
 )
 from skgoss.parameters.constructor import (
-    keywords_only,
     set_options,
     show_inherited,
     warn_of_unknown,
@@ -33,7 +32,6 @@ __all__ = [
     "draw_seed",
     "file_options",
     "from_lightgbm",
-    "keywords_only",
     "make_settings",
     "n_jobs",
     "resolve",

@@ -121,6 +121,10 @@ CHECKED_BY = {
     "metrics of your own": [
         "test_evaluation.py::test_functions_of_two_three_and_four_arguments",
     ],
+    "positions of documents": [
+        "test_positions.py::test_models_and_metrics_are_those_of_lightgbm",
+        "test_positions.py::test_positions_beside_a_text_file",
+    ],
     "init_score": ["test_evaluation.py::test_start_scores_go_on_from_another_model"],
     "init_model": [
         "test_evaluation.py::test_a_model_goes_on_from_another",

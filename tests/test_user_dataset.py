@@ -135,9 +135,8 @@ def test_get_field_and_set_field():
         data.get_field("weigth")
 
 
-def test_positions_have_no_effect():
-    with pytest.warns(UserWarning, match="position has no effect"):
-        data = Dataset(np.zeros((3, 1)), position=[0, 1, 0])
+def test_positions_are_kept():
+    data = Dataset(np.zeros((3, 1)), position=[0, 1, 0])
     assert data.get_position().tolist() == [0, 1, 0]
 
 

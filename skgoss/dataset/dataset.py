@@ -65,7 +65,9 @@ class Dataset(Binning):
         Whether to free ``data`` after binning, which saves memory. The data are kept in
         any case for linear trees and for training that continues from a model.
     position : array-like of shape (n_samples,), default=None
-        Positions of documents. They have no effect.
+        The position at which each document was shown when its label was collected, for
+        example from clicks. The objective 'lambdarank' learns a bias for each position,
+        which is no part of the model (Hu et al., WWW 2019).
     silent : bool, default=False
         Has no effect: nothing is printed. It is an argument of LightGBM before 4.
 

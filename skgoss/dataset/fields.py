@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from skgoss.data import queries, targets
 from skgoss.data.floats import as_floats, check_unmasked
-from skgoss.utils.messages import hint, warn
+from skgoss.utils.messages import hint
 
 # Checks a value against the number of rows, which may not be known yet (None).
 Check = Callable[[Any, int | None], NDArray[Any]]
@@ -129,10 +129,16 @@ def init_score(values: Any, n_rows: int | None) -> NDArray[np.float64]:
 
 
 def position(values: Any, n_rows: int | None) -> NDArray[Any]:
-    """Check positions of documents, which have no effect."""
+    """Check the positions at which documents were shown."""
     given = np.asarray(_column(values, "position"))
     _check_shape(given, "position", n_rows)
-    warn("position has no effect: the ranking objectives do not use positions.")
+    if queries.any_missing(given):
+        raise ValueError("position contains missing values; every row needs one.")
+    try:
+        np.unique(given)
+    except TypeError as error:
+        message = f"position must hold values that can be sorted: {error}."
+        raise ValueError(message) from error
     return given
 
 
@@ -147,7 +153,7 @@ CHECKS: dict[str, Check] = {
 
 def check(fields: dict[str, Any], n_rows: int | None) -> None:
     """Check values that were set before the number of rows was known."""
-    for name in CHECKS.keys() - {"position"}:
+    for name in CHECKS:
         if fields[name] is not None:
             CHECKS[name](fields[name], n_rows)
 
@@ -298,12 +304,12 @@ class Fields:
         return self.set_field("init_score", init_score)
 
     def set_position(self, position: ArrayLike | None) -> Self:
-        """Set the positions of documents. They have no effect.
+        """Set the positions at which documents were shown. None: they are not known.
 
         Parameters
         ----------
         position : array-like of shape (n_samples,) or None
-            They are kept for ``get_position``.
+            Values that can be sorted, such as numbers.
 
         Returns
         -------

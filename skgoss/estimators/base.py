@@ -157,6 +157,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         tweedie_variance_power: float = 1.5,
         lambdarank_truncation_level: int = 30,
         lambdarank_norm: bool = True,
+        lambdarank_position_bias_regularization: float = 0.0,
         label_gain: Iterable[float] | None = None,
         metric: str
         | Callable[..., Any]

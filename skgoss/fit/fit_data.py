@@ -182,6 +182,7 @@ class FitData:
             prepared.binned,
             input_set.X if task.functions_take_dataset else None,
             partition,
+            input_set.position if input_set.is_training else None,
         )
 
     def _number_columns(self) -> None:

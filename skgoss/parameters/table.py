@@ -669,6 +669,14 @@ OPTIONS: tuple[Option, ...] = (
         " normalised.",
     ),
     _option(
+        "lambdarank_position_bias_regularization",
+        0.0,
+        NOT_NEGATIVE,
+        "For the objective 'lambdarank' and a `Dataset` with positions: the L2"
+        " regularisation of the biases of positions. Larger values give smaller"
+        " biases.",
+    ),
+    _option(
         "label_gain",
         None,
         LABEL_GAIN,
@@ -923,8 +931,5 @@ WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
         "predict_disable_shape_check",
     ),
     "Only for `Booster.refit`.": ("refit_decay_rate",),
-    "Only for positions of documents, which `LGBMRanker.fit` does not accept.": (
-        "lambdarank_position_bias_regularization",
-    ),
     "Nothing is printed by default (an option of LightGBM before 3.3).": ("silent",),
 }

@@ -141,6 +141,11 @@ CHECKED_BY = {
     ],
     "linear leaves": ["test_linear.py::test_piecewise_lines_are_learned_sooner"],
     "constraints": ["test_constraints.py::test_all_constraints_together"],
+    "bounds of bins": [
+        "test_binning.py::test_boundaries_are_lightgbms",
+        "test_forced_bins.py::test_models_are_those_of_lightgbm",
+        "test_forced_bins.py::test_bad_values",
+    ],
     "feature_importances_": [
         "test_estimators.py::test_importances_follow_the_option",
     ],

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss import parameters
-from skgoss.data import frames, input_rows, names
+from skgoss.data import forced_bins, frames, input_rows, names
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset, DatasetOptions, DatasetSettings
 from skgoss.data.schema import ColumnSchema
@@ -21,7 +21,7 @@ OPTIONS = tuple(DatasetOptions.__dataclass_fields__)
 # Other values give other bins, but for `min_child_samples` and the seed.
 _OF_BINS = (
     *("max_bin", "max_bin_by_feature", "min_data_in_bin", "subsample_for_bin"),
-    *("use_missing", "zero_as_missing", "max_conflict_rate"),
+    *("use_missing", "zero_as_missing", "max_conflict_rate", forced_bins.OPTION),
 )
 
 
@@ -113,6 +113,7 @@ def by_column(
     return replace(
         options,
         max_bin_by_feature=finder.values(getattr(options, option), option, None),
+        forcedbins_filename=forced_bins.by_column(options.forcedbins_filename, finder),
     )
 
 
@@ -230,7 +231,12 @@ def joined(first: Found, second: Found, n_threads: int) -> Found:
     in_schema = None if column_names is None else np.array(column_names, dtype=object)
     schema = ColumnSchema(both.n_features, in_schema, categories)
     categorical = sorted(categories.vocabularies)
-    options = replace(inputs.options, max_bin_by_feature=max_bin)
+    forced = dict(inputs.options.forcedbins_filename or {})
+    for j, bounds in (added.options.forcedbins_filename or {}).items():
+        forced[binned.n_features + j] = bounds
+    options = replace(
+        inputs.options, max_bin_by_feature=max_bin, forcedbins_filename=forced or None
+    )
     return both, BinningInputs(options, categorical or "auto", schema, column_names)
 
 

@@ -121,6 +121,11 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         importance_type: str = "split",
         max_bin: int = 255,
         max_bin_by_feature: Iterable[int] | Mapping[Any, int] | str | None = None,
+        forcedbins_filename: Iterable[Mapping[str, Any]]
+        | Mapping[Any, Iterable[float]]
+        | str
+        | PathLike[str]
+        | None = None,
         min_data_in_bin: int = 3,
         use_missing: bool = True,
         zero_as_missing: bool = False,

@@ -244,12 +244,16 @@ def _convert_sets_of_columns(value: Any) -> Any:
     return (sets or None) if is_valid else NotImplemented
 
 
-def _convert_forced_splits(value: Any) -> Any:
-    """Convert to None, the name of a file, or a dict with the contents of the file."""
-    if isinstance(value, PathLike):
-        return fspath(value)
-    is_valid = value is None or isinstance(value, str | Mapping)
-    return (value or None) if is_valid else NotImplemented
+def _contents(*types: type) -> Callable[[Any], Any]:
+    """Convert to None, the name of a file, or its contents, which have such a type."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, PathLike):
+            return fspath(value)
+        is_valid = value is None or isinstance(value, (str, *types))
+        return (value or None) if is_valid else NotImplemented
+
+    return convert
 
 
 def _convert_min_delta(value: Any) -> Any:
@@ -322,7 +326,12 @@ INTERACTION_CONSTRAINTS = Domain(
 FORCED_SPLITS = Domain(
     "dict, str, path or None",
     "None, the name of a JSON file, or a dict",
-    _convert_forced_splits,
+    _contents(Mapping),
+)
+FORCED_BINS = Domain(
+    "list of dict, dict, str, path or None",
+    "None, the name of a JSON file, or a list of dicts or a dict",
+    _contents(Mapping, list, tuple),
 )
 METRIC = Domain(
     "str, callable, list of them or None",

@@ -15,6 +15,7 @@ from skgoss.parameters.domains import (
     FEATURE_CONTRI,
     FILE_COLUMN,
     FILE_COLUMNS,
+    FORCED_BINS,
     FORCED_SPLITS,
     FRACTION,
     INTERACTION_CONSTRAINTS,
@@ -387,6 +388,15 @@ OPTIONS: tuple[Option, ...] = (
         MAX_BIN_BY_FEATURE,
         "Maximum number of bins of each column. Columns that a dict does not name use"
         " ``max_bin``.",
+    ),
+    _option(
+        "forcedbins_filename",
+        None,
+        FORCED_BINS,
+        "Upper bounds that bins of columns must have: a list of dicts with the keys"
+        " 'feature' (the number or name of a column) and 'bin_upper_bound' (a list of"
+        " numbers), a dict from columns to such lists, or the name of a JSON file."
+        " The other bins, up to ``max_bin``, lie between these bounds.",
     ),
     _option("min_data_in_bin", 3, integer(1), "Minimum number of rows in a bin."),
     _option(

@@ -145,7 +145,7 @@ def train(
     in_training = Booster._in_training(fit)
     model = fit.run(in_training)
     if not keep_training_booster:
-        return Booster._of(model)
+        return in_training._end(model)
     in_training.best_iteration = model.best_iteration
     in_training.best_score = model.best_score
     return in_training

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.fit import Fit, FunctionOfRound
@@ -38,6 +39,7 @@ class InTraining:
     _live_fit: Fit | None = None
 
     if TYPE_CHECKING:  # of `Booster`
+        params: dict[str, Any]
 
         @property
         def _model(self) -> FittedModel: ...
@@ -59,6 +61,27 @@ class InTraining:
             return None
         data = self._live_fit.training.X
         return data if isinstance(data, Dataset) else None
+
+    @property
+    def train_set_version(self) -> int:
+        """The `Dataset.version` of the training data; 0 if there are none."""
+        data = self.train_set
+        return 0 if data is None else data.version
+
+    @property
+    def valid_sets(self) -> list[Dataset]:
+        """The evaluation sets of a model in training, without the training set."""
+        return [e.data for e in self._evaluation_sets]
+
+    @property
+    def name_valid_sets(self) -> list[str]:
+        """The names of `valid_sets`."""
+        return [e.name for e in self._evaluation_sets]
+
+    @property
+    def _evaluation_sets(self) -> list[EvaluationSet]:
+        sets = [] if self._live_fit is None else self._live_fit.state.sets
+        return [e for e in sets if not e.is_training]
 
     @property
     def _training_names(self) -> set[str]:
@@ -110,7 +133,6 @@ class InTraining:
         is_finished = not fit.state.boost()
         if fit is not before:
             self._live_fit = fit
-            vars(self).pop("params", None)
         return is_finished
 
     def rollback_one_iter(self) -> Self:
@@ -239,7 +261,8 @@ class InTraining:
         Parameters
         ----------
         params : dict
-            Parameters by any of their names, such as ``learning_rate``.
+            Parameters by any of their names, such as ``learning_rate``. Others may be
+            among them if they keep their values.
 
         Returns
         -------
@@ -248,12 +271,24 @@ class InTraining:
 
         Raises
         ------
+        TypeError
+            If ``params`` is not a dict.
         ValueError
             If a parameter is unknown or cannot be changed during training, or a value
             is invalid.
         """
         self._fit.reset_parameter(params)
-        vars(self).pop("params", None)
+        self.params = parameters.updated(self.params, params)
+        return self
+
+    def free_network(self) -> Self:
+        """Do nothing: there is no network to free.
+
+        Returns
+        -------
+        self
+            The model.
+        """
         return self
 
     def free_dataset(self) -> Self:

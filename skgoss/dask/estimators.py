@@ -46,6 +46,9 @@ def _on_cluster(method: Function) -> Function:
 
     @functools.wraps(method)
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # As in LightGBM, estimators without queries take the argument of those with.
+        if kwargs.get("group", self) is None:
+            del kwargs["group"]
         return method(self, *args, **kwargs)
 
     return cast(Function, docstrings.of_fit_on_dask(fit))

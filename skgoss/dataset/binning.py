@@ -173,6 +173,8 @@ def read(
     categorical_feature: Any,
     schema: ColumnSchema | None,
     owner: str,
+    *,
+    by_name: bool = True,
 ) -> tuple[Columns, ColumnSchema]:
     """Read the columns of a training set.
 
@@ -186,6 +188,8 @@ def read(
         The columns that ``X`` must have; None: they are learned.
     owner : str
         The name of the estimator, for messages.
+    by_name : bool, default=True
+        Whether the names of the columns must be those of ``schema``.
 
     Raises
     ------
@@ -196,7 +200,7 @@ def read(
         numbered = names.numbered(categorical_feature, given_names)
         columns, schema = frames.learned(X, owner=owner, categorical_feature=numbered)
     else:
-        columns = frames.columns(X, schema, owner=owner)
+        columns = frames.columns(X, schema, owner=owner, by_name=by_name)
     if given_names is not None:
         names.check(given_names, columns.n_features)
     return columns, schema
@@ -285,6 +289,21 @@ class Prepared(NamedTuple):
         return self.columns.n_rows if self.binned is None else self.binned.n_rows
 
 
+class FeatureName:
+    """The attribute ``feature_name``: 'auto' until the data are binned, then names."""
+
+    def __get__(self, dataset: Binning | None, owner: type | None = None) -> Any:
+        if dataset is None:
+            return self
+        given, binned = vars(dataset)["feature_name"], dataset._binned
+        if binned is None or dataset._own_names is not None:
+            return given
+        return list(map(str, dataset._names or names.default(binned.n_features)))
+
+    def __set__(self, dataset: Binning, value: Any) -> None:
+        vars(dataset)["feature_name"] = value
+
+
 class Binning(Fields):
     """The rows of a `Dataset` in bins: its own, or those of its reference.
 
@@ -304,7 +323,7 @@ class Binning(Fields):
     reference: Binning | None
     used_indices: NDArray[np.int64] | None
     free_raw_data: bool
-    feature_name: str | Sequence[str]
+    feature_name = FeatureName()
     categorical_feature: Any
     params: dict[str, Any]
     _lock: Lock
@@ -318,9 +337,14 @@ class Binning(Fields):
         return self if self.reference is None else self.reference._root
 
     @property
+    def _own_names(self) -> list[str] | None:
+        """The names that the user gave the columns of this data set."""
+        return names.given(vars(self)["feature_name"])
+
+    @property
     def _names(self) -> Sequence[str] | None:
         """The names of the columns, if they have any."""
-        own, others = (names.given(rows.feature_name) for rows in (self, self._root))
+        own, others = (rows._own_names for rows in (self, self._root))
         known = self._root._inputs
         return own or others or (None if known is None else known.names)
 
@@ -439,7 +463,7 @@ class Binning(Fields):
 
     def _shared_columns(self, schema: ColumnSchema | None) -> Columns:
         """The columns, which must be those of the reference."""
-        given, known = names.given(self.feature_name), self._root._names
+        given, known = self._own_names, self._root._names
         try:
             columns = self._read(schema)
             if given is not None and known is not None and given != list(known):
@@ -475,7 +499,7 @@ class Binning(Fields):
             self._given_data(),
             self.weight,
             chosen,
-            names.given(self.feature_name),
+            self._own_names,
             categorical,
             schema,
             n_threads,
@@ -498,12 +522,19 @@ class Binning(Fields):
         """Read the columns, with the names and categories that are known."""
         columns, _ = read(
             self._given_data(),
-            names.given(self.feature_name),
+            self._own_names,
             self._root.categorical_feature,
             schema,
             "Dataset",
+            # Its own columns need no names, which those from a file do not have.
+            by_name=schema is not self._inputs_schema,
         )
         return columns
+
+    @property
+    def _inputs_schema(self) -> ColumnSchema | None:
+        """The columns that were found in the data themselves."""
+        return None if self._inputs is None else self._inputs.schema
 
     def _given_data(self) -> Any:
         if self.data is None:

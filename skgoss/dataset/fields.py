@@ -22,7 +22,7 @@ _OTHER_NAMES = {"target": "label", "weights": "weight", "query": "group"}
 class Field:
     """An attribute that holds what belongs to the rows.
 
-    It is None, or an array that nobody else can write to.
+    It is None, or an array of its own. Fits copy it, so it may be written to.
 
     Parameters
     ----------
@@ -41,15 +41,9 @@ class Field:
 
     def __set__(self, dataset: Fields, value: Any) -> None:
         if value is not None:
-            value = frozen(self.check(value, dataset._shape[0]))
+            value = np.array(self.check(value, dataset._shape[0]))
+            vars(dataset)["_version"] = dataset.version + 1
         vars(dataset)[self.name] = value
-
-
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy that cannot be written to."""
-    copied = np.array(array)
-    copied.flags.writeable = False
-    return copied
 
 
 def canonical(name: str) -> str:
@@ -225,7 +219,7 @@ def taken(
     if scores is not None:
         by_row = scores.reshape(n_rows, -1, order="F")[rows]
         values["init_score"] = by_row[:, 0] if by_row.shape[1] == 1 else by_row
-    return {name: v if v is None else frozen(v) for name, v in values.items()}
+    return {name: v if v is None else np.array(v) for name, v in values.items()}
 
 
 class Fields:
@@ -242,6 +236,11 @@ class Fields:
         @property
         def _shape(self) -> tuple[int | None, int | None]: ...
         def _load(self) -> Self: ...
+
+    @property
+    def version(self) -> int:
+        """How often a field has been set."""
+        return vars(self).get("_version", 0)
 
     def set_label(self, label: ArrayLike | None) -> Self:
         """Set the target. None removes it.

@@ -196,6 +196,13 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         super().__init_subclass__(**kwargs)
         parameters.show_inherited(cls)
 
+    def __getattr__(self, name: str) -> Any:
+        """The value of a parameter by one of its other names."""
+        option = parameters.CANONICAL_NAME.get(name, name)
+        if option == name or option not in vars(self):
+            return self.__getattribute__(name)  # the error, which may be a property's
+        return vars(self)[option]
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Get the parameters.
 
@@ -228,11 +235,17 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         Raises
         ------
         ValueError
-            If a name is unknown, or if two names of the same parameter have different
-            values.
+            If a name is unknown.
+
+        Warns
+        -----
+        UnusedParameterWarning
+            If two names of the same parameter have different values.
         """
         own = self.get_params(deep=False)
-        options = parameters.canonical(params, self._owner, own)
+        options = parameters.canonical(
+            params, self._owner, own, parameters.ALIASES_FIRST
+        )
         unused = {
             name: options.pop(name) for name in self._unused_params if name in options
         }
@@ -564,9 +577,8 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
     def _columns(self, model: FittedModel, X: ArrayLike) -> Columns:
         """The columns of rows to predict."""
         states.check_unchanged(self._booster)
-        return frames.columns(
-            X, model.schema, owner=self._owner, by_name=not model.is_foreign
-        )
+        by_name = not (model.is_foreign or model.has_given_names(X))
+        return frames.columns(X, model.schema, owner=self._owner, by_name=by_name)
 
     @property
     def _model(self) -> FittedModel:

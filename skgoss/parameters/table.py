@@ -82,6 +82,9 @@ class Option:
     def checked(self, value: Any, owner: str) -> Any:
         """Return ``value`` as a plain Python object.
 
+        Numbers may be strings. None, and empty lists where lists are allowed, stand for
+        the default unless they have a meaning of their own.
+
         Raises
         ------
         ValueError
@@ -90,7 +93,9 @@ class Option:
         # Most values are defaults: checking them all would slow down small fits.
         if value is self.default:
             return value
-        converted = self.domain.convert(value)
+        converted = self.domain.convert(self.domain.parse(value))
+        if converted is NotImplemented and self.domain.is_absent(value):
+            return self.default
         if converted is NotImplemented:
             raise ValueError(
                 f"The {self.name!r} parameter of {owner} must be"
@@ -942,4 +947,14 @@ WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
     ),
     "Only for `Booster.refit`.": ("refit_decay_rate",),
     "Nothing is printed by default (an option of LightGBM before 3.3).": ("silent",),
+}
+
+# LightGBM's options that do not exist here, with the reason. They have no effect there,
+# either, if they are 0 or empty, or if they are ``cegb_tradeoff`` alone.
+NOT_AVAILABLE: dict[str, tuple[str, ...]] = {
+    "Costs of features (CEGB) are not implemented: public code hardly uses them. Set"
+    " `feature_contri` to make a column less likely to be used.": (
+        *("cegb_tradeoff", "cegb_penalty_split"),
+        *("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled"),
+    ),
 }

@@ -129,7 +129,8 @@ def test_what_are_no_numbers_are_not_learned_as_such(name):
         ),
         ({"eval_X": X[:], "eval_y": Y, "eval_init_score": [bad]}, "eval_init_score"),
     ):
-        with pytest.raises(ValueError, match=f"^{words} must hold numbers"):
+        start = "^" if words == "init_score" else "^The evaluation set 'valid_0': "
+        with pytest.raises(ValueError, match=f"{start}{words} must hold numbers"):
             model.fit(X, Y, **given)
 
 

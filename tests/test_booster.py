@@ -888,7 +888,7 @@ def test_params_of_a_header():
 def test_repr_is_short():
     X, y = data()
     booster = LGBMClassifier(n_estimators=2).fit(X, y > 1).booster_
-    assert repr(booster) == "<Booster: 2 trees, 6 columns, objective binary sigmoid:1>"
+    assert repr(booster) == "<Booster: 2 trees, 6 columns, objective binary>"
 
 
 # --- env.model ------------------------------------------------------------------------

@@ -28,7 +28,26 @@ ESTIMATORS = [
 ]
 
 
+# A preset samples rows: a row of weight 2 is drawn once, two copies of it maybe twice.
+_SAMPLES_ROWS = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "rows are sampled"
+    for kind in ("dense", "sparse")
+}
+
+
 @pytest.mark.filterwarnings("default")
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("default")
+@parametrize_with_checks(
+    [
+        LGBMClassifier(preset="accurate", learning_rate=0.2),
+        LGBMRegressor(preset="accurate", learning_rate=0.2, folds=2),
+    ],
+    expected_failed_checks=lambda estimator: _SAMPLES_ROWS,
+)
+def test_scikit_learn_check_of_presets(estimator, check):
     check(estimator)

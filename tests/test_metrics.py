@@ -573,6 +573,8 @@ def test_bad_functions():
     ],
 )
 def test_usual_metric_of_an_objective(model, y, metric):
-    model = clone(model).set_params(n_estimators=2).fit(X, y, eval_set=[(X, y)])
+    queries = {"group": [len(y)]} if isinstance(model, LGBMRanker) else {}
+    model = clone(model).set_params(n_estimators=2)
+    model.fit(X, y, eval_set=[(X, y)], **queries)
     assert list(model.evals_result_) == ["training"]
     assert list(model.evals_result_["training"]) == [metric]

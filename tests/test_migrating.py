@@ -208,6 +208,7 @@ CHECKED_BY = {
         "test_plotting.py::test_metric",
         "test_plotting.py::test_split_value_histogram",
     ],
+    "tools for LightGBM": ["test_as_lightgbm.py::test_tools_take_our_models"],
     "pickle and clone": ["test_parameters.py::test_subclass_with_kwargs"],
     "subclasses": [
         "test_parameters.py::test_a_subclass_with_a_default_of_its_own_takes_aliases",
@@ -359,6 +360,9 @@ CHECKED_BY |= {
         "test_promises.py::test_no_leaf_has_fewer_rows",
         "test_promises.py::test_no_leaf_has_less_curvature",
     ],
+    "monotone_constraints with linear_tree": [
+        "test_linear.py::test_what_linear_leaves_cannot_do",
+    ],
     "long steps": [
         "test_steps.py::test_long_steps_are_the_twins",
         "test_steps.py::test_steps_of_a_forest_are_not_limited",
@@ -366,6 +370,7 @@ CHECKED_BY |= {
     "explainers of shap": [
         "test_explain.py::test_trees_for_shap",
         "test_explain.py::test_what_shap_does_not_know",
+        "test_as_lightgbm.py::test_tools_take_our_models",
     ],
     "lists in categorical_feature": [
         "test_lightgbm_habits.py::test_ordered_categories_are_codes",

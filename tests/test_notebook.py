@@ -117,3 +117,10 @@ def test_text_stays_text():
     with sklearn.config_context(display="text"):
         assert not hasattr(model, "_repr_html_")
         assert model._repr_mimebundle_() == {"text/plain": repr(model)}
+
+
+def test_what_a_preset_has_chosen_and_scores_of_folds():
+    options = {"n_estimators": 5, "preset": "accurate", "folds": 2}
+    facts, _ = summary(fitted(LGBMClassifier(**options)))
+    assert "learning_rate=" in facts["Chosen by preset"]
+    assert facts["Out of fold"].startswith("multi_logloss ")

@@ -84,7 +84,7 @@ def test_names_are_lightgbm_s():
     theirs = lightgbm.basic._ConfigAliases._get_all_param_aliases()
     not_theirs = {
         *("class_weight", "importance_type", "max_conflict_rate"),
-        *("validation_fraction", "refit"),
+        *("validation_fraction", "refit", "folds", "preset"),
     }
     for option in OPTIONS:
         if option.name not in not_theirs:
@@ -247,7 +247,7 @@ def test_alias_overrides_what_was_set_before():
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("num_leafs", r"no effect\. Did you mean 'num_leaf'\?$"),
+        ("num_leafs", r"no effect\. Did you mean 'num_leaves'\?$"),
         ("bagging_frequency", r"Did you mean 'bagging_freq'\?$"),
         ("verbose_eval", r"Did you mean 'verbose'\?$"),
         ("eval_metric", r"no effect\. It is an argument of fit\.$"),
@@ -278,8 +278,25 @@ def test_set_params_refuses_unknown_names():
     X, y = np.arange(60.0)[:, None], np.arange(60) % 2
     with pytest.raises(ValueError, match="Invalid parameter 'num_leafs'"):
         GridSearchCV(LGBMClassifier(), {"num_leafs": [3]}, cv=2).fit(X, y)
-    with pytest.raises(TypeError, match="positional"):
-        LGBMClassifier("gbdt")
+
+
+class Positional(LGBMRegressor):
+    """A subclass with a parameter that has a position."""
+
+    def __init__(self, offset=0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.offset = offset
+
+
+def test_constructors_without_positions_say_so():
+    words = r"have no order, got 100, 0\.1\. .*LGBMClassifier\(n_estimators=100, "
+    with pytest.raises(TypeError, match=words):
+        LGBMClassifier(100, 0.1)
+    assert Positional(3.0, n_estimators=2).offset == 3.0
+    for function in (LGBMClassifier, LGBMClassifier.__init__):
+        names = inspect.signature(function).parameters
+        assert names["num_leaves"].kind is inspect.Parameter.KEYWORD_ONLY
+        assert names["num_leaves"].default == 31
 
 
 def test_set_params_takes_back_what_get_params_gave():

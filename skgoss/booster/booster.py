@@ -32,6 +32,7 @@ from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel, whole
 from skgoss.parameters import docstrings
 from skgoss.utils import compat, models
+from skgoss.utils.elsewhere import Elsewhere
 from skgoss.utils.messages import type_name, warn
 
 if TYPE_CHECKING:
@@ -42,7 +43,27 @@ if TYPE_CHECKING:
     from skgoss.fit.fit import Fit
 
 
-class Booster(InTraining):
+# Methods and attributes of estimators, and of other libraries' boosters.
+_ELSEWHERE = {
+    "best_iteration_": "best_iteration",
+    "best_score_": "best_score",
+    "booster_": "the Booster itself",
+    "classes_": "LGBMClassifier.from_booster(booster), which has labels",
+    "feature_importances_": "feature_importance()",
+    "feature_name_": "feature_name()",
+    "feature_names": "feature_name()",
+    "fit": "skgoss.train, or update for one round",
+    "get_dump": "dump_model()",
+    "get_score": "feature_importance()",
+    "load_model": "Booster(model_file=path)",
+    "n_features_": "num_feature()",
+    "predict_proba": "predict(X), whose results are probabilities",
+    "save": "save_model(path)",
+    "to_file": "save_model(path)",
+}
+
+
+class Booster(InTraining, Elsewhere):
     """A trained model, or a model in training, without an estimator.
 
     A fitted estimator has a Booster as ``booster_``, and `train` returns one. The
@@ -92,6 +113,8 @@ class Booster(InTraining):
     >>> bool((again.predict(X) == booster.predict(X)).all())
     True
     """
+
+    _elsewhere = _ELSEWHERE
 
     # The model, unless a fit goes on.
     _fitted: FittedModel
@@ -232,7 +255,7 @@ class Booster(InTraining):
         return given
 
     def __repr__(self) -> str:
-        objective = self._header.objective or "of the user"
+        objective = self._header.objective.partition(" ")[0] or "of the user"
         return (
             f"<{type(self).__name__}: {self.num_trees()} trees, {self.num_feature()}"
             f" columns, objective {objective}>"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,6 +16,7 @@ from skgoss.booster.booster import init_model as earlier_model
 from skgoss.booster.cv_booster import CVBooster
 from skgoss.data import queries
 from skgoss.dataset.dataset import Dataset
+from skgoss.fit import folds as fold_rows
 from skgoss.fit import lightgbm3
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.fit import Fit
@@ -35,7 +35,6 @@ from skgoss.training.metrics import names_and_functions
 from skgoss.utils import compat
 from skgoss.utils.messages import type_name
 
-Pairs = Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]]
 # The rows to learn from, and those to test on.
 Parts = tuple[Dataset, Dataset]
 Preprocess = Callable[
@@ -171,6 +170,10 @@ def cv(
 
     def make_options(params: Any) -> TrainOptions:
         options = TrainOptions.of(params, owner="cv", n_estimators=num_boost_round)
+        if options.options.get("folds") is not None:
+            raise ValueError(
+                "folds cannot be an option of cv: pass the arguments nfold or folds."
+            )
         return lightgbm3.with_arguments(options, fobj, early_stopping_rounds)
 
     params = _with_metrics(params, metrics)
@@ -196,7 +199,9 @@ def cv(
             own = make_options(changed)
         sets = [train, test] if eval_train_metric else [test]
         of_fold = replace(arguments, eval_set=sets)
-        fits.append(own.start(train, of_fold, earlier, n_threads))
+        fits.append(
+            own.start(train, of_fold, earlier, n_threads=n_threads, searches=False)
+        )
     return _boost(fits, n_at_once, return_cvbooster)
 
 
@@ -243,23 +248,8 @@ def _parts_of_folds(train_set: Dataset, folds: Any) -> list[Parts]:
             "folds must be a splitter of scikit-learn or pairs of row numbers (train,"
             f" test), got {type_name(folds)}. The number of folds is nfold."
         )
-    if hasattr(folds, "split"):
-        folds = _split(folds, train_set)
-    parts = [_parts(train_set, i, pair) for i, pair in enumerate(folds)]
-    if not parts:
-        raise ValueError("folds must hold at least one pair of row numbers.")
-    return parts
-
-
-def _parts(train_set: Dataset, index: int, pair: Any) -> Parts:
-    """The rows to learn from, and those to test on."""
-    try:
-        train, test = pair
-        return train_set.subset(train), train_set.subset(test)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"folds must hold pairs of row numbers (train, test); fold {index}: {error}"
-        ) from error
+    pairs = fold_rows.pairs(folds, train_set.get_label(), _query(train_set), "folds")
+    return [(train_set.subset(train), train_set.subset(test)) for train, test in pairs]
 
 
 def _splitter(
@@ -275,29 +265,30 @@ def _splitter(
     """
     from sklearn import model_selection
 
-    if not isinstance(nfold, numbers.Integral) or nfold < 2:
-        raise ValueError(f"nfold must be an int of at least 2, got {nfold!r}.")
-    label, group = train_set.get_label(), train_set.get_group()
-    things, n = ("rows", len(label)) if group is None else ("queries", len(group))
-    if n < nfold:
-        raise ValueError(
-            f"nfold={nfold} needs at least {nfold} {things}, but train_set has {n}."
-        )
+    label, query = train_set.get_label(), _query(train_set)
+    fold_rows.check_number(
+        nfold,
+        label,
+        query,
+        stratify=False,
+        argument="nfold",
+        owner="train_set",
+        things="queries",
+    )
     random = {"shuffle": seed is not None, "random_state": seed}
-    if group is not None:
+    if query is not None:
         return model_selection.GroupKFold(nfold)
     if stratified and _are_classes(label, objective, nfold):
         return model_selection.StratifiedKFold(nfold, **random)
     return model_selection.KFold(nfold, **random)
 
 
-def _split(splitter: Any, train_set: Dataset) -> Pairs:
-    """Split the rows; the groups are the queries."""
-    label: Any = train_set.get_label()
-    group, options = train_set.get_group(), {}
-    if group is not None:
-        options["groups"] = queries.make(len(label), group=group).number
-    return splitter.split(X=np.zeros((len(label), 1)), y=label, **options)
+def _query(train_set: Dataset) -> NDArray[np.int64] | None:
+    """The query of each row; None without queries."""
+    group = train_set.get_group()
+    if group is None:
+        return None
+    return queries.make(len(train_set.get_label()), group=group).number
 
 
 def _are_classes(label: NDArray[Any], objective: Any, nfold: int) -> bool:
@@ -321,6 +312,7 @@ def _boost(fits: list[Fit], n_at_once: int, return_cvbooster: bool) -> dict[str,
     ahead = AHEAD if CallbackList(calls).may_lag else 0
     with ConcurrentFits([fit.state for fit in fits], n_at_once, ahead) as together:
         stop = loop.run(together, model, history=history, callbacks=calls)
+    fits[0].warn_if_nothing_learned(fits[0].state.ensemble())
     n_rounds = None if stop is None else stop.best_iteration + 1 - together.first_round
     results = lightgbm3.CVResults(
         {

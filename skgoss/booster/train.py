@@ -12,6 +12,7 @@ from skgoss.booster.cv_booster import CVBooster as CVBooster
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import lightgbm3
 from skgoss.fit.arguments import TRAINING, FitArguments, names_of_sets
+from skgoss.fit.fit_on_folds import FitOnFolds
 from skgoss.fit.train_arguments import (
     TrainOptions,
     check_label,
@@ -128,7 +129,7 @@ def train(
     options = lightgbm3.with_arguments(
         TrainOptions.of(params, n_estimators=num_boost_round),
         fobj,
-        early_stopping_rounds or None,
+        early_stopping_rounds,
     )
     check_label(train_set, options, "train_set")
     sets = _sets(train_set, valid_sets, valid_names, options)
@@ -142,8 +143,17 @@ def train(
     )
     lightgbm3.describe_columns(train_set, feature_name, categorical_feature)
     fit = options.start(train_set, arguments, earlier_model(init_model))
+    if isinstance(fit, FitOnFolds) and fit.folds is not None:
+        if keep_training_booster:
+            raise ValueError(
+                "keep_training_booster=True cannot be used with folds: the model of"
+                " several folds cannot be trained on."
+            )
+        return Booster._of(fit.run(Booster._in_training))
     in_training = Booster._in_training(fit)
-    model = fit.run(in_training)
+    model = fit.run(
+        lambda other: in_training if other is fit else Booster._in_training(other)
+    )
     if not keep_training_booster:
         return in_training._end(model)
     in_training.best_iteration = model.best_iteration

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.fit import Fit, FunctionOfRound
-from skgoss.fit.train_arguments import TrainOptions, check_label
+from skgoss.fit.train_arguments import NAME_OF_ROUNDS, TrainOptions, check_label
 from skgoss.model.fitted import FittedModel
 from skgoss.model.objective_names import NOT_BUILT_IN
 from skgoss.training.callback_api import EvalResult
@@ -23,13 +24,21 @@ def start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
     """Start to train a model, without a round."""
     if not isinstance(train_set, Dataset):
         raise TypeError(f"train_set must be a Dataset, got {type_name(train_set)}.")
-    options = TrainOptions.of(params)
+    options = TrainOptions.of(params, n_estimators=1)
     check_label(train_set, options, "train_set")
     word = options.task.objective
     if isinstance(word, str) and word.lower() in NOT_BUILT_IN:
         options = options.with_objective(FunctionOfRound())
+    if options.options.get("folds") is not None:
+        raise ValueError(
+            "folds cannot be used with Booster(params, train_set), whose rounds are"
+            " trained one by one. Use train."
+        )
     # The rounds are the user's, so no rows are held out to end them.
-    return options.start(train_set, FitArguments(early_stopping_round=0))
+    fit = options.start(train_set, FitArguments(early_stopping_round=0))
+    if "n_estimators" not in options.names:
+        del fit.record.parameters[NAME_OF_ROUNDS]
+    return fit
 
 
 class InTraining:
@@ -39,8 +48,9 @@ class InTraining:
     _live_fit: Fit | None = None
 
     if TYPE_CHECKING:  # of `Booster`
-        params: dict[str, Any]
 
+        @cached_property
+        def params(self) -> dict[str, Any]: ...
         @property
         def _model(self) -> FittedModel: ...
 
@@ -130,7 +140,7 @@ class InTraining:
                 "update needs the argument fobj, because the objective is 'none' or an"
                 " earlier round used fobj."
             )
-        is_finished = not fit.state.boost()
+        is_finished = not fit.boost(fobj)
         if fit is not before:
             self._live_fit = fit
         return is_finished

@@ -24,7 +24,7 @@ from skgoss.estimators.regressor import LGBMRegressor
 from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.model.estimator_record import EstimatorRecord, defaults
-from skgoss.parameters import descriptions, docstrings
+from skgoss.parameters import descriptions, docstrings, presets
 from skgoss.training.callback_api import Recorder
 from skgoss.utils import compat, messages
 
@@ -167,14 +167,18 @@ class _OnCluster(LGBMModel):
         sets, delayed = partitions.cut(
             input_sets(X, y, arguments, settings.class_weight)
         )
-        calls = callbacks.checked(arguments.callbacks)
+        calls = callbacks.of_one_fit(arguments.callbacks)
         arguments = dataclasses.replace(
             arguments.without_values(),
             callbacks=calls,
             init_model=init_model(arguments.init_model),
         )
         hooks = compat.round_hooks(
-            self, settings.n_estimators, X=X, y=y, metadata=arguments.metadata
+            self,
+            presets.planned_rounds(settings),
+            X=X,
+            y=y,
+            metadata=arguments.metadata,
         )
         heard = fits.Heard(settings, hooks)
         work = fits.Work(local, arguments, sets, heard.wants_rounds)

@@ -106,8 +106,12 @@ class Columns:
         return _view(self.address[column], self.stride[column], int(length), dtype)
 
     def stored_rows(self, column: int) -> NDArray[np.int32]:
-        """The rows of a sparse column that have a stored value."""
-        return _view(self.index[column], 4, int(self.length[column]), np.dtype("int32"))
+        """The rows of a sparse column that have a stored value: a copy, in bounds."""
+        length = int(self.length[column])
+        rows = _view(self.index[column], 4, length, np.dtype("int32")).copy()
+        if length and not 0 <= rows.min() <= rows.max() < self.n_rows:
+            raise changed()
+        return rows
 
 
 class ColumnsBuilder:
@@ -159,6 +163,14 @@ class ColumnsBuilder:
             self.kind,
             self.owner,
         )
+
+
+def changed() -> ValueError:
+    """The error if values that were counted are not those that are then read."""
+    return ValueError(
+        "X changed while it was read: another thread or process wrote to its memory."
+        " Pass a copy, or wait until the fit has ended before X is changed."
+    )
 
 
 def as_kind(values: NDArray[Any], name: str) -> NDArray[Any]:

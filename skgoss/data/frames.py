@@ -245,13 +245,19 @@ class _Reader:
 
     def _check_frame(self, frame: dataframes.DataFrame) -> None:
         """Learn or check the number and the names of the columns."""
-        if self.learns:
-            names = compat.feature_names(frame.native)
-            self._set_or_check(frame.native, names, frame.index)
-        elif not self.by_name or not (
-            self.schema.has_index(frame.index) or self.schema.has_names(frame.names)
-        ):
-            self.schema.check(frame.native, self.owner, by_name=self.by_name)
+        try:
+            if self.learns:
+                names = compat.feature_names(frame.native)
+                self._set_or_check(frame.native, names, frame.index)
+            elif not self.by_name or not (
+                self.schema.has_index(frame.index) or self.schema.has_names(frame.names)
+            ):
+                self.schema.check(frame.native, self.owner, by_name=self.by_name)
+        except nw.exceptions.DuplicateError as error:
+            found = str(error).replace("\n-", "")
+            raise ValueError(
+                f"X has several columns of one name. Rename them. {found}."
+            ) from error
 
     def _object_columns(self, array: NDArray[Any]) -> Columns:
         layout, encoded = ColumnsBuilder(*array.shape), set()
@@ -342,6 +348,9 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
         values = np.full(len(series), np.nan)
         values[~series.is_null().to_numpy()] = series.drop_nulls().to_numpy()
         return values
+    # Arrow's casts of decimals do not round to the nearest number, as `float` does.
+    if dtype.is_decimal():
+        return _object_numbers(series)
     if dtype.is_numeric():
         return series.cast(nw.Float64).to_numpy()
     if series.null_count() == len(series):

@@ -16,8 +16,9 @@ from skgoss.data.floats import check_unmasked
 from skgoss.data.row_partition import Parts, RowPartition
 from skgoss.utils.messages import warn
 
-# A single query with more documents than this gives a warning.
-MANY_DOCUMENTS = 1000
+# A single query with more documents than this gives a warning; scikit-learn's checks
+# have 150.
+MANY_DOCUMENTS = 200
 
 
 @dataclass(frozen=True, eq=False)

@@ -188,7 +188,8 @@ def held_out(rows: Rows, fraction: float, seed: int, *, stratify: bool) -> NDArr
     if not chosen.any():
         raise ValueError(
             "Early stopping needs an evaluation set, but no rows can be held out:"
-            f" {reason}. Pass an evaluation set, or turn early stopping off."
+            f" {reason} (n_samples={partition.n_rows}). Pass an evaluation set, or turn"
+            " early stopping off."
         )
     if rows.queries is not None:
         return chosen[rows.queries.global_number][rows.queries.number]

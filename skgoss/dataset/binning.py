@@ -16,8 +16,11 @@ from skgoss.data.dataset import BinnedDataset, DatasetOptions, DatasetSettings
 from skgoss.data.schema import ColumnSchema
 from skgoss.dataset.fields import Fields
 from skgoss.utils.locks import Lock
+from skgoss.utils.messages import warn
 
 OPTIONS = tuple(DatasetOptions.__dataclass_fields__)
+# The most data sets in a chain of references, as in LightGBM's `get_ref_chain`.
+MAX_REFERENCES = 100
 # Other values give other bins, but for `min_child_samples` and the seed.
 _OF_BINS = (
     *("max_bin", "max_bin_by_feature", "min_data_in_bin", "subsample_for_bin"),
@@ -289,6 +292,15 @@ class Prepared(NamedTuple):
         return self.columns.n_rows if self.binned is None else self.binned.n_rows
 
 
+def too_many_references() -> ValueError:
+    """The error of a chain of references that is too long, or closed."""
+    return ValueError(
+        f"The reference of the Dataset has a reference, and so on, for {MAX_REFERENCES}"
+        " data sets or more, or for ever. Pass the training set itself as the reference"
+        " of all."
+    )
+
+
 class FeatureName:
     """The attribute ``feature_name``: 'auto' until the data are binned, then names."""
 
@@ -334,7 +346,12 @@ class Binning(Fields):
     @property
     def _root(self) -> Binning:
         """The data set whose bins, names and categories these rows share."""
-        return self if self.reference is None else self.reference._root
+        root = self
+        for _ in range(MAX_REFERENCES):
+            if root.reference is None:
+                return root
+            root = root.reference
+        raise too_many_references()
 
     @property
     def _own_names(self) -> list[str] | None:
@@ -495,6 +512,7 @@ class Binning(Fields):
             if not changes:
                 return
             self._check_raw(" and ".join(changes))
+        is_first, own = self._binned is None, self.categorical_feature
         self._binned, self._inputs = find(
             self._given_data(),
             self.weight,
@@ -504,6 +522,12 @@ class Binning(Fields):
             schema,
             n_threads,
         )
+        if is_first and own != "auto" and not self._inputs.has_categorical(own):
+            warn(
+                f"The Dataset has categorical_feature={own!r}, and the parameters of"
+                f" the fit have {categorical!r}. Those of the fit are used; leave one"
+                " of them out."
+            )
         self.categorical_feature = categorical
         self.params |= {name: asked[name] for name in asked if name in OPTIONS}
 

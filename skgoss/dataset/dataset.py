@@ -18,7 +18,7 @@ from skgoss.dataset import files as dataset_files
 from skgoss.dataset.binning import OPTIONS, Binning
 from skgoss.utils import compat
 from skgoss.utils.locks import Lock
-from skgoss.utils.messages import type_name
+from skgoss.utils.messages import type_name, warn
 
 # Options that a fit takes from a data set if it is given no others.
 _INHERITED = ({*OPTIONS} - {"min_child_samples"}) | {"linear_tree"}
@@ -59,8 +59,9 @@ class Dataset(Binning):
         frames.
     params : dict, default=None
         Parameters by any of their names. Only the parameters of the bins, such as
-        ``max_bin``, and ``linear_tree`` are used, unless a fit has other values. A data
-        set with a reference has the parameters of the reference.
+        ``max_bin``, ``linear_tree`` and ``categorical_feature`` are used, unless a fit
+        has other values. A data set with a reference has the parameters of the
+        reference.
     free_raw_data : bool, default=True
         Whether to free ``data`` after binning, which saves memory. The data are kept in
         any case for linear trees and for training that continues from a model.
@@ -145,7 +146,13 @@ class Dataset(Binning):
         self.init_score = init_score
         self.position = position
         self.set_feature_name(feature_name)
-        self.categorical_feature = _checked_categories(categorical_feature)
+        self.categorical_feature = _chosen_categories(
+            categorical_feature, self.params.pop("categorical_feature", "auto")
+        )
+
+    def __repr__(self) -> str:
+        n_rows, n_features = ("?" if n is None else n for n in self._shape)
+        return f"<{type(self).__name__}: {n_rows} rows, {n_features} columns>"
 
     def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
         raise TypeError(
@@ -372,16 +379,19 @@ class Dataset(Binning):
         TypeError
             If it is not a Dataset.
         ValueError
-            If ``reference`` uses the bins of this data set, or if the data must be
-            binned again but were freed.
+            If ``reference`` uses the bins of this data set, if it has 99 references of
+            its own, or if the data must be binned again but were freed.
         """
         if not isinstance(reference, Dataset):
             raise TypeError(f"reference must be a Dataset, got {type_name(reference)}.")
         with self._lock:
             if reference is self or reference is self.reference:
                 return self
-            if self in reference.get_ref_chain():
+            chain = reference.get_ref_chain()
+            if self in chain:
                 raise ValueError("reference must not share the bins of this Dataset.")
+            if len(chain) >= binning.MAX_REFERENCES:
+                raise binning.too_many_references()
             if self.used_indices is not None:
                 self.data, self.used_indices = self.get_data(), None
             if not self._fits(reference._binned, reference._schema):
@@ -598,6 +608,19 @@ def _checked_params(params: Any) -> Mapping[str, Any]:
     if params is not None and not isinstance(params, Mapping):
         raise TypeError(f"params must be a dict, got {type_name(params)}.")
     return params or {}
+
+
+def _chosen_categories(argument: Any, option: Any) -> Any:
+    """The categorical columns, of the argument and the option of the same name."""
+    argument, option = _checked_categories(argument), _checked_categories(option)
+    if argument == "auto":
+        return option
+    if option not in ("auto", argument):
+        warn(
+            f"The Dataset has categorical_feature={argument!r}, and its params have"
+            f" {option!r}. The argument is used; leave one of them out."
+        )
+    return argument
 
 
 def _checked_categories(categorical_feature: Any) -> Any:

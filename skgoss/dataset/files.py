@@ -19,9 +19,10 @@ from skgoss.data.dataset import BinnedDataset, DatasetOptions
 from skgoss.data.schema import ColumnSchema, check_names
 from skgoss.data.values import entries
 from skgoss.dataset import fields as dataset_fields
-from skgoss.dataset.binning import OPTIONS, BinningInputs, by_column
+from skgoss.dataset.binning import OPTIONS, Binning, BinningInputs, by_column
 from skgoss.dataset.fields import CHECKS
 from skgoss.utils import compat
+from skgoss.utils.locks import Lock
 
 if TYPE_CHECKING:
     from skgoss.dataset.dataset import Dataset
@@ -31,7 +32,15 @@ _STATE = {
     "_inputs": (dict, NoneType),
     "used_indices": (np.ndarray, NoneType),
     "params": dict,
+    "data": object,
+    "reference": (Binning, NoneType),
+    "free_raw_data": object,
+    "feature_name": (str, list),
+    "categorical_feature": (str, list, NoneType),
+    "_file_options": text_files.FileOptions,
+    "_lock": Lock,
     **dict.fromkeys(CHECKS, (np.ndarray, NoneType)),
+    "_version": int,
 }
 _INPUTS = {
     "options": dict,
@@ -167,6 +176,8 @@ def restored(state: Any) -> dict[str, Any]:
         If an entry is missing, has another type, or contradicts another.
     """
     owner = "the state of Dataset"
+    if isinstance(state, dict):
+        state = {"_version": 0, **state}
     binned, inputs, rows, *_ = entries(state, _STATE, owner)
     n_rows, held = None, {name: state[name] for name in CHECKS}
     if rows is not None:

@@ -21,6 +21,7 @@ from skgoss.data import frames
 from skgoss.data.columns import Columns
 from skgoss.estimators import html_summary
 from skgoss.estimators import state as states
+from skgoss.fit import fit_on_folds
 from skgoss.fit.arguments import FitArguments, InputSet, input_sets
 from skgoss.fit.fit import AfterRound, Fit, checked_settings
 from skgoss.fit.task import Task
@@ -28,9 +29,11 @@ from skgoss.inspection import explanation
 from skgoss.model import predictions
 from skgoss.model.estimator_record import EstimatorRecord, changed, defaults
 from skgoss.model.fitted import FittedModel
-from skgoss.parameters import docstrings
+from skgoss.model.out_of_fold import OutOfFold
+from skgoss.parameters import docstrings, presets
 from skgoss.parameters.settings import Settings
 from skgoss.utils import compat
+from skgoss.utils.elsewhere import Elsewhere
 
 if TYPE_CHECKING:
     import shap
@@ -41,8 +44,38 @@ Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 
 
+# Methods and attributes of other estimators.
+_ELSEWHERE = {
+    "apply": "predict(X, pred_leaf=True)",
+    "best_iteration": "best_iteration_",
+    "best_score": "best_score_",
+    "booster": "booster_",
+    "classes": "classes_",
+    "dump_model": "booster_.dump_model()",
+    "evals_result": "evals_result_",
+    "feature_importance": "feature_importances_",
+    "feature_importances": "feature_importances_",
+    "feature_name": "feature_name_",
+    "feature_names_": "feature_name_",
+    "get_booster": "booster_",
+    "get_feature_importance": "feature_importances_",
+    "load_model": "from_file(path), a method of the class",
+    "model_to_string": "booster_.model_to_string()",
+    "n_classes": "n_classes_",
+    "num_trees": "booster_.num_trees()",
+    "partial_fit": "fit(X, y, init_model=model), which adds rounds",
+    "plot_importance": "skgoss.plot_importance(model)",
+    "plot_tree": "skgoss.plot_tree(model)",
+    "predict_log_proba": "numpy.log(predict_proba(X))",
+    "save": "to_file(path)",
+    "save_model": "to_file(path), which from_file reads",
+}
+
+
 @docstrings.of_estimator
-class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator):
+class LGBMModel(
+    compat.CallbackSupportMixin, compat.SummaryMixin, Elsewhere, BaseEstimator
+):
     """Gradient boosted trees: base class of the estimators.
 
     Use `LGBMClassifier`, `LGBMRegressor` or `LGBMRanker` instead, unless you need an
@@ -77,6 +110,8 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
     (442,)
     """
 
+    _elsewhere = _ELSEWHERE
+
     # What fit sets.
     _booster: Booster
 
@@ -86,6 +121,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
     # The unknown parameters that the constructor was given: see `get_params`.
     _unused_params: Mapping[str, Any] = MappingProxyType({})
 
+    @parameters.keywords_only
     def __init__(
         self,
         *,
@@ -176,6 +212,8 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         early_stopping_min_delta: float | Iterable[float] = 0.0,
         validation_fraction: float = 0.1,
         refit: bool = False,
+        folds: Any = None,
+        preset: str | None = None,
         data_random_seed: int | None = None,
         bagging_seed: int | None = None,
         feature_fraction_seed: int | None = None,
@@ -246,6 +284,13 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         options = parameters.canonical(
             params, self._owner, own, parameters.ALIASES_FIRST
         )
+        unknown = [name for name in options if name not in own and "__" not in name]
+        if unknown:
+            raise ValueError(
+                f"Invalid parameter {unknown[0]!r} for estimator"
+                f" {self._owner}.{parameters.suggestion(unknown[0])} Valid parameters"
+                f" are: {sorted(own)}."
+            )
         unused = {
             name: options.pop(name) for name in self._unused_params if name in options
         }
@@ -366,6 +411,25 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         Booster._of(model).save_model(path, num_iteration=-1)
         return self
 
+    def onnx_shape_calculator(self) -> Callable[[Any], None]:
+        """Tell skl2onnx the types of the outputs.
+
+        skl2onnx calls this method when it converts a pipeline.
+
+        Returns
+        -------
+        callable
+            A function of an operator of skl2onnx.
+
+        Raises
+        ------
+        RuntimeError
+            If the class is not registered: see `skgoss.onnx`.
+        """
+        from skgoss.export import skl2onnx
+
+        return skl2onnx.shape_calculator(type(self))
+
     @compat.with_callbacks
     @docstrings.of_fit
     def fit(
@@ -393,6 +457,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         verbose: bool | int = False,
         qid: ArrayLike | None = None,
         eval_qid: Any = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         return self._fit(X, y, FitArguments.of(locals()))
 
@@ -400,14 +465,18 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         with only_fit(self):
             settings = self._settings(X, arguments)
             hooks = compat.round_hooks(
-                self, settings.n_estimators, X=X, y=y, metadata=arguments.metadata
+                self,
+                presets.planned_rounds(settings),
+                X=X,
+                y=y,
+                metadata=arguments.metadata,
             )
             sets = input_sets(X, y, arguments, settings.class_weight)
             fit = self._start(sets, arguments, settings)
             # Values that only this fit holds are freed: the bins are enough.
             del X, y, arguments, sets
             hooks.begin()
-            model = fit.run(Booster._in_training(fit), _listener(hooks))
+            model = fit.run(Booster._in_training, _listener(hooks))
             self._keep(model)
             hooks.end()
         return self
@@ -426,7 +495,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         n_threads: int | None = None,
     ) -> Fit:
         """A fit that has read its data: see `Fit`."""
-        return Fit(
+        return fit_on_folds.start(
             sets,
             arguments,
             settings,
@@ -611,6 +680,41 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
     def best_iteration_(self) -> int:
         """Number of rounds that early stopping kept. 0 without early stopping."""
         return self.booster_.best_iteration
+
+    @property
+    def preset_params_(self) -> dict[str, Any]:
+        """The options that ``preset`` has chosen, by name."""
+        return dict(self._model.preset_params)
+
+    @property
+    def oof_prediction_(self) -> NDArray[np.float64]:
+        """Predictions for the rows of ``fit``, by models that were not fitted on them.
+
+        NaN in rows that no fold tests.
+        """
+        model = self._model
+        n_threads = compat.n_threads(parameters.n_jobs({}, self.n_jobs, self._owner))
+        return predictions.linked(self._out_of_fold.scores, model.link, n_threads)
+
+    @property
+    def oof_score_(self) -> dict[str, float]:
+        """The mean of each metric over the folds."""
+        return self._out_of_fold.mean()
+
+    @property
+    def oof_score_error_(self) -> dict[str, float]:
+        """The standard error of each mean in ``oof_score_``."""
+        return self._out_of_fold.standard_error()
+
+    @property
+    def _out_of_fold(self) -> OutOfFold:
+        found = self._model.out_of_fold
+        if found is None:
+            raise AttributeError(
+                f"This {self._owner} has no out-of-fold predictions: it was fitted"
+                " without the option folds."
+            )
+        return found
 
     @property
     def best_score_(self) -> dict[str, dict[str, float]]:

@@ -84,6 +84,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
         eval_y: Any = None,
         early_stopping_rounds: int | None = None,
         verbose: bool | int = False,
+        groups: ArrayLike | None = None,
     ) -> Self:
         return self._fit(X, y, FitArguments.of(locals()))
 
@@ -207,6 +208,11 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
             validate_features,
             kwargs,
         )
+
+    @property
+    def oof_prediction_(self) -> NDArray[np.float64]:
+        """Probabilities of the classes for the rows of ``fit``: see `LGBMModel`."""
+        return _probabilities(self._model, super().oof_prediction_)
 
 
 def _probabilities(

@@ -11,6 +11,9 @@ from skgoss.model.fitted import FittedModel
 # Number of columns in the table, and of characters of a name.
 _N_COLUMNS, _NAME = 5, 40
 
+# Number of characters of the options that a preset has chosen.
+_CHOSEN = 600
+
 # Colours and fonts are those of the page. Notebooks would align text to the right.
 _CELL = 'style="text-align:left;vertical-align:top;padding:.15em .8em .15em 0"'
 _ROW = 'style="background:none"'
@@ -36,6 +39,15 @@ def _facts(model: FittedModel) -> Iterable[list[str]]:
     trees = f", {n_trees} trees" if n_trees != n_rounds else ""
     yield ["<b>Rounds</b>", f"{n_rounds}{stopped}{trees}"]
     yield ["<b>Leaves</b>", f"{n_leaves}, {n_leaves / max(n_trees, 1):.1f} a tree"]
+    if model.preset_params:
+        chosen = model.preset_params.items()
+        words = ", ".join(f"{name}={value!r}" for name, value in chosen)
+        yield ["<b>Chosen by preset</b>", escape(one_line(words, _CHOSEN))]
+    if model.out_of_fold is not None:
+        errors = model.out_of_fold.standard_error()
+        for name, value in model.out_of_fold.mean().items():
+            yield ["<b>Out of fold</b>", f"{name} {value:.6g} ± {errors[name]:.2g}"]
+        return
     title = "<b>Best score</b>" if model.best_iteration else "<b>Last score</b>"
     for name, scores in model.best_score.items():
         words = ", ".join(f"{metric} {value:.6g}" for metric, value in scores.items())

@@ -71,5 +71,6 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
         eval_y: Any = None,
         early_stopping_rounds: int | None = None,
         verbose: bool | int = False,
+        groups: ArrayLike | None = None,
     ) -> Self:
         return self._fit(X, y, FitArguments.of(locals()))

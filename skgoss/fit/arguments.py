@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from skgoss.data.queries import make as make_queries
 from skgoss.data.row_partition import Parts
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import lightgbm3
-from skgoss.utils.messages import warn
+from skgoss.utils.messages import type_name, warn
 
 # The default name of an evaluation set that is the training set.
 TRAINING = "training"
@@ -55,6 +56,8 @@ class FitArguments:
     early_stopping_round: Any = None
     # Whether early stopping prints messages, as it does with verbosity=1.
     early_stopping_messages: bool = False
+    # Rows of a group are in the same fold.
+    groups: Any = None
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> FitArguments:
@@ -70,7 +73,7 @@ class FitArguments:
     def without_values(self) -> FitArguments:
         """The arguments without what belongs to rows."""
         of_sets = ("set", "X", "y", *OF_A_SET)
-        names = (*OF_ROWS, *(f"eval_{name}" for name in of_sets))
+        names = (*OF_ROWS, "groups", *(f"eval_{name}" for name in of_sets))
         return replace(self, **dict.fromkeys(names))
 
     @property
@@ -193,6 +196,21 @@ class InputSet(NamedTuple):
                 if v is not None and getattr(self, k) is None
             }
         )
+
+    @contextmanager
+    def named_in_errors(self) -> Iterator[None]:
+        """Say in errors that they are about this evaluation set."""
+        try:
+            yield
+        except (TypeError, ValueError) as error:
+            if type(error) not in (TypeError, ValueError):
+                raise  # others are not made from a message
+            shapes = [getattr(value, "shape", ()) for value in (self.X, self.y)]
+            swapped = [len(shape) for shape in shapes] == [1, 2]
+            hint = "are X and y swapped? A pair is (X, y). " if swapped else ""
+            raise type(error)(
+                f"The evaluation set {self.name!r}: {hint}{error}"
+            ) from error
 
     def holds_same_rows(self, other: InputSet) -> bool:
         """Whether the data, weights and other arguments are the same objects."""
@@ -342,13 +360,25 @@ def _listed_pairs(eval_set: Any) -> list[tuple[Any, Any]]:
     pairs = [eval_set] if isinstance(eval_set, Dataset) else eval_set
     if isinstance(pairs, tuple) and len(pairs) == 2 and not _is_set(pairs[0]):
         pairs = [pairs]
-    if not isinstance(pairs, Sequence) or not all(map(_is_set, pairs)):
+    if not isinstance(pairs, Sequence):
         raise TypeError(
-            f"eval_set must be a list of pairs (X, y), got {type(eval_set).__name__}."
+            f"eval_set must be a list of pairs, [(X, y)], got {type_name(eval_set)}."
         )
+    for i, pair in enumerate(pairs):
+        if not _is_set(pair):
+            raise TypeError(
+                "eval_set must be a list of pairs, [(X, y)], but its item"
+                f" {i} is {_described(pair)}."
+            )
     return [
         (pair, None) if isinstance(pair, Dataset) else tuple(pair) for pair in pairs
     ]
+
+
+def _described(value: Any) -> str:
+    is_list = isinstance(value, tuple | list)
+    kind = type_name(value)
+    return f"a {kind} of length {len(value)}" if is_list else f"a {kind}"
 
 
 def _are_datasets(value: Any) -> bool:

@@ -526,6 +526,15 @@ class ProgressBar(Listener):
             self.bar = None
 
 
+# The functions that create callbacks, here and in lightgbm, and how to call them.
+_CALLS = {
+    "early_stopping": "early_stopping(10)",
+    "log_evaluation": "log_evaluation()",
+    "record_evaluation": "record_evaluation({})",
+    "reset_parameter": "reset_parameter(learning_rate=...)",
+}
+_MODULES = (__name__, "lightgbm.callback")
+
 # Callbacks of lightgbm need its Booster; ours replace them, with the same settings.
 _COUNTERPARTS: dict[str, Callable[[Any], Callback]] = {
     "_EarlyStoppingCallback": lambda given: early_stopping(
@@ -539,10 +548,16 @@ _COUNTERPARTS: dict[str, Callable[[Any], Callback]] = {
 }
 
 
-def checked(callbacks: Any) -> list[Callback]:
+def of_one_fit(callbacks: Any) -> list[Callback]:
     """The callbacks of one fit; those of lightgbm are replaced by ours.
 
     Callbacks of skgoss are copied, because what they remember belongs to one fit.
+    """
+    return [_of_one_fit(callback) for callback in checked(callbacks)]
+
+
+def checked(callbacks: Any) -> list[Callback]:
+    """The argument ``callbacks`` as a list.
 
     Raises
     ------
@@ -553,15 +568,21 @@ def checked(callbacks: Any) -> list[Callback]:
         return []
     if not isinstance(callbacks, list | tuple | set):
         raise TypeError(
-            "callbacks must be a list of callables, got a single"
-            f" {type(callbacks).__name__}."
+            "callbacks must be a list of callables, as in [early_stopping(10)], got a"
+            f" single {type(callbacks).__name__.lstrip('_')}."
         )
     for callback in callbacks:
         if not callable(callback):
             raise TypeError(
                 f"callbacks must hold callables, got {type(callback).__name__}."
             )
-    return [_of_one_fit(callback) for callback in callbacks]
+        name = getattr(callback, "__name__", "")
+        if name in _CALLS and callback.__module__ in _MODULES:
+            raise TypeError(
+                f"callbacks holds the function {name}, which creates a callback: write"
+                f" {_CALLS[name]}."
+            )
+    return list(callbacks)
 
 
 def _of_one_fit(callback: Callback) -> Callback:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
+
+import numpy as np
 
 from skgoss import parameters
 from skgoss.data import names
 from skgoss.data.rows import Rows
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import callbacks
+from skgoss.fit import callbacks, nothing_learned
 from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set, training_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.task import Task
 from skgoss.model import objective_names
+from skgoss.model.ensemble import Ensemble
 from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel
@@ -33,6 +36,9 @@ from skgoss.utils.messages import type_name
 
 # Of the number of a round and the model so far: whether the fit ends after it.
 AfterRound = Callable[[int, Callable[[], FittedModel]], bool]
+
+# Of a fit: what callbacks get as the model in training.
+MakeModel = Callable[["Fit"], Any]
 
 
 def checked_settings(
@@ -80,6 +86,8 @@ def check_can_be_distributed(settings: Settings) -> None:
     refused = (
         ("linear_tree", settings.linear_tree, False),
         ("max_conflict_rate", settings.max_conflict_rate > 0, 0.0),
+        ("folds", settings.folds is not None, None),
+        ("preset", settings.preset is not None, None),
     )
     for option, is_wrong, value in refused:
         if is_wrong:
@@ -112,6 +120,9 @@ class Fit(FitData):
         What the model keeps of the estimator.
     n_threads : int, default=None
         Threads of the rounds; None: those of the option ``n_jobs``.
+    searches : bool, default=True
+        Whether a preset may find the number of rounds by further fits. If not, early
+        stopping ends the rounds.
 
     Attributes
     ----------
@@ -135,22 +146,35 @@ class Fit(FitData):
         init_model: FittedModel | None = None,
         record: EstimatorRecord | None = None,
         n_threads: int | None = None,
+        searches: bool = True,
     ) -> None:
         training, *others = sets
         if training.collectives.n_ranks > 1:
             check_can_be_distributed(settings)
-        super().__init__(training, arguments, settings, task, passed or {}, init_model)
+        super().__init__(
+            training, arguments, settings, task, passed or {}, init_model, searches
+        )
         self.record = record
         self.n_threads = n_threads
         self.history: dict[str, dict[str, list[float]]] = {}
         # The model that was made last, and the trees and settings that it is of.
         self._last_model: tuple[Any, Any, Any] = (None, None, None)
-        self._start(self.read(others))
-
-    def _start(self, sets: list[NamedRows]) -> None:
-        """Put the rows into bins, and make the state of the rounds."""
+        named = self.read(others)
         self.calls = self._callbacks()
         self.plan = self._plan(self.rows)
+        self._start(named, arguments)
+
+    def _start(self, sets: list[NamedRows], arguments: FitArguments) -> None:
+        """Be ready to run."""
+        if arguments.groups is not None:
+            raise ValueError(
+                "groups needs the option folds or preset: groups of rows are in the"
+                " same fold."
+            )
+        self._begin(sets)
+
+    def _begin(self, sets: list[NamedRows]) -> None:
+        """Put the rows into bins, and make the state of the rounds."""
         self.state = self.plan.begin(self.fitted, sets)
         if self.rows.partition is not None:
             self._forget_values()
@@ -160,12 +184,11 @@ class Fit(FitData):
     def _callbacks(self) -> list[callbacks.Callback]:
         """The user's callbacks, and those that options ask for."""
         arguments, options = self.arguments, self.settings
-        calls = callbacks.checked(arguments.callbacks)
-        patience = options.early_stopping_round or 0
-        if patience > 0:
+        calls = callbacks.of_one_fit(arguments.callbacks)
+        if self._patience() > 0:
             calls.append(
                 callbacks.early_stopping(
-                    patience,
+                    self._patience(),
                     options.first_metric_only,
                     verbose=options.verbosity >= 1 or arguments.early_stopping_messages,
                     min_delta=options.early_stopping_min_delta,
@@ -175,11 +198,15 @@ class Fit(FitData):
             calls.append(callbacks.ProgressBar())
         return calls
 
+    def _patience(self) -> int:
+        """The rounds without improvement that end the fit; 0: none do."""
+        return self.settings.early_stopping_round or 0
+
     def _plan(self, rows: Rows) -> FitSetup:
         settings = self.settings
         if callable(settings.objective) and rows.source is not None:
             bound = OfDataset(settings.objective, rows.source)
-            settings = dataclasses.replace(settings, objective=bound)
+            settings = replace(settings, objective=bound)
         return FitSetup(
             settings,
             self.task.n_scores,
@@ -196,18 +223,22 @@ class Fit(FitData):
             self.init_model and self.init_model.trees,
         )
 
-    def run(self, model: Any, after_round: AfterRound | None = None) -> FittedModel:
+    def run(
+        self, make_model: MakeModel, after_round: AfterRound | None = None
+    ) -> FittedModel:
         """Boost round by round.
 
         Parameters
         ----------
-        model : object
-            What callbacks get as the model in training. It may hold this fit, so the
-            fit does not hold it: rows are freed as soon as nobody uses them.
+        make_model : callable
+            Makes what callbacks get as the model in training, of a fit. It may hold the
+            fit, so the fit does not hold it: rows are freed as soon as nobody uses
+            them.
         after_round : callable, default=None
             Called by rank 0 after each round with its index and a function that returns
             the model so far. The fit ends if it returns True.
         """
+        model = make_model(self)
         trained = loop.train(
             self.state,
             model,
@@ -217,23 +248,37 @@ class Fit(FitData):
             and (lambda i, trees: after_round(i, lambda: self.model(Trained(trees())))),
         )
         if self.settings.refit and self.fitted is not self.rows:
-            trained = self._refitted(trained, model)
+            n_rounds = max(1, trained.ensemble.n_rounds - self.n_earlier)
+            trained = replace(trained, ensemble=self._refitted(n_rounds, model))
+        self.warn_if_nothing_learned(trained.ensemble)
         return self.model(trained)
 
-    def _refitted(self, trained: Trained, model: Any) -> Trained:
-        """Boost the best number of rounds on all rows.
+    def warn_if_nothing_learned(self, ensemble: Ensemble) -> None:
+        """Warn if no tree of the fit has a split; all ranks ask at the same time."""
+        n_leaves = np.diff(ensemble.leaf_start)[self.n_earlier * ensemble.n_scores :]
+        if (n_leaves <= 1).all():
+            dataset = self.rows.binned or self.state.dataset
+            nothing_learned.warn_of(self.fitted, dataset, self.settings)
+
+    @property
+    def n_earlier(self) -> int:
+        """The number of rounds of ``init_model``."""
+        return 0 if self.init_model is None else self.init_model.trees.n_rounds
+
+    def _refitted(self, n_rounds: int, model: Any) -> Ensemble:
+        """Boost a number of rounds on all rows.
 
         Of the callbacks, only those that are called before rounds are called again.
         """
-        n_earlier = 0 if self.init_model is None else self.init_model.trees.n_rounds
         self.state = self.plan.begin(self.rows, [])
-        again = loop.train(
+        return loop.train(
             self.state,
             model,
             callbacks=CallbackList(self.calls).before,
-            n_rounds=max(1, trained.ensemble.n_rounds - n_earlier),
-        )
-        return dataclasses.replace(trained, ensemble=again.ensemble)
+            n_rounds=n_rounds,
+        ).ensemble
+
+    # --- Models -----------------------------------------------------------------------
 
     def model(self, trained: Trained) -> FittedModel:
         """The trained trees, with all that is known beside them."""
@@ -250,6 +295,8 @@ class Fit(FitData):
             self.history,
             self.task.classes,
             self.record,
+            preset_params=self.preset_params,
+            out_of_fold=trained.out_of_fold,
         )
 
     def _header_maker(self) -> Callable[[], Header]:
@@ -258,7 +305,7 @@ class Fit(FitData):
             _header,
             self.settings,
             self.column_names,
-            self.state.dataset.feature_infos(),
+            (self.rows.binned or self.state.dataset).feature_infos(),
             self.task.n_scores,
         )
 
@@ -302,18 +349,26 @@ class Fit(FitData):
         return other._going_on_from(self)
 
     def with_objective(self, function: Callable[..., Any]) -> Self:
-        """The fit whose next round uses a function ``f(predictions, dataset)``."""
+        """The fit whose rounds use functions ``f(predictions, dataset)``."""
         if not callable(function):
             raise TypeError(f"fobj must be callable, got {function!r}.")
         self._check_dataset("fobj")
         if self.needs_function:
-            self.settings.objective.function = function
             return self
         other = copy.copy(self)
         objective = FunctionOfRound(function)
         other.link = objective_names.make_link(objective)
-        other.settings = dataclasses.replace(self.settings, objective=objective)
+        other.settings = replace(self.settings, objective=objective)
         return other._going_on_from(self)
+
+    def boost(self, function: Callable[..., Any] | None = None) -> bool:
+        """Grow the trees of one round, whose objective may be a function."""
+
+        def begin() -> None:
+            if function is not None:
+                self.settings.objective.function = function
+
+        return self.state.boost(begin)
 
     def _going_on_from(self, other: Fit) -> Self:
         self.plan = self._plan(self.rows)

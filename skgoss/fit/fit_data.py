@@ -21,6 +21,7 @@ from skgoss.fit.task import Task
 from skgoss.model import lightgbm_file, objective_names
 from skgoss.model.fitted import FittedModel
 from skgoss.model.link import Link
+from skgoss.parameters import presets
 from skgoss.parameters.settings import Settings
 from skgoss.training import constraints
 from skgoss.training.evaluation import NamedRows
@@ -34,7 +35,7 @@ class FitData:
     ----------
     arguments : FitArguments
         Those that do not belong to rows.
-    passed, init_model : object
+    passed, init_model, searches : object
         As in `Fit`. The model has the categories of the training set.
     settings : Settings
         The options, with columns by number and the objective by its canonical name.
@@ -55,6 +56,10 @@ class FitData:
     given_objective : str or callable
         The objective by the name that the user passed.
     link : Link
+    preset_params : dict
+        The options that a preset has chosen.
+    search : presets.Search or None
+        How it finds the number of rounds.
     """
 
     def __init__(
@@ -65,6 +70,7 @@ class FitData:
         task: Task,
         passed: Mapping[str, Any],
         init_model: FittedModel | None,
+        searches: bool,
     ) -> None:
         self.arguments = arguments.without_values()
         self.settings = settings
@@ -72,13 +78,17 @@ class FitData:
         self.passed = passed
         self.init_model = init_model
         self.training = training
+        self.searches = searches
 
     def read(self, evaluation_sets: Sequence[InputSet]) -> list[NamedRows]:
         """Read the training set and the evaluation sets, and return the latter."""
         prepared = self._training_columns()
         self._number_columns()
-        rows = self._rows(prepared, self.training).without_zero_weights()
+        rows = self._rows(prepared, self.training)
+        if self.settings.folds is None:
+            rows = rows.without_zero_weights()
         self._set_objective()
+        self._apply_preset(rows)
         sets = [self._evaluated(input_set, rows) for input_set in evaluation_sets]
         self.rows = rows
         self.fitted, sets = self._with_held_out(rows, sets)
@@ -217,29 +227,47 @@ class FitData:
         )
         self.settings = dataclasses.replace(options, objective=objective)
 
+    def _apply_preset(self, rows: Rows) -> None:
+        """Replace the options that the user has not passed as the preset asks."""
+        # An argument of fit replaces the option of its name.
+        arguments = {"early_stopping_round": self.arguments.early_stopping_round}
+        passed = {name for name, value in arguments.items() if value is not None}
+        self.preset_params = presets.chosen(
+            self.settings,
+            passed.union(self.passed),
+            presets.Facts(
+                n_rows=rows.collectives.total(len(rows)),
+                n_features=self.schema.n_features,
+                n_scores=self.task.n_scores,
+                task=objective_names.task_of(self.settings.objective),
+            ),
+        )
+        self.settings = dataclasses.replace(self.settings, **self.preset_params)
+        self.search = (
+            presets.search(self.settings, self.preset_params) if self.searches else None
+        )
+
     def _evaluated(self, input_set: InputSet, rows: Rows) -> NamedRows:
         """The rows of an evaluation set, which may be those of the training set."""
-        X, name = input_set.X, input_set.name
+        X = input_set.X
         if not input_set.holds_same_rows(self.training):
-            prepared = (
-                Prepared(Columns.of_no_rows(self.schema.n_features))
-                if input_set.is_empty
-                else self._evaluated_columns(X, name)
-            )
-            rows = self._rows(prepared, input_set).without_zero_weights()
+            with input_set.named_in_errors():
+                prepared = (
+                    Prepared(Columns.of_no_rows(self.schema.n_features))
+                    if input_set.is_empty
+                    else self._evaluated_columns(X)
+                )
+                rows = self._rows(prepared, input_set).without_zero_weights()
         data = X if rows.partition is None else None
-        return NamedRows(name, rows, input_set.is_training, data)
+        return NamedRows(input_set.name, rows, input_set.is_training, data)
 
-    def _evaluated_columns(self, X: Any, name: str) -> Prepared:
+    def _evaluated_columns(self, X: Any) -> Prepared:
         """The columns of an evaluation set, and their bins if they are known."""
         if not isinstance(X, Dataset):
             return Prepared(frames.columns(X, self.schema, owner=self.task.owner))
         if not isinstance(self.training.X, Dataset):
-            return self._evaluated_columns(X.get_data(), name)
-        try:
-            return self._in_same_bins(X)
-        except ValueError as error:
-            raise ValueError(f"The evaluation set {name!r}: {error}") from error
+            return self._evaluated_columns(X.get_data())
+        return self._in_same_bins(X)
 
     def _in_same_bins(self, X: Dataset) -> Prepared:
         """The columns of a data set in the bins of the training set.
@@ -264,7 +292,8 @@ class FitData:
         """
         options = self.settings
         stops_early = (options.early_stopping_round or 0) > 0
-        if sets or not stops_early or options.boosting_type == "dart":
+        is_evaluated = sets or options.folds is not None or self.search is not None
+        if is_evaluated or not stops_early or options.boosting_type == "dart":
             return rows, sets
         is_held_out = held_out(
             rows,

@@ -8,10 +8,11 @@ from typing import Any, Self
 
 from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
+from skgoss.fit import fit_on_folds
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.fit.fit import Fit, checked_settings
 from skgoss.fit.task import TrainTask
-from skgoss.model.estimator_record import EstimatorRecord
+from skgoss.model.estimator_record import EstimatorRecord, changed
 from skgoss.model.fitted import FittedModel
 from skgoss.parameters.domains import integer
 from skgoss.parameters.settings import Settings
@@ -21,7 +22,7 @@ from skgoss.utils.messages import UnusedParameterWarning, type_name, warn
 TRAIN = "train"
 
 # The name of the argument ``num_boost_round`` among the parameters of a model.
-_NAME_OF_ROUNDS = {"n_estimators": "num_iterations"}
+NAME_OF_ROUNDS = "num_iterations"
 
 # Names of the number of classes, LightGBM's main name first.
 _NUM_CLASS = ("num_class", "num_classes")
@@ -102,10 +103,12 @@ class TrainOptions:
             )
         parameters.warn_of_unknown(unused, owner)
         task = TrainTask(owner, n_classes, options.get("objective"))
+        # Arguments of train and cv that are left at their defaults are not passed.
+        passed = changed(defaults, parameters.DEFAULTS).keys() | options.keys()
         return cls(
             task,
             defaults | options,
-            frozenset(options),
+            frozenset(passed),
             parameters.names_used(given),
             unused,
             of_files,
@@ -135,11 +138,11 @@ class TrainOptions:
         train_set: Dataset,
         arguments: FitArguments,
         init_model: FittedModel | None = None,
-        n_threads: int | None = None,
+        **options: Any,
     ) -> Fit:
-        """A fit that has read its data, without a round."""
+        """A fit that has read its data, without a round; ``options`` as in `Fit`."""
         settings = self.settings(train_set, arguments)
-        return Fit(
+        return fit_on_folds.start(
             input_sets(train_set, None, arguments, settings.class_weight),
             arguments,
             settings,
@@ -147,7 +150,7 @@ class TrainOptions:
             passed=self.passed_options,
             init_model=init_model,
             record=self._record(train_set),
-            n_threads=n_threads,
+            **options,
         )
 
     def _record(self, train_set: Dataset) -> EstimatorRecord:
@@ -157,8 +160,9 @@ class TrainOptions:
             **self.passed_options,
             **{n: v for n, v in self.options.items() if v is not None},
         }
+        names = {"n_estimators": NAME_OF_ROUNDS, **self.names}
         kept = {
-            self.names.get(name, _NAME_OF_ROUNDS.get(name, name)): value
+            names.get(name, name): value
             for name, value in options.items()
             if not _holds_function(value)
         }

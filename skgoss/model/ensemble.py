@@ -260,6 +260,15 @@ class Ensemble:
             linear=linear,
         )
 
+    def scaled(self, factor: float) -> Ensemble:
+        """The same trees, with all values times a factor."""
+        names = ("leaf_value", "internal_value")
+        return replace(
+            self,
+            arrays=self.arrays | {name: factor * self.arrays[name] for name in names},
+            linear=self.linear and self.linear.scaled(factor, 0.0),
+        )
+
     def with_leaves(
         self, values: Floats, linear: LinearLeaves | None = None
     ) -> Ensemble:

@@ -23,6 +23,7 @@ from skgoss.model.estimator_record import EstimatorRecord
 from skgoss.model.file_header import Header
 from skgoss.model.link import Link
 from skgoss.model.objective_names import OBJECTIVES
+from skgoss.model.out_of_fold import OutOfFold
 
 _OWNER = "the Booster"
 
@@ -36,6 +37,8 @@ _STATE = {
     "best_iteration": Integral,
     "best_score": dict,
     "origin": (dict, NoneType),
+    "preset_params": dict,
+    "out_of_fold": (dict, NoneType),
 }
 # Those of the entry "origin".
 _ORIGIN = {
@@ -83,6 +86,10 @@ class FittedModel:
     is_foreign : bool
         Whether the trees are of another library: the names of its columns may not be
         those in ``X``, and its categories have other numbers than in training.
+    preset_params : dict
+        The options that a preset has chosen, by name.
+    out_of_fold : OutOfFold or None
+        The predictions for the test rows of folds; None without folds.
     """
 
     trees: Ensemble
@@ -96,6 +103,8 @@ class FittedModel:
     classes: Any = None
     record: EstimatorRecord | None = None
     is_foreign: bool = False
+    preset_params: Mapping[str, Any] = field(default_factory=dict)
+    out_of_fold: OutOfFold | None = None
 
     @property
     def header(self) -> Header:
@@ -236,6 +245,8 @@ class FittedModel:
             "best_iteration": self.best_iteration,
             "best_score": self.best_score,
             "origin": None if self.record is None else self._origin(),
+            "preset_params": dict(self.preset_params),
+            "out_of_fold": self.out_of_fold and self.out_of_fold.state(),
         }
 
     def _origin(self) -> dict[str, Any]:
@@ -285,6 +296,9 @@ class FittedModel:
             parts["best_iteration"],
             {name: dict(scores) for name, scores in parts["best_score"].items()},
             **known,
+            preset_params=parts["preset_params"],
+            out_of_fold=parts["out_of_fold"]
+            and OutOfFold.from_state(parts["out_of_fold"]),
         ).check()
 
 

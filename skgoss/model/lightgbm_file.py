@@ -61,6 +61,8 @@ def state_without_trees(header: Header, n_scores: int) -> dict[str, Any]:
         "best_iteration": 0,
         "best_score": {},
         "origin": None,
+        "preset_params": {},
+        "out_of_fold": None,
     }
 
 

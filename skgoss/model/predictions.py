@@ -66,16 +66,16 @@ def compute(
         values = contributions.interactions(trees, columns, *rounds, n_threads)
         return values[:, 0] if trees.n_scores == 1 else values
     scores = trees.raw_scores(columns, *rounds, n_threads)
-    return _linked(scores, model.link if output == "prediction" else None, n_threads)
+    return linked(scores, model.link if output == "prediction" else None, n_threads)
 
 
 def staged(model: FittedModel, columns: Columns, n_threads: int) -> Iterator[Floats]:
     """Compute the predictions after each round."""
     for scores in model.trees.staged_scores(columns, n_threads):
-        yield _linked(scores, model.link, n_threads)
+        yield linked(scores, model.link, n_threads)
 
 
-def _linked(scores: Floats, link: Link | None, n_threads: int) -> Floats:
+def linked(scores: Floats, link: Link | None, n_threads: int) -> Floats:
     """The scores after a link, one-dimensional if there is one a row."""
     if link is not None:
         scores = link(scores, n_threads)

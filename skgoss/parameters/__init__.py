@@ -7,10 +7,12 @@ from skgoss.parameters.aliases import (
     resolve,
     resolve_or_warn,
     same,
+    suggestion,
     updated,
 )
 from skgoss.parameters.constructor import (
     ALIASES_FIRST,
+    keywords_only,
     set_options,
     show_inherited,
     warn_of_unknown,
@@ -43,6 +45,7 @@ __all__ = [
     "draw_seed",
     "file_options",
     "from_lightgbm",
+    "keywords_only",
     "make_settings",
     "n_jobs",
     "names_used",
@@ -51,6 +54,7 @@ __all__ = [
     "same",
     "set_options",
     "show_inherited",
+    "suggestion",
     "to_lightgbm",
     "updated",
     "warn_of_unknown",

@@ -13,13 +13,32 @@ import numpy as np
 
 from skgoss.parameters.domains import NUMBERS
 from skgoss.parameters.table import NOT_AVAILABLE, OPTIONS, WITHOUT_EFFECT, Option
-from skgoss.utils import compat
-from skgoss.utils.messages import UnusedParameterWarning, hint, warn
+from skgoss.utils import compat, messages
+from skgoss.utils.messages import UnusedParameterWarning, warn
 
 OPTION = {option.name: option for option in OPTIONS}
 CANONICAL_NAME = {name: option.name for option in OPTIONS for name in option.names}
 _WITHOUT_EFFECT = {name for names in WITHOUT_EFFECT.values() for name in names}
 _WHY_NOT = {name: why for why, names in NOT_AVAILABLE.items() for name in names}
+
+
+def all_names(name: str) -> tuple[str, ...]:
+    """All names of the option with this name; the name itself if it is unknown."""
+    canonical = CANONICAL_NAME.get(name)
+    return (name,) if canonical is None else OPTION[canonical].names
+
+
+def suggestion(name: str) -> str:
+    """The words " Did you mean ...?" for a misspelt name, or "" if none is close.
+
+    The canonical name comes first where it is close, too. If LightGBM has the option,
+    the reason why it does not exist here.
+    """
+    if name in _WHY_NOT:
+        return f" {_WHY_NOT[name]}"
+    near = messages.closest(name, CANONICAL_NAME, n=5)
+    canonical = [CANONICAL_NAME[other] for other in near[:1]]
+    return messages.did_you_mean([n for n in canonical if n in near] or near)
 
 
 def same(first: Any, second: Any) -> bool:
@@ -116,7 +135,7 @@ def resolve_or_warn(values: Mapping[str, Any], owner: str) -> dict[str, Any]:
     """Return the options by canonical names: see `resolve`. Warn of unknown names."""
     options, unknown = resolve(values, owner)
     for name in unknown:
-        warn_no_effect(f"{owner} has no parameter {name!r}", advice_on(name))
+        warn_no_effect(f"{owner} has no parameter {name!r}", suggestion(name))
     return options
 
 
@@ -205,12 +224,6 @@ def preferred(
             UnusedParameterWarning,
         )
     return used
-
-
-def advice_on(name: str) -> str:
-    """What to do about an unknown name: why it is unknown, or the closest name."""
-    reason = _WHY_NOT.get(name)
-    return hint(name, CANONICAL_NAME) if reason is None else f" {reason}"
 
 
 def warn_no_effect(problem: str, advice: str) -> None:

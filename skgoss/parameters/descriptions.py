@@ -37,6 +37,11 @@ FIT = {
         "Query id of each row, a number or string. The rows may be in any order."
         " Without ``qid`` and ``group`` all rows belong to one query.",
     ),
+    "groups": (
+        "array-like of shape (n_samples,), default=None",
+        "Group of each row, a number or string, for the option ``folds``: the rows of a"
+        " group are in the same fold.",
+    ),
     "eval_set": (
         "list of (X, y) pairs or Datasets, default=None",
         "Evaluation sets. Metrics are computed on them after each round; early stopping"
@@ -336,6 +341,24 @@ CONSTRUCTOR_KWARGS = (
 
 # The attributes of fitted estimators.
 ATTRIBUTES = {
+    "preset_params_": (
+        "dict",
+        "The options that ``preset`` has chosen, by name; empty without a preset.",
+    ),
+    "oof_prediction_": (
+        "ndarray of shape (n_samples,) or (n_samples, n_classes)",
+        "Predictions for the rows of ``fit``, each by the models that were not fitted"
+        " on it: probabilities of the classes, or else what ``predict`` returns. NaN in"
+        " rows that no fold tests. Defined only with ``folds``.",
+    ),
+    "oof_score_": (
+        "dict",
+        "The mean of each metric over the folds. Defined only with ``folds``.",
+    ),
+    "oof_score_error_": (
+        "dict",
+        "The standard error of each mean in ``oof_score_``.",
+    ),
     "n_features_in_": ("int", "Number of columns of ``X`` in ``fit``."),
     "n_features_": ("int", "The same as ``n_features_in_``."),
     "feature_names_in_": (

@@ -273,6 +273,15 @@ def _contents(*types: type) -> Callable[[Any], Any]:
     return convert
 
 
+def _convert_folds(value: Any) -> Any:
+    """Convert an int; splitters and pairs of row numbers stay as they are."""
+    if value is None or (hasattr(value, "split") and not isinstance(value, str)):
+        return value
+    if isinstance(value, list | tuple) and value:
+        return value
+    return integer(2).convert(value)
+
+
 def _convert_min_delta(value: Any) -> Any:
     """Convert to a number or a list of numbers."""
     if isinstance(value, numbers.Real):
@@ -301,6 +310,12 @@ CLASS_WEIGHT = instance(
         or isinstance(value, Mapping)
         or (isinstance(value, str) and value == "balanced")
     ),
+)
+FOLDS = Domain(
+    "int, splitter, list of pairs or None",
+    "None, an int >= 2, a splitter of scikit-learn, or a list of pairs of row numbers"
+    " (train, test)",
+    _convert_folds,
 )
 RANDOM_STATE = optional(
     Domain(

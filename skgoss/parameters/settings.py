@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from skgoss.parameters.aliases import OPTION, canonical, same
@@ -135,6 +135,18 @@ def _check_together(options: Mapping[str, Any], owner: str) -> None:
             f"The 'linear_tree' parameter of {owner} must be False where"
             " zero_as_missing=True, because linear models need the value 0."
         )
+    if options["linear_tree"] and _is_monotone(options["monotone_constraints"]):
+        raise ValueError(
+            f"The 'monotone_constraints' parameter of {owner} cannot be used with"
+            " linear_tree=True: linear models of neighbouring leaves may cross. Set"
+            " linear_tree=False, or leave the constraints out."
+        )
+
+
+def _is_monotone(constraints: Mapping[str, int] | Sequence[int] | None) -> bool:
+    if isinstance(constraints, Mapping):
+        constraints = list(constraints.values())
+    return any(constraints or ())
 
 
 def _uses_bagging(options: Mapping[str, Any]) -> bool:

@@ -15,6 +15,7 @@ from skgoss.parameters.domains import (
     FEATURE_CONTRI,
     FILE_COLUMN,
     FILE_COLUMNS,
+    FOLDS,
     FORCED_BINS,
     FORCED_SPLITS,
     FRACTION,
@@ -507,7 +508,8 @@ OPTIONS: tuple[Option, ...] = (
         BOOL,
         "Whether each leaf holds a linear model instead of a constant (Shi et al.,"
         " IJCAI 2019). The model uses the numeric columns that are split on the path"
-        " from the root to the leaf. The leaves of the first round are constants.",
+        " from the root to the leaf. The leaves of the first round are constants. It"
+        " cannot be used with ``monotone_constraints``.",
         aliases="linear_trees",
     ),
     _option(
@@ -558,7 +560,7 @@ OPTIONS: tuple[Option, ...] = (
         " with the column's value, -1 if they must not increase, 0 for no constraint."
         " Columns that a dict does not name have no constraint. Predictions satisfy"
         " the constraints exactly, for any objective. Missing values are not"
-        " constrained.",
+        " constrained. They cannot be used with ``linear_tree=True``.",
         aliases="mc monotone_constraint monotonic_cst",
     ),
     _option(
@@ -765,7 +767,32 @@ OPTIONS: tuple[Option, ...] = (
         BOOL,
         "Whether to fit the model again on all rows after early stopping with"
         " held-out rows, for the best number of rounds. Callbacks that are called"
-        " before rounds, such as ``reset_parameter``, are called again.",
+        " before rounds, such as ``reset_parameter``, are called again. With"
+        " ``folds``: whether to fit one model on all rows, for the mean of the best"
+        " numbers of rounds of the folds, instead of keeping the models of the folds.",
+    ),
+    _option(
+        "folds",
+        None,
+        FOLDS,
+        "Fit one model on each fold's training rows, and keep the mean of these models"
+        " as one model. An int is the number of folds: classifiers put the same"
+        " fraction of each class into each fold, rankers whole queries, and"
+        " ``random_state`` determines the rows. Otherwise a splitter of scikit-learn,"
+        " or pairs (train, test) of arrays of row numbers. Each model keeps the rounds"
+        " up to the best one on its own test rows, unless ``early_stopping_round`` is"
+        " 0. The predictions for the test rows are the attribute ``oof_prediction_``.",
+        aliases="n_folds nfold",
+    ),
+    _option(
+        "preset",
+        None,
+        optional(choice(accurate="accurate")),
+        "How the options that you leave at their defaults are chosen. None: they have"
+        " their defaults, which are those of LightGBM. 'accurate': by the number of"
+        " rows, columns and classes, for better predictions in a few times the time."
+        " Rounds end by early stopping, and then the model is fitted again on all rows"
+        " (``refit``). The attribute ``preset_params_`` holds what was chosen.",
     ),
     _option(
         "data_random_seed",
@@ -856,7 +883,7 @@ DEFAULT_SEEDS = {
 NOT_IN_LIGHTGBM = frozenset(
     {
         *("class_weight", "importance_type", "max_conflict_rate"),
-        *("validation_fraction", "refit"),
+        *("validation_fraction", "refit", "folds", "preset"),
     }
 )
 

@@ -315,10 +315,15 @@ class Boosting:
         if self.grower is not None:
             self.grower = self._grower(self.grower.forest)
 
-    def boost(self) -> bool:
+    def boost(self, begin: Callable[[], None] | None = None) -> bool:
         """Grow the trees of one round.
 
         If this fails, the round has not happened.
+
+        Parameters
+        ----------
+        begin : callable, default=None
+            Called as soon as no other round goes on.
 
         Returns
         -------
@@ -334,6 +339,8 @@ class Boosting:
         with self._lock:
             self._undo_failed_round()
             before = self._n_grown
+            if begin is not None:
+                begin()
             try:
                 self._apply_changed_settings()
                 grew = self._boost_round(self.first_round + before)
@@ -374,6 +381,19 @@ class Boosting:
 
     def _read_trees_again(self) -> None:
         """Replace copies of trees whose values have changed."""
+
+    def end(self, n_rounds: int) -> None:
+        """Forget later rounds, for good.
+
+        Evaluation sets get the scores of the rounds that are kept. The training rows do
+        not, so no round can follow.
+        """
+        with self._lock:
+            self._drop_trees(n_rounds)
+            self._publish()
+            self._reset_scores()
+            scored_rows = self._scored_rows()
+            self._add_all_trees([s for s in scored_rows if s.rows is not self.rows])
 
     def add(self, evaluation_set: EvaluationSet, *, is_listed: bool = True) -> None:
         """Add an evaluation set, with the scores of the trees so far.
@@ -669,11 +689,11 @@ class Boosting:
                 result
                 for evaluation_set in sets
                 for result in evaluation_set.measure(
-                    self._raw_scores(evaluation_set), self.n_threads, more
+                    self.raw_scores(evaluation_set), self.n_threads, more
                 )
             ]
 
-    def _raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
+    def raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
         """The raw scores of an evaluation set: the sum of the trees so far."""
         is_training = evaluation_set.binned is None
         if self._n_grown == 0:

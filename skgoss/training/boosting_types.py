@@ -170,8 +170,8 @@ class Forest(Boosting):
             ScoredRows(e.binned or self.rows, total) for e, total in self.sums.items()
         ]
 
-    def _raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
-        start = super()._raw_scores(evaluation_set)
+    def raw_scores(self, evaluation_set: EvaluationSet) -> Floats:
+        start = super().raw_scores(evaluation_set)
         if evaluation_set not in self.sums:
             total = np.zeros_like(start)
             rows = evaluation_set.binned or self.rows

@@ -52,6 +52,12 @@ class FitSetup:
         """The metrics of the evaluation sets."""
         return self.make_metrics()
 
+    @property
+    def has_functions(self) -> bool:
+        """Whether the user's functions are called, which need not be thread-safe."""
+        custom = any(isinstance(metric, CustomMetric) for metric in self.metrics)
+        return custom or callable(self.settings.objective)
+
     def begin(self, rows: Rows, sets: Sequence[NamedRows]) -> Boosting:
         """Bin the rows to learn from, and those of the evaluation sets."""
         settings, n_threads = self.settings, self.n_threads
@@ -71,14 +77,7 @@ class FitSetup:
                 f"linear_tree must be False for objective={objective.name!r}, which"
                 " replaces the leaf values."
             )
-        dataset = rows.binned or BinnedDataset.build(
-            rows.columns,
-            settings,
-            weight=rows.scattered_weight(),
-            rows=rows.numbers,
-            n_threads=n_threads,
-            partition=rows.partition,
-        )
+        dataset = self.binned(rows)
         evaluation_sets = [self.evaluation_set(dataset, rows, named) for named in sets]
         init_score, raw = self._init_score(rows), self._raw_columns(rows)
         rows = rows.without_values()
@@ -94,6 +93,17 @@ class FitSetup:
             make_training_set=lambda: EvaluationSet(
                 "training", rows, metrics, None, is_training=True
             ),
+        )
+
+    def binned(self, rows: Rows) -> BinnedDataset:
+        """The bins of the rows to learn from."""
+        return rows.binned or BinnedDataset.build(
+            rows.columns,
+            self.settings,
+            weight=rows.scattered_weight(),
+            rows=rows.numbers,
+            n_threads=self.n_threads,
+            partition=rows.partition,
         )
 
     def resume(self, boosting: Boosting, rows: Rows) -> Boosting:

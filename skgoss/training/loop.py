@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skgoss.model.ensemble import Ensemble
+from skgoss.model.out_of_fold import OutOfFold
 from skgoss.training.boosting import Boosting
 from skgoss.training.callback_api import (
     Callback,
@@ -36,12 +37,15 @@ class Trained:
         stopping, else of the last round.
     history : dict
         Metrics of all rounds: a list for each evaluation set and name.
+    out_of_fold : OutOfFold or None
+        The predictions for the test rows of folds; None without folds.
     """
 
     ensemble: Ensemble
     best_iteration: int = 0
     best_score: dict[str, dict[str, float]] = field(default_factory=dict)
     history: History = field(default_factory=dict)
+    out_of_fold: OutOfFold | None = None
 
 
 def train(

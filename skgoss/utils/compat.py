@@ -205,7 +205,9 @@ class NoHooks:
 class RoundHooks:
     """Tells scikit-learn's callbacks about the rounds of a fit."""
 
-    def __init__(self, estimator: Any, n_rounds: int, data: dict[str, Any]) -> None:
+    def __init__(
+        self, estimator: Any, n_rounds: int | None, data: dict[str, Any]
+    ) -> None:
         self._context = estimator._init_callback_context(max_subtasks=n_rounds)
         self._n_rounds = n_rounds
         self._data = {"estimator": estimator, **data}
@@ -226,7 +228,7 @@ class RoundHooks:
         ``attributes()`` returns those that make the estimator a fitted one.
         """
         stop = self._end_round(attributes)
-        if not stop and index + 1 < self._n_rounds:
+        if not stop and (self._n_rounds is None or index + 1 < self._n_rounds):
             self._begin_round()
         return stop
 
@@ -243,14 +245,17 @@ class RoundHooks:
         self._context.call_on_fit_task_end(**self._data, reconstruction_attributes={})
 
 
-def round_hooks(estimator: Any, n_rounds: int, **data: Any) -> RoundHooks | NoHooks:
+def round_hooks(
+    estimator: Any, n_rounds: int | None, **data: Any
+) -> RoundHooks | NoHooks:
     """The hooks of an estimator's callbacks.
 
     Parameters
     ----------
     estimator : estimator
         It must be inside a method decorated by ``with_callbacks``.
-    n_rounds : int
+    n_rounds : int or None
+        None: it is not known.
     **data
         ``X``, ``y`` and ``metadata`` as the user gave them.
     """

@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.data.columns cimport (
-    InputColumns, is_sparse, load_block, load_values, read_columns)
+    InputColumns, is_sparse, load_block, load_rows, load_values, read_columns)
 from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
 
@@ -117,7 +117,8 @@ cdef struct Plan:
 
 
 cdef struct Tally:
-    # What a sampled column consists of.
+    # What a sampled column consists of. There is room for `max_other` other values.
+    int64_t max_other
     int64_t n_other
     int64_t n_zero
     int64_t n_nan
@@ -217,7 +218,7 @@ cdef inline void tally_value(
         tally.nan_mass += mass
     elif is_zero(value, True):
         tally.n_zero += 1
-    else:
+    elif tally.n_other < tally.max_other:
         scratch_out.key[tally.n_other] = ordered_key(value)
         if weighted:
             scratch_out.mass[tally.n_other] = mass
@@ -247,7 +248,7 @@ cdef void load_tile(
 cdef Tally read_values(
     const double* values, const double* weight, int64_t n, Scratch* scratch_out,
 ) noexcept nogil:
-    cdef Tally tally = Tally(0, 0, 0, 0.0)
+    cdef Tally tally = Tally(n, 0, 0, 0, 0.0)
     cdef int64_t i
     for i in range(n):
         tally_value(
@@ -268,28 +269,26 @@ cdef Tally read_sparse(
 
     Without places and weights no row numbers are read.
     """
-    cdef const int32_t* index = <const int32_t*> inputs.index[column]
     cdef double[BLOCK] values
-    cdef int32_t[BLOCK] sampled
-    cdef Tally tally = Tally(0, 0, 0, 0.0)
+    cdef int32_t[BLOCK] row
+    cdef Tally tally = Tally(min(n, inputs.length[column]), 0, 0, 0, 0.0)
     cdef int64_t block, start, i, n_block, n_read
-    cdef const int32_t* row
     for block in range((inputs.length[column] + BLOCK - 1) // BLOCK):
         start = block * BLOCK
         n_block = min(<int64_t> BLOCK, inputs.length[column] - start)
         load_values(
             inputs.address[column], inputs.stride[column], inputs.kind[column], NULL, start,
             n_block, values)
-        row = index + start
+        if place != NULL or weight != NULL:
+            load_rows(inputs, column, start, n_block, row)
         if place != NULL:
             # Nobody can predict whether a row is in the sample, so there is no branch.
-            row = sampled
             n_read = n_block
             n_block = 0
             for i in range(n_read):
                 values[n_block] = values[i]
-                sampled[n_block] = place[index[start + i]]
-                n_block += sampled[n_block] >= 0
+                row[n_block] = place[row[i]]
+                n_block += row[n_block] >= 0
         for i in range(n_block):
             tally_value(
                 values[i], weight[row[i]] if weight != NULL else 1.0, weight != NULL, &tally,
@@ -957,12 +956,12 @@ cdef Search plan_list(const Plan* plan, const int32_t* zero_bin, Py_ssize_t colu
 
 
 cdef int64_t keep_others(
-    const double* values, int64_t n, const Search* search, const int32_t* index, int64_t start,
+    const double* values, int64_t n, const Search* search, const int32_t* numbers, int64_t start,
     const int32_t* place, double* values_out, uint32_t* rows_out,
 ) noexcept nogil:
     """Keep the values of a block that are not in the bin of zero, and their rows.
 
-    ``index``: the rows' numbers, and ``place``, if any, what they become; NULL: from
+    ``numbers``: those of the rows, and ``place``, if any, what they become; NULL: from
     ``start`` on.
     """
     cdef int64_t i, row
@@ -972,8 +971,8 @@ cdef int64_t keep_others(
     # is not kept.
     for i in range(n):
         row = start + i
-        if index != NULL:
-            row = place[index[i]] if place != NULL else index[i]
+        if numbers != NULL:
+            row = place[numbers[i]] if place != NULL else numbers[i]
         is_other = not (search.low < values[i] <= search.high)
         values_out[n_kept] = values[i]
         rows_out[n_kept] = <uint32_t> row
@@ -983,16 +982,21 @@ cdef int64_t keep_others(
 
 cdef int64_t list_block(
     const double* values, int64_t n, const Plan* plan, const Search* search,
-    const int32_t* index, int64_t start, const int32_t* place, uint32_t* rows_out,
-    uint16_t* bins_out,
+    const int32_t* numbers, int64_t start, const int32_t* place, int64_t room,
+    uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
-    """List the rows that `keep_others` keeps; NULL for out leaves rows or bins out."""
+    """List the rows that `keep_others` keeps; NULL for out leaves rows or bins out.
+
+    Nothing is written if they are more than there is room for.
+    """
     cdef double[BLOCK + SEARCH_WIDTH] others
     cdef uint32_t[BLOCK] other_rows
     cdef uint16_t[BLOCK + SEARCH_WIDTH] bins
     cdef int64_t i
     cdef int64_t n_listed = keep_others(
-        values, n, search, index, start, place, others, other_rows)
+        values, n, search, numbers, start, place, others, other_rows)
+    if n_listed > room:
+        return n_listed
     if rows_out != NULL:
         memcpy(rows_out, other_rows, n_listed * sizeof(uint32_t))
     if bins_out == NULL:
@@ -1011,18 +1015,17 @@ cdef inline int64_t n_read(
     return inputs.length[column] if is_sparse(inputs, column) else n_rows
 
 
-cdef inline const int32_t* load_read(
+cdef inline void load_read(
     const InputColumns* inputs, Py_ssize_t column, const int64_t* rows, int64_t start, int64_t n,
     double* values_out,
 ) noexcept nogil:
-    """Load some of these values; returns the numbers of their rows in a sparse column."""
+    """Load some of these values."""
     if not is_sparse(inputs, column):
         load_block(inputs, column, rows, start, n, values_out)
-        return NULL
+        return
     load_values(
         inputs.address[column], inputs.stride[column], inputs.kind[column], NULL, start, n,
         values_out)
-    return <const int32_t*> inputs.index[column] + start
 
 
 cdef int64_t count_column(
@@ -1031,16 +1034,19 @@ cdef int64_t count_column(
 ) noexcept nogil:
     """Count the rows of a column that are not zero, until `limit` is reached."""
     cdef double[BLOCK] values
-    cdef const int32_t* index
+    cdef int32_t[BLOCK] numbers
+    cdef bint is_part = place != NULL and is_sparse(inputs, column)
     cdef int64_t n = n_read(inputs, column, n_rows)
     cdef int64_t n_other = 0
     cdef int64_t block, n_block, i
     for block in range((n + BLOCK - 1) // BLOCK):
         n_block = min(<int64_t> BLOCK, n - block * BLOCK)
-        index = load_read(inputs, column, rows, block * BLOCK, n_block, values)
+        load_read(inputs, column, rows, block * BLOCK, n_block, values)
+        if is_part:
+            load_rows(inputs, column, block * BLOCK, n_block, numbers)
         for i in range(n_block):
             if not is_zero(values[i], nan_is_zero):
-                n_other += index == NULL or place == NULL or place[index[i]] >= 0
+                n_other += not is_part or place[numbers[i]] >= 0
         if n_other >= limit:
             break
     return n_other
@@ -1086,18 +1092,31 @@ def count_others(
     end_watch(&watch)
 
 
-cdef void list_tile(
+cdef bint do_ascend(const uint32_t* rows, int64_t n) noexcept nogil:
+    cdef bint disorder = False
+    cdef int64_t i
+    for i in range(1, n):
+        disorder |= rows[i] <= rows[i - 1]
+    return not disorder
+
+
+cdef bint list_tile(
     const InputColumns* inputs, Py_ssize_t first, Py_ssize_t n_columns, const int64_t* rows,
     const int32_t* place, int64_t n_rows, const Plan* plan, const int32_t* zero_bin,
     int64_t* start_inout, const int64_t* bin_start, uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
-    """List the rows of some columns, or with NULL for out count them."""
+    """List the rows of some columns, or with NULL for out count them.
+
+    False if lists do not ascend or have other lengths than were counted.
+    """
     cdef double[BLOCK] values
+    cdef int32_t[BLOCK] numbers
+    cdef int64_t[SPARSE_TILE] length
+    cdef bint is_right = True
     cdef Search[SPARSE_TILE] search
     cdef uint32_t* to_rows[SPARSE_TILE]
     cdef uint16_t* to_bins[SPARSE_TILE]
     cdef int64_t[SPARSE_TILE] at
-    cdef const int32_t* index
     cdef int64_t n_longest = 0
     cdef int64_t n
     cdef int64_t start = 0
@@ -1106,7 +1125,9 @@ cdef void list_tile(
         search[k] = plan_list(plan, zero_bin, first + k)
         to_rows[k] = NULL
         to_bins[k] = NULL
+        length[k] = n_rows
         if rows_out != NULL:
+            length[k] = start_inout[first + k + 1] - start_inout[first + k]
             to_rows[k] = rows_out + start_inout[first + k]
             if bin_start[first + k] < bin_start[first + k + 1]:
                 to_bins[k] = bins_out + bin_start[first + k]
@@ -1116,15 +1137,22 @@ cdef void list_tile(
         for k in range(n_columns):
             n = min(<int64_t> BLOCK, n_read(inputs, first + k, n_rows) - start)
             if n > 0:
-                index = load_read(inputs, first + k, rows, start, n, values)
+                load_read(inputs, first + k, rows, start, n, values)
+                if is_sparse(inputs, first + k):
+                    load_rows(inputs, first + k, start, n, numbers)
                 at[k] += list_block(
-                    values, n, plan, &search[k], index, start, place,
+                    values, n, plan, &search[k],
+                    numbers if is_sparse(inputs, first + k) else NULL, start, place,
+                    length[k] - at[k],
                     to_rows[k] + at[k] if to_rows[k] != NULL else NULL,
                     to_bins[k] + at[k] if to_bins[k] != NULL else NULL)
         start += BLOCK
-    if rows_out == NULL:
-        for k in range(n_columns):
+    for k in range(n_columns):
+        if rows_out == NULL:
             start_inout[first + k + 1] = at[k]
+        else:
+            is_right &= at[k] == length[k] and do_ascend(to_rows[k], length[k])
+    return is_right
 
 
 def list_columns(
@@ -1144,7 +1172,7 @@ def list_columns(
     const int64_t[::1] bin_start,
     uint32_t[::1] rows_out,
     uint16_t[::1] bins_out,
-) -> None:
+) -> bool:
     """List the rows of every column that are not in its bin of zero.
 
     Parameters
@@ -1167,6 +1195,12 @@ def list_columns(
         Row numbers.
     bins_out : array of shape (bin_start[-1],) or None
         Their bins, numbered without that of zero.
+
+    Returns
+    -------
+    bool
+        False if the data have changed since the lists were counted: what is written is of no
+        use then.
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef const int32_t* row_place = NULL if place is None else &place[0]
@@ -1181,19 +1215,21 @@ def list_columns(
         &nan_bin[0])
     cdef Py_ssize_t width = max(
         1, min(<Py_ssize_t> SPARSE_TILE, n_columns // (2 * n_threads)))
+    cdef Py_ssize_t n_wrong = 0
     cdef Py_ssize_t j
     cdef Watch watch = start_watch()
     if not counts and to_rows == NULL:
-        return
+        return True
     for j in prange(
         0, n_columns, width, nogil=True, schedule="dynamic", num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
         if not is_stopped(&watch):
-            list_tile(
+            n_wrong += not list_tile(
                 &inputs, j, min(width, n_columns - j), row, row_place, n_rows, &plan,
                 &zero_bin[0], &start_inout[0], to_start, to_rows, to_bins)
     end_watch(&watch)
     if counts:
         for j in range(n_columns):
             start_inout[j + 1] += start_inout[j]
+    return n_wrong == 0

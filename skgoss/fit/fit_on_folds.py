@@ -1,0 +1,260 @@
+"""Fits with the options ``folds`` or ``preset``, which learn from parts of the rows."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skgoss.fit import fold_fits, folds
+from skgoss.fit.arguments import FitArguments, InputSet
+from skgoss.fit.fit import AfterRound, Fit, MakeModel
+from skgoss.fit.task import Task
+from skgoss.model.fitted import FittedModel
+from skgoss.parameters import presets
+from skgoss.parameters.settings import Settings
+from skgoss.training.concurrent_fits import at_once
+from skgoss.training.evaluation import NamedRows
+from skgoss.training.loop import Trained
+
+
+def start(
+    sets: Sequence[InputSet],
+    arguments: FitArguments,
+    settings: Settings,
+    task: Task,
+    **options: Any,
+) -> Fit:
+    """Start a fit, on folds if options ask for it: see `Fit` for the parameters."""
+    asks = settings.folds is not None or settings.preset is not None
+    return (FitOnFolds if asks else Fit)(sets, arguments, settings, task, **options)
+
+
+class FitOnFolds(Fit):
+    """A fit with the option ``folds`` or ``preset``.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_rows,), or None
+        The groups of rows that are in the same fold: the user's, or the queries.
+    folds : list of (ndarray, ndarray), or None
+        The rows to learn from and to test on; None without the option ``folds``.
+    sets : list of NamedRows
+        The evaluation sets.
+    """
+
+    def _start(self, sets: list[NamedRows], arguments: FitArguments) -> None:
+        self.groups = self._groups(arguments.groups)
+        self.folds, self.sets = self._folds(), sets
+        if self.folds is None and self.search is None:
+            return self._begin(sets)
+        if self.folds is not None and sets:
+            raise ValueError(
+                f"eval_set cannot be used with folds={self.settings.folds!r}: each"
+                " model is evaluated on the test rows of its fold. Leave eval_set out,"
+                " or set folds=None."
+            )
+        # All folds share these bins.
+        self.rows = replace(self.rows, binned=self.plan.binned(self.rows))
+        self.fitted = self.rows
+
+    def run(
+        self, make_model: MakeModel, after_round: AfterRound | None = None
+    ) -> FittedModel:
+        """Boost round by round: see `Fit.run`.
+
+        The models of folds do not call ``after_round``.
+        """
+        if self.search is not None:
+            self._search(self.search, make_model)
+        if self.folds is not None:
+            trained = self._trained_on_folds(self.folds, make_model)
+            self.warn_if_nothing_learned(trained.ensemble)
+            return self.model(trained)
+        return super().run(make_model, after_round)
+
+    def _patience(self) -> int:
+        options = self.settings
+        if options.folds is None or options.early_stopping_round is not None:
+            return super()._patience()
+        # The best round of each fold is kept, but none ends early.
+        return options.n_estimators if options.boosting_type != "dart" else 0
+
+    # --- Rows -------------------------------------------------------------------------
+
+    def _groups(self, groups: Any) -> NDArray[Any] | None:
+        if groups is not None:
+            return folds.check_groups(groups, len(self.rows))
+        queries = self.rows.queries
+        return None if queries is None else queries.number
+
+    def _folds(self) -> list[folds.Pair] | None:
+        splitter = self.settings.folds
+        if not isinstance(splitter, int):
+            target = self.rows.target
+            return splitter and folds.pairs(splitter, target, self.groups, "folds")
+        folds.check_number(
+            splitter,
+            self.rows.target,
+            self.groups,
+            stratify=self._stratifies,
+            argument="folds",
+            owner="X",
+            things="groups" if self.rows.queries is None else "queries",
+        )
+        return self._folds_of_equal_size(splitter)
+
+    @property
+    def _stratifies(self) -> bool:
+        """Whether each fold has the same fraction of each class."""
+        return self.task.n_classes is not None
+
+    def _folds_of_equal_size(self, n_folds: int) -> list[folds.Pair]:
+        return folds.of_equal_size(
+            n_folds,
+            self.rows.target,
+            self.groups,
+            stratify=self._stratifies,
+            seed=self.settings.random_state,
+        )
+
+    # --- Models of folds --------------------------------------------------------------
+
+    def _trained_on_folds(
+        self, pairs: Sequence[folds.Pair], make_model: MakeModel
+    ) -> Trained:
+        """The mean of the models of the folds, or what ``refit`` makes of them."""
+        kinds = presets.kinds(self.settings, self.preset_params)
+        fits = [self._with_options(options) for options in kinds]
+        models = self._fold_models(fits, pairs, make_model)
+        weights = self._weights(models)
+        trained = fold_fits.joined(models, weights, len(self.rows))
+        self.history |= trained.history
+        if self.settings.refit:
+            best = int(np.argmax(weights))
+            fit = copy.copy(fits[best])
+            fit.folds = None
+            n_rounds = fold_fits.mean_rounds(models[best])
+            ensemble = fit._refitted(n_rounds, make_model(fit))
+            trained = replace(trained, ensemble=ensemble)
+            self.settings = fit.settings
+        self.preset_params |= presets.shares(self.settings, kinds, weights)
+        return trained
+
+    def _weights(self, kinds: Sequence[Sequence[fold_fits.FoldModel]]) -> list[float]:
+        """The weights of several sets of options, as a preset chooses them."""
+        if len(kinds) == 1:
+            return [1.0]
+        metrics = self._loss().plan.metrics
+        if self.settings.refit:
+            losses = [fold_fits.loss(models, metrics) for models in kinds]
+            return [float(i == np.argmin(losses)) for i in range(len(kinds))]
+        weights = fold_fits.best_weights(kinds, metrics)
+        is_plain = self.init_model is None and self.rows.init_score is None
+        if is_plain and self.link.kind in ("logistic", "softmax"):
+            factor = fold_fits.calibration(kinds, weights, metrics)
+            weights = [factor * weight for weight in weights]
+        return weights
+
+    def _fold_models(
+        self,
+        fits: Sequence[Self],
+        pairs: Sequence[folds.Pair],
+        make_model: MakeModel,
+    ) -> list[list[fold_fits.FoldModel]]:
+        """The models of each fit on the rows of each fold, several at once."""
+        n_at_once, n_threads = 1, self.plan.n_threads
+        # Functions of users need not be ready to be called by several threads at once.
+        if not any(fit.arguments.callbacks or fit.plan.has_functions for fit in fits):
+            n_at_once, n_threads = at_once(len(fits) * len(pairs), n_threads)
+        models = fold_fits.side_by_side(
+            [
+                partial(fit._fold_model, number, pair, n_threads, make_model)
+                for fit in fits
+                for number, pair in enumerate(pairs)
+            ],
+            n_at_once,
+        )
+        n = len(pairs)
+        return [models[i * n : (i + 1) * n] for i in range(len(fits))]
+
+    def _with_options(self, options: Mapping[str, Any]) -> Self:
+        """This fit with other options of single trees."""
+        if not options:
+            return self
+        fit = copy.copy(self)
+        fit.settings = replace(self.settings, **options)
+        fit.plan = fit._plan(self.rows)
+        return fit
+
+    def _fold_model(
+        self,
+        number: int,
+        pair: folds.Pair,
+        n_threads: int,
+        make_model: MakeModel,
+        is_cancelled: Callable[[], bool],
+    ) -> fold_fits.FoldModel:
+        """Fit the model of one fold."""
+        train, test = pair
+        fit = copy.copy(self)
+        fit.folds, fit.history = None, {}
+        fit.fitted = fit.rows = self.rows.take(train).without_zero_weights()
+        fit.plan = replace(self.plan, n_threads=n_threads)
+        tested = NamedRows(f"fold_{number}", self.rows.take(test))
+        fit.state = fit.plan.begin(fit.fitted, [tested])
+        return fold_fits.fold_model(
+            fit.state, test, make_model(fit), fit._callbacks(), is_cancelled
+        )
+
+    # --- Presets ----------------------------------------------------------------------
+
+    def _search(self, search: presets.Search, make_model: MakeModel) -> None:
+        """Choose options and the number of rounds by fits on folds."""
+        chosen = self._best_options(search, make_model)
+        self.preset_params = self.preset_params | chosen
+        self.settings = replace(self.settings, **chosen)
+        self.calls = self._callbacks()
+        self.plan = self._plan(self.rows)
+        self._begin(self.sets)
+
+    def _best_options(
+        self, search: presets.Search, make_model: MakeModel
+    ) -> dict[str, Any]:
+        """The options of the best candidate, with the number of rounds."""
+        chosen = {"n_estimators": search.n_rounds_without, "early_stopping_round": None}
+        rows = self.rows
+        most, _ = folds.most(rows.target, self.groups, stratify=self._stratifies)
+        n_folds = min(search.n_folds, most)
+        if n_folds < 2:
+            return chosen
+        judged = self._loss()
+        kinds = self._fold_models(
+            [judged._with_options(search.options | more) for more in search.candidates],
+            self._folds_of_equal_size(n_folds),
+            make_model,
+        )
+        losses = [fold_fits.loss(models, judged.plan.metrics) for models in kinds]
+        best = int(np.argmin(losses))
+        n_rounds = search.n_rounds_factor * fold_fits.geometric_mean_rounds(kinds[best])
+        return (
+            chosen | search.candidates[best] | {"n_estimators": max(1, round(n_rounds))}
+        )
+
+    def _loss(self) -> Self:
+        """This fit, judged by the loss of its objective, without messages."""
+        fit = copy.copy(self)
+        fit.arguments = replace(self.arguments, callbacks=None, eval_metric=None)
+        quiet = {"metric": None, "verbosity": -1, "folds": None}
+        fit = fit._with_options(quiet)
+        if not fit.plan.metrics:
+            raise ValueError(
+                f"preset={self.settings.preset!r} compares losses, but an objective"
+                " that is a function has none. Set n_estimators."
+            )
+        return fit

@@ -1,0 +1,313 @@
+"""Models of several folds, fitted side by side and kept as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from functools import reduce
+from threading import Event
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from skgoss.model.ensemble import Ensemble
+from skgoss.model.out_of_fold import OutOfFold
+from skgoss.training import loop
+from skgoss.training.boosting import Boosting
+from skgoss.training.callback_api import Callback, EvalResult, History
+from skgoss.training.evaluation import EvaluationSet, by_name
+from skgoss.training.loop import Trained
+from skgoss.training.metrics import Metric
+
+Floats = NDArray[np.float64]
+
+# Seconds between two checks for signals, which only the main thread gets.
+_SIGNAL_INTERVAL = 0.1
+
+# The shares of a set of options that are tried.
+_SHARES = np.linspace(0.0, 1.0, 11).tolist()
+
+# The factors of raw scores that are tried are between these. With so many rows, half
+# of the best factor's difference to 1 is used. docs/accuracy.md has the measurements.
+_FACTORS = (0.5, 2.0)
+_ROWS_FOR_HALF = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class FoldModel:
+    """The model of one fold.
+
+    Attributes
+    ----------
+    trees : Ensemble
+        The rounds up to the best one.
+    first_round : int
+        The number of rounds of ``init_model`` among them.
+    test : ndarray of shape (n_test,), int64
+        The numbers of the rows that the model is tested on.
+    evaluation_set : EvaluationSet
+        These rows, without bins.
+    scores : ndarray of shape (n_scores, n_test)
+        The raw scores of these rows.
+    history : dict
+        Metrics of all rounds.
+    """
+
+    trees: Ensemble
+    first_round: int
+    test: NDArray[np.int64]
+    evaluation_set: EvaluationSet
+    scores: Floats
+    history: History
+
+    @property
+    def n_rounds(self) -> int:
+        """The number of rounds of this fit."""
+        return self.trees.n_rounds - self.first_round
+
+    def measure(self, metrics: Sequence[Metric] | None = None) -> list[EvalResult]:
+        """The metrics of the scores; None: those of the evaluation set."""
+        tested = self.evaluation_set
+        if metrics is not None:
+            tested = replace(tested, metrics=list(metrics))
+        return tested.measure(self.scores, 1)
+
+    def own_trees(self) -> Ensemble:
+        """The trees of this fit."""
+        if self.first_round == 0:
+            return self.trees
+        return self.trees.chosen(np.arange(self.first_round, self.trees.n_rounds))
+
+
+def fold_model(
+    boosting: Boosting,
+    test: NDArray[np.int64],
+    model: Any,
+    callbacks: Sequence[Callback],
+    is_cancelled: Callable[[], bool],
+) -> FoldModel:
+    """Boost on the training rows of a fold, up to the best round on its test rows.
+
+    Parameters
+    ----------
+    boosting : Boosting
+        Its only evaluation set holds the test rows.
+    test : ndarray of shape (n_test,), int64
+        The numbers of the test rows.
+    model : object
+        What callbacks get as the model.
+    callbacks : sequence of callable
+    is_cancelled : callable
+        Whether boosting is to end after a round, because another fold has failed.
+    """
+    trained = loop.train(
+        boosting,
+        model,
+        callbacks=callbacks,
+        after_round=lambda _index, _trees: is_cancelled(),
+    )
+    first = boosting.first_round
+    boosting.end(trained.ensemble.n_rounds - first)
+    (tested,) = boosting.sets
+    return FoldModel(
+        trained.ensemble,
+        first,
+        test,
+        replace(tested, binned=None),
+        boosting.raw_scores(tested),
+        trained.history,
+    )
+
+
+def side_by_side(
+    fits: Sequence[Callable[[Callable[[], bool]], FoldModel]], n_at_once: int
+) -> list[FoldModel]:
+    """Call functions that fit the models of folds, several at once.
+
+    Parameters
+    ----------
+    fits : sequence of callable
+        Each takes a function that tells whether its fit is to end.
+    n_at_once : int
+        1: one after the other, in this thread.
+
+    Raises
+    ------
+    BaseException
+        The first error of a fit, in the order of the folds. The others end.
+    """
+    cancelled = Event()
+    if n_at_once == 1:
+        return [fit(cancelled.is_set) for fit in fits]
+    with ThreadPoolExecutor(n_at_once, thread_name_prefix="skgoss-fold") as pool:
+        pending = [pool.submit(fit, cancelled.is_set) for fit in fits]
+        try:
+            while not all(future.done() for future in pending):
+                wait(pending, _SIGNAL_INTERVAL, "FIRST_EXCEPTION")
+                failed = [f for f in pending if f.done() and f.exception()]
+                if failed:
+                    failed[0].result()
+        except BaseException:
+            cancelled.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        return [future.result() for future in pending]
+
+
+def joined(
+    kinds: Sequence[Sequence[FoldModel]], weights: Sequence[float], n_rows: int
+) -> Trained:
+    """The weighted sum of the models of folds as one model.
+
+    Its rounds are those of all models, the first rounds first. The leaf values of a
+    model are multiplied with the weight of its kind and divided by the number of folds,
+    so that the raw scores are the mean over the folds.
+
+    Parameters
+    ----------
+    kinds : sequence of sequence of FoldModel
+        The models of all folds, for each set of options.
+    weights : sequence of float
+        The weight of each set of options; see `best_weights`.
+    n_rows : int
+        The number of rows that were split into folds.
+    """
+    folds = [_weighted(models, weights) for models in zip(*kinds, strict=True)]
+    history: History = {}
+    for model in kinds[int(np.argmax(weights))]:
+        history |= model.history
+    results = [result for fold in folds for result in fold.measure()]
+    metrics: dict[str, list[float]] = {}
+    for result in results:
+        metrics.setdefault(result.metric_name, []).append(result.metric_value)
+    return Trained(
+        _joined_trees(kinds, weights),
+        best_score=by_name(results),
+        history=history,
+        out_of_fold=OutOfFold(_out_of_fold(folds, n_rows), metrics),
+    )
+
+
+def _weighted(models: Sequence[FoldModel], weights: Sequence[float]) -> FoldModel:
+    """The model of a fold with the weighted sum of the scores of several."""
+    scores = sum(w * m.scores for w, m in zip(weights, models, strict=True))
+    return replace(models[0], scores=scores)
+
+
+def _joined_trees(
+    kinds: Sequence[Sequence[FoldModel]], weights: Sequence[float]
+) -> Ensemble:
+    models = [
+        (model, weight / len(models))
+        for models, weight in zip(kinds, weights, strict=True)
+        for model in models
+        if weight
+    ]
+    first, n_rounds = models[0][0], [model.n_rounds for model, _ in models]
+    # A forest divides by the number of all rounds.
+    share = [sum(n_rounds) / n if first.trees.average else 1.0 for n in n_rounds]
+    parts = [
+        model.own_trees().scaled(weight * factor)
+        for (model, weight), factor in zip(models, share, strict=True)
+    ]
+    index = np.concatenate([np.arange(n) for n in n_rounds])
+    order = np.argsort(index, kind="stable")
+    trees = reduce(Ensemble.joined, parts).chosen(order)
+    if first.first_round:
+        trees = first.trees.truncated(first.first_round).joined(trees)
+    return trees
+
+
+def _out_of_fold(models: Sequence[FoldModel], n_rows: int) -> Floats:
+    """The mean of the scores of each row that is tested, (n_rows, n_scores)."""
+    total = np.zeros((n_rows, models[0].trees.n_scores))
+    count = np.zeros((n_rows, 1))
+    for model in models:
+        total[model.test] += model.scores.T
+        count[model.test] += 1
+    return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+
+
+def mean_rounds(models: Sequence[FoldModel]) -> int:
+    """The mean of the numbers of rounds, at least 1."""
+    return max(1, round(np.mean([model.n_rounds for model in models])))
+
+
+def loss(models: Sequence[FoldModel], metrics: Sequence[Metric]) -> float:
+    """The mean over folds of the first metric, so that less is better."""
+    losses = []
+    for model in models:
+        result = model.measure(metrics)[0]
+        losses.append(-result.metric_value if result.maximize else result.metric_value)
+    return float(np.mean(losses))
+
+
+def best_weights(
+    kinds: Sequence[Sequence[FoldModel]], metrics: Sequence[Metric]
+) -> list[float]:
+    """The weights of sets of options whose out-of-fold predictions have the least loss.
+
+    The weights sum to 1. They are found by adding one set of options after the other.
+
+    Parameters
+    ----------
+    kinds : sequence of sequence of FoldModel
+    metrics : sequence of Metric
+        The loss is the first one.
+
+    References
+    ----------
+    L. Breiman, "Stacked regressions", Machine Learning 24, 1996.
+    """
+    weights, blended = [1.0], list(kinds[0])
+    for models in kinds[1:]:
+        blends = {
+            share: [
+                _weighted(pair, [1 - share, share])
+                for pair in zip(blended, models, strict=True)
+            ]
+            for share in _SHARES
+        }
+        share = min(_SHARES, key=lambda share: loss(blends[share], metrics))
+        blended = blends[share]
+        weights = [*((1 - share) * weight for weight in weights), share]
+    return weights
+
+
+def calibration(
+    kinds: Sequence[Sequence[FoldModel]],
+    weights: Sequence[float],
+    metrics: Sequence[Metric],
+) -> float:
+    """The factor of raw scores whose out-of-fold probabilities have the least loss.
+
+    The fewer rows there are, the closer to 1 it is.
+
+    Parameters
+    ----------
+    kinds, weights : sequence
+        As in `joined`.
+    metrics : sequence of Metric
+        The log loss is the first one.
+
+    References
+    ----------
+    C. Guo et al., "On Calibration of Modern Neural Networks", ICML 2017, section 4.2.
+    """
+
+    def loss_of(factor: float) -> float:
+        scaled = [factor * weight for weight in weights]
+        folds = [_weighted(models, scaled) for models in zip(*kinds, strict=True)]
+        return loss(folds, metrics)
+
+    factor = float(minimize_scalar(loss_of, bounds=_FACTORS, method="bounded").x)
+    n_rows = sum(len(model.test) for model in kinds[0])
+    return 1.0 + (factor - 1.0) * n_rows / (n_rows + _ROWS_FOR_HALF)
+
+
+def geometric_mean_rounds(models: Sequence[FoldModel]) -> float:
+    """The geometric mean of the numbers of rounds."""
+    return float(np.exp(np.mean([np.log(model.n_rounds) for model in models])))

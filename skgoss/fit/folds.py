@@ -1,0 +1,170 @@
+"""The folds of a cross-validation: splitters, and the rows of each fold."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold
+
+from skgoss.dataset import fields
+
+Indices = NDArray[np.int64]
+# The rows to learn from, and those to test on.
+Pair = tuple[Indices, Indices]
+
+
+def check_number(
+    n_folds: Any,
+    target: NDArray[np.float64],
+    groups: NDArray[Any] | None,
+    *,
+    stratify: bool,
+    argument: str,
+    owner: str,
+    things: str = "groups",
+) -> None:
+    """Check a number of folds.
+
+    Parameters
+    ----------
+    n_folds : int
+    target : ndarray of shape (n_rows,)
+    groups : ndarray of shape (n_rows,), or None
+        The rows of a group, such as a query, are in the same fold.
+    stratify : bool
+        Whether each fold has the same fraction of each class.
+    argument : str
+        The name of the argument ``n_folds``, for messages.
+    owner : str
+        What holds the rows, for messages.
+    things : str, default='groups'
+        What the groups are, for messages.
+
+    Raises
+    ------
+    ValueError
+        If there are too few rows, groups or rows of a class.
+    """
+    if not isinstance(n_folds, numbers.Integral) or n_folds < 2:
+        raise ValueError(f"{argument} must be an int of at least 2, got {n_folds!r}.")
+    n, words = most(target, groups, stratify=stratify and len(target) >= n_folds)
+    if n < n_folds:
+        raise ValueError(
+            f"{argument}={n_folds} needs at least {n_folds} {words or things}, but"
+            f" {owner} has {n} (n_samples={len(target)}). Set {argument} to a smaller"
+            " number."
+        )
+
+
+def most(
+    target: NDArray[np.float64], groups: NDArray[Any] | None, *, stratify: bool
+) -> tuple[int, str]:
+    """The largest number of folds, and what there must be one of in each fold.
+
+    The second is empty for groups.
+    """
+    if groups is not None:
+        return len(np.unique(groups)), ""
+    if stratify:
+        return int(np.unique(target, return_counts=True)[1].max()), "rows of a class"
+    return len(target), "rows"
+
+
+def of_equal_size(
+    n_folds: int,
+    target: NDArray[np.float64],
+    groups: NDArray[Any] | None,
+    *,
+    stratify: bool,
+    seed: int,
+) -> list[Pair]:
+    """Folds of random rows: see `check_number` for the parameters.
+
+    The numbers of rows of a class in two folds differ by 1 at most.
+    """
+    if groups is not None:
+        return pairs(GroupKFold(n_folds), target, groups, "folds")
+    order = np.random.default_rng(seed).permutation(len(target))
+    if stratify:
+        order = order[np.argsort(target[order], kind="stable")]
+    fold = np.empty(len(target), dtype=np.int64)
+    fold[order] = np.arange(len(target)) % n_folds
+    return [
+        (np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(n_folds)
+    ]
+
+
+def pairs(
+    folds: Any,
+    target: NDArray[np.float64],
+    groups: NDArray[Any] | None,
+    argument: str,
+) -> list[Pair]:
+    """The rows to learn from and those to test on, of each fold.
+
+    Parameters
+    ----------
+    folds : splitter or iterable of pairs
+        A splitter of scikit-learn, or pairs (train, test) of row numbers.
+    target : ndarray of shape (n_rows,)
+    groups : ndarray of shape (n_rows,), or None
+        What a splitter gets as ``groups``.
+    argument : str
+        The name of the argument, for messages.
+
+    Returns
+    -------
+    list of (ndarray, ndarray)
+        Row numbers, ascending and distinct.
+
+    Raises
+    ------
+    ValueError
+        If a fold does not hold two arrays of numbers of rows, or there is none.
+    """
+    found = [
+        _pair(argument, i, pair, len(target))
+        for i, pair in enumerate(split(folds, target, groups))
+    ]
+    if not found:
+        raise ValueError(f"{argument} must hold at least one pair of row numbers.")
+    return found
+
+
+def check_groups(groups: Any, n_rows: int) -> NDArray[Any]:
+    """The groups as an array; ValueError unless there is one for each row."""
+    groups = np.asarray(groups)
+    if groups.shape != (n_rows,):
+        raise ValueError(
+            f"groups must have one value for each of the {n_rows} rows, got the shape"
+            f" {groups.shape}."
+        )
+    return groups
+
+
+def split(
+    folds: Any, target: NDArray[np.float64], groups: NDArray[Any] | None
+) -> Iterable[Any]:
+    """The pairs of a splitter, or else the pairs themselves."""
+    if not hasattr(folds, "split"):
+        return folds
+    options = {} if groups is None else {"groups": groups}
+    pairs: Iterator[Any] = folds.split(
+        X=np.zeros((len(target), 1)), y=target, **options
+    )
+    return pairs
+
+
+def _pair(argument: str, index: int, pair: Any, n_rows: int) -> Pair:
+    try:
+        train, test = pair
+        return fields.row_numbers(train, n_rows), fields.row_numbers(test, n_rows)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{argument} must hold pairs of row numbers (train, test); fold {index}:"
+            f" {error}"
+        ) from error

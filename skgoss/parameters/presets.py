@@ -1,0 +1,173 @@
+"""Presets: options that are chosen by the data where the user leaves their defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from skgoss.parameters.settings import Settings
+
+# What a preset does not choose for a boosting type: the rounds of forests do not
+# correct each other, and early stopping is not possible with dropout.
+_OF_ROUNDS = frozenset({"learning_rate", "n_estimators", "early_stopping_round"})
+_NOT_CHOSEN = {"gbdt": frozenset(), "dart": _OF_ROUNDS, "rf": _OF_ROUNDS}
+
+# Options besides those of the preset.
+Kinds = tuple[dict[str, Any], ...]
+
+_SAMPLING = frozenset({"subsample", "subsample_freq"})
+
+# The learning rate of the fits that a search compares.
+_SEARCH_RATE = 0.25
+
+
+class Facts(NamedTuple):
+    """What a preset knows of the data.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+    n_scores : int
+        The number of trees of a round.
+    task : str
+        'regression', 'classification' or 'ranking'; 'any' for a function.
+    """
+
+    n_rows: int
+    n_features: int
+    n_scores: int
+    task: str
+
+
+class Search(NamedTuple):
+    """How the number of rounds, and one of several sets of options, is found.
+
+    Each candidate is fitted on some folds with a large learning rate. The one with the
+    best mean score is fitted on all rows, with a smaller learning rate and more rounds.
+
+    Attributes
+    ----------
+    n_folds : int
+    options : dict
+        The options of the fits on folds.
+    n_rounds_factor : float
+        The rounds of the last fit, for each round of the fits on folds.
+    n_rounds_without : int
+        The rounds of the last fit if there are too few rows for folds.
+    candidates : tuple of dict
+        Options besides those of the preset.
+    """
+
+    n_folds: int
+    options: dict[str, Any]
+    n_rounds_factor: float
+    n_rounds_without: int
+    candidates: Kinds
+
+
+def _accurate(facts: Facts) -> dict[str, Any]:
+    """Small steps of trees that differ, by samples of rows and columns."""
+    return {
+        "learning_rate": 0.05,
+        "num_leaves": 15,
+        "min_child_samples": 5,
+        "colsample_bytree": 0.8,
+        "feature_fraction_bynode": 0.6,
+        "subsample": 0.8,
+        "subsample_freq": 1,
+        "reg_lambda": 1.0,
+        "cat_l2": 1.0,
+        "cat_smooth": 10.0,
+        "min_data_per_group": 10,
+        "max_cat_to_onehot": 8,
+        "n_estimators": 1000,
+        "early_stopping_round": 100,
+    }
+
+
+_PRESETS = {"accurate": _accurate}
+
+
+def chosen(settings: Settings, passed: Collection[str], facts: Facts) -> dict[str, Any]:
+    """The options that the preset chooses.
+
+    Parameters
+    ----------
+    settings : Settings
+    passed : collection of str
+        The options that the user has passed: they stay.
+    facts : Facts
+
+    Returns
+    -------
+    dict
+        Options by name; empty without a preset.
+    """
+    if settings.preset is None:
+        return {}
+    left = _NOT_CHOSEN[settings.boosting_type].union(passed)
+    if settings.data_sample_strategy == "goss":
+        left |= _SAMPLING
+    values = _PRESETS[settings.preset](facts)
+    return {name: value for name, value in values.items() if name not in left}
+
+
+def kinds(settings: Settings, chosen: Mapping[str, Any]) -> Kinds:
+    """The sets of options of which the models of folds are a weighted mean.
+
+    Parameters
+    ----------
+    settings : Settings
+    chosen : mapping
+        What the preset has chosen; empty without a preset.
+    """
+    # Functions have no loss to compare them by.
+    is_one = settings.extra_trees or not chosen or callable(settings.objective)
+    return ({},) if is_one else ({}, {"extra_trees": True})
+
+
+def shares(
+    settings: Settings, kinds: Kinds, weights: Sequence[float]
+) -> dict[str, Any]:
+    """The share of each value of the options in which several sets differ."""
+    names = dict.fromkeys(name for options in kinds for name in options)
+    found: dict[str, Any] = {name: {} for name in names}
+    for options, weight in zip(kinds, weights, strict=True):
+        for name, by_value in found.items():
+            value = str(options.get(name, getattr(settings, name)))
+            by_value[value] = by_value.get(value, 0.0) + weight / sum(weights)
+    return found
+
+
+def search(settings: Settings, chosen: Mapping[str, Any]) -> Search | None:
+    """How the number of rounds is found.
+
+    Parameters
+    ----------
+    settings : Settings
+        With the chosen options.
+    chosen : mapping
+        What the preset has chosen.
+
+    Returns
+    -------
+    Search or None
+        None if the user has said it, or folds find it.
+    """
+    is_open = {"n_estimators", "early_stopping_round"} <= chosen.keys()
+    if settings.folds is not None or not is_open:
+        return None
+    rate = max(_SEARCH_RATE, settings.learning_rate)
+    factor = rate / settings.learning_rate
+    options = {
+        "learning_rate": rate,
+        "n_estimators": max(1, round(settings.n_estimators / factor)),
+        "early_stopping_round": 10,
+    }
+    return Search(3, options, factor, 200, kinds(settings, chosen))
+
+
+def planned_rounds(settings: Settings) -> int | None:
+    """The most rounds of a fit; None if they depend on the data."""
+    is_open = settings.preset is not None or settings.folds is not None
+    return None if is_open else settings.n_estimators

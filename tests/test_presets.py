@@ -1,0 +1,191 @@
+"""Presets: what they choose, and that options of the user win."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.datasets import make_classification, make_regression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
+
+import skgoss
+from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss.fit.folds import of_equal_size
+
+ACCURATE = {"preset": "accurate"}
+
+
+def numbers(n=150):
+    return make_regression(n, 6, noise=20.0, random_state=0)
+
+
+def classes(n=150):
+    return make_classification(n, 6, flip_y=0.2, random_state=1)
+
+
+def test_chosen_options_are_those_of_the_fit():
+    X, y = numbers()
+    model = LGBMRegressor(**ACCURATE).fit(X, y)
+    chosen = model.preset_params_
+    assert chosen["learning_rate"] < 0.1
+    assert chosen["n_estimators"] == model.n_iter_
+    assert model.get_params()["learning_rate"] == 0.1
+    plain = LGBMRegressor(**chosen).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+    text = model.booster_.model_to_string()
+    assert f"[learning_rate: {chosen['learning_rate']}]" in text
+
+
+def test_options_of_the_user_win():
+    X, y = numbers()
+    options = {"learning_rate": 0.3, "num_leaves": 4, "n_estimators": 5}
+    model = LGBMRegressor(**ACCURATE, **options).fit(X, y)
+    assert not options.keys() & model.preset_params_.keys()
+    assert model.n_iter_ <= 5
+    stopped = LGBMRegressor(**ACCURATE).fit(X, y, early_stopping_rounds=2)
+    assert "early_stopping_round" not in stopped.preset_params_
+    booster = skgoss.train({**ACCURATE, "eta": 0.3, "verbosity": -1}, Dataset(X, y), 7)
+    assert booster.current_iteration() <= 7
+    assert LGBMRegressor().fit(X, y).preset_params_ == {}
+
+
+def test_the_three_tasks():
+    X, y = classes()
+    assert LGBMClassifier(**ACCURATE).fit(X, y).predict_proba(X).shape == (150, 2)
+    grades = np.clip(np.rint(X[:, 0] + 1), 0, 3)
+    ranker = LGBMRanker(**ACCURATE).fit(X, grades, group=np.full(15, 10))
+    assert ranker.n_iter_ > 0
+
+
+@pytest.mark.parametrize("folds", [None, 3])
+def test_cv_train_and_booster(folds):
+    X, y = numbers()
+    params = {**ACCURATE, "verbosity": -1}
+    results = skgoss.cv({**params, "eta": 0.3}, Dataset(X, y), nfold=3)
+    assert 10 < len(results["valid l2-mean"]) < 1000
+    more = {} if folds is None else {"folds": folds}
+    booster = skgoss.train({**params, **more}, Dataset(X, y))
+    model = LGBMRegressor(**ACCURATE, **more).fit(Dataset(X, y))
+    np.testing.assert_array_equal(booster.predict(X), model.predict(X))
+    live = skgoss.Booster(params, Dataset(X, y))
+    live.update()
+    assert live.current_iteration() == 1
+
+
+def test_pickles_files_clones_and_searches(tmp_path):
+    X, y = classes()
+    model = LGBMClassifier(**ACCURATE).fit(X, y)
+    model.to_file(tmp_path / "model.txt")
+    again = LGBMClassifier.from_file(tmp_path / "model.txt")
+    assert again.preset_params_ == model.preset_params_
+    assert clone(again).preset == "accurate"
+    search = GridSearchCV(LGBMClassifier(), {"preset": [None, "accurate"]}, cv=2)
+    assert search.fit(X, y).best_params_["preset"] in (None, "accurate")
+
+
+def test_what_is_refused():
+    X, y = numbers()
+    with pytest.raises(ValueError, match=r"'preset' .* among {'accurate'} or None"):
+        LGBMRegressor(preset="best").fit(X, y)
+    params = {**ACCURATE, "objective": lambda predictions, data: (predictions, X[:, 0])}
+    with pytest.raises(ValueError, match=r"preset='accurate' .* Set n_estimators"):
+        skgoss.train(params, Dataset(X, y))
+    check = skgoss.fit.fit.check_can_be_distributed
+    settings = skgoss.parameters.make_settings(ACCURATE, "LGBMRegressor")
+    with pytest.raises(ValueError, match=r"preset='accurate' .* several processes"):
+        check(settings)
+
+
+def test_rounds_are_found_on_folds_that_keep_groups():
+    X, y = numbers()
+    copies, groups = np.tile(X, (4, 1)), np.tile(np.arange(len(y)), 4)
+    target = np.tile(y, 4)
+    known = LGBMRegressor(**ACCURATE).fit(copies, target)
+    model = LGBMRegressor(**ACCURATE).fit(copies, target, groups=groups)
+    assert model.n_iter_ < known.n_iter_ / 2
+
+
+def of_folds(X, y, estimator=LGBMRegressor, **options):
+    """A model of one candidate on folds, as the preset compares them."""
+    chosen = estimator(**ACCURATE).fit(X, y).preset_params_
+    return estimator(**{**chosen, "folds": 3, **options}).fit(X, y)
+
+
+def test_a_candidate_wins_by_its_loss():
+    X, y = numbers(400)
+    coarse = {"learning_rate": 0.25, "n_estimators": 200, "early_stopping_round": 10}
+    kept = {}
+    for extra_trees in (False, True):
+        model = of_folds(X, y, extra_trees=extra_trees, **coarse)
+        kept[model.oof_score_["l2"]] = extra_trees, model
+    extra_trees, best = kept[min(kept)]
+    model = LGBMRegressor(**ACCURATE).fit(X, y)
+    assert model.preset_params_.get("extra_trees", False) is extra_trees
+    history = best.evals_result_.values()
+    rounds = [int(np.argmin(scores["l2"])) + 1 for scores in history]
+    assert model.n_iter_ == round(5 * np.exp(np.log(rounds).mean()))
+
+
+def test_folds_of_a_preset_are_a_weighted_mean():
+    X, y = numbers(400)
+    model = LGBMRegressor(**ACCURATE, folds=3).fit(X, y)
+    chosen = {"n_estimators": 1000, "early_stopping_round": 100, "learning_rate": 0.05}
+    plain, extra = (
+        of_folds(X, y, extra_trees=extra_trees, **chosen)
+        for extra_trees in (False, True)
+    )
+    found = [
+        (1 - share) * plain.oof_prediction_ + share * extra.oof_prediction_
+        for share in np.linspace(0, 1, 11)
+    ]
+    losses = [np.mean((y - prediction) ** 2) for prediction in found]
+    best = int(np.argmin(losses))
+    np.testing.assert_allclose(model.oof_prediction_, found[best])
+    shares = model.preset_params_["extra_trees"]
+    assert shares == pytest.approx({"False": 1 - best / 10, "True": best / 10})
+    mean = (1 - best / 10) * plain.predict(X) + best / 10 * extra.predict(X)
+    np.testing.assert_allclose(model.predict(X), mean)
+
+
+def test_probabilities_of_folds_are_calibrated():
+    X, y = classes(500)
+    model = LGBMClassifier(**ACCURATE, folds=3).fit(X, y)
+    chosen = {"n_estimators": 1000, "early_stopping_round": 100, "learning_rate": 0.05}
+    plain, extra = (
+        of_folds(X, y, LGBMClassifier, extra_trees=extra_trees, **chosen)
+        for extra_trees in (False, True)
+    )
+    first, second = (m._model.out_of_fold.scores[:, 0] for m in (plain, extra))
+    pairs = of_equal_size(3, y.astype(float), None, stratify=True, seed=0)
+
+    def loss(raw):
+        return np.mean([log_loss(y[t], expit(raw[t])) for _, t in pairs])
+
+    shares = np.linspace(0, 1, 11)
+    losses = [loss((1 - share) * first + share * second) for share in shares]
+    share = shares[int(np.argmin(losses))]
+    raw = (1 - share) * first + share * second
+    grid = np.linspace(0.5, 2, 151)
+    factor = grid[int(np.argmin([loss(factor * raw) for factor in grid]))]
+    factor = 1 + (factor - 1) * 500 / 1500
+    np.testing.assert_allclose(model.oof_prediction_[:, 1], expit(factor * raw), 2e-2)
+    whole = [m.predict(X, raw_score=True) for m in (plain, extra)]
+    raw = factor * ((1 - share) * whole[0] + share * whole[1])
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(raw), rtol=2e-2)
+
+
+def test_few_rows():
+    X, y = numbers()
+    assert (
+        LGBMRegressor(**ACCURATE).fit(X[:1], y[:1]).preset_params_["n_estimators"] > 50
+    )
+    X, y = classes(6)
+    LGBMClassifier(**ACCURATE).fit(X, y)
+
+
+def test_goss_and_rounds_of_the_user():
+    X, y = numbers()
+    goss = LGBMRegressor(**ACCURATE, data_sample_strategy="goss").fit(X, y)
+    assert "subsample" not in goss.preset_params_
+    options = {"n_estimators": 5, "boosting_type": "dart"}
+    assert LGBMRegressor(**ACCURATE, **options).fit(X, y).n_iter_ == 5

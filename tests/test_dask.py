@@ -317,6 +317,11 @@ OPTIONS = {
         {"forcedsplits_filename": {"feature": 1, "threshold": 0.1}},
         {},
     ),
+    "forced bins": (
+        LGBMRegressor,
+        {"forcedbins_filename": {1: [0.1, 0.2], 4: [-0.3]}, "max_bin": 15},
+        {},
+    ),
     "drawn columns": (
         LGBMRegressor,
         {"colsample_bytree": 0.6, "feature_fraction_bynode": 0.5},

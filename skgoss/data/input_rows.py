@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.sparse import issparse
 
 from skgoss.data import dataframes, sequences
@@ -71,3 +72,29 @@ def take(X: Any, rows: NDArray[np.int64]) -> Any:
     if hasattr(frame.native, "iloc"):
         return frame.native.iloc[rows]
     return nw.from_native(frame.native, eager_only=True)[rows].to_native()
+
+
+def side_by_side(first: Any, second: Any, names: Sequence[str] | None) -> Any:
+    """The columns of two data in one container; None if they are of different kinds.
+
+    Parameters
+    ----------
+    first, second : array, sparse matrix or data frame, or None
+    names : sequence of str, or None
+        The names of all columns, if both are data frames.
+    """
+    both = (first, second)
+    if all(isinstance(X, np.ndarray) for X in both):
+        return np.hstack(both)
+    if all(map(issparse, both)):
+        return sparse.hstack(both, format=first.format)
+    if names is None or type(first) is not type(second) or sequences.are_chunks(first):
+        return None
+    frames = [dataframes.as_dataframe(X) for X in both]
+    if None in frames:
+        return None
+    left, right = (nw.from_native(X.native, eager_only=True) for X in frames)
+    n_own = len(left.columns)
+    left = left.rename(dict(zip(left.columns, names, strict=False)))
+    added = zip(right.columns, names[n_own:], strict=True)
+    return left.with_columns(right[old].alias(new) for old, new in added).to_native()

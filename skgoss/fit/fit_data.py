@@ -178,6 +178,10 @@ class FitData:
         task, init_score = self.task, input_set.init_score
         target = task.encode(y, input_set)
         weight = task.weights(input_set, target, partition)
+        if isinstance(input_set.X, Dataset):
+            # Its arrays may be written to while this fit goes on.
+            target = target.copy()
+            weight = None if weight is None else weight.copy()
         targets.check_sum(target, weight, input_set.target_name, input_set.collectives)
         if init_score is not None:
             init_score = check_init_score(
@@ -193,6 +197,7 @@ class FitData:
             prepared.binned,
             input_set.X if task.functions_take_dataset else None,
             partition,
+            input_set.position if input_set.is_training else None,
         )
 
     def _number_columns(self) -> None:

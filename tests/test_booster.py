@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -528,7 +529,9 @@ def test_raw_scores_lie_between_the_bounds():
     assert booster.lower_bound() <= raw.min() < raw.max() <= booster.upper_bound()
 
 
-@pytest.mark.parametrize("span", [(), (1,), (2, 7), (0, 1), (5, 2), (-3, 99)])
+@pytest.mark.parametrize(
+    "span", [(), (1,), (2, 7), (0, 1), (5, 2), (-3, 99), (0, 0), (3, 0)]
+)
 def test_shuffled_rounds_have_the_order_of_lightgbm(span):
     X, y = data()
     many = {"objective": "multiclass", "num_class": 3}
@@ -970,3 +973,19 @@ def test_a_booster_is_made_of_one_thing(n):
     given = {"train_set": skgoss.Dataset([[1.0]], [1.0]), "model_str": "tree"}
     with pytest.raises(TypeError, match=f"Booster needs one of .* got {n}"):
         Booster(**dict(list(given.items())[:n]))
+
+
+@pytest.mark.parametrize("kind", ["split", "gain"])
+@pytest.mark.parametrize("gain", [0.0, -1.0])
+def test_splits_without_gain_count_in_no_importance(kind, gain):
+    X, y = data()
+    text = trained(3, X=X, y=y).model_to_string()
+    lines = re.sub(
+        "(?<=split_gain=).*", lambda m: re.sub(r"\S+", str(gain), m[0]), text
+    )
+    booster = Booster(model_str=lines)
+    assert not booster.feature_importance(kind).any()
+    theirs = lightgbm.Booster(model_str=re.sub(r"tree_sizes=.*\n", "", lines))
+    np.testing.assert_array_equal(
+        booster.feature_importance(kind), theirs.feature_importance(kind)
+    )

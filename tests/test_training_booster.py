@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import gc
 import pickle
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -600,3 +602,37 @@ def test_rows_without_a_label():
         booster.update(without)
     with pytest.raises(ValueError, match=r"label of train_set is None.*set_label"):
         Booster({}, without)
+
+
+def test_freed_rows_are_freed():
+    rows = X.copy().view(_Watched)
+    booster = Booster(BASE, Dataset(rows, Y, free_raw_data=False))
+    updated(booster, 2)
+    held = weakref.ref(rows), weakref.ref(booster._live_fit.state)
+    del rows
+    expected = booster.predict(X)
+    gc.disable()
+    try:
+        booster.free_dataset()
+        assert [reference() for reference in held] == [None, None]
+    finally:
+        gc.enable()
+    np.testing.assert_array_equal(booster.predict(X), expected)
+    assert "num_leaves" in booster.model_to_string()
+
+
+class _Watched(np.ndarray):
+    """An array that weak references can refer to."""
+
+
+@pytest.mark.parametrize("from_average", [True, False])
+def test_a_round_of_stumps_that_is_rolled_back_leaves_no_trace(from_average):
+    params = BASE | {"boost_from_average": from_average}
+    plain = Booster(params, dataset())
+    rolled = Booster(params | {"min_split_gain": 1e12}, dataset())
+    rolled.update()
+    rolled.rollback_one_iter()
+    assert rolled.current_iteration() == 0
+    rolled.reset_parameter({"min_split_gain": 0.0})
+    assert_same_trees(updated(rolled, 3), updated(plain, 3))
+    np.testing.assert_array_equal(rolled.predict(X), plain.predict(X))

@@ -1143,3 +1143,25 @@ def test_subsets_of_subsets_end():
         part = part.subset(range(50))
     with pytest.raises(ValueError, match="for 100 data sets or more"):
         part.subset(range(50))
+
+
+def test_sets_of_equal_bins_and_other_categories():
+    pandas = pytest.importorskip("pandas")
+    codes = np.arange(300) % 3
+    y = np.array([0.0, 5.0, 20.0])[codes]
+    one, other = (
+        pandas.DataFrame({"w": pandas.Categorical.from_codes(codes, list(words))})
+        for words in ("abc", "bcd")
+    )
+    ours, theirs = (Dataset(X, y, free_raw_data=False) for X in (one, other))
+    ours.construct()
+    theirs.construct()
+    assert theirs._binned.has_bins_of(ours._binned)
+    theirs.set_reference(ours)
+    booster = skgoss.Booster(SMALL | {"min_data_per_group": 5}, ours)
+    booster.add_valid(theirs, "other")
+    for _ in range(3):
+        booster.update()
+    ((_, _, value, _),) = booster.eval_valid()
+    np.testing.assert_allclose(value, np.mean((booster.predict(other) - y) ** 2))
+    assert value > 2 * np.mean((booster.predict(one) - y) ** 2)

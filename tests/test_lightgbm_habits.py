@@ -461,11 +461,41 @@ def test_columns_are_added_with_their_data(kind):
         train(linear, data, 3).predict(both),
         train(linear, Dataset(both, Y), 3).predict(both),
     )
-    mixed = Dataset(X[:, :2], Y, free_raw_data=False)
-    mixed.add_features_from(Dataset(frames()["pandas"][1], free_raw_data=False))
-    assert mixed.data is None
+
+
+@pytest.mark.filterwarnings("ignore:Resetting categorical features")
+@pytest.mark.parametrize("kind", frames())
+def test_columns_are_added_from_other_containers(kind):
+    names = list("ab")
+    both = [*names, "D2_a", "D2_b", "D3_a", "D3_b", "D4_a", "D4_b"]
+    for module in (lightgbm, skgoss):
+        first = frames()[kind][0]
+        data = module.Dataset(first, Y, feature_name=names, free_raw_data=False)
+        data.construct()
+        for other in ("arrays", "sparse", "pandas"):
+            second = frames()[other][0]
+            data.add_features_from(
+                module.Dataset(
+                    second, feature_name=names, free_raw_data=False
+                ).construct()
+            )
+        assert type(data.get_data()) is type(first)
+        assert data.get_data().shape == (300, 8)
+        assert data.feature_name == both
+    found = train({**SMALL, "max_bin": 15}, data, 3)
+    expected = train({**SMALL, "max_bin": 15}, Dataset(np.tile(X[:, :2], 4), Y), 3)
+    rows = np.tile(X[:, :2], 4)
+    np.testing.assert_array_equal(found.predict(rows), expected.predict(rows))
+
+
+def test_columns_of_words_are_not_added_to_arrays():
+    words = pd.DataFrame({"w": np.array(["u", "v"])[CLASSES % 2]})
+    data = Dataset(X, Y, free_raw_data=False)
+    data.add_features_from(Dataset(words, free_raw_data=False))
+    assert data.data is None
+    assert train(SMALL, data, 2).num_feature() == 5
     with pytest.raises(ValueError, match="data were freed"):
-        train({**SMALL, "max_bin": 7}, mixed, 3)
+        train({**SMALL, "max_bin": 7}, data, 3)
 
 
 @pytest.mark.parametrize("kind", ["array", "pandas", "sparse"])

@@ -220,6 +220,17 @@ def test_params_can_be_used_again(way):
     np.testing.assert_array_equal(again.predict(X), expected.predict(X))
 
 
+def test_params_of_files_are_lists():
+    params = {"metric": "auc", "eval_at": [3], "objective": "binary", **SMALL}
+    columns = np.column_stack([X[:, :3], RNG.integers(0, 4, 300)])
+    for module in (lightgbm, skgoss):
+        data = module.Dataset(columns, Y, categorical_feature=[3])
+        model = Booster(model_str=module.train(params, data, 2).model_to_string())
+        assert model.params["categorical_feature"] == [3]
+        assert model.params["eval_at"] == [3]
+        assert np.ravel(model.params["metric"]).tolist() == ["auc"]
+
+
 def test_params_of_an_estimator_have_its_names():
     model = LGBMClassifier(n_estimators=3, reg_lambda=2.0, importance_type="gain")
     params = model.fit(X, Y).booster_.params

@@ -325,8 +325,12 @@ def test_predictions_take_the_options_of_lightgbm():
     model = LGBMClassifier(n_estimators=3).fit(X, y)
     expected = model.predict_proba(X)
     # None of them changes a prediction of LightGBM's estimators.
-    for name in ("num_iterations", "learning_rate", "predict_raw_score", "n_jobs"):
+    for name in ("num_leaves", "learning_rate", "predict_raw_score", "n_jobs"):
         np.testing.assert_array_equal(model.predict_proba(X, **{name: 1}), expected)
+    for name in ("num_iterations", "n_estimators"):
+        with pytest.warns(UnusedParameterWarning, match="mean 'num_iteration'"):
+            found = model.predict_proba(X, **{name: 1})
+        np.testing.assert_array_equal(found, expected)
     with pytest.warns(UnusedParameterWarning, match="no argument 'ntree_limit': it"):
         np.testing.assert_array_equal(model.predict_proba(X, ntree_limit=1), expected)
     with pytest.warns(UnusedParameterWarning, match="n_jobs=1 is used"):

@@ -98,9 +98,7 @@ def assert_same_state(one: Booster, other: Booster) -> None:
     second._undo_failed_round()
     np.testing.assert_array_equal(first.scores, second.scores)
     for ours, theirs in zip(first.sets, second.sets, strict=True):
-        np.testing.assert_array_equal(
-            first._raw_scores(ours), second._raw_scores(theirs)
-        )
+        np.testing.assert_array_equal(first.raw_scores(ours), second.raw_scores(theirs))
 
 
 # --- Rounds ---------------------------------------------------------------------------
@@ -248,7 +246,7 @@ def test_other_rows(case):
         before = booster.predict(X[:100], num_iteration=n_before, raw_score=True)
         np.testing.assert_array_equal(before, scores)
     np.testing.assert_allclose(
-        np.squeeze(state._raw_scores(state.training_sets()[0]).T),
+        np.squeeze(state.raw_scores(state.training_sets()[0]).T),
         booster.predict(X[:100], raw_score=True),
     )
     (train_result,), (valid_result,) = booster.eval_train(), booster.eval_valid()

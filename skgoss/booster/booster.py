@@ -7,7 +7,7 @@ import json
 import math
 import numbers
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
@@ -130,6 +130,12 @@ class Booster(InTraining, Elsewhere):
         model_file: str | PathLike[str] | None = None,
         model_str: str | None = None,
     ) -> None:
+        if params is not None and not isinstance(params, Mapping):
+            raise TypeError(
+                f"params must be a dict, got {type_name(params)}. For the model of a"
+                " file, use Booster(model_file=path); for that of an estimator, its"
+                " attribute booster_."
+            )
         given = [v for v in (train_set, model_file, model_str) if v is not None]
         if len(given) != 1:
             raise TypeError(
@@ -895,6 +901,11 @@ def _parsed(model_str: Any) -> FittedModel:
     """The model of the content of a file."""
     if not isinstance(model_str, str):
         raise TypeError(f"model_str must be a str, got {type(model_str).__name__}.")
+    if "\n" not in model_str:
+        raise ValueError(
+            "model_str must be the content of a model file, got a single line:"
+            f" {model_str[:80]!r}. For a path, use model_file."
+        )
     return model_files.parse(model_str)
 
 

@@ -16,6 +16,7 @@ from skgoss.dataset import binning
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset import files as dataset_files
 from skgoss.dataset.binning import OPTIONS, Binning
+from skgoss.parameters import signatures
 from skgoss.utils import compat
 from skgoss.utils.locks import Lock
 from skgoss.utils.messages import type_name, warn
@@ -112,6 +113,17 @@ class Dataset(Binning):
     [10, 10]
     """
 
+    @signatures.helpful(
+        "params",
+        X="data",
+        columns="feature_name",
+        groups="group, the sizes of the queries",
+        labels="label",
+        qid="group, the sizes of the queries",
+        sample_weight="weight",
+        target="label",
+        y="label",
+    )
     def __init__(
         self,
         data: Any,

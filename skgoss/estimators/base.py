@@ -30,7 +30,7 @@ from skgoss.model import predictions
 from skgoss.model.estimator_record import EstimatorRecord, changed, defaults
 from skgoss.model.fitted import FittedModel
 from skgoss.model.out_of_fold import OutOfFold
-from skgoss.parameters import docstrings, presets
+from skgoss.parameters import docstrings, presets, signatures
 from skgoss.parameters.settings import Settings
 from skgoss.utils import compat
 from skgoss.utils.elsewhere import Elsewhere
@@ -67,6 +67,7 @@ _ELSEWHERE = {
     "plot_importance": "skgoss.plot_importance(model)",
     "plot_tree": "skgoss.plot_tree(model)",
     "predict_log_proba": "numpy.log(predict_proba(X))",
+    "predict_proba": "LGBMClassifier, whose predictions are of classes",
     "save": "to_file(path)",
     "save_model": "to_file(path), which from_file reads",
 }
@@ -121,7 +122,7 @@ class LGBMModel(
     # The unknown parameters that the constructor was given: see `get_params`.
     _unused_params: Mapping[str, Any] = MappingProxyType({})
 
-    @parameters.keywords_only
+    @signatures.keywords_only
     def __init__(
         self,
         *,
@@ -432,6 +433,7 @@ class LGBMModel(
 
     @compat.with_callbacks
     @docstrings.of_fit
+    @signatures.of_fit
     def fit(
         self,
         X: ArrayLike,

@@ -199,7 +199,7 @@ class InputSet(NamedTuple):
 
     @contextmanager
     def named_in_errors(self) -> Iterator[None]:
-        """Say in errors that they are about this evaluation set."""
+        """Say in errors which evaluation set they are about, and what may be wrong."""
         try:
             yield
         except (TypeError, ValueError) as error:
@@ -207,10 +207,11 @@ class InputSet(NamedTuple):
                 raise  # others are not made from a message
             shapes = [getattr(value, "shape", ()) for value in (self.X, self.y)]
             swapped = [len(shape) for shape in shapes] == [1, 2]
-            hint = "are X and y swapped? A pair is (X, y). " if swapped else ""
-            raise type(error)(
-                f"The evaluation set {self.name!r}: {hint}{error}"
-            ) from error
+            place = "" if self.is_training else f"The evaluation set {self.name!r}: "
+            hint = "Are X and y swapped? X comes first. " if swapped else ""
+            if not place + hint:
+                raise
+            raise type(error)(f"{place}{hint}{error}") from error
 
     def holds_same_rows(self, other: InputSet) -> bool:
         """Whether the data, weights and other arguments are the same objects."""

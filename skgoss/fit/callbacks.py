@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from skgoss import parameters
+from skgoss.parameters import signatures
 from skgoss.training.callback_api import (
     Callback,
     CallbackEnv,
@@ -213,7 +214,8 @@ def record_evaluation(eval_result: dict[str, dict[str, list[float]]]) -> Callbac
     """
     if not isinstance(eval_result, dict):
         raise TypeError(
-            f"eval_result must be a dict, got {type(eval_result).__name__}."
+            "record_evaluation: eval_result must be a dict, got"
+            f" {type(eval_result).__name__}."
         )
     return Recorder(eval_result)
 
@@ -284,6 +286,11 @@ class _ResetParameter:
         return values[index]
 
 
+@signatures.helpful(
+    patience="stopping_rounds",
+    rounds="stopping_rounds",
+    early_stopping_rounds="stopping_rounds",
+)
 def early_stopping(
     stopping_rounds: int,
     first_metric_only: bool = False,
@@ -574,7 +581,8 @@ def checked(callbacks: Any) -> list[Callback]:
     for callback in callbacks:
         if not callable(callback):
             raise TypeError(
-                f"callbacks must hold callables, got {type(callback).__name__}."
+                "callbacks must hold callables, as in [early_stopping(10)], got"
+                f" {type(callback).__name__}."
             )
         name = getattr(callback, "__name__", "")
         if name in _CALLS and callback.__module__ in _MODULES:

@@ -12,7 +12,6 @@ from skgoss.parameters.aliases import (
 )
 from skgoss.parameters.constructor import (
     ALIASES_FIRST,
-    keywords_only,
     set_options,
     show_inherited,
     warn_of_unknown,
@@ -45,7 +44,6 @@ __all__ = [
     "draw_seed",
     "file_options",
     "from_lightgbm",
-    "keywords_only",
     "make_settings",
     "n_jobs",
     "names_used",

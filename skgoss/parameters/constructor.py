@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from skgoss.parameters.aliases import (
     OPTION,
@@ -17,8 +16,6 @@ from skgoss.parameters.aliases import (
 )
 from skgoss.parameters.descriptions import FIT
 from skgoss.parameters.table import Option
-
-Init = TypeVar("Init", bound=Callable[..., None])
 
 # Options whose aliases take precedence over these names, as in LightGBM's estimators.
 ALIASES_FIRST = ("n_estimators", "objective")
@@ -87,23 +84,6 @@ def _set_aliases(estimator: Any, by_option: Mapping[str, dict[str, Any]]) -> Non
 
 def _is_absent(option: Option, value: Any) -> bool:
     return value is None and option.domain.convert(None) is NotImplemented
-
-
-def keywords_only(init: Init) -> Init:
-    """Let a constructor without positional arguments say how to name them."""
-
-    @functools.wraps(init)
-    def named(self: Any, *args: Any, **kwargs: Any) -> None:
-        if args:
-            cls = type(self).__name__
-            raise TypeError(
-                f"The parameters of {cls} have no order, got"
-                f" {', '.join(map(repr, args))}. Write their names, as in"
-                f" {cls}(n_estimators=100, learning_rate=0.1)."
-            )
-        init(self, **kwargs)
-
-    return named  # type: ignore[return-value]
 
 
 def show_inherited(cls: type) -> None:

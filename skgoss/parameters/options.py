@@ -103,5 +103,10 @@ def n_jobs(kwargs: Mapping[str, Any], default: Any, owner: str) -> int | None:
             f"Predictions of {owner} have no argument {name!r}",
             hint(name, [*PREDICTION, *option.precedence]),
         )
+    for name in by_option.get("n_estimators", ()):
+        warn_no_effect(
+            f"Predictions of {owner} have no argument {name!r}",
+            " Did you mean 'num_iteration'?",
+        )
     values = by_option.get("n_jobs", {"n_jobs": default})
     return option.checked(preferred(option, values, owner), owner)

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skgoss.parameters.aliases import OPTION, canonical, same
+from skgoss.parameters.aliases import OPTION, same, suggestion
 from skgoss.parameters.seeds import resolved_seeds
 from skgoss.parameters.table import OPTIONS
 
@@ -50,7 +50,8 @@ class Settings(_Options):
         fixed = values.keys() - CHANGEABLE
         if fixed:
             raise ValueError(
-                f"reset_parameter cannot change {min(fixed)!r} during a fit; it can"
+                f"reset_parameter cannot change {min(fixed)!r} during a fit."
+                f"{'' if min(fixed) in OPTION else suggestion(min(fixed))} It can"
                 f" change {', '.join(sorted(CHANGEABLE))}."
             )
         options = {

@@ -789,10 +789,11 @@ OPTIONS: tuple[Option, ...] = (
         None,
         optional(choice(accurate="accurate")),
         "How the options that you leave at their defaults are chosen. None: they have"
-        " their defaults, which are those of LightGBM. 'accurate': by the number of"
-        " rows, columns and classes, for better predictions in a few times the time."
-        " Rounds end by early stopping, and then the model is fitted again on all rows"
-        " (``refit``). The attribute ``preset_params_`` holds what was chosen.",
+        " their defaults, which are those of LightGBM. 'accurate': for better"
+        " predictions in a few times the time. Steps are smaller and trees differ more,"
+        " by values that did well on many data sets. The number of rounds, and whether"
+        " to use ``extra_trees``, are found by fits on folds of the rows. The attribute"
+        " ``preset_params_`` holds what was chosen.",
     ),
     _option(
         "data_random_seed",

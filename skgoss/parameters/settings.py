@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skgoss.parameters.aliases import OPTION, same, suggestion
+from skgoss.parameters.aliases import OPTION, canonical, same, suggestion
 from skgoss.parameters.seeds import resolved_seeds
 from skgoss.parameters.table import OPTIONS
 

@@ -220,6 +220,17 @@ def test_params_can_be_used_again(way):
     np.testing.assert_array_equal(again.predict(X), expected.predict(X))
 
 
+def test_params_of_files_are_lists():
+    params = {"metric": "auc", "eval_at": [3], "objective": "binary", **SMALL}
+    columns = np.column_stack([X[:, :3], RNG.integers(0, 4, 300)])
+    for module in (lightgbm, skgoss):
+        data = module.Dataset(columns, Y, categorical_feature=[3])
+        model = Booster(model_str=module.train(params, data, 2).model_to_string())
+        assert model.params["categorical_feature"] == [3]
+        assert model.params["eval_at"] == [3]
+        assert np.ravel(model.params["metric"]).tolist() == ["auc"]
+
+
 def test_params_of_an_estimator_have_its_names():
     model = LGBMClassifier(n_estimators=3, reg_lambda=2.0, importance_type="gain")
     params = model.fit(X, Y).booster_.params
@@ -461,11 +472,41 @@ def test_columns_are_added_with_their_data(kind):
         train(linear, data, 3).predict(both),
         train(linear, Dataset(both, Y), 3).predict(both),
     )
-    mixed = Dataset(X[:, :2], Y, free_raw_data=False)
-    mixed.add_features_from(Dataset(frames()["pandas"][1], free_raw_data=False))
-    assert mixed.data is None
+
+
+@pytest.mark.filterwarnings("ignore:Resetting categorical features")
+@pytest.mark.parametrize("kind", frames())
+def test_columns_are_added_from_other_containers(kind):
+    names = list("ab")
+    both = [*names, "D2_a", "D2_b", "D3_a", "D3_b", "D4_a", "D4_b"]
+    for module in (lightgbm, skgoss):
+        first = frames()[kind][0]
+        data = module.Dataset(first, Y, feature_name=names, free_raw_data=False)
+        data.construct()
+        for other in ("arrays", "sparse", "pandas"):
+            second = frames()[other][0]
+            data.add_features_from(
+                module.Dataset(
+                    second, feature_name=names, free_raw_data=False
+                ).construct()
+            )
+        assert type(data.get_data()) is type(first)
+        assert data.get_data().shape == (300, 8)
+        assert data.feature_name == both
+    found = train({**SMALL, "max_bin": 15}, data, 3)
+    expected = train({**SMALL, "max_bin": 15}, Dataset(np.tile(X[:, :2], 4), Y), 3)
+    rows = np.tile(X[:, :2], 4)
+    np.testing.assert_array_equal(found.predict(rows), expected.predict(rows))
+
+
+def test_columns_of_words_are_not_added_to_arrays():
+    words = pd.DataFrame({"w": np.array(["u", "v"])[CLASSES % 2]})
+    data = Dataset(X, Y, free_raw_data=False)
+    data.add_features_from(Dataset(words, free_raw_data=False))
+    assert data.data is None
+    assert train(SMALL, data, 2).num_feature() == 5
     with pytest.raises(ValueError, match="data were freed"):
-        train({**SMALL, "max_bin": 7}, mixed, 3)
+        train({**SMALL, "max_bin": 7}, data, 3)
 
 
 @pytest.mark.parametrize("kind", ["array", "pandas", "sparse"])

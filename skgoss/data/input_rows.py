@@ -75,26 +75,47 @@ def take(X: Any, rows: NDArray[np.int64]) -> Any:
 
 
 def side_by_side(first: Any, second: Any, names: Sequence[str] | None) -> Any:
-    """The columns of two data in one container; None if they are of different kinds.
+    """The columns of two data, in a container of the first kind; None if impossible.
 
     Parameters
     ----------
-    first, second : array, sparse matrix or data frame, or None
+    first, second : array, sparse matrix or data frame
     names : sequence of str, or None
-        The names of all columns, if both are data frames.
+        The names of all columns, if ``first`` is a data frame.
     """
-    both = (first, second)
-    if all(isinstance(X, np.ndarray) for X in both):
-        return np.hstack(both)
-    if all(map(issparse, both)):
-        return sparse.hstack(both, format=first.format)
-    if names is None or type(first) is not type(second) or sequences.are_chunks(first):
+    if any(X is None or sequences.are_chunks(X) for X in (first, second)):
         return None
-    frames = [dataframes.as_dataframe(X) for X in both]
-    if None in frames:
+    frame = None if issparse(first) else dataframes.as_dataframe(first)
+    if frame is not None:
+        return _with_columns(frame.native, second, names)
+    added = second if issparse(second) else _numbers(second)
+    if added is None or not (issparse(first) or isinstance(first, np.ndarray)):
         return None
-    left, right = (nw.from_native(X.native, eager_only=True) for X in frames)
+    if issparse(first):
+        return sparse.hstack((first, sparse.csr_matrix(added)), format=first.format)
+    return np.hstack((first, added.toarray() if issparse(added) else added))
+
+
+def _numbers(X: Any) -> NDArray[Any] | None:
+    """An array of the numbers in an array or a data frame; None if not all are."""
+    array = np.asarray(X)
+    return array if array.ndim == 2 and array.dtype.kind in "biuf" else None
+
+
+def _with_columns(native: Any, second: Any, names: Sequence[str] | None) -> Any:
+    """A data frame with the columns of other data."""
+    left = nw.from_native(native, eager_only=True)
+    frame = None if issparse(second) else dataframes.as_dataframe(second)
+    if frame is None:
+        added = second.toarray() if issparse(second) else _numbers(second)
+        if added is None:
+            return None
+        right = nw.from_numpy(added, backend=left.implementation)
+    else:
+        right = nw.from_native(frame.native, eager_only=True)
     n_own = len(left.columns)
+    if left.implementation is not right.implementation or names is None:
+        return None
     left = left.rename(dict(zip(left.columns, names, strict=False)))
-    added = zip(right.columns, names[n_own:], strict=True)
-    return left.with_columns(right[old].alias(new) for old, new in added).to_native()
+    new = zip(right.columns, names[n_own:], strict=True)
+    return left.with_columns(right[old].alias(name) for old, name in new).to_native()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -215,7 +216,8 @@ Found = tuple[BinnedDataset, BinningInputs]
 def joined(first: Found, second: Found, n_threads: int) -> Found:
     """Put the columns of two data sets side by side.
 
-    A name of the second data set that the first has, too, gets the prefix 'D2_'.
+    A name of the second data set that the first has, too, gets the prefix 'D2_', or
+    'D3_' and so on if there is such a name, too.
 
     Raises
     ------
@@ -256,9 +258,8 @@ def _joined_names(first: Found, second: Found) -> list[str] | None:
         for (binned, _), n in zip((first, second), given, strict=True)
     )
     for name in others:
-        while name in own:
-            name = f"D2_{name}"
-        own.append(name)
+        words = itertools.chain([name], (f"D{n}_{name}" for n in itertools.count(2)))
+        own.append(next(word for word in words if word not in own))
     return own
 
 

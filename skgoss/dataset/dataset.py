@@ -472,9 +472,10 @@ class Dataset(Binning):
         """Add the columns of another data set with the same rows.
 
         The labels, weights and other fields do not change. If a column name of
-        ``other`` already exists, it gets the prefix ``D2_``. The raw data of both are
-        kept if neither are freed yet, and both are arrays, sparse matrices or frames of
-        one library. Otherwise later fits cannot use other bins or linear trees.
+        ``other`` already exists, it gets the prefix ``D2_``, or ``D3_`` and so on. The
+        raw data of both are joined, in a container of the first kind, if neither are
+        freed yet and the others are numbers or in the same kind of container. Otherwise
+        later fits cannot use other bins or linear trees.
 
         Parameters
         ----------

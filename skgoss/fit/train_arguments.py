@@ -156,6 +156,7 @@ class TrainOptions:
     def _record(self, train_set: Dataset) -> EstimatorRecord:
         """What models and their files keep of the options."""
         options = {
+            "categorical_feature": train_set._root.categorical_feature,
             **train_set.get_params(),
             **self.passed_options,
             **{n: v for n, v in self.options.items() if v is not None},
@@ -164,11 +165,15 @@ class TrainOptions:
         kept = {
             names.get(name, name): value
             for name, value in options.items()
-            if not _holds_function(value)
+            if not (_holds_function(value) or _is_auto(name, value))
         }
         if self.task.num_class > 1:
             kept["num_class"] = self.task.num_class
         return EstimatorRecord(TRAIN, self.task.name, kept, dict(self.unused))
+
+
+def _is_auto(name: str, value: Any) -> bool:
+    return name == "categorical_feature" and value in ("auto", None)
 
 
 def _holds_function(value: Any) -> bool:

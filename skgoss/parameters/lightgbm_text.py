@@ -48,18 +48,18 @@ def _value(name: str, text: str) -> Any:
     if option is not None and isinstance(option.default, bool):
         return text not in ("0", "False", "false")
     if option is not None and option.domain in _LISTS and ":" not in text:
-        return _list(text)
+        return _list(option, text)
     if "," in text and "[" not in text:
         return [parse_number(item) for item in text.split(",")]
     return parse_number(text)
 
 
-def _list(text: str) -> Any:
-    """A list of numbers, of lists of numbers, or of words; a word if it is alone."""
+def _list(option: Option, text: str) -> Any:
+    """A list of numbers, of lists of numbers or of metrics; or a word."""
     try:
         return json.loads(f"[{text}]")
     except ValueError:
-        return text.split(",") if "," in text else text
+        return text.split(",") if option.domain is METRIC else text
 
 
 def with_constructor_names(options: Mapping[str, Any]) -> dict[str, Any]:

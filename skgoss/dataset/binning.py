@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss import parameters
-from skgoss.data import frames, input_rows, names
+from skgoss.data import frames, input_rows, names, streaming
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset, DatasetOptions, DatasetSettings
 from skgoss.data.schema import ColumnSchema
+from skgoss.data.sources import Source
+from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.fields import Fields
 from skgoss.utils.locks import Lock
 
@@ -129,7 +131,7 @@ def find(
 
     Parameters
     ----------
-    X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
+    X : array-like, data frame, sparse matrix or Source of shape (n_rows, n_features)
     weight : ndarray of shape (n_rows,), or None
         Bins are found by weight; rows of weight 0 do not count.
     options : DatasetOptions
@@ -145,12 +147,12 @@ def find(
     binned : BinnedDataset
     inputs : BinningInputs
     """
-    values, schema = read(X, given_names, categorical, schema, "Dataset")
-    if weight is not None and len(weight) != values.n_rows:
-        raise ValueError(
-            f"weight must have one value for each of the {values.n_rows} rows, got"
-            f" {len(weight)}."
+    if isinstance(X, Source):
+        return _find_streamed(
+            X, weight, options, given_names, categorical, schema, n_threads
         )
+    values, schema = read(X, given_names, categorical, schema, "Dataset")
+    _check_weight(weight, values.n_rows)
     column_names = given_names
     if column_names is None and schema.feature_names is not None:
         column_names = schema.feature_names.tolist()
@@ -164,6 +166,36 @@ def find(
     if existing is not None:
         binned = binned.of_same_bins(values, options, n_threads=n_threads)
     return binned, BinningInputs(options, categorical, schema, column_names)
+
+
+def _find_streamed(
+    source: Source,
+    weight: NDArray[np.float64] | None,
+    options: DatasetOptions,
+    given_names: Sequence[str] | None,
+    categorical: Any,
+    schema: ColumnSchema | None,
+    n_threads: int,
+) -> tuple[BinnedDataset, BinningInputs]:
+    """`find` for rows that are read in batches."""
+    n_rows, n_features = source.shape
+    _check_weight(weight, n_rows)
+    if given_names is not None:
+        names.check(given_names, n_features)
+    column_names = given_names or source.names
+    options = by_column(options, n_features, column_names)
+    task = streaming.Task(source, "Dataset", options, n_threads)
+    numbered = names.numbered(categorical, given_names)
+    binned, schema = streaming.build(task, numbered, schema, weight)
+    return binned, BinningInputs(options, categorical, schema, column_names)
+
+
+def _check_weight(weight: NDArray[np.float64] | None, n_rows: int) -> None:
+    if weight is not None and len(weight) != n_rows:
+        raise ValueError(
+            f"weight must have one value for each of the {n_rows} rows, got"
+            f" {len(weight)}."
+        )
 
 
 def read(
@@ -290,6 +322,11 @@ class Binning(Fields):
     used_indices : ndarray of int64, or None
         The rows of ``reference`` that these are.
     free_raw_data : bool
+    _source : Source or None
+        Where ``data`` are read from in batches; None: they are in memory, or it is not
+        known yet.
+    _by_name : mapping
+        The columns of ``data`` that are fields, by the names of the fields.
     feature_name, categorical_feature, params : object
         As in the constructor of `Dataset`.
     """
@@ -305,6 +342,7 @@ class Binning(Fields):
     _binned: BinnedDataset | None = None
     _inputs: BinningInputs | None = None
     _keeps_values: bool = False
+    _source: Source | None = None
 
     @property
     def _root(self) -> Binning:
@@ -332,6 +370,8 @@ class Binning(Fields):
             return binned.n_rows, binned.n_features
         if self.used_indices is not None:
             return len(self.used_indices), self.reference._shape[1]
+        if self._source is not None:
+            return self._source.shape
         return input_rows.shape(self.data)
 
     def _prepare(
@@ -390,7 +430,7 @@ class Binning(Fields):
                 else (None, None)
             )
             if self.free_raw_data and not self._keeps_values:
-                self.data = None
+                self.data = self._source = None
             return Prepared(columns, numbers, binned, schema, root)
 
     def _share(
@@ -418,10 +458,33 @@ class Binning(Fields):
             return root, schema
         if self._binned is not None:
             self._check_raw("get the new bins of its reference")
-        columns = self._shared_columns(schema)
-        self._binned = base.of_same_bins(columns, options, n_threads=n_threads)
+        self._binned = self._in_bins_of(base, schema, options, n_threads)
         self._inputs = None
         return root, schema
+
+    def _in_bins_of(
+        self,
+        base: BinnedDataset,
+        schema: ColumnSchema,
+        options: DatasetSettings,
+        n_threads: int,
+    ) -> BinnedDataset:
+        """The rows, which must have the columns of the reference, in its bins."""
+        given, known = names.given(self.feature_name), self._root._names
+        try:
+            if given is not None and known is not None and given != list(known):
+                raise ValueError(f"feature_name is {given}, but it has {list(known)}.")
+            if self._source is not None:
+                task = streaming.Task(
+                    self._source, "Dataset", DatasetOptions.of(options), n_threads
+                )
+                return streaming.of_same_bins(task, base, schema)
+            columns = self._read(schema)
+        except ValueError as error:
+            raise ValueError(
+                f"The Dataset does not fit its reference: {error}"
+            ) from error
+        return base.of_same_bins(columns, options, n_threads=n_threads)
 
     def _fits(self, binned: BinnedDataset | None, schema: ColumnSchema | None) -> bool:
         """Whether the rows are in the bins, and categories, of another set already."""
@@ -430,19 +493,6 @@ class Binning(Fields):
         if not self._binned.has_bins_of(binned):
             return False
         return self._inputs is None or self._inputs.has_categories(schema)
-
-    def _shared_columns(self, schema: ColumnSchema | None) -> Columns:
-        """The columns, which must be those of the reference."""
-        given, known = names.given(self.feature_name), self._root._names
-        try:
-            columns = self._read(schema)
-            if given is not None and known is not None and given != list(known):
-                raise ValueError(f"feature_name is {given}, but it has {list(known)}.")
-        except ValueError as error:
-            raise ValueError(
-                f"The Dataset does not fit its reference: {error}"
-            ) from error
-        return columns
 
     def _bin_as_asked(
         self,
@@ -483,6 +533,8 @@ class Binning(Fields):
         """The columns, and the numbers of the rows in them; None: all."""
         if self.used_indices is None:
             self._check_raw(f"be used with {needed}")
+            if self._source is not None:
+                self._load_values(needed)
             return self._read(schema), None
         columns, numbers = self.reference._values(needed, schema)
         at = self.used_indices
@@ -499,10 +551,47 @@ class Binning(Fields):
         )
         return columns
 
+    def _has_columns_by_name(self) -> bool:
+        """Whether fields can be set by the names of columns."""
+        return self._binned is None and input_rows.is_source(self.data)
+
+    def _open(self) -> None:
+        """Find out how the data are read; lazy frames and streams are collected."""
+        source = input_rows.source(self.data)
+        if source is None:
+            loaded = input_rows.loaded(self.data)
+            if loaded is not self.data:
+                dataset_fields.check(self._fields, input_rows.shape(loaded)[0])
+                self.data = loaded
+            return
+        named = dataset_fields.of_columns(source, self._by_name)
+        own = {name: v for name, v in self._fields.items() if v is not None}
+        dataset_fields.check({**self._fields, **named.fields, **own}, source.shape[0])
+        self._source = source.without(named.columns)
+        vars(self).update({**named.fields, **own})
+
+    def _load_values(self, needed: str) -> None:
+        """Read all rows into memory, if what they come from allows it."""
+        if self._by_name:
+            raise ValueError(
+                f"{needed} needs the values of all rows in memory, but the columns of"
+                f" the Dataset are read in batches, and {', '.join(self._by_name)} by"
+                " name. Read the data first, and pass arrays or a data frame."
+            )
+        try:
+            self.data = self._source.loaded()
+        except ValueError as error:
+            raise ValueError(
+                f"{needed} needs the values of all rows: {error}"
+            ) from None
+        self._source = None
+
     def _given_data(self) -> Any:
         if self.data is None:
             raise TypeError("data must not be None: a Dataset needs rows.")
-        return input_rows.named(self.data)
+        if self._source is None:
+            self._open()
+        return input_rows.named(self.data) if self._source is None else self._source
 
     def _check_raw(self, purpose: str) -> None:
         """Check that the data are still there."""

@@ -9,7 +9,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike, NDArray
 
 from skgoss import parameters
-from skgoss.data import input_rows, names
+from skgoss.data import input_rows, names, sequences
 from skgoss.data.dataset import BinnedDataset, DatasetOptions
 from skgoss.data.text_files import FileOptions
 from skgoss.dataset import binning
@@ -279,7 +279,8 @@ class Dataset(Binning):
         Returns
         -------
         object
-            What the constructor was given as ``data``; a path is replaced by its rows.
+            What the constructor was given as ``data``. The path of a text file is
+            replaced by its rows, and so are chunks of rows.
 
         Raises
         ------
@@ -289,6 +290,8 @@ class Dataset(Binning):
         if self.used_indices is not None:
             return input_rows.take(self.reference.get_data(), self.used_indices)
         self._check_raw("return its data")
+        if sequences.are_chunks(self.data):
+            return input_rows.loaded(self.data)
         return self.data
 
     def get_params(self) -> dict[str, Any]:
@@ -568,12 +571,11 @@ class Dataset(Binning):
         if self._binned is not None:
             return self
         with self._lock:
-            if isinstance(self.data, str | PathLike):
+            is_path = isinstance(self.data, str | PathLike)
+            if is_path and not input_rows.is_source(self.data):
                 vars(self).update(dataset_files.read(self, self.data))
-            loaded = input_rows.loaded(self.data)
-            if loaded is not self.data:
-                dataset_fields.check(self._fields, input_rows.shape(loaded)[0])
-                self.data = loaded
+            if self._source is None:
+                self._open()
         return self
 
 

@@ -131,7 +131,7 @@ def write(dataset: Dataset, path: str | PathLike[str]) -> None:
 
 def state(dataset: Dataset) -> dict[str, Any]:
     """The state of a data set for pickles."""
-    held = dict(vars(dataset))
+    held = {name: v for name, v in vars(dataset).items() if name != "_source"}
     if dataset.used_indices is not None:
         held["_binned"] = None  # the bins are gathered again
     elif dataset._binned is not None:

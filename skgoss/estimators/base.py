@@ -22,7 +22,7 @@ from skgoss.data.columns import Columns
 from skgoss.estimators import html_summary
 from skgoss.estimators import state as states
 from skgoss.fit import fit_on_folds
-from skgoss.fit.arguments import FitArguments, InputSet, input_sets
+from skgoss.fit.arguments import FitArguments, InputSet, input_sets, with_datasets
 from skgoss.fit.fit import AfterRound, Fit, checked_settings
 from skgoss.fit.task import Task
 from skgoss.inspection import explanation
@@ -384,6 +384,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
 
     def _fit(self, X: Any, y: Any, arguments: FitArguments) -> Self:
         with only_fit(self):
+            X, y, arguments = with_datasets(X, y, arguments)
             settings = self._settings(X, arguments)
             hooks = compat.round_hooks(
                 self,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
-from skgoss import Dataset, LGBMClassifier, Sequence, train
+from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, Sequence, train
 from skgoss.data import sources
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -213,3 +215,157 @@ def test_labels_of_words(folder):
     expected = LGBMClassifier(n_estimators=3).fit(X, words)
     assert list(model.classes_) == ["no", "yes"]
     np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_predictions_in_batches(folder, tmp_path, kind):
+    model = LGBMRegressor(n_estimators=3).fit(X, VALUES["y"])
+    rows = SOURCES[kind](folder)
+    for options in ({}, {"pred_contrib": True}, {"pred_leaf": True}):
+        expected = model.predict(X, **options)
+        np.testing.assert_array_equal(model.predict(rows, **options), expected)
+        booster = model.booster_
+        np.testing.assert_array_equal(booster.predict(rows, **options), expected)
+    path = tmp_path / "predictions.parquet"
+    assert model.predict(rows, to_parquet=path) is None
+    found = parquet.read_table(path)["prediction"].to_numpy()
+    np.testing.assert_array_equal(found, model.predict(X))
+
+
+def test_classes_are_predicted_in_batches(folder, tmp_path):
+    labels = np.array(["low", "high", "top"])[np.digitize(VALUES["y"], [0, 2])]
+    model = LGBMClassifier(n_estimators=3).fit(X, labels)
+    path = tmp_path / "classes.parquet"
+    for method in ("predict", "predict_proba", "decision_function"):
+        predict = getattr(model, method)
+        np.testing.assert_array_equal(predict(folder), predict(X))
+    model.predict(X, to_parquet=path)
+    assert (
+        parquet.read_table(path)["prediction"].to_pylist() == model.predict(X).tolist()
+    )
+    model.predict_proba(folder, to_parquet=path)
+    names = [f"prediction_{j}" for j in range(3)]
+    assert parquet.read_table(path).column_names == names
+
+
+def test_estimators_take_columns_by_name(folder):
+    valid = dataset.dataset(make_table(900, seed=1))
+    model = LGBMRegressor(n_estimators=3)
+    model.fit(folder, "y", sample_weight="w", eval_set=[(valid, "y")])
+    expected = LGBMRegressor(n_estimators=3)
+    rows = Dataset(TABLE.drop(["y", "w"]), label=VALUES["y"], weight=VALUES["w"])
+    expected.fit(rows)
+    assert model.n_features_in_ == len(FEATURES) + 2
+    np.testing.assert_array_equal(model.predict(valid), expected.predict(valid))
+    assert "l2" in model.evals_result_["valid_0"]
+    ranker = LGBMRanker(n_estimators=2, label_gain=list(range(99)))
+    labels = pyarrow.array(np.clip(np.rint(VALUES["y"]), 0, 4).astype(int))
+    table = X.append_column("q", TABLE["q"]).append_column("y", labels)
+    ranker.fit(dataset.dataset(table), "y", qid="q")
+    again = LGBMRanker(n_estimators=2, label_gain=list(range(99)))
+    again.fit(X, labels.to_numpy(), qid=VALUES["q"])
+    np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
+
+
+# --- What goes wrong ------------------------------------------------------------------
+
+
+def test_unknown_columns(folder):
+    for fields in ({"label": "z"}, {"label": "y", "weight": "ww"}):
+        with pytest.raises(ValueError, match=r"data has no column 'z|'ww'"):
+            Dataset(folder, **fields).construct()
+    with pytest.raises(ValueError, match=r"column 'q' +are not|'flag'"):
+        Dataset(folder, label="y", group="flag").construct()
+
+
+def test_files_with_other_columns(folder, tmp_path):
+    parquet.write_table(TABLE, tmp_path / "0.parquet")
+    for other, match in (
+        (TABLE.drop(["c"]), "1.parquet: the column 'c' is missing in this file"),
+        (
+            TABLE.set_column(0, "a", TABLE["a"].cast(pyarrow.float64())),
+            "the column 'a' is of type double in this file, but of type float",
+        ),
+        (TABLE.append_column("new", TABLE["a"]), "the column 'new' is of type float"),
+    ):
+        parquet.write_table(other, tmp_path / "1.parquet")
+        with pytest.raises(ValueError, match=match):
+            Dataset(tmp_path, label="y").construct()
+    assert Dataset(dataset.dataset(tmp_path), label="y").construct().num_data() == 2 * N
+
+
+def test_a_damaged_file_is_named_with_its_row_group(tmp_path):
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(TABLE.select(["a", "c", "y"]), path, row_group_size=1000)
+    good = path.read_bytes()
+    group = parquet.ParquetFile(path).metadata.row_group(2).column(1)
+    start = group.dictionary_page_offset or group.data_page_offset
+    damaged = bytearray(good)
+    damaged[start : start + 40] = bytes(40)
+    path.write_bytes(damaged)
+    rows = Dataset(path, label="y")
+    with pytest.raises((ValueError, OSError), match=r"rows\.parquet, row group 2: "):
+        rows.construct()
+    path.write_bytes(good)
+    assert rows.construct().num_data() == N
+
+
+def test_a_file_that_changes_is_an_error(tmp_path):
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(TABLE.select(["a", "c", "y"]), path)
+    rows = Dataset(path, label="y")
+    rows.num_data()
+    parquet.write_table(TABLE.select(["a", "c", "y"]).slice(1), path)
+    with pytest.raises(ValueError, match=r"rows\.parquet: the file has changed"):
+        rows.construct()
+
+
+def test_rows_that_change_are_an_error():
+    orders = iter([TABLE, TABLE, TABLE, TABLE.take(np.arange(N)[::-1])])
+    rows = Dataset(lambda: next(orders).to_reader(), label="y")
+    with pytest.raises(ValueError, match="column 'y' has other values than before"):
+        rows.construct()
+    lengths = iter([N, N, 50])
+    rows = Dataset(lambda: X.slice(0, next(lengths)).to_reader(), label=VALUES["y"])
+    with pytest.raises(
+        ValueError, match="fewer rows than before: 6000 were counted, 50"
+    ):
+        rows.construct()
+
+
+def test_a_batch_that_fails_is_named_and_the_set_can_be_used_again():
+    values = np.random.default_rng(0).normal(size=(500, 3))
+
+    class Failing(Rows):
+        fails = True
+
+        def __getitem__(self, index):
+            if isinstance(index, slice) and index.start == 300 and self.fails:
+                raise KeyError("the network is down")
+            return super().__getitem__(index)
+
+    data = Failing(values)
+    rows = Dataset(data, label=values[:, 0])
+    with pytest.raises(KeyError) as caught:
+        rows.construct()
+    assert caught.value.__notes__ == ["while reading Chunk 0 of data, rows 300 to 399"]
+    data.fails = False
+    assert rows.construct().num_data() == 500
+
+
+def test_values_in_memory_are_not_there(folder):
+    with pytest.raises(ValueError, match=r"linear_tree needs the values of all rows"):
+        train({"linear_tree": True, "verbose": -1}, Dataset(folder, label="y"), 2)
+    with pytest.raises(ValueError, match=r"data are read in batches"):
+        train({"linear_tree": True}, Dataset(folder, label=VALUES["y"]), 2)
+    with pytest.raises(FileNotFoundError, match=r"no-file\.parquet"):
+        Dataset("no-file.parquet").construct()
+
+
+def test_bins_are_read_again_for_other_options(folder):
+    rows = Dataset(folder, label="y", free_raw_data=False)
+    first = as_text(rows, {"max_bin": 15})
+    assert as_text(rows, {"max_bin": 31}) != first
+    copied = pickle.loads(pickle.dumps(rows))
+    assert as_text(copied, {"max_bin": 15}) == first
+    assert as_text(rows.subset(np.arange(3000))) != first

@@ -25,6 +25,7 @@ from skgoss.fit import refit
 from skgoss.inspection import explanation
 from skgoss.model import model_file as model_files
 from skgoss.model import predictions, tables
+from skgoss.model.batch_predictions import predicted
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.file_header import Header
 from skgoss.model.fitted import FittedModel, whole
@@ -305,6 +306,7 @@ class Booster(InTraining):
         validate_features: bool = False,
         *,
         pred_interactions: bool = False,
+        to_parquet: str | PathLike[str] | None = None,
         **kwargs: Any,
     ) -> Any:
         """Predict the target.
@@ -331,11 +333,15 @@ class Booster(InTraining):
         """
         model = self._model
         output = predictions.kind(raw_score, pred_leaf, pred_contrib, pred_interactions)
-        columns = self._columns(model, data, validate_features, data_has_header)
         rounds = model.rounds(start_iteration, self._length(num_iteration))
         n_jobs = parameters.n_jobs(kwargs, None, type(self).__name__)
         n_threads = compat.n_threads(n_jobs)
-        return predictions.compute(model, columns, output, rounds, n_threads)
+
+        def compute(rows: Any) -> Any:
+            columns = self._columns(model, rows, validate_features, data_has_header)
+            return predictions.compute(model, columns, output, rounds, n_threads)
+
+        return predicted(data, model.schema, compute, to_parquet)
 
     def _columns(
         self,

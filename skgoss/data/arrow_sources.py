@@ -157,7 +157,7 @@ class FilesSource(Source):
         self.check_names(names)
         chosen = FilesSource(self.dataset, names, self.strict)
         known = ("_fragments", "_stamps", "_n_rows")
-        vars(chosen).update({k: v for k, v in vars(self).items() if k in known})
+        vars(chosen).update({name: getattr(self, name) for name in known})
         return chosen
 
     def batches(self) -> Iterator[Batch]:
@@ -325,7 +325,7 @@ class ReaderSource(Source):
     def select(self, names: list[str]) -> ReaderSource:
         self.check_names(names)
         chosen = ReaderSource(self.make, names)
-        vars(chosen).update({k: v for k, v in vars(self).items() if k == "_n_rows"})
+        vars(chosen)["_n_rows"] = self._n_rows
         return chosen
 
     def batches(self) -> Iterator[Batch]:

@@ -20,6 +20,15 @@ def is_source(X: Any) -> bool:
     return any(belongs(X) for belongs, _ in _SOURCES) or _is_list_of_sources(X)
 
 
+def is_streamed(X: Any) -> bool:
+    """Whether data that are passed as ``X`` are read in batches.
+
+    Arrays, also in lists and in files, are used as if they were in memory.
+    """
+    arrays = X if isinstance(X, list | tuple) else [X]
+    return not all(isinstance(part, np.ndarray) for part in arrays) and is_source(X)
+
+
 def source(X: Any) -> Source | None:
     """Data as a source of batches; None: they are in memory, or a file of text.
 

@@ -41,7 +41,7 @@ class LazySource(Source):
     def select(self, names: list[str]) -> LazySource:
         self.check_names(names)
         chosen = LazySource(self.lazy.select(names))
-        vars(chosen).update({k: v for k, v in vars(self).items() if k == "_n_rows"})
+        vars(chosen)["_n_rows"] = self._n_rows
         return chosen
 
     def batches(self) -> Iterator[Batch]:

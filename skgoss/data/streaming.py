@@ -86,8 +86,17 @@ def of_same_bins(
     task: Task, binned: BinnedDataset, schema: ColumnSchema
 ) -> BinnedDataset:
     """Put the rows of a source into the bins of another data set."""
-    task = task._replace(options=task.options.lossless())
+    source = of_schema(task.source, schema)
+    task = task._replace(source=source, options=task.options.lossless())
     return replace(_filled(task, binned.mappers, schema), mappers=binned.mappers)
+
+
+def of_schema(source: Source, schema: ColumnSchema) -> Source:
+    """The columns of a training set, by their names; others are not read."""
+    known = schema.feature_names
+    if known is None or source.names is None or known.tolist() == source.names:
+        return source
+    return source.select(known.tolist())
 
 
 def columns_of(

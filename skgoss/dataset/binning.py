@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -325,6 +326,8 @@ class Binning(Fields):
     _source : Source or None
         Where ``data`` are read from in batches; None: they are in memory, or it is not
         known yet.
+    _opened : mapping
+        The fields that were read from ``data``.
     _by_name : mapping
         The columns of ``data`` that are fields, by the names of the fields.
     feature_name, categorical_feature, params : object
@@ -343,6 +346,7 @@ class Binning(Fields):
     _inputs: BinningInputs | None = None
     _keeps_values: bool = False
     _source: Source | None = None
+    _opened: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def _root(self) -> Binning:
@@ -411,27 +415,44 @@ class Binning(Fields):
             If the bins must change, or the values are needed, but the data were freed.
         """
         with self._lock:
-            self._load()
-            if self.reference is not None:
-                root, schema = self._share(
+            try:
+                return self._bin_rows(
                     options, asked, n_threads, schema, needs_values_for, root
                 )
-                binned = self._binned
-            elif root is None:
-                self._bin_as_asked(options, asked, n_threads, schema)
-                root = binned = self._binned
-                schema = self._schema
-            else:
-                binned = root
-            self._keeps_values = self._keeps_values or bool(needs_values_for)
-            columns, numbers = (
-                self._values(needs_values_for, schema)
-                if needs_values_for
-                else (None, None)
+            except BaseException:
+                if self._binned is None:
+                    self._close()
+                raise
+
+    def _bin_rows(
+        self,
+        options: DatasetSettings,
+        asked: Mapping[str, Any],
+        n_threads: int,
+        schema: ColumnSchema | None,
+        needs_values_for: str,
+        root: BinnedDataset | None,
+    ) -> Prepared:
+        """`_prepare`, while other threads wait."""
+        self._load()
+        if self.reference is not None:
+            root, schema = self._share(
+                options, asked, n_threads, schema, needs_values_for, root
             )
-            if self.free_raw_data and not self._keeps_values:
-                self.data = self._source = None
-            return Prepared(columns, numbers, binned, schema, root)
+            binned = self._binned
+        elif root is None:
+            self._bin_as_asked(options, asked, n_threads, schema)
+            root = binned = self._binned
+            schema = self._schema
+        else:
+            binned = root
+        self._keeps_values = self._keeps_values or bool(needs_values_for)
+        columns, numbers = (
+            self._values(needs_values_for, schema) if needs_values_for else (None, None)
+        )
+        if self.free_raw_data and not self._keeps_values:
+            self.data = self._source = None
+        return Prepared(columns, numbers, binned, schema, root)
 
     def _share(
         self,
@@ -568,7 +589,12 @@ class Binning(Fields):
         own = {name: v for name, v in self._fields.items() if v is not None}
         dataset_fields.check({**self._fields, **named.fields, **own}, source.shape[0])
         self._source = source.without(named.columns)
-        vars(self).update({**named.fields, **own})
+        vars(self).update({**named.fields, **own, "_opened": named.fields})
+
+    def _close(self) -> None:
+        """Forget what was read: files may be others when they are read again."""
+        opened = {n: v for n, v in self._opened.items() if getattr(self, n) is v}
+        vars(self).update({**dict.fromkeys(opened), "_source": None, "_opened": {}})
 
     def _load_values(self, needed: str) -> None:
         """Read all rows into memory, if what they come from allows it."""

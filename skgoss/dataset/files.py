@@ -32,6 +32,8 @@ _STATE = {
     "params": dict,
     **dict.fromkeys(CHECKS, (np.ndarray, NoneType)),
 }
+# What is found anew in files that are read in batches.
+_UNSAVED = {"_source", "_opened"}
 _INPUTS = {
     "options": dict,
     "categorical_feature": (str, list, NoneType),
@@ -131,7 +133,7 @@ def write(dataset: Dataset, path: str | PathLike[str]) -> None:
 
 def state(dataset: Dataset) -> dict[str, Any]:
     """The state of a data set for pickles."""
-    held = {name: v for name, v in vars(dataset).items() if name != "_source"}
+    held = {name: v for name, v in vars(dataset).items() if name not in _UNSAVED}
     if dataset.used_indices is not None:
         held["_binned"] = None  # the bins are gathered again
     elif dataset._binned is not None:

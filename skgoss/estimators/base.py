@@ -27,6 +27,7 @@ from skgoss.fit.fit import AfterRound, Fit, checked_settings
 from skgoss.fit.task import Task
 from skgoss.inspection import explanation
 from skgoss.model import predictions
+from skgoss.model.batch_predictions import predicted
 from skgoss.model.estimator_record import EstimatorRecord, changed, defaults
 from skgoss.model.fitted import FittedModel
 from skgoss.model.out_of_fold import OutOfFold
@@ -465,6 +466,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         validate_features: bool = False,
         *,
         pred_interactions: bool = False,
+        to_parquet: str | PathLike[str] | None = None,
         **kwargs: Any,
     ) -> Any:
         """Predict the target.
@@ -488,6 +490,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
             num_iteration,
             validate_features,
             kwargs,
+            to_parquet=to_parquet,
         )
 
     def _output(
@@ -499,16 +502,26 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         num_iteration: int | None,
         validate_features: bool,
         kwargs: Mapping[str, Any],
+        finish: Callable[[FittedModel, Any], Any] | None = None,
+        to_parquet: str | PathLike[str] | None = None,
     ) -> Any:
-        """The output of a model for rows: see `Booster.predict`."""
-        if validate_features and model.is_foreign:
-            model.check_names(X)
-        n_jobs = parameters.n_jobs(kwargs, self.n_jobs, self._owner)
-        columns = self._columns(model, X)
-        rounds = model.rounds(start_iteration, num_iteration)
-        return predictions.compute(
-            model, columns, output, rounds, compat.n_threads(n_jobs)
+        """The output of a model for rows: see `Booster.predict`.
+
+        If ``finish`` is given, it turns predictions into the result.
+        """
+        n_threads = compat.n_threads(
+            parameters.n_jobs(kwargs, self.n_jobs, self._owner)
         )
+        rounds = model.rounds(start_iteration, num_iteration)
+
+        def compute(rows: Any) -> Any:
+            if validate_features and model.is_foreign:
+                model.check_names(rows)
+            columns = self._columns(model, rows)
+            found = predictions.compute(model, columns, output, rounds, n_threads)
+            return finish(model, found) if finish and output == "prediction" else found
+
+        return predicted(X, model.schema, compute, to_parquet)
 
     @docstrings.of_stages("the target", "(n_samples,)")
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:

@@ -208,19 +208,11 @@ _FIELDS = {
 }
 
 
-def is_streamed(X: Any) -> bool:
-    """Whether data are read in batches, although no `Dataset` was passed.
-
-    Arrays that lie in a file are used as if they were in memory.
-    """
-    return not isinstance(X, np.ndarray | Dataset) and input_rows.is_source(X)
-
-
 def with_datasets(
     X: Any, y: Any, arguments: FitArguments
 ) -> tuple[Any, Any, FitArguments]:
     """The arguments of a fit, where data that are read in batches are a `Dataset`."""
-    if is_streamed(X):
+    if input_rows.is_streamed(X):
         values = {name: getattr(arguments, name) for name in OF_ROWS}
         X, values = _as_dataset(X, {"y": y, **values})
         y = values.pop("y")
@@ -228,7 +220,7 @@ def with_datasets(
     if arguments.eval_set is None and arguments.eval_X is None:
         return X, y, arguments
     pairs = _pairs(arguments)
-    if not any(is_streamed(rows) for rows, _ in pairs):
+    if not any(input_rows.is_streamed(rows) for rows, _ in pairs):
         return X, y, arguments
     if not isinstance(X, Dataset):
         raise ValueError(
@@ -242,7 +234,7 @@ def with_datasets(
     sets = []
     for number, (rows, target) in enumerate(pairs):
         values = {"y": target, **{name: of_sets[name][number] for name in OF_ROWS}}
-        if is_streamed(rows):
+        if input_rows.is_streamed(rows):
             rows, values = _as_dataset(rows, values)
         sets.append((rows, values.pop("y")))
         for name, value in values.items():

@@ -37,21 +37,27 @@ class Dataset(Binning):
     ----------
     data : array-like, data frame, sparse matrix, Sequence or path
         The rows, of shape (n_samples, n_features), in any type that the estimators
-        accept. A list of two-dimensional arrays or of `Sequence` objects holds chunks
-        of rows, which are stacked. A path names a text file (CSV, TSV or LibSVM), or a
-        file that `save_binary` has written.
-    label : array-like of shape (n_samples,), default=None
-        The target: numbers, or class labels of any type for a classifier.
+        accept. Paths of Parquet files and their folders, data sets of pyarrow, lazy
+        frames of polars, `Sequence` objects, memory maps, lists of these and of
+        two-dimensional arrays, and functions that return an Arrow record batch reader
+        are read in batches: the values need not fit into memory. Other paths name a
+        text file (CSV, TSV or LibSVM), or a file that `save_binary` has written.
+    label : array-like of shape (n_samples,) or str, default=None
+        The target: numbers, or class labels of any type for a classifier. If columns
+        with names are read in batches, `label`, `weight`, `group` and `init_score` may
+        be the name of a column, which is then not a feature.
     reference : Dataset, default=None
         For evaluation sets: the training set, whose bins, column names and categories
         are used. If it is None, the functions that take evaluation sets set it.
-    weight : array-like of shape (n_samples,), default=None
+    weight : array-like of shape (n_samples,) or str, default=None
         Weights of the rows, which must be >= 0. The bins depend on them.
-    group : array-like of shape (n_queries,), default=None
-        Number of rows of each query. The rows of a query must be consecutive.
-    init_score : array-like of shape (n_samples[, n_classes]), default=None
+    group : array-like of shape (n_queries,) or str, default=None
+        Number of rows of each query. The rows of a query must be consecutive. A name is
+        that of the column with the query of each row.
+    init_score : array-like of shape (n_samples[, n_classes]), or str, default=None
         Raw scores from which boosting starts. A one-dimensional array for several
-        classes holds the scores of all rows class by class.
+        classes holds the scores of all rows class by class. Several columns by name
+        are a list of str.
     feature_name : 'auto' or list of str, default='auto'
         Names of the columns. 'auto' means the names of a data frame.
     categorical_feature : 'auto' or list of str and int, default='auto'

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import pickle
 
 import numpy as np
 import pytest
 
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor, Sequence, train
-from skgoss.data import sources
+from skgoss.data import memory, sources
 
 pyarrow = pytest.importorskip("pyarrow")
 polars = pytest.importorskip("polars")
@@ -369,3 +370,31 @@ def test_bins_are_read_again_for_other_options(folder):
     copied = pickle.loads(pickle.dumps(rows))
     assert as_text(copied, {"max_bin": 15}) == first
     assert as_text(rows.subset(np.arange(3000))) != first
+
+
+# --- Bins on disk ---------------------------------------------------------------------
+
+
+def test_bins_on_disk_have_the_bits_of_memory(folder, tmp_path):
+    for params in (PARAMS, PARAMS | {"max_bin": 1000, "min_data_in_bin": 1}):
+        on_disk = Dataset(folder, label="y", memory_map=tmp_path)
+        in_memory = Dataset(folder, label="y")
+        assert as_text(on_disk, params) == as_text(in_memory, params)
+    assert isinstance(on_disk._binned.storage.rows, np.memmap)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_an_error(folder, tmp_path, monkeypatch):
+    def fail(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    rows = Dataset(folder, label="y", memory_map=tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(memory, "_reserve", fail)
+        with pytest.raises(OSError, match="No space left"):
+            rows.construct()
+    assert rows.construct().num_data() == N
+    with pytest.raises(FileNotFoundError, match="memory_map must be a folder"):
+        Dataset(folder, memory_map=tmp_path / "none")
+    with pytest.raises(ValueError, match="memory_map is for data that are read in"):
+        Dataset(np.eye(3), label=[1, 2, 3], memory_map=tmp_path).construct()

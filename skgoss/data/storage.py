@@ -34,6 +34,7 @@ from skgoss.data.feature_groups import (
     share_lanes,
     without_conflicts,
 )
+from skgoss.data.memory import IN_MEMORY, Memory
 from skgoss.data.sparse_columns import (
     SparseColumns,
     StorageSettings,
@@ -86,6 +87,8 @@ class Storage:
     entry_pieces : structured ndarray
         The places of the columns that have entries.
     n_threads : int
+    memory : Memory
+        Where lanes and entries are made.
     """
 
     store: BinStore
@@ -101,13 +104,14 @@ class Storage:
     place_of_code: NDArray[np.int32]
     entry_pieces: NDArray[Any]
     n_threads: int
+    memory: Memory = IN_MEMORY
 
     @cached_property
     def rows(self) -> NDArray[np.uint8]:
         """The lanes, (n_rows, row_bytes): rows are padded to a multiple of 8 bytes."""
         n_lanes = int(self.lane.max(initial=-1)) + 1
         row_bytes = -(-n_lanes // ROW_ALIGNMENT) * ROW_ALIGNMENT
-        rows = np.empty((self.store.n_rows, row_bytes), dtype=np.uint8)
+        rows = self.memory.empty((self.store.n_rows, row_bytes), np.uint8)
         codes = self.store.arrays.bytes
         n_threads = team(codes.size, self.n_threads)
         pack_rows(codes, self.lane, self.radix, n_threads, rows)
@@ -132,7 +136,7 @@ class Storage:
         sparse = np.flatnonzero(arrays.column < 0)
         entry_start = np.empty(self.store.n_rows + 1, dtype=np.int64)
         n_stored = np.diff(arrays.sparse_start)[sparse].sum()
-        entries = np.empty(n_stored + arrays.shorts.size, dtype=np.uint32)
+        entries = self.memory.empty((n_stored + arrays.shorts.size,), np.uint32)
         pack_entries(
             arrays.sparse_start,
             arrays.sparse_rows,
@@ -300,12 +304,21 @@ class Bins:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _NewBins(Bins):
     """Bins whose memory nobody else uses, so that it becomes that of a store."""
+
+    memory: Memory
 
     def dense(
         self, narrow: NDArray[np.int64], wide: NDArray[np.int64], n_groups: int
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        if n_groups == len(self.bytes):
+            return self.bytes, self.shorts
+        if not self.bytes.flags.owndata:
+            bytes_ = self.memory.empty((n_groups, self.n_rows), np.uint8)
+            bytes_[: len(narrow)] = self.bytes
+            return bytes_, self.shorts
         # Large memory is moved by its pages, without a copy.
         self.bytes.resize((n_groups, self.n_rows), refcheck=False)
         return self.bytes, self.shorts
@@ -411,6 +424,7 @@ def build_batches(
     mappers: list[BinMapper],
     settings: StorageSettings,
     n_threads: int,
+    memory: Memory = IN_MEMORY,
 ) -> Storage:
     """Bin and store the values of used columns whose rows come in batches.
 
@@ -422,6 +436,8 @@ def build_batches(
         The number of all rows.
     mappers, settings, n_threads : object
         See `build`.
+    memory : Memory, default=IN_MEMORY
+        Where the bins of dense columns lie.
 
     Returns
     -------
@@ -435,7 +451,7 @@ def build_batches(
         np.flatnonzero(~is_sparse & chosen) for chosen in (is_narrow, ~is_narrow)
     ]
     bytes_, shorts = (
-        np.empty((len(chosen), n_rows), dtype=dtype)
+        memory.empty((len(chosen), n_rows), dtype)
         for chosen, dtype in zip(members, (np.uint8, np.uint16), strict=True)
     )
     lists: list[tuple[int, SparseColumns]] = []
@@ -449,7 +465,8 @@ def build_batches(
         lists.append((start, values.sparse))
         start = stop
     sparse = SparseColumns.stacked(np.flatnonzero(is_sparse), lists)
-    return lay_out(_NewBins(sparse, bytes_, shorts), mappers, settings, n_threads)
+    bins = _NewBins(sparse, bytes_, shorts, memory)
+    return replace(lay_out(bins, mappers, settings, n_threads), memory=memory)
 
 
 def store(

@@ -18,6 +18,7 @@ from skgoss.data.categories import FLOAT32_CODES, Categories, Vocabulary
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset, DatasetOptions, used_features
 from skgoss.data.distributed_sample import Block, SampledColumns
+from skgoss.data.memory import IN_MEMORY, Memory
 from skgoss.data.merged_schema import GrowingVocabulary, looked_up
 from skgoss.data.schema import ColumnSchema
 from skgoss.data.sources import Source, placed, read
@@ -34,12 +35,15 @@ class Task(NamedTuple):
         The name in messages.
     options : DatasetOptions
     n_threads : int
+    memory : Memory
+        Where the bins lie.
     """
 
     source: Source
     owner: str
     options: DatasetOptions
     n_threads: int
+    memory: Memory = IN_MEMORY
 
 
 def build(
@@ -120,6 +124,7 @@ def _filled(task: Task, mappers: list[Any], schema: ColumnSchema) -> BinnedDatas
             [mappers[j] for j in feature],
             task.options,
             task.n_threads,
+            task.memory,
         ),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from skgoss import parameters
 from skgoss.data import frames, input_rows, names, streaming
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset, DatasetOptions, DatasetSettings
+from skgoss.data.memory import IN_MEMORY, Memory
 from skgoss.data.schema import ColumnSchema
 from skgoss.data.sources import Source
 from skgoss.dataset import fields as dataset_fields
@@ -127,6 +129,7 @@ def find(
     categorical: Any,
     schema: ColumnSchema | None,
     n_threads: int,
+    memory: Memory = IN_MEMORY,
 ) -> tuple[BinnedDataset, BinningInputs]:
     """Find bins, and put the rows into them.
 
@@ -142,6 +145,8 @@ def find(
     schema : ColumnSchema or None
         The columns, if they are those of a model; None: they are learned.
     n_threads : int
+    memory : Memory, default=IN_MEMORY
+        Where the bins lie, if ``X`` is read in batches.
 
     Returns
     -------
@@ -150,7 +155,7 @@ def find(
     """
     if isinstance(X, Source):
         return _find_streamed(
-            X, weight, options, given_names, categorical, schema, n_threads
+            X, weight, options, given_names, categorical, schema, n_threads, memory
         )
     values, schema = read(X, given_names, categorical, schema, "Dataset")
     _check_weight(weight, values.n_rows)
@@ -177,6 +182,7 @@ def _find_streamed(
     categorical: Any,
     schema: ColumnSchema | None,
     n_threads: int,
+    memory: Memory,
 ) -> tuple[BinnedDataset, BinningInputs]:
     """`find` for rows that are read in batches."""
     n_rows, n_features = source.shape
@@ -185,7 +191,7 @@ def _find_streamed(
         names.check(given_names, n_features)
     column_names = given_names or source.names
     options = by_column(options, n_features, column_names)
-    task = streaming.Task(source, "Dataset", options, n_threads)
+    task = streaming.Task(source, "Dataset", options, n_threads, memory)
     numbered = names.numbered(categorical, given_names)
     binned, schema = streaming.build(task, numbered, schema, weight)
     return binned, BinningInputs(options, categorical, schema, column_names)
@@ -323,6 +329,7 @@ class Binning(Fields):
     used_indices : ndarray of int64, or None
         The rows of ``reference`` that these are.
     free_raw_data : bool
+    memory_map : str, path or None
     _source : Source or None
         Where ``data`` are read from in batches; None: they are in memory, or it is not
         known yet.
@@ -338,6 +345,7 @@ class Binning(Fields):
     reference: Binning | None
     used_indices: NDArray[np.int64] | None
     free_raw_data: bool
+    memory_map: str | PathLike[str] | None = None
     feature_name: str | Sequence[str]
     categorical_feature: Any
     params: dict[str, Any]
@@ -497,7 +505,11 @@ class Binning(Fields):
                 raise ValueError(f"feature_name is {given}, but it has {list(known)}.")
             if self._source is not None:
                 task = streaming.Task(
-                    self._source, "Dataset", DatasetOptions.of(options), n_threads
+                    self._source,
+                    "Dataset",
+                    DatasetOptions.of(options),
+                    n_threads,
+                    Memory(self.memory_map),
                 )
                 return streaming.of_same_bins(task, base, schema)
             columns = self._read(schema)
@@ -544,6 +556,7 @@ class Binning(Fields):
             categorical,
             schema,
             n_threads,
+            Memory(self.memory_map),
         )
         self.categorical_feature = categorical
         self.params |= {name: asked[name] for name in asked if name in OPTIONS}
@@ -580,6 +593,11 @@ class Binning(Fields):
         """Find out how the data are read; lazy frames and streams are collected."""
         source = input_rows.source(self.data)
         if source is None:
+            if self.memory_map is not None:
+                raise ValueError(
+                    "memory_map is for data that are read in batches, such as Parquet"
+                    " files, but data are in memory, or read as a whole."
+                )
             loaded = input_rows.loaded(self.data)
             if loaded is not self.data:
                 dataset_fields.check(self._fields, input_rows.shape(loaded)[0])

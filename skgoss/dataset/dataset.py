@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Self
@@ -74,6 +75,10 @@ class Dataset(Binning):
         Positions of documents. They have no effect.
     silent : bool, default=False
         Has no effect: nothing is printed. It is an argument of LightGBM before 4.
+    memory_map : str or path, default=None
+        A folder: the bins of data that are read in batches lie in files there, and not
+        in memory. So the bins may be larger than memory, too. The files have no names,
+        and vanish with the data set. None: the bins lie in memory.
 
     Attributes
     ----------
@@ -130,6 +135,7 @@ class Dataset(Binning):
         position: ArrayLike | None = None,
         *,
         silent: bool = False,
+        memory_map: str | PathLike[str] | None = None,
     ) -> None:
         self._lock = Lock()
         self._binned = self._inputs = None
@@ -138,6 +144,7 @@ class Dataset(Binning):
         self.reference: Dataset | None = None
         self.used_indices = None
         self.free_raw_data = free_raw_data
+        self.memory_map = _checked_folder(memory_map)
         of_files, given = parameters.file_options(_checked_params(params), "Dataset")
         self._file_options = FileOptions(**of_files)
         self.params = parameters.resolve_or_warn(given, "Dataset")
@@ -589,6 +596,18 @@ def _checked_params(params: Any) -> Mapping[str, Any]:
     if params is not None and not isinstance(params, Mapping):
         raise TypeError(f"params must be a dict, got {type_name(params)}.")
     return params or {}
+
+
+def _checked_folder(memory_map: Any) -> str | None:
+    if memory_map is None:
+        return None
+    if not isinstance(memory_map, str | PathLike):
+        raise TypeError(f"memory_map must be a path, got {type_name(memory_map)}.")
+    if not os.path.isdir(memory_map):
+        raise FileNotFoundError(
+            f"memory_map must be a folder that exists, got {os.fspath(memory_map)!r}."
+        )
+    return os.fspath(memory_map)
 
 
 def _checked_categories(categorical_feature: Any) -> Any:

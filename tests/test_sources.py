@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import pickle
+import signal
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -398,3 +402,37 @@ def test_a_full_disk_is_an_error(folder, tmp_path, monkeypatch):
         Dataset(folder, memory_map=tmp_path / "none")
     with pytest.raises(ValueError, match="memory_map is for data that are read in"):
         Dataset(np.eye(3), label=[1, 2, 3], memory_map=tmp_path).construct()
+
+
+# --- Progress and interruption --------------------------------------------------------
+
+
+def test_reads_are_shown_if_asked(folder, capsys, monkeypatch):
+    pytest.importorskip("rich")
+    monkeypatch.setattr("skgoss.fit.callbacks.SHORT_FIT", -1.0)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    train({"verbose": 1}, Dataset(folder, label="y"), 1)
+    assert "rows read" in capsys.readouterr().out
+    train({"verbose": -1}, Dataset(folder, label="y"), 1)
+    assert capsys.readouterr().out == ""
+
+
+def test_control_c_ends_a_read():
+    class Slow(Rows):
+        batch_size = 10
+
+        def __getitem__(self, index):
+            time.sleep(0.05)
+            return super().__getitem__(index)
+
+    rows = Dataset(Slow(np.eye(3)[np.resize([0, 1, 2], 3000)]))
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            rows.construct()
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    assert time.perf_counter() - start < 1.5

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple, Self
 
 import narwhals.stable.v2 as nw
@@ -18,6 +19,10 @@ from skgoss.utils.messages import hint
 # threads, and little memory.
 BATCH_VALUES = 1 << 21
 MIN_ROWS = 256
+
+
+# Hears how many rows of how many have been read: f(n_read, n_rows).
+READS: ContextVar[Callable[[int, int], None] | None] = ContextVar("READS", default=None)
 
 
 class Batch(NamedTuple):
@@ -230,6 +235,9 @@ def read(source: Source) -> Iterator[Batch]:
         n_read += batch.rows.shape[0]
         if n_read > n_rows:
             break
+        report = READS.get()
+        if report is not None:
+            report(n_read, n_rows)
         if batch.rows.shape[0] > 0:
             yield batch
     source.check_unchanged()
@@ -243,8 +251,12 @@ def read(source: Source) -> Iterator[Batch]:
 
 def _ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
     """The batches, of which the next is read while one is used."""
-    with ThreadPoolExecutor(1, thread_name_prefix="skgoss-reader") as executor:
+    executor = ThreadPoolExecutor(1, thread_name_prefix="skgoss-reader")
+    try:
         coming = executor.submit(next, batches, None)
         while (batch := coming.result()) is not None:
             coming = executor.submit(next, batches, None)
             yield batch
+    finally:
+        # Nobody waits for a batch that nobody needs, such as after Ctrl-C.
+        executor.shutdown(wait=False, cancel_futures=True)

@@ -93,9 +93,9 @@ def lightgbm_sequence(folder: Path, threads: int) -> Any:
                 if _in_use is not None:
                     _in_use.values = None
                 rows = self.file.read()
-                self.values = np.stack(
-                    [c.to_numpy() for c in rows.columns[:-1]], axis=1
-                )
+                columns = [c.to_numpy() for c in rows.columns[:-1]]
+                # LightGBM takes no other type.
+                self.values = np.stack(columns, axis=1).astype(np.float64)
                 _in_use = self
             return self.values[index]
 
@@ -173,7 +173,8 @@ def _round(module: str, rows: Any, threads: int, n_rounds: int) -> float:
     if module == "xgboost":
         import xgboost
 
-        params = {"nthread": threads, "max_leaves": 31, "grow_policy": "lossguide"}
+        params: dict[str, Any] = {"nthread": threads, "max_bin": 255}
+        params |= {"max_leaves": 31, "grow_policy": "lossguide"}
         return seconds(lambda: xgboost.train(params, rows, n_rounds)) / n_rounds
     train = __import__(module).train
     params = {"num_leaves": 31, "num_threads": threads, "verbose": -1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import pickle
 import signal
@@ -363,6 +364,15 @@ def test_values_in_memory_are_not_there(folder):
         train({"linear_tree": True, "verbose": -1}, Dataset(folder, label="y"), 2)
     with pytest.raises(ValueError, match=r"data are read in batches"):
         train({"linear_tree": True}, Dataset(folder, label=VALUES["y"]), 2)
+    model = train(PARAMS, Dataset(folder, label="y"), 2)
+    with pytest.raises(ValueError, match="init_model needs the values"):
+        train(PARAMS, Dataset(folder, label="y"), 2, init_model=model)
+    estimator = LGBMRegressor(n_estimators=2).fit(folder, "y")
+    for method in (estimator.staged_predict, estimator.explain):
+        with pytest.raises(ValueError, match="data are read in batches"):
+            method(folder)
+    with pytest.raises(ValueError, match="data must have a row"):
+        Dataset(dataset.dataset(TABLE.slice(0, 0)), label="y").construct()
     with pytest.raises(FileNotFoundError, match=r"no-file\.parquet"):
         Dataset("no-file.parquet").construct()
 
@@ -386,6 +396,33 @@ def test_bins_on_disk_have_the_bits_of_memory(folder, tmp_path):
         assert as_text(on_disk, params) == as_text(in_memory, params)
     assert isinstance(on_disk._binned.storage.rows, np.memmap)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_saved_bins_are_opened_in_their_file(folder, tmp_path):
+    dense = ["a", "b", "c", "count", "y"]
+    data = dataset.dataset(TABLE.select(dense))
+    path = tmp_path / "bins"
+    of_bins = {"max_bin": 63, "subsample_for_bin": 2000}
+    Dataset(data, label="y", params=of_bins).save_binary(path)
+    opened = Dataset(path, memory_map=tmp_path)
+    assert (
+        as_text(opened) == as_text(Dataset(path)) == as_text(Dataset(data, label="y"))
+    )
+    bins = opened._binned.storage.store.arrays.bytes
+    while isinstance(bins.base, np.ndarray):
+        bins = bins.base
+    assert isinstance(bins.base, mmap.mmap)
+    sparse = Dataset(folder, label="y", params=of_bins).save_binary(path)
+    assert as_text(Dataset(path, memory_map=tmp_path)) == as_text(sparse)
+
+
+def test_text_in_batches(tmp_path):
+    path = tmp_path / "rows.csv"
+    polars.from_arrow(TABLE.select(["a", "c", "count", "y"])).write_csv(path)
+    whole = polars.read_csv(path)
+    expected = as_text(whole.drop("y"), label=whole["y"].to_numpy())
+    assert as_text(polars.scan_csv(path), label="y") == expected
+    assert as_text(dataset.dataset(path, format="csv"), label="y") == expected
 
 
 def test_a_full_disk_is_an_error(folder, tmp_path, monkeypatch):

@@ -19,7 +19,7 @@ from sklearn.utils import InputTags, Tags, TargetTags
 from skgoss import parameters
 from skgoss.booster import training
 from skgoss.booster.training import InTraining
-from skgoss.data import categories, disk, frames, text_files
+from skgoss.data import categories, disk, frames, input_rows, text_files
 from skgoss.data.columns import Columns
 from skgoss.fit import refit
 from skgoss.inspection import explanation
@@ -351,6 +351,7 @@ class Booster(InTraining):
         header: bool = False,
     ) -> Columns:
         """The columns of some data, by place, or of a file."""
+        data = input_rows.unstreamed(data)
         if isinstance(data, str | os.PathLike):
             words = ("label_column", "label")
             label = {word: self.params[word] for word in words if word in self.params}

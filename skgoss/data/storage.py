@@ -305,7 +305,7 @@ class Bins:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _NewBins(Bins):
+class OwnBins(Bins):
     """Bins whose memory nobody else uses, so that it becomes that of a store."""
 
     memory: Memory
@@ -465,7 +465,7 @@ def build_batches(
         lists.append((start, values.sparse))
         start = stop
     sparse = SparseColumns.stacked(np.flatnonzero(is_sparse), lists)
-    bins = _NewBins(sparse, bytes_, shorts, memory)
+    bins = OwnBins(sparse, bytes_, shorts, memory)
     return replace(lay_out(bins, mappers, settings, n_threads), memory=memory)
 
 
@@ -577,7 +577,19 @@ def _codes(
     n_narrow = int((~is_sparse).sum()) - len(wide)
     narrow = np.flatnonzero(~is_sparse & (groups.group >= 0))
     bytes_, shorts = source.dense(narrow, wide, len(groups.n_codes))
-    sparse = source.sparse
+    if n_narrow < len(bytes_):
+        _fill_bundles(source.sparse, groups, n_narrow, n_threads, bytes_[n_narrow:])
+    return bytes_, shorts, column
+
+
+def _fill_bundles(
+    sparse: SparseColumns,
+    groups: FeatureGroups,
+    n_narrow: int,
+    n_threads: int,
+    out: NDArray[np.uint8],
+) -> None:
+    """Write the codes of bundles, whose groups come after ``n_narrow`` others."""
     bundle = groups.group[sparse.number] - n_narrow
     order = np.argsort(bundle, kind="stable").astype(np.int32)
     merge_bundles(
@@ -585,13 +597,12 @@ def _codes(
         sparse.rows,
         sparse.bin_start,
         sparse.bins,
-        np.searchsorted(bundle[order], np.arange(len(bytes_) - n_narrow + 1)),
+        np.searchsorted(bundle[order], np.arange(len(out) + 1)),
         order,
         groups.first_code[sparse.number],
-        bytes_[n_narrow:],
+        out,
         n_threads,
     )
-    return bytes_, shorts, column
 
 
 def _pieces(

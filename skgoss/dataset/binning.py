@@ -428,7 +428,7 @@ class Binning(Fields):
                     options, asked, n_threads, schema, needs_values_for, root
                 )
             except BaseException:
-                if self._binned is None:
+                if self._binned is None and self._source is not None:
                     self._close()
                 raise
 
@@ -592,8 +592,10 @@ class Binning(Fields):
     def _open(self) -> None:
         """Find out how the data are read; lazy frames and streams are collected."""
         source = input_rows.source(self.data)
+        if source is not None and source.shape[0] == 0:
+            raise ValueError("data must have a row, but has none.")
         if source is None:
-            if self.memory_map is not None:
+            if self.memory_map is not None and self.data is not None:
                 raise ValueError(
                     "memory_map is for data that are read in batches, such as Parquet"
                     " files, but data are in memory, or read as a whole."

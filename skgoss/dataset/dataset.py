@@ -78,7 +78,8 @@ class Dataset(Binning):
     memory_map : str or path, default=None
         A folder: the bins of data that are read in batches lie in files there, and not
         in memory. So the bins may be larger than memory, too. The files have no names,
-        and vanish with the data set. None: the bins lie in memory.
+        and vanish with the data set. Bins of a file that `save_binary` has written stay
+        in it; the file must not change then. None: the bins lie in memory.
 
     Attributes
     ----------

@@ -15,6 +15,7 @@ from skgoss import parameters
 from skgoss.data import binary, binned_state, names, text_files
 from skgoss.data.categories import Categories
 from skgoss.data.dataset import BinnedDataset, DatasetOptions
+from skgoss.data.memory import Memory
 from skgoss.data.schema import ColumnSchema, check_names
 from skgoss.data.values import entries
 from skgoss.dataset import fields as dataset_fields
@@ -83,7 +84,8 @@ def _read_text(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _read_bins(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
-    binned, content = binary.read(path, compat.n_threads(None))
+    memory = Memory(dataset.memory_map)
+    binned, content = binary.read(path, compat.n_threads(None), memory)
     owner = f"the file {fspath(path)}"
     inputs = _restored_inputs(content, binned, owner)
     (params,) = entries(content, {"params": dict}, owner)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgoss import parameters
 from skgoss.booster.booster import Booster, init_model
-from skgoss.data import frames
+from skgoss.data import frames, input_rows
 from skgoss.data.columns import Columns
 from skgoss.estimators import html_summary
 from skgoss.estimators import state as states
@@ -582,7 +582,10 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         """The columns of rows to predict."""
         states.check_unchanged(self._booster)
         return frames.columns(
-            X, model.schema, owner=self._owner, by_name=not model.is_foreign
+            input_rows.unstreamed(X),
+            model.schema,
+            owner=self._owner,
+            by_name=not model.is_foreign,
         )
 
     @property

@@ -83,6 +83,12 @@ class Library:
         The module of the estimators for Dask, whose names begin with the word Dask.
     watched : callable, optional
         Given a model and a function to call after every round, the options of fit.
+    threads : str, default="n_jobs"
+        The name of the number of threads; "": the library reads OMP_NUM_THREADS.
+    readable : callable, optional
+        Given a data frame with columns of categories, one that the library reads.
+    categorical : str, optional
+        The argument of fit that lists the columns of categories; empty: it sees them.
     """
 
     package: str
@@ -96,6 +102,15 @@ class Library:
     shape: Mapping[str, Any] = field(default_factory=dict)
     first_rounds: Callable[[int], dict[str, Any]] | None = None
     watched: Callable[[Any, Callable[[], None]], dict[str, Any]] | None = None
+    threads: str = "n_jobs"
+    readable: Callable[[Any], Any] | None = None
+    categorical: str = ""
+
+
+def _words(X: Any) -> Any:
+    """Name missing categories: the library takes no empty cells."""
+    words = X.select_dtypes("category").astype(object)
+    return X.assign(**words.where(words.notna(), "missing").astype(str))
 
 
 LIBRARIES: Mapping[str, Library] = {
@@ -161,8 +176,33 @@ LIBRARIES: Mapping[str, Library] = {
             **_STORAGE,
         },
         shape={"early_stopping": False},
+        threads="",
     ),
 }
+
+# They are compared at their defaults only.
+DEFAULTS_ONLY: Mapping[str, Library] = {
+    "catboost": Library(
+        "catboost",
+        "catboost",
+        "CatBoostClassifier",
+        "CatBoostRegressor",
+        always={"verbose": 0, "allow_writing_files": False},
+        threads="thread_count",
+        readable=_words,
+        categorical="cat_features",
+    ),
+    "chimeraboost": Library(
+        "chimeraboost",
+        "chimeraboost",
+        "ChimeraBoostClassifier",
+        "ChimeraBoostRegressor",
+        threads="thread_count",
+        readable=_words,
+        categorical="cat_features",
+    ),
+}
+ALL: Mapping[str, Library] = {**LIBRARIES, **DEFAULTS_ONLY}
 
 
 def make(
@@ -177,7 +217,7 @@ def make(
     Parameters
     ----------
     library : str
-        A key of `LIBRARIES`.
+        A key of `ALL`.
     task : {"binary", "multiclass", "regression", "ranking"}
         What is learned.
     parameters : mapping, default=EQUAL
@@ -190,7 +230,7 @@ def make(
     estimator : object
         A scikit-learn estimator.
     """
-    its = LIBRARIES[library]
+    its = ALL[library]
     kinds = {"regression": its.regressor, "ranking": its.ranker}
     name = kinds.get(task, its.classifier)
     said = {its.words.get(key, key): value for key, value in parameters.items()}

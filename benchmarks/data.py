@@ -317,6 +317,40 @@ def _csv(
     return Problem(task, table.astype(dict.fromkeys(words, "category")), y)
 
 
+TABLES = SHARED / "tables"
+
+# The tables of `TABLES` whose targets are numbers; those of the others are classes.
+_OF_NUMBERS = frozenset(
+    {
+        *("ames", "auto_price", "boston", "college_score", "computers"),
+        *("doctor_visits", "earnings", "food_budget", "movie_gross", "saratoga"),
+        *("slid_wages", "star_math", "wage", "wine_red"),
+    }
+)
+
+
+def small_table(name: str) -> Problem:
+    """Load a table of `TABLES`, its strings as categories, or one of scikit-learn's."""
+    import pandas as pd
+
+    if name in SKLEARN:
+        return SETS[name]()
+    table = pd.read_csv(TABLES / f"{name}.csv.gz")
+    target = table.pop("target")
+    words = table.select_dtypes(exclude="number").columns
+    X = table.astype(dict.fromkeys(words, "category"))
+    if name in _OF_NUMBERS:
+        return Problem("regression", X, target.to_numpy(np.float64))
+    y = pd.factorize(target, sort=True)[0]
+    return Problem("multiclass" if y.max() > 1 else "binary", X, y)
+
+
+def small_tables() -> list[str]:
+    """The names of the tables that `small_table` loads."""
+    found = sorted(path.name.split(".")[0] for path in TABLES.glob("*.csv.gz"))
+    return [*SKLEARN, *found]
+
+
 def _flights_sample() -> Problem:
     """Load a fifth of the flights with their categories."""
     return flights_categories(0.2)
@@ -411,6 +445,9 @@ SMALL: Mapping[str, Callable[[], Problem]] = {
     "breast_cancer": partial(_sklearn, "breast_cancer", "binary"),
     "digits": partial(_sklearn, "digits", "multiclass"),
 }
+
+# The tables that come with scikit-learn.
+SKLEARN = ("breast_cancer", "wine", "iris", "digits", "diabetes")
 
 SETS: Mapping[str, Callable[[], Problem]] = {
     **SMALL,

@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from adapters import LIBRARIES
+from adapters import ALL, LIBRARIES
 
 
 def fresh(function: Callable[..., Any], *args: Any, threads: int | None = None) -> Any:
@@ -171,7 +171,7 @@ def report(title: str, libraries: Iterable[str], *tables: str) -> None:
 def machine(libraries: Iterable[str]) -> str:
     """Name the processor, Python and the versions of what was measured."""
     packages = dict.fromkeys(
-        [*(LIBRARIES[name].package for name in libraries), "scikit-learn", "numpy"]
+        [*(ALL[name].package for name in libraries), "scikit-learn", "numpy"]
     )
     versions = ", ".join(f"{name} {_version(name)}" for name in packages)
     return (

@@ -3,6 +3,16 @@
 from skgoss.booster.booster import Booster as Booster
 from skgoss.data.sequences import Sequence as Sequence
 from skgoss.dataset.dataset import Dataset as Dataset
+from skgoss.parameters.aliases import all_names
 
 # The errors that LightGBM raises as its own are ValueErrors here.
 LightGBMError = ValueError
+
+
+class _ConfigAliases:
+    """The names of parameters. LightGBM's class is private, but public tools use it."""
+
+    @staticmethod
+    def get(*args: str) -> set[str]:
+        """Return all names of some parameters; an unknown name stands for itself."""
+        return {name for given in args for name in all_names(given)}

@@ -24,4 +24,4 @@ __all__ = [
 
 def _format_eval_result(value: EvalResult, show_stdv: bool = True) -> str:
     """Write a result as text. LightGBM's is private, but public scripts import it."""
-    return show([value])
+    return show([value], show_stdv)

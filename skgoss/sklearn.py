@@ -1,6 +1,9 @@
 """The estimators, in a module of the name that LightGBM's has."""
 
+from sklearn.base import BaseEstimator as _LGBMModelBase  # noqa: F401
+
 from skgoss.basic import LightGBMError as LightGBMError
+from skgoss.booster.train import train as train
 from skgoss.estimators.base import LGBMModel
 from skgoss.estimators.classifier import LGBMClassifier
 from skgoss.estimators.ranker import LGBMRanker

@@ -418,7 +418,7 @@ def test_bad_arguments():
 def test_callbacks_come_in_a_list():
     with pytest.raises(TypeError, match="callbacks must be a list of callables"):
         LGBMRegressor().fit(X, Y, callbacks=early_stopping(2))
-    with pytest.raises(TypeError, match="callbacks must hold callables, got int"):
+    with pytest.raises(TypeError, match=r"callbacks must hold callables.*, got int"):
         fit(3)
 
 
@@ -549,3 +549,20 @@ def test_print_evaluation_is_log_evaluation(capsys):
     callback = skgoss.print_evaluation(period=2, show_stdv=False)
     LGBMRegressor(n_estimators=4).fit(X, Y, callbacks=[callback], **given)
     assert [line[:3] for line in capsys.readouterr().out.splitlines()] == ["[2]", "[4]"]
+
+
+@pytest.mark.parametrize("verbose", [False, 100])
+def test_a_fit_copies_a_callback_once(verbose, monkeypatch, capsys):
+    callback = early_stopping(3, verbose=False)
+    kind, n_copies = type(callback), []
+
+    def copied(self):
+        n_copies.append(1)
+        twin = kind.__new__(kind)
+        vars(twin).update(vars(self))
+        return twin
+
+    monkeypatch.setattr(kind, "__copy__", copied, raising=False)
+    model = LGBMRegressor(n_estimators=2)
+    model.fit(X, Y, eval_set=[(X[::2], Y[::2])], callbacks=[callback], verbose=verbose)
+    assert len(n_copies) == 1

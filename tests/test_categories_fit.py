@@ -6,12 +6,15 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.sparse import csc_array
 
 from skgoss import LGBMClassifier, LGBMRegressor
 from skgoss.data.categories import Categories
 
 pd = pytest.importorskip("pandas")
+polars = pytest.importorskip("polars")
+pyarrow = pytest.importorskip("pyarrow")
 OPTIONS = {"n_estimators": 12, "min_data_per_group": 5, "min_child_samples": 5}
 
 
@@ -239,3 +242,46 @@ def test_vocabularies_tell_words_from_whole_numbers():
     again = Categories.__new__(Categories)
     again.__setstate__(model._model.categories.__getstate__())
     assert [again.vocabularies[j].needs_encoding for j in range(5)] == found
+
+
+WORDS = pd.Series(np.tile(["a", "b", "c"], 60), dtype="category")
+CODES = WORDS.cat.codes.to_numpy()
+NUMBERS = np.random.default_rng(0).random(180)
+AS_CODES = {
+    "array": np.c_[CODES, NUMBERS],
+    "ints": pd.DataFrame({"w": CODES, "v": NUMBERS}),
+    "objects": pd.DataFrame({"w": CODES.astype(object), "v": NUMBERS}),
+    "categories": pd.DataFrame({"w": pd.Categorical(CODES), "v": NUMBERS}),
+    "bools": pd.DataFrame({"w": CODES > 0, "v": NUMBERS}),
+    "polars": polars.DataFrame({"w": CODES, "v": NUMBERS}),
+    "arrow": pyarrow.table({"w": CODES, "v": NUMBERS}),
+    "csr": sparse.csr_array(np.c_[CODES, NUMBERS]),
+    "csc": sparse.csc_array(np.c_[CODES, NUMBERS]),
+    "zeros": sparse.csr_array((180, 2)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("kind", AS_CODES)
+def test_codes_are_not_the_categories(kind):
+    X, y = pd.DataFrame({"w": WORDS, "v": NUMBERS}), CODES + NUMBERS
+    message = "Column 'w' held categories such as 'a' in fit, but now holds numbers"
+    model = LGBMRegressor(n_estimators=2).fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        model.predict(AS_CODES[kind])
+    with pytest.raises(ValueError, match=message):
+        model.booster_.predict(AS_CODES[kind])
+    with pytest.raises(ValueError, match=message):
+        LGBMRegressor(n_estimators=2).fit(X, y, eval_set=[(AS_CODES[kind], y)])
+
+
+@pytest.mark.parametrize("dtype", ["category", "object", "float"])
+def test_missing_and_unknown_values_have_any_type(dtype):
+    X, y = pd.DataFrame({"w": WORDS, "v": NUMBERS}), CODES + NUMBERS
+    model = LGBMRegressor(n_estimators=2).fit(X, y)
+    missing = pd.Series([np.nan] * 180, dtype=dtype)
+    expected = model.predict(X.assign(w=missing))
+    unknown = pd.Series(
+        ["z"] * 180, dtype="category" if dtype == "category" else "object"
+    )
+    np.testing.assert_array_equal(model.predict(X.assign(w=unknown)), expected)

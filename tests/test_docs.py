@@ -6,6 +6,8 @@ import doctest
 import importlib
 import re
 import runpy
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -41,8 +43,11 @@ NEEDS = {
     "onnx": ["onnxruntime", "pandas", "skl2onnx"],
     "plots": ["igraph", "matplotlib", "pandas"],
     "scikit-learn": ["sklearn.callback", "skops"],
+    "tools": ["shap", "treelite"],
     "training": ["pandas"],
 }
+# What this page does holds for a whole process.
+ALONE = "tools"
 
 
 def test_pages_with_code():
@@ -58,10 +63,19 @@ def test_pages_with_code():
         "objectives",
     }
     pages |= {"migrating", "onnx", "plots", "ranking", "scikit-learn", "sparse"}
-    assert {*pages, "text-files", "training", "README"} <= set(PAGES)
+    assert {*pages, "text-files", "tools", "training", "README"} <= set(PAGES)
 
 
-@pytest.mark.parametrize("page", PAGES)
+def test_code_runs_in_a_process_of_its_own():
+    for module in NEEDS[ALONE]:
+        pytest.importorskip(module)
+    code = "\n".join(blocks(FILES[ALONE]))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != ALONE])
 def test_code_runs(page, capsys):
     for module in NEEDS.get(page, ()):
         pytest.importorskip(module)

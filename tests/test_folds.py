@@ -95,7 +95,9 @@ def test_model_is_the_mean_of_the_models_of_the_folds(task, kind):
         out = twin.predict(X[test])
         found = model.oof_prediction_[test]
         found = found[:, 1] if task == "binary" else found
-        np.testing.assert_allclose(found, out, rtol=1e-12)
+        # Forests and dropout sum the trees in another order while they are fitted.
+        rtol = 1e-12 if kind in ("forest", "dart") else 0.0
+        np.testing.assert_allclose(found, out, rtol=rtol)
 
 
 @pytest.mark.parametrize("task", DATA)

@@ -426,3 +426,42 @@ def test_nothing_is_warned_about():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit_columns(pandas.DataFrame({"a": [1.0], "b": [True], "c": [None]}))
+
+
+def decimals():
+    rng = np.random.default_rng(0)
+    return [
+        decimal.Decimal(int(value)).scaleb(-6)
+        for value in rng.integers(-(10**12), 10**12, 300)
+    ]
+
+
+@pytest.mark.parametrize("kind", ["arrow", "polars", "arrow in pandas"])
+def test_decimals_become_the_nearest_numbers(kind):
+    pandas = pytest.importorskip("pandas")
+    pyarrow = pytest.importorskip("pyarrow")
+    values = decimals()
+    X = pyarrow.table({"a": pyarrow.array([*values, None], pyarrow.decimal128(20, 6))})
+    if kind == "polars":
+        X = pytest.importorskip("polars").from_arrow(X)
+    elif kind == "arrow in pandas":
+        X = X.to_pandas(types_mapper=pandas.ArrowDtype)
+    expected = np.array([*map(float, values), np.nan])[:, None]
+    np.testing.assert_array_equal(read(columns(Estimator(), X, reset=True)), expected)
+
+
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_doubled_names(library):
+    module = pytest.importorskip(library)
+    values = np.random.default_rng(0).random((50, 3))
+    if library == "pandas":
+        X = module.DataFrame(values, columns=["a", "b", "a"])
+    else:
+        X = module.table([*values.T], names=["a", "b", "a"])
+    y = np.arange(50)
+    message = "X has several columns of one name.*'a' 2 times"
+    with pytest.raises(ValueError, match=message):
+        LGBMRegressor().fit(X, y)
+    model = LGBMRegressor(n_estimators=1).fit(values, y)
+    with pytest.raises(ValueError, match=message):
+        model.predict(X)

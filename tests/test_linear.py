@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pickle
 
+import lightgbm
 import numpy as np
+import pandas
 import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
+import skgoss
 from skgoss import LGBMClassifier, LGBMRegressor
 
 RNG = np.random.default_rng(11)
@@ -282,8 +285,30 @@ def test_as_good_as_lightgbm(name, holes):
         ),
         ({"zero_as_missing": True}, "linear_tree.* must be False"),
         ({"linear_lambda": -1.0}, "linear_lambda"),
+        *(
+            ({"monotone_constraints": given}, "monotone_constraints.*linear_tree=True")
+            for given in ([1, 0, 0], {"x1": -1}, "0,1,0")
+        ),
     ],
 )
 def test_what_linear_leaves_cannot_do(options, message):
     with pytest.raises(ValueError, match=message):
         regressor(**options).fit(X, Y)
+    data = skgoss.Dataset(X, Y)
+    params = {"linear_tree": True, "objective": "l2"} | options
+    for run in (skgoss.train, skgoss.cv, skgoss.Booster):
+        with pytest.raises(ValueError, match=message):
+            run(params, data)
+
+
+@pytest.mark.parametrize("given", [None, [0, 0, 0, 0], {"x": 0}])
+def test_constraints_that_hold_nothing_are_none(given):
+    X = pandas.DataFrame(np.zeros((50, 4)), columns=["x", "a", "b", "c"])
+    regressor(monotone_constraints=given).fit(X, np.arange(50))
+
+
+def test_a_file_of_lightgbm_with_both():
+    params = {"monotone_constraints": [1] + [0] * 9, "linear_tree": True, "verbose": -1}
+    theirs = lightgbm.train(params, lightgbm.Dataset(X, Y, params=params), 3)
+    ours = skgoss.Booster(model_str=theirs.model_to_string())
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X))

@@ -679,3 +679,16 @@ def test_any_number_of_threads_gives_the_same_bits(name):
         gradients(objective, scores, 1), gradients(objective, scores, 3), strict=True
     ):
         np.testing.assert_array_equal(one, three)
+
+
+@pytest.mark.parametrize("masked", ["gradient", "hessian"])
+def test_masked_derivatives(masked):
+    def objective(y_true, y_pred):
+        results = {"gradient": y_pred - y_true, "hessian": np.ones_like(y_true)}
+        results[masked] = np.ma.masked_less(results[masked], np.inf)
+        return results["gradient"], results["hessian"]
+
+    X = np.arange(100.0)[:, None]
+    model = skgoss.LGBMRegressor(objective=objective)
+    with pytest.raises(ValueError, match=f"The {masked} of .*'objective' has masked"):
+        model.fit(X, X[:, 0])

@@ -625,6 +625,9 @@ class Small(LGBMClassifier):
 def test_subclasses_are_registered():
     X, y = load_iris(return_X_y=True)
     model = make_pipeline(StandardScaler(), Small(n_estimators=2)).fit(X, y)
+    for options in (None, {"zipmap": False}):
+        with pytest.raises(RuntimeError, match=r"skgoss\.onnx\.register\(Small\)"):
+            skl2onnx.to_onnx(model, X[:1], options=options)
     skgoss.onnx.register(Small)
     proto = skl2onnx.to_onnx(model, X[:1], options={"zipmap": False})
     assert_same(session(proto).run(None, {"X": X})[1], model.predict_proba(X))

@@ -74,11 +74,15 @@ def test_modules_of_functions_and_data():
     assert skgoss.sklearn.LightGBMError is skgoss.basic.LightGBMError is ValueError
 
 
-def test_a_result_as_text():
+@pytest.mark.parametrize("show_stdv", [True, False])
+@pytest.mark.parametrize("deviation", [(), (0.25,)])
+def test_a_result_as_text(show_stdv, deviation):
     lightgbm = pytest.importorskip("lightgbm")
-    given = ("valid_0", "l2", 0.123456789, False)
-    ours = skgoss.callback._format_eval_result(skgoss.EvalResult(*given), True)
-    theirs = lightgbm.callback._format_eval_result(lightgbm.EvalResult(*given), True)
+    given = ("valid_0", "l2", 0.123456789, False, *deviation)
+    ours, theirs = (
+        package.callback._format_eval_result(package.EvalResult(*given), show_stdv)
+        for package in (skgoss, lightgbm)
+    )
     assert ours == theirs
 
 

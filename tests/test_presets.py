@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_regression
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
+from skgoss.fit.folds import of_equal_size
+from skgoss.parameters import presets
 
 ACCURATE = {"preset": "accurate"}
 
@@ -102,21 +106,73 @@ def test_rounds_are_found_on_folds_that_keep_groups():
     assert model.n_iter_ < known.n_iter_ / 2
 
 
+def of_folds(X, y, estimator=LGBMRegressor, **options):
+    """A model of one candidate on folds, as the preset compares them."""
+    return estimator(**{"folds": 3, **options}).fit(X, y)
+
+
 def test_a_candidate_wins_by_its_loss():
     X, y = numbers(400)
+    coarse = {"learning_rate": 0.25, "n_estimators": 200, "early_stopping_round": 10}
+    coarse = {**presets._ACCURATE, **coarse}
     kept = {}
     for extra_trees in (False, True):
-        params = {**ACCURATE, "extra_trees": extra_trees, "verbosity": -1}
-        params |= {"learning_rate": 0.2, "early_stopping_round": 15}
-        params |= {"folds": 3, "n_estimators": 250}
-        model = LGBMRegressor(**params).fit(X, y)
+        model = of_folds(X, y, extra_trees=extra_trees, **coarse)
         kept[model.oof_score_["l2"]] = extra_trees, model
-    loss = min(kept)
+    extra_trees, best = kept[min(kept)]
     model = LGBMRegressor(**ACCURATE).fit(X, y)
-    assert model.preset_params_.get("extra_trees", False) is kept[loss][0]
-    history = kept[loss][1].evals_result_.values()
-    best = [int(np.argmin(scores["l2"])) + 1 for scores in history]
-    assert model.n_iter_ == round(4 * np.exp(np.log(best).mean()))
+    assert model.preset_params_.get("extra_trees", False) is extra_trees
+    history = best.evals_result_.values()
+    rounds = [int(np.argmin(scores["l2"])) + 1 for scores in history]
+    assert model.n_iter_ == round(5 * np.exp(np.log(rounds).mean()))
+
+
+def test_folds_of_a_preset_are_a_weighted_mean():
+    X, y = numbers(400)
+    model = LGBMRegressor(**ACCURATE, folds=3).fit(X, y)
+    chosen = {**presets._ACCURATE_ON_FOLDS}
+    plain, extra = (
+        of_folds(X, y, extra_trees=extra_trees, **chosen)
+        for extra_trees in (False, True)
+    )
+    found = [
+        (1 - share) * plain.oof_prediction_ + share * extra.oof_prediction_
+        for share in np.linspace(0, 1, 11)
+    ]
+    losses = [np.mean((y - prediction) ** 2) for prediction in found]
+    best = int(np.argmin(losses))
+    np.testing.assert_allclose(model.oof_prediction_, found[best])
+    shares = model.preset_params_["extra_trees"]
+    assert shares == pytest.approx({"False": 1 - best / 10, "True": best / 10})
+    mean = (1 - best / 10) * plain.predict(X) + best / 10 * extra.predict(X)
+    np.testing.assert_allclose(model.predict(X), mean)
+
+
+def test_probabilities_of_folds_are_calibrated():
+    X, y = classes(500)
+    model = LGBMClassifier(**ACCURATE, folds=3).fit(X, y)
+    chosen = {**presets._ACCURATE_ON_FOLDS}
+    plain, extra = (
+        of_folds(X, y, LGBMClassifier, extra_trees=extra_trees, **chosen)
+        for extra_trees in (False, True)
+    )
+    first, second = (m._model.out_of_fold.scores[:, 0] for m in (plain, extra))
+    pairs = of_equal_size(3, y.astype(float), None, stratify=True, seed=0)
+
+    def loss(raw):
+        return np.mean([log_loss(y[t], expit(raw[t])) for _, t in pairs])
+
+    shares = np.linspace(0, 1, 11)
+    losses = [loss((1 - share) * first + share * second) for share in shares]
+    share = shares[int(np.argmin(losses))]
+    raw = (1 - share) * first + share * second
+    grid = np.linspace(0.5, 2, 151)
+    factor = grid[int(np.argmin([loss(factor * raw) for factor in grid]))]
+    factor = 1 + (factor - 1) * 500 / 1500
+    np.testing.assert_allclose(model.oof_prediction_[:, 1], expit(factor * raw), 2e-2)
+    whole = [m.predict(X, raw_score=True) for m in (plain, extra)]
+    raw = factor * ((1 - share) * whole[0] + share * whole[1])
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(raw), rtol=2e-2)
 
 
 def test_few_rows():

@@ -165,6 +165,26 @@ def test_metrics_are_not_computed_while_a_round_grows():
     assert len(messages) == 1
 
 
+def test_a_round_that_is_refused_does_not_change_the_one_that_grows():
+    booster = Booster({**PARAMS, "objective": "none"}, Dataset(X, Y))
+    called = []
+
+    def other(predictions, dataset):
+        called.append("other")
+        return predictions - dataset.get_label(), np.ones(len(predictions))
+
+    def objective(predictions, dataset):
+        called.append("first")
+        with pytest.raises(RuntimeError, match="already training"):
+            booster.update(fobj=other)
+        return other(predictions, dataset)
+
+    fit = booster._live_fit
+    booster.update(fobj=objective)
+    assert called == ["first", "other"]
+    assert fit.settings.objective.function is objective
+
+
 # --- Estimators -----------------------------------------------------------------------
 
 

@@ -1,9 +1,11 @@
 """The user's Dataset: what it holds, when it is binned, whose bins it shares."""
 
 import copy
+import itertools
 import multiprocessing
 import pickle
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -83,8 +85,8 @@ def test_fields_belong_to_the_data_set(name):
     given[:] = 7
     getattr(data, f"get_{name}")()[:] = 7
     assert getattr(data, f"get_{name}")().tolist() == [2, 2]
-    with pytest.raises(ValueError, match="read-only"):
-        getattr(data, name)[:] = 7
+    getattr(data, name)[0] = 1
+    assert getattr(data, f"get_{name}")().tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -135,9 +137,8 @@ def test_get_field_and_set_field():
         data.get_field("weigth")
 
 
-def test_positions_have_no_effect():
-    with pytest.warns(UserWarning, match="position has no effect"):
-        data = Dataset(np.zeros((3, 1)), position=[0, 1, 0])
+def test_positions_are_kept():
+    data = Dataset(np.zeros((3, 1)), position=[0, 1, 0])
     assert data.get_position().tolist() == [0, 1, 0]
 
 
@@ -808,8 +809,8 @@ def test_data_sets_are_kept(way, tmp_path, builds):
     assert len(builds) == 1
     with pytest.raises(ValueError, match="change max_bin from 31 to 63"):
         train(SMALL | {"max_bin": 63}, found)
-    with pytest.raises(ValueError, match="read-only"):
-        found.label[:] = 0
+    found.label[:] = 0
+    assert not found.get_label().any()
 
 
 @pytest.mark.parametrize("way", ["file", "pickle"])
@@ -1059,3 +1060,108 @@ def test_an_unknown_objective_is_an_error_before_rows_are_binned(monkeypatch):
     monkeypatch.setattr(BinnedDataset, "build", None)
     with pytest.raises(ValueError, match="'binari'"):
         train({"objective": "binari"}, Dataset(X, label=y))
+
+
+NAMES_OF_CATEGORIES = (
+    "categorical_feature",
+    "cat_feature",
+    "categorical_column",
+    "cat_column",
+    "categorical_features",
+)
+
+
+def codes():
+    """A column of categories whose targets have no order, and a column of numbers."""
+    rng = np.random.default_rng(0)
+    codes = np.arange(1000) % 20
+    return np.c_[codes, rng.random(1000)], rng.permutation(20)[codes].astype(float)
+
+
+@pytest.mark.parametrize("constructed", [False, True])
+@pytest.mark.parametrize("name", NAMES_OF_CATEGORIES)
+def test_categories_in_params(name, constructed):
+    X, y = codes()
+    expected = skgoss.train({}, Dataset(X, y, categorical_feature=[0]), 2)
+    data = Dataset(X, y, params={name: [0]})
+    if constructed:
+        data.construct()
+    for params in ({}, {"cat_feature": [0]}):
+        assert skgoss.train(params, data, 2).dump_model() == expected.dump_model()
+
+
+@pytest.mark.parametrize("name", NAMES_OF_CATEGORIES)
+def test_categories_of_argument_and_params(name):
+    X, y = codes()
+    X[:, 1] = np.arange(1000) % 3
+    with pytest.warns(UserWarning, match=r"categorical_feature=\[1\].*\[0\].*argument"):
+        data = Dataset(X, y, categorical_feature=[1], params={name: [0]})
+    assert data.categorical_feature == [1]
+    with pytest.warns(UserWarning, match=r"categorical_feature=\[1\].*\[0\].*the fit"):
+        skgoss.train({name: [0]}, data, 1)
+    assert data.categorical_feature == [0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Dataset(X, y, categorical_feature=[1], params={name: [1]}).construct()
+        Dataset(X, y, params={name: "auto"}).construct()
+
+
+def test_states_have_all_entries():
+    state = Dataset(*made(50)).__getstate__()
+    for name in state.keys() - {"_keeps_values", "_version"}:
+        found = Dataset.__new__(Dataset)
+        with pytest.raises(ValueError, match=f"the state of Dataset has no '{name}'"):
+            found.__setstate__({n: value for n, value in state.items() if n != name})
+    for name in ("reference", "feature_name", "categorical_feature", "_lock"):
+        with pytest.raises(ValueError, match=f"'{name}' of the state of Dataset"):
+            Dataset.__new__(Dataset).__setstate__({**state, name: 7})
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("n", [101, 150, 2000])
+def test_chains_of_references_are_short(n, closed):
+    message = "for 100 data sets or more, or for ever"
+    sets = [Dataset(*made(50)) for _ in range(n)]
+    for data, reference in itertools.pairwise(sets):
+        data.set_reference(reference)
+    if closed:
+        with pytest.raises(ValueError, match=message):
+            sets[-1].set_reference(sets[0])
+    for use in (Dataset.construct, Dataset.get_feature_name, Dataset._construct):
+        with pytest.raises(ValueError, match=message):
+            use(sets[0])
+    with pytest.raises(ValueError, match=message):
+        train(SMALL, sets[0])
+    with pytest.raises(ValueError, match=message):
+        train(SMALL, sets[-1], valid_sets=[sets[0]])
+    sets[-99].construct()
+
+
+def test_subsets_of_subsets_end():
+    part = Dataset(*made(50))
+    for _ in range(99):
+        part = part.subset(range(50))
+    with pytest.raises(ValueError, match="for 100 data sets or more"):
+        part.subset(range(50))
+
+
+def test_sets_of_equal_bins_and_other_categories():
+    pandas = pytest.importorskip("pandas")
+    codes = np.arange(300) % 3
+    y = np.array([0.0, 5.0, 20.0])[codes]
+    one, other = (
+        pandas.DataFrame({"w": pandas.Categorical.from_codes(codes, list(words))})
+        for words in ("abc", "bcd")
+    )
+    ours, theirs = (Dataset(X, y, free_raw_data=False) for X in (one, other))
+    ours.construct()
+    theirs.construct()
+    assert theirs._binned.has_bins_of(ours._binned)
+    theirs.set_reference(ours)
+    booster = skgoss.Booster(SMALL | {"min_data_per_group": 5}, ours)
+    booster.add_valid(theirs, "other")
+    for _ in range(3):
+        booster.update()
+    ((_, _, value, _),) = booster.eval_valid()
+    np.testing.assert_allclose(value, np.mean((booster.predict(other) - y) ** 2))
+    assert value > 2 * np.mean((booster.predict(one) - y) ** 2)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from skgoss._engine.data import binning as kernels
 from skgoss._engine.data import categories as category_kernels
 from skgoss.data.bin_mapper import BinMapper
-from skgoss.data.columns import Columns
+from skgoss.data.columns import Columns, changed
 
 # So many part most bounds from each other, and their table fits the first cache.
 BUCKETS_PER_BOUND = 8
@@ -205,7 +205,8 @@ def bin_sparse_columns(
         if start[span.stop] > len(list_rows):
             list_rows = np.empty(start[-1], dtype=np.uint32)
             list_bins = np.empty(bin_start[-1], dtype=np.uint16)
-        kernels.list_columns(*arguments, bin_start[edges], list_rows, list_bins)
+        if not kernels.list_columns(*arguments, bin_start[edges], list_rows, list_bins):
+            raise changed()
     list_rows.resize(start[-1], refcheck=False)
     list_bins.resize(bin_start[-1], refcheck=False)
     return start, list_rows, bin_start, list_bins

@@ -75,20 +75,44 @@ class Vocabulary:
         """The number of each value, NaN where it is unknown or missing."""
         return [self.number_of.get(value, math.nan) for value in values]
 
-    def encode(self, distinct: list[Any], place: NDArray[Any]) -> NDArray[Any]:
-        """The numbers of values that `factorize` returned; NaN as in `look_up`."""
+    def encode(
+        self, distinct: list[Any], place: NDArray[Any], name: Any
+    ) -> NDArray[Any]:
+        """The numbers of values that `factorize` returned; NaN as in `look_up`.
+
+        ValueError if they are numbers, and the categories of the column are not.
+        """
         table = np.array([*self.look_up(distinct), math.nan], dtype=self.dtype)
+        if np.isnan(table).all() and (place >= 0).any():
+            self.check_words(_occurring(distinct, place), name)
         return table[place]
 
-    def recode(self, values: Any) -> NDArray[Any]:
-        """The numbers of the values of a pandas Categorical; NaN as in `look_up`."""
+    def recode(self, values: Any, name: Any) -> NDArray[Any]:
+        """The numbers of the values of a pandas Categorical, as of `encode`."""
         index, table = self._recoded
         if index is not values.categories:
             index = values.categories
-            numbers = self.encode(*factorize_values(index.tolist()))
-            table = np.append(numbers, self.dtype.type(math.nan))
+            distinct, place = factorize_values(index.tolist())
+            numbers = np.array([*self.look_up(distinct), math.nan], dtype=self.dtype)
+            table = np.append(numbers[place], self.dtype.type(math.nan))
             object.__setattr__(self, "_recoded", (index, table))
+        if np.isnan(table).all() and (values.codes >= 0).any():
+            self.check_words(index.tolist(), name)
         return table[values.codes]
+
+    def check_words(self, values: Iterable[Any], name: Any) -> None:
+        """Check that values are not all numbers if no category is one.
+
+        Codes would be taken for unknown categories, which count as missing.
+        """
+        present = [value for value in values if not is_missing(value)]
+        are_numbers = bool(present) and all(map(_is_number, present))
+        if are_numbers and self.values and not any(map(_is_number, self.values)):
+            raise ValueError(
+                f"Column {name!r} held categories such as {self.values[0]!r} in fit,"
+                f" but now holds numbers such as {present[0]!r}. Pass the categories"
+                " themselves instead of their codes."
+            )
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -225,12 +249,13 @@ class Categories:
         ValueError
             If values are not hashable. In fit: if strings occur although
             `categorical_feature` is None, or if numbers are not whole. In predict: if
-            strings occur in a column that held numbers in fit.
+            strings occur in a column that held numbers in fit, or if a column holds
+            numbers whose categories are strings.
         """
         known = None if learn else self.vocabularies.get(column)
         categorical = small_categorical(series.to_native())
         if known is not None and categorical is not None:
-            return known.recode(categorical)
+            return known.recode(categorical, series.name)
         try:
             distinct, place = factorize(series)
         except TypeError as error:
@@ -242,7 +267,7 @@ class Categories:
             self.vocabularies[column] = self._learned(column, series, distinct, place)
         elif known is None:
             return _plain_numbers(series.name, distinct, place)
-        return self.vocabularies[column].encode(distinct, place)
+        return self.vocabularies[column].encode(distinct, place, series.name)
 
     def _learned(
         self,
@@ -260,7 +285,8 @@ class Categories:
             raise ValueError(
                 f"Column {series.name!r} holds strings or categories, but"
                 " categorical_feature says that no column is categorical. Set it to"
-                " 'auto', or drop the column."
+                " 'auto', drop the column, or give its categories an order: ordered"
+                " categories are numbers."
             )
         return Vocabulary(sorted(occurring, key=sort_key), needs_encoding=True)
 
@@ -287,7 +313,8 @@ class Categories:
         Raises
         ------
         ValueError
-            If a column to learn holds numbers that are not whole.
+            If a column to learn holds numbers that are not whole. In predict: if a
+            column holds numbers whose categories are strings.
 
         Warns
         -----
@@ -323,10 +350,11 @@ class Categories:
             values = [*distinct, 0] if has_rest else distinct
             self.vocabularies[column] = Vocabulary(_whole_numbers(values, name))
         vocabulary = self.vocabularies[column]
-        encoded = vocabulary.encode(distinct, place)
+        encoded = vocabulary.encode(distinct, place, name)
         rest = vocabulary.look_up([0])[0]
         if not has_rest or rest == 0:
             return encoded
+        vocabulary.check_words([*distinct, 0], name)
         dense = np.full(columns.n_rows, rest, dtype=encoded.dtype)
         dense[columns.stored_rows(column)] = encoded
         return dense
@@ -450,7 +478,7 @@ def _plain_numbers(
 ) -> NDArray[np.float64]:
     """The values of a column of categories that held numbers in fit."""
     occurring = _occurring(distinct, place)
-    if not all(isinstance(value, numbers.Real | np.bool_) for value in occurring):
+    if not all(map(_is_number, occurring)):
         raise ValueError(
             f"Column {name!r} held numbers in fit, but now holds strings or categories."
             " Convert them to numbers."
@@ -486,11 +514,15 @@ def _occurring(distinct: list[Any], place: NDArray[Any]) -> list[Any]:
 
 def sort_key(value: Any) -> tuple[int, Any]:
     """Numbers first, then strings, then other values in the order of their repr."""
-    if isinstance(value, numbers.Real | np.bool_):
+    if _is_number(value):
         return 0, value
     if isinstance(value, str):
         return 1, value
     return 2, (type(value).__name__, repr(value))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real | np.bool_)
 
 
 def _whole_numbers(values: Iterable[Any], name: Any) -> list[int]:

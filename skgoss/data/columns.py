@@ -106,8 +106,12 @@ class Columns:
         return _view(self.address[column], self.stride[column], int(length), dtype)
 
     def stored_rows(self, column: int) -> NDArray[np.int32]:
-        """The rows of a sparse column that have a stored value."""
-        return _view(self.index[column], 4, int(self.length[column]), np.dtype("int32"))
+        """The rows of a sparse column that have a stored value: a copy, in bounds."""
+        length = int(self.length[column])
+        rows = _view(self.index[column], 4, length, np.dtype("int32")).copy()
+        if length and not 0 <= rows.min() <= rows.max() < self.n_rows:
+            raise changed()
+        return rows
 
 
 class ColumnsBuilder:
@@ -161,6 +165,14 @@ class ColumnsBuilder:
         )
 
 
+def changed() -> ValueError:
+    """The error if values that were counted are not those that are then read."""
+    return ValueError(
+        "X changed while it was read: another thread or process wrote to its memory."
+        " Pass a copy, or wait until the fit has ended before X is changed."
+    )
+
+
 def as_kind(values: NDArray[Any], name: str) -> NDArray[Any]:
     """The values themselves if a kernel can read them, else as float64."""
     if values.dtype in KIND_OF_DTYPE and values.flags.aligned:
@@ -186,3 +198,15 @@ def _view(address: Any, stride: Any, length: int, dtype: np.dtype) -> NDArray[An
         "version": 3,
     }
     return np.asarray(_Memory(interface))
+
+
+def numbers(columns: Columns) -> NDArray[np.float64]:
+    """All values in an array of shape (n_rows, n_features); categories are NaN."""
+    out = np.zeros((columns.n_rows, columns.n_features))
+    for j in range(columns.n_features):
+        is_sparse = columns.index is not None and columns.index[j] != 0
+        at = columns.stored_rows(j) if is_sparse else slice(None)
+        out[at, j] = columns.stored(j)
+    if columns.n_categories is not None:
+        out[:, columns.n_categories > 0] = np.nan
+    return out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from os import PathLike
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -16,6 +18,7 @@ from skgoss.data.columns import KIND_OF_DTYPE, Columns, ColumnsBuilder, as_kind
 from skgoss.data.floats import as_floats
 from skgoss.data.schema import ColumnSchema
 from skgoss.utils import compat
+from skgoss.utils.messages import type_name
 
 _READABLE = frozenset(
     {
@@ -127,6 +130,12 @@ class _Reader:
         frame = dataframes.as_dataframe(X)
         if frame is not None:
             return self._frame_columns(frame)
+        if isinstance(X, str | PathLike | Mapping):
+            raise TypeError(
+                "X must be an array, a data frame or a sparse matrix, got a"
+                f" {type_name(X)}. Read a file with pandas.read_csv, and make a data"
+                " frame of a dict with pandas.DataFrame."
+            )
         if np.ma.is_masked(X):
             X = _filled(X)
         if not self.learns and self._is_plain(X):
@@ -245,13 +254,19 @@ class _Reader:
 
     def _check_frame(self, frame: dataframes.DataFrame) -> None:
         """Learn or check the number and the names of the columns."""
-        if self.learns:
-            names = compat.feature_names(frame.native)
-            self._set_or_check(frame.native, names, frame.index)
-        elif not self.by_name or not (
-            self.schema.has_index(frame.index) or self.schema.has_names(frame.names)
-        ):
-            self.schema.check(frame.native, self.owner, by_name=self.by_name)
+        try:
+            if self.learns:
+                names = compat.feature_names(frame.native)
+                self._set_or_check(frame.native, names, frame.index)
+            elif not self.by_name or not (
+                self.schema.has_index(frame.index) or self.schema.has_names(frame.names)
+            ):
+                self.schema.check(frame.native, self.owner, by_name=self.by_name)
+        except nw.exceptions.DuplicateError as error:
+            found = str(error).replace("\n-", "")
+            raise ValueError(
+                f"X has several columns of one name. Rename them. {found}."
+            ) from error
 
     def _object_columns(self, array: NDArray[Any]) -> Columns:
         layout, encoded = ColumnsBuilder(*array.shape), set()
@@ -342,6 +357,9 @@ def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
         values = np.full(len(series), np.nan)
         values[~series.is_null().to_numpy()] = series.drop_nulls().to_numpy()
         return values
+    # Arrow's casts of decimals do not round to the nearest number, as `float` does.
+    if dtype.is_decimal():
+        return _object_numbers(series)
     if dtype.is_numeric():
         return series.cast(nw.Float64).to_numpy()
     if series.null_count() == len(series):

@@ -16,8 +16,9 @@ from skgoss.data.floats import check_unmasked
 from skgoss.data.row_partition import Parts, RowPartition
 from skgoss.utils.messages import warn
 
-# A single query with more documents than this gives a warning.
-MANY_DOCUMENTS = 1000
+# A single query with more documents than this gives a warning; scikit-learn's checks
+# have 150.
+MANY_DOCUMENTS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +179,7 @@ def _ids(qid: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
             f" shape {ids.shape}. Sizes of queries are passed as"
             f" {name.replace('qid', 'group')}."
         )
-    if _any_missing(ids):
+    if any_missing(ids):
         raise ValueError(f"{name} contains missing values; every row needs a query.")
     return ids
 
@@ -253,7 +254,8 @@ def _spread(query: str, parts: list[int]) -> ValueError:
     )
 
 
-def _any_missing(ids: NDArray[Any]) -> bool:
+def any_missing(ids: NDArray[Any]) -> bool:
+    """Whether a value is None or NaN."""
     if ids.dtype.kind == "O":
         return any(map(is_missing, ids))
     return bool((ids != ids).any())

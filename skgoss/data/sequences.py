@@ -24,8 +24,8 @@ class Sequence(ABC):
 
     Attributes
     ----------
-    batch_size : int, default=4096
-        The number of rows of a batch.
+    batch_size : int or None, default=4096
+        The number of rows of a batch. None: 4096.
 
     See Also
     --------
@@ -46,7 +46,7 @@ class Sequence(ABC):
     ...         return np.asarray(self.rows[index])
     """
 
-    batch_size: int = 4096
+    batch_size: int | None = 4096
 
     @abstractmethod
     def __len__(self) -> int:
@@ -130,6 +130,7 @@ class ChunkSource(Source):
 
     def _batch_size(self, chunk: Any) -> int:
         size = getattr(chunk, "batch_size", batch_rows(self._shape[1]))
+        size = Sequence.batch_size if size is None else size
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise ValueError(
                 f"batch_size of a Sequence must be an int >= 1, got {size!r}."

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from skgoss._engine.data.transposition import count_columns, count_sampled, move_columns
-from skgoss.data.columns import KIND_OF_DTYPE, Columns, as_kind
+from skgoss.data.columns import KIND_OF_DTYPE, Columns, as_kind, changed
 from skgoss.utils.limits import INT32_MAX
 
 # Entries are turned into columns in blocks of so many, or in at most so many blocks.
@@ -184,9 +184,13 @@ def whole_columns(X: Any) -> Columns:
     """The columns of a checked matrix, all at once."""
     # The flags of X may be wrong about its order, so a new matrix finds its own.
     if X.format == "csc":
-        csc = sp.csc_array((X.data, X.indices, X.indptr), shape=X.shape)
+        csc = sp.csc_array((X.data, X.indices, _own_starts(X)), shape=X.shape)
     elif X.format == "csr":
-        csc = sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape).tocsc()
+        # SciPy counts indices, and then writes without a look at the counts.
+        indices = X.indices.copy()
+        _check_integers("indices", indices, 0, X.shape[1])
+        csr = sp.csr_array((X.data, indices, _own_starts(X)), shape=X.shape)
+        csc = csr.tocsc()
     else:
         csc = _as_csc(X)
     if not csc.has_canonical_format:
@@ -198,6 +202,15 @@ def whole_columns(X: Any) -> Columns:
     return stored_columns(
         as_kind(values, "X"), rows, csc.indptr.astype(np.int64), X.shape[0]
     )
+
+
+def _own_starts(X: Any) -> NDArray[Any]:
+    """A copy of where the rows or columns of a checked matrix begin."""
+    indptr = X.indptr.copy()
+    is_right = indptr[0] == 0 and indptr[-1] <= min(len(X.indices), len(X.data))
+    if not is_right or (indptr[1:] < indptr[:-1]).any():
+        raise changed()
+    return indptr
 
 
 def stored_columns(
@@ -236,6 +249,7 @@ class _Matrix:
 
     def __init__(self, X: Any) -> None:
         self.X = X
+        self.start = _own_starts(X)
         self._counted: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None
 
     @cached_property
@@ -254,15 +268,15 @@ class _Matrix:
 
         If the columns of a row do not ascend, there are no chunks.
         """
-        X = self.X
+        X, start = self.X, self.start
         most = max(ENTRIES_PER_THREAD, X.shape[1])
-        n_chunks = max(1, min(n_threads, int(X.indptr[-1]) // most))
+        n_chunks = max(1, min(n_threads, int(start[-1]) // most))
         if self._counted is None or len(self._counted[1]) not in (0, n_chunks):
-            at = np.linspace(0, X.indptr[-1], n_chunks + 1)[1:-1]
-            first = np.searchsorted(X.indptr, at)
+            at = np.linspace(0, start[-1], n_chunks + 1)[1:-1]
+            first = np.searchsorted(start, at)
             chunks = np.concatenate([[0], first, [X.shape[0]]])
             counts = np.zeros((n_chunks, X.shape[1]), dtype=np.int32)
-            ascends = count_columns(X.indptr, X.indices, chunks, counts)
+            ascends = count_columns(start, X.indices, chunks, counts)
             self._counted = chunks, counts if ascends else counts[:0]
         return self._counted
 
@@ -330,7 +344,7 @@ class CompressedRows:
             return None
         if rows is not None:
             counts = np.zeros_like(counts)
-            count_sampled(X.indptr, X.indices, rows, counts)
+            count_sampled(self.matrix.start, X.indices, rows, counts)
         total = counts.sum(axis=0, dtype=np.int64)[self.features]
         start = np.concatenate([[0], np.cumsum(total)])
         arbitrary = np.empty(1, dtype=np.int32)
@@ -357,7 +371,7 @@ class CompressedRows:
         values = X.data[: 0 if is_constant else None].view(f"u{X.data.itemsize}")
         n_read = np.zeros(X.shape[0], dtype=np.int32)
         total = counts.sum(axis=0, dtype=np.int64)[self.features]
-        spans = _spans(total, X)
+        spans = _spans(total, X.shape[0], int(self.matrix.start[-1]))
         room = max(total[span].sum() for span in spans) + 1
         rows = np.empty(room, dtype=np.int32)
         moved = np.empty(0 if is_constant else room, dtype=values.dtype)
@@ -367,28 +381,31 @@ class CompressedRows:
             start = np.concatenate([[0], np.cumsum(total[span])])
             features = self.features[span]
             next_counts = counts[:, first : features[-1] + 1]
-            place = _places(next_counts, features - first, start)
+            place, stop = _places(next_counts, features - first, start)
             move_columns(
-                X.indptr,
+                self.matrix.start,
                 X.indices,
                 values,
                 chunks,
                 first,
                 n_read,
                 place,
+                stop,
                 rows,
                 moved,
             )
+            if not np.array_equal(place, stop):
+                raise changed()
             yield span, stored_columns(stored, rows, start, self.n_rows)
             first = int(features[-1]) + 1
 
 
-def _spans(total: NDArray[np.int64], X: Any) -> list[slice]:
+def _spans(total: NDArray[np.int64], n_rows: int, n_entries: int) -> list[slice]:
     """Divide columns of so many entries into blocks.
 
     Making a block reads all rows, so it should have at least as many entries as rows.
     """
-    size = max(BLOCK_ENTRIES, X.shape[0], int(X.indptr[-1]) // MAX_BLOCKS)
+    size = max(BLOCK_ENTRIES, n_rows, n_entries // MAX_BLOCKS)
     block = np.maximum(np.cumsum(total) - 1, 0) // size
     edges = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
     return list(map(slice, edges, [*edges[1:], len(total)]))
@@ -396,9 +413,12 @@ def _spans(total: NDArray[np.int64], X: Any) -> list[slice]:
 
 def _places(
     counts: NDArray[np.int32], chosen: NDArray[np.int64], start: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Where the entries of columns go, by chunk of rows: -1 for columns not chosen."""
-    place = np.full(counts.shape, -1, dtype=np.int64)
-    before = np.cumsum(counts[:, chosen], axis=0, dtype=np.int64)
-    place[:, chosen] = start[:-1] + before - counts[:, chosen]
-    return place
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the entries of columns begin and end, by chunk of rows.
+
+    There is no place for columns that are not chosen.
+    """
+    place, stop = np.zeros((2, *counts.shape), dtype=np.int64)
+    stop[:, chosen] = start[:-1] + np.cumsum(counts[:, chosen], axis=0, dtype=np.int64)
+    place[:, chosen] = stop[:, chosen] - counts[:, chosen]
+    return place, stop

@@ -14,6 +14,7 @@ from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.floats import as_floats, check_unmasked
 from skgoss.data.row_partition import Parts, RowPartition
 from skgoss.utils import compat
+from skgoss.utils.messages import warn
 
 Floats = NDArray[np.float64]
 
@@ -59,7 +60,7 @@ def one_column(y: Any, n_rows: int, owner: str, name: str = "y") -> NDArray[Any]
 
 
 def numbers(y: NDArray[Any], owner: str, name: str = "y") -> Floats:
-    """A numeric target as float64.
+    """A numeric target as float64: a copy, because kernels use labels as indices.
 
     Raises
     ------
@@ -67,7 +68,7 @@ def numbers(y: NDArray[Any], owner: str, name: str = "y") -> Floats:
         If a value is not a number, or too large for float64.
     """
     try:
-        target = as_floats(y, name)
+        target = np.array(as_floats(y, name))
     except ValueError as error:
         raise ValueError(
             f"{error} {owner} needs numbers as targets. For labels, use LGBMClassifier."
@@ -115,15 +116,27 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
             # Labels of no rows may have another type.
             held = [own for own, n in zip(given, lengths, strict=True) if n]
             labels, n_rows = np.unique(np.concatenate(held)), sum(lengths)
-        # Integers can be labels; scikit-learn warns where many rows have their own.
-        is_rare = 2 * len(labels) > n_rows
-        if labels.dtype.kind not in "biu" or is_rare:
-            n_more = n_rows - len(labels) if is_rare else len(labels) + 1
-            check_classification_targets(np.append(labels, labels[:1].repeat(n_more)))
-        return labels
+        if labels.dtype.kind not in "biu":
+            # Of so many rows that scikit-learn does not warn of too many labels.
+            n_more = len(labels) + 1
+            _check_labels(np.append(labels, labels[:1].repeat(n_more)))
     except TypeError as error:
         message = f"y must be labels that can be sorted: {error}."
         raise ValueError(message) from error
+    # The limits are scikit-learn's.
+    if n_rows > 20 and 2 * len(labels) > n_rows:
+        warn(
+            f"y has {len(labels)} different labels in {n_rows} rows: classes have less"
+            " than two rows on average. For numbers, use LGBMRegressor."
+        )
+    return labels
+
+
+def _check_labels(labels: NDArray[Any]) -> None:
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise ValueError(f"{error} For numbers, use LGBMRegressor.") from error
 
 
 def encode_labels(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss import parameters
-from skgoss.data import frames, input_rows, names, streaming
+from skgoss.data import forced_bins, frames, input_rows, names, streaming
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset, DatasetOptions, DatasetSettings
 from skgoss.data.memory import IN_MEMORY, Memory
@@ -21,12 +22,15 @@ from skgoss.data.sources import Source
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.fields import Fields
 from skgoss.utils.locks import Lock
+from skgoss.utils.messages import warn
 
 OPTIONS = tuple(DatasetOptions.__dataclass_fields__)
+# The most data sets in a chain of references, as in LightGBM's `get_ref_chain`.
+MAX_REFERENCES = 100
 # Other values give other bins, but for `min_child_samples` and the seed.
 _OF_BINS = (
     *("max_bin", "max_bin_by_feature", "min_data_in_bin", "subsample_for_bin"),
-    *("use_missing", "zero_as_missing", "max_conflict_rate"),
+    *("use_missing", "zero_as_missing", "max_conflict_rate", forced_bins.OPTION),
 )
 
 
@@ -118,6 +122,7 @@ def by_column(
     return replace(
         options,
         max_bin_by_feature=finder.values(getattr(options, option), option, None),
+        forcedbins_filename=forced_bins.by_column(options.forcedbins_filename, finder),
     )
 
 
@@ -211,6 +216,8 @@ def read(
     categorical_feature: Any,
     schema: ColumnSchema | None,
     owner: str,
+    *,
+    by_name: bool = True,
 ) -> tuple[Columns, ColumnSchema]:
     """Read the columns of a training set.
 
@@ -224,6 +231,8 @@ def read(
         The columns that ``X`` must have; None: they are learned.
     owner : str
         The name of the estimator, for messages.
+    by_name : bool, default=True
+        Whether the names of the columns must be those of ``schema``.
 
     Raises
     ------
@@ -234,7 +243,7 @@ def read(
         numbered = names.numbered(categorical_feature, given_names)
         columns, schema = frames.learned(X, owner=owner, categorical_feature=numbered)
     else:
-        columns = frames.columns(X, schema, owner=owner)
+        columns = frames.columns(X, schema, owner=owner, by_name=by_name)
     if given_names is not None:
         names.check(given_names, columns.n_features)
     return columns, schema
@@ -246,7 +255,8 @@ Found = tuple[BinnedDataset, BinningInputs]
 def joined(first: Found, second: Found, n_threads: int) -> Found:
     """Put the columns of two data sets side by side.
 
-    A name of the second data set that the first has, too, gets the prefix 'D2_'.
+    A name of the second data set that the first has, too, gets the prefix 'D2_', or
+    'D3_' and so on if there is such a name, too.
 
     Raises
     ------
@@ -269,7 +279,12 @@ def joined(first: Found, second: Found, n_threads: int) -> Found:
     in_schema = None if column_names is None else np.array(column_names, dtype=object)
     schema = ColumnSchema(both.n_features, in_schema, categories)
     categorical = sorted(categories.vocabularies)
-    options = replace(inputs.options, max_bin_by_feature=max_bin)
+    forced = dict(inputs.options.forcedbins_filename or {})
+    for j, bounds in (added.options.forcedbins_filename or {}).items():
+        forced[binned.n_features + j] = bounds
+    options = replace(
+        inputs.options, max_bin_by_feature=max_bin, forcedbins_filename=forced or None
+    )
     return both, BinningInputs(options, categorical or "auto", schema, column_names)
 
 
@@ -282,9 +297,8 @@ def _joined_names(first: Found, second: Found) -> list[str] | None:
         for (binned, _), n in zip((first, second), given, strict=True)
     )
     for name in others:
-        while name in own:
-            name = f"D2_{name}"
-        own.append(name)
+        words = itertools.chain([name], (f"D{n}_{name}" for n in itertools.count(2)))
+        own.append(next(word for word in words if word not in own))
     return own
 
 
@@ -318,6 +332,30 @@ class Prepared(NamedTuple):
         return self.columns.n_rows if self.binned is None else self.binned.n_rows
 
 
+def too_many_references() -> ValueError:
+    """The error of a chain of references that is too long, or closed."""
+    return ValueError(
+        f"The reference of the Dataset has a reference, and so on, for {MAX_REFERENCES}"
+        " data sets or more, or for ever. Pass the training set itself as the reference"
+        " of all."
+    )
+
+
+class FeatureName:
+    """The attribute ``feature_name``: 'auto' until the data are binned, then names."""
+
+    def __get__(self, dataset: Binning | None, owner: type | None = None) -> Any:
+        if dataset is None:
+            return self
+        given, binned = vars(dataset)["feature_name"], dataset._binned
+        if binned is None or dataset._own_names is not None:
+            return given
+        return list(map(str, dataset._names or names.default(binned.n_features)))
+
+    def __set__(self, dataset: Binning, value: Any) -> None:
+        vars(dataset)["feature_name"] = value
+
+
 class Binning(Fields):
     """The rows of a `Dataset` in bins: its own, or those of its reference.
 
@@ -346,7 +384,7 @@ class Binning(Fields):
     used_indices: NDArray[np.int64] | None
     free_raw_data: bool
     memory_map: str | PathLike[str] | None = None
-    feature_name: str | Sequence[str]
+    feature_name = FeatureName()
     categorical_feature: Any
     params: dict[str, Any]
     _lock: Lock
@@ -359,12 +397,22 @@ class Binning(Fields):
     @property
     def _root(self) -> Binning:
         """The data set whose bins, names and categories these rows share."""
-        return self if self.reference is None else self.reference._root
+        root = self
+        for _ in range(MAX_REFERENCES):
+            if root.reference is None:
+                return root
+            root = root.reference
+        raise too_many_references()
+
+    @property
+    def _own_names(self) -> list[str] | None:
+        """The names that the user gave the columns of this data set."""
+        return names.given(vars(self)["feature_name"])
 
     @property
     def _names(self) -> Sequence[str] | None:
         """The names of the columns, if they have any."""
-        own, others = (names.given(rows.feature_name) for rows in (self, self._root))
+        own, others = (rows._own_names for rows in (self, self._root))
         known = self._root._inputs
         return own or others or (None if known is None else known.names)
 
@@ -499,7 +547,7 @@ class Binning(Fields):
         n_threads: int,
     ) -> BinnedDataset:
         """The rows, which must have the columns of the reference, in its bins."""
-        given, known = names.given(self.feature_name), self._root._names
+        given, known = self._own_names, self._root._names
         try:
             if given is not None and known is not None and given != list(known):
                 raise ValueError(f"feature_name is {given}, but it has {list(known)}.")
@@ -548,16 +596,23 @@ class Binning(Fields):
             if not changes:
                 return
             self._check_raw(" and ".join(changes))
+        is_first, own = self._binned is None, self.categorical_feature
         self._binned, self._inputs = find(
             self._given_data(),
             self.weight,
             chosen,
-            names.given(self.feature_name),
+            self._own_names,
             categorical,
             schema,
             n_threads,
             Memory(self.memory_map),
         )
+        if is_first and own != "auto" and not self._inputs.has_categorical(own):
+            warn(
+                f"The Dataset has categorical_feature={own!r}, and the parameters of"
+                f" the fit have {categorical!r}. Those of the fit are used; leave one"
+                " of them out."
+            )
         self.categorical_feature = categorical
         self.params |= {name: asked[name] for name in asked if name in OPTIONS}
 
@@ -578,12 +633,19 @@ class Binning(Fields):
         """Read the columns, with the names and categories that are known."""
         columns, _ = read(
             self._given_data(),
-            names.given(self.feature_name),
+            self._own_names,
             self._root.categorical_feature,
             schema,
             "Dataset",
+            # Its own columns need no names, which those from a file do not have.
+            by_name=schema is not self._inputs_schema,
         )
         return columns
+
+    @property
+    def _inputs_schema(self) -> ColumnSchema | None:
+        """The columns that were found in the data themselves."""
+        return None if self._inputs is None else self._inputs.schema
 
     def _has_columns_by_name(self) -> bool:
         """Whether fields can be set by the names of columns."""

@@ -17,9 +17,10 @@ from skgoss.dataset import binning
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset import files as dataset_files
 from skgoss.dataset.binning import OPTIONS, Binning
+from skgoss.parameters import signatures
 from skgoss.utils import compat
 from skgoss.utils.locks import Lock
-from skgoss.utils.messages import type_name
+from skgoss.utils.messages import type_name, warn
 
 # Options that a fit takes from a data set if it is given no others.
 _INHERITED = ({*OPTIONS} - {"min_child_samples"}) | {"linear_tree"}
@@ -66,13 +67,16 @@ class Dataset(Binning):
         frames.
     params : dict, default=None
         Parameters by any of their names. Only the parameters of the bins, such as
-        ``max_bin``, and ``linear_tree`` are used, unless a fit has other values. A data
-        set with a reference has the parameters of the reference.
+        ``max_bin``, ``linear_tree`` and ``categorical_feature`` are used, unless a fit
+        has other values. A data set with a reference has the parameters of the
+        reference.
     free_raw_data : bool, default=True
         Whether to free ``data`` after binning, which saves memory. The data are kept in
         any case for linear trees and for training that continues from a model.
     position : array-like of shape (n_samples,), default=None
-        Positions of documents. They have no effect.
+        The position at which each document was shown when its label was collected, for
+        example from clicks. The objective 'lambdarank' learns a bias for each position,
+        which is no part of the model (Hu et al., WWW 2019).
     silent : bool, default=False
         Has no effect: nothing is printed. It is an argument of LightGBM before 4.
     memory_map : str or path, default=None
@@ -84,8 +88,8 @@ class Dataset(Binning):
     Attributes
     ----------
     label, weight, group, init_score, position : ndarray or None
-        The fields of the data set, as read-only arrays. You can assign other values at
-        any time. The next fit uses them without binning the data again.
+        The fields of the data set, as arrays. You can assign other values, or change
+        them, at any time. The next fit uses them without binning the data again.
     used_indices : ndarray of int64, or None
         For a subset: the numbers of its rows in ``reference``. None otherwise.
 
@@ -121,6 +125,17 @@ class Dataset(Binning):
     [10, 10]
     """
 
+    @signatures.helpful(
+        "params",
+        X="data",
+        columns="feature_name",
+        groups="group, the sizes of the queries",
+        labels="label",
+        qid="group, the sizes of the queries",
+        sample_weight="weight",
+        target="label",
+        y="label",
+    )
     def __init__(
         self,
         data: Any,
@@ -157,7 +172,13 @@ class Dataset(Binning):
         self.init_score = init_score
         self.position = position
         self.set_feature_name(feature_name)
-        self.categorical_feature = _checked_categories(categorical_feature)
+        self.categorical_feature = _chosen_categories(
+            categorical_feature, self.params.pop("categorical_feature", "auto")
+        )
+
+    def __repr__(self) -> str:
+        n_rows, n_features = ("?" if n is None else n for n in self._shape)
+        return f"<{type(self).__name__}: {n_rows} rows, {n_features} columns>"
 
     def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
         raise TypeError(
@@ -259,6 +280,17 @@ class Dataset(Binning):
         self.construct()
         return list(map(str, self._names or names.default(self.num_feature())))
 
+    @property
+    def pandas_categorical(self) -> list[list[Any]] | None:
+        """The categories of the columns of strings and categories, once binned.
+
+        A list for each of these columns; None if there are none.
+        """
+        if self._schema is None:
+            return None
+        known = self._schema.categories.values(needs_encoding=True)
+        return [list(values) for values in known.values()] or None
+
     def feature_num_bin(self, feature: int | str) -> int:
         """Return the number of bins of a column.
 
@@ -311,12 +343,14 @@ class Dataset(Binning):
     def get_params(self) -> dict[str, Any]:
         """Return the parameters of the bins in ``params``, by their main names.
 
+        Those of a data set with a reference are the reference's.
+
         Returns
         -------
         dict
             Values by name.
         """
-        given = parameters.canonical(self.params, "Dataset")
+        given = parameters.canonical(self._root.params, "Dataset")
         known = DatasetOptions.__dataclass_fields__.keys() | {"linear_tree"}
         return {name: value for name, value in given.items() if name in known}
 
@@ -374,16 +408,19 @@ class Dataset(Binning):
         TypeError
             If it is not a Dataset.
         ValueError
-            If ``reference`` uses the bins of this data set, or if the data must be
-            binned again but were freed.
+            If ``reference`` uses the bins of this data set, if it has 99 references of
+            its own, or if the data must be binned again but were freed.
         """
         if not isinstance(reference, Dataset):
             raise TypeError(f"reference must be a Dataset, got {type_name(reference)}.")
         with self._lock:
             if reference is self or reference is self.reference:
                 return self
-            if self in reference.get_ref_chain():
+            chain = reference.get_ref_chain()
+            if self in chain:
                 raise ValueError("reference must not share the bins of this Dataset.")
+            if len(chain) >= binning.MAX_REFERENCES:
+                raise binning.too_many_references()
             if self.used_indices is not None:
                 self.data, self.used_indices = self.get_data(), None
             if not self._fits(reference._binned, reference._schema):
@@ -451,9 +488,11 @@ class Dataset(Binning):
     def add_features_from(self, other: Dataset) -> Self:
         """Add the columns of another data set with the same rows.
 
-        The labels, weights and other fields do not change. The raw data of both are not
-        kept here, so later fits cannot use other bins or linear trees. If a column name
-        of ``other`` already exists, it gets the prefix ``D2_``.
+        The labels, weights and other fields do not change. If a column name of
+        ``other`` already exists, it gets the prefix ``D2_``, or ``D3_`` and so on. The
+        raw data of both are joined, in a container of the first kind, if neither are
+        freed yet and the others are numbers or in the same kind of container. Otherwise
+        later fits cannot use other bins or linear trees.
 
         Parameters
         ----------
@@ -485,15 +524,16 @@ class Dataset(Binning):
             self._binned, self._inputs = binning.joined(
                 own, added, compat.n_threads(None)
             )
-            self.data = None
             self.feature_name = self._inputs.names or "auto"
+            self.data = input_rows.side_by_side(self.data, other.data, self._own_names)
             self.categorical_feature = self._inputs.categorical
         return self
 
     def save_binary(self, filename: str | PathLike[str]) -> Self:
         """Write the binned data with labels, weights and other fields to a file.
 
-        ``Dataset(filename)`` reads it. The file does not hold the raw data.
+        ``Dataset(filename)`` reads it. The file holds the raw data only if ``params``
+        has ``linear_tree=True``: the numbers, without categories.
 
         Parameters
         ----------
@@ -609,6 +649,19 @@ def _checked_folder(memory_map: Any) -> str | None:
             f"memory_map must be a folder that exists, got {os.fspath(memory_map)!r}."
         )
     return os.fspath(memory_map)
+
+
+def _chosen_categories(argument: Any, option: Any) -> Any:
+    """The categorical columns, of the argument and the option of the same name."""
+    argument, option = _checked_categories(argument), _checked_categories(option)
+    if argument == "auto":
+        return option
+    if option not in ("auto", argument):
+        warn(
+            f"The Dataset has categorical_feature={argument!r}, and its params have"
+            f" {option!r}. The argument is used; leave one of them out."
+        )
+    return argument
 
 
 def _checked_categories(categorical_feature: Any) -> Any:

@@ -31,9 +31,10 @@ from skgoss.model.batch_predictions import predicted
 from skgoss.model.estimator_record import EstimatorRecord, changed, defaults
 from skgoss.model.fitted import FittedModel
 from skgoss.model.out_of_fold import OutOfFold
-from skgoss.parameters import docstrings, presets
+from skgoss.parameters import docstrings, presets, signatures
 from skgoss.parameters.settings import Settings
 from skgoss.utils import compat
+from skgoss.utils.elsewhere import Elsewhere
 
 if TYPE_CHECKING:
     import shap
@@ -44,8 +45,39 @@ Metrics = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 EarlierModel = Union["LGBMModel", Booster, str, PathLike[str]]
 
 
+# Methods and attributes of other estimators.
+_ELSEWHERE = {
+    "apply": "predict(X, pred_leaf=True)",
+    "best_iteration": "best_iteration_",
+    "best_score": "best_score_",
+    "booster": "booster_",
+    "classes": "classes_",
+    "dump_model": "booster_.dump_model()",
+    "evals_result": "evals_result_",
+    "feature_importance": "feature_importances_",
+    "feature_importances": "feature_importances_",
+    "feature_name": "feature_name_",
+    "feature_names_": "feature_name_",
+    "get_booster": "booster_",
+    "get_feature_importance": "feature_importances_",
+    "load_model": "from_file(path), a method of the class",
+    "model_to_string": "booster_.model_to_string()",
+    "n_classes": "n_classes_",
+    "num_trees": "booster_.num_trees()",
+    "partial_fit": "fit(X, y, init_model=model), which adds rounds",
+    "plot_importance": "skgoss.plot_importance(model)",
+    "plot_tree": "skgoss.plot_tree(model)",
+    "predict_log_proba": "numpy.log(predict_proba(X))",
+    "predict_proba": "LGBMClassifier, whose predictions are of classes",
+    "save": "to_file(path)",
+    "save_model": "to_file(path), which from_file reads",
+}
+
+
 @docstrings.of_estimator
-class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator):
+class LGBMModel(
+    compat.CallbackSupportMixin, compat.SummaryMixin, Elsewhere, BaseEstimator
+):
     """Gradient boosted trees: base class of the estimators.
 
     Use `LGBMClassifier`, `LGBMRegressor` or `LGBMRanker` instead, unless you need an
@@ -80,6 +112,8 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
     (442,)
     """
 
+    _elsewhere = _ELSEWHERE
+
     # What fit sets.
     _booster: Booster
 
@@ -89,6 +123,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
     # The unknown parameters that the constructor was given: see `get_params`.
     _unused_params: Mapping[str, Any] = MappingProxyType({})
 
+    @signatures.keywords_only
     def __init__(
         self,
         *,
@@ -124,6 +159,11 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         importance_type: str = "split",
         max_bin: int = 255,
         max_bin_by_feature: Iterable[int] | Mapping[Any, int] | str | None = None,
+        forcedbins_filename: Iterable[Mapping[str, Any]]
+        | Mapping[Any, Iterable[float]]
+        | str
+        | PathLike[str]
+        | None = None,
         min_data_in_bin: int = 3,
         use_missing: bool = True,
         zero_as_missing: bool = False,
@@ -160,6 +200,7 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         tweedie_variance_power: float = 1.5,
         lambdarank_truncation_level: int = 30,
         lambdarank_norm: bool = True,
+        lambdarank_position_bias_regularization: float = 0.0,
         label_gain: Iterable[float] | None = None,
         metric: str
         | Callable[..., Any]
@@ -195,6 +236,13 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         super().__init_subclass__(**kwargs)
         parameters.show_inherited(cls)
 
+    def __getattr__(self, name: str) -> Any:
+        """The value of a parameter by one of its other names."""
+        option = parameters.CANONICAL_NAME.get(name, name)
+        if option == name or option not in vars(self):
+            return self.__getattribute__(name)  # the error, which may be a property's
+        return vars(self)[option]
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Get the parameters.
 
@@ -227,11 +275,24 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         Raises
         ------
         ValueError
-            If a name is unknown, or if two names of the same parameter have different
-            values.
+            If a name is unknown.
+
+        Warns
+        -----
+        UnusedParameterWarning
+            If two names of the same parameter have different values.
         """
         own = self.get_params(deep=False)
-        options = parameters.canonical(params, self._owner, own)
+        options = parameters.canonical(
+            params, self._owner, own, parameters.ALIASES_FIRST
+        )
+        unknown = [name for name in options if name not in own and "__" not in name]
+        if unknown:
+            raise ValueError(
+                f"Invalid parameter {unknown[0]!r} for estimator"
+                f" {self._owner}.{parameters.suggestion(unknown[0])} Valid parameters"
+                f" are: {sorted(own)}."
+            )
         unused = {
             name: options.pop(name) for name in self._unused_params if name in options
         }
@@ -352,8 +413,28 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
         Booster._of(model).save_model(path, num_iteration=-1)
         return self
 
+    def onnx_shape_calculator(self) -> Callable[[Any], None]:
+        """Tell skl2onnx the types of the outputs.
+
+        skl2onnx calls this method when it converts a pipeline.
+
+        Returns
+        -------
+        callable
+            A function of an operator of skl2onnx.
+
+        Raises
+        ------
+        RuntimeError
+            If the class is not registered: see `skgoss.onnx`.
+        """
+        from skgoss.export import skl2onnx
+
+        return skl2onnx.shape_calculator(type(self))
+
     @compat.with_callbacks
     @docstrings.of_fit
+    @signatures.of_fit
     def fit(
         self,
         X: ArrayLike,
@@ -581,12 +662,9 @@ class LGBMModel(compat.CallbackSupportMixin, compat.SummaryMixin, BaseEstimator)
     def _columns(self, model: FittedModel, X: ArrayLike) -> Columns:
         """The columns of rows to predict."""
         states.check_unchanged(self._booster)
-        return frames.columns(
-            input_rows.unstreamed(X),
-            model.schema,
-            owner=self._owner,
-            by_name=not model.is_foreign,
-        )
+        X = input_rows.unstreamed(X)
+        by_name = not (model.is_foreign or model.has_given_names(X))
+        return frames.columns(X, model.schema, owner=self._owner, by_name=by_name)
 
     @property
     def _model(self) -> FittedModel:

@@ -15,7 +15,7 @@ from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Classification
 from skgoss.model import predictions
 from skgoss.model.fitted import FittedModel
-from skgoss.parameters import docstrings
+from skgoss.parameters import docstrings, signatures
 from skgoss.utils import compat
 from skgoss.utils.messages import warn
 
@@ -64,6 +64,7 @@ class LGBMClassifier(ClassifierMixin, LGBMModel):
 
     @compat.with_callbacks
     @docstrings.of_fit
+    @signatures.of_fit
     def fit(  # type: ignore[override]
         self,
         X: ArrayLike,

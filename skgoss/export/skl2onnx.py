@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import ClassifierMixin, is_classifier
@@ -89,6 +90,21 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     container.node_domain_version_pair_sets.update(OPERATORS.items())
 
 
+_REGISTERED: set[type] = set()
+
+
+def shape_calculator(estimator_class: type[LGBMModel]) -> Callable[[Any], None]:
+    """What sets the types of the outputs; RuntimeError if a class is not registered."""
+    if estimator_class in _REGISTERED:
+        return _set_shapes
+    name = estimator_class.__name__
+    first = f"skgoss.onnx.register({name})" if _REGISTERED else "import skgoss.onnx"
+    raise RuntimeError(
+        f"{name} is not registered with skl2onnx: write `{first}` first. For a model"
+        " alone, use skgoss.to_onnx."
+    )
+
+
 def register(estimator_class: type[LGBMModel]) -> None:
     """Register a class of estimators with skl2onnx.
 
@@ -118,3 +134,4 @@ def register(estimator_class: type[LGBMModel]) -> None:
         _convert,
         options=_OPTIONS if issubclass(estimator_class, ClassifierMixin) else None,
     )
+    _REGISTERED.add(estimator_class)

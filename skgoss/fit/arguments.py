@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skgoss.data import input_rows
 from skgoss.data.collectives import ALONE, Collectives
@@ -17,7 +19,7 @@ from skgoss.data.row_partition import Parts
 from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import lightgbm3
-from skgoss.utils.messages import warn
+from skgoss.utils.messages import type_name, warn
 
 # The default name of an evaluation set that is the training set.
 TRAINING = "training"
@@ -127,6 +129,12 @@ class InputSet(NamedTuple):
         )
 
     @property
+    def position(self) -> NDArray[np.int64] | None:
+        """The position of each row, as a number from 0; only a `Dataset` has them."""
+        held = self.X.position if isinstance(self.X, Dataset) else None
+        return None if held is None else np.unique(held, return_inverse=True)[1]
+
+    @property
     def collectives(self) -> Collectives:
         """The collective operations of the processes that hold the rows."""
         return ALONE if self.parts is None else self.parts.collectives
@@ -190,6 +198,22 @@ class InputSet(NamedTuple):
                 if v is not None and getattr(self, k) is None
             }
         )
+
+    @contextmanager
+    def named_in_errors(self) -> Iterator[None]:
+        """Say in errors which evaluation set they are about, and what may be wrong."""
+        try:
+            yield
+        except (TypeError, ValueError) as error:
+            if type(error) not in (TypeError, ValueError):
+                raise  # others are not made from a message
+            shapes = [getattr(value, "shape", ()) for value in (self.X, self.y)]
+            swapped = [len(shape) for shape in shapes] == [1, 2]
+            place = "" if self.is_training else f"The evaluation set {self.name!r}: "
+            hint = "Are X and y swapped? X comes first. " if swapped else ""
+            if not place + hint:
+                raise
+            raise type(error)(f"{place}{hint}{error}") from error
 
     def holds_same_rows(self, other: InputSet) -> bool:
         """Whether the data, weights and other arguments are the same objects."""
@@ -399,13 +423,25 @@ def _listed_pairs(eval_set: Any) -> list[tuple[Any, Any]]:
     pairs = [eval_set] if isinstance(eval_set, Dataset) else eval_set
     if isinstance(pairs, tuple) and len(pairs) == 2 and not _is_set(pairs[0]):
         pairs = [pairs]
-    if not isinstance(pairs, Sequence) or not all(map(_is_set, pairs)):
+    if not isinstance(pairs, Sequence):
         raise TypeError(
-            f"eval_set must be a list of pairs (X, y), got {type(eval_set).__name__}."
+            f"eval_set must be a list of pairs, [(X, y)], got {type_name(eval_set)}."
         )
+    for i, pair in enumerate(pairs):
+        if not _is_set(pair):
+            raise TypeError(
+                "eval_set must be a list of pairs, [(X, y)], but its item"
+                f" {i} is {_described(pair)}."
+            )
     return [
         (pair, None) if isinstance(pair, Dataset) else tuple(pair) for pair in pairs
     ]
+
+
+def _described(value: Any) -> str:
+    is_list = isinstance(value, tuple | list)
+    kind = type_name(value)
+    return f"a {kind} of length {len(value)}" if is_list else f"a {kind}"
 
 
 def _are_datasets(value: Any) -> bool:

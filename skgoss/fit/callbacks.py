@@ -22,6 +22,7 @@ import numpy as np
 
 from skgoss import parameters
 from skgoss.data.sources import READS
+from skgoss.parameters import signatures
 from skgoss.training.callback_api import (
     Callback,
     CallbackEnv,
@@ -215,7 +216,8 @@ def record_evaluation(eval_result: dict[str, dict[str, list[float]]]) -> Callbac
     """
     if not isinstance(eval_result, dict):
         raise TypeError(
-            f"eval_result must be a dict, got {type(eval_result).__name__}."
+            "record_evaluation: eval_result must be a dict, got"
+            f" {type(eval_result).__name__}."
         )
     return Recorder(eval_result)
 
@@ -286,6 +288,11 @@ class _ResetParameter:
         return values[index]
 
 
+@signatures.helpful(
+    patience="stopping_rounds",
+    rounds="stopping_rounds",
+    early_stopping_rounds="stopping_rounds",
+)
 def early_stopping(
     stopping_rounds: int,
     first_metric_only: bool = False,
@@ -560,6 +567,15 @@ def shown_reads(verbosity: int) -> Iterator[None]:
         bar.close()
 
 
+# The functions that create callbacks, here and in lightgbm, and how to call them.
+_CALLS = {
+    "early_stopping": "early_stopping(10)",
+    "log_evaluation": "log_evaluation()",
+    "record_evaluation": "record_evaluation({})",
+    "reset_parameter": "reset_parameter(learning_rate=...)",
+}
+_MODULES = (__name__, "lightgbm.callback")
+
 # Callbacks of lightgbm need its Booster; ours replace them, with the same settings.
 _COUNTERPARTS: dict[str, Callable[[Any], Callback]] = {
     "_EarlyStoppingCallback": lambda given: early_stopping(
@@ -573,10 +589,16 @@ _COUNTERPARTS: dict[str, Callable[[Any], Callback]] = {
 }
 
 
-def checked(callbacks: Any) -> list[Callback]:
+def of_one_fit(callbacks: Any) -> list[Callback]:
     """The callbacks of one fit; those of lightgbm are replaced by ours.
 
     Callbacks of skgoss are copied, because what they remember belongs to one fit.
+    """
+    return [_of_one_fit(callback) for callback in checked(callbacks)]
+
+
+def checked(callbacks: Any) -> list[Callback]:
+    """The argument ``callbacks`` as a list.
 
     Raises
     ------
@@ -587,15 +609,22 @@ def checked(callbacks: Any) -> list[Callback]:
         return []
     if not isinstance(callbacks, list | tuple | set):
         raise TypeError(
-            "callbacks must be a list of callables, got a single"
-            f" {type(callbacks).__name__}."
+            "callbacks must be a list of callables, as in [early_stopping(10)], got a"
+            f" single {type(callbacks).__name__.lstrip('_')}."
         )
     for callback in callbacks:
         if not callable(callback):
             raise TypeError(
-                f"callbacks must hold callables, got {type(callback).__name__}."
+                "callbacks must hold callables, as in [early_stopping(10)], got"
+                f" {type(callback).__name__}."
             )
-    return [_of_one_fit(callback) for callback in callbacks]
+        name = getattr(callback, "__name__", "")
+        if name in _CALLS and callback.__module__ in _MODULES:
+            raise TypeError(
+                f"callbacks holds the function {name}, which creates a callback: write"
+                f" {_CALLS[name]}."
+            )
+    return list(callbacks)
 
 
 def _of_one_fit(callback: Callback) -> Callback:

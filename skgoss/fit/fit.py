@@ -8,11 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
+import numpy as np
+
 from skgoss import parameters
 from skgoss.data import names
 from skgoss.data.rows import Rows
 from skgoss.dataset.dataset import Dataset
-from skgoss.fit import callbacks
+from skgoss.fit import callbacks, nothing_learned
 from skgoss.fit.arguments import FitArguments, InputSet, evaluation_set, training_set
 from skgoss.fit.fit_data import FitData
 from skgoss.fit.task import Task
@@ -30,6 +32,7 @@ from skgoss.training.fit_setup import FitSetup
 from skgoss.training.loop import Trained
 from skgoss.training.user_functions import OfDataset
 from skgoss.utils import compat
+from skgoss.utils.messages import type_name
 
 # Of the number of a round and the model so far: whether the fit ends after it.
 AfterRound = Callable[[int, Callable[[], FittedModel]], bool]
@@ -182,7 +185,7 @@ class Fit(FitData):
     def _callbacks(self) -> list[callbacks.Callback]:
         """The user's callbacks, and those that options ask for."""
         arguments, options = self.arguments, self.settings
-        calls = callbacks.checked(arguments.callbacks)
+        calls = callbacks.of_one_fit(arguments.callbacks)
         if self._patience() > 0:
             calls.append(
                 callbacks.early_stopping(
@@ -246,10 +249,22 @@ class Fit(FitData):
             and (lambda i, trees: after_round(i, lambda: self.model(Trained(trees())))),
         )
         if self.settings.refit and self.fitted is not self.rows:
-            n_earlier = self.state.first_round
-            n_rounds = max(1, trained.ensemble.n_rounds - n_earlier)
+            n_rounds = max(1, trained.ensemble.n_rounds - self.n_earlier)
             trained = replace(trained, ensemble=self._refitted(n_rounds, model))
+        self.warn_if_nothing_learned(trained.ensemble)
         return self.model(trained)
+
+    def warn_if_nothing_learned(self, ensemble: Ensemble) -> None:
+        """Warn if no tree of the fit has a split; all ranks ask at the same time."""
+        n_leaves = np.diff(ensemble.leaf_start)[self.n_earlier * ensemble.n_scores :]
+        if (n_leaves <= 1).all():
+            dataset = self.rows.binned or self.state.dataset
+            nothing_learned.warn_of(self.fitted, dataset, self.settings)
+
+    @property
+    def n_earlier(self) -> int:
+        """The number of rounds of ``init_model``."""
+        return 0 if self.init_model is None else self.init_model.trees.n_rounds
 
     def _refitted(self, n_rounds: int, model: Any) -> Ensemble:
         """Boost a number of rounds on all rows.
@@ -335,12 +350,11 @@ class Fit(FitData):
         return other._going_on_from(self)
 
     def with_objective(self, function: Callable[..., Any]) -> Self:
-        """The fit whose next round uses a function ``f(predictions, dataset)``."""
+        """The fit whose rounds use functions ``f(predictions, dataset)``."""
         if not callable(function):
             raise TypeError(f"fobj must be callable, got {function!r}.")
         self._check_dataset("fobj")
         if self.needs_function:
-            self.settings.objective.function = function
             return self
         other = copy.copy(self)
         objective = FunctionOfRound(function)
@@ -348,15 +362,33 @@ class Fit(FitData):
         other.settings = replace(self.settings, objective=objective)
         return other._going_on_from(self)
 
+    def boost(self, function: Callable[..., Any] | None = None) -> bool:
+        """Grow the trees of one round, whose objective may be a function."""
+
+        def begin() -> None:
+            if function is not None:
+                self.settings.objective.function = function
+
+        return self.state.boost(begin)
+
     def _going_on_from(self, other: Fit) -> Self:
         self.plan = self._plan(self.rows)
         self.state = self.plan.resume(other.state, self.fitted)
         return self
 
     def reset_parameter(self, params: Mapping[str, Any]) -> None:
-        """Change options of single trees, by any of their names."""
-        self.state.reset_parameter(params)
-        self.settings = self.settings.changed(params)
+        """Change options of single trees, by any of their names.
+
+        Options that keep their values may be among them.
+        """
+        if not isinstance(params, Mapping):
+            raise TypeError(
+                f"params of reset_parameter must be a dict, got {type_name(params)}."
+            )
+        kept = {**vars(self.settings), **self.passed, "num_class": self.task.n_scores}
+        changes = parameters.changes(params, kept, "reset_parameter")
+        self.state.reset_parameter(changes)
+        self.settings = self.settings.changed(changes)
 
     @property
     def needs_function(self) -> bool:
@@ -451,5 +483,5 @@ def _header(
         feature_infos=feature_infos,
         objective=words,
         monotone_constraints=[] if signs is None else [int(sign) for sign in signs],
-        parameters=parameters.to_lightgbm(settings),
+        parameters=parameters.to_lightgbm(settings) | {"num_class": str(n_scores)},
     )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.fit import fold_fits, folds
@@ -72,7 +73,9 @@ class FitOnFolds(Fit):
         if self.search is not None:
             self._search(self.search, make_model)
         if self.folds is not None:
-            return self.model(self._trained_on_folds(self.folds, make_model))
+            trained = self._trained_on_folds(self.folds, make_model)
+            self.warn_if_nothing_learned(trained.ensemble)
+            return self.model(trained)
         return super().run(make_model, after_round)
 
     def _patience(self) -> int:
@@ -126,32 +129,68 @@ class FitOnFolds(Fit):
         self, pairs: Sequence[folds.Pair], make_model: MakeModel
     ) -> Trained:
         """The mean of the models of the folds, or what ``refit`` makes of them."""
-        models = self._fold_models([(self, pair) for pair in pairs], make_model)
-        trained = fold_fits.joined(models, len(self.rows))
+        kinds = presets.kinds(self.settings, self.preset_params)
+        fits = [self._with_options(options) for options in kinds]
+        models = self._fold_models(fits, pairs, make_model)
+        weights = self._weights(models)
+        trained = fold_fits.joined(models, weights, len(self.rows))
         self.history |= trained.history
         if self.settings.refit:
-            fit = copy.copy(self)
+            best = int(np.argmax(weights))
+            fit = copy.copy(fits[best])
             fit.folds = None
-            n_rounds = fold_fits.mean_rounds(models)
+            n_rounds = fold_fits.mean_rounds(models[best])
             ensemble = fit._refitted(n_rounds, make_model(fit))
             trained = replace(trained, ensemble=ensemble)
+            self.settings = fit.settings
+        self.preset_params |= presets.shares(self.settings, kinds, weights)
         return trained
 
+    def _weights(self, kinds: Sequence[Sequence[fold_fits.FoldModel]]) -> list[float]:
+        """The weights of several sets of options, as a preset chooses them."""
+        if len(kinds) == 1:
+            return [1.0]
+        metrics = self._loss().plan.metrics
+        if self.settings.refit:
+            losses = [fold_fits.loss(models, metrics) for models in kinds]
+            return [float(i == np.argmin(losses)) for i in range(len(kinds))]
+        weights = fold_fits.best_weights(kinds, metrics)
+        is_plain = self.init_model is None and self.rows.init_score is None
+        if is_plain and self.link.kind in ("logistic", "softmax"):
+            factor = fold_fits.calibration(kinds, weights, metrics)
+            weights = [factor * weight for weight in weights]
+        return weights
+
     def _fold_models(
-        self, fits: Sequence[tuple[Self, folds.Pair]], make_model: MakeModel
-    ) -> list[fold_fits.FoldModel]:
-        """The models of fits on the rows of folds, several at once."""
+        self,
+        fits: Sequence[Self],
+        pairs: Sequence[folds.Pair],
+        make_model: MakeModel,
+    ) -> list[list[fold_fits.FoldModel]]:
+        """The models of each fit on the rows of each fold, several at once."""
         n_at_once, n_threads = 1, self.plan.n_threads
         # Functions of users need not be ready to be called by several threads at once.
-        if not any(
-            fit.arguments.callbacks or fit.plan.has_functions for fit, _ in fits
-        ):
-            n_at_once, n_threads = at_once(len(fits), n_threads)
-        jobs = [
-            partial(fit._fold_model, number, pair, n_threads, make_model)
-            for number, (fit, pair) in enumerate(fits)
-        ]
-        return fold_fits.side_by_side(jobs, n_at_once)
+        if not any(fit.arguments.callbacks or fit.plan.has_functions for fit in fits):
+            n_at_once, n_threads = at_once(len(fits) * len(pairs), n_threads)
+        models = fold_fits.side_by_side(
+            [
+                partial(fit._fold_model, number, pair, n_threads, make_model)
+                for fit in fits
+                for number, pair in enumerate(pairs)
+            ],
+            n_at_once,
+        )
+        n = len(pairs)
+        return [models[i * n : (i + 1) * n] for i in range(len(fits))]
+
+    def _with_options(self, options: Mapping[str, Any]) -> Self:
+        """This fit with other options of single trees."""
+        if not options:
+            return self
+        fit = copy.copy(self)
+        fit.settings = replace(self.settings, **options)
+        fit.plan = fit._plan(self.rows)
+        return fit
 
     def _fold_model(
         self,
@@ -173,20 +212,16 @@ class FitOnFolds(Fit):
             fit.state, test, make_model(fit), fit._callbacks(), is_cancelled
         )
 
-    # --- Search -----------------------------------------------------------------------
+    # --- Presets ----------------------------------------------------------------------
 
     def _search(self, search: presets.Search, make_model: MakeModel) -> None:
         """Choose options and the number of rounds by fits on folds."""
         chosen = self._best_options(search, make_model)
-        if self.folds is not None:
-            # Each fold finds its own number of rounds.
-            del chosen["n_estimators"], chosen["early_stopping_round"]
         self.preset_params = self.preset_params | chosen
         self.settings = replace(self.settings, **chosen)
         self.calls = self._callbacks()
         self.plan = self._plan(self.rows)
-        if self.folds is None:
-            self._begin(self.sets)
+        self._begin(self.sets)
 
     def _best_options(
         self, search: presets.Search, make_model: MakeModel
@@ -198,22 +233,25 @@ class FitOnFolds(Fit):
         n_folds = min(search.n_folds, most)
         if n_folds < 2:
             return chosen
-        fits = [self._for_search(search.options | more) for more in search.candidates]
-        pairs = self._folds_of_equal_size(n_folds)
-        models = self._fold_models(
-            [(fit, pair) for fit in fits for pair in pairs], make_model
+        judged = self._loss()
+        kinds = self._fold_models(
+            [judged._with_options(search.options | more) for more in search.candidates],
+            self._folds_of_equal_size(n_folds),
+            make_model,
         )
-        best, n_rounds = fold_fits.best(models, n_folds)
-        n_rounds = max(1, round(search.n_rounds_factor * n_rounds))
-        return chosen | search.candidates[best] | {"n_estimators": n_rounds}
+        losses = [fold_fits.loss(models, judged.plan.metrics) for models in kinds]
+        best = int(np.argmin(losses))
+        n_rounds = search.n_rounds_factor * fold_fits.geometric_mean_rounds(kinds[best])
+        return (
+            chosen | search.candidates[best] | {"n_estimators": max(1, round(n_rounds))}
+        )
 
-    def _for_search(self, options: Mapping[str, Any]) -> Self:
-        """This fit with other options, judged by the loss, without messages."""
+    def _loss(self) -> Self:
+        """This fit, judged by the loss of its objective, without messages."""
         fit = copy.copy(self)
         fit.arguments = replace(self.arguments, callbacks=None, eval_metric=None)
         quiet = {"metric": None, "verbosity": -1, "folds": None}
-        fit.settings = replace(self.settings, **quiet, **options)
-        fit.plan = fit._plan(self.rows)
+        fit = fit._with_options(quiet)
         if not fit.plan.metrics:
             raise ValueError(
                 f"preset={self.settings.preset!r} compares losses, but an objective"

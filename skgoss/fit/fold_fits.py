@@ -11,19 +11,29 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.out_of_fold import OutOfFold
 from skgoss.training import loop
 from skgoss.training.boosting import Boosting
-from skgoss.training.callback_api import Callback, History
+from skgoss.training.callback_api import Callback, EvalResult, History
 from skgoss.training.evaluation import EvaluationSet, by_name
 from skgoss.training.loop import Trained
+from skgoss.training.metrics import Metric
 
 Floats = NDArray[np.float64]
 
 # Seconds between two checks for signals, which only the main thread gets.
 _SIGNAL_INTERVAL = 0.1
+
+# The shares of a set of options that are tried.
+_SHARES = np.linspace(0.0, 1.0, 11).tolist()
+
+# The factors of raw scores that are tried are between these. With so many rows, half
+# of the best factor's difference to 1 is used. docs/accuracy.md has the measurements.
+_FACTORS = (0.5, 2.0)
+_ROWS_FOR_HALF = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +67,13 @@ class FoldModel:
     def n_rounds(self) -> int:
         """The number of rounds of this fit."""
         return self.trees.n_rounds - self.first_round
+
+    def measure(self, metrics: Sequence[Metric] | None = None) -> list[EvalResult]:
+        """The metrics of the scores; None: those of the evaluation set."""
+        tested = self.evaluation_set
+        if metrics is not None:
+            tested = replace(tested, metrics=list(metrics))
+        return tested.measure(self.scores, 1)
 
     def own_trees(self) -> Ensemble:
         """The trees of this fit."""
@@ -140,50 +157,68 @@ def side_by_side(
         return [future.result() for future in pending]
 
 
-def joined(models: Sequence[FoldModel], n_rows: int) -> Trained:
-    """The mean of the models as one model.
+def joined(
+    kinds: Sequence[Sequence[FoldModel]], weights: Sequence[float], n_rows: int
+) -> Trained:
+    """The weighted sum of the models of folds as one model.
 
-    Its rounds are those of all models, the first rounds first. Their leaf values are
-    divided by the number of models, so that the raw scores are the mean.
+    Its rounds are those of all models, the first rounds first. The leaf values of a
+    model are multiplied with the weight of its kind and divided by the number of folds,
+    so that the raw scores are the mean over the folds.
 
     Parameters
     ----------
-    models : sequence of FoldModel
+    kinds : sequence of sequence of FoldModel
+        The models of all folds, for each set of options.
+    weights : sequence of float
+        The weight of each set of options; see `best_weights`.
     n_rows : int
         The number of rows that were split into folds.
     """
-    first, n_rounds = models[0].trees, [model.n_rounds for model in models]
-    total = sum(n_rounds)
-    # A forest divides by the number of all rounds.
-    share = [total / n for n in n_rounds] if first.average else np.ones(len(models))
-    trees = reduce(
-        Ensemble.joined,
-        (
-            model.own_trees().scaled(part / len(models))
-            for model, part in zip(models, share, strict=True)
-        ),
-    )
-    index = np.concatenate([np.arange(n) for n in n_rounds])
-    trees = trees.chosen(np.argsort(index, kind="stable"))
-    if models[0].first_round:
-        trees = first.truncated(models[0].first_round).joined(trees)
+    folds = [_weighted(models, weights) for models in zip(*kinds, strict=True)]
     history: History = {}
-    for model in models:
+    for model in kinds[int(np.argmax(weights))]:
         history |= model.history
-    results = [
-        result
-        for model in models
-        for result in model.evaluation_set.measure(model.scores, 1)
-    ]
+    results = [result for fold in folds for result in fold.measure()]
     metrics: dict[str, list[float]] = {}
     for result in results:
         metrics.setdefault(result.metric_name, []).append(result.metric_value)
     return Trained(
-        trees,
+        _joined_trees(kinds, weights),
         best_score=by_name(results),
         history=history,
-        out_of_fold=OutOfFold(_out_of_fold(models, n_rows), metrics),
+        out_of_fold=OutOfFold(_out_of_fold(folds, n_rows), metrics),
     )
+
+
+def _weighted(models: Sequence[FoldModel], weights: Sequence[float]) -> FoldModel:
+    """The model of a fold with the weighted sum of the scores of several."""
+    scores = sum(w * m.scores for w, m in zip(weights, models, strict=True))
+    return replace(models[0], scores=scores)
+
+
+def _joined_trees(
+    kinds: Sequence[Sequence[FoldModel]], weights: Sequence[float]
+) -> Ensemble:
+    models = [
+        (model, weight / len(models))
+        for models, weight in zip(kinds, weights, strict=True)
+        for model in models
+        if weight
+    ]
+    first, n_rounds = models[0][0], [model.n_rounds for model, _ in models]
+    # A forest divides by the number of all rounds.
+    share = [sum(n_rounds) / n if first.trees.average else 1.0 for n in n_rounds]
+    parts = [
+        model.own_trees().scaled(weight * factor)
+        for (model, weight), factor in zip(models, share, strict=True)
+    ]
+    index = np.concatenate([np.arange(n) for n in n_rounds])
+    order = np.argsort(index, kind="stable")
+    trees = reduce(Ensemble.joined, parts).chosen(order)
+    if first.first_round:
+        trees = first.trees.truncated(first.first_round).joined(trees)
+    return trees
 
 
 def _out_of_fold(models: Sequence[FoldModel], n_rows: int) -> Floats:
@@ -201,27 +236,78 @@ def mean_rounds(models: Sequence[FoldModel]) -> int:
     return max(1, round(np.mean([model.n_rounds for model in models])))
 
 
-def best(models: Sequence[FoldModel], n_folds: int) -> tuple[int, float]:
-    """The candidate with the best mean score over folds, and its number of rounds.
+def loss(models: Sequence[FoldModel], metrics: Sequence[Metric]) -> float:
+    """The mean over folds of the first metric, so that less is better."""
+    losses = []
+    for model in models:
+        result = model.measure(metrics)[0]
+        losses.append(-result.metric_value if result.maximize else result.metric_value)
+    return float(np.mean(losses))
+
+
+def best_weights(
+    kinds: Sequence[Sequence[FoldModel]], metrics: Sequence[Metric]
+) -> list[float]:
+    """The weights of sets of options whose out-of-fold predictions have the least loss.
+
+    The weights sum to 1. They are found by adding one set of options after the other.
 
     Parameters
     ----------
-    models : sequence of FoldModel
-        Those of all folds of the first candidate, then those of the next one.
-    n_folds : int
+    kinds : sequence of sequence of FoldModel
+    metrics : sequence of Metric
+        The loss is the first one.
 
-    Returns
-    -------
-    index : int
-        The number of the candidate.
-    n_rounds : float
-        The geometric mean of the best numbers of rounds.
+    References
+    ----------
+    L. Breiman, "Stacked regressions", Machine Learning 24, 1996.
     """
-    scores, rounds = [], []
-    for model in models:
-        result = model.evaluation_set.measure(model.scores, 1)[0]
-        scores.append(result.metric_value * (-1 if result.maximize else 1))
-        rounds.append(model.n_rounds)
-    index = int(np.reshape(scores, (-1, n_folds)).mean(axis=1).argmin())
-    chosen = rounds[index * n_folds : (index + 1) * n_folds]
-    return index, float(np.exp(np.log(chosen).mean()))
+    weights, blended = [1.0], list(kinds[0])
+    for models in kinds[1:]:
+        blends = {
+            share: [
+                _weighted(pair, [1 - share, share])
+                for pair in zip(blended, models, strict=True)
+            ]
+            for share in _SHARES
+        }
+        share = min(_SHARES, key=lambda share: loss(blends[share], metrics))
+        blended = blends[share]
+        weights = [*((1 - share) * weight for weight in weights), share]
+    return weights
+
+
+def calibration(
+    kinds: Sequence[Sequence[FoldModel]],
+    weights: Sequence[float],
+    metrics: Sequence[Metric],
+) -> float:
+    """The factor of raw scores whose out-of-fold probabilities have the least loss.
+
+    The fewer rows there are, the closer to 1 it is.
+
+    Parameters
+    ----------
+    kinds, weights : sequence
+        As in `joined`.
+    metrics : sequence of Metric
+        The log loss is the first one.
+
+    References
+    ----------
+    C. Guo et al., "On Calibration of Modern Neural Networks", ICML 2017, section 4.2.
+    """
+
+    def loss_of(factor: float) -> float:
+        scaled = [factor * weight for weight in weights]
+        folds = [_weighted(models, scaled) for models in zip(*kinds, strict=True)]
+        return loss(folds, metrics)
+
+    factor = float(minimize_scalar(loss_of, bounds=_FACTORS, method="bounded").x)
+    n_rows = sum(len(model.test) for model in kinds[0])
+    return 1.0 + (factor - 1.0) * n_rows / (n_rows + _ROWS_FOR_HALF)
+
+
+def geometric_mean_rounds(models: Sequence[FoldModel]) -> float:
+    """The geometric mean of the numbers of rounds."""
+    return float(np.exp(np.mean([np.log(model.n_rounds) for model in models])))

@@ -33,12 +33,11 @@ def fit_arguments(
     *, verbose: Any = False, early_stopping_rounds: Any = None, **arguments: Any
 ) -> dict[str, Any]:
     """The arguments of ``fit`` of an estimator, by the names of `FitArguments`."""
-    if not isinstance(verbose, bool | int | np.integer):
-        raise TypeError(
-            f"verbose must be a bool or an int, got {type(verbose).__name__}."
-        )
-    arguments["early_stopping_round"] = early_stopping_rounds
-    return arguments | _with_messages(int(verbose), arguments.get("callbacks"))
+    is_false = isinstance(early_stopping_rounds, bool | np.bool_)
+    is_false &= not early_stopping_rounds
+    arguments["early_stopping_round"] = 0 if is_false else early_stopping_rounds
+    period = _period("verbose", verbose)
+    return arguments | _with_messages(period, arguments.get("callbacks"))
 
 
 def train_callbacks(
@@ -53,23 +52,22 @@ def train_callbacks(
         calls.append(record_evaluation(evals_result))
     if learning_rates is not None:
         calls.append(reset_parameter(learning_rate=learning_rates))
-    return _with_messages(_period(verbose_eval), calls)
+    return _with_messages(_period("verbose_eval", verbose_eval), calls)
 
 
 def cv_callbacks(
     callbacks: Any, verbose_eval: bool | int | None, show_stdv: bool
 ) -> list[Callback]:
     """The callbacks of `cv`. It prints no messages of early stopping."""
-    return [*checked(callbacks), log_evaluation(_period(verbose_eval), show_stdv)]
+    period = _period("verbose_eval", verbose_eval)
+    return [*checked(callbacks), log_evaluation(period, show_stdv)]
 
 
-def _period(verbose_eval: Any) -> int:
+def _period(name: str, value: Any) -> int:
     """The period of `log_evaluation`."""
-    if not isinstance(verbose_eval, int | np.bool_ | np.integer | None):
-        raise TypeError(
-            f"verbose_eval must be a bool or an int, got {type_name(verbose_eval)}."
-        )
-    return int(verbose_eval or 0)
+    if not isinstance(value, int | np.bool_ | np.integer | None):
+        raise TypeError(f"{name} must be a bool or an int, got {type_name(value)}.")
+    return int(value or 0)
 
 
 def _with_messages(period: int, callbacks: Any) -> dict[str, Any]:
@@ -96,7 +94,7 @@ def with_arguments(
         if not callable(fobj):
             raise TypeError(f"fobj must be a function, got {fobj!r}.")
         options = options.with_objective(fobj)
-    default = {"early_stopping_round": early_stopping_rounds}
+    default = {"early_stopping_round": early_stopping_rounds or None}
     return replace(options, options=default | options.options)
 
 

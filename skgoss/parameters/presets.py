@@ -1,8 +1,8 @@
-"""Presets: options that are chosen by the data where the user leaves their defaults."""
+"""Presets: options that are chosen where the user leaves their defaults."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from skgoss.parameters.settings import Settings
@@ -12,28 +12,13 @@ from skgoss.parameters.settings import Settings
 _OF_ROUNDS = frozenset({"learning_rate", "n_estimators", "early_stopping_round"})
 _NOT_CHOSEN = {"gbdt": frozenset(), "dart": _OF_ROUNDS, "rf": _OF_ROUNDS}
 
+# Options besides those of the preset.
+Kinds = tuple[dict[str, Any], ...]
+
 _SAMPLING = frozenset({"subsample", "subsample_freq"})
 
 # The learning rate of the fits that a search compares.
-_SEARCH_RATE = 0.2
-
-
-class Facts(NamedTuple):
-    """What a preset knows of the data.
-
-    Attributes
-    ----------
-    n_rows, n_features : int
-    n_scores : int
-        The number of trees of a round.
-    task : str
-        'regression', 'classification' or 'ranking'; 'any' for a function.
-    """
-
-    n_rows: int
-    n_features: int
-    n_scores: int
-    task: str
+_SEARCH_RATE = 0.25
 
 
 class Search(NamedTuple):
@@ -59,33 +44,45 @@ class Search(NamedTuple):
     options: dict[str, Any]
     n_rounds_factor: float
     n_rounds_without: int
-    candidates: tuple[dict[str, Any], ...]
+    candidates: Kinds
 
 
-def _accurate(facts: Facts) -> dict[str, Any]:
-    """Small steps of trees that differ, by samples of rows and columns."""
-    return {
-        "learning_rate": 0.05,
-        "num_leaves": 15,
-        "min_child_samples": 5,
-        "colsample_bytree": 0.8,
-        "feature_fraction_bynode": 0.6,
-        "subsample": 0.8,
-        "subsample_freq": 1,
-        "reg_lambda": 1.0,
-        "cat_l2": 1.0,
-        "cat_smooth": 10.0,
-        "min_data_per_group": 10,
-        "max_cat_to_onehot": 8,
-        "n_estimators": 1000,
-        "early_stopping_round": 100,
-    }
+# The measurements behind these numbers are in docs/accuracy.md.
+_ACCURATE = {
+    "learning_rate": 0.05,
+    "num_leaves": 15,
+    "min_child_samples": 5,
+    "colsample_bytree": 0.8,
+    "feature_fraction_bynode": 0.6,
+    "subsample": 0.8,
+    "subsample_freq": 1,
+    "reg_lambda": 1.0,
+    "cat_l2": 1.0,
+    "min_data_per_group": 10,
+    "n_estimators": 1000,
+    "early_stopping_round": 100,
+}
+# The mean of several models needs less regularisation, and no smaller steps.
+_ACCURATE_ON_FOLDS = _ACCURATE | {
+    "learning_rate": 0.1,
+    "min_child_samples": 1,
+    "reg_lambda": 0.1,
+    "n_estimators": 600,
+    "early_stopping_round": 30,
+}
 
 
-_PRESETS = {"accurate": _accurate}
+class Preset(NamedTuple):
+    """What a preset chooses for one model, and for the models of folds."""
+
+    alone: Mapping[str, Any]
+    on_folds: Mapping[str, Any]
 
 
-def chosen(settings: Settings, passed: Collection[str], facts: Facts) -> dict[str, Any]:
+_PRESETS = {"accurate": Preset(_ACCURATE, _ACCURATE_ON_FOLDS)}
+
+
+def chosen(settings: Settings, passed: Collection[str]) -> dict[str, Any]:
     """The options that the preset chooses.
 
     Parameters
@@ -93,7 +90,6 @@ def chosen(settings: Settings, passed: Collection[str], facts: Facts) -> dict[st
     settings : Settings
     passed : collection of str
         The options that the user has passed: they stay.
-    facts : Facts
 
     Returns
     -------
@@ -105,12 +101,40 @@ def chosen(settings: Settings, passed: Collection[str], facts: Facts) -> dict[st
     left = _NOT_CHOSEN[settings.boosting_type].union(passed)
     if settings.data_sample_strategy == "goss":
         left |= _SAMPLING
-    values = _PRESETS[settings.preset](facts)
+    preset = _PRESETS[settings.preset]
+    values = preset.alone if settings.folds is None else preset.on_folds
     return {name: value for name, value in values.items() if name not in left}
 
 
+def kinds(settings: Settings, chosen: Mapping[str, Any]) -> Kinds:
+    """The sets of options of which the models of folds are a weighted mean.
+
+    Parameters
+    ----------
+    settings : Settings
+    chosen : mapping
+        What the preset has chosen; empty without a preset.
+    """
+    # Functions have no loss to compare them by.
+    is_one = settings.extra_trees or not chosen or callable(settings.objective)
+    return ({},) if is_one else ({}, {"extra_trees": True})
+
+
+def shares(
+    settings: Settings, kinds: Kinds, weights: Sequence[float]
+) -> dict[str, Any]:
+    """The share of each value of the options in which several sets differ."""
+    names = dict.fromkeys(name for options in kinds for name in options)
+    found: dict[str, Any] = {name: {} for name in names}
+    for options, weight in zip(kinds, weights, strict=True):
+        for name, by_value in found.items():
+            value = str(options.get(name, getattr(settings, name)))
+            by_value[value] = by_value.get(value, 0.0) + weight / sum(weights)
+    return found
+
+
 def search(settings: Settings, chosen: Mapping[str, Any]) -> Search | None:
-    """How the number of rounds is found; None if the user has said it.
+    """How the number of rounds is found.
 
     Parameters
     ----------
@@ -118,20 +142,23 @@ def search(settings: Settings, chosen: Mapping[str, Any]) -> Search | None:
         With the chosen options.
     chosen : mapping
         What the preset has chosen.
+
+    Returns
+    -------
+    Search or None
+        None if the user has said it, or folds find it.
     """
-    if not {"n_estimators", "early_stopping_round"} <= chosen.keys():
+    is_open = {"n_estimators", "early_stopping_round"} <= chosen.keys()
+    if settings.folds is not None or not is_open:
         return None
     rate = max(_SEARCH_RATE, settings.learning_rate)
     factor = rate / settings.learning_rate
     options = {
         "learning_rate": rate,
         "n_estimators": max(1, round(settings.n_estimators / factor)),
-        "early_stopping_round": 15,
+        "early_stopping_round": 10,
     }
-    candidates: tuple[dict[str, Any], ...] = ({},)
-    if not settings.extra_trees:
-        candidates = ({}, {"extra_trees": True})
-    return Search(3, options, factor, 200, candidates)
+    return Search(3, options, factor, 200, kinds(settings, chosen))
 
 
 def planned_rounds(settings: Settings) -> int | None:

@@ -315,10 +315,15 @@ class Boosting:
         if self.grower is not None:
             self.grower = self._grower(self.grower.forest)
 
-    def boost(self) -> bool:
+    def boost(self, begin: Callable[[], None] | None = None) -> bool:
         """Grow the trees of one round.
 
         If this fails, the round has not happened.
+
+        Parameters
+        ----------
+        begin : callable, default=None
+            Called as soon as no other round goes on.
 
         Returns
         -------
@@ -334,6 +339,8 @@ class Boosting:
         with self._lock:
             self._undo_failed_round()
             before = self._n_grown
+            if begin is not None:
+                begin()
             try:
                 self._apply_changed_settings()
                 grew = self._boost_round(self.first_round + before)
@@ -351,6 +358,29 @@ class Boosting:
         with self._lock:
             self._undo_failed_round()
             self._rewind(max(self._n_grown - 1, 0))
+
+    def set_leaf(self, tree: int, leaf: int, value: float) -> None:
+        """Change the value of a leaf, and add all trees to the scores again."""
+        with self._lock:
+            self._undo_failed_round()
+            n_scores = self.objective.n_scores
+            own = tree - self.first_round * n_scores
+            if self.grower is None or own < 0:
+                raise ValueError(
+                    f"The leaves of tree {tree} cannot be changed in training: it was"
+                    " not grown in this training. Call free_dataset() first, which"
+                    " ends the training."
+                )
+            index, k = divmod(own, n_scores)
+            factors = self._factor_by_round()
+            value -= self._start_by_round(self._finished)[index, k]
+            value /= 1.0 if factors is None else factors[index]
+            self.grower.forest.set_leaf_value(own, leaf, value)
+            self._read_trees_again()
+            self._rewind(self._n_grown)
+
+    def _read_trees_again(self) -> None:
+        """Replace copies of trees whose values have changed."""
 
     def end(self, n_rounds: int) -> None:
         """Forget later rounds, for good.

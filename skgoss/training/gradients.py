@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.training import losses
+from skgoss.data.floats import check_unmasked
 from skgoss.data.queries import Queries
 from skgoss.training.user_functions import UserFunction
 
@@ -134,6 +135,7 @@ class Custom:
             self._store(what, values, out)
 
     def _store(self, what: str, values: Any, out: Singles) -> None:
+        check_unmasked(values, f"The {what} of the objective function {self.name!r}")
         values = np.asarray(values)
         if values.dtype.kind not in "biuf":
             raise ValueError(

@@ -24,7 +24,12 @@ from skgoss.training import ranking
 from skgoss.training.metric_functions import EvalData
 from skgoss.training.user_functions import UserFunction, name_of, predictions
 from skgoss.utils.limits import INT32_MAX
-from skgoss.utils.messages import UnusedParameterWarning, hint, warn
+from skgoss.utils.messages import (
+    UnusedParameterWarning,
+    closest,
+    did_you_mean,
+    warn,
+)
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
@@ -185,6 +190,14 @@ _OTHER_LIBRARIES = {
     "mlogloss": "logloss",
     "merror": "error",
 }
+
+# What users ask for that is no metric here: what to use.
+_INSTEAD = {
+    "accuracy": "'binary_error' or 'multi_error', which is 1 - accuracy",
+    "f1": "a function of labels and predictions",
+}
+_INSTEAD |= {"acc": _INSTEAD["accuracy"]}
+_INSTEAD |= dict.fromkeys(("f1_score", "precision", "recall"), _INSTEAD["f1"])
 
 # The names of a classifier's metrics for two classes, and for more than two.
 _NAMES_BY_CLASSES = (
@@ -434,8 +447,7 @@ def make(
         if name is None or (is_foreign and not _fits(name, n_scores, ranks)):
             warn(
                 f"metric {given!r} is not known and has no effect."
-                f"{hint(given, _NAME_OF)} Use one of {', '.join(METRICS)}, or a"
-                " function.",
+                f"{_advice(given)} Use one of {', '.join(METRICS)}, or a function.",
                 UnusedParameterWarning,
             )
             continue
@@ -449,6 +461,14 @@ def make(
             options = _with_levels(settings, fresh) if is_ranking else settings
             chosen.append(Metric(name, options, link))
     return chosen
+
+
+def _advice(unknown: str) -> str:
+    """What to use instead of an unknown metric, or "" if nothing is close."""
+    near = closest(unknown.lower(), [*_NAME_OF, *_INSTEAD])
+    if near and near[0] in _INSTEAD:
+        return f" For {near[0]!r}, use {_INSTEAD[near[0]]}."
+    return did_you_mean(near)
 
 
 def _name_and_levels(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -44,10 +44,19 @@ class UnusedParameterWarning(UserWarning):
     __module__ = "skgoss"
 
 
+def closest(word: str, known: Iterable[str], n: int = 1) -> list[str]:
+    """The known names that are most like a word, the closest first."""
+    return difflib.get_close_matches(word, known, n=n)
+
+
+def did_you_mean(names: Sequence[str]) -> str:
+    """The words " Did you mean ...?" with the first name, or "" without a name."""
+    return f" Did you mean {names[0]!r}?" if names else ""
+
+
 def hint(word: str, known: Iterable[str]) -> str:
     """The words " Did you mean ...?" with the closest known name, or "" if none is."""
-    near = difflib.get_close_matches(word, known, n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    return did_you_mean(closest(word, known))
 
 
 def type_name(value: object) -> str:

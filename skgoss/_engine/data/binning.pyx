@@ -8,14 +8,16 @@ values alone in theirs, zero always in its own.
 
 from cython.parallel cimport prange
 from libc.float cimport DBL_MAX
-from libc.math cimport INFINITY, fabs, isnan, nextafter
+from libc.math cimport INFINITY, fabs, isnan, llround, nextafter
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from skgoss._engine.data.columns cimport (
-    InputColumns, is_sparse, load_block, load_values, read_columns)
+    InputColumns, is_sparse, load_block, load_rows, load_values, read_columns)
 from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+
+import numpy as np
 
 cdef enum:
     # Rows read at a time: their values and bins stay in the first cache.
@@ -115,10 +117,20 @@ cdef struct Plan:
 
 
 cdef struct Tally:
-    # What a sampled column consists of.
+    # What a sampled column consists of. There is room for `max_other` other values.
+    int64_t max_other
     int64_t n_other
     int64_t n_zero
     int64_t n_nan
+    double nan_mass
+
+
+cdef struct Forced:
+    # Upper bounds that the user gives for a column, ascending; the first ones in his
+    # order, by rank, are used.
+    const double* bound
+    const int32_t* rank
+    int64_t n
 
 
 cdef inline uint64_t ordered_key(double value) noexcept nogil:
@@ -203,9 +215,10 @@ cdef inline void tally_value(
     """Count a zero or NaN; keep the key of any other value."""
     if isnan(value):
         tally.n_nan += 1
+        tally.nan_mass += mass
     elif is_zero(value, True):
         tally.n_zero += 1
-    else:
+    elif tally.n_other < tally.max_other:
         scratch_out.key[tally.n_other] = ordered_key(value)
         if weighted:
             scratch_out.mass[tally.n_other] = mass
@@ -235,9 +248,8 @@ cdef void load_tile(
 cdef Tally read_values(
     const double* values, const double* weight, int64_t n, Scratch* scratch_out,
 ) noexcept nogil:
-    cdef Tally tally
+    cdef Tally tally = Tally(n, 0, 0, 0, 0.0)
     cdef int64_t i
-    tally.n_other = tally.n_zero = tally.n_nan = 0
     for i in range(n):
         tally_value(
             values[i], weight[i] if weight != NULL else 1.0, weight != NULL, &tally,
@@ -257,29 +269,26 @@ cdef Tally read_sparse(
 
     Without places and weights no row numbers are read.
     """
-    cdef const int32_t* index = <const int32_t*> inputs.index[column]
     cdef double[BLOCK] values
-    cdef int32_t[BLOCK] sampled
-    cdef Tally tally
+    cdef int32_t[BLOCK] row
+    cdef Tally tally = Tally(min(n, inputs.length[column]), 0, 0, 0, 0.0)
     cdef int64_t block, start, i, n_block, n_read
-    cdef const int32_t* row
-    tally.n_other = tally.n_zero = tally.n_nan = 0
     for block in range((inputs.length[column] + BLOCK - 1) // BLOCK):
         start = block * BLOCK
         n_block = min(<int64_t> BLOCK, inputs.length[column] - start)
         load_values(
             inputs.address[column], inputs.stride[column], inputs.kind[column], NULL, start,
             n_block, values)
-        row = index + start
+        if place != NULL or weight != NULL:
+            load_rows(inputs, column, start, n_block, row)
         if place != NULL:
             # Nobody can predict whether a row is in the sample, so there is no branch.
-            row = sampled
             n_read = n_block
             n_block = 0
             for i in range(n_read):
                 values[n_block] = values[i]
-                sampled[n_block] = place[index[start + i]]
-                n_block += sampled[n_block] >= 0
+                row[n_block] = place[row[i]]
+                n_block += row[n_block] >= 0
         for i in range(n_block):
             tally_value(
                 values[i], weight[row[i]] if weight != NULL else 1.0, weight != NULL, &tally,
@@ -437,6 +446,112 @@ cdef int32_t bound_around_zero(
     return n_left + 1 + n_right
 
 
+cdef int32_t fixed_bounds(
+    const Forced* forced, bint has_left, bint has_right, int32_t max_bin, double* fixed_out
+) noexcept nogil:
+    """Bounds around zero, those of the user as far as there is room, and infinity."""
+    cdef bint below = has_left and max_bin > 1
+    cdef bint above = has_right and max_bin > 2 or max_bin == 2 and not has_left
+    cdef int64_t room = max_bin - 1 - below - above
+    cdef int32_t n = 0
+    cdef int64_t i
+    for i in range(forced.n):
+        if below and forced.bound[i] > 0.0:
+            fixed_out[n] = -ZERO
+            n += 1
+            below = False
+        if above and forced.bound[i] > 0.0:
+            fixed_out[n] = ZERO
+            n += 1
+            above = False
+        if forced.rank[i] < room:
+            fixed_out[n] = forced.bound[i]
+            n += 1
+    if below:
+        fixed_out[n] = -ZERO
+        n += 1
+    if above:
+        fixed_out[n] = ZERO
+        n += 1
+    fixed_out[n] = INFINITY
+    return n + 1
+
+
+cdef Side side_below(const Side* side, double bound, int64_t first) noexcept nogil:
+    """The values of a side from number ``first`` that are below a bound."""
+    cdef Side part
+    cdef int64_t i
+    part.n_values = part.n_rows = 0
+    part.total = 0.0
+    for i in range(first, side.n_values):
+        if side.value[i] >= bound:
+            break
+        part.n_values += 1
+        part.n_rows += side.count[i]
+        part.total += side.mass[i]
+    part.value = side.value + first
+    part.count = side.count + first
+    part.mass = side.mass + first
+    return part
+
+
+cdef int32_t count_occupied(
+    const Side* left, const Side* right, int64_t n_zero, const double* bound
+) noexcept nogil:
+    """The bins that hold values."""
+    cdef int32_t last = -1, at = 0, n_occupied = 0
+    cdef int64_t i, n_left = left.n_values, n_middle = left.n_values + (n_zero > 0)
+    cdef double value
+    for i in range(n_middle + right.n_values):
+        value = (
+            left.value[i] if i < n_left else right.value[i - n_middle] if i >= n_middle else 0.0
+        )
+        while value > bound[at]:
+            at += 1
+        n_occupied += at != last
+        last = at
+    return n_occupied
+
+
+cdef int32_t bound_between(
+    const Side* left,
+    const Side* right,
+    const Forced* forced,
+    double total,
+    int32_t max_bin,
+    int64_t min_count,
+    double* fixed,
+    double* bounds_out,
+) noexcept nogil:
+    """Boundaries of a column for which the user gives some.
+
+    The bins that are left are shared out by mass: each part between two given boundaries
+    is divided as a column of its own. ``fixed``: room for ``max_bin`` numbers.
+    """
+    cdef int32_t n_fixed = fixed_bounds(
+        forced, left.n_values > 0, right.n_values > 0, max_bin, fixed)
+    cdef int32_t n_free = max_bin - n_fixed
+    cdef int32_t n_rest = n_free, n_bounds = 0, n_new, i
+    cdef int64_t n_wanted
+    cdef int64_t[2] first
+    cdef bint is_right
+    cdef Side part
+    first[0] = first[1] = 0
+    for i in range(n_fixed):
+        is_right = fixed[i] > 0.0
+        part = side_below(right if is_right else left, fixed[i], first[is_right])
+        first[is_right] += part.n_values
+        n_wanted = n_rest
+        if i < n_fixed - 1:
+            n_wanted = min(<int64_t> n_rest, llround(part.total * n_free / total))
+        n_new = bound_side(&part, <int32_t> n_wanted + 1, min_count, bounds_out + n_bounds) - 1
+        n_rest -= n_new
+        n_bounds += n_new
+        bounds_out[n_bounds] = fixed[i]
+        n_bounds += 1
+    return n_bounds
+
+
 cdef void find_column_bounds(
     const InputColumns* inputs,
     Py_ssize_t column,
@@ -444,7 +559,9 @@ cdef void find_column_bounds(
     const int32_t* place,
     const double* weight,
     int64_t n,
+    double total,
     Rule rule,
+    Forced forced,
     Scratch scratch,
     double* bounds_out,
     int32_t* n_bounds_out,
@@ -475,13 +592,20 @@ cdef void find_column_bounds(
     if rule.use_missing and not rule.zero_as_missing and tally.n_nan > 0:
         missing_type_out[0] = MISSING_NAN
         max_bin -= 1
+        total -= tally.nan_mass
     else:
         # Without a bin of its own NaN is treated as zero.
         tally.n_zero += tally.n_nan
         tally.n_nan = 0
-    n_bounds_out[0] = bound_around_zero(
-        &left, &right, tally.n_zero, max_bin, rule.min_data_in_bin, bounds_out, n_occupied_out
-    )
+    if forced.n > 0:
+        n_bounds_out[0] = bound_between(
+            &left, &right, &forced, total, max_bin, rule.min_data_in_bin,
+            bounds_out + rule.max_bin, bounds_out)
+        n_occupied_out[0] = count_occupied(&left, &right, tally.n_zero, bounds_out)
+    else:
+        n_bounds_out[0] = bound_around_zero(
+            &left, &right, tally.n_zero, max_bin, rule.min_data_in_bin, bounds_out,
+            n_occupied_out)
     n_occupied_out[0] += tally.n_nan > 0
     if rule.use_missing and rule.zero_as_missing and n_bounds_out[0] > 2:
         missing_type_out[0] = MISSING_ZERO
@@ -506,6 +630,9 @@ def find_bounds(
     int64_t min_data_in_bin,
     bint use_missing,
     bint zero_as_missing,
+    const int64_t[::1] forced_start,
+    const double[::1] forced_bound,
+    const int32_t[::1] forced_rank,
     int n_threads,
     const int64_t[::1] bounds_start,
     uint64_t[:, ::1] scratch_out,
@@ -531,9 +658,12 @@ def find_bounds(
     n_rows : int
     max_bin, min_data_in_bin, use_missing, zero_as_missing
         LightGBM's parameters.
+    forced_start, forced_bound, forced_rank
+        The bounds that the user gives: see ``skgoss.data.forced_bins.packed``.
     n_threads : int
     bounds_start : array of shape (n_features + 1,)
-        Where the room for the bounds of a column begins.
+        Where the room for the bounds of a column begins: 2 * max_bin numbers if the user
+        gives some.
     scratch_out : array of shape (n_threads, scratch_per_value(n_features, n_threads) * n)
         n: at least the number of values read of any column.
     bounds_out : array of shape (bounds_start[-1],)
@@ -557,8 +687,11 @@ def find_bounds(
     cdef Py_ssize_t width = tile_width(n_features, n_threads)
     cdef int64_t room = scratch_out.shape[1] // (SCRATCH_PER_VALUE + width)
     cdef Py_ssize_t first, j, k
+    cdef double total = <double> n_rows
     cdef double* values
     cdef Watch watch = start_watch()
+    if weight is not None:
+        total = np.sum(weight)
     for first in prange(
         0,
         n_features,
@@ -577,12 +710,23 @@ def find_bounds(
                 break
             j = first + k
             find_column_bounds(
-                &inputs, j, values + k * n_rows, row_place, mass, n_rows, rule,
+                &inputs, j, values + k * n_rows, row_place, mass, n_rows, total, rule,
+                forced_of(forced_start, forced_bound, forced_rank, j),
                 split_scratch(&scratch_out[omp_get_thread_num(), 0], room),
                 &bounds_out[bounds_start[j]], &n_bounds_out[j], &missing_type_out[j],
                 &n_occupied_out[j], &range_out[j, 0], &zero_share_out[j],
             )
     end_watch(&watch)
+
+
+cdef inline Forced forced_of(
+    const int64_t[::1] start, const double[::1] bound, const int32_t[::1] rank, Py_ssize_t column
+) noexcept nogil:
+    cdef Forced forced
+    forced.n = start[column + 1] - start[column]
+    forced.bound = &bound[start[column]] if forced.n else NULL
+    forced.rank = &rank[start[column]] if forced.n else NULL
+    return forced
 
 
 cdef Scratch split_scratch(uint64_t* room, int64_t n) noexcept nogil:
@@ -815,12 +959,12 @@ cdef Search plan_list(const Plan* plan, const int32_t* zero_bin, Py_ssize_t colu
 
 
 cdef int64_t keep_others(
-    const double* values, int64_t n, const Search* search, const int32_t* index, int64_t start,
+    const double* values, int64_t n, const Search* search, const int32_t* numbers, int64_t start,
     const int32_t* place, double* values_out, uint32_t* rows_out,
 ) noexcept nogil:
     """Keep the values of a block that are not in the bin of zero, and their rows.
 
-    ``index``: the rows' numbers, and ``place``, if any, what they become; NULL: from
+    ``numbers``: those of the rows, and ``place``, if any, what they become; NULL: from
     ``start`` on.
     """
     cdef int64_t i, row
@@ -830,8 +974,8 @@ cdef int64_t keep_others(
     # is not kept.
     for i in range(n):
         row = start + i
-        if index != NULL:
-            row = place[index[i]] if place != NULL else index[i]
+        if numbers != NULL:
+            row = place[numbers[i]] if place != NULL else numbers[i]
         is_other = not (search.low < values[i] <= search.high)
         values_out[n_kept] = values[i]
         rows_out[n_kept] = <uint32_t> row
@@ -841,16 +985,21 @@ cdef int64_t keep_others(
 
 cdef int64_t list_block(
     const double* values, int64_t n, const Plan* plan, const Search* search,
-    const int32_t* index, int64_t start, const int32_t* place, uint32_t* rows_out,
-    uint16_t* bins_out,
+    const int32_t* numbers, int64_t start, const int32_t* place, int64_t room,
+    uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
-    """List the rows that `keep_others` keeps; NULL for out leaves rows or bins out."""
+    """List the rows that `keep_others` keeps; NULL for out leaves rows or bins out.
+
+    Nothing is written if they are more than there is room for.
+    """
     cdef double[BLOCK + SEARCH_WIDTH] others
     cdef uint32_t[BLOCK] other_rows
     cdef uint16_t[BLOCK + SEARCH_WIDTH] bins
     cdef int64_t i
     cdef int64_t n_listed = keep_others(
-        values, n, search, index, start, place, others, other_rows)
+        values, n, search, numbers, start, place, others, other_rows)
+    if n_listed > room:
+        return n_listed
     if rows_out != NULL:
         memcpy(rows_out, other_rows, n_listed * sizeof(uint32_t))
     if bins_out == NULL:
@@ -869,18 +1018,17 @@ cdef inline int64_t n_read(
     return inputs.length[column] if is_sparse(inputs, column) else n_rows
 
 
-cdef inline const int32_t* load_read(
+cdef inline void load_read(
     const InputColumns* inputs, Py_ssize_t column, const int64_t* rows, int64_t start, int64_t n,
     double* values_out,
 ) noexcept nogil:
-    """Load some of these values; returns the numbers of their rows in a sparse column."""
+    """Load some of these values."""
     if not is_sparse(inputs, column):
         load_block(inputs, column, rows, start, n, values_out)
-        return NULL
+        return
     load_values(
         inputs.address[column], inputs.stride[column], inputs.kind[column], NULL, start, n,
         values_out)
-    return <const int32_t*> inputs.index[column] + start
 
 
 cdef int64_t count_column(
@@ -889,16 +1037,19 @@ cdef int64_t count_column(
 ) noexcept nogil:
     """Count the rows of a column that are not zero, until `limit` is reached."""
     cdef double[BLOCK] values
-    cdef const int32_t* index
+    cdef int32_t[BLOCK] numbers
+    cdef bint is_part = place != NULL and is_sparse(inputs, column)
     cdef int64_t n = n_read(inputs, column, n_rows)
     cdef int64_t n_other = 0
     cdef int64_t block, n_block, i
     for block in range((n + BLOCK - 1) // BLOCK):
         n_block = min(<int64_t> BLOCK, n - block * BLOCK)
-        index = load_read(inputs, column, rows, block * BLOCK, n_block, values)
+        load_read(inputs, column, rows, block * BLOCK, n_block, values)
+        if is_part:
+            load_rows(inputs, column, block * BLOCK, n_block, numbers)
         for i in range(n_block):
             if not is_zero(values[i], nan_is_zero):
-                n_other += index == NULL or place == NULL or place[index[i]] >= 0
+                n_other += not is_part or place[numbers[i]] >= 0
         if n_other >= limit:
             break
     return n_other
@@ -944,18 +1095,31 @@ def count_others(
     end_watch(&watch)
 
 
-cdef void list_tile(
+cdef bint do_ascend(const uint32_t* rows, int64_t n) noexcept nogil:
+    cdef bint disorder = False
+    cdef int64_t i
+    for i in range(1, n):
+        disorder |= rows[i] <= rows[i - 1]
+    return not disorder
+
+
+cdef bint list_tile(
     const InputColumns* inputs, Py_ssize_t first, Py_ssize_t n_columns, const int64_t* rows,
     const int32_t* place, int64_t n_rows, const Plan* plan, const int32_t* zero_bin,
     int64_t* start_inout, const int64_t* bin_start, uint32_t* rows_out, uint16_t* bins_out,
 ) noexcept nogil:
-    """List the rows of some columns, or with NULL for out count them."""
+    """List the rows of some columns, or with NULL for out count them.
+
+    False if lists do not ascend or have other lengths than were counted.
+    """
     cdef double[BLOCK] values
+    cdef int32_t[BLOCK] numbers
+    cdef int64_t[SPARSE_TILE] length
+    cdef bint is_right = True
     cdef Search[SPARSE_TILE] search
     cdef uint32_t* to_rows[SPARSE_TILE]
     cdef uint16_t* to_bins[SPARSE_TILE]
     cdef int64_t[SPARSE_TILE] at
-    cdef const int32_t* index
     cdef int64_t n_longest = 0
     cdef int64_t n
     cdef int64_t start = 0
@@ -964,7 +1128,9 @@ cdef void list_tile(
         search[k] = plan_list(plan, zero_bin, first + k)
         to_rows[k] = NULL
         to_bins[k] = NULL
+        length[k] = n_rows
         if rows_out != NULL:
+            length[k] = start_inout[first + k + 1] - start_inout[first + k]
             to_rows[k] = rows_out + start_inout[first + k]
             if bin_start[first + k] < bin_start[first + k + 1]:
                 to_bins[k] = bins_out + bin_start[first + k]
@@ -974,15 +1140,22 @@ cdef void list_tile(
         for k in range(n_columns):
             n = min(<int64_t> BLOCK, n_read(inputs, first + k, n_rows) - start)
             if n > 0:
-                index = load_read(inputs, first + k, rows, start, n, values)
+                load_read(inputs, first + k, rows, start, n, values)
+                if is_sparse(inputs, first + k):
+                    load_rows(inputs, first + k, start, n, numbers)
                 at[k] += list_block(
-                    values, n, plan, &search[k], index, start, place,
+                    values, n, plan, &search[k],
+                    numbers if is_sparse(inputs, first + k) else NULL, start, place,
+                    length[k] - at[k],
                     to_rows[k] + at[k] if to_rows[k] != NULL else NULL,
                     to_bins[k] + at[k] if to_bins[k] != NULL else NULL)
         start += BLOCK
-    if rows_out == NULL:
-        for k in range(n_columns):
+    for k in range(n_columns):
+        if rows_out == NULL:
             start_inout[first + k + 1] = at[k]
+        else:
+            is_right &= at[k] == length[k] and do_ascend(to_rows[k], length[k])
+    return is_right
 
 
 def list_columns(
@@ -1002,7 +1175,7 @@ def list_columns(
     const int64_t[::1] bin_start,
     uint32_t[::1] rows_out,
     uint16_t[::1] bins_out,
-) -> None:
+) -> bool:
     """List the rows of every column that are not in its bin of zero.
 
     Parameters
@@ -1025,6 +1198,12 @@ def list_columns(
         Row numbers.
     bins_out : array of shape (bin_start[-1],) or None
         Their bins, numbered without that of zero.
+
+    Returns
+    -------
+    bool
+        False if the data have changed since the lists were counted: what is written is of no
+        use then.
     """
     cdef const int64_t* row = NULL if rows is None else &rows[0]
     cdef const int32_t* row_place = NULL if place is None else &place[0]
@@ -1039,19 +1218,21 @@ def list_columns(
         &nan_bin[0])
     cdef Py_ssize_t width = max(
         1, min(<Py_ssize_t> SPARSE_TILE, n_columns // (2 * n_threads)))
+    cdef Py_ssize_t n_wrong = 0
     cdef Py_ssize_t j
     cdef Watch watch = start_watch()
     if not counts and to_rows == NULL:
-        return
+        return True
     for j in prange(
         0, n_columns, width, nogil=True, schedule="dynamic", num_threads=n_threads,
         use_threads_if=n_threads > 1,
     ):
         if not is_stopped(&watch):
-            list_tile(
+            n_wrong += not list_tile(
                 &inputs, j, min(width, n_columns - j), row, row_place, n_rows, &plan,
                 &zero_bin[0], &start_inout[0], to_start, to_rows, to_bins)
     end_watch(&watch)
     if counts:
         for j in range(n_columns):
             start_inout[j + 1] += start_inout[j]
+    return n_wrong == 0

@@ -100,6 +100,7 @@ cdef struct InputColumns:
     const uint8_t* kind
     const uint64_t* index       # NULL: no column is sparse; a 0: this one is not
     const int64_t* length
+    int64_t n_rows
 
 
 cdef InputColumns read_columns(object columns)
@@ -107,6 +108,20 @@ cdef InputColumns read_columns(object columns)
 
 cdef inline bint is_sparse(const InputColumns* inputs, Py_ssize_t column) noexcept nogil:
     return inputs.index != NULL and inputs.index[column] != 0
+
+
+cdef inline void load_rows(
+    const InputColumns* inputs, Py_ssize_t column, int64_t start, int64_t n, int32_t* rows_out,
+) noexcept nogil:
+    """Read numbers of rows of a sparse column.
+
+    They index arrays and were checked, but their memory is the user's and may change.
+    """
+    cdef const uint32_t* index = <const uint32_t*> inputs.index[column] + start
+    cdef uint32_t last = <uint32_t> (inputs.n_rows - 1)
+    cdef int64_t i
+    for i in range(n):
+        rows_out[i] = <int32_t> (index[i] if index[i] < last else last)
 
 
 cdef inline void load_sparse(

@@ -32,6 +32,7 @@ cdef InputColumns read_columns(object columns):
     inputs.kind = &kind[0]
     inputs.index = NULL if index is None else &index[0]
     inputs.length = NULL if length is None else &length[0]
+    inputs.n_rows = columns.n_rows
     return inputs
 
 

@@ -3,6 +3,9 @@
 
 The rows of the matrix are cut into chunks, one for each thread; as rows
 ascend within a chunk, and from chunk to chunk, they ascend within each column.
+
+The columns of entries are in memory of the user, which may change while it is read. So each is
+compared with the number of columns, and each place with the number of entries that were counted.
 """
 
 from cython.parallel cimport prange
@@ -27,10 +30,10 @@ ctypedef fused bits_t:
 
 cdef bint count_rows(
     const index_t* start, const index_t* columns, int64_t first, int64_t stop,
-    int32_t* count_out, Watch* watch,
+    uint64_t n_columns, int32_t* count_out, Watch* watch,
 ) noexcept nogil:
     """Add up the entries of each column; false if a row's columns do not ascend."""
-    cdef int64_t row, i
+    cdef int64_t row, i, column
     cdef int64_t previous
     cdef bint ascends = True
     for row in range(first, stop):
@@ -38,9 +41,11 @@ cdef bint count_rows(
             break
         previous = -1
         for i in range(start[row], start[row + 1]):
-            count_out[columns[i]] += 1
-            ascends &= columns[i] > previous
-            previous = columns[i]
+            column = columns[i]
+            ascends &= column > previous
+            previous = column
+            if <uint64_t> column < n_columns:
+                count_out[column] += 1
     return ascends
 
 
@@ -53,7 +58,7 @@ def count_columns(
     Parameters
     ----------
     start, columns : arrays
-        Where each row begins, and the columns of all entries.
+        Where each row begins, and the columns of all entries. Only ``columns`` may change.
     chunk_start : array of shape (n_chunks + 1,)
         The first row of each chunk.
     count_out : array of shape (n_chunks, n_columns)
@@ -75,8 +80,8 @@ def count_columns(
         use_threads_if=n_chunks > 1,
     ):
         n_wrong += not count_rows(
-            &start[0], &columns[0], chunk_start[k], chunk_start[k + 1], &count_out[k, 0],
-            &watch)
+            &start[0], &columns[0], chunk_start[k], chunk_start[k + 1], count_out.shape[1],
+            &count_out[k, 0], &watch)
     end_watch(&watch)
     return n_wrong == 0
 
@@ -98,41 +103,48 @@ def count_sampled(
     """
     cdef Py_ssize_t n_chunks = count_out.shape[0]
     cdef Py_ssize_t n = rows.shape[0]
+    cdef uint64_t n_columns = count_out.shape[1]
     cdef Py_ssize_t k, i
-    cdef int64_t e
+    cdef int64_t e, column
     for k in prange(
         n_chunks, nogil=True, schedule="static", chunksize=1, num_threads=n_chunks,
         use_threads_if=n_chunks > 1,
     ):
         for i in range(k * n // n_chunks, (k + 1) * n // n_chunks):
             for e in range(start[rows[i]], start[rows[i] + 1]):
-                count_out[k, columns[e]] += 1
+                column = columns[e]
+                if <uint64_t> column < n_columns:
+                    count_out[k, column] += 1
 
 
 cdef void move_rows(
     const index_t* start, const index_t* columns, const bits_t* values, int64_t first,
-    int64_t stop, int64_t first_column, int64_t stop_column, int32_t* read_inout,
-    int64_t* place_inout, int32_t* rows_out, bits_t* values_out, Watch* watch,
+    int64_t stop, int64_t first_column, int64_t n_columns, int32_t* read_inout,
+    int64_t* place_inout, const int64_t* place_stop, int32_t* rows_out, bits_t* values_out,
+    Watch* watch,
 ) noexcept nogil:
     """Write the entries that rows have in some columns, column by column.
 
     A row's entries are read on from where the last call has stopped.
     """
-    cdef int64_t row, i, at
-    cdef int64_t* place
+    cdef int64_t row, i, at, column
     for row in range(first, stop):
         if row % WATCH_EVERY == 0 and is_stopped(watch):
             break
         i = start[row] + read_inout[row]
-        while i < start[row + 1] and columns[i] < stop_column:
-            place = place_inout + (columns[i] - first_column)
-            at = place[0]
-            if at >= 0:
+        while i < start[row + 1]:
+            column = <int64_t> columns[i] - first_column
+            if column >= n_columns:
+                break
+            i += 1
+            if column < 0:
+                continue
+            at = place_inout[column]
+            if at < place_stop[column]:
                 rows_out[at] = <int32_t> row
                 if values != NULL:
-                    values_out[at] = values[i]
-                place[0] = at + 1
-            i += 1
+                    values_out[at] = values[i - 1]
+                place_inout[column] = at + 1
         read_inout[row] = <int32_t> (i - start[row])
 
 
@@ -144,6 +156,7 @@ def move_columns(
     int64_t first_column,
     int32_t[::1] read_inout,
     int64_t[:, ::1] place_inout,
+    const int64_t[:, ::1] place_stop,
     int32_t[::1] rows_out,
     bits_t[::1] values_out,
 ) -> None:
@@ -159,13 +172,14 @@ def move_columns(
         How many of each row's entries belong to columns before these; then those of these,
         too.
     place_inout : array of shape (n_chunks, n)
-        Where the entries of each of the n next columns go, by chunk; negative: nowhere.
+        Where the entries of each of the n next columns go, by chunk; then where they end.
+    place_stop : array of shape (n_chunks, n)
+        Where they must end; further entries are not written.
     rows_out : array
     values_out : array
         Empty if only rows are wanted; so is ``values`` then.
     """
     cdef Py_ssize_t n_chunks = place_inout.shape[0]
-    cdef int64_t stop_column = first_column + place_inout.shape[1]
     cdef const bits_t* from_values = &values[0] if values.shape[0] > 0 else NULL
     cdef bits_t* to_values = &values_out[0] if values.shape[0] > 0 else NULL
     cdef Py_ssize_t k
@@ -176,6 +190,6 @@ def move_columns(
     ):
         move_rows(
             &start[0], &columns[0], from_values, chunk_start[k], chunk_start[k + 1],
-            first_column, stop_column, &read_inout[0], &place_inout[k, 0], &rows_out[0],
-            to_values, &watch)
+            first_column, place_inout.shape[1], &read_inout[0], &place_inout[k, 0],
+            &place_stop[k, 0], &rows_out[0], to_values, &watch)
     end_watch(&watch)

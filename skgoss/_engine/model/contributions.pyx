@@ -520,7 +520,10 @@ cdef void explain_tile(const Call* call, int64_t start, char* memory, Watch* wat
         scratch.slot_values, scratch.values)
     for tree in range(call.first_tree, call.stop_tree):
         explain_tree(call, tree, n_blocks, &scratch, watch)
+    # The first writes to fresh memory are slow.
     for block in range(n_blocks):
+        if is_stopped(watch):
+            break
         sum = scratch.sum + block * size
         settle_pairs(call, sum)
         deliver(

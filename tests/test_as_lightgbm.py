@@ -1,0 +1,294 @@
+"""Other tools take skgoss for lightgbm: `skgoss.as_lightgbm`.
+
+The module holds for a whole process, so each script runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+START = """
+import skgoss.as_lightgbm
+import lightgbm as lgb
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+
+tumours, flowers, patients = (
+    load(return_X_y=True, as_frame=True)
+    for load in (load_breast_cancer, load_iris, load_diabetes)
+)
+classifier = lgb.LGBMClassifier(n_estimators=5).fit(*tumours)
+several = lgb.LGBMClassifier(n_estimators=5).fit(*flowers)
+regressor = lgb.LGBMRegressor(n_estimators=5).fit(*patients)
+cases = (classifier, tumours), (several, flowers), (regressor, patients)
+X, y = tumours
+params = {"objective": "binary", "metric": "auc", "verbosity": -1}
+"""
+
+
+def run(script: str, folder: object = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=folder,
+    )
+
+
+def check(script: str, folder: object = None) -> None:
+    done = run(script, folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_lightgbm_is_skgoss():
+    check("""
+import importlib.util
+import pickle
+import sys
+
+import skgoss.as_lightgbm
+import skgoss.as_lightgbm as again
+import lightgbm
+import lightgbm.basic
+import lightgbm.compat
+from lightgbm import callback
+from lightgbm.basic import _ConfigAliases
+from lightgbm.sklearn import LGBMRegressor, train
+
+import skgoss
+
+assert lightgbm is skgoss.as_lightgbm is again
+assert set(lightgbm.__all__) <= vars(lightgbm).keys()
+assert lightgbm.Booster is lightgbm.basic.Booster is skgoss.Booster
+assert LGBMRegressor is lightgbm.LGBMRegressor is skgoss.LGBMRegressor
+assert callback is lightgbm.callback is skgoss.callback
+assert lightgbm.train is train is skgoss.train
+assert lightgbm.compat.SKLEARN_INSTALLED and lightgbm.compat.LGBMNotFittedError
+assert _ConfigAliases.get("bagging_freq", "word") == {
+    "bagging_freq", "subsample_freq", "word"
+}
+assert importlib.util.find_spec("lightgbm")
+assert importlib.util.find_spec("lightgbm.sklearn")
+assert int(lightgbm.__version__.split(".")[0]) == 4
+# Models of this process can be loaded in others.
+assert b"lightgbm" not in pickle.dumps(LGBMRegressor)
+assert "distributed" not in sys.modules
+try:
+    import lightgbm.libpath
+except ImportError:
+    pass
+else:
+    raise AssertionError("lightgbm.libpath is there")
+""")
+
+
+def test_lightgbm_dask_is_skgoss_dask():
+    pytest.importorskip("distributed")
+    check("""
+import skgoss.as_lightgbm
+import lightgbm.dask
+from lightgbm import DaskLGBMRegressor
+
+import skgoss.dask
+
+assert lightgbm.dask is skgoss.dask
+assert DaskLGBMRegressor is skgoss.dask.DaskLGBMRegressor
+""")
+
+
+def test_lightgbm_must_not_be_there_before():
+    pytest.importorskip("lightgbm")
+    done = run("import lightgbm, skgoss.as_lightgbm")
+    assert done.returncode == 1
+    assert "cannot be imported after the package lightgbm" in done.stderr
+
+
+TOOLS = {
+    "shap": """
+import shap
+
+for model, (X, y) in cases:
+    rows, n_columns = X[:10], X.shape[1]
+    by_skgoss = model.predict(rows, pred_contrib=True)
+    by_skgoss = by_skgoss.reshape(10, -1, n_columns + 1)
+    explainer = shap.TreeExplainer(model)
+    values = explainer.shap_values(rows).reshape(10, n_columns, -1)
+    assert np.array_equal(values, np.moveaxis(by_skgoss[..., :-1], 1, 2))
+    assert np.allclose(explainer.expected_value, by_skgoss[0, :, -1])
+    with_data = shap.Explainer(model, X[:50])
+    assert isinstance(with_data, shap.TreeExplainer)
+    assert with_data(rows).shape[:2] == rows.shape
+assert shap.TreeExplainer(regressor.booster_).shap_values(rows).shape == rows.shape
+""",
+    "optuna_integration": """
+import optuna
+from optuna_integration import LightGBMPruningCallback, LightGBMTuner, LightGBMTunerCV
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+quiet = {"show_progress_bar": False, "optuna_seed": 0}
+train = lgb.Dataset(X[::2], label=y[::2])
+valid = lgb.Dataset(X[1::2], label=y[1::2], reference=train)
+options = params | {"metric": "binary_logloss"}
+stop = lgb.early_stopping(3, verbose=False)
+tuner = LightGBMTuner(
+    options, train, 5, valid_sets=[valid], callbacks=[stop], **quiet
+)
+tuner.tune_num_leaves(2)
+tuner.tune_regularization_factors(2)
+assert tuner.best_score < 0.6
+assert isinstance(tuner.get_best_booster(), lgb.Booster)
+folds = LightGBMTunerCV(options, lgb.Dataset(X, label=y), 5, nfold=2, **quiet)
+folds.tune_num_leaves(2)
+assert folds.best_score < 0.6
+
+
+def of_train(trial):
+    rate = trial.suggest_float("learning_rate", 1e-6, 1, log=True)
+    prune = LightGBMPruningCallback(trial, "auc", valid_name="valid_0")
+    model = lgb.LGBMClassifier(n_estimators=5, learning_rate=rate).fit(
+        X[::2], y[::2], eval_set=[(X[1::2], y[1::2])], eval_metric="auc",
+        callbacks=[prune],
+    )
+    return model.best_score_["valid_0"]["auc"]
+
+
+class PruneAll(optuna.pruners.BasePruner):
+    def prune(self, study, trial):
+        return trial.number > 0
+
+
+study = optuna.create_study(direction="maximize", pruner=PruneAll())
+study.optimize(of_train, n_trials=2)
+assert [trial.state.name for trial in study.trials] == ["COMPLETE", "PRUNED"]
+""",
+    "treelite": """
+import treelite
+
+for model, (X, y) in cases:
+    trees = treelite.frontend.from_lightgbm(model.booster_)
+    found = treelite.gtil.predict(trees, X.to_numpy(), nthread=1).squeeze()
+    assert np.allclose(found, model.booster_.predict(X), atol=1e-6)
+""",
+    "mlflow": """
+import mlflow
+import mlflow.lightgbm
+
+mlflow.set_tracking_uri("sqlite:///runs.db")
+mlflow.lightgbm.autolog(log_models=False)
+train = lgb.Dataset(X[::2], label=y[::2])
+valid = lgb.Dataset(X[1::2], label=y[1::2], reference=train)
+with mlflow.start_run() as run:
+    lgb.train(params, train, 3, valid_sets=[valid])
+assert mlflow.get_run(run.info.run_id).data.params["objective"] == "binary"
+history = mlflow.MlflowClient().get_metric_history(run.info.run_id, "valid_0-auc")
+assert [metric.step for metric in history] == [0, 1, 2]
+with mlflow.start_run():
+    info = mlflow.lightgbm.log_model(
+        classifier,
+        name="model",
+        skops_trusted_types=["skgoss.estimators.classifier.LGBMClassifier"],
+        pip_requirements=["mlflow", "skgoss", "skops"],
+    )
+again = mlflow.lightgbm.load_model(info.model_uri)
+assert np.array_equal(again.predict_proba(X), classifier.predict_proba(X))
+""",
+    "eli5": """
+import eli5
+
+for model, (X, y) in cases:
+    weights = eli5.explain_weights(model)
+    assert weights.feature_importances.importances
+    assert eli5.explain_prediction(model, X.iloc[0]).targets
+""",
+    "flaml": """
+from flaml import AutoML
+
+search = AutoML()
+search.fit(X, y, task="classification", estimator_list=["lgbm"], max_iter=2, verbose=0)
+assert isinstance(search.model.estimator, lgb.LGBMClassifier)
+""",
+    "darts": """
+from darts import TimeSeries
+from darts.models import LightGBMModel
+
+series = TimeSeries.from_values(np.sin(np.arange(200) / 5))
+model = LightGBMModel(lags=12, n_estimators=20)
+model.fit(series[:150], val_series=series[150:])
+assert isinstance(model.model, lgb.LGBMRegressor)
+assert np.abs(model.predict(5).values()).max() < 1.5
+""",
+    "hummingbird": """
+from hummingbird.ml import convert
+
+rows = patients[0].to_numpy(np.float32)
+found = convert(regressor.booster_, "torch", rows[:5]).predict(rows)
+assert np.allclose(found, regressor.predict(patients[0]), rtol=1e-5)
+""",
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_tools_take_our_models(tool, tmp_path):
+    if find_spec(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    check(START + TOOLS[tool], tmp_path)
+
+
+# What needs no `skgoss.as_lightgbm`.
+PLAIN = {
+    "mlflow": """
+import mlflow
+import mlflow.sklearn
+
+from skgoss import LGBMClassifier
+
+mlflow.set_tracking_uri("sqlite:///runs.db")
+classifier = LGBMClassifier(n_estimators=5).fit(X, y)
+arguments = {
+    "name": "model",
+    "pip_requirements": ["skgoss", "skops"],
+}
+with mlflow.start_run():
+    info = mlflow.sklearn.log_model(
+        classifier,
+        skops_trusted_types=["skgoss.estimators.classifier.LGBMClassifier"],
+        **arguments,
+    )
+    try:
+        mlflow.sklearn.log_model(classifier, **arguments)
+    except mlflow.MlflowException as error:
+        assert "untrusted types" in str(error)
+again = mlflow.sklearn.load_model(info.model_uri)
+assert np.array_equal(again.predict_proba(X), classifier.predict_proba(X))
+""",
+    "m2cgen": """
+import m2cgen
+from m2cgen import assemblers
+
+from skgoss import LGBMClassifier
+
+assemblers.SUPPORTED_MODELS["skgoss_LGBMClassifier"] = assemblers.LightGBMModelAssembler
+classifier = LGBMClassifier(n_estimators=5).fit(X, y)
+names = {}
+exec(m2cgen.export_to_python(classifier), names)
+assert np.allclose(names["score"](X[0].tolist()), classifier.predict_proba(X[:1])[0])
+""",
+}
+
+
+@pytest.mark.parametrize("tool", PLAIN)
+def test_tools_that_need_no_other_name(tool, tmp_path):
+    if find_spec(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    start = """
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+
+X, y = load_breast_cancer(return_X_y=True)
+"""
+    check(start + PLAIN[tool], tmp_path)

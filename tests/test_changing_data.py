@@ -1,0 +1,188 @@
+"""Data that change while they are read: an error or some model, but never a crash."""
+
+import contextlib
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import skgoss
+from skgoss.data import apply_bins, targets
+from skgoss.data import binning as find_bins
+from skgoss.data import sparse as compressed
+from skgoss.utils.limits import INT32_MAX
+
+N_ROWS, N_COLUMNS = 5000, 8
+OPTIONS = {"n_estimators": 2, "num_leaves": 4, "min_child_samples": 5}
+MESSAGE = "X changed while it was read"
+
+
+def mostly_zero(kind):
+    rng = np.random.default_rng(0)
+    X = rng.integers(1, 9, (N_ROWS, N_COLUMNS)) * (
+        rng.random((N_ROWS, N_COLUMNS)) < 0.2
+    )
+    X = X.astype(float)
+    return X if kind == "dense" else sparse.csr_array(X).asformat(kind)
+
+
+def stored(X):
+    return X.data if sparse.issparse(X) else X
+
+
+def fit(X, sample_weight=None, **options):
+    y = np.arange(N_ROWS) % 7
+    model = skgoss.LGBMRegressor(**OPTIONS, **options)
+    return model.fit(X, y, sample_weight=sample_weight)
+
+
+def try_fit(X, **options):
+    """Fit; how many rows differ decides whether the change is noticed."""
+    with contextlib.suppress(ValueError):
+        fit(X, **options)
+
+
+def before_call(monkeypatch, module, name, number, change):
+    """Call ``change`` before a function of a module is called for the n-th time."""
+    function = getattr(module, name)
+    calls = []
+
+    def changed(*args):
+        calls.append(args)
+        if len(calls) == number:
+            change()
+        return function(*args)
+
+    monkeypatch.setattr(module, name, changed)
+
+
+def fill(values, value):
+    return lambda: np.copyto(values, value)
+
+
+def turn(values):
+    return lambda: np.copyto(values, values[::-1].copy())
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("kind", ["dense", "csc"])
+@pytest.mark.parametrize("value", [0.0, 5.0])
+def test_lists_hold_what_was_counted(kind, value, n_jobs, monkeypatch):
+    X = mostly_zero(kind)
+    # The first call counts the rows that are not zero, the second lists them.
+    if kind == "csc" and value:
+        stored(X)[::2] = 0.0
+    before_call(
+        monkeypatch, apply_bins.kernels, "list_columns", 2, fill(stored(X), value)
+    )
+    with pytest.raises(ValueError, match=MESSAGE):
+        fit(X, n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize("value", [0, -7, INT32_MAX])
+def test_numbers_of_rows_change(value, monkeypatch):
+    X = mostly_zero("csc")
+    before_call(
+        monkeypatch, apply_bins.kernels, "list_columns", 2, fill(X.indices, value)
+    )
+    with pytest.raises(ValueError, match=MESSAGE):
+        fit(X)
+
+
+def test_lists_ascend(monkeypatch):
+    X = mostly_zero("csc")
+    before_call(monkeypatch, apply_bins.kernels, "list_columns", 2, turn(X.indices))
+    with pytest.raises(ValueError, match=MESSAGE):
+        fit(X)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("value", [0, N_COLUMNS - 1, -1, INT32_MAX])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_columns_of_entries_change(value, index, n_jobs, monkeypatch):
+    monkeypatch.setattr(compressed, "ENTRIES_PER_THREAD", 100)
+    X = mostly_zero("csr")
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    before_call(monkeypatch, compressed, "move_columns", 1, fill(X.indices, value))
+    with pytest.raises(ValueError, match=MESSAGE):
+        fit(X, n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize("value", [-(2**31), 0, INT32_MAX])
+def test_starts_of_rows_are_copied(value, monkeypatch):
+    X = mostly_zero("csr")
+    expected = fit(X).predict(X)
+    for name in ("count_columns", "move_columns"):
+        changed = X.copy()
+        with monkeypatch.context() as patch:
+            before_call(patch, compressed, name, 1, fill(changed.indptr, value))
+            np.testing.assert_array_equal(fit(changed).predict(X), expected)
+
+
+@pytest.mark.parametrize("value", [-1, N_COLUMNS, INT32_MAX])
+def test_columns_are_counted_in_bounds(value, monkeypatch):
+    X = mostly_zero("csr")
+    before_call(monkeypatch, compressed, "count_columns", 1, fill(X.indices, value))
+    with pytest.raises(ValueError, match="indices holds values outside"):
+        fit(X)
+
+
+@pytest.mark.parametrize("value", [-1, N_COLUMNS, INT32_MAX])
+def test_columns_of_a_sample_are_counted_in_bounds(value, monkeypatch):
+    X = mostly_zero("csr")
+    X.data[:] = 1.0
+    before_call(monkeypatch, compressed, "count_sampled", 1, fill(X.indices, value))
+    model = fit(X, subsample_for_bin=1000)
+    assert (model.booster_.trees_to_dataframe()["split_feature"].isna()).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("value", [0, -7, INT32_MAX])
+@pytest.mark.parametrize("subsample", [1000, N_ROWS])
+def test_samples_are_read_in_bounds(value, subsample, weighted, monkeypatch):
+    X = mostly_zero("csc")
+    for name in ("find_bounds", "count_others"):
+        changed = X.copy()
+        with monkeypatch.context() as patch:
+            change = fill(changed.indices, value)
+            before_call(patch, find_bins.kernels, name, 1, change)
+            weight = np.arange(1.0, N_ROWS + 1) if weighted else None
+            try_fit(changed, subsample_for_bin=subsample, sample_weight=weight)
+
+
+def test_numbers_of_rows_are_read_in_bounds():
+    X = mostly_zero("csc")
+    whole = compressed.whole_columns(X)
+    X.indices[:] = N_ROWS
+    with pytest.raises(ValueError, match=MESSAGE):
+        whole.stored_rows(0)
+
+
+def test_targets_are_copied():
+    y = np.arange(3.0)
+    assert not np.shares_memory(targets.numbers(y, "LGBMRanker"), y)
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr", "csc"])
+def test_fits_of_data_that_another_thread_changes(kind):
+    X = mostly_zero(kind)
+    values, held = stored(X), stored(X).copy()
+    model, ended = fit(X), threading.Event()
+
+    def flip():
+        while not ended.is_set():
+            values[...] = 0.0
+            values[...] = held
+
+    thread = threading.Thread(target=flip)
+    thread.start()
+    stop = time.monotonic() + 1.0
+    try:
+        while time.monotonic() < stop:
+            try_fit(X)
+            model.predict(X)
+    finally:
+        ended.set()
+        thread.join()

@@ -1,0 +1,82 @@
+"""The warning of a fit whose trees have no splits."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import skgoss
+from skgoss import LGBMClassifier, LGBMRanker, LGBMRegressor
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(200, 2))
+Y = X[:, 0]
+MESSAGE = "No tree of the fit has a split, so it has learned nothing: "
+FEW = "both sides of a split need min_child_samples=20 rows, and there are"
+
+
+def told(function):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        function()
+    assert all(warning.filename == __file__ for warning in found)
+    return [str(warning.message) for warning in found]
+
+
+@pytest.mark.parametrize(
+    ("options", "features", "y", "reason"),
+    [
+        ({}, X[:39], Y[:39], f"{FEW} 39 rows. Set min_child_samples to a lower number"),
+        (
+            {},
+            0.0 * X,
+            Y,
+            "every column is constant, or fewer than min_child_samples=20",
+        ),
+        ({}, X, 0.0 * Y, "all targets are equal."),
+        (
+            {"min_split_gain": 1e9, "min_child_samples": 5},
+            X,
+            Y,
+            "no split of the 200 rows reduces the loss. Options that limit splits:"
+            " min_child_samples=5, min_split_gain=1000000000.0.",
+        ),
+    ],
+)
+def test_the_reason(options, features, y, reason):
+    [message] = told(lambda: LGBMRegressor(n_estimators=3, **options).fit(features, y))
+    assert message.startswith(MESSAGE + reason)
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda X, y: LGBMClassifier(n_estimators=3).fit(X, np.arange(len(y)) % 3),
+        lambda X, y: LGBMRanker(n_estimators=3).fit(X, np.arange(len(y)) % 3),
+        lambda X, y: LGBMRegressor(n_estimators=3, boosting_type="dart").fit(X, y),
+        lambda X, y: LGBMRegressor(early_stopping_round=1, refit=True).fit(X, y),
+        lambda X, y: LGBMRegressor(n_estimators=3, folds=3).fit(X, y),
+        lambda X, y: skgoss.train({}, skgoss.Dataset(X, y), 3),
+        lambda X, y: skgoss.cv({}, skgoss.Dataset(X, y), 3, stratified=False),
+    ],
+)
+def test_one_warning_for_each_fit(fit):
+    [message] = told(lambda: fit(X[:15], Y[:15]))
+    assert message.startswith(MESSAGE + FEW)
+    assert told(lambda: fit(X, Y)) == []
+
+
+def test_later_rounds():
+    model = LGBMRegressor(n_estimators=3).fit(X, Y)
+    later = LGBMRegressor(n_estimators=2)
+    [message] = told(lambda: later.fit(X[:15], Y[:15], init_model=model))
+    assert message.startswith(MESSAGE)
+    stump = LGBMRegressor(n_estimators=2).fit(X[:15], Y[:15])
+    assert told(lambda: later.fit(X, Y, init_model=stump)) == []
+
+
+def test_rounds_that_end_when_all_is_learned():
+    features = np.repeat([[0.0], [1.0]], 50, axis=0)
+    model = LGBMRegressor(n_estimators=3, learning_rate=1.0)
+    assert told(lambda: model.fit(features, features[:, 0])) == []
+    assert model.n_estimators_ < 3

@@ -161,7 +161,7 @@ def side_by_side(first: Any, second: Any, names: Sequence[str] | None) -> Any:
     names : sequence of str, or None
         The names of all columns, if ``first`` is a data frame.
     """
-    if any(X is None or sequences.are_chunks(X) for X in (first, second)):
+    if any(X is None or is_source(X) for X in (first, second)):
         return None
     frame = None if issparse(first) else dataframes.as_dataframe(first)
     if frame is not None:

@@ -541,8 +541,8 @@ class Binning(Fields):
 
     def _in_bins_of(
         self,
-        base: BinnedDataset,
-        schema: ColumnSchema,
+        base: Any,
+        schema: Any,
         options: DatasetSettings,
         n_threads: int,
     ) -> BinnedDataset:

@@ -526,6 +526,7 @@ class Dataset(Binning):
             )
             self.feature_name = self._inputs.names or "auto"
             self.data = input_rows.side_by_side(self.data, other.data, self._own_names)
+            self._source = None
             self.categorical_feature = self._inputs.categorical
         return self
 

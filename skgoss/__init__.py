@@ -37,6 +37,7 @@ from skgoss.inspection.tree_text import draw_tree
 from skgoss.training.callback_api import EarlyStopException, EvalResult
 from skgoss.utils.compat import version as _version
 from skgoss.utils.messages import UnusedParameterWarning
+from skgoss.utils.messages import hint as _hint
 
 __all__ = [
     "Booster",
@@ -77,7 +78,8 @@ def __getattr__(name: str) -> Any:
 
         return getattr(dask, name)
     if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        advice = _hint(name, __all__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}.{advice}")
     if not (version := _version()):
         raise AttributeError(
             f"{__name__} has no version: the package is not installed."

@@ -882,7 +882,7 @@ def test_params_of_a_header():
     assert ours.params["num_leaves"] == 7
     assert ours.params["feature_fraction"] == 0.5
     assert ours.params["metric"] == ["l2", "auc"]
-    assert ours.params["interaction_constraints"] == "[0,1],[2]"
+    assert ours.params["interaction_constraints"] == [[0, 1], [2]]
     assert from_lightgbm(theirs, linear_tree=False).params["linear_tree"] is False
     ours.params["lambda_l2"] = 3
     assert ours.params["lambda_l2"] == 3
@@ -954,11 +954,11 @@ def test_callbacks_have_a_model_when_all_rows_are_fitted_again():
     assert seen[-model.n_estimators_] == 0 < seen[-1]
 
 
-def test_callbacks_cannot_change_the_trees():
+def test_callbacks_cannot_shuffle_the_trees():
     X, y = data()
 
     def change(env):
-        env.model.set_leaf_output(0, 0, 1e6)
+        env.model.shuffle_models()
 
     with pytest.raises(ValueError, match="in training cannot be changed"):
         LGBMRegressor(n_estimators=3).fit(X, y, callbacks=[change])

@@ -318,6 +318,11 @@ OPTIONS = {
         {"forcedsplits_filename": {"feature": 1, "threshold": 0.1}},
         {},
     ),
+    "forced bins": (
+        LGBMRegressor,
+        {"forcedbins_filename": {1: [0.1, 0.2], 4: [-0.3]}, "max_bin": 15},
+        {},
+    ),
     "drawn columns": (
         LGBMRegressor,
         {"colsample_bytree": 0.6, "feature_fraction_bynode": 0.5},
@@ -904,3 +909,14 @@ def test_threads_of_workers(n_jobs, expected, monkeypatch):
     # None: the fit has the number of threads of its options.
     assert n_threads == expected
     assert settings.n_jobs == n_jobs
+
+
+@pytest.mark.parametrize("local", [LGBMClassifier, LGBMRegressor])
+def test_no_queries_are_no_argument(local):
+    X = da.random.default_rng(0).normal(size=(200, 3), chunks=(100, 3))
+    y = (X[:, 0] > 0).astype(int)
+    found = ON_CLUSTER[local](n_estimators=2).fit(X, y, group=None)
+    expected = ON_CLUSTER[local](n_estimators=2).fit(X, y)
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+    with pytest.raises(TypeError, match="group"):
+        ON_CLUSTER[local]().fit(X, y, group=[200])

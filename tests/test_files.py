@@ -97,7 +97,8 @@ def of_objective(objective):
     if objective in ("multiclass", "multiclassova"):
         return LGBMClassifier(**options).fit(X, np.digitize(y, [0, 1])), X
     if OBJECTIVES[objective].task == "ranking":
-        return LGBMRanker(**options).fit(X, np.digitize(y, [0, 1, 2])), X
+        grades = np.digitize(y, [0, 1, 2])
+        return LGBMRanker(**options).fit(X, grades, group=[len(y)]), X
     y = np.abs(y) + 0.1
     is_share = "cross_entropy" in objective or objective == "binary"
     y = (y > 1) * 1.0 if is_share else y

@@ -431,8 +431,11 @@ def test_options_of_later_rounds():
     change.before_iteration = True
     whole = train(options("gbdt"), dataset(), 4, callbacks=[change])
     assert_same_trees(booster, whole)
-    for model in (booster, whole, booster.free_dataset()):
-        assert model.params["learning_rate"] == 0.5
+    names = ("eta", "learning_rate", "eta")
+    for model, name in zip(
+        (booster, whole, booster.free_dataset()), names, strict=True
+    ):
+        assert model.params[name] == 0.5
         assert "[learning_rate: 0.5]" in model.model_to_string()
 
 
@@ -517,7 +520,7 @@ def test_use_in_the_middle_of_training():
             )
         assert (booster.num_trees(), booster.num_feature()) == (i + 1, 5)
     with pytest.raises(ValueError, match=r"free_dataset\(\) first"):
-        booster.set_leaf_output(0, 0, 1.0)
+        booster.shuffle_models()
 
 
 def test_train_may_return_a_booster_in_training():

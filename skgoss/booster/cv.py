@@ -28,6 +28,7 @@ from skgoss.fit.train_arguments import (
     functions_of,
 )
 from skgoss.model.objective_names import canonical_name
+from skgoss.parameters import signatures
 from skgoss.training import loop
 from skgoss.training.callback_api import CallbackList, EarlyStopException, History
 from skgoss.training.concurrent_fits import AHEAD, ConcurrentFits, at_once
@@ -47,6 +48,15 @@ _NAMES = ("train", "valid")
 _OF_CLASSES = ("binary", "multiclass", "multiclassova")
 
 
+@signatures.helpful(
+    "params",
+    cv="folds, or nfold for their number",
+    eval_metric="metrics, or feval for a function",
+    n_estimators="num_boost_round",
+    n_splits="nfold",
+    num_round="num_boost_round",
+    verbose="verbose_eval",
+)
 def cv(
     params: Mapping[str, Any] | None,
     train_set: Dataset,
@@ -336,10 +346,9 @@ def _finish(
     """Replace models in training by the trained ones."""
     # The metrics of each fold are its own, not the means.
     own_stop = stop and EarlyStopException(stop.best_iteration)
-    model.boosters = []
-    for fit, history in zip(fits, histories, strict=True):
+    for booster, fit, history in zip(model.boosters, fits, histories, strict=True):
         fit.history = history
         trained = loop.result(fit.state, own_stop, history)
-        model.boosters.append(Booster._of(fit.model(trained)))
+        booster._end(fit.model(trained))
     if stop is not None:
         model.best_iteration = max(b.best_iteration for b in model.boosters)

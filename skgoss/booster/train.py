@@ -20,9 +20,20 @@ from skgoss.fit.train_arguments import (
     check_training_set,
     functions_of,
 )
+from skgoss.parameters import signatures
 from skgoss.utils.messages import type_name
 
 
+@signatures.helpful(
+    "params",
+    eval_metric="the parameter metric in params, or feval for a function",
+    eval_names="valid_names",
+    eval_set="valid_sets=[Dataset(X_valid, label=y_valid)]",
+    metrics="the parameter metric in params",
+    n_estimators="num_boost_round",
+    num_round="num_boost_round",
+    verbose="callbacks=[log_evaluation()]",
+)
 def train(
     params: Mapping[str, Any] | None,
     train_set: Dataset,
@@ -155,7 +166,7 @@ def train(
         lambda other: in_training if other is fit else Booster._in_training(other)
     )
     if not keep_training_booster:
-        return Booster._of(model)
+        return in_training._end(model)
     in_training.best_iteration = model.best_iteration
     in_training.best_score = model.best_score
     return in_training

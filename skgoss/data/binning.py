@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.data import binning as kernels
 from skgoss._engine.data import categories as category_kernels
-from skgoss.data import distributed_sample
+from skgoss.data import distributed_sample, forced_bins
 from skgoss.data.apply_bins import n_values_of, row_places, team
 from skgoss.data.bin_mapper import ALL_ZERO, BinMapper, category_mapper, numeric_mappers
 from skgoss.data.columns import Columns
@@ -32,6 +32,8 @@ class BinningSettings(Protocol):
     def max_bin(self) -> int: ...
     @property
     def max_bin_by_feature(self) -> Sequence[int | None] | None: ...
+    @property
+    def forcedbins_filename(self) -> forced_bins.ForcedBounds | None: ...
     @property
     def min_data_in_bin(self) -> int: ...
     @property
@@ -96,27 +98,97 @@ def find_bin_mappers(
         )
     if partition is not None and not partition.is_alone:
         return _find_distributed(columns, settings, weight, rows, n_threads, partition)
-    sample = _sample(columns.n_rows if rows is None else len(rows), settings)
-    if rows is not None:
-        sample = rows if sample is None else rows[sample]
+    sample = sampled_rows(columns.n_rows, settings, rows)
     if weight is not None and sample is not None:
         weight = weight[sample]
     max_bin = _max_bins(settings, columns.n_features)
+    forced = forced_bins.of_columns(settings.forcedbins_filename, columns.n_features)
     weight = _scaled(weight)
     if weight is None:
         sampled, used = (columns.stand_in(some, n_threads) for some in (sample, rows))
         if sampled is not None and used is not None:
             n_nonzero = _count_nonzero(used, settings, _ALL_ROWS, n_threads)
-            return _find(sampled, settings, max_bin, n_nonzero, _ALL_ROWS, n_threads)
-    sampled_rows = _RowSubset(sample, row_places(columns, sample), weight)
+            return _find(
+                sampled, settings, max_bin, forced, n_nonzero, _ALL_ROWS, n_threads
+            )
+    chosen = _RowSubset(sample, row_places(columns, sample), weight)
     used_rows = _RowSubset(rows, row_places(columns, rows))
     mappers = []
     for span, block in columns.blocks(n_threads):
         n_nonzero = _count_nonzero(block, settings, used_rows, n_threads)
         mappers += _find(
-            block, settings, max_bin[span], n_nonzero, sampled_rows, n_threads
+            block,
+            settings,
+            max_bin[span],
+            forced[span],
+            n_nonzero,
+            chosen,
+            n_threads,
         )
     return mappers
+
+
+def sampled_rows(
+    n_rows: int, settings: BinningSettings, rows: NDArray[np.int64] | None = None
+) -> NDArray[np.int64] | None:
+    """The rows that bins are found from, ascending; None: all.
+
+    Parameters
+    ----------
+    n_rows : int
+        The number of all rows.
+    settings : BinningSettings
+    rows : ndarray of int64, default=None
+        The rows to use, ascending; None: all.
+    """
+    sample = _sample(n_rows if rows is None else len(rows), settings)
+    if rows is None:
+        return sample
+    return rows if sample is None else rows[sample]
+
+
+def find_in_sample(
+    sampled: Columns,
+    settings: BinningSettings,
+    n_nonzero: NDArray[np.int64],
+    weight: NDArray[np.float64] | None,
+    n_threads: int,
+) -> list[BinMapper]:
+    """The bins of columns of which only the sampled rows are known.
+
+    Parameters
+    ----------
+    sampled : Columns
+    settings : BinningSettings
+    n_nonzero : ndarray of shape (n_features,), int64
+        How many of the rows to use are not zero: see `count_nonzero`.
+    weight : ndarray of shape (sampled.n_rows,), float64, or None
+        The weights of the sampled rows.
+    n_threads : int
+    """
+    sample = _RowSubset(None, None, _scaled(weight))
+    n_features = sampled.n_features
+    max_bin = _max_bins(settings, n_features)
+    forced = forced_bins.of_columns(settings.forcedbins_filename, n_features)
+    return _find(sampled, settings, max_bin, forced, n_nonzero, sample, n_threads)
+
+
+def count_nonzero(
+    columns: Columns,
+    settings: BinningSettings,
+    rows: NDArray[np.int64] | None,
+    n_threads: int,
+) -> NDArray[np.int64]:
+    """The rows of each column that are not zero; exact if too few for a leaf.
+
+    Counts of several batches can be added: the sum is as exact.
+    """
+    used_rows = _RowSubset(rows, row_places(columns, rows))
+    count = np.zeros(columns.n_features, dtype=np.int64)
+    if used_rows.size(columns):
+        for span, block in columns.blocks(n_threads):
+            count[span] = _count_nonzero(block, settings, used_rows, n_threads)
+    return count
 
 
 class _RowSubset(NamedTuple):
@@ -162,12 +234,9 @@ def _find_distributed(
     n_rows = sum(map(len, places_of_ranks))
     edges = np.linspace(0, columns.n_features, collectives.n_ranks + 1).astype(int)
     spans = list(map(slice, edges[:-1].tolist(), edges[1:].tolist()))
-    used_rows = _RowSubset(rows, row_places(columns, rows))
-    n_nonzero = np.zeros(columns.n_features, dtype=np.int64)
+    n_nonzero = count_nonzero(columns, settings, rows, n_threads)
     sampled = distributed_sample.SampledColumns(columns, sample, spans)
-    for span, block in columns.blocks(n_threads):
-        if used_rows.size(columns):
-            n_nonzero[span] = _count_nonzero(block, settings, used_rows, n_threads)
+    for _, block in columns.blocks(n_threads):
         sampled.add(block)
     collectives.all_reduce(n_nonzero)
     got = distributed_sample.joined(
@@ -180,9 +249,16 @@ def _find_distributed(
             got = replace(got, n_categories=columns.n_categories[span])
         if sample_weight is not None:
             sample_weight = joined(places_of_ranks, weights, n_rows)
-        max_bin = _max_bins(settings, columns.n_features)[span]
-        sampled_rows = _RowSubset(None, None, _scaled(sample_weight))
-        found = _find(got, settings, max_bin, n_nonzero[span], sampled_rows, n_threads)
+        forced = settings.forcedbins_filename
+        found = _find(
+            got,
+            settings,
+            _max_bins(settings, columns.n_features)[span],
+            forced_bins.of_columns(forced, columns.n_features)[span],
+            n_nonzero[span],
+            _RowSubset(None, None, _scaled(sample_weight)),
+            n_threads,
+        )
     return list(chain.from_iterable(collectives.all_gather(found)))
 
 
@@ -204,6 +280,7 @@ def _find(
     columns: Columns,
     settings: BinningSettings,
     max_bin: NDArray[np.int64],
+    forced: NDArray[Any],
     n_nonzero: NDArray[np.int64],
     sample: _RowSubset,
     n_threads: int,
@@ -215,7 +292,7 @@ def _find(
     may_split = n_nonzero >= settings.min_child_samples
     all_equal = bool((max_bin == max_bin[0]).all())
     if may_split.all() and not is_category.any() and all_equal:
-        return _find_numeric(columns, settings, max_bin[0], sample, n_threads)
+        return _find_numeric(columns, settings, max_bin[0], forced, sample, n_threads)
     all_zero = {
         count: ALL_ZERO._replace(filtered_rows=count)
         for count in np.unique(n_nonzero[~may_split]).tolist()
@@ -227,7 +304,14 @@ def _find(
     ):
         for most in np.unique(max_bin[chosen]):
             features = np.flatnonzero(chosen & (max_bin == most))
-            found = find(columns.take(features), settings, most, sample, n_threads)
+            found = find(
+                columns.take(features),
+                settings,
+                most,
+                forced[features],
+                sample,
+                n_threads,
+            )
             for j, mapper in zip(features.tolist(), found, strict=True):
                 mappers[j] = mapper
     return mappers
@@ -266,6 +350,7 @@ def _find_numeric(
     columns: Columns,
     settings: BinningSettings,
     max_bin: int,
+    forced: NDArray[Any],
     sample: _RowSubset,
     n_threads: int,
 ) -> list[BinMapper]:
@@ -276,8 +361,10 @@ def _find_numeric(
     scratch = np.empty((n_threads, n_scratch * n_values.max()), dtype=np.uint64)
     # Bins hold enough rows, but for that of zero and the last ones below and above it.
     n_full = n_values // max(settings.min_data_in_bin, 1)
+    given = forced_bins.packed(forced)
+    room = np.where(np.diff(given[0]), 2 * max_bin, np.minimum(max_bin, n_full + 3))
     bounds_start = np.zeros(n_features + 1, dtype=np.int64)
-    np.cumsum(np.minimum(max_bin, n_full + 3), out=bounds_start[1:])
+    np.cumsum(room, out=bounds_start[1:])
     bounds = np.empty(bounds_start[-1])
     n_bounds = np.empty(n_features, dtype=np.int32)
     missing_type = np.empty(n_features, dtype=np.uint8)
@@ -292,6 +379,7 @@ def _find_numeric(
         settings.min_data_in_bin,
         settings.use_missing,
         settings.zero_as_missing,
+        *given,
         n_threads,
         bounds_start,
         scratch,
@@ -313,9 +401,15 @@ def _find_categories(
     columns: Columns,
     settings: BinningSettings,
     max_bin: int,
+    forced: NDArray[Any],
     sample: _RowSubset,
     n_threads: int,
 ) -> list[BinMapper]:
+    if any(forced):
+        raise ValueError(
+            f"{forced_bins.OPTION} has bounds for a column that holds categories: leave"
+            " it out."
+        )
     n_rows, n_categories = sample.size(columns), columns.n_categories
     first = np.zeros(columns.n_features + 1, dtype=np.int64)
     np.cumsum(n_categories + 1, out=first[1:])

@@ -162,7 +162,7 @@ class Categories:
                     "is_ordered": vocabulary.is_ordered,
                     "holds_words": vocabulary.needs_encoding,
                 }
-                for column, vocabulary in self.vocabularies.items()
+                for column, vocabulary in sorted(self.vocabularies.items())
             },
             "unplaced": self.unplaced and [known.values for known in self.unplaced],
         }
@@ -285,7 +285,8 @@ class Categories:
             raise ValueError(
                 f"Column {series.name!r} holds strings or categories, but"
                 " categorical_feature says that no column is categorical. Set it to"
-                " 'auto', or drop the column."
+                " 'auto', drop the column, or give its categories an order: ordered"
+                " categories are numbers."
             )
         return Vocabulary(sorted(occurring, key=sort_key), needs_encoding=True)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from os import PathLike
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -16,6 +18,7 @@ from skgoss.data.columns import KIND_OF_DTYPE, Columns, ColumnsBuilder, as_kind
 from skgoss.data.floats import as_floats
 from skgoss.data.schema import ColumnSchema
 from skgoss.utils import compat
+from skgoss.utils.messages import type_name
 
 _READABLE = frozenset(
     {
@@ -127,6 +130,12 @@ class _Reader:
         frame = dataframes.as_dataframe(X)
         if frame is not None:
             return self._frame_columns(frame)
+        if isinstance(X, str | PathLike | Mapping):
+            raise TypeError(
+                "X must be an array, a data frame or a sparse matrix, got a"
+                f" {type_name(X)}. Read a file with pandas.read_csv, and make a data"
+                " frame of a dict with pandas.DataFrame."
+            )
         if np.ma.is_masked(X):
             X = _filled(X)
         if not self.learns and self._is_plain(X):

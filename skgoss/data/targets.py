@@ -119,7 +119,7 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
         if labels.dtype.kind not in "biu":
             # Of so many rows that scikit-learn does not warn of too many labels.
             n_more = len(labels) + 1
-            check_classification_targets(np.append(labels, labels[:1].repeat(n_more)))
+            _check_labels(np.append(labels, labels[:1].repeat(n_more)))
     except TypeError as error:
         message = f"y must be labels that can be sorted: {error}."
         raise ValueError(message) from error
@@ -130,6 +130,13 @@ def classes(y: NDArray[Any], parts: Parts | None = None) -> NDArray[Any]:
             " than two rows on average. For numbers, use LGBMRegressor."
         )
     return labels
+
+
+def _check_labels(labels: NDArray[Any]) -> None:
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise ValueError(f"{error} For numbers, use LGBMRegressor.") from error
 
 
 def encode_labels(

@@ -13,7 +13,7 @@ from skgoss.data import queries, targets
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Ranking
-from skgoss.parameters import docstrings
+from skgoss.parameters import docstrings, signatures
 from skgoss.training import ranking
 from skgoss.utils import compat
 
@@ -61,6 +61,7 @@ class LGBMRanker(LGBMModel):
 
     @compat.with_callbacks
     @docstrings.of_fit
+    @signatures.of_fit
     def fit(  # type: ignore[override]
         self,
         X: ArrayLike,

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from skgoss.estimators.base import EarlierModel, LGBMModel, Metrics
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.task import Regression
-from skgoss.parameters import docstrings
+from skgoss.parameters import docstrings, signatures
 from skgoss.utils import compat
 
 
@@ -51,6 +51,7 @@ class LGBMRegressor(RegressorMixin, LGBMModel):
 
     @compat.with_callbacks
     @docstrings.of_fit
+    @signatures.of_fit
     def fit(  # type: ignore[override]
         self,
         X: ArrayLike,

@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from skgoss.data import input_rows
 from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.queries import Queries
 from skgoss.data.queries import make as make_queries
 from skgoss.data.row_partition import Parts
+from skgoss.dataset import fields as dataset_fields
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit import lightgbm3
 from skgoss.utils.messages import type_name, warn
@@ -126,6 +129,12 @@ class InputSet(NamedTuple):
         )
 
     @property
+    def position(self) -> NDArray[np.int64] | None:
+        """The position of each row, as a number from 0; only a `Dataset` has them."""
+        held = self.X.position if isinstance(self.X, Dataset) else None
+        return None if held is None else np.unique(held, return_inverse=True)[1]
+
+    @property
     def collectives(self) -> Collectives:
         """The collective operations of the processes that hold the rows."""
         return ALONE if self.parts is None else self.parts.collectives
@@ -192,7 +201,7 @@ class InputSet(NamedTuple):
 
     @contextmanager
     def named_in_errors(self) -> Iterator[None]:
-        """Say in errors that they are about this evaluation set."""
+        """Say in errors which evaluation set they are about, and what may be wrong."""
         try:
             yield
         except (TypeError, ValueError) as error:
@@ -200,15 +209,76 @@ class InputSet(NamedTuple):
                 raise  # others are not made from a message
             shapes = [getattr(value, "shape", ()) for value in (self.X, self.y)]
             swapped = [len(shape) for shape in shapes] == [1, 2]
-            hint = "are X and y swapped? A pair is (X, y). " if swapped else ""
-            raise type(error)(
-                f"The evaluation set {self.name!r}: {hint}{error}"
-            ) from error
+            place = "" if self.is_training else f"The evaluation set {self.name!r}: "
+            hint = "Are X and y swapped? X comes first. " if swapped else ""
+            if not place + hint:
+                raise
+            raise type(error)(f"{place}{hint}{error}") from error
 
     def holds_same_rows(self, other: InputSet) -> bool:
         """Whether the data, weights and other arguments are the same objects."""
         names = ("X", "y", *OF_A_SET)
         return all(getattr(self, name) is getattr(other, name) for name in names)
+
+
+# Arguments that may name a column of data that are read in batches, and the field of a
+# `Dataset` that the column becomes.
+_FIELDS = {
+    "y": "label",
+    "sample_weight": "weight",
+    "init_score": "init_score",
+    "group": "group",
+    "qid": "group",
+}
+
+
+def with_datasets(
+    X: Any, y: Any, arguments: FitArguments
+) -> tuple[Any, Any, FitArguments]:
+    """The arguments of a fit, where data that are read in batches are a `Dataset`."""
+    if input_rows.is_streamed(X):
+        values = {name: getattr(arguments, name) for name in OF_ROWS}
+        X, values = _as_dataset(X, {"y": y, **values})
+        y = values.pop("y")
+        arguments = replace(arguments, **values)
+    if arguments.eval_set is None and arguments.eval_X is None:
+        return X, y, arguments
+    pairs = _pairs(arguments)
+    if not any(input_rows.is_streamed(rows) for rows, _ in pairs):
+        return X, y, arguments
+    if not isinstance(X, Dataset):
+        raise ValueError(
+            "Evaluation sets are read in batches only if the training set is a Dataset:"
+            " pass Dataset(X, label=y) as X."
+        )
+    of_sets = {
+        name: _by_set(name, getattr(arguments, f"eval_{name}"), len(pairs))
+        for name in OF_ROWS
+    }
+    sets = []
+    for number, (rows, target) in enumerate(pairs):
+        values = {"y": target, **{name: of_sets[name][number] for name in OF_ROWS}}
+        if input_rows.is_streamed(rows):
+            rows, values = _as_dataset(rows, values)
+        sets.append((rows, values.pop("y")))
+        for name, value in values.items():
+            of_sets[name][number] = value
+    given = {
+        f"eval_{name}": values
+        for name, values in of_sets.items()
+        if any(v is not None for v in values)
+    }
+    none = dict.fromkeys(("eval_X", "eval_y", *(f"eval_{name}" for name in OF_ROWS)))
+    return X, y, replace(arguments, eval_set=sets, **(none | given))
+
+
+def _as_dataset(X: Any, values: dict[str, Any]) -> tuple[Dataset, dict[str, Any]]:
+    """Data as a `Dataset`, and the arguments that are not among its fields."""
+    named = {name: v for name, v in values.items() if dataset_fields.names_columns(v)}
+    rows = Dataset(X, **{_FIELDS[name]: v for name, v in named.items()})
+    if "sample_weight" not in named:
+        rows.weight = values["sample_weight"]
+    return rows, values | dict.fromkeys(named)
 
 
 def input_sets(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from skgoss.parameters.aliases import (
     OPTION,
@@ -16,11 +15,10 @@ from skgoss.parameters.aliases import (
     warn_no_effect,
 )
 from skgoss.parameters.descriptions import FIT
-
-Init = TypeVar("Init", bound=Callable[..., None])
+from skgoss.parameters.table import Option
 
 # Options whose aliases take precedence over these names, as in LightGBM's estimators.
-_ALIASES_FIRST = ("n_estimators", "objective")
+ALIASES_FIRST = ("n_estimators", "objective")
 
 
 def set_options(estimator: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,28 +73,17 @@ def _set_aliases(estimator: Any, by_option: Mapping[str, dict[str, Any]]) -> Non
     signature = inspect.signature(type(estimator).__init__).parameters
     for name, values in by_option.items():
         option, value = OPTION[name], getattr(estimator, name)
+        values = {n: v for n, v in values.items() if not _is_absent(option, v)}
         default = signature[name].default if name in signature else option.default
         if not same(value, default):
             values = {name: value, **values}
-        last = name if name in _ALIASES_FIRST else None
-        setattr(estimator, name, preferred(option, values, estimator._owner, last))
+        last = name if name in ALIASES_FIRST else None
+        if values:
+            setattr(estimator, name, preferred(option, values, estimator._owner, last))
 
 
-def keywords_only(init: Init) -> Init:
-    """Let a constructor without positional arguments say how to name them."""
-
-    @functools.wraps(init)
-    def named(self: Any, *args: Any, **kwargs: Any) -> None:
-        if args:
-            cls = type(self).__name__
-            raise TypeError(
-                f"The parameters of {cls} have no order, got"
-                f" {', '.join(map(repr, args))}. Write their names, as in"
-                f" {cls}(n_estimators=100, learning_rate=0.1)."
-            )
-        init(self, **kwargs)
-
-    return named  # type: ignore[return-value]
+def _is_absent(option: Option, value: Any) -> bool:
+    return value is None and option.domain.convert(None) is NotImplemented
 
 
 def show_inherited(cls: type) -> None:

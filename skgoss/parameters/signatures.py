@@ -1,0 +1,88 @@
+"""What functions and constructors say of arguments that they do not have."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from skgoss.parameters.aliases import CANONICAL_NAME
+from skgoss.utils.messages import hint
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def keywords_only(init: Function) -> Function:
+    """Let a constructor without positional arguments say how to name them."""
+
+    @functools.wraps(init)
+    def named(self: Any, *args: Any, **kwargs: Any) -> None:
+        if args:
+            cls = type(self).__name__
+            raise TypeError(
+                f"The parameters of {cls} have no order, got"
+                f" {', '.join(map(repr, args))}. Write their names, as in"
+                f" {cls}(n_estimators=100, learning_rate=0.1)."
+            )
+        init(self, **kwargs)
+
+    return named  # type: ignore[return-value]
+
+
+def helpful(options: str = "", **instead: str) -> Callable[[Function], Function]:
+    """Let a function say what to write instead of an argument that it does not have.
+
+    Parameters
+    ----------
+    options : str, default=""
+        Where options belong, for messages.
+    **instead : str
+        What to use, by names that users may expect.
+
+    Returns
+    -------
+    callable
+        A decorator. It keeps the signature.
+    """
+
+    def decorate(function: Function) -> Function:
+        signature = inspect.signature(function)
+        known = signature.parameters.keys()
+        owner = function.__qualname__.removesuffix(".__init__")
+
+        @functools.wraps(function)
+        def named(*args: Any, **kwargs: Any) -> Any:
+            for name in kwargs:
+                if name not in known:
+                    advice = _advice(name)
+                    raise TypeError(f"{owner} has no argument {name!r}.{advice}")
+            return function(*args, **kwargs)
+
+        def _advice(name: str) -> str:
+            if name in instead:
+                return f" Use {instead[name]}."
+            if options and name in CANONICAL_NAME:
+                return f" It belongs to {options}."
+            return hint(name, known)
+
+        # For inspect.getfullargspec, which does not look behind decorators.
+        named.__signature__ = signature  # type: ignore[attr-defined]
+        return named  # type: ignore[return-value]
+
+    return decorate
+
+
+of_fit = helpful(
+    "the constructor",
+    eval_data="eval_set=[(X_valid, y_valid)]",
+    group="LGBMRanker, which ranks the rows of queries",
+    groups="qid, the query of each row, of LGBMRanker",
+    metrics="eval_metric",
+    qid="LGBMRanker, which ranks the rows of queries",
+    valid_names="eval_names",
+    valid_sets="eval_set=[(X_valid, y_valid)]",
+    validation_data="eval_set=[(X_valid, y_valid)]",
+    weight="sample_weight",
+    weights="sample_weight",
+)

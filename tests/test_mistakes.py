@@ -1,0 +1,281 @@
+"""What newcomers mistype: each mistake is answered by what to write instead.
+
+The answer is an error or a warning, which names the argument, what was got and the fix.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import skgoss
+import skgoss.compat
+from skgoss import (
+    Dataset,
+    LGBMClassifier,
+    LGBMRanker,
+    LGBMRegressor,
+    cv,
+    log_evaluation,
+    train,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 4))
+y = (X[:, 0] > 0).astype(int)
+r = X[:, 0] * 2.0
+X5 = np.column_stack([X, X[:, 0]])
+SMALL = {"n_estimators": 2, "n_jobs": 1}
+BINARY = {"objective": "binary", "num_threads": 1}
+
+
+def classifier(**options):
+    return LGBMClassifier(**SMALL, **options)
+
+
+def regressor(**options):
+    return LGBMRegressor(**SMALL, **options)
+
+
+def ranker(**options):
+    return LGBMRanker(**SMALL, **options)
+
+
+def data(label=y, **arguments):
+    return Dataset(X, label=label, **arguments)
+
+
+model = classifier().fit(X, y)
+numbers = regressor().fit(X, r)
+booster = model.booster_
+# What the mistakes below are typed with.
+NAMES = {**vars(skgoss), **globals()}
+
+MISTAKES = {
+    # Constructors
+    "LGBMClassifier(100, 0.1)": ("got 100, 0.1", "n_estimators=100, learning_rate=0.1"),
+    "LGBMClassifier(num_leafs=5)": ("'num_leafs'", "Did you mean 'num_leaves'?"),
+    "LGBMClassifier(n_estimator=9)": ("'n_estimator'", "mean 'n_estimators'?"),
+    "LGBMClassifier(bagging_fracton=0.5)": ("Did you mean 'bagging_fraction'?",),
+    "LGBMClassifier(eval_metric='auc')": ("'eval_metric'", "an argument of fit"),
+    "LGBMClassifier().set_params(num_leafs=5)": (
+        "'num_leafs' for estimator LGBMClassifier",
+        "Did you mean 'num_leaves'?",
+    ),
+    "LGBMClassifier(n_estimators='all').fit(X, y)": ("n_estimators", "int", "'all'"),
+    "classifier(learning_rate=0).fit(X, y)": ("learning_rate", "(0, inf)", "Got 0"),
+    "classifier(subsample=50).fit(X, y)": ("subsample", "(0, 1]", "Got 50"),
+    "classifier(max_depth=2.5).fit(X, y)": ("max_depth", "an int", "Got 2.5"),
+    "classifier(objective='binray').fit(X, y)": ("'binray'", "mean 'binary'?"),
+    "classifier(objective='regression').fit(X, y)": ("'regression'", "Use one of"),
+    "classifier(objective='multiclass').fit(X, y)": ("2 classes", "'binary'"),
+    "regressor(objective='binary').fit(X, r)": ("'binary'", "Use LGBMClassifier"),
+    "classifier(boosting_type='rf').fit(X, y)": ("'rf'", "set subsample < 1"),
+    "classifier(class_weight='balance').fit(X, y)": ("'balanced'", "Got 'balance'"),
+    "classifier(class_weight={2: 1.0}).fit(X, y)": ("class_weight", "[0, 1]", "[2]"),
+    "regressor(class_weight='balanced').fit(X, r)": ("class_weight", "sample_weight"),
+    "classifier(monotone_constraints=[1, 0]).fit(X, y)": ("4 columns", "2 entries"),
+    "classifier(categorical_feature=[9]).fit(X, y)": ("column 9", "0 to 3"),
+    "classifier(random_state='x').fit(X, y)": ("random_state", "Got 'x'"),
+    # X and y
+    "classifier().fit(X)": ("y to be passed",),
+    "classifier().fit(y, X)": ("Are X and y swapped?",),
+    "classifier().fit(X, y[:50])": ("[60, 50]",),
+    "classifier().fit(X, r)": ("continuous", "use LGBMRegressor"),
+    "classifier().fit(X, np.arange(60))": ("60 different labels", "LGBMRegressor"),
+    "regressor().fit(X, np.where(y, 'yes', 'no'))": ("'yes'", "use LGBMClassifier"),
+    "classifier().fit(X, np.column_stack([y, 1 - y]))": ("1d array", "(60, 2)"),
+    "classifier().fit('train.csv', y)": ("X must be", "a str", "pandas.read_csv"),
+    "classifier().fit({'a': r}, y)": ("X must be", "a dict", "pandas.DataFrame"),
+    "classifier().fit(X, y, sample_weight=[1, 2])": ("sample_weight", "(2,)", "(60,)"),
+    "classifier().fit(X, y, sample_weight='balanced')": ("sample_weight", "numbers"),
+    # Other arguments of fit
+    "classifier().fit(X, y, class_weight='balanced')": (
+        "LGBMClassifier.fit has no argument 'class_weight'",
+        "belongs to the constructor",
+    ),
+    "classifier().fit(X, y, valid_sets=[(X, y)])": ("'valid_sets'", "eval_set=[("),
+    "classifier().fit(X, y, validation_data=(X, y))": ("eval_set=[(",),
+    "classifier().fit(X, y, group=[60])": ("'group'", "LGBMRanker"),
+    "classifier().fit(X, y, sample_weights=y)": ("Did you mean 'sample_weight'?",),
+    "classifier().fit(X, y, feature_name=['a'])": ("feature_name", "4 col", "1 names"),
+    "classifier().fit(X, y, categorical_feature=['a'])": ("'a'", "use their numbers"),
+    "classifier().fit(X, y, init_model=numbers)": ("init_model", "LGBMRegressor"),
+    "classifier().fit(X, y, verbose='yes')": ("verbose", "bool or an int", "str"),
+    "classifier().fit(X, y, early_stopping_rounds='x')": ("early_stop", "Got 'x'"),
+    # Evaluation sets and metrics
+    "classifier().fit(X, y, eval_set=[(X5, y)])": (
+        "evaluation set 'valid_0'",
+        "5 features",
+    ),
+    "classifier().fit(X, y, eval_set=[(y, X)])": (
+        "evaluation set 'valid_0'",
+        "Are X and y swapped?",
+    ),
+    "classifier().fit(X, y, eval_set=[X])": ("[(X, y)]", "item 0 is a numpy.ndarray"),
+    "classifier().fit(X, y, eval_set=[X, y])": ("[(X, y)]", "item 0 is a numpy"),
+    "classifier().fit(X, y, eval_set=[(X, y, y)])": ("item 0", "tuple of length 3"),
+    "classifier().fit(X, y, eval_set={'a': (X, y)})": ("[(X, y)]", "got dict"),
+    "classifier().fit(X, y, eval_set=[(X[:5], y)])": ("set 'valid_0'", "[5, 60]"),
+    "classifier().fit(X, y, eval_set=[(X, y + 7)])": ("eval_y", "[7, 8]"),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='accuracy')": (
+        "'accuracy'",
+        "'binary_error'",
+        "1 - accuracy",
+    ),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='acc')": ("1 - accuracy",),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='acuracy')": (
+        "'acuracy' is not known",
+        "'binary_error'",
+    ),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='f1')": ("a function",),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric='rmsee')": ("'rmse'",),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric=lambda y: 1)": (
+        "2, 3 or 4 arguments",
+        "got 1",
+    ),
+    "classifier().fit(X, y, eval_set=[(X, y)], eval_metric=lambda y, p: 1.0)": (
+        "(name, value, is_higher_better)",
+        "got 1.0",
+    ),
+    # Callbacks
+    "classifier().fit(X, y, eval_set=[(X, y)], callbacks=[early_stopping])": (
+        "callbacks",
+        "write early_stopping(10)",
+    ),
+    "classifier().fit(X, y, callbacks=[log_evaluation])": ("write log_evaluation()",),
+    "classifier().fit(X, y, callbacks=[record_evaluation])": ("record_evaluation({})",),
+    "classifier().fit(X, y, callbacks=early_stopping(5))": (
+        "a list of callables",
+        "[early_stopping(10)]",
+    ),
+    "classifier().fit(X, y, callbacks=['early_stopping'])": ("callables", "got str"),
+    "classifier().fit(X, y, callbacks=[early_stopping(5)])": (
+        "pass an evaluation set",
+    ),
+    "early_stopping('10')": ("stopping_rounds", "must be an int", "got str"),
+    "early_stopping(rounds=5)": ("'rounds'", "Use stopping_rounds"),
+    "record_evaluation([])": ("record_evaluation: eval_result", "dict", "got list"),
+    "regressor().fit(X, r, callbacks=[reset_parameter(learning_rate=0.1)])": (
+        "'learning_rate' must be a list of values or a function",
+        "got float",
+    ),
+    "regressor().fit(X, r, callbacks=[reset_parameter(learning_rate=[0.1])])": (
+        "1 values for 2 rounds",
+    ),
+    "regressor().fit(X, r, callbacks=[reset_parameter(learning_rat=[1, 1])])": (
+        "'learning_rat'",
+        "Did you mean 'learning_rate'?",
+    ),
+    # Ranking
+    "ranker().fit(np.tile(X, (4, 1)), np.tile(y, 4))": ("240 rows", "Pass qid"),
+    "ranker().fit(X, y, group=[50, 60])": ("group", "sum to 110", "60 rows"),
+    "ranker().fit(X, y, group=np.arange(60))": ("pass qid",),
+    "ranker().fit(X, y, qid=[30, 30])": ("qid", "60 rows", "(2,)", "group"),
+    "ranker().fit(X, r, group=[60])": ("whole numbers >= 0",),
+    "ranker().fit(X, y, group=[60], eval_set=[(X[:9], y[:9])])": ("pass eval_group",),
+    # Predictions
+    "LGBMClassifier().predict(X)": ("not fitted yet", "Call 'fit'"),
+    "model.predict(X5)": ("5 features", "expecting 4"),
+    "model.predict(X[0])": ("Expected 2D array", "reshape(1, -1)"),
+    "model.predict('test.csv')": ("X must be", "a str", "pandas.read_csv"),
+    "model.predict(data())": ("A Dataset is not an array", "rows themselves"),
+    "model.predict(X, raw_scores=True)": ("'raw_scores'", "mean 'raw_score'?"),
+    "model.predict(X, num_iterations=1)": ("'num_iterations'", "'num_iteration'?"),
+    "model.predict(X, num_iteration='3')": ("num_iteration", "an int", "'3'"),
+    "numbers.predict_proba(X)": ("'predict_proba'", "LGBMClassifier"),
+    "booster.predict_proba(X)": ("'predict_proba'", "use predict(X)"),
+    # Files
+    "model.save_model('m.txt')": ("'save_model'", "use to_file(path)"),
+    "model.load_model('m.txt')": ("'load_model'", "use from_file(path)"),
+    "booster.load_model('m.txt')": ("use Booster(model_file=path)",),
+    "model.get_booster()": ("use booster_",),
+    "model.best_iteration": ("use best_iteration_",),
+    "model.feature_importance()": ("use feature_importances_",),
+    "booster.feature_importances_": ("use feature_importance()",),
+    "Booster('m.txt')": ("params must be a dict", "got str", "model_file=path"),
+    "Booster(model)": ("params", "LGBMClassifier", "attribute booster_"),
+    "Booster(model_str='m.txt')": ("model_str", "'m.txt'", "use model_file"),
+    "LGBMRegressor.from_booster(booster)": ("LGBMRegressor", "an LGBMClassifier"),
+    "skgoss.LGBMClasifier": ("'LGBMClasifier'", "Did you mean 'LGBMClassifier'?"),
+    # train, cv, Dataset
+    "train(BINARY, X, y)": ("train_set", "got numpy.ndarray", "Dataset(X, label=y)"),
+    "train(data(), BINARY)": ("train_set", "got dict"),
+    "train('binary', data())": ("params must be a dict", "got str"),
+    "train(BINARY, Dataset(X))": ("label of train_set is None", "Dataset(X, label=y)"),
+    "train(BINARY, data(), '10')": ("num_boost_round", "int >= 1", "'10'"),
+    "train(BINARY, data(), 2, valid_sets=[(X, y)])": ("valid_sets[0]", "got tuple"),
+    "train(BINARY, data(), 2, eval_set=[(X, y)])": ("'eval_set'", "Use valid_sets="),
+    "train(BINARY, data(), n_estimators=2)": ("Use num_boost_round",),
+    "train(BINARY, data(), learning_rate=0.1)": ("'learning_rate'", "to params"),
+    "train(BINARY, data(), num_leaves=7)": ("'num_leaves'", "belongs to params"),
+    "train(BINARY, data(), 2, feval='auc')": ("feval must be a function", "'auc'"),
+    "train({**BINARY, 'num_leafs': 5}, data(), 2)": ("'num_leafs'", "'num_leaves'?"),
+    "train({'objective': 'multiclass'}, data(), 2)": ("needs num_class",),
+    "train(BINARY, data(y + 1), 2)": ("0 and 1", "got 2", "return_inverse"),
+    "train({'objective': 'lambdarank'}, data(), 2)": ("Dataset(X, label=y, group=",),
+    "cv(BINARY, data(), 2, cv=5)": ("'cv'", "nfold"),
+    "cv(BINARY, data(), 2, folds=5)": ("folds", "got int", "nfold"),
+    "cv(BINARY, data(), 2, nfold=1)": ("nfold", "at least 2", "got 1"),
+    "Dataset(X, y[:5])": ("label", "60 rows", "(5,)"),
+    "Dataset(X, target=y)": ("'target'", "Use label"),
+    "Dataset(X, y, feature_names=list('abcd'))": ("Did you mean 'feature_name'?",),
+    "Dataset(X, y, qid=y)": ("'qid'", "group, the sizes"),
+    "data().set_field('lable', y)": ("'lable'", "Did you mean 'label'?"),
+    "booster.update()": ("not in training", "Booster(params, train_set)"),
+    # Plots
+    "skgoss.plot_importance(X)": ("booster must be", "got numpy.ndarray"),
+    "skgoss.plot_importance(model, importance_type='gian')": ("'gain'", "Got 'gian'"),
+    "skgoss.plot_metric(model)": ("no metric to plot", "eval_set"),
+    "skgoss.plot_metric(booster)": ("fitted estimator", "got Booster"),
+    "skgoss.plot_tree(model, tree_idx=0)": ("'tree_idx'", "mean 'tree_index'?"),
+    "skgoss.draw_tree(model, 99)": ("tree_index", "less than 2", "got 99"),
+    "skgoss.plot_split_value_histogram(model, 'size')": ("feature='size'",),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_answered(mistake):
+    if "plot" in mistake:
+        pytest.importorskip("matplotlib")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            eval(mistake, NAMES)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            answer = str(error)
+        else:
+            answer = "\n".join(str(warning.message) for warning in caught)
+    missing = [words for words in MISTAKES[mistake] if words not in answer]
+    assert not missing, answer
+
+
+def test_what_is_not_a_mistake():
+    """Values that look like one, and are accepted."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        classifier().fit(X, y, verbose=np.False_, early_stopping_rounds=False)
+        cv(BINARY, data(), 2, early_stopping_rounds=False)
+        train(BINARY, data(), 2, early_stopping_rounds=False)
+        classifier().fit(X, y, eval_set=(X, y), callbacks=(log_evaluation(0),))
+
+
+def test_a_data_set_shows_its_size():
+    assert repr(data()) == "<Dataset: 60 rows, 4 columns>"
+    assert repr(data().construct()) == "<Dataset: 60 rows, 4 columns>"
+    assert repr(Dataset("file.csv")) == "<Dataset: ? rows, ? columns>"
+
+
+@pytest.mark.parametrize("name", ["predict_proba", "save_model", "xyzzy"])
+def test_names_that_are_elsewhere_are_not_there(name):
+    assert not hasattr(numbers, name)
+    assert name not in dir(numbers)
+
+
+def test_properties_keep_their_errors():
+    with pytest.raises(skgoss.compat.LGBMNotFittedError):
+        LGBMRegressor().booster_  # noqa: B018
+    with pytest.raises(AttributeError, match="object has no attribute 'xyzzy'"):
+        numbers.xyzzy  # noqa: B018

@@ -236,12 +236,14 @@ class LGBMModel(
         super().__init_subclass__(**kwargs)
         parameters.show_inherited(cls)
 
-    def __getattr__(self, name: str) -> Any:
-        """The value of a parameter by one of its other names."""
-        option = parameters.CANONICAL_NAME.get(name, name)
-        if option == name or option not in vars(self):
-            return self.__getattribute__(name)  # the error, which may be a property's
-        return vars(self)[option]
+    if not TYPE_CHECKING:  # else every name would be an attribute of the class
+
+        def __getattr__(self, name: str) -> Any:
+            """The value of a parameter by one of its other names."""
+            option = parameters.CANONICAL_NAME.get(name, name)
+            if option == name or option not in vars(self):
+                return super().__getattr__(name)
+            return vars(self)[option]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Get the parameters.

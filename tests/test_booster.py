@@ -223,7 +223,7 @@ def test_arguments_of_predict_are_those_of_lightgbm_and_in_their_order():
     theirs, ours = (
         inspect.signature(cls.predict).parameters for cls in (lightgbm.Booster, Booster)
     )
-    own = {"pred_interactions"}
+    own = {"pred_interactions", "to_parquet"}
     assert [*theirs] == [name for name in ours if name not in own]
     assert all(theirs[name].default == ours[name].default for name in theirs)
 

@@ -145,7 +145,7 @@ def read(estimator, X, y, given, parts=None, eval_parts=()):
 class Reading(Fit):
     """A fit that ends when the data have been read."""
 
-    def _start(self, sets):
+    def _start(self, sets, arguments):
         self.sets = sets
 
 

@@ -337,7 +337,9 @@ def test_categories_are_known_by_their_values_whatever_the_index():
         for _ in range(2):  # the second time from the table of the first
             values = pandas.Categorical([*categories, None], categories=categories)
             expected = words.look_up([*categories, None])
-            assert same(words.recode(values), np.array(expected, dtype=np.float32))
+            assert same(
+                words.recode(values, "word"), np.array(expected, dtype=np.float32)
+            )
 
 
 def test_threads_may_recode_at_once():
@@ -348,7 +350,9 @@ def test_threads_may_recode_at_once():
     def recode(index: pandas.Index) -> None:
         values = pandas.Categorical.from_codes(range(6), index)
         expected = np.array(words.look_up(index), dtype=np.float32)
-        wrong.extend(1 for _ in range(300) if not same(words.recode(values), expected))
+        wrong.extend(
+            1 for _ in range(300) if not same(words.recode(values, "word"), expected)
+        )
 
     threads = [threading.Thread(target=recode, args=[i]) for i in indices * 2]
     for thread in threads:

@@ -42,7 +42,11 @@ _STATE = {
     "_lock": Lock,
     **dict.fromkeys(CHECKS, (np.ndarray, NoneType)),
     "_version": int,
+    "memory_map": (str, NoneType),
+    "_by_name": dict,
 }
+# Entries that states of earlier versions do not have.
+_ADDED: dict[str, Any] = {"_version": 0, "memory_map": None, "_by_name": {}}
 # What is found anew in files that are read in batches.
 _UNSAVED = {"_source", "_opened"}
 _INPUTS = {
@@ -181,7 +185,7 @@ def restored(state: Any) -> dict[str, Any]:
     """
     owner = "the state of Dataset"
     if isinstance(state, dict):
-        state = {"_version": 0, **state}
+        state = {**_ADDED, **state}
     binned, inputs, rows, *_ = entries(state, _STATE, owner)
     n_rows, held = None, {name: state[name] for name in CHECKS}
     if rows is not None:

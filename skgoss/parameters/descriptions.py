@@ -9,7 +9,10 @@ FIT = {
         "The training data. Arrays and sparse matrices hold numbers, data frames also"
         " strings and categories. NaN is a missing value. A `Dataset` is binned once"
         " for any number of fits. It also provides ``y``, ``sample_weight``,"
-        " ``init_score`` and ``group`` if they are not passed.",
+        " ``init_score`` and ``group`` if they are not passed. Paths of Parquet files,"
+        " and other data that `Dataset` reads in batches, need not fit into memory."
+        " Then ``y``, ``sample_weight``, ``init_score`` and ``qid`` may be names of"
+        " columns.",
     ),
     "y": (
         "array-like of shape (n_samples,), default=None",

@@ -11,6 +11,7 @@ from sklearn import set_config
 ORDER = [
     "quickstart.py",
     "flight_delays.py",
+    "accurate.py",
     "early_stopping.py",
     "grid_search.py",
     "train_and_cv.py",

@@ -17,7 +17,12 @@ import pandas as pd
 
 import skgoss
 from skgoss import callback
-from skgoss.parameters.table import OPTIONS, WITHOUT_EFFECT
+from skgoss.parameters.table import (
+    FILE_OPTIONS,
+    NOT_AVAILABLE,
+    OPTIONS,
+    WITHOUT_EFFECT,
+)
 
 SAME, NO_EFFECT, ABSENT = "same", "accepted, without effect", "not available"
 ONLY_OURS = "only in skgoss"
@@ -26,14 +31,21 @@ ESTIMATORS = ("LGBMModel", "LGBMClassifier", "LGBMRegressor", "LGBMRanker")
 CALLBACKS = ("early_stopping", "log_evaluation", "record_evaluation", "reset_parameter")
 PREDICTIONS = ("predict", "predict_proba", "decision_function")
 
-# Reasons why names are missing, with LightGBM's main names. All others: not yet.
+# Reasons why names are missing, with LightGBM's main names.
 REASONS = {
     "Only for LightGBM's command line.": ("data", "valid"),
-    "For data files: in `params` of `Dataset`. See [text-files.md](text-files.md).": (
-        *("group_column", "ignore_column", "label_column", "weight_column"),
+    "Fits run on CPUs. For a cluster, use `skgoss.dask`.": (
+        *("machines", "local_listen_port", "listen_time_out", "num_machines"),
+        "Booster.set_network",
     ),
+    **NOT_AVAILABLE,
 }
 REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}
+
+OF_FILES = (
+    "For data files: in `params` of `Dataset`, `train`, `cv` and `Booster`. Estimators"
+    " read no files. See [text-files.md](text-files.md)."
+)
 
 # Remarks on names that are available.
 REMARKS = {
@@ -72,7 +84,8 @@ def cell(names: Iterable[str]) -> str:
 
 
 def reason(name: str) -> str:
-    return REASON_OF.get(name, "Not yet.")
+    """Why a name is missing; each needs a reason."""
+    return REASON_OF[name]
 
 
 def table(head: Row, rows: Iterable[Row]) -> str:
@@ -95,6 +108,8 @@ def module_rows() -> Iterator[Row]:
 
 def status(name: str, main: str) -> tuple[str, str]:
     """The status of a name of the parameter ``main``, and a remark."""
+    if any(name in option.names for option in FILE_OPTIONS):
+        return SAME, OF_FILES
     for option in OPTIONS:
         if name in option.names:
             no_effect, _, why = option.meaning.partition(": ")
@@ -313,7 +328,7 @@ def called(name: str, theirs: list[str], ours: list[str], remark: str) -> Row:
 def markdown() -> str:
     sections = {
         "Names of the module": module_rows(),
-        "Parameters of the constructor": parameter_rows(),
+        "Parameters": parameter_rows(),
         "Arguments of fit": argument_rows("fit"),
         "Arguments of predictions": argument_rows(*PREDICTIONS),
         "Attributes and methods of fitted estimators": attribute_rows(),

@@ -22,6 +22,7 @@ def build(X, *, weight=None, rows=None, n_threads=1, **changes) -> BinnedDataset
     settings = {
         "max_bin": 255,
         "max_bin_by_feature": None,
+        "forcedbins_filename": None,
         "min_data_in_bin": 3,
         "min_child_samples": 0,
         "subsample_for_bin": 200_000,

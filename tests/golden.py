@@ -68,6 +68,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "monotone_constraints_method": "advanced",
         "monotone_penalty": 1.0,
     },
+    **{
+        f"several constraints, {method}": {
+            "monotone_constraints": [1, -1, 1, -1, 0, 0],
+            "monotone_constraints_method": method,
+            "num_leaves": 31,
+        }
+        for method in ("basic", "intermediate", "advanced")
+    },
     "interactions": {"interaction_constraints": [[0, 1, 5], [2, 3, 4]]},
     "categories": {"categorical_feature": [4, 5], "min_data_per_group": 10},
     "contributions": {"feature_contri": [1.0, 0.5, 1.0, 2.0, 1.0, 1.0]},

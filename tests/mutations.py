@@ -740,6 +740,7 @@ def dataset_files() -> list[bytes]:
     X, y = text_data()
     fields = {"weight": y**2 + 1, "group": [150, 50], "init_score": y / 2}
     params = {"max_bin": 31, "max_bin_by_feature": {"b": 5}, "min_data_in_bin": 1}
+    params["forcedbins_filename"] = {"c": [0.25, 0.5]}
     data = [
         skgoss.Dataset(X, y, **fields, feature_name=list("abcd"), params=params),
         skgoss.Dataset(X, y, categorical_feature=[3], position=np.arange(200) % 7),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,6 +22,7 @@ def settings(**changes) -> SimpleNamespace:
     defaults = {
         "max_bin": 255,
         "max_bin_by_feature": None,
+        "forcedbins_filename": None,
         "min_data_in_bin": 3,
         "min_child_samples": 0,
         "subsample_for_bin": 200_000,
@@ -75,6 +78,12 @@ def lightgbm_tree(values: np.ndarray, **changes) -> tuple[list[float], int, dict
     lightgbm = pytest.importorskip("lightgbm")
     options = vars(settings(**changes))
     options["bin_construct_sample_cnt"] = options.pop("subsample_for_bin")
+    forced = options.pop("forcedbins_filename")
+    if forced:
+        contents = [{"feature": 0, "bin_upper_bound": list(forced[0])}]
+        with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as file:
+            json.dump(contents, file)
+        options["forcedbins_filename"] = file.name
     parameters = {
         **options,
         "verbose": -1,
@@ -91,6 +100,7 @@ def lightgbm_tree(values: np.ndarray, **changes) -> tuple[list[float], int, dict
     target = np.argsort(np.argsort(values, kind="stable"), kind="stable") ** 1.1
     target = np.where(np.isnan(values), -1e4, target)
     data = lightgbm.Dataset(values[:, None], target, params=parameters).construct()
+    parameters.pop("forcedbins_filename", None)
     model = lightgbm.train(parameters, data, num_boost_round=1).dump_model()
     thresholds: set[float] = set()
     pending = [model["tree_info"][0]["tree_structure"]]
@@ -114,6 +124,14 @@ def lightgbm_tree(values: np.ndarray, **changes) -> tuple[list[float], int, dict
         {"max_bin": 1000, "min_data_in_bin": 1},
         {"use_missing": False},
         {"zero_as_missing": True},
+        {"forcedbins_filename": {0: (0.3, 0.35, 0.4)}},
+        {"forcedbins_filename": {0: (-0.5, 1.0, 3.25)}, "max_bin": 15},
+        {"forcedbins_filename": {0: (2.0, -3.0, 0.5, 1.5)}, "max_bin": 6},
+        {"forcedbins_filename": {0: (1.0, -1.0)}, "max_bin": 2},
+        {"forcedbins_filename": {0: (1.0, -1.0)}, "max_bin": 3},
+        {"forcedbins_filename": {0: (0.0, 1e6)}, "min_data_in_bin": 40},
+        {"forcedbins_filename": {0: (-1e6, 0.1)}, "use_missing": False},
+        {"forcedbins_filename": {0: (0.1,)}, "zero_as_missing": True},
     ],
     ids=str,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -528,7 +529,9 @@ def test_raw_scores_lie_between_the_bounds():
     assert booster.lower_bound() <= raw.min() < raw.max() <= booster.upper_bound()
 
 
-@pytest.mark.parametrize("span", [(), (1,), (2, 7), (0, 1), (5, 2), (-3, 99)])
+@pytest.mark.parametrize(
+    "span", [(), (1,), (2, 7), (0, 1), (5, 2), (-3, 99), (0, 0), (3, 0)]
+)
 def test_shuffled_rounds_have_the_order_of_lightgbm(span):
     X, y = data()
     many = {"objective": "multiclass", "num_class": 3}
@@ -879,7 +882,7 @@ def test_params_of_a_header():
     assert ours.params["num_leaves"] == 7
     assert ours.params["feature_fraction"] == 0.5
     assert ours.params["metric"] == ["l2", "auc"]
-    assert ours.params["interaction_constraints"] == "[0,1],[2]"
+    assert ours.params["interaction_constraints"] == [[0, 1], [2]]
     assert from_lightgbm(theirs, linear_tree=False).params["linear_tree"] is False
     ours.params["lambda_l2"] = 3
     assert ours.params["lambda_l2"] == 3
@@ -951,11 +954,11 @@ def test_callbacks_have_a_model_when_all_rows_are_fitted_again():
     assert seen[-model.n_estimators_] == 0 < seen[-1]
 
 
-def test_callbacks_cannot_change_the_trees():
+def test_callbacks_cannot_shuffle_the_trees():
     X, y = data()
 
     def change(env):
-        env.model.set_leaf_output(0, 0, 1e6)
+        env.model.shuffle_models()
 
     with pytest.raises(ValueError, match="in training cannot be changed"):
         LGBMRegressor(n_estimators=3).fit(X, y, callbacks=[change])
@@ -970,3 +973,19 @@ def test_a_booster_is_made_of_one_thing(n):
     given = {"train_set": skgoss.Dataset([[1.0]], [1.0]), "model_str": "tree"}
     with pytest.raises(TypeError, match=f"Booster needs one of .* got {n}"):
         Booster(**dict(list(given.items())[:n]))
+
+
+@pytest.mark.parametrize("kind", ["split", "gain"])
+@pytest.mark.parametrize("gain", [0.0, -1.0])
+def test_splits_without_gain_count_in_no_importance(kind, gain):
+    X, y = data()
+    text = trained(3, X=X, y=y).model_to_string()
+    lines = re.sub(
+        "(?<=split_gain=).*", lambda m: re.sub(r"\S+", str(gain), m[0]), text
+    )
+    booster = Booster(model_str=lines)
+    assert not booster.feature_importance(kind).any()
+    theirs = lightgbm.Booster(model_str=re.sub(r"tree_sizes=.*\n", "", lines))
+    np.testing.assert_array_equal(
+        booster.feature_importance(kind), theirs.feature_importance(kind)
+    )

@@ -588,6 +588,7 @@ def settings(**changes) -> SimpleNamespace:
     defaults = {
         "max_bin": 255,
         "max_bin_by_feature": None,
+        "forcedbins_filename": None,
         "min_data_in_bin": 3,
         "min_child_samples": 0,
         "subsample_for_bin": 200_000,

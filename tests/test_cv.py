@@ -4,6 +4,7 @@ import json
 import pickle
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -671,3 +672,41 @@ def test_texts_of_damaged_models(models):
     held["boosters"][1] = held["boosters"][1][:500]
     with pytest.raises(ValueError):
         CVBooster().model_from_string(json.dumps(held))
+
+
+def test_a_fold_that_stops_by_itself_does_not_stop_the_others():
+    X, y = rows()
+    # Nothing can be learned from the training rows of the first fold.
+    zeros, others = np.flatnonzero(y == 0), np.arange(len(y))
+    folds = [(zeros[:100], others), (others[:200], others[200:])]
+    for n_jobs in (1, 2):
+        params = {"num_leaves": 4, "n_jobs": n_jobs, "objective": "l2"}
+        found = skgoss.cv(
+            params, Dataset(X, y), ROUNDS, folds=folds, return_cvbooster=True
+        )
+        assert len(found["valid l2-mean"]) == ROUNDS
+        assert found["cvbooster"].boosters[1].current_iteration() == ROUNDS
+        assert len(set(found["valid l2-mean"])) == ROUNDS
+
+
+@pytest.mark.parametrize("role", ["objective", "feval"])
+def test_functions_of_users_are_called_by_one_thread_at_a_time(role):
+    X, y = rows(3000)
+    inside = threading.Lock()
+
+    def called(results):
+        assert inside.acquire(blocking=False)
+        time.sleep(0.002)
+        inside.release()
+        return results
+
+    params = {"num_leaves": 4, "n_jobs": 4, "objective": "l2"}
+    given = {}
+    if role == "objective":
+        params["objective"] = lambda scores, data: called(
+            (scores - data.get_label(), np.ones(len(scores)))
+        )
+        params["metric"] = "l2"
+    else:
+        given["feval"] = lambda scores, data: called(("own", 1.0, True))
+    skgoss.cv(params, Dataset(X, y), ROUNDS, nfold=4, stratified=False, **given)

@@ -317,6 +317,11 @@ OPTIONS = {
         {"forcedsplits_filename": {"feature": 1, "threshold": 0.1}},
         {},
     ),
+    "forced bins": (
+        LGBMRegressor,
+        {"forcedbins_filename": {1: [0.1, 0.2], 4: [-0.3]}, "max_bin": 15},
+        {},
+    ),
     "drawn columns": (
         LGBMRegressor,
         {"colsample_bytree": 0.6, "feature_fraction_bynode": 0.5},
@@ -872,3 +877,14 @@ def test_states_of_tasks_that_distributed_may_not_have():
     assert internals.is_cancelled(worker, "other")
     state.tasks["key"].state = "cancelled"
     assert internals.is_cancelled(worker, "key")
+
+
+@pytest.mark.parametrize("local", [LGBMClassifier, LGBMRegressor])
+def test_no_queries_are_no_argument(local):
+    X = da.random.default_rng(0).normal(size=(200, 3), chunks=(100, 3))
+    y = (X[:, 0] > 0).astype(int)
+    found = ON_CLUSTER[local](n_estimators=2).fit(X, y, group=None)
+    expected = ON_CLUSTER[local](n_estimators=2).fit(X, y)
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+    with pytest.raises(TypeError, match="group"):
+        ON_CLUSTER[local]().fit(X, y, group=[200])

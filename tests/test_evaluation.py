@@ -895,3 +895,71 @@ def test_names_of_columns():
     model = classifier().fit(X, Y, feature_name=names)
     assert model.feature_name_ == names
     assert not hasattr(model, "feature_names_in_")
+
+
+@pytest.mark.parametrize("n_earlier", [0, 4])
+def test_refit_boosts_the_rounds_after_those_of_init_model(n_earlier):
+    options = {"n_estimators": 300, "learning_rate": 0.3, "early_stopping_round": 5}
+    given = {}
+    if n_earlier:
+        given["init_model"] = classifier(n_estimators=n_earlier).fit(X, Y)
+    part = classifier(**options).fit(X, Y, **given)
+    whole = classifier(refit=True, **options).fit(X, Y, **given)
+    n_rounds = part.booster_.current_iteration()
+    assert n_earlier < whole.booster_.current_iteration() == n_rounds
+    n_new = n_rounds - n_earlier
+    plain = classifier(n_estimators=n_new, learning_rate=0.3).fit(X, Y, **given)
+    np.testing.assert_array_equal(whole.predict_proba(X), plain.predict_proba(X))
+
+
+MAXIMIZED = ["auc", "average_precision"]
+
+
+@pytest.mark.parametrize("metric", [*MAXIMIZED, "binary_error", "binary_logloss"])
+def test_the_round_with_the_best_value_is_kept(metric):
+    model = classifier(n_estimators=60, learning_rate=0.5, early_stopping_round=60)
+    model.fit(*TRAIN, eval_set=[VALID], eval_metric=metric)
+    history = model.evals_result_["valid_0"][metric]
+    best = np.argmax(history) if metric in MAXIMIZED else np.argmin(history)
+    assert history[model.best_iteration_ - 1] == history[best]
+
+
+def test_functions_may_write_to_their_arguments():
+    weight = np.random.default_rng(0).random(len(TRAIN[0])) + 0.5
+
+    def spoiling(y_true, y_pred, weight):
+        total = np.average(np.abs(y_true - y_pred), weights=weight)
+        for given in (y_true, y_pred, weight):
+            given[:] = 7.0
+        return "own", total, False
+
+    def run(metrics):
+        model = classifier(n_estimators=4).fit(
+            *TRAIN,
+            sample_weight=weight,
+            eval_set=[VALID],
+            eval_sample_weight=[np.arange(1.0, len(VALID[0]) + 1)],
+            eval_metric=metrics,
+        )
+        return model, model.evals_result_["valid_0"]
+
+    model, spoilt = run([spoiling, "binary_logloss", "auc"])
+    plain, expected = run(["binary_logloss", "auc"])
+    assert {name: spoilt[name] for name in expected} == expected
+    assert len(set(spoilt["own"])) == 4
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+
+
+def test_objectives_may_write_to_their_arguments():
+    weight = np.repeat([1.0, 3.0], [len(RX) // 2, len(RX) - len(RX) // 2])
+
+    def spoiling(y_true, y_pred, weight):
+        results = (y_pred - y_true) * weight, weight.copy()
+        for given in (y_pred, weight):
+            given[:] = 0.0
+        return results
+
+    y, held = RY.copy(), weight.copy()
+    regressor(n_estimators=1, objective=spoiling).fit(RX, y, sample_weight=weight)
+    np.testing.assert_array_equal(y, RY)
+    np.testing.assert_array_equal(weight, held)

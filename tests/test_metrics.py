@@ -578,3 +578,27 @@ def test_usual_metric_of_an_objective(model, y, metric):
     model.fit(X, y, eval_set=[(X, y)], **queries)
     assert list(model.evals_result_) == ["training"]
     assert list(model.evals_result_["training"]) == [metric]
+
+
+@pytest.mark.parametrize("name", sorted(METRICS.keys() - {"r2"}))
+def test_direction_is_lightgbms(name):
+    lightgbm = pytest.importorskip("lightgbm")
+    groups = np.full(20, 30)
+    y = (
+        np.arange(N) % 2
+        if name not in {"multi_logloss", "multi_error", "auc_mu"}
+        else (np.arange(N) % 3)
+    )
+    classes = {"objective": "multiclass", "num_class": 3} if y.max() == 2 else {}
+    if METRICS[name].task == "ranking":
+        classes = {"objective": "lambdarank"}
+    params = {"metric": name, "verbosity": -1, "num_leaves": 3, **classes}
+    found = []
+    for package in (lightgbm, skgoss):
+        data = package.Dataset(X, y + (not classes) * 0.5 * name.startswith("gamma"))
+        if METRICS[name].task == "ranking":
+            data.set_group(groups)
+        booster = package.Booster(params, data)
+        booster.update()
+        found.append({tuple(result[1:4:2]) for result in booster.eval_train()})
+    assert found[0] == found[1]

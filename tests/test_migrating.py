@@ -91,6 +91,34 @@ CHECKED_BY = {
     "two names of one option": [
         "test_parameters.py::test_conflicts_are_decided_as_by_lightgbm",
         "test_parameters.py::test_the_smallest_number_of_threads_is_used",
+        "test_lightgbm_habits.py::test_two_names_in_a_grid_give_a_warning",
+    ],
+    "values": [
+        "test_lightgbm_habits.py::test_none_is_not_given",
+        "test_lightgbm_habits.py::test_empty_lists_are_not_given",
+        "test_lightgbm_habits.py::test_numbers_may_be_strings",
+        "test_lightgbm_habits.py::test_categorical_columns_as_a_number_or_a_str",
+    ],
+    "parameters of a Booster": [
+        "test_lightgbm_habits.py::test_params_of_a_booster_are_those_that_were_passed",
+        "test_lightgbm_habits.py::test_params_can_be_used_again",
+        "test_lightgbm_habits.py::test_reset_parameter_takes_all_parameters",
+    ],
+    "attributes": [
+        "test_lightgbm_habits.py::test_options_by_the_names_that_were_used",
+        "test_lightgbm_habits.py::test_attributes_that_callbacks_set_stay",
+        "test_lightgbm_habits.py::test_sets_of_a_booster_in_training",
+        "test_lightgbm_habits.py::test_names_of_a_constructed_dataset",
+        "test_lightgbm_habits.py::test_dataset_version_counts_fields",
+        "test_lightgbm_habits.py::test_fields_can_be_written_to",
+    ],
+    "methods in training": [
+        "test_lightgbm_habits.py::test_leaves_change_in_training",
+        "test_lightgbm_habits.py::test_sets_of_a_booster_in_training",
+    ],
+    "data sets of several parts": [
+        "test_lightgbm_habits.py::test_columns_are_added_with_their_data",
+        "test_lightgbm_habits.py::test_linear_trees_of_a_binary_file",
     ],
     "upper case": [
         "test_objectives.py::test_aliases",
@@ -121,6 +149,10 @@ CHECKED_BY = {
     "metrics of your own": [
         "test_evaluation.py::test_functions_of_two_three_and_four_arguments",
     ],
+    "positions of documents": [
+        "test_positions.py::test_models_and_metrics_are_those_of_lightgbm",
+        "test_positions.py::test_positions_beside_a_text_file",
+    ],
     "init_score": ["test_evaluation.py::test_start_scores_go_on_from_another_model"],
     "init_model": [
         "test_evaluation.py::test_a_model_goes_on_from_another",
@@ -137,6 +169,11 @@ CHECKED_BY = {
     ],
     "linear leaves": ["test_linear.py::test_piecewise_lines_are_learned_sooner"],
     "constraints": ["test_constraints.py::test_all_constraints_together"],
+    "bounds of bins": [
+        "test_binning.py::test_boundaries_are_lightgbms",
+        "test_forced_bins.py::test_models_are_those_of_lightgbm",
+        "test_forced_bins.py::test_bad_values",
+    ],
     "feature_importances_": [
         "test_estimators.py::test_importances_follow_the_option",
     ],
@@ -163,6 +200,7 @@ CHECKED_BY = {
     "pred_contrib": [
         "test_explain.py::test_values_are_those_of_lightgbm",
         "test_explain.py::test_sparse_rows_give_sparse_values",
+        "test_lightgbm_habits.py::test_shap_values_have_the_format_of_the_rows",
     ],
     "plots": [
         "test_plotting.py::test_signatures",
@@ -334,7 +372,19 @@ CHECKED_BY |= {
         "test_explain.py::test_what_shap_does_not_know",
         "test_as_lightgbm.py::test_tools_take_our_models",
     ],
-    "feature_name of fit": ["test_evaluation.py::test_names_of_columns"],
+    "lists in categorical_feature": [
+        "test_lightgbm_habits.py::test_ordered_categories_are_codes",
+    ],
+    "costs of features": ["test_lightgbm_habits.py::test_costs_of_features"],
+    "parser_config_file": ["test_lightgbm_habits.py::test_parsers_of_files"],
+    "weights of positions": [
+        "test_positions.py::test_a_step_is_that_of_the_twin",
+        "test_positions.py::test_a_query_of_weight_two_is_two_queries",
+    ],
+    "feature_name of fit": [
+        "test_evaluation.py::test_names_of_columns",
+        "test_lightgbm_habits.py::test_names_that_were_given_to_an_array",
+    ],
 }
 
 

@@ -55,6 +55,7 @@ def test_the_reason(options, features, y, reason):
         lambda X, y: LGBMRanker(n_estimators=3).fit(X, np.arange(len(y)) % 3),
         lambda X, y: LGBMRegressor(n_estimators=3, boosting_type="dart").fit(X, y),
         lambda X, y: LGBMRegressor(early_stopping_round=1, refit=True).fit(X, y),
+        lambda X, y: LGBMRegressor(n_estimators=3, folds=3).fit(X, y),
         lambda X, y: skgoss.train({}, skgoss.Dataset(X, y), 3),
         lambda X, y: skgoss.cv({}, skgoss.Dataset(X, y), 3, stratified=False),
     ],
@@ -74,12 +75,8 @@ def test_later_rounds():
     assert told(lambda: later.fit(X, Y, init_model=stump)) == []
 
 
-def test_a_split_in_any_round_is_enough():
-    rounds = iter(range(5))
-
-    def objective(y_true, y_pred):
-        return (y_pred - y_true) * (next(rounds) > 0), np.ones_like(y_true)
-
-    model = LGBMRegressor(n_estimators=3, objective=objective)
-    assert told(lambda: model.fit(X, Y)) == []
-    assert not model.booster_.trees_to_dataframe()["split_feature"].isna().all()
+def test_rounds_that_end_when_all_is_learned():
+    features = np.repeat([[0.0], [1.0]], 50, axis=0)
+    model = LGBMRegressor(n_estimators=3, learning_rate=1.0)
+    assert told(lambda: model.fit(features, features[:, 0])) == []
+    assert model.n_estimators_ < 3

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 import skgoss
 from skgoss import Dataset, LGBMClassifier, LGBMRanker, LGBMRegressor
 from skgoss.fit.folds import of_equal_size
+from skgoss.parameters import presets
 
 ACCURATE = {"preset": "accurate"}
 
@@ -107,13 +108,13 @@ def test_rounds_are_found_on_folds_that_keep_groups():
 
 def of_folds(X, y, estimator=LGBMRegressor, **options):
     """A model of one candidate on folds, as the preset compares them."""
-    chosen = estimator(**ACCURATE).fit(X, y).preset_params_
-    return estimator(**{**chosen, "folds": 3, **options}).fit(X, y)
+    return estimator(**{"folds": 3, **options}).fit(X, y)
 
 
 def test_a_candidate_wins_by_its_loss():
     X, y = numbers(400)
     coarse = {"learning_rate": 0.25, "n_estimators": 200, "early_stopping_round": 10}
+    coarse = {**presets._ACCURATE, **coarse}
     kept = {}
     for extra_trees in (False, True):
         model = of_folds(X, y, extra_trees=extra_trees, **coarse)
@@ -129,7 +130,7 @@ def test_a_candidate_wins_by_its_loss():
 def test_folds_of_a_preset_are_a_weighted_mean():
     X, y = numbers(400)
     model = LGBMRegressor(**ACCURATE, folds=3).fit(X, y)
-    chosen = {"n_estimators": 1000, "early_stopping_round": 100, "learning_rate": 0.05}
+    chosen = {**presets._ACCURATE_ON_FOLDS}
     plain, extra = (
         of_folds(X, y, extra_trees=extra_trees, **chosen)
         for extra_trees in (False, True)
@@ -150,7 +151,7 @@ def test_folds_of_a_preset_are_a_weighted_mean():
 def test_probabilities_of_folds_are_calibrated():
     X, y = classes(500)
     model = LGBMClassifier(**ACCURATE, folds=3).fit(X, y)
-    chosen = {"n_estimators": 1000, "early_stopping_round": 100, "learning_rate": 0.05}
+    chosen = {**presets._ACCURATE_ON_FOLDS}
     plain, extra = (
         of_folds(X, y, LGBMClassifier, extra_trees=extra_trees, **chosen)
         for extra_trees in (False, True)

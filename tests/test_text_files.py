@@ -404,7 +404,7 @@ def test_the_main_name_of_an_option_has_priority():
 
 
 @pytest.mark.parametrize("name", [option.name for option in FILE_OPTIONS])
-@pytest.mark.parametrize("value", ["price", -1, "-1", 1.5, None, {"a": 1}, [True]])
+@pytest.mark.parametrize("value", ["price", -1, "-1", 1.5, {"a": 1}, [True]])
 def test_values_of_options_are_checked(name, value):
     with pytest.raises(ValueError, match=f"'{name}' parameter of Dataset must be"):
         parameters.file_options({name: value}, "Dataset")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import gc
 import pickle
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -98,9 +100,7 @@ def assert_same_state(one: Booster, other: Booster) -> None:
     second._undo_failed_round()
     np.testing.assert_array_equal(first.scores, second.scores)
     for ours, theirs in zip(first.sets, second.sets, strict=True):
-        np.testing.assert_array_equal(
-            first._raw_scores(ours), second._raw_scores(theirs)
-        )
+        np.testing.assert_array_equal(first.raw_scores(ours), second.raw_scores(theirs))
 
 
 # --- Rounds ---------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def test_other_rows(case):
         before = booster.predict(X[:100], num_iteration=n_before, raw_score=True)
         np.testing.assert_array_equal(before, scores)
     np.testing.assert_allclose(
-        np.squeeze(state._raw_scores(state.training_sets()[0]).T),
+        np.squeeze(state.raw_scores(state.training_sets()[0]).T),
         booster.predict(X[:100], raw_score=True),
     )
     (train_result,), (valid_result,) = booster.eval_train(), booster.eval_valid()
@@ -431,8 +431,11 @@ def test_options_of_later_rounds():
     change.before_iteration = True
     whole = train(options("gbdt"), dataset(), 4, callbacks=[change])
     assert_same_trees(booster, whole)
-    for model in (booster, whole, booster.free_dataset()):
-        assert model.params["learning_rate"] == 0.5
+    names = ("eta", "learning_rate", "eta")
+    for model, name in zip(
+        (booster, whole, booster.free_dataset()), names, strict=True
+    ):
+        assert model.params[name] == 0.5
         assert "[learning_rate: 0.5]" in model.model_to_string()
 
 
@@ -517,7 +520,7 @@ def test_use_in_the_middle_of_training():
             )
         assert (booster.num_trees(), booster.num_feature()) == (i + 1, 5)
     with pytest.raises(ValueError, match=r"free_dataset\(\) first"):
-        booster.set_leaf_output(0, 0, 1.0)
+        booster.shuffle_models()
 
 
 def test_train_may_return_a_booster_in_training():
@@ -599,3 +602,37 @@ def test_rows_without_a_label():
         booster.update(without)
     with pytest.raises(ValueError, match=r"label of train_set is None.*set_label"):
         Booster({}, without)
+
+
+def test_freed_rows_are_freed():
+    rows = X.copy().view(_Watched)
+    booster = Booster(BASE, Dataset(rows, Y, free_raw_data=False))
+    updated(booster, 2)
+    held = weakref.ref(rows), weakref.ref(booster._live_fit.state)
+    del rows
+    expected = booster.predict(X)
+    gc.disable()
+    try:
+        booster.free_dataset()
+        assert [reference() for reference in held] == [None, None]
+    finally:
+        gc.enable()
+    np.testing.assert_array_equal(booster.predict(X), expected)
+    assert "num_leaves" in booster.model_to_string()
+
+
+class _Watched(np.ndarray):
+    """An array that weak references can refer to."""
+
+
+@pytest.mark.parametrize("from_average", [True, False])
+def test_a_round_of_stumps_that_is_rolled_back_leaves_no_trace(from_average):
+    params = BASE | {"boost_from_average": from_average}
+    plain = Booster(params, dataset())
+    rolled = Booster(params | {"min_split_gain": 1e12}, dataset())
+    rolled.update()
+    rolled.rollback_one_iter()
+    assert rolled.current_iteration() == 0
+    rolled.reset_parameter({"min_split_gain": 0.0})
+    assert_same_trees(updated(rolled, 3), updated(plain, 3))
+    np.testing.assert_array_equal(rolled.predict(X), plain.predict(X))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import numbers
@@ -22,6 +23,7 @@ from skgoss.booster.training import InTraining
 from skgoss.data import categories, disk, frames, text_files
 from skgoss.data.columns import Columns
 from skgoss.fit import refit
+from skgoss.fit.train_arguments import TRAIN
 from skgoss.inspection import explanation
 from skgoss.model import model_file as model_files
 from skgoss.model import predictions, tables
@@ -172,6 +174,15 @@ class Booster(InTraining, Elsewhere):
             "best_score": {k: dict(v) for k, v in model.best_score.items()},
         }
 
+    def _end(self, model: FittedModel) -> Self:
+        """End the training with a model; attributes that callbacks set stay."""
+        self.__dict__ = {
+            **vars(self),
+            **vars(self._of(model)),
+            **{"_live_fit": None, "params": self.params},
+        }
+        return self
+
     def _train(self, fit: Fit) -> None:
         self.__dict__ = {"_live_fit": fit, "best_iteration": 0, "best_score": {}}
 
@@ -218,11 +229,36 @@ class Booster(InTraining, Elsewhere):
 
     @cached_property
     def params(self) -> dict[str, Any]:
-        """The options of the fit by LightGBM's names.
+        """The parameters of the fit.
 
-        They may be changed: ``refit`` reads them.
+        For a model of `train`, those that were passed to it and to the `Dataset`, by
+        the names that were used. For a model of an estimator, all of its parameters,
+        by their names. For a file of another library, those in the file. They may be
+        changed: ``refit`` reads them.
         """
-        return parameters.from_lightgbm(self._header.parameters)
+        return self._original_params()
+
+    def _changed_params(self) -> dict[str, Any]:
+        """What the user has changed in ``params``."""
+        before = self._original_params()
+        return {
+            name: value
+            for name, value in self.params.items()
+            if name not in before or not parameters.same(value, before[name])
+        }
+
+    def _original_params(self) -> dict[str, Any]:
+        fit = self._live_fit
+        record = self._fitted.record if fit is None else fit.record
+        options = parameters.from_lightgbm(self._header.parameters)
+        if record is None:
+            return options
+        given = parameters.with_constructor_names(options)
+        if record.estimator == TRAIN:
+            given = copy.deepcopy(record.parameters)
+        if not self._header.objective:
+            given["objective"] = "none"  # it is a function
+        return given
 
     def __repr__(self) -> str:
         objective = self._header.objective.partition(" ")[0] or "of the user"
@@ -559,7 +595,7 @@ class Booster(InTraining, Elsewhere):
             model.trees,
             model.header,
             model.categories,
-            model.shrinkage(self.params),
+            model.shrinkage(model.options()),
             start_round=start,
             stop_round=stop,
             importance=_importance_type(importance_type),
@@ -645,9 +681,9 @@ class Booster(InTraining, Elsewhere):
     def set_leaf_output(self, tree_id: int, leaf_id: int, value: float) -> Self:
         """Change the value of a leaf.
 
-        Predictions of this model and of its estimator change accordingly. In linear
-        leaves, the value is only used for rows with a missing value in one of the
-        leaf's columns.
+        Predictions of this model and of its estimator change accordingly. In training,
+        later rounds continue from the changed tree. In linear leaves, the value is only
+        used for rows with a missing value in one of the leaf's columns.
 
         Parameters
         ----------
@@ -664,6 +700,9 @@ class Booster(InTraining, Elsewhere):
         at = _leaf(self._model.trees, tree_id, leaf_id)
         if not isinstance(value, numbers.Real) or not math.isfinite(value):
             raise ValueError(f"value must be a finite number, got {value!r}.")
+        if self._live_fit is not None:
+            self._live_fit.state.set_leaf(int(tree_id), int(leaf_id), float(value))
+            return self
 
         def with_value(model: FittedModel) -> Ensemble:
             values = model.trees.arrays["leaf_value"].copy()
@@ -850,7 +889,9 @@ class Booster(InTraining, Elsewhere):
         owner = type(self).__name__
         rows = refit.rows(model, columns, label, weight, group, init_score, owner)
         n_threads = compat.n_threads(n_jobs)
-        trees = refit.run(model, self.params, rows, float(decay_rate), n_threads)
+        options = parameters.resolve(model.options(), owner)[0]
+        options |= parameters.resolve(self._changed_params(), owner)[0]
+        trees = refit.run(model, options, rows, float(decay_rate), n_threads)
         booster = self._of(replace(model, trees=trees, best_iteration=0, best_score={}))
         booster.params = {**self.params, "refit_decay_rate": float(decay_rate)}
         return booster

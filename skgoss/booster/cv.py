@@ -346,10 +346,9 @@ def _finish(
     """Replace models in training by the trained ones."""
     # The metrics of each fold are its own, not the means.
     own_stop = stop and EarlyStopException(stop.best_iteration)
-    model.boosters = []
-    for fit, history in zip(fits, histories, strict=True):
+    for booster, fit, history in zip(model.boosters, fits, histories, strict=True):
         fit.history = history
         trained = loop.result(fit.state, own_stop, history)
-        model.boosters.append(Booster._of(fit.model(trained)))
+        booster._end(fit.model(trained))
     if stop is not None:
         model.best_iteration = max(b.best_iteration for b in model.boosters)

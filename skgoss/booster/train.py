@@ -166,7 +166,7 @@ def train(
         lambda other: in_training if other is fit else Booster._in_training(other)
     )
     if not keep_training_booster:
-        return Booster._of(model)
+        return in_training._end(model)
     in_training.best_iteration = model.best_iteration
     in_training.best_score = model.best_score
     return in_training

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
+from skgoss import parameters
 from skgoss.dataset.dataset import Dataset
 from skgoss.fit.arguments import FitArguments
 from skgoss.fit.fit import Fit, FunctionOfRound
-from skgoss.fit.train_arguments import TrainOptions, check_label
+from skgoss.fit.train_arguments import NAME_OF_ROUNDS, TrainOptions, check_label
 from skgoss.model.fitted import FittedModel
 from skgoss.model.objective_names import NOT_BUILT_IN
 from skgoss.training.callback_api import EvalResult
@@ -33,7 +35,10 @@ def start(params: Mapping[str, Any] | None, train_set: Dataset) -> Fit:
             " trained one by one. Use train."
         )
     # The rounds are the user's, so no rows are held out to end them.
-    return options.start(train_set, FitArguments(early_stopping_round=0))
+    fit = options.start(train_set, FitArguments(early_stopping_round=0))
+    if "n_estimators" not in options.names:
+        del fit.record.parameters[NAME_OF_ROUNDS]
+    return fit
 
 
 class InTraining:
@@ -44,6 +49,8 @@ class InTraining:
 
     if TYPE_CHECKING:  # of `Booster`
 
+        @cached_property
+        def params(self) -> dict[str, Any]: ...
         @property
         def _model(self) -> FittedModel: ...
 
@@ -64,6 +71,27 @@ class InTraining:
             return None
         data = self._live_fit.training.X
         return data if isinstance(data, Dataset) else None
+
+    @property
+    def train_set_version(self) -> int:
+        """The `Dataset.version` of the training data; 0 if there are none."""
+        data = self.train_set
+        return 0 if data is None else data.version
+
+    @property
+    def valid_sets(self) -> list[Dataset]:
+        """The evaluation sets of a model in training, without the training set."""
+        return [e.data for e in self._evaluation_sets]
+
+    @property
+    def name_valid_sets(self) -> list[str]:
+        """The names of `valid_sets`."""
+        return [e.name for e in self._evaluation_sets]
+
+    @property
+    def _evaluation_sets(self) -> list[EvaluationSet]:
+        sets = [] if self._live_fit is None else self._live_fit.state.sets
+        return [e for e in sets if not e.is_training]
 
     @property
     def _training_names(self) -> set[str]:
@@ -115,7 +143,6 @@ class InTraining:
         is_finished = not fit.boost(fobj)
         if fit is not before:
             self._live_fit = fit
-            vars(self).pop("params", None)
         return is_finished
 
     def rollback_one_iter(self) -> Self:
@@ -244,7 +271,8 @@ class InTraining:
         Parameters
         ----------
         params : dict
-            Parameters by any of their names, such as ``learning_rate``.
+            Parameters by any of their names, such as ``learning_rate``. Others may be
+            among them if they keep their values.
 
         Returns
         -------
@@ -253,12 +281,24 @@ class InTraining:
 
         Raises
         ------
+        TypeError
+            If ``params`` is not a dict.
         ValueError
             If a parameter is unknown or cannot be changed during training, or a value
             is invalid.
         """
         self._fit.reset_parameter(params)
-        vars(self).pop("params", None)
+        self.params = parameters.updated(self.params, params)
+        return self
+
+    def free_network(self) -> Self:
+        """Do nothing: there is no network to free.
+
+        Returns
+        -------
+        self
+            The model.
+        """
         return self
 
     def free_dataset(self) -> Self:

@@ -16,6 +16,7 @@ from skgoss import parameters
 from skgoss.booster.booster import init_model
 from skgoss.dask import fits, predictions
 from skgoss.dask import parts as partitions
+from skgoss.data import disk
 from skgoss.estimators.base import LGBMModel, only_fit
 from skgoss.estimators.classifier import LGBMClassifier
 from skgoss.estimators.ranker import LGBMRanker
@@ -24,7 +25,6 @@ from skgoss.fit import callbacks
 from skgoss.fit.arguments import FitArguments, input_sets
 from skgoss.model.estimator_record import EstimatorRecord, defaults
 from skgoss.parameters import descriptions, docstrings, presets
-from skgoss.training import constraints
 from skgoss.training.callback_api import Recorder
 from skgoss.utils import compat, messages
 
@@ -46,6 +46,9 @@ def _on_cluster(method: Function) -> Function:
 
     @functools.wraps(method)
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # As in LightGBM, estimators without queries take the argument of those with.
+        if kwargs.get("group", self) is None:
+            del kwargs["group"]
         return method(self, *args, **kwargs)
 
     return cast(Function, docstrings.of_fit_on_dask(fit))
@@ -195,9 +198,9 @@ class _OnCluster(LGBMModel):
         local.__dict__.update({name: vars(self)[name] for name in names})
         # All workers get the same number, and need no file of this machine.
         local.random_state = parameters.draw_seed(self.random_state)
-        local.forcedsplits_filename = constraints.read_json(
-            self.forcedsplits_filename, "forcedsplits_filename"
-        )
+        for option in ("forcedsplits_filename", "forcedbins_filename"):
+            contents = disk.json_contents(getattr(self, option), option)
+            setattr(local, option, contents)
         return local
 
 

@@ -93,6 +93,8 @@ def _one_row(X: Any, estimator: LGBMModel) -> Any:
     if sparse.issparse(kind):
         return type(kind)(shape, dtype=kind.dtype)
     row = np.zeros(shape, dtype=getattr(kind, "dtype", np.float64))
+    if row.dtype.kind == "f":
+        row[:] = np.nan  # a missing category fits every column
     names = getattr(estimator, "feature_names_in_", None)
     if isinstance(X, da.Array) or names is None:
         return row

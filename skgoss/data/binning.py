@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skgoss._engine.data import binning as kernels
 from skgoss._engine.data import categories as category_kernels
-from skgoss.data import distributed_sample
+from skgoss.data import distributed_sample, forced_bins
 from skgoss.data.apply_bins import n_values_of, row_places, team
 from skgoss.data.bin_mapper import ALL_ZERO, BinMapper, category_mapper, numeric_mappers
 from skgoss.data.columns import Columns
@@ -32,6 +32,8 @@ class BinningSettings(Protocol):
     def max_bin(self) -> int: ...
     @property
     def max_bin_by_feature(self) -> Sequence[int | None] | None: ...
+    @property
+    def forcedbins_filename(self) -> forced_bins.ForcedBounds | None: ...
     @property
     def min_data_in_bin(self) -> int: ...
     @property
@@ -102,19 +104,28 @@ def find_bin_mappers(
     if weight is not None and sample is not None:
         weight = weight[sample]
     max_bin = _max_bins(settings, columns.n_features)
+    forced = forced_bins.of_columns(settings.forcedbins_filename, columns.n_features)
     weight = _scaled(weight)
     if weight is None:
         sampled, used = (columns.stand_in(some, n_threads) for some in (sample, rows))
         if sampled is not None and used is not None:
             n_nonzero = _count_nonzero(used, settings, _ALL_ROWS, n_threads)
-            return _find(sampled, settings, max_bin, n_nonzero, _ALL_ROWS, n_threads)
+            return _find(
+                sampled, settings, max_bin, forced, n_nonzero, _ALL_ROWS, n_threads
+            )
     sampled_rows = _RowSubset(sample, row_places(columns, sample), weight)
     used_rows = _RowSubset(rows, row_places(columns, rows))
     mappers = []
     for span, block in columns.blocks(n_threads):
         n_nonzero = _count_nonzero(block, settings, used_rows, n_threads)
         mappers += _find(
-            block, settings, max_bin[span], n_nonzero, sampled_rows, n_threads
+            block,
+            settings,
+            max_bin[span],
+            forced[span],
+            n_nonzero,
+            sampled_rows,
+            n_threads,
         )
     return mappers
 
@@ -180,9 +191,16 @@ def _find_distributed(
             got = replace(got, n_categories=columns.n_categories[span])
         if sample_weight is not None:
             sample_weight = joined(places_of_ranks, weights, n_rows)
-        max_bin = _max_bins(settings, columns.n_features)[span]
-        sampled_rows = _RowSubset(None, None, _scaled(sample_weight))
-        found = _find(got, settings, max_bin, n_nonzero[span], sampled_rows, n_threads)
+        forced = settings.forcedbins_filename
+        found = _find(
+            got,
+            settings,
+            _max_bins(settings, columns.n_features)[span],
+            forced_bins.of_columns(forced, columns.n_features)[span],
+            n_nonzero[span],
+            _RowSubset(None, None, _scaled(sample_weight)),
+            n_threads,
+        )
     return list(chain.from_iterable(collectives.all_gather(found)))
 
 
@@ -204,6 +222,7 @@ def _find(
     columns: Columns,
     settings: BinningSettings,
     max_bin: NDArray[np.int64],
+    forced: NDArray[Any],
     n_nonzero: NDArray[np.int64],
     sample: _RowSubset,
     n_threads: int,
@@ -215,7 +234,7 @@ def _find(
     may_split = n_nonzero >= settings.min_child_samples
     all_equal = bool((max_bin == max_bin[0]).all())
     if may_split.all() and not is_category.any() and all_equal:
-        return _find_numeric(columns, settings, max_bin[0], sample, n_threads)
+        return _find_numeric(columns, settings, max_bin[0], forced, sample, n_threads)
     all_zero = {
         count: ALL_ZERO._replace(filtered_rows=count)
         for count in np.unique(n_nonzero[~may_split]).tolist()
@@ -227,7 +246,14 @@ def _find(
     ):
         for most in np.unique(max_bin[chosen]):
             features = np.flatnonzero(chosen & (max_bin == most))
-            found = find(columns.take(features), settings, most, sample, n_threads)
+            found = find(
+                columns.take(features),
+                settings,
+                most,
+                forced[features],
+                sample,
+                n_threads,
+            )
             for j, mapper in zip(features.tolist(), found, strict=True):
                 mappers[j] = mapper
     return mappers
@@ -266,6 +292,7 @@ def _find_numeric(
     columns: Columns,
     settings: BinningSettings,
     max_bin: int,
+    forced: NDArray[Any],
     sample: _RowSubset,
     n_threads: int,
 ) -> list[BinMapper]:
@@ -276,8 +303,10 @@ def _find_numeric(
     scratch = np.empty((n_threads, n_scratch * n_values.max()), dtype=np.uint64)
     # Bins hold enough rows, but for that of zero and the last ones below and above it.
     n_full = n_values // max(settings.min_data_in_bin, 1)
+    given = forced_bins.packed(forced)
+    room = np.where(np.diff(given[0]), 2 * max_bin, np.minimum(max_bin, n_full + 3))
     bounds_start = np.zeros(n_features + 1, dtype=np.int64)
-    np.cumsum(np.minimum(max_bin, n_full + 3), out=bounds_start[1:])
+    np.cumsum(room, out=bounds_start[1:])
     bounds = np.empty(bounds_start[-1])
     n_bounds = np.empty(n_features, dtype=np.int32)
     missing_type = np.empty(n_features, dtype=np.uint8)
@@ -292,6 +321,7 @@ def _find_numeric(
         settings.min_data_in_bin,
         settings.use_missing,
         settings.zero_as_missing,
+        *given,
         n_threads,
         bounds_start,
         scratch,
@@ -313,9 +343,15 @@ def _find_categories(
     columns: Columns,
     settings: BinningSettings,
     max_bin: int,
+    forced: NDArray[Any],
     sample: _RowSubset,
     n_threads: int,
 ) -> list[BinMapper]:
+    if any(forced):
+        raise ValueError(
+            f"{forced_bins.OPTION} has bounds for a column that holds categories: leave"
+            " it out."
+        )
     n_rows, n_categories = sample.size(columns), columns.n_categories
     first = np.zeros(columns.n_features + 1, dtype=np.int64)
     np.cumsum(n_categories + 1, out=first[1:])

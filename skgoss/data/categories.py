@@ -285,7 +285,8 @@ class Categories:
             raise ValueError(
                 f"Column {series.name!r} holds strings or categories, but"
                 " categorical_feature says that no column is categorical. Set it to"
-                " 'auto', or drop the column."
+                " 'auto', drop the column, or give its categories an order: ordered"
+                " categories are numbers."
             )
         return Vocabulary(sorted(occurring, key=sort_key), needs_encoding=True)
 

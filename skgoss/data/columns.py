@@ -198,3 +198,15 @@ def _view(address: Any, stride: Any, length: int, dtype: np.dtype) -> NDArray[An
         "version": 3,
     }
     return np.asarray(_Memory(interface))
+
+
+def numbers(columns: Columns) -> NDArray[np.float64]:
+    """All values in an array of shape (n_rows, n_features); categories are NaN."""
+    out = np.zeros((columns.n_rows, columns.n_features))
+    for j in range(columns.n_features):
+        is_sparse = columns.index is not None and columns.index[j] != 0
+        at = columns.stored_rows(j) if is_sparse else slice(None)
+        out[at, j] = columns.stored(j)
+    if columns.n_categories is not None:
+        out[:, columns.n_categories > 0] = np.nan
+    return out

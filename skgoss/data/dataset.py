@@ -14,6 +14,7 @@ from skgoss.data import storage
 from skgoss.data.bin_mapper import BinMapper
 from skgoss.data.binning import BinningSettings, find_bin_mappers
 from skgoss.data.columns import Columns
+from skgoss.data.forced_bins import ForcedBounds
 from skgoss.data.row_partition import RowPartition
 from skgoss.data.sparse_columns import LosslessSettings, StorageSettings
 from skgoss.data.storage import Bins, Storage
@@ -29,6 +30,7 @@ class DatasetOptions:
 
     max_bin: int
     max_bin_by_feature: Sequence[int | None] | None
+    forcedbins_filename: ForcedBounds | None
     min_data_in_bin: int
     min_child_samples: int
     subsample_for_bin: int

@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 
 def content(path: str | PathLike[str]) -> bytes:
     """The content of a file."""
     with open(os.fspath(path), "rb") as file:
         return file.read()
+
+
+def json_contents(given: Any, option: str) -> Any:
+    """The contents of a JSON file, or the object that is given instead of a file.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read as JSON. The message names the option.
+    """
+    if not given or not isinstance(given, str | PathLike):
+        return given
+    try:
+        return json.loads(content(given))
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"{option}: {given!r} cannot be read as JSON. {error}"
+        ) from error
 
 
 @contextmanager

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.sparse import issparse
 
 from skgoss.data import dataframes, sequences
@@ -71,3 +72,50 @@ def take(X: Any, rows: NDArray[np.int64]) -> Any:
     if hasattr(frame.native, "iloc"):
         return frame.native.iloc[rows]
     return nw.from_native(frame.native, eager_only=True)[rows].to_native()
+
+
+def side_by_side(first: Any, second: Any, names: Sequence[str] | None) -> Any:
+    """The columns of two data, in a container of the first kind; None if impossible.
+
+    Parameters
+    ----------
+    first, second : array, sparse matrix or data frame
+    names : sequence of str, or None
+        The names of all columns, if ``first`` is a data frame.
+    """
+    if any(X is None or sequences.are_chunks(X) for X in (first, second)):
+        return None
+    frame = None if issparse(first) else dataframes.as_dataframe(first)
+    if frame is not None:
+        return _with_columns(frame.native, second, names)
+    added = second if issparse(second) else _numbers(second)
+    if added is None or not (issparse(first) or isinstance(first, np.ndarray)):
+        return None
+    if issparse(first):
+        return sparse.hstack((first, sparse.csr_matrix(added)), format=first.format)
+    return np.hstack((first, added.toarray() if issparse(added) else added))
+
+
+def _numbers(X: Any) -> NDArray[Any] | None:
+    """An array of the numbers in an array or a data frame; None if not all are."""
+    array = np.asarray(X)
+    return array if array.ndim == 2 and array.dtype.kind in "biuf" else None
+
+
+def _with_columns(native: Any, second: Any, names: Sequence[str] | None) -> Any:
+    """A data frame with the columns of other data."""
+    left = nw.from_native(native, eager_only=True)
+    frame = None if issparse(second) else dataframes.as_dataframe(second)
+    if frame is None:
+        added = second.toarray() if issparse(second) else _numbers(second)
+        if added is None:
+            return None
+        right = nw.from_numpy(added, backend=left.implementation)
+    else:
+        right = nw.from_native(frame.native, eager_only=True)
+    n_own = len(left.columns)
+    if left.implementation is not right.implementation or names is None:
+        return None
+    left = left.rename(dict(zip(left.columns, names, strict=False)))
+    new = zip(right.columns, names[n_own:], strict=True)
+    return left.with_columns(right[old].alias(name) for old, name in new).to_native()

@@ -179,7 +179,7 @@ def _ids(qid: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
             f" shape {ids.shape}. Sizes of queries are passed as"
             f" {name.replace('qid', 'group')}."
         )
-    if _any_missing(ids):
+    if any_missing(ids):
         raise ValueError(f"{name} contains missing values; every row needs a query.")
     return ids
 
@@ -254,7 +254,8 @@ def _spread(query: str, parts: list[int]) -> ValueError:
     )
 
 
-def _any_missing(ids: NDArray[Any]) -> bool:
+def any_missing(ids: NDArray[Any]) -> bool:
+    """Whether a value is None or NaN."""
     if ids.dtype.kind == "O":
         return any(map(is_missing, ids))
     return bool((ids != ids).any())

@@ -42,6 +42,8 @@ class Rows:
         holds the rows; None: targets and weights.
     partition : RowPartition or None
         Which of the rows of all processes these are; None: all.
+    position : ndarray of shape (n_rows,), int64, or None
+        The position at which each document was shown, as a number from 0.
     """
 
     columns: Columns | None
@@ -53,6 +55,7 @@ class Rows:
     binned: BinnedDataset | None = None
     source: Any = None
     partition: RowPartition | None = None
+    position: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.target)
@@ -76,6 +79,7 @@ class Rows:
             binned=self.binned and self.binned.take(at),
             source=self.source and self.source.subset(at),
             partition=self.partition and self.partition.take(at),
+            position=None if self.position is None else self.position[at],
         )
 
     def without_zero_weights(self) -> Rows:

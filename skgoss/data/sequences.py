@@ -21,8 +21,8 @@ class Sequence(ABC):
 
     Attributes
     ----------
-    batch_size : int, default=4096
-        The number of rows of a batch.
+    batch_size : int or None, default=4096
+        The number of rows of a batch. None: 4096.
 
     See Also
     --------
@@ -43,7 +43,7 @@ class Sequence(ABC):
     ...         return np.asarray(self.rows[index])
     """
 
-    batch_size: int = 4096
+    batch_size: int | None = 4096
 
     @abstractmethod
     def __len__(self) -> int:
@@ -132,6 +132,7 @@ def _first_row(chunk: Any) -> NDArray[Any]:
 def _batches(chunk: Any) -> Iterator[tuple[int, NDArray[Any]]]:
     """The number of rows of each batch, and its rows."""
     size = chunk.batch_size if isinstance(chunk, Sequence) else len(chunk)
+    size = Sequence.batch_size if size is None else size
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
         raise ValueError(f"batch_size of a Sequence must be an int >= 1, got {size!r}.")
     for start in range(0, len(chunk), size):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss import parameters
-from skgoss.data import frames, input_rows, names
+from skgoss.data import forced_bins, frames, input_rows, names
 from skgoss.data.columns import Columns
 from skgoss.data.dataset import BinnedDataset, DatasetOptions, DatasetSettings
 from skgoss.data.schema import ColumnSchema
@@ -24,7 +25,7 @@ MAX_REFERENCES = 100
 # Other values give other bins, but for `min_child_samples` and the seed.
 _OF_BINS = (
     *("max_bin", "max_bin_by_feature", "min_data_in_bin", "subsample_for_bin"),
-    *("use_missing", "zero_as_missing", "max_conflict_rate"),
+    *("use_missing", "zero_as_missing", "max_conflict_rate", forced_bins.OPTION),
 )
 
 
@@ -116,6 +117,7 @@ def by_column(
     return replace(
         options,
         max_bin_by_feature=finder.values(getattr(options, option), option, None),
+        forcedbins_filename=forced_bins.by_column(options.forcedbins_filename, finder),
     )
 
 
@@ -175,6 +177,8 @@ def read(
     categorical_feature: Any,
     schema: ColumnSchema | None,
     owner: str,
+    *,
+    by_name: bool = True,
 ) -> tuple[Columns, ColumnSchema]:
     """Read the columns of a training set.
 
@@ -188,6 +192,8 @@ def read(
         The columns that ``X`` must have; None: they are learned.
     owner : str
         The name of the estimator, for messages.
+    by_name : bool, default=True
+        Whether the names of the columns must be those of ``schema``.
 
     Raises
     ------
@@ -198,7 +204,7 @@ def read(
         numbered = names.numbered(categorical_feature, given_names)
         columns, schema = frames.learned(X, owner=owner, categorical_feature=numbered)
     else:
-        columns = frames.columns(X, schema, owner=owner)
+        columns = frames.columns(X, schema, owner=owner, by_name=by_name)
     if given_names is not None:
         names.check(given_names, columns.n_features)
     return columns, schema
@@ -210,7 +216,8 @@ Found = tuple[BinnedDataset, BinningInputs]
 def joined(first: Found, second: Found, n_threads: int) -> Found:
     """Put the columns of two data sets side by side.
 
-    A name of the second data set that the first has, too, gets the prefix 'D2_'.
+    A name of the second data set that the first has, too, gets the prefix 'D2_', or
+    'D3_' and so on if there is such a name, too.
 
     Raises
     ------
@@ -233,7 +240,12 @@ def joined(first: Found, second: Found, n_threads: int) -> Found:
     in_schema = None if column_names is None else np.array(column_names, dtype=object)
     schema = ColumnSchema(both.n_features, in_schema, categories)
     categorical = sorted(categories.vocabularies)
-    options = replace(inputs.options, max_bin_by_feature=max_bin)
+    forced = dict(inputs.options.forcedbins_filename or {})
+    for j, bounds in (added.options.forcedbins_filename or {}).items():
+        forced[binned.n_features + j] = bounds
+    options = replace(
+        inputs.options, max_bin_by_feature=max_bin, forcedbins_filename=forced or None
+    )
     return both, BinningInputs(options, categorical or "auto", schema, column_names)
 
 
@@ -246,9 +258,8 @@ def _joined_names(first: Found, second: Found) -> list[str] | None:
         for (binned, _), n in zip((first, second), given, strict=True)
     )
     for name in others:
-        while name in own:
-            name = f"D2_{name}"
-        own.append(name)
+        words = itertools.chain([name], (f"D{n}_{name}" for n in itertools.count(2)))
+        own.append(next(word for word in words if word not in own))
     return own
 
 
@@ -291,6 +302,21 @@ def too_many_references() -> ValueError:
     )
 
 
+class FeatureName:
+    """The attribute ``feature_name``: 'auto' until the data are binned, then names."""
+
+    def __get__(self, dataset: Binning | None, owner: type | None = None) -> Any:
+        if dataset is None:
+            return self
+        given, binned = vars(dataset)["feature_name"], dataset._binned
+        if binned is None or dataset._own_names is not None:
+            return given
+        return list(map(str, dataset._names or names.default(binned.n_features)))
+
+    def __set__(self, dataset: Binning, value: Any) -> None:
+        vars(dataset)["feature_name"] = value
+
+
 class Binning(Fields):
     """The rows of a `Dataset` in bins: its own, or those of its reference.
 
@@ -310,7 +336,7 @@ class Binning(Fields):
     reference: Binning | None
     used_indices: NDArray[np.int64] | None
     free_raw_data: bool
-    feature_name: str | Sequence[str]
+    feature_name = FeatureName()
     categorical_feature: Any
     params: dict[str, Any]
     _lock: Lock
@@ -329,9 +355,14 @@ class Binning(Fields):
         raise too_many_references()
 
     @property
+    def _own_names(self) -> list[str] | None:
+        """The names that the user gave the columns of this data set."""
+        return names.given(vars(self)["feature_name"])
+
+    @property
     def _names(self) -> Sequence[str] | None:
         """The names of the columns, if they have any."""
-        own, others = (names.given(rows.feature_name) for rows in (self, self._root))
+        own, others = (rows._own_names for rows in (self, self._root))
         known = self._root._inputs
         return own or others or (None if known is None else known.names)
 
@@ -450,7 +481,7 @@ class Binning(Fields):
 
     def _shared_columns(self, schema: ColumnSchema | None) -> Columns:
         """The columns, which must be those of the reference."""
-        given, known = names.given(self.feature_name), self._root._names
+        given, known = self._own_names, self._root._names
         try:
             columns = self._read(schema)
             if given is not None and known is not None and given != list(known):
@@ -487,7 +518,7 @@ class Binning(Fields):
             self._given_data(),
             self.weight,
             chosen,
-            names.given(self.feature_name),
+            self._own_names,
             categorical,
             schema,
             n_threads,
@@ -516,12 +547,19 @@ class Binning(Fields):
         """Read the columns, with the names and categories that are known."""
         columns, _ = read(
             self._given_data(),
-            names.given(self.feature_name),
+            self._own_names,
             self._root.categorical_feature,
             schema,
             "Dataset",
+            # Its own columns need no names, which those from a file do not have.
+            by_name=schema is not self._inputs_schema,
         )
         return columns
+
+    @property
+    def _inputs_schema(self) -> ColumnSchema | None:
+        """The columns that were found in the data themselves."""
+        return None if self._inputs is None else self._inputs.schema
 
     def _given_data(self) -> Any:
         if self.data is None:

@@ -67,15 +67,17 @@ class Dataset(Binning):
         Whether to free ``data`` after binning, which saves memory. The data are kept in
         any case for linear trees and for training that continues from a model.
     position : array-like of shape (n_samples,), default=None
-        Positions of documents. They have no effect.
+        The position at which each document was shown when its label was collected, for
+        example from clicks. The objective 'lambdarank' learns a bias for each position,
+        which is no part of the model (Hu et al., WWW 2019).
     silent : bool, default=False
         Has no effect: nothing is printed. It is an argument of LightGBM before 4.
 
     Attributes
     ----------
     label, weight, group, init_score, position : ndarray or None
-        The fields of the data set, as read-only arrays. You can assign other values at
-        any time. The next fit uses them without binning the data again.
+        The fields of the data set, as arrays. You can assign other values, or change
+        them, at any time. The next fit uses them without binning the data again.
     used_indices : ndarray of int64, or None
         For a subset: the numbers of its rows in ``reference``. None otherwise.
 
@@ -264,6 +266,17 @@ class Dataset(Binning):
         self.construct()
         return list(map(str, self._names or names.default(self.num_feature())))
 
+    @property
+    def pandas_categorical(self) -> list[list[Any]] | None:
+        """The categories of the columns of strings and categories, once binned.
+
+        A list for each of these columns; None if there are none.
+        """
+        if self._schema is None:
+            return None
+        known = self._schema.categories.values(needs_encoding=True)
+        return [list(values) for values in known.values()] or None
+
     def feature_num_bin(self, feature: int | str) -> int:
         """Return the number of bins of a column.
 
@@ -313,12 +326,14 @@ class Dataset(Binning):
     def get_params(self) -> dict[str, Any]:
         """Return the parameters of the bins in ``params``, by their main names.
 
+        Those of a data set with a reference are the reference's.
+
         Returns
         -------
         dict
             Values by name.
         """
-        given = parameters.canonical(self.params, "Dataset")
+        given = parameters.canonical(self._root.params, "Dataset")
         known = DatasetOptions.__dataclass_fields__.keys() | {"linear_tree"}
         return {name: value for name, value in given.items() if name in known}
 
@@ -456,9 +471,11 @@ class Dataset(Binning):
     def add_features_from(self, other: Dataset) -> Self:
         """Add the columns of another data set with the same rows.
 
-        The labels, weights and other fields do not change. The raw data of both are not
-        kept here, so later fits cannot use other bins or linear trees. If a column name
-        of ``other`` already exists, it gets the prefix ``D2_``.
+        The labels, weights and other fields do not change. If a column name of
+        ``other`` already exists, it gets the prefix ``D2_``, or ``D3_`` and so on. The
+        raw data of both are joined, in a container of the first kind, if neither are
+        freed yet and the others are numbers or in the same kind of container. Otherwise
+        later fits cannot use other bins or linear trees.
 
         Parameters
         ----------
@@ -490,15 +507,16 @@ class Dataset(Binning):
             self._binned, self._inputs = binning.joined(
                 own, added, compat.n_threads(None)
             )
-            self.data = None
             self.feature_name = self._inputs.names or "auto"
+            self.data = input_rows.side_by_side(self.data, other.data, self._own_names)
             self.categorical_feature = self._inputs.categorical
         return self
 
     def save_binary(self, filename: str | PathLike[str]) -> Self:
         """Write the binned data with labels, weights and other fields to a file.
 
-        ``Dataset(filename)`` reads it. The file does not hold the raw data.
+        ``Dataset(filename)`` reads it. The file holds the raw data only if ``params``
+        has ``linear_tree=True``: the numbers, without categories.
 
         Parameters
         ----------

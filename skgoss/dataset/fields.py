@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from skgoss.data import queries, targets
 from skgoss.data.floats import as_floats, check_unmasked
-from skgoss.utils.messages import hint, warn
+from skgoss.utils.messages import hint
 
 # Checks a value against the number of rows, which may not be known yet (None).
 Check = Callable[[Any, int | None], NDArray[Any]]
@@ -22,7 +22,7 @@ _OTHER_NAMES = {"target": "label", "weights": "weight", "query": "group"}
 class Field:
     """An attribute that holds what belongs to the rows.
 
-    It is None, or an array that nobody else can write to.
+    It is None, or an array of its own. Fits copy it, so it may be written to.
 
     Parameters
     ----------
@@ -41,15 +41,9 @@ class Field:
 
     def __set__(self, dataset: Fields, value: Any) -> None:
         if value is not None:
-            value = frozen(self.check(value, dataset._shape[0]))
+            value = np.array(self.check(value, dataset._shape[0]))
+            vars(dataset)["_version"] = dataset.version + 1
         vars(dataset)[self.name] = value
-
-
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy that cannot be written to."""
-    copied = np.array(array)
-    copied.flags.writeable = False
-    return copied
 
 
 def canonical(name: str) -> str:
@@ -129,10 +123,16 @@ def init_score(values: Any, n_rows: int | None) -> NDArray[np.float64]:
 
 
 def position(values: Any, n_rows: int | None) -> NDArray[Any]:
-    """Check positions of documents, which have no effect."""
+    """Check the positions at which documents were shown."""
     given = np.asarray(_column(values, "position"))
     _check_shape(given, "position", n_rows)
-    warn("position has no effect: the ranking objectives do not use positions.")
+    if queries.any_missing(given):
+        raise ValueError("position contains missing values; every row needs one.")
+    try:
+        np.unique(given)
+    except TypeError as error:
+        message = f"position must hold values that can be sorted: {error}."
+        raise ValueError(message) from error
     return given
 
 
@@ -147,7 +147,7 @@ CHECKS: dict[str, Check] = {
 
 def check(fields: dict[str, Any], n_rows: int | None) -> None:
     """Check values that were set before the number of rows was known."""
-    for name in CHECKS.keys() - {"position"}:
+    for name in CHECKS:
         if fields[name] is not None:
             CHECKS[name](fields[name], n_rows)
 
@@ -219,7 +219,7 @@ def taken(
     if scores is not None:
         by_row = scores.reshape(n_rows, -1, order="F")[rows]
         values["init_score"] = by_row[:, 0] if by_row.shape[1] == 1 else by_row
-    return {name: v if v is None else frozen(v) for name, v in values.items()}
+    return {name: v if v is None else np.array(v) for name, v in values.items()}
 
 
 class Fields:
@@ -236,6 +236,11 @@ class Fields:
         @property
         def _shape(self) -> tuple[int | None, int | None]: ...
         def _load(self) -> Self: ...
+
+    @property
+    def version(self) -> int:
+        """How often a field has been set."""
+        return vars(self).get("_version", 0)
 
     def set_label(self, label: ArrayLike | None) -> Self:
         """Set the target. None removes it.
@@ -298,12 +303,12 @@ class Fields:
         return self.set_field("init_score", init_score)
 
     def set_position(self, position: ArrayLike | None) -> Self:
-        """Set the positions of documents. They have no effect.
+        """Set the positions at which documents were shown. None: they are not known.
 
         Parameters
         ----------
         position : array-like of shape (n_samples,) or None
-            They are kept for ``get_position``.
+            Values that can be sorted, such as numbers.
 
         Returns
         -------

@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 from skgoss import parameters
 from skgoss.data import binary, binned_state, names, text_files
 from skgoss.data.categories import Categories
+from skgoss.data.columns import numbers
 from skgoss.data.dataset import BinnedDataset, DatasetOptions
 from skgoss.data.schema import ColumnSchema, check_names
 from skgoss.data.values import entries
@@ -39,6 +40,7 @@ _STATE = {
     "_file_options": text_files.FileOptions,
     "_lock": Lock,
     **dict.fromkeys(CHECKS, (np.ndarray, NoneType)),
+    "_version": int,
 }
 _INPUTS = {
     "options": dict,
@@ -83,7 +85,7 @@ def _read_text(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
         # Columns behind the last value of a file are not in it.
         n_features = max(text.data.shape[1], dataset._root.num_feature())
         text.data.resize(text.data.shape[0], n_features)
-    if text.names is not None and dataset.feature_name == "auto":
+    if text.names is not None and dataset._own_names is None:
         found["feature_name"] = text.names
     return found | {"data": text.data}
 
@@ -103,13 +105,17 @@ def _read_bins(dataset: Dataset, path: str | PathLike[str]) -> dict[str, Any]:
             f"The params of the Dataset cannot {' and '.join(changes)}, because {owner}"
             " holds binned data. Create the Dataset from the original data."
         )
-    if dataset.feature_name == "auto" and inputs.names is not None:
+    if dataset._own_names is None and inputs.names is not None:
         found["feature_name"] = inputs.names
     if dataset.categorical_feature == "auto":
         found["categorical_feature"] = inputs.categorical
     params = parameters.canonical(params, owner) | dataset.params
+    values = content.get("values")
+    if values is not None:
+        _check_values(values, binned, owner)
+        found["_keeps_values"] = True
     return found | {
-        **{"data": None, "_binned": binned},
+        **{"data": values, "_binned": binned},
         **{"_inputs": inputs, "params": params},
     }
 
@@ -121,7 +127,7 @@ def _completed(
     own = dataset._fields
     dataset_fields.check(own, n_rows)
     return own | {
-        name: dataset_fields.frozen(check(found[name], n_rows))
+        name: np.array(check(found[name], n_rows))
         for name, check in CHECKS.items()
         if own[name] is None and found.get(name) is not None
     }
@@ -131,7 +137,19 @@ def write(dataset: Dataset, path: str | PathLike[str]) -> None:
     """Write a data set that is binned to a file."""
     root = dataset._root
     fields = {"params": root.get_params(), **_inputs_state(root._inputs)}
+    if root.params.get("linear_tree"):
+        columns, rows = dataset._values("linear_tree", dataset._schema)
+        values = numbers(columns)
+        fields["values"] = values if rows is None else values[rows]
     binary.write(path, dataset._binned, fields | dataset._fields)
+
+
+def _check_values(values: Any, binned: BinnedDataset, owner: str) -> None:
+    """Check the raw values of a file."""
+    shape = binned.n_rows, binned.n_features
+    is_right = isinstance(values, np.ndarray) and values.dtype == np.float64
+    if not is_right or values.shape != shape:
+        raise ValueError(f"'values' of {owner} must be floats of the shape {shape}")
 
 
 # --- Pickles --------------------------------------------------------------------------
@@ -158,6 +176,8 @@ def restored(state: Any) -> dict[str, Any]:
         If an entry is missing, has another type, or contradicts another.
     """
     owner = "the state of Dataset"
+    if isinstance(state, dict):
+        state = {"_version": 0, **state}
     binned, inputs, rows, *_ = entries(state, _STATE, owner)
     n_rows, held = None, {name: state[name] for name in CHECKS}
     if rows is not None:
@@ -171,7 +191,7 @@ def restored(state: Any) -> dict[str, Any]:
             raise ValueError(f"{owner} has no bins")
         inputs = _restored_inputs(inputs, binned, owner)
     dataset_fields.check(held, n_rows)
-    held = {n: v if v is None else dataset_fields.frozen(v) for n, v in held.items()}
+    held = {n: v if v is None else np.array(v) for n, v in held.items()}
     new = {"_binned": binned, "_inputs": inputs, "used_indices": rows}
     return {**state, **held, **new}
 

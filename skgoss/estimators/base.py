@@ -158,6 +158,11 @@ class LGBMModel(
         importance_type: str = "split",
         max_bin: int = 255,
         max_bin_by_feature: Iterable[int] | Mapping[Any, int] | str | None = None,
+        forcedbins_filename: Iterable[Mapping[str, Any]]
+        | Mapping[Any, Iterable[float]]
+        | str
+        | PathLike[str]
+        | None = None,
         min_data_in_bin: int = 3,
         use_missing: bool = True,
         zero_as_missing: bool = False,
@@ -194,6 +199,7 @@ class LGBMModel(
         tweedie_variance_power: float = 1.5,
         lambdarank_truncation_level: int = 30,
         lambdarank_norm: bool = True,
+        lambdarank_position_bias_regularization: float = 0.0,
         label_gain: Iterable[float] | None = None,
         metric: str
         | Callable[..., Any]
@@ -229,6 +235,13 @@ class LGBMModel(
         super().__init_subclass__(**kwargs)
         parameters.show_inherited(cls)
 
+    def __getattr__(self, name: str) -> Any:
+        """The value of a parameter by one of its other names."""
+        option = parameters.CANONICAL_NAME.get(name, name)
+        if option == name or option not in vars(self):
+            return self.__getattribute__(name)  # the error, which may be a property's
+        return vars(self)[option]
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Get the parameters.
 
@@ -261,11 +274,17 @@ class LGBMModel(
         Raises
         ------
         ValueError
-            If a name is unknown, or if two names of the same parameter have different
-            values.
+            If a name is unknown.
+
+        Warns
+        -----
+        UnusedParameterWarning
+            If two names of the same parameter have different values.
         """
         own = self.get_params(deep=False)
-        options = parameters.canonical(params, self._owner, own)
+        options = parameters.canonical(
+            params, self._owner, own, parameters.ALIASES_FIRST
+        )
         unknown = [name for name in options if name not in own and "__" not in name]
         if unknown:
             raise ValueError(
@@ -629,9 +648,8 @@ class LGBMModel(
     def _columns(self, model: FittedModel, X: ArrayLike) -> Columns:
         """The columns of rows to predict."""
         states.check_unchanged(self._booster)
-        return frames.columns(
-            X, model.schema, owner=self._owner, by_name=not model.is_foreign
-        )
+        by_name = not (model.is_foreign or model.has_given_names(X))
+        return frames.columns(X, model.schema, owner=self._owner, by_name=by_name)
 
     @property
     def _model(self) -> FittedModel:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.queries import Queries
@@ -124,6 +125,12 @@ class InputSet(NamedTuple):
             prefix=self.prefix,
             parts=self.parts,
         )
+
+    @property
+    def position(self) -> NDArray[np.int64] | None:
+        """The position of each row, as a number from 0; only a `Dataset` has them."""
+        held = self.X.position if isinstance(self.X, Dataset) else None
+        return None if held is None else np.unique(held, return_inverse=True)[1]
 
     @property
     def collectives(self) -> Collectives:

@@ -32,6 +32,7 @@ from skgoss.training.fit_setup import FitSetup
 from skgoss.training.loop import Trained
 from skgoss.training.user_functions import OfDataset
 from skgoss.utils import compat
+from skgoss.utils.messages import type_name
 
 # Of the number of a round and the model so far: whether the fit ends after it.
 AfterRound = Callable[[int, Callable[[], FittedModel]], bool]
@@ -375,9 +376,18 @@ class Fit(FitData):
         return self
 
     def reset_parameter(self, params: Mapping[str, Any]) -> None:
-        """Change options of single trees, by any of their names."""
-        self.state.reset_parameter(params)
-        self.settings = self.settings.changed(params)
+        """Change options of single trees, by any of their names.
+
+        Options that keep their values may be among them.
+        """
+        if not isinstance(params, Mapping):
+            raise TypeError(
+                f"params of reset_parameter must be a dict, got {type_name(params)}."
+            )
+        kept = {**vars(self.settings), **self.passed, "num_class": self.task.n_scores}
+        changes = parameters.changes(params, kept, "reset_parameter")
+        self.state.reset_parameter(changes)
+        self.settings = self.settings.changed(changes)
 
     @property
     def needs_function(self) -> bool:
@@ -472,5 +482,5 @@ def _header(
         feature_infos=feature_infos,
         objective=words,
         monotone_constraints=[] if signs is None else [int(sign) for sign in signs],
-        parameters=parameters.to_lightgbm(settings),
+        parameters=parameters.to_lightgbm(settings) | {"num_class": str(n_scores)},
     )

@@ -89,7 +89,7 @@ class FitData:
         if self.settings.folds is None:
             rows = rows.without_zero_weights()
         self._set_objective()
-        self._apply_preset(rows)
+        self._apply_preset()
         sets = [self._evaluated(input_set, rows) for input_set in evaluation_sets]
         self.rows = rows
         self.fitted, sets = self._with_held_out(rows, sets)
@@ -178,6 +178,10 @@ class FitData:
         task, init_score = self.task, input_set.init_score
         target = task.encode(y, input_set)
         weight = task.weights(input_set, target, partition)
+        if isinstance(input_set.X, Dataset):
+            # Its arrays may be written to while this fit goes on.
+            target = target.copy()
+            weight = None if weight is None else weight.copy()
         targets.check_sum(target, weight, input_set.target_name, input_set.collectives)
         if init_score is not None:
             init_score = check_init_score(
@@ -193,6 +197,7 @@ class FitData:
             prepared.binned,
             input_set.X if task.functions_take_dataset else None,
             partition,
+            input_set.position if input_set.is_training else None,
         )
 
     def _number_columns(self) -> None:
@@ -223,21 +228,12 @@ class FitData:
         )
         self.settings = dataclasses.replace(options, objective=objective)
 
-    def _apply_preset(self, rows: Rows) -> None:
+    def _apply_preset(self) -> None:
         """Replace the options that the user has not passed as the preset asks."""
         # An argument of fit replaces the option of its name.
         arguments = {"early_stopping_round": self.arguments.early_stopping_round}
         passed = {name for name, value in arguments.items() if value is not None}
-        self.preset_params = presets.chosen(
-            self.settings,
-            passed.union(self.passed),
-            presets.Facts(
-                n_rows=rows.collectives.total(len(rows)),
-                n_features=self.schema.n_features,
-                n_scores=self.task.n_scores,
-                task=objective_names.task_of(self.settings.objective),
-            ),
-        )
+        self.preset_params = presets.chosen(self.settings, passed.union(self.passed))
         self.settings = dataclasses.replace(self.settings, **self.preset_params)
         self.search = (
             presets.search(self.settings, self.preset_params) if self.searches else None

@@ -18,6 +18,12 @@ from skgoss.parameters.domains import integer
 from skgoss.parameters.settings import Settings
 from skgoss.utils.messages import UnusedParameterWarning, type_name, warn
 
+# What models of `train` have been trained by, in their records.
+TRAIN = "train"
+
+# The name of the argument ``num_boost_round`` among the parameters of a model.
+NAME_OF_ROUNDS = "num_iterations"
+
 # Names of the number of classes, LightGBM's main name first.
 _NUM_CLASS = ("num_class", "num_classes")
 
@@ -33,6 +39,8 @@ class TrainOptions:
         The values of options that are given, or have another default than estimators.
     passed : frozenset of str
         The names of those that the user has passed.
+    names : dict
+        The names that the user has used for them, by canonical names.
     unused : dict
         Values of unknown names.
     of_files : mapping
@@ -42,6 +50,7 @@ class TrainOptions:
     task: TrainTask
     options: dict[str, Any]
     passed: frozenset[str]
+    names: Mapping[str, str]
     unused: dict[str, Any]
     of_files: Mapping[str, Any]
 
@@ -80,7 +89,7 @@ class TrainOptions:
         """
         if params is not None and not isinstance(params, Mapping):
             raise TypeError(f"params must be a dict, got {type_name(params)}.")
-        given = dict(params or {})
+        given = {n: v for n, v in (params or {}).items() if v is not None}
         n_classes = _n_classes(
             [given.pop(word) for word in _NUM_CLASS if word in given], owner
         )
@@ -96,7 +105,14 @@ class TrainOptions:
         task = TrainTask(owner, n_classes, options.get("objective"))
         # Arguments of train and cv that are left at their defaults are not passed.
         passed = changed(defaults, parameters.DEFAULTS).keys() | options.keys()
-        return cls(task, defaults | options, frozenset(passed), unused, of_files)
+        return cls(
+            task,
+            defaults | options,
+            frozenset(passed),
+            parameters.names_used(given),
+            unused,
+            of_files,
+        )
 
     def with_objective(self, objective: Callable[..., Any]) -> Self:
         """The same with another objective."""
@@ -109,7 +125,7 @@ class TrainOptions:
     @property
     def passed_options(self) -> dict[str, Any]:
         """The options that the user has passed, for a `Dataset`."""
-        return {name: self.options[name] for name in self.passed}
+        return {n: value for n, value in self.options.items() if n in self.passed}
 
     def settings(self, train_set: Dataset, arguments: FitArguments) -> Settings:
         """The checked options of a fit."""
@@ -133,17 +149,31 @@ class TrainOptions:
             self.task,
             passed=self.passed_options,
             init_model=init_model,
-            record=self._record(),
+            record=self._record(train_set),
             **options,
         )
 
-    def _record(self) -> EstimatorRecord:
+    def _record(self, train_set: Dataset) -> EstimatorRecord:
         """What models and their files keep of the options."""
-        options = changed(self.options, parameters.DEFAULTS)
-        kept = {k: value for k, value in options.items() if not _holds_function(value)}
+        options = {
+            "categorical_feature": train_set._root.categorical_feature,
+            **train_set.get_params(),
+            **self.passed_options,
+            **{n: v for n, v in self.options.items() if v is not None},
+        }
+        names = {"n_estimators": NAME_OF_ROUNDS, **self.names}
+        kept = {
+            names.get(name, name): value
+            for name, value in options.items()
+            if not (_holds_function(value) or _is_auto(name, value))
+        }
         if self.task.num_class > 1:
             kept["num_class"] = self.task.num_class
-        return EstimatorRecord("train", self.task.name, kept, dict(self.unused))
+        return EstimatorRecord(TRAIN, self.task.name, kept, dict(self.unused))
+
+
+def _is_auto(name: str, value: Any) -> bool:
+    return name == "categorical_feature" and value in ("auto", None)
 
 
 def _holds_function(value: Any) -> bool:

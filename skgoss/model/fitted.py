@@ -151,6 +151,13 @@ class FittedModel:
             return start, n_rounds
         return start, min(start + length, n_rounds)
 
+    def has_given_names(self, X: Any) -> bool:
+        """Whether a frame has the names that users gave columns without names."""
+        if self.schema.feature_names is not None or isinstance(X, np.ndarray):
+            return False
+        names = frames.names(X)
+        return names is not None and list(names) == self.feature_names
+
     def check_names(self, X: Any) -> None:
         """Check the names of a data frame's columns; ValueError if they differ."""
         pairs = zip(self.feature_names, frames.names(X) or (), strict=False)

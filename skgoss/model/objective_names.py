@@ -91,11 +91,6 @@ ALIASES: dict[str, str] = {
 NOT_BUILT_IN = ("none", "null", "custom", "na")
 
 
-def task_of(objective: str | Callable[..., Any]) -> str:
-    """The task of an objective by its canonical name; that of a function is 'any'."""
-    return "any" if callable(objective) else OBJECTIVES[objective].task
-
-
 def canonical_name(objective: str) -> str:
     """The name in ``OBJECTIVES`` of an objective, given by name or alias in any case.
 

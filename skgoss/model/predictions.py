@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skgoss.data.columns import Columns
+from skgoss.data.sparse import CompressedRows
 from skgoss.model import contributions
 from skgoss.model.ensemble import Ensemble
 from skgoss.model.fitted import FittedModel
@@ -84,9 +85,14 @@ def linked(scores: Floats, link: Link | None, n_threads: int) -> Floats:
 def _contributions(
     ensemble: Ensemble, columns: Columns, span: tuple[int, int], n_threads: int
 ) -> Any:
-    """SHAP values: a sparse matrix for each score if the rows are sparse, else one."""
+    """SHAP values: a sparse matrix for each score if the rows are sparse, else one.
+
+    Rows in CSC format have values in this format, other sparse rows in CSR format.
+    """
     if columns.index is not None:
         parts = contributions.sparse_contributions(ensemble, columns, *span, n_threads)
+        if not isinstance(columns, CompressedRows):
+            parts = [part.tocsc() for part in parts]
         return parts[0] if len(parts) == 1 else parts
     values = contributions.contributions(ensemble, columns, *span, n_threads)
     return values.reshape(len(values), -1)

@@ -1,17 +1,26 @@
 """The options: their names, values and meaning."""
 
 from skgoss.parameters.aliases import (
+    CANONICAL_NAME,
     canonical,
+    names_used,
     resolve,
     resolve_or_warn,
+    same,
     suggestion,
+    updated,
 )
 from skgoss.parameters.constructor import (
+    ALIASES_FIRST,
     set_options,
     show_inherited,
     warn_of_unknown,
 )
-from skgoss.parameters.lightgbm_text import from_lightgbm, to_lightgbm
+from skgoss.parameters.lightgbm_text import (
+    from_lightgbm,
+    to_lightgbm,
+    with_constructor_names,
+)
 from skgoss.parameters.options import (
     checked_options,
     checked_value,
@@ -19,14 +28,17 @@ from skgoss.parameters.options import (
     n_jobs,
 )
 from skgoss.parameters.seeds import draw_seed
-from skgoss.parameters.settings import Settings, make_settings
+from skgoss.parameters.settings import Settings, changes, make_settings
 from skgoss.parameters.table import DEFAULTS, OPTIONS
 
 __all__ = [
+    "ALIASES_FIRST",
+    "CANONICAL_NAME",
     "DEFAULTS",
     "OPTIONS",
     "Settings",
     "canonical",
+    "changes",
     "checked_options",
     "checked_value",
     "draw_seed",
@@ -34,11 +46,15 @@ __all__ = [
     "from_lightgbm",
     "make_settings",
     "n_jobs",
+    "names_used",
     "resolve",
     "resolve_or_warn",
+    "same",
     "set_options",
     "show_inherited",
     "suggestion",
     "to_lightgbm",
+    "updated",
     "warn_of_unknown",
+    "with_constructor_names",
 ]

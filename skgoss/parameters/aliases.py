@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from skgoss.parameters.table import OPTIONS, WITHOUT_EFFECT, Option
+from skgoss.parameters.domains import NUMBERS
+from skgoss.parameters.table import NOT_AVAILABLE, OPTIONS, WITHOUT_EFFECT, Option
 from skgoss.utils import compat, messages
 from skgoss.utils.messages import UnusedParameterWarning, warn
 
 OPTION = {option.name: option for option in OPTIONS}
 CANONICAL_NAME = {name: option.name for option in OPTIONS for name in option.names}
 _WITHOUT_EFFECT = {name for names in WITHOUT_EFFECT.values() for name in names}
+_WHY_NOT = {name: why for why, names in NOT_AVAILABLE.items() for name in names}
 
 
 def all_names(name: str) -> tuple[str, ...]:
@@ -29,8 +31,11 @@ def all_names(name: str) -> tuple[str, ...]:
 def suggestion(name: str) -> str:
     """The words " Did you mean ...?" for a misspelt name, or "" if none is close.
 
-    The canonical name comes first where it is close, too.
+    The canonical name comes first where it is close, too. If LightGBM has the option,
+    the reason why it does not exist here.
     """
+    if name in _WHY_NOT:
+        return f" {_WHY_NOT[name]}"
     near = messages.closest(name, CANONICAL_NAME, n=5)
     canonical = [CANONICAL_NAME[other] for other in near[:1]]
     return messages.did_you_mean([n for n in canonical if n in near] or near)
@@ -42,7 +47,10 @@ def same(first: Any, second: Any) -> bool:
 
 
 def canonical(
-    values: Mapping[str, Any], owner: str, keep: Collection[str] = ()
+    values: Mapping[str, Any],
+    owner: str,
+    keep: Collection[str] = (),
+    last: Collection[str] = (),
 ) -> dict[str, Any]:
     """Replace aliases by canonical names.
 
@@ -55,32 +63,30 @@ def canonical(
         Whose parameters they are, for messages.
     keep : collection of str, default=()
         Names that are kept, because they are parameters of a subclass.
+    last : collection of str, default=()
+        Canonical names that all others precede.
 
     Returns
     -------
     dict
         The values by canonical names.
 
-    Raises
-    ------
-    ValueError
-        If two names of one option have different values.
+    Warns
+    -----
+    UnusedParameterWarning
+        If several names of an option have different values: see `preferred`.
     """
-    options: dict[str, Any] = {}
-    passed_name: dict[str, str] = {}
+    by_name: dict[str, dict[str, Any]] = {}
     for passed, value in values.items():
-        if passed in _WITHOUT_EFFECT and passed not in keep:
-            continue
-        name = passed if passed in keep else CANONICAL_NAME.get(passed, passed)
-        if name in options and not same(options[name], value):
-            raise ValueError(
-                f"{passed_name[name]!r} and {passed!r} are names of the same parameter"
-                f" of {owner} ({name!r}) but got different values: {options[name]!r}"
-                f" and {value!r}. Pass one of them."
-            )
-        options.setdefault(name, value)
-        passed_name.setdefault(name, passed)
-    return options
+        if passed in keep or passed not in _WITHOUT_EFFECT:
+            name = passed if passed in keep else CANONICAL_NAME.get(passed, passed)
+            by_name.setdefault(name, {})[passed] = value
+    return {
+        name: next(iter(given.values()))
+        if len(given) == 1
+        else preferred(OPTION[name], given, owner, name if name in last else None)
+        for name, given in by_name.items()
+    }
 
 
 def resolve(
@@ -91,7 +97,7 @@ def resolve(
     Parameters
     ----------
     values : mapping
-        Values by any names. Numbers may be strings.
+        Values by any names. Numbers may be strings. None: the option is not given.
     owner : str
         Whose parameters they are, for messages.
 
@@ -115,7 +121,8 @@ def resolve(
     invalid = [name for name in values if not isinstance(name, str)]
     if invalid:
         raise TypeError(f"The parameters of {owner} have names, got {invalid[0]!r}.")
-    by_option, unknown = group_by_option(values)
+    given = {name: value for name, value in values.items() if value is not None}
+    by_option, unknown = group_by_option(given)
     options = {}
     for name, by_alias in by_option.items():
         option = OPTION[name]
@@ -130,6 +137,23 @@ def resolve_or_warn(values: Mapping[str, Any], owner: str) -> dict[str, Any]:
     for name in unknown:
         warn_no_effect(f"{owner} has no parameter {name!r}", suggestion(name))
     return options
+
+
+def names_used(values: Mapping[str, Any]) -> dict[str, str]:
+    """The name that was used for each option, by its canonical name."""
+    by_option, _ = group_by_option(values)
+    return {
+        name: min(by_alias, key=OPTION[name].precedence.index)
+        for name, by_alias in by_option.items()
+    }
+
+
+def updated(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Values with some changed, whatever names these options have there."""
+    given = {name: value for name, value in changes.items() if value is not None}
+    changed = {CANONICAL_NAME.get(name, name) for name in given}
+    kept = {n: v for n, v in values.items() if CANONICAL_NAME.get(n, n) not in changed}
+    return kept | given
 
 
 def group_by_option(
@@ -149,9 +173,19 @@ def group_by_option(
     for name, value in values.items():
         if name in CANONICAL_NAME:
             by_option.setdefault(CANONICAL_NAME[name], {})[name] = value
-        elif name not in _WITHOUT_EFFECT:
+        elif name not in _WITHOUT_EFFECT and not _is_off(name, value):
             unknown[name] = value
     return by_option, unknown
+
+
+def _is_off(name: str, value: Any) -> bool:
+    """Whether an option that does not exist here would have no effect, anyway."""
+    if name == "cegb_tradeoff":
+        return True
+    if name not in _WHY_NOT or NUMBERS.is_absent(value):
+        return name in _WHY_NOT
+    costs = NUMBERS.convert(value)
+    return costs is not NotImplemented and not any(costs)
 
 
 def preferred(

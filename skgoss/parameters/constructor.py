@@ -15,9 +15,10 @@ from skgoss.parameters.aliases import (
     warn_no_effect,
 )
 from skgoss.parameters.descriptions import FIT
+from skgoss.parameters.table import Option
 
 # Options whose aliases take precedence over these names, as in LightGBM's estimators.
-_ALIASES_FIRST = ("n_estimators", "objective")
+ALIASES_FIRST = ("n_estimators", "objective")
 
 
 def set_options(estimator: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,11 +73,17 @@ def _set_aliases(estimator: Any, by_option: Mapping[str, dict[str, Any]]) -> Non
     signature = inspect.signature(type(estimator).__init__).parameters
     for name, values in by_option.items():
         option, value = OPTION[name], getattr(estimator, name)
+        values = {n: v for n, v in values.items() if not _is_absent(option, v)}
         default = signature[name].default if name in signature else option.default
         if not same(value, default):
             values = {name: value, **values}
-        last = name if name in _ALIASES_FIRST else None
-        setattr(estimator, name, preferred(option, values, estimator._owner, last))
+        last = name if name in ALIASES_FIRST else None
+        if values:
+            setattr(estimator, name, preferred(option, values, estimator._owner, last))
+
+
+def _is_absent(option: Option, value: Any) -> bool:
+    return value is None and option.domain.convert(None) is NotImplemented
 
 
 def show_inherited(cls: type) -> None:

@@ -40,6 +40,13 @@ class Domain(NamedTuple):
         is_outside = isinstance(value, str) and self.convert(value) is NotImplemented
         return parse_number(value) if is_outside else value
 
+    def is_absent(self, value: Any) -> bool:
+        """Whether a value outside the domain says that no value is given."""
+        if value is None:
+            return True
+        is_empty = isinstance(value, str | list | tuple) and not value
+        return is_empty and "list" in self.type
+
 
 def parse_number(text: str) -> int | float | str:
     """Return the number that a text holds, or else the text."""
@@ -149,6 +156,16 @@ def _convert_columns(value: Any) -> Any:
     return NotImplemented if NotImplemented in columns else columns
 
 
+def _convert_categorical(value: Any) -> Any:
+    """Convert to 'auto', None or a list of names and numbers of columns."""
+    if value is None or (isinstance(value, str) and value == "auto"):
+        return value
+    if not isinstance(value, str | numbers.Integral):
+        return _convert_columns(value)
+    columns = FILE_COLUMNS.convert(value) if value != "" else NotImplemented
+    return columns if columns is NotImplemented else list(columns)
+
+
 def _convert_column(value: Any) -> Any:
     return str(value) if isinstance(value, str) else integer(0).convert(value)
 
@@ -244,12 +261,16 @@ def _convert_sets_of_columns(value: Any) -> Any:
     return (sets or None) if is_valid else NotImplemented
 
 
-def _convert_forced_splits(value: Any) -> Any:
-    """Convert to None, the name of a file, or a dict with the contents of the file."""
-    if isinstance(value, PathLike):
-        return fspath(value)
-    is_valid = value is None or isinstance(value, str | Mapping)
-    return (value or None) if is_valid else NotImplemented
+def _contents(*types: type) -> Callable[[Any], Any]:
+    """Convert to None, the name of a file, or its contents, which have such a type."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, PathLike):
+            return fspath(value)
+        is_valid = value is None or isinstance(value, (str, *types))
+        return (value or None) if is_valid else NotImplemented
+
+    return convert
 
 
 def _convert_folds(value: Any) -> Any:
@@ -305,13 +326,10 @@ RANDOM_STATE = optional(
 )
 COLUMN = Domain("str or int", "a str or an int", _convert_column)
 CATEGORICAL_FEATURE = Domain(
-    "'auto', None or list of str and int",
-    "'auto', None or a list of column names and column numbers >= 0",
-    lambda value: (
-        value
-        if value is None or (isinstance(value, str) and value == "auto")
-        else _convert_columns(value)
-    ),
+    "'auto', None, int, str or list of str and int",
+    "'auto', None or a list of column names and column numbers >= 0 (or a number, or a"
+    " str like '0,1' or 'name:a,b')",
+    _convert_categorical,
 )
 _BY_NAME = "'name:' and the name"
 FILE_COLUMN = Domain(
@@ -337,7 +355,12 @@ INTERACTION_CONSTRAINTS = Domain(
 FORCED_SPLITS = Domain(
     "dict, str, path or None",
     "None, the name of a JSON file, or a dict",
-    _convert_forced_splits,
+    _contents(Mapping),
+)
+FORCED_BINS = Domain(
+    "list of dict, dict, str, path or None",
+    "None, the name of a JSON file, or a list of dicts or a dict",
+    _contents(Mapping, list, tuple),
 )
 METRIC = Domain(
     "str, callable, list of them or None",
@@ -352,9 +375,8 @@ EVAL_AT = Domain(
 LABEL_GAIN = optional(
     Domain("list of float", "a list of floats >= 0", _numbers_of(NOT_NEGATIVE))
 )
-AUC_MU_WEIGHTS = optional(
-    Domain("list of float", "a list of floats", _numbers_of(real()))
-)
+NUMBERS = Domain("list of float", "a list of floats", _numbers_of(real()))
+AUC_MU_WEIGHTS = optional(NUMBERS)
 MIN_DELTA = Domain(
     "float or list of float",
     "a float >= 0 or a list of floats >= 0",

@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from skgoss.parameters.aliases import CANONICAL_NAME, OPTION
-from skgoss.parameters.domains import CATEGORICAL_FEATURE, parse_number
+from skgoss.parameters.domains import (
+    AUC_MU_WEIGHTS,
+    CATEGORICAL_FEATURE,
+    EVAL_AT,
+    FEATURE_CONTRI,
+    FORCED_SPLITS,
+    INTERACTION_CONSTRAINTS,
+    LABEL_GAIN,
+    MAX_BIN_BY_FEATURE,
+    METRIC,
+    MONOTONE_CONSTRAINTS,
+    parse_number,
+)
 from skgoss.parameters.settings import Settings
-from skgoss.parameters.table import NOT_IN_LIGHTGBM, OPTIONS, Option
+from skgoss.parameters.table import (
+    FILE_OPTIONS,
+    NOT_IN_LIGHTGBM,
+    OPTIONS,
+    Option,
+)
+
+# Options that are lists also in files where they have a single item.
+_LISTS = (
+    *(AUC_MU_WEIGHTS, CATEGORICAL_FEATURE, EVAL_AT, FEATURE_CONTRI, LABEL_GAIN),
+    *(INTERACTION_CONSTRAINTS, MAX_BIN_BY_FEATURE, METRIC, MONOTONE_CONSTRAINTS),
+)
+_OPTIONS = OPTION | {option.name: option for option in FILE_OPTIONS}
+# The options that LightGBM's estimators rename.
+_NAMES_OF_TRAIN = ("num_iterations", "num_threads")
 
 
 def from_lightgbm(parameters: Mapping[str, str]) -> dict[str, Any]:
@@ -17,12 +44,30 @@ def from_lightgbm(parameters: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _value(name: str, text: str) -> Any:
-    option = OPTION.get(CANONICAL_NAME.get(name, ""))
+    option = _OPTIONS.get(CANONICAL_NAME.get(name, name))
     if option is not None and isinstance(option.default, bool):
         return text not in ("0", "False", "false")
+    if option is not None and option.domain in _LISTS and ":" not in text:
+        return _list(option, text)
     if "," in text and "[" not in text:
         return [parse_number(item) for item in text.split(",")]
     return parse_number(text)
+
+
+def _list(option: Option, text: str) -> Any:
+    """A list of numbers, of lists of numbers or of metrics; or a word."""
+    try:
+        return json.loads(f"[{text}]")
+    except ValueError:
+        return text.split(",") if option.domain is METRIC else text
+
+
+def with_constructor_names(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with the names that LightGBM's estimators pass on to `train`."""
+    return {
+        name if name in _NAMES_OF_TRAIN else CANONICAL_NAME.get(name, name): value
+        for name, value in options.items()
+    }
 
 
 def to_lightgbm(settings: Settings) -> dict[str, str]:
@@ -45,6 +90,8 @@ def _text(option: Option, value: Any) -> str:
         return ""  # our names of columns are not those in LightGBM's files
     if isinstance(option.default, float):
         return ""  # LightGBM takes a single number here, not a list
+    if option.domain is FORCED_SPLITS:
+        return ""  # the contents of a file, whose name is not known
     if all(isinstance(item, list | tuple) for item in value):
         return ",".join(f"[{','.join(map(_text_of_scalar, items))}]" for items in value)
     texts = list(map(_text_of_scalar, value))

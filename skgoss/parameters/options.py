@@ -41,7 +41,7 @@ def checked_options(
     Raises
     ------
     ValueError
-        If a value is outside its domain, or names of one option have different values.
+        If a value is outside its domain.
     """
     options = canonical(values, owner)
 
@@ -75,9 +75,14 @@ def file_options(
     Raises
     ------
     ValueError
-        If a value is outside its domain.
+        If a value is outside its domain, or a parser is asked for.
     """
-    of_files, others = {}, dict(values)
+    if values.get("parser_config_file"):
+        raise ValueError(
+            f"The 'parser_config_file' parameter of {owner} is not available: files are"
+            " CSV, TSV or LibSVM. Read other files yourself, and pass their rows."
+        )
+    of_files, others = {}, {n: v for n, v in values.items() if v is not None}
     for option in FILE_OPTIONS:
         passed = {n: others.pop(n) for n in option.precedence if n in others}
         if passed:

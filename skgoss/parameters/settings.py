@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skgoss.parameters.aliases import OPTION, canonical, suggestion
+from skgoss.parameters.aliases import OPTION, canonical, same, suggestion
 from skgoss.parameters.seeds import resolved_seeds
 from skgoss.parameters.table import OPTIONS
 
@@ -39,7 +39,7 @@ class Settings(_Options):
         Parameters
         ----------
         values : mapping
-            Values by any names of options in ``CHANGEABLE``.
+            Values by the names of options in ``CHANGEABLE``.
 
         Raises
         ------
@@ -47,18 +47,52 @@ class Settings(_Options):
             If an option does not belong to single trees, or a value is outside its
             domain.
         """
-        options = canonical(values, "reset_parameter", ["num_class"])
-        fixed = options.keys() - CHANGEABLE
+        fixed = values.keys() - CHANGEABLE
         if fixed:
             raise ValueError(
                 f"reset_parameter cannot change {min(fixed)!r} during a fit."
                 f"{'' if min(fixed) in OPTION else suggestion(min(fixed))} It can"
                 f" change {', '.join(sorted(CHANGEABLE))}."
             )
-        for name, value in options.items():
-            options[name] = OPTION[name].checked(value, "reset_parameter")
+        options = {
+            name: OPTION[name].checked(value, "reset_parameter")
+            for name, value in values.items()
+        }
         _check_together({**vars(self), **options}, "reset_parameter")
         return dataclasses.replace(self, **options)
+
+
+def changes(
+    values: Mapping[str, Any], kept: Mapping[str, Any], owner: str
+) -> dict[str, Any]:
+    """The options by canonical names, without those that cannot change and do not.
+
+    Parameters
+    ----------
+    values : mapping
+        Values by any names. None: the option is not given.
+    kept : mapping
+        The values of the fit by canonical names.
+    owner : str
+        Whose parameters they are, for messages.
+    """
+    given = {name: value for name, value in values.items() if value is not None}
+    options = canonical(given, owner, ["num_class"])
+    return {
+        name: value
+        for name, value in options.items()
+        if name in CHANGEABLE
+        or name not in kept
+        or not _is_same(name, value, kept[name])
+    }
+
+
+def _is_same(name: str, value: Any, kept: Any) -> bool:
+    if same(value, kept) or name not in OPTION:
+        return same(value, kept)
+    domain = OPTION[name].domain
+    first, second = (domain.convert(domain.parse(v)) for v in (value, kept))
+    return first is not NotImplemented and same(first, second)
 
 
 def make_settings(values: Mapping[str, Any], owner: str) -> Settings:
@@ -123,10 +157,12 @@ def _uses_bagging(options: Mapping[str, Any]) -> bool:
 
 def _check_random_forest(options: Mapping[str, Any], owner: str) -> None:
     """Raise ValueError if all trees of a random forest would be equal."""
-    if not _uses_bagging(options) and options["colsample_bytree"] == 1:
+    samples = _uses_bagging(options) or options["data_sample_strategy"] == "goss"
+    if not samples and options["colsample_bytree"] == 1:
         raise ValueError(
             f"boosting_type='rf' of {owner} needs trees that differ: set subsample < 1"
-            " and subsample_freq > 0, or colsample_bytree < 1."
+            " and subsample_freq > 0, or colsample_bytree < 1, or"
+            " data_sample_strategy='goss'."
         )
 
 

@@ -16,6 +16,7 @@ from skgoss.parameters.domains import (
     FILE_COLUMN,
     FILE_COLUMNS,
     FOLDS,
+    FORCED_BINS,
     FORCED_SPLITS,
     FRACTION,
     INTERACTION_CONSTRAINTS,
@@ -82,6 +83,9 @@ class Option:
     def checked(self, value: Any, owner: str) -> Any:
         """Return ``value`` as a plain Python object.
 
+        Numbers may be strings. None, and empty lists where lists are allowed, stand for
+        the default unless they have a meaning of their own.
+
         Raises
         ------
         ValueError
@@ -90,7 +94,9 @@ class Option:
         # Most values are defaults: checking them all would slow down small fits.
         if value is self.default:
             return value
-        converted = self.domain.convert(value)
+        converted = self.domain.convert(self.domain.parse(value))
+        if converted is NotImplemented and self.domain.is_absent(value):
+            return self.default
         if converted is NotImplemented:
             raise ValueError(
                 f"The {self.name!r} parameter of {owner} must be"
@@ -389,6 +395,15 @@ OPTIONS: tuple[Option, ...] = (
         "Maximum number of bins of each column. Columns that a dict does not name use"
         " ``max_bin``.",
     ),
+    _option(
+        "forcedbins_filename",
+        None,
+        FORCED_BINS,
+        "Upper bounds that bins of columns must have: a list of dicts with the keys"
+        " 'feature' (the number or name of a column) and 'bin_upper_bound' (a list of"
+        " numbers), a dict from columns to such lists, or the name of a JSON file."
+        " The other bins, up to ``max_bin``, lie between these bounds.",
+    ),
     _option("min_data_in_bin", 3, integer(1), "Minimum number of rows in a bin."),
     _option(
         "use_missing",
@@ -671,6 +686,14 @@ OPTIONS: tuple[Option, ...] = (
         " normalised.",
     ),
     _option(
+        "lambdarank_position_bias_regularization",
+        0.0,
+        NOT_NEGATIVE,
+        "For the objective 'lambdarank' and a `Dataset` with positions: the L2"
+        " regularisation of the biases of positions. Larger values give smaller"
+        " biases.",
+    ),
+    _option(
         "label_gain",
         None,
         LABEL_GAIN,
@@ -766,10 +789,11 @@ OPTIONS: tuple[Option, ...] = (
         None,
         optional(choice(accurate="accurate")),
         "How the options that you leave at their defaults are chosen. None: they have"
-        " their defaults, which are those of LightGBM. 'accurate': by the number of"
-        " rows, columns and classes, for better predictions in a few times the time."
-        " Rounds end by early stopping, and then the model is fitted again on all rows"
-        " (``refit``). The attribute ``preset_params_`` holds what was chosen.",
+        " their defaults, which are those of LightGBM. 'accurate': for better"
+        " predictions in a few times the time. Steps are smaller and trees differ more,"
+        " by values that did well on many data sets. The number of rounds, and whether"
+        " to use ``extra_trees``, are found by fits on folds of the rows. The attribute"
+        " ``preset_params_`` holds what was chosen.",
     ),
     _option(
         "data_random_seed",
@@ -950,8 +974,15 @@ WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
         "predict_disable_shape_check",
     ),
     "Only for `Booster.refit`.": ("refit_decay_rate",),
-    "Only for positions of documents, which `LGBMRanker.fit` does not accept.": (
-        "lambdarank_position_bias_regularization",
-    ),
     "Nothing is printed by default (an option of LightGBM before 3.3).": ("silent",),
+}
+
+# LightGBM's options that do not exist here, with the reason. They have no effect there,
+# either, if they are 0 or empty, or if they are ``cegb_tradeoff`` alone.
+NOT_AVAILABLE: dict[str, tuple[str, ...]] = {
+    "Costs of features (CEGB) are not implemented: public code hardly uses them. Set"
+    " `feature_contri` to make a column less likely to be used.": (
+        *("cegb_tradeoff", "cegb_penalty_split"),
+        *("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled"),
+    ),
 }

@@ -359,6 +359,29 @@ class Boosting:
             self._undo_failed_round()
             self._rewind(max(self._n_grown - 1, 0))
 
+    def set_leaf(self, tree: int, leaf: int, value: float) -> None:
+        """Change the value of a leaf, and add all trees to the scores again."""
+        with self._lock:
+            self._undo_failed_round()
+            n_scores = self.objective.n_scores
+            own = tree - self.first_round * n_scores
+            if self.grower is None or own < 0:
+                raise ValueError(
+                    f"The leaves of tree {tree} cannot be changed in training: it was"
+                    " not grown in this training. Call free_dataset() first, which"
+                    " ends the training."
+                )
+            index, k = divmod(own, n_scores)
+            factors = self._factor_by_round()
+            value -= self._start_by_round(self._finished)[index, k]
+            value /= 1.0 if factors is None else factors[index]
+            self.grower.forest.set_leaf_value(own, leaf, value)
+            self._read_trees_again()
+            self._rewind(self._n_grown)
+
+    def _read_trees_again(self) -> None:
+        """Replace copies of trees whose values have changed."""
+
     def end(self, n_rounds: int) -> None:
         """Forget later rounds, for good.
 

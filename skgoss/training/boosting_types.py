@@ -90,6 +90,9 @@ class Dart(Boosting):
         chance = min(settings.drop_rate, limit / n) * weight
         return Dropout(np.flatnonzero(random.random(n) < chance)[:limit], new_weight)
 
+    def _read_trees_again(self) -> None:
+        self.trees = self._trees_by_round()
+
     def _add_new_trees(self, added: bool) -> None:
         self.trees.append(self._new_trees())
         self.dropouts.append(self.dropout)

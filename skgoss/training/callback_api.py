@@ -11,7 +11,8 @@ class EvalResult(tuple[Any, ...]):
     """One metric of one evaluation set in one round.
 
     It is a tuple of four items, as in LightGBM: ``name, metric, value, maximize =
-    result``. In cross-validation, ``metric_std_dev`` is the fifth item.
+    result``. In cross-validation, ``metric_std_dev`` is the fifth item. ``result[4]``
+    is ``metric_std_dev`` in any case.
 
     Parameters
     ----------
@@ -60,6 +61,11 @@ class EvalResult(tuple[Any, ...]):
         items = (dataset_name, metric_name, metric_value, maximize, metric_std_dev)
         return super().__new__(cls, items[: 4 if metric_std_dev is None else 5])
 
+    def __getitem__(self, index: Any) -> Any:
+        if index == 4 and not self.is_cv_result():
+            return None
+        return super().__getitem__(index)
+
     @property
     def dataset_name(self) -> str:
         """The name of the evaluation set."""
@@ -83,7 +89,7 @@ class EvalResult(tuple[Any, ...]):
     @property
     def metric_std_dev(self) -> float | None:
         """The standard deviation over folds; None outside cross-validation."""
-        return self[4] if self.is_cv_result() else None
+        return self[4]
 
     def is_cv_result(self) -> bool:
         """Whether the result comes from cross-validation.

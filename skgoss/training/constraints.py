@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections import deque
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skgoss.data import disk, forced_bins
 from skgoss.data.dataset import BinnedDataset
 from skgoss.data.names import ColumnFinder
 
@@ -33,7 +32,10 @@ PER_COLUMN = {
     "max_bin_by_feature": None,
 }
 
-OPTIONS = (*PER_COLUMN, "interaction_constraints", "forcedsplits_filename")
+OPTIONS = (
+    *PER_COLUMN,
+    *("interaction_constraints", "forcedsplits_filename", forced_bins.OPTION),
+)
 
 
 class ForcedSplit(NamedTuple):
@@ -139,6 +141,9 @@ def resolve_columns(
     }
     changes["interaction_constraints"] = reader.sets(settings.interaction_constraints)
     changes["forcedsplits_filename"] = reader.forced(settings.forcedsplits_filename)
+    changes[forced_bins.OPTION] = forced_bins.by_column(
+        settings.forcedbins_filename, reader
+    )
     _check_monotone(changes["monotone_constraints"], settings, reader, categorical)
     for split in changes["forcedsplits_filename"] or ():
         if split.column in categorical:
@@ -169,7 +174,7 @@ class _ConstraintReader(ColumnFinder):
 
     def forced(self, given: Any) -> list[ForcedSplit] | None:
         """The forced splits as a list, parents before children."""
-        tree = read_json(given, "forcedsplits_filename")
+        tree = disk.json_contents(given, "forcedsplits_filename")
         splits: list[ForcedSplit] = []
         queue = deque([(tree, -1, "")] if tree else [])
         while queue:
@@ -192,18 +197,6 @@ class _ConstraintReader(ColumnFinder):
                 f" optional. Got {node!r}."
             ) from error
         return ForcedSplit(self.number(column, "forcedsplits_filename"), threshold)
-
-
-def read_json(given: Any, option: str) -> Any:
-    """The contents of a JSON file, or the object that is given instead of a file."""
-    if given is None or given == "" or not isinstance(given, str | Path):
-        return given
-    try:
-        return json.loads(Path(given).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ValueError(
-            f"{option}: {given!r} cannot be read as JSON. {error}"
-        ) from error
 
 
 def _check_monotone(

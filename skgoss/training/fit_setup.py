@@ -68,6 +68,7 @@ class FitSetup:
             self.n_scores,
             rows.queries,
             rows.partition,
+            rows.position,
         )
         metrics = self.metrics
         self._check_init_ensemble(objective)

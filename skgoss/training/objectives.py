@@ -24,6 +24,7 @@ from skgoss.training import gradients, ranking
 from skgoss.training.distributed_percentiles import Groups
 from skgoss.training.losses import LOSSES, MIN_PRIOR, TrainingRows, log, log_odds
 from skgoss.training.percentiles import percentile
+from skgoss.utils.messages import warn
 
 if TYPE_CHECKING:
     from skgoss.parameters.settings import Settings
@@ -46,6 +47,7 @@ OPTIONS = (
     "reg_sqrt",
     "lambdarank_truncation_level",
     "lambdarank_norm",
+    "lambdarank_position_bias_regularization",
     "label_gain",
     "objective_seed",
 )
@@ -154,8 +156,8 @@ class Objective:
         return np.where(self.trained, 0.0, self.average)
 
     def begin_round(self, index: int) -> None:
-        """Set the number of the round, for losses that draw random numbers."""
-        if isinstance(self.derivatives, ranking.RankXENDCG):
+        """Set the number of the round, for losses that depend on it."""
+        if isinstance(self.derivatives, ranking.ByQuery):
             self.derivatives.round = index
 
     def gradients(
@@ -233,6 +235,7 @@ def make(
     n_scores: int = 1,
     queries: Queries | None = None,
     partition: RowPartition | None = None,
+    position: NDArray[np.int64] | None = None,
 ) -> Objective:
     """Join an objective with the data that it is trained on.
 
@@ -259,6 +262,9 @@ def make(
     partition : RowPartition, default=None
         Which of the rows of all processes these are; None: all. A callable is called
         with the rows of this process.
+    position : (n,) int64, default=None
+        The position at which each document was shown, as a number from 0, for
+        'lambdarank'; None: it is not known.
 
     Raises
     ------
@@ -268,6 +274,8 @@ def make(
     TypeError
         If a callable does not take 2, 3 or 4 arguments.
     """
+    if position is not None and settings.objective != "lambdarank":
+        warn("position has no effect: only the objective 'lambdarank' uses it.")
     y = np.ascontiguousarray(y, dtype=np.float64)
     if weight is not None:
         weight = np.ascontiguousarray(weight, dtype=np.float64)
@@ -280,7 +288,7 @@ def make(
     if task == "classification":
         return _classes(name, settings, rows, n_scores)
     if task == "ranking":
-        return _ranking(name, settings, rows, queries)
+        return _ranking(name, settings, rows, queries, position)
     return _numbers(name, settings, rows)
 
 
@@ -317,6 +325,7 @@ def _ranking(
     settings: Settings,
     rows: TrainingRows,
     queries: Queries | None,
+    position: NDArray[np.int64] | None,
 ) -> Objective:
     if queries is None:
         raise ValueError(
@@ -324,10 +333,13 @@ def _ranking(
             "LGBMRanker."
         )
     loss = LOSSES[name]
+    derivatives = loss.ranks(settings, rows.y, queries, rows.collectives)
+    if position is not None and isinstance(derivatives, ranking.LambdaRank):
+        derivatives.bias = ranking.PositionBias(settings, position, rows.weight)
     return Objective(
         name=name,
         y=rows.y,
-        derivatives=loss.ranks(settings, rows.y, queries, rows.collectives),
+        derivatives=derivatives,
         link=make_link(name),
         average=np.zeros(1),
         trained=np.array([True]),

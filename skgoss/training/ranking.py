@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skgoss._engine.training import ranking
+from skgoss._engine.training import exact_sum, ranking
 from skgoss.data.collectives import ALONE, Collectives
 from skgoss.data.queries import Queries
 
@@ -79,8 +79,16 @@ def gains(
     return gain
 
 
-class _ByQuery:
-    """Gradients that are computed query by query, on rows sorted by query."""
+class ByQuery:
+    """Gradients that are computed query by query, on rows sorted by query.
+
+    Attributes
+    ----------
+    round : int
+        The number of the round.
+    """
+
+    round = 0
 
     def __init__(self, queries: Queries) -> None:
         self.queries = queries
@@ -107,14 +115,86 @@ class _ByQuery:
         raise NotImplementedError
 
 
-class LambdaRank(_ByQuery):
+class PositionBias:
+    """The bias of each position at which documents were shown.
+
+    In training, the bias of its position adds to the score of a document, so the trees
+    need not explain that documents at the top are clicked more often. In each round, a
+    Newton step in the loss improves the biases, after the gradients are computed:
+
+        bias += learning_rate * (-sum(g) - r bias) / (|sum(h) + r| + 0.001)
+
+    The sums are those of the weighted gradients and hessians of the documents at the
+    position; r is their total weight times ``lambdarank_position_bias_regularization``.
+    The formula is LightGBM's, which counts the documents instead of summing weights.
+
+    Parameters
+    ----------
+    settings : Settings
+    position : (n,) int64
+        The position of each row, as a number from 0.
+    weight : (n,) float64 or None
+        The weight of each row.
+
+    References
+    ----------
+    Z. Hu et al., "Unbiased LambdaMART: An Unbiased Pairwise Learning-to-Rank
+    Algorithm", WWW 2019.
+    """
+
+    def __init__(
+        self, settings: Settings, position: NDArray[np.int64], weight: Floats | None
+    ) -> None:
+        self.position = position
+        self.learning_rate = settings.learning_rate
+        sizes = np.bincount(position)
+        order = np.argsort(position, kind="stable")
+        self._rows = np.split(order, np.cumsum(sizes)[:-1])
+        self._weight = None if weight is None else [weight[at] for at in self._rows]
+        self._penalty = (
+            sizes if weight is None else self._sums(np.ones(len(position)))
+        ) * settings.lambdarank_position_bias_regularization
+        # Those before each round, so a round that is taken back leaves no trace.
+        self._by_round: dict[int, Singles] = {}
+
+    def before(self, index: int) -> Singles:
+        """The biases before a round, by position."""
+        return self._by_round.get(index, np.zeros(len(self._rows), dtype=np.float32))
+
+    def learn(self, index: int, gradient: Singles, hessian: Singles) -> None:
+        """Improve the biases by the derivatives of a round."""
+        bias = self.before(index)
+        slope = -self._sums(gradient) - bias * self._penalty
+        curvature = self._sums(hessian) + self._penalty
+        step = self.learning_rate * slope / (np.abs(curvature) + 0.001)
+        self._by_round[index + 1] = (bias + step).astype(np.float32)
+
+    def _sums(self, values: NDArray[Any]) -> Floats:
+        """The weighted sum by position, rounded once: copies of rows give its bits."""
+        weights = self._weight or [None] * len(self._rows)
+        return np.array(
+            [
+                exact_sum.weighted_sum(values[at].astype(np.float64), weight)
+                for at, weight in zip(self._rows, weights, strict=True)
+            ]
+        )
+
+
+class LambdaRank(ByQuery):
     """The gradients of ``lambdarank``: see `lambdarank` in the engine.
+
+    Attributes
+    ----------
+    bias : PositionBias or None
+        None: the positions of documents are not known.
 
     References
     ----------
     C. J. C. Burges, "From RankNet to LambdaRank to LambdaMART: An Overview", Microsoft
     Research, MSR-TR-2010-82, 2010.
     """
+
+    bias: PositionBias | None = None
 
     def __init__(
         self, settings: Settings, y: Floats, queries: Queries, collectives: Collectives
@@ -125,6 +205,20 @@ class LambdaRank(_ByQuery):
         gain = queries.gathered(gain)
         levels = [settings.lambdarank_truncation_level]
         self.graded = GradedQueries(gain, queries.boundaries, levels)
+
+    def __call__(
+        self,
+        scores: Floats,
+        gradient_out: Singles,
+        hessian_out: Any,
+        n_threads: int,
+    ) -> None:
+        if self.bias is None:
+            super().__call__(scores, gradient_out, hessian_out, n_threads)
+            return
+        biased = scores + self.bias.before(self.round)[self.bias.position]
+        super().__call__(biased, gradient_out, hessian_out, n_threads)
+        self.bias.learn(self.round, gradient_out[0], hessian_out[0])
 
     def _derivatives(
         self, scores: Floats, n_threads: int, gradient_out: Singles, hessian_out: Any
@@ -145,20 +239,15 @@ class LambdaRank(_ByQuery):
         )
 
 
-class RankXENDCG(_ByQuery):
+class RankXENDCG(ByQuery):
     """The gradients of ``rank_xendcg``: see `rank_xendcg` in the engine.
 
-    Attributes
-    ----------
-    round : int
-        The number of the round, which random numbers depend on.
+    Random numbers depend on the number of the round.
 
     References
     ----------
     S. Bruch, "An Alternative Cross Entropy Loss for Learning-to-Rank", WWW 2021.
     """
-
-    round = 0
 
     def __init__(
         self, settings: Settings, y: Floats, queries: Queries, collectives: Collectives

@@ -8,7 +8,7 @@ values alone in theirs, zero always in its own.
 
 from cython.parallel cimport prange
 from libc.float cimport DBL_MAX
-from libc.math cimport INFINITY, fabs, isnan, nextafter
+from libc.math cimport INFINITY, fabs, isnan, llround, nextafter
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -16,6 +16,8 @@ from skgoss._engine.data.columns cimport (
     InputColumns, is_sparse, load_block, load_rows, load_values, read_columns)
 from skgoss._engine.runtime cimport omp_get_thread_num
 from skgoss._engine.signals cimport Watch, end_watch, is_stopped, start_watch
+
+import numpy as np
 
 cdef enum:
     # Rows read at a time: their values and bins stay in the first cache.
@@ -120,6 +122,15 @@ cdef struct Tally:
     int64_t n_other
     int64_t n_zero
     int64_t n_nan
+    double nan_mass
+
+
+cdef struct Forced:
+    # Upper bounds that the user gives for a column, ascending; the first ones in his
+    # order, by rank, are used.
+    const double* bound
+    const int32_t* rank
+    int64_t n
 
 
 cdef inline uint64_t ordered_key(double value) noexcept nogil:
@@ -204,6 +215,7 @@ cdef inline void tally_value(
     """Count a zero or NaN; keep the key of any other value."""
     if isnan(value):
         tally.n_nan += 1
+        tally.nan_mass += mass
     elif is_zero(value, True):
         tally.n_zero += 1
     elif tally.n_other < tally.max_other:
@@ -236,7 +248,7 @@ cdef void load_tile(
 cdef Tally read_values(
     const double* values, const double* weight, int64_t n, Scratch* scratch_out,
 ) noexcept nogil:
-    cdef Tally tally = Tally(n, 0, 0, 0)
+    cdef Tally tally = Tally(n, 0, 0, 0, 0.0)
     cdef int64_t i
     for i in range(n):
         tally_value(
@@ -259,7 +271,7 @@ cdef Tally read_sparse(
     """
     cdef double[BLOCK] values
     cdef int32_t[BLOCK] row
-    cdef Tally tally = Tally(min(n, inputs.length[column]), 0, 0, 0)
+    cdef Tally tally = Tally(min(n, inputs.length[column]), 0, 0, 0, 0.0)
     cdef int64_t block, start, i, n_block, n_read
     for block in range((inputs.length[column] + BLOCK - 1) // BLOCK):
         start = block * BLOCK
@@ -434,6 +446,112 @@ cdef int32_t bound_around_zero(
     return n_left + 1 + n_right
 
 
+cdef int32_t fixed_bounds(
+    const Forced* forced, bint has_left, bint has_right, int32_t max_bin, double* fixed_out
+) noexcept nogil:
+    """Bounds around zero, those of the user as far as there is room, and infinity."""
+    cdef bint below = has_left and max_bin > 1
+    cdef bint above = has_right and max_bin > 2 or max_bin == 2 and not has_left
+    cdef int64_t room = max_bin - 1 - below - above
+    cdef int32_t n = 0
+    cdef int64_t i
+    for i in range(forced.n):
+        if below and forced.bound[i] > 0.0:
+            fixed_out[n] = -ZERO
+            n += 1
+            below = False
+        if above and forced.bound[i] > 0.0:
+            fixed_out[n] = ZERO
+            n += 1
+            above = False
+        if forced.rank[i] < room:
+            fixed_out[n] = forced.bound[i]
+            n += 1
+    if below:
+        fixed_out[n] = -ZERO
+        n += 1
+    if above:
+        fixed_out[n] = ZERO
+        n += 1
+    fixed_out[n] = INFINITY
+    return n + 1
+
+
+cdef Side side_below(const Side* side, double bound, int64_t first) noexcept nogil:
+    """The values of a side from number ``first`` that are below a bound."""
+    cdef Side part
+    cdef int64_t i
+    part.n_values = part.n_rows = 0
+    part.total = 0.0
+    for i in range(first, side.n_values):
+        if side.value[i] >= bound:
+            break
+        part.n_values += 1
+        part.n_rows += side.count[i]
+        part.total += side.mass[i]
+    part.value = side.value + first
+    part.count = side.count + first
+    part.mass = side.mass + first
+    return part
+
+
+cdef int32_t count_occupied(
+    const Side* left, const Side* right, int64_t n_zero, const double* bound
+) noexcept nogil:
+    """The bins that hold values."""
+    cdef int32_t last = -1, at = 0, n_occupied = 0
+    cdef int64_t i, n_left = left.n_values, n_middle = left.n_values + (n_zero > 0)
+    cdef double value
+    for i in range(n_middle + right.n_values):
+        value = (
+            left.value[i] if i < n_left else right.value[i - n_middle] if i >= n_middle else 0.0
+        )
+        while value > bound[at]:
+            at += 1
+        n_occupied += at != last
+        last = at
+    return n_occupied
+
+
+cdef int32_t bound_between(
+    const Side* left,
+    const Side* right,
+    const Forced* forced,
+    double total,
+    int32_t max_bin,
+    int64_t min_count,
+    double* fixed,
+    double* bounds_out,
+) noexcept nogil:
+    """Boundaries of a column for which the user gives some.
+
+    The bins that are left are shared out by mass: each part between two given boundaries
+    is divided as a column of its own. ``fixed``: room for ``max_bin`` numbers.
+    """
+    cdef int32_t n_fixed = fixed_bounds(
+        forced, left.n_values > 0, right.n_values > 0, max_bin, fixed)
+    cdef int32_t n_free = max_bin - n_fixed
+    cdef int32_t n_rest = n_free, n_bounds = 0, n_new, i
+    cdef int64_t n_wanted
+    cdef int64_t[2] first
+    cdef bint is_right
+    cdef Side part
+    first[0] = first[1] = 0
+    for i in range(n_fixed):
+        is_right = fixed[i] > 0.0
+        part = side_below(right if is_right else left, fixed[i], first[is_right])
+        first[is_right] += part.n_values
+        n_wanted = n_rest
+        if i < n_fixed - 1:
+            n_wanted = min(<int64_t> n_rest, llround(part.total * n_free / total))
+        n_new = bound_side(&part, <int32_t> n_wanted + 1, min_count, bounds_out + n_bounds) - 1
+        n_rest -= n_new
+        n_bounds += n_new
+        bounds_out[n_bounds] = fixed[i]
+        n_bounds += 1
+    return n_bounds
+
+
 cdef void find_column_bounds(
     const InputColumns* inputs,
     Py_ssize_t column,
@@ -441,7 +559,9 @@ cdef void find_column_bounds(
     const int32_t* place,
     const double* weight,
     int64_t n,
+    double total,
     Rule rule,
+    Forced forced,
     Scratch scratch,
     double* bounds_out,
     int32_t* n_bounds_out,
@@ -472,13 +592,20 @@ cdef void find_column_bounds(
     if rule.use_missing and not rule.zero_as_missing and tally.n_nan > 0:
         missing_type_out[0] = MISSING_NAN
         max_bin -= 1
+        total -= tally.nan_mass
     else:
         # Without a bin of its own NaN is treated as zero.
         tally.n_zero += tally.n_nan
         tally.n_nan = 0
-    n_bounds_out[0] = bound_around_zero(
-        &left, &right, tally.n_zero, max_bin, rule.min_data_in_bin, bounds_out, n_occupied_out
-    )
+    if forced.n > 0:
+        n_bounds_out[0] = bound_between(
+            &left, &right, &forced, total, max_bin, rule.min_data_in_bin,
+            bounds_out + rule.max_bin, bounds_out)
+        n_occupied_out[0] = count_occupied(&left, &right, tally.n_zero, bounds_out)
+    else:
+        n_bounds_out[0] = bound_around_zero(
+            &left, &right, tally.n_zero, max_bin, rule.min_data_in_bin, bounds_out,
+            n_occupied_out)
     n_occupied_out[0] += tally.n_nan > 0
     if rule.use_missing and rule.zero_as_missing and n_bounds_out[0] > 2:
         missing_type_out[0] = MISSING_ZERO
@@ -503,6 +630,9 @@ def find_bounds(
     int64_t min_data_in_bin,
     bint use_missing,
     bint zero_as_missing,
+    const int64_t[::1] forced_start,
+    const double[::1] forced_bound,
+    const int32_t[::1] forced_rank,
     int n_threads,
     const int64_t[::1] bounds_start,
     uint64_t[:, ::1] scratch_out,
@@ -528,9 +658,12 @@ def find_bounds(
     n_rows : int
     max_bin, min_data_in_bin, use_missing, zero_as_missing
         LightGBM's parameters.
+    forced_start, forced_bound, forced_rank
+        The bounds that the user gives: see ``skgoss.data.forced_bins.packed``.
     n_threads : int
     bounds_start : array of shape (n_features + 1,)
-        Where the room for the bounds of a column begins.
+        Where the room for the bounds of a column begins: 2 * max_bin numbers if the user
+        gives some.
     scratch_out : array of shape (n_threads, scratch_per_value(n_features, n_threads) * n)
         n: at least the number of values read of any column.
     bounds_out : array of shape (bounds_start[-1],)
@@ -554,8 +687,11 @@ def find_bounds(
     cdef Py_ssize_t width = tile_width(n_features, n_threads)
     cdef int64_t room = scratch_out.shape[1] // (SCRATCH_PER_VALUE + width)
     cdef Py_ssize_t first, j, k
+    cdef double total = <double> n_rows
     cdef double* values
     cdef Watch watch = start_watch()
+    if weight is not None:
+        total = np.sum(weight)
     for first in prange(
         0,
         n_features,
@@ -574,12 +710,23 @@ def find_bounds(
                 break
             j = first + k
             find_column_bounds(
-                &inputs, j, values + k * n_rows, row_place, mass, n_rows, rule,
+                &inputs, j, values + k * n_rows, row_place, mass, n_rows, total, rule,
+                forced_of(forced_start, forced_bound, forced_rank, j),
                 split_scratch(&scratch_out[omp_get_thread_num(), 0], room),
                 &bounds_out[bounds_start[j]], &n_bounds_out[j], &missing_type_out[j],
                 &n_occupied_out[j], &range_out[j, 0], &zero_share_out[j],
             )
     end_watch(&watch)
+
+
+cdef inline Forced forced_of(
+    const int64_t[::1] start, const double[::1] bound, const int32_t[::1] rank, Py_ssize_t column
+) noexcept nogil:
+    cdef Forced forced
+    forced.n = start[column + 1] - start[column]
+    forced.bound = &bound[start[column]] if forced.n else NULL
+    forced.rank = &rank[start[column]] if forced.n else NULL
+    return forced
 
 
 cdef Scratch split_scratch(uint64_t* room, int64_t n) noexcept nogil:

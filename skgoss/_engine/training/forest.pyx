@@ -199,6 +199,15 @@ cdef class Forest:
             memcpy(&out[0], self.set_words + first, out.shape[0])
         return words
 
+    def set_leaf_value(self, int64_t tree, int64_t leaf, double value):
+        """Replace the value of a leaf; who reads the trees meanwhile reads them again."""
+        if not 0 <= tree < self.n_trees:
+            raise ValueError(f"there is no tree {tree}")
+        if not 0 <= leaf < self.leaf_start[tree + 1] - self.leaf_start[tree]:
+            raise ValueError(f"tree {tree} has no leaf {leaf}")
+        self.n_drops += 1
+        self.leaves[self.leaf_start[tree] + leaf].value = value
+
     def set_leaf_values(self, const double[::1] value):
         """Replace the leaf values of the last tree."""
         cdef int64_t first = self.leaf_start[self.n_trees - 1]
